@@ -1,0 +1,98 @@
+// The dependency rule of the house. What is imported for its types alone counts too, except where a rule says otherwise.
+const OURS = '^(libs|apps|tools|bench)/'
+const inLib = (name) => `^libs/${name}/`
+const TESTS = String.raw`\.test\.ts$|/fixtures/`
+
+/** `lib` may depend on `allowed` of ours and nothing else. */
+const libraryRule = (lib, allowed, comment) => ({
+  name: `${lib}-depends-on-${allowed.join('-and-') || 'nothing-of-ours'}`,
+  comment,
+  severity: 'error',
+  from: { path: inLib(lib), pathNot: TESTS },
+  to: { path: OURS, pathNot: [lib, ...allowed].map(inLib) },
+})
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Types may name each other; modules that run may not wait for each other.',
+      severity: 'error',
+      from: { path: OURS },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    { name: 'resolvable', severity: 'error', from: { path: OURS }, to: { couldNotResolve: true } },
+    {
+      name: 'declared-packages',
+      comment: 'A package is in the package.json of the workspace that imports it.',
+      severity: 'error',
+      from: { path: '^(libs|apps|bench|tools/launcher)/', pathNot: TESTS },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    libraryRule('contract', [], 'The contract is schemas, without I/O.'),
+    libraryRule('config', []),
+    libraryRule('local-stack', ['config'], 'Starts processes; knows them by their environment.'),
+    libraryRule('messaging', ['contract', 'config']),
+    libraryRule('client', ['contract'], 'Runs in browsers.'),
+    libraryRule('rest-client', ['contract']),
+    libraryRule('server-kit', ['contract', 'config', 'messaging']),
+    {
+      name: 'testing-depends-on-libraries',
+      severity: 'error',
+      from: { path: inLib('testing'), pathNot: TESTS },
+      to: { path: OURS, pathNot: '^libs/' },
+    },
+    {
+      name: 'nothing-depends-on-testing',
+      comment: 'Only tests, and the benchmarks, which need participants.',
+      severity: 'error',
+      from: { path: '^(libs|apps|tools)/', pathNot: [TESTS, inLib('testing')] },
+      to: { path: inLib('testing') },
+    },
+    {
+      name: 'libraries-know-no-app',
+      severity: 'error',
+      from: { path: '^libs/' },
+      to: { path: '^(apps|tools|bench)/' },
+    },
+    {
+      name: 'an-app-never-imports-another-app',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'a-feature-keeps-its-tables',
+      comment:
+        "A feature talks to another feature's service, never to its repository or entity; an entity names another for a foreign key.",
+      severity: 'error',
+      from: {
+        path: '^apps/([^/]+)/src/([^/]+)/',
+        pathNot: ['^apps/[^/]+/src/database/', String.raw`\.entity\.ts$`, TESTS],
+      },
+      to: {
+        path: String.raw`^apps/$1/src/[^/]+/.*\.(repository|entity)\.ts$`,
+        pathNot: '^apps/$1/src/$2/',
+        // The shape of a row may be named; to read or write one, its owner is asked.
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'one-door-to-mediasoup',
+      comment: 'Everything else imports its types.',
+      severity: 'error',
+      from: {
+        path: '^(apps|libs|tools)/',
+        pathNot: ['^apps/media-node/src/media/worker-pool', TESTS, '^libs/testing/'],
+      },
+      to: { path: '(^|/)node_modules/mediasoup/', dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['node_modules', '/dist/'] },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    // The exports of our packages point to what is built; the rule is about where it is written.
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['types', 'import', 'node', 'default'] },
+  },
+}
