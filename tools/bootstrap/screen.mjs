@@ -1,0 +1,32 @@
+import { installPackages, installSentence } from './apt.mjs'
+import { which } from './exec.mjs'
+import { findChromium } from './programs.mjs'
+import { Stop } from './stop.mjs'
+
+const PACKAGES = { Xvfb: 'xvfb', pulseaudio: 'pulseaudio' }
+const WHY = 'recording custom layouts needs a screen and a loudspeaker'
+
+/**
+ * What the pages of custom layouts are recorded with. With `optional` all else goes on where they cannot be had, which
+ * is said, and nothing is installed for a browser that is not there.
+ */
+export async function ensureScreen(context, { optional, find = which, browser = findChromium }) {
+  if (optional && !browser(context.env)) return
+  try {
+    await context.report.step('Xvfb and PulseAudio', async (say) => {
+      const missing = missingPrograms(context.env, find)
+      if (missing.length === 0) return { ready: true }
+      if (!find('apt-get', context.env)) throw new Stop(installSentence('none', missing, WHY))
+      await installPackages(context, missing, { why: WHY, say })
+      if (missingPrograms(context.env, find).length > 0)
+        throw new Stop(`the packages ${missing.join(' ')} are installed but hold no such programs.`)
+      return {}
+    })
+  } catch (error) {
+    if (!optional || !(error instanceof Stop)) throw error
+    context.report.warn(`custom layouts are not recorded: ${error.message}`)
+  }
+}
+
+const missingPrograms = (env, find) =>
+  Object.entries(PACKAGES).flatMap(([program, name]) => (find(program, env) === undefined ? [name] : []))

