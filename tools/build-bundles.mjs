@@ -1,0 +1,84 @@
+// Bundles what browsers load, after `tsc -b`: the client library as one ESM file, once more for pages that are recorded, and the playground's page.
+// node tools/build-bundles.mjs [client|playground …]; without names all of them.
+import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { rollTypes } from './bundles/roll-types.mjs'
+
+const root = join(import.meta.dirname, '..')
+const path = (relative) => join(root, relative)
+
+/** As `z` inside a named import all of zod is kept; as a namespace only what is used of it: a fifth. */
+const shakeZod = {
+  name: 'shake-zod',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]libs[\\/](contract|client)[\\/]dist[\\/].*\.js$/ }, async ({ path: file }) => ({
+      contents: (await readFile(file, 'utf8')).replace(/^import \{ z \} from 'zod'/m, "import * as z from 'zod'"),
+      resolveDir: join(file, '..'),
+    }))
+  },
+}
+
+/** mediasoup-client brings what is for its tests, for React Native and for browsers from before `target`. */
+const leaveOut = {
+  name: 'leave-out',
+  setup({ onLoad }) {
+    const unused = /mediasoup-client[\\/]lib[\\/](handlers[\\/](FakeHandler|ReactNative106|Chrome74)|test[\\/].*)\.js$/
+    onLoad({ filter: unused }, () => ({ contents: 'module.exports = {}' }))
+  },
+}
+
+const shared = {
+  absWorkingDir: root,
+  bundle: true,
+  format: 'esm',
+  platform: 'browser',
+  // Browsers of 2023 and later.
+  target: ['es2022'],
+  minify: true,
+  sourcemap: true,
+  // Sources are named in the map by their place in the project, not on this machine.
+  sourcesContent: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  plugins: [shakeZod, leaveOut],
+}
+
+/** In the order in which they build on each other. */
+const BUNDLES = {
+  client: async () => {
+    const outfile = 'libs/client/dist/bundle/session-client.js'
+    const recorder = 'libs/client/dist/bundle/recorder.js'
+    await build({ ...shared, entryPoints: ['libs/client/dist/bundle.js'], outfile })
+    await build({ ...shared, entryPoints: ['libs/client/dist/recorder-bundle.js'], outfile: recorder })
+    rollTypes(path('libs/client/dist/index.d.ts'), path('libs/client/dist/bundle/session-client.d.ts'))
+    return [outfile, recorder]
+  },
+  playground: async () => {
+    const outdir = 'apps/playground/dist/public'
+    mkdirSync(path(outdir), { recursive: true })
+    await build({ ...shared, entryPoints: ['apps/playground/dist/page/main.js'], outfile: `${outdir}/page.js` })
+    await build({ ...shared, entryPoints: ['apps/playground/src/page/css/page.css'], outfile: `${outdir}/page.css` })
+    for (const file of ['index.html', 'icon.svg'])
+      cpSync(path(`apps/playground/src/page/${file}`), path(`${outdir}/${file}`))
+    return [`${outdir}/page.js`, `${outdir}/page.css`]
+  },
+}
+
+const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} kB`
+const report = (file) => {
+  const zipped = gzipSync(readFileSync(path(file))).length
+  console.log(`${file.padEnd(52)} ${kilobytes(statSync(path(file)).size).padStart(9)}, gzip ${kilobytes(zipped)}`)
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !(name in BUNDLES))
+if (unknown.length > 0) {
+  console.error(`unknown bundle ${unknown.join(', ')}: there are ${Object.keys(BUNDLES).join(', ')}`)
+  process.exit(2)
+}
+for (const [name, make] of Object.entries(BUNDLES)) {
+  if (wanted.length === 0 || wanted.includes(name)) (await make()).forEach(report)
+}

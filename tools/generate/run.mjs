@@ -1,0 +1,36 @@
+// Writes what is generated from the tables of configuration properties and of REST routes: node tools/generate/run.mjs [--check]
+// With --check nothing is written; exit 1 names the files that are stale. Needs libs/config and libs/contract to be built.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { configurationPage, environmentExample } from './configuration.mjs'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const TABLE = join(ROOT, 'libs/config/dist/index.js')
+
+const REST_API = join(ROOT, 'libs/contract/dist/rest-api/index.js')
+
+if (![TABLE, REST_API].every((file) => existsSync(file))) {
+  console.error('not built: run "tsc -b libs/config libs/contract" first')
+  process.exit(2)
+}
+const { SECTIONS } = await import(TABLE)
+const { openApiDocument } = await import(REST_API)
+const { version } = JSON.parse(readFileSync(join(ROOT, 'apps/master/package.json'), 'utf8'))
+const FILES = {
+  'docs/configuration.md': configurationPage(SECTIONS),
+  '.env.example': environmentExample(SECTIONS),
+  'docs/api/openapi.json': `${JSON.stringify(openApiDocument(version), null, 2)}\n`,
+}
+
+const contentOf = (file) => (existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : undefined)
+const stale = Object.entries(FILES).filter(([file, content]) => contentOf(file) !== content)
+
+if (process.argv.includes('--check')) {
+  for (const [file] of stale) console.error(`stale: ${file} (run "npm run generate")`)
+  process.exit(stale.length === 0 ? 0 : 1)
+}
+for (const [file, content] of stale) {
+  mkdirSync(dirname(join(ROOT, file)), { recursive: true })
+  writeFileSync(join(ROOT, file), content)
+  console.log(`written: ${file}`)
+}

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+const bin = (root, file) => join(root, 'node_modules', file)
+
+/** What is checked without running anything of ours: `{ name, args }`, args for Node. Types come first, for the others read what they build. */
+export function checksOf(root) {
+  const generator = join(root, 'tools/generate/run.mjs')
+  return [
+    { name: 'types', args: [bin(root, 'typescript/bin/tsc'), '-b'] },
+    { name: 'format', args: [bin(root, 'prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'] },
+    { name: 'lint', args: [bin(root, 'oxlint/bin/oxlint'), '--deny-warnings', '--quiet'] },
+    {
+      name: 'dependencies',
+      args: [
+        bin(root, 'dependency-cruiser/bin/dependency-cruiser.mjs'),
+        ...['--config', '.dependency-cruiser.cjs', 'libs', 'apps', 'tools', 'bench'],
+      ],
+    },
+    ...(existsSync(generator) ? [{ name: 'generated', args: [generator, '--check'] }] : []),
+  ]
+}

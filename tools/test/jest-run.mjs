@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { readJestResult } from './results.mjs'
+
+/** After its results are written jest has nothing to do: what it waits for then was left open by a test. */
+const END_TIMEOUT_MS = 20_000
+const POLL_MS = 250
+/** What it takes to say what is open. */
+const LAST_WORDS_MS = 1000
+const KEPT_OUTPUT = 400_000
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const children = new Set()
+let interrupted = false
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.on(signal, () => {
+    interrupted = true
+    process.exitCode = 1
+    for (const child of children) child.kill(signal)
+  })
+
+/**
+ * Runs compiled test files in one process of jest, one after another unless `parallel`; resolves to
+ * `{ passed, failed, output }`. `results` names the file that jest writes, `show` says to show what it prints at once.
+ */
+export async function runJest({ folder, files, results, parallel, env, options, show, endTimeoutMs }) {
+  if (interrupted) return { passed: 0, failed: 0, output: '' }
+  rmSync(results, { force: true })
+  const { code, output } = await spawnJest(
+    [
+      '--experimental-vm-modules',
+      '--enable-source-maps',
+      '--disable-warning=ExperimentalWarning',
+      ...['--import', join(ROOT, 'tools/test/open-handles.mjs')],
+      join(ROOT, 'node_modules/jest/bin/jest.js'),
+      ...['--config', JSON.stringify(configuration(folder, files, parallel))],
+      ...['--json', '--outputFile', results, ...options],
+    ],
+    { results, show, env, endTimeoutMs },
+  )
+  const counts = readJestResult(results) ?? { passed: 0, failed: 1 }
+  // A run whose process ended badly has failed, whatever its results say.
+  return { passed: counts.passed, failed: counts.failed === 0 && code !== 0 ? 1 : counts.failed, output }
+}
+
+const configuration = (folder, files, parallel) => ({
+  rootDir: folder,
+  roots: ['<rootDir>/dist'],
+  testMatch: files,
+  testEnvironment: 'node',
+  transform: {},
+  ...(!parallel && { maxWorkers: 1, testTimeout: 60_000 }),
+})
+
+function spawnJest(args, { results, show, env, endTimeoutMs = END_TIMEOUT_MS }) {
+  const child = spawn(process.execPath, args, {
+    stdio: ['inherit', 'ignore', 'pipe'],
+    env: { ...process.env, ...env, ...(show && process.stderr.isTTY && { FORCE_COLOR: '1' }) },
+  })
+  children.add(child)
+  let output = ''
+  const add = (text) => {
+    if (show) process.stderr.write(text)
+    output = (output + text).slice(-KEPT_OUTPUT)
+  }
+  child.stderr.on('data', add)
+  const watch = endWhenDone(child, { results, endTimeoutMs, say: add })
+  return new Promise((done) => {
+    child.once('close', (code) => {
+      clearInterval(watch)
+      children.delete(child)
+      done({ code: code ?? 1, output })
+    })
+  })
+}
+
+function endWhenDone(child, { results, endTimeoutMs, say }) {
+  const watch = setInterval(() => {
+    const written = existsSync(results) ? statSync(results).mtimeMs : Infinity
+    if (Date.now() - written < endTimeoutMs) return
+    clearInterval(watch)
+    say(`\nthe tests are over, but something they left open kept them from ending for ${endTimeoutMs / 1000} s\n`)
+    child.kill('SIGUSR2')
+    setTimeout(() => child.kill('SIGKILL'), LAST_WORDS_MS).unref()
+  }, POLL_MS)
+  return watch
+}

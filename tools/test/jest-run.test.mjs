@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { runJest } from './jest-run.mjs'
+
+const folder = mkdtempSync(join(tmpdir(), 'jest-run-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+mkdirSync(join(folder, 'dist'))
+
+function run(name, source, options) {
+  const file = join(folder, 'dist', `${name}.test.js`)
+  writeFileSync(file, source)
+  return runJest({ folder, files: [file], results: join(folder, `${name}.json`), options: [], ...options })
+}
+
+test('a run is counted, and what failed is in its output', async () => {
+  const { passed, failed, output } = await run('plain', `test('good', () => {}); test('bad', () => expect(1).toBe(2))`)
+  assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
+  assert.match(output, /● bad/)
+})
+
+test('a file that cannot be loaded has failed', async () => {
+  const { passed, failed } = await run('broken', `throw new Error('at once')`)
+  assert.deepEqual({ passed, failed }, { passed: 0, failed: 1 })
+})
+
+test('what a test leaves open fails the run, and is named', async () => {
+  const source = `test('leaves a server', () => { require('node:net').createServer().listen(0) })`
+  const { passed, failed, output } = await run('open', source, { endTimeoutMs: 500 })
+  assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
+  assert.match(output, /open: .*1 TCPServerWrap/)
+})

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { findTests, isKind, kindOf } from './kinds.mjs'
+import { readJestResult, readTapCounts, suiteLine, sumLine } from './results.mjs'
+
+const folder = mkdtempSync(join(tmpdir(), 'results-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const jestFile = (content) => {
+  const file = join(folder, 'unit.json')
+  writeFileSync(file, JSON.stringify(content))
+  return file
+}
+
+test('the kind of a test is in its name', () => {
+  assert.equal(kindOf('src/a.test.ts'), 'unit')
+  assert.equal(kindOf('src/a.int.test.ts'), 'integration')
+  assert.equal(kindOf('src/a.media.test.ts'), 'media')
+  assert.equal(kindOf('src/a.browser.test.ts'), 'browser')
+  assert.equal(kindOf('src/a.ts'), undefined)
+  assert.equal(isKind('media'), true)
+  assert.equal(isKind('toString'), false)
+})
+
+test('each test of a package belongs to one kind', () => {
+  mkdirSync(join(folder, 'src/deep'), { recursive: true })
+  for (const name of ['a.test.ts', 'b.int.test.ts', 'deep/c.test.ts', 'deep/d.ts'])
+    writeFileSync(join(folder, 'src', name), '')
+  assert.deepEqual(findTests(folder, 'unit'), ['src/a.test.ts', 'src/deep/c.test.ts'])
+  assert.deepEqual(findTests(folder, 'integration'), ['src/b.int.test.ts'])
+  assert.deepEqual(findTests(folder, 'browser'), [])
+})
+
+test('a test file that did not run counts as a failed test', () => {
+  const file = jestFile({
+    numPassedTests: 3,
+    numFailedTests: 1,
+    numRuntimeErrorTestSuites: 1,
+    startTime: 1000,
+    testResults: [{ endTime: 1500 }, { endTime: 2500 }],
+  })
+  assert.deepEqual(readJestResult(file), { passed: 3, failed: 2, ms: 1500 })
+  assert.equal(readJestResult(join(folder, 'none.json')), undefined)
+})
+
+test('a run of node that printed no counts has failed', () => {
+  assert.deepEqual(readTapCounts('# tests 4\n# pass 3\n# fail 1\n# cancelled 0\n'), { passed: 3, failed: 1 })
+  assert.deepEqual(readTapCounts('# pass 3\n# fail 0\n# cancelled 2\n'), { passed: 3, failed: 2 })
+  assert.deepEqual(readTapCounts('Segmentation fault'), { passed: 0, failed: 1 })
+})
+
+test('the sum is one line', () => {
+  assert.equal(
+    sumLine([
+      { passed: 3, failed: 0 },
+      { passed: 4, failed: 2 },
+    ]),
+    '7 passed, 2 failed',
+  )
+  assert.equal(sumLine([]), '0 passed, 0 failed')
+  assert.match(suiteLine({ suite: 'a unit', passed: 2, failed: 0, ms: 1234 }), /^✓ a unit +2 passed +1\.2 s$/)
+  assert.match(
+    suiteLine({ suite: 'a unit', passed: 2, failed: 1, ms: 0, cached: true }),
+    /^✗ .*2 passed, 1 FAILED +cached$/,
+  )
+})

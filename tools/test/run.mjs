@@ -1,0 +1,143 @@
+// npm test: all checks, then all tests through Nx. The last line is the sum alone: "<n> passed, <m> failed".
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { runChecks } from './check.mjs'
+import { findTests, KINDS } from './kinds.mjs'
+import { readJestResult, readTapCounts, suiteLine, sumLine } from './results.mjs'
+import { runNode } from './run-node.mjs'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const EVENTS = join(ROOT, '.results/events.jsonl')
+const POLL_MS = 200
+/** Suites of these kinds start servers, workers and browsers: one at a time. */
+const PARALLEL = { unit: 2, integration: 1, media: 1, browser: 1 }
+const NX_ENV = {
+  TEST_EVENTS: EVENTS,
+  NX_DAEMON: 'false',
+  NX_TUI: 'false',
+  // What a suite says is shown by us, so its own idea of a terminal is wrong.
+  FORCE_COLOR: process.stdout.isTTY ? '1' : '0',
+}
+
+const suites = []
+
+function show(suite) {
+  suites.push(suite)
+  if (suite.output) console.log(`\n${suite.output.trimEnd()}`)
+  console.log(suiteLine(suite))
+}
+
+/** The workspace packages: `{ name, folder }`. */
+function packages() {
+  const { workspaces } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  return globSync(
+    workspaces.map((pattern) => `${pattern}/package.json`),
+    { cwd: ROOT },
+  )
+    .toSorted()
+    .map((file) => ({ name: JSON.parse(readFileSync(join(ROOT, file), 'utf8')).name, folder: dirname(file) }))
+}
+
+/** Tests of the tools, which need nothing but Node: one suite a folder. */
+async function runToolTests() {
+  const files = globSync('tools/**/*.test.mjs', { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted()
+  for (const [folder, tests] of Object.entries(Object.groupBy(files, dirname))) {
+    const { code, output, ms } = await runNode(['--test', '--test-reporter=tap', ...tests], { cwd: ROOT })
+    const { passed, failed } = readTapCounts(output)
+    const bad = failed === 0 && code !== 0 ? 1 : failed
+    show({ suite: `${folder} node`, passed, failed: bad, ms, output: bad > 0 ? output : '' })
+  }
+}
+
+/** Runs one kind of tests of all packages that have some; Nx skips the unit tests of what did not change. */
+async function runKind(kind, env) {
+  const chosen = packages().filter(({ folder }) => findTests(join(ROOT, folder), kind).length > 0)
+  if (chosen.length === 0) return
+  const told = new Set()
+  const stopFollowing = follow((event) => {
+    told.add(event.suite)
+    show(event)
+  })
+  const { output } = await runNode(
+    [
+      join(ROOT, 'node_modules/nx/dist/bin/nx.js'),
+      ...['run-many', '-t', kind, '-p', chosen.map(({ name }) => name).join(',')],
+      ...[`--parallel=${PARALLEL[kind]}`, '--output-style=static', '--nx-bail=false'],
+    ],
+    { cwd: ROOT, env: { ...env, ...NX_ENV } },
+  ).finally(stopFollowing)
+  let silent = 0
+  for (const { folder } of chosen) {
+    const suite = `${folder} ${kind}`
+    if (told.has(suite)) continue
+    // Nx brought back what a suite had said before: all results were removed when this run began.
+    const result = readJestResult(join(ROOT, folder, '.results', `${kind}.json`))
+    if (result) show({ suite, ...result, cached: true })
+    else show({ suite, passed: 0, failed: 1, ms: 0, output: silent++ === 0 ? output : '' })
+  }
+}
+
+/** Hands over every event that is added to the file; returns what hands over the rest and ends it. */
+function follow(take) {
+  rmSync(EVENTS, { force: true })
+  let seen = 0
+  const read = () => {
+    const lines = existsSync(EVENTS) ? readFileSync(EVENTS, 'utf8').split('\n').slice(0, -1) : []
+    for (const line of lines.slice(seen)) take(JSON.parse(line))
+    seen = lines.length
+  }
+  const timer = setInterval(read, POLL_MS)
+  return () => {
+    clearInterval(timer)
+    read()
+  }
+}
+
+/** One Postgres for all suites: each test makes its own database in it. */
+async function startSharedPostgres() {
+  const { startPostgres, removePostgresData } = await import(join(ROOT, 'libs/local-stack/dist/index.js'))
+  const folder = mkdtempSync(join(tmpdir(), 'tests-'))
+  chmodSync(folder, 0o755)
+  const dataDir = join(folder, basename(folder))
+  const server = await startPostgres({ dataDir })
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.stop()
+      await removePostgresData(dataDir)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function clearResults() {
+  for (const file of globSync('{libs,apps,tools,bench}/**/.results/*.json', {
+    cwd: ROOT,
+    exclude: ['**/node_modules/**'],
+  }))
+    rmSync(join(ROOT, file))
+  mkdirSync(dirname(EVENTS), { recursive: true })
+}
+
+async function main() {
+  clearResults()
+  await runChecks([], show)
+  await runToolTests()
+  await runKind('unit', process.env)
+  const postgres = await startSharedPostgres()
+  try {
+    for (const kind of KINDS.filter((each) => each !== 'unit'))
+      await runKind(kind, { ...process.env, TEST_POSTGRES_URL: postgres.url })
+  } finally {
+    await postgres.stop()
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  show({ suite: 'test run', passed: 0, failed: 1, ms: 0, output: String(error.stack) })
+}
+if (suites.some(({ failed }) => failed > 0)) process.exitCode ||= 1
+console.log(sumLine(suites))
