@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals'
+import { commitmentOf, COST, costOf, EXPECTED_SESSION, type Units } from './cost.js'
+
+describe('costOf', () => {
+  it.each<[string, Units, number]>([
+    ['nothing', {}, 0],
+    ['an empty room', { rooms: 1 }, COST.rooms],
+    ['a sum of kinds', { rooms: 2, connections: 3, streams: 1, consumers: 10 }, 0.4 + 0.9 + 0.4 + 1],
+    ['a meeting of four', EXPECTED_SESSION, 0.2 + 1.2 + 1.6 + 2.4],
+  ])('%s', (_, units, cost) => {
+    expect(costOf(units)).toBeCloseTo(cost, 9)
+  })
+
+  it('takes the counts of a heartbeat as they are', () => {
+    const heartbeat = { nodeId: 'n', memoryBytes: 1e9, rooms: 1, connections: 1, streams: 0, consumers: 0 }
+    expect(costOf(heartbeat)).toBeCloseTo(0.5, 9)
+  })
+})
+
+describe('commitmentOf', () => {
+  it.each([
+    ['a room that was just opened, as what is expected', 0.5, 0, 5.4],
+    ['less so as it gets older', 0.4, 15_000, 0.4 + 2.5],
+    ['for what it is when people had the time to come', 0.5, 30_000, 0.5],
+    ['and so ever after', 0.5, 3_600_000, 0.5],
+    ['a large one for what it is from the first', 12, 0, 12],
+  ])('takes %s', (_, cost, ageMs, committed) => {
+    expect(commitmentOf(cost, ageMs)).toBeCloseTo(committed, 9)
+  })
+})

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { Id } from '../ids.js'
+
+/** On `masters.restart`: the configuration has a new generation, every master is to take it over. */
+export const RestartCall = z.object({ generation: z.number().int() })
+
+/** UP: all media nodes are there; UNSTABLE: some are; DOWN: none is, or what the master stands on is not. */
+export const HealthStatus = z.enum(['UP', 'UNSTABLE', 'DOWN'])
+export type HealthStatus = z.infer<typeof HealthStatus>
+
+export const MasterHealth = z.object({ status: HealthStatus, disconnectedMediaNodes: z.array(z.string()) })
+export type MasterHealth = z.infer<typeof MasterHealth>
+
+/** `GET health` where there are several masters. */
+export const ClusterHealth = z.object({
+  clusterStatus: HealthStatus,
+  nodes: z.record(z.string(), MasterHealth.extend({ id: z.string(), uri: z.string() })),
+})
+export type ClusterHealth = z.infer<typeof ClusterHealth>
+
+/** How one master tells another of its health, on `master.<id>.health`: `[params, result, deadline in ms]`. */
+export const MASTER_HEALTH_RPC = [z.object({}), MasterHealth, 1_500] as const
+
+/**
+ * What a master tells the others on `placed.<nodeId>` when it has chosen the node for a session: until the node's next
+ * heartbeat nobody else would know.
+ */
+export const Placed = z.object({
+  masterId: z.string(),
+  nodeId: Id,
+  bootId: Id,
+  /** What the session is taken to cost, percent of one core. */
+  cost: z.number().nonnegative(),
+})
+export type Placed = z.infer<typeof Placed>

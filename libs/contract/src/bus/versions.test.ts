@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals'
+import { z } from 'zod'
+import { WebhookBody } from '../events/events.js'
+import { RpcRequest, RpcResponse } from '../signalling/envelope.js'
+import { SIGNALLING_NOTIFICATIONS } from '../signalling/notifications.js'
+import { SIGNALLING_METHODS } from '../signalling/requests.js'
+import { MASTER_HEALTH_RPC, Placed, RestartCall } from './master.js'
+import { Heartbeat, NODE_COMMANDS, NodeFact, NodeFactAnswer, RoomEvent } from './node.js'
+import { SessionMessage } from './session-message.js'
+
+type Edge = [what: string, schema: z.ZodType]
+
+const pairs = (kind: string, table: Record<string, readonly [z.ZodType, z.ZodType, ...unknown[]]>): Edge[] =>
+  Object.entries(table).flatMap(([name, [params, result]]): Edge[] => [
+    [`the ${kind} ${name}`, params],
+    [`the answer to the ${kind} ${name}`, result],
+  ])
+
+/** What one version of the service may be told by another. */
+const EDGES: Edge[] = [
+  ...pairs('command', NODE_COMMANDS),
+  ...pairs('question', { health: MASTER_HEALTH_RPC }),
+  ...pairs('call', SIGNALLING_METHODS),
+  ...Object.entries(SIGNALLING_NOTIFICATIONS).map(([name, schema]): Edge => [`the notification ${name}`, schema]),
+  ['a heartbeat', Heartbeat],
+  ['a fact', NodeFact],
+  ['the answer to a fact', NodeFactAnswer],
+  ['what a room tells', RoomEvent],
+  ['what masters tell each other of a session', SessionMessage],
+  ['a placement', Placed],
+  ['a restart', RestartCall],
+  ['a request of a client', RpcRequest],
+  ['an answer to a client', RpcResponse],
+  ['an event that another master recorded', WebhookBody],
+]
+
+/** Objects within the schema that refuse what they do not know, by their paths. */
+function refusals(schema: unknown, path = ''): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const inside = Object.entries(schema).flatMap(([key, part]) => refusals(part, `${path}/${key}`))
+  return 'additionalProperties' in schema && schema.additionalProperties === false ? [path || '/', ...inside] : inside
+}
+
+describe('between two versions of the service', () => {
+  it.each(EDGES)('%s may have fields that this version does not know', (_, schema) => {
+    const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+    expect(refusals(described)).toEqual([])
+  })
+
+  it('a strict schema would be found, wherever it stands', () => {
+    const inner = z.strictObject({ known: z.string() })
+    const described = z.toJSONSchema(z.object({ list: z.array(inner) }), { io: 'input' })
+    expect(refusals(described)).toEqual(['/properties/list/items'])
+  })
+
+  it('fields that are not known are left out of what is taken', () => {
+    const placed = { masterId: 'one', nodeId: 'media_one', bootId: 'boot', cost: 3 }
+    expect(Placed.parse({ ...placed, zone: 'north' })).toEqual(placed)
+    const message = { kind: 'evict', connectionId: 'con_A', reason: 'disconnect' }
+    expect(SessionMessage.parse({ ...message, by: 'moderator' })).toEqual(message)
+    expect(NodeFactAnswer.parse({ later: { nested: true } })).toEqual({ dropRoomIds: [] })
+  })
+})

@@ -1,0 +1,60 @@
+import type { z } from 'zod'
+import { ErrorView } from '../rest/error.js'
+
+export const PREFIX = '/service/api'
+export const PAID = 'the edition does not have the operation'
+
+export interface Answer {
+  description: string
+  /** Of the JSON body; without one the body is empty. */
+  schema?: z.ZodType
+  /** Of a body that is not JSON but text. */
+  contentType?: string
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** One operation of the REST API: what documentation, client and tests know of it. */
+export interface Route {
+  method: Method
+  /** With parameters in braces: `/service/api/sessions/{sessionId}`. */
+  path: string
+  tag: string
+  summary: string
+  body?: z.ZodType
+  query?: z.ZodObject
+  answers: Readonly<Record<number, Answer>>
+  /** What replaces it. */
+  deprecated?: string
+}
+
+/** A success with what it gives, or without a body. */
+export const ok = <S extends z.ZodType>(
+  description: string,
+  schema: S,
+): { 200: { description: string; schema: S } } => ({
+  200: { description, schema },
+})
+export const done = (description: string): { 200: Answer } => ({ 200: { description } })
+export const gone = (description: string): { 204: Answer } => ({ 204: { description } })
+
+const fault = (description: string): Answer => ({ description, schema: ErrorView })
+
+/** Answers in the contract's error body. */
+export const faults = <const T extends Readonly<Record<number, string>>>(byStatus: T): { [S in keyof T]: Answer } =>
+  Object.fromEntries(Object.entries(byStatus).map(([status, text]) => [status, fault(text)])) as {
+    [S in keyof T]: Answer
+  }
+
+/** What every operation may answer besides its own. */
+export const COMMON_ANSWERS: Readonly<Record<number, Answer>> = faults({
+  401: 'The Authorization header is missing or wrong',
+  429: 'Too many failed attempts from this address: again after `Retry-After` seconds',
+  503: 'The service cannot serve this now: again after `Retry-After` seconds',
+})
+/** What every operation with a body may answer besides. */
+export const BODY_ANSWERS: Readonly<Record<number, Answer>> = faults({
+  400: 'A bad body; the message names each field',
+  413: 'The body is larger than 1 MiB',
+  415: 'The body is not JSON in UTF-8',
+})

@@ -1,0 +1,297 @@
+import { z } from 'zod'
+import { ClusterHealth, MasterHealth } from '../bus/master.js'
+import { DeadLetterListView } from '../events/events.js'
+import { ConnectionListView, ConnectionView, CreateConnectionBody, UpdateConnectionBody } from '../rest/connection.js'
+import { RecordingListView, RecordingView, StartRecordingOptions } from '../rest/recording.js'
+import { RestartBody } from '../rest/restart.js'
+import { CreateSessionBody, SessionListView, SessionView } from '../rest/session.js'
+import { SendSignalBody, SessionRef } from '../rest/signal.js'
+import { LanguageModelBody } from '../rest/speech-to-text.js'
+import { CreateTokenBody, TokenView } from '../rest/token.js'
+import { MEDIA_NODES } from './media-node-routes.js'
+import { done, faults, gone, ok, PAID, PREFIX as P, type Route } from './route.js'
+
+const NO_SESSION = 'There is no such session'
+const MODULE_OFF = 'The recording module is disabled'
+
+const Pending = z.object({
+  pendingConnections: z.enum(['true', 'false']).optional().describe('Whether pending connections are listed as well'),
+})
+export const StartRecordingBody = z.object({ session: SessionRef, ...StartRecordingOptions.shape })
+export const ConfigurationView = z.looseObject({ VERSION: z.string() })
+export const HealthView = z.union([MasterHealth, ClusterHealth])
+
+const SESSIONS = {
+  createSession: {
+    method: 'POST',
+    path: `${P}/sessions`,
+    tag: 'Sessions',
+    summary: 'Create a session',
+    body: CreateSessionBody,
+    answers: { ...ok('Created', SessionView), ...faults({ 409: 'A session with this customSessionId exists' }) },
+  },
+  getSession: {
+    method: 'GET',
+    path: `${P}/sessions/{sessionId}`,
+    tag: 'Sessions',
+    summary: 'Retrieve a session',
+    query: Pending,
+    answers: { ...ok('The session', SessionView), ...faults({ 404: NO_SESSION }) },
+  },
+  listSessions: {
+    method: 'GET',
+    path: `${P}/sessions`,
+    tag: 'Sessions',
+    summary: 'List all sessions',
+    query: Pending,
+    answers: ok('All sessions', SessionListView),
+  },
+  deleteSession: {
+    method: 'DELETE',
+    path: `${P}/sessions/{sessionId}`,
+    tag: 'Sessions',
+    summary: 'Close a session with all it holds',
+    answers: { ...gone('Closed'), ...faults({ 404: NO_SESSION }) },
+  },
+} as const satisfies Record<string, Route>
+
+const CONNECTION = `${P}/sessions/{sessionId}/connection`
+const CONNECTIONS = {
+  createConnection: {
+    method: 'POST',
+    path: CONNECTION,
+    tag: 'Connections',
+    summary: 'Create a connection; its token lets one client join',
+    body: CreateConnectionBody,
+    answers: {
+      ...ok('Created', ConnectionView),
+      ...faults({ 404: NO_SESSION, 500: 'The camera could not be published', 501: 'Cameras are not supported' }),
+    },
+  },
+  getConnection: {
+    method: 'GET',
+    path: `${CONNECTION}/{connectionId}`,
+    tag: 'Connections',
+    summary: 'Retrieve a connection',
+    answers: { ...ok('The connection', ConnectionView), ...faults({ 400: NO_SESSION, 404: 'No such connection' }) },
+  },
+  listConnections: {
+    method: 'GET',
+    path: CONNECTION,
+    tag: 'Connections',
+    summary: 'List the connections of a session',
+    query: Pending,
+    answers: { ...ok('All connections', ConnectionListView), ...faults({ 404: NO_SESSION }) },
+  },
+  updateConnection: {
+    method: 'PATCH',
+    path: `${CONNECTION}/{connectionId}`,
+    tag: 'Connections',
+    summary: 'Change role or record of a connection',
+    body: UpdateConnectionBody,
+    answers: {
+      ...ok('As it is now', ConnectionView),
+      ...faults({ 404: `No such session or connection; or: ${PAID}` }),
+    },
+  },
+  deleteConnection: {
+    method: 'DELETE',
+    path: `${CONNECTION}/{connectionId}`,
+    tag: 'Connections',
+    summary: 'Evict a connection, or invalidate its token',
+    answers: { ...gone('Gone'), ...faults({ 400: NO_SESSION, 404: 'No such connection' }) },
+  },
+  deleteStream: {
+    method: 'DELETE',
+    path: `${P}/sessions/{sessionId}/stream/{streamId}`,
+    tag: 'Connections',
+    summary: 'End a published stream',
+    answers: {
+      ...gone('Ended'),
+      ...faults({ 400: NO_SESSION, 404: 'No such stream', 405: 'The stream is of a camera: delete its connection' }),
+    },
+  },
+} as const satisfies Record<string, Route>
+
+const RECORDINGS = {
+  startRecording: {
+    method: 'POST',
+    path: `${P}/recordings/start`,
+    tag: 'Recordings',
+    summary: 'Start recording a session',
+    body: StartRecordingBody,
+    answers: {
+      ...ok('Started', RecordingView),
+      ...faults({
+        404: NO_SESSION,
+        406: 'Nobody is connected to the session',
+        409: 'The session is not ROUTED, or is being recorded',
+        422: 'A value is out of its range',
+        501: MODULE_OFF,
+      }),
+    },
+  },
+  stopRecording: {
+    method: 'POST',
+    path: `${P}/recordings/stop/{recordingId}`,
+    tag: 'Recordings',
+    summary: 'Stop a recording',
+    answers: {
+      ...ok('Stopped', RecordingView),
+      ...faults({ 404: 'No such recording', 406: 'It is still starting', 409: 'It has ended', 501: MODULE_OFF }),
+    },
+  },
+  getRecording: {
+    method: 'GET',
+    path: `${P}/recordings/{recordingId}`,
+    tag: 'Recordings',
+    summary: 'Retrieve a recording',
+    answers: { ...ok('The recording', RecordingView), ...faults({ 404: 'No such recording', 501: MODULE_OFF }) },
+  },
+  listRecordings: {
+    method: 'GET',
+    path: `${P}/recordings`,
+    tag: 'Recordings',
+    summary: 'List all recordings',
+    answers: { ...ok('All recordings', RecordingListView), ...faults({ 501: MODULE_OFF }) },
+  },
+  deleteRecording: {
+    method: 'DELETE',
+    path: `${P}/recordings/{recordingId}`,
+    tag: 'Recordings',
+    summary: 'Delete a recording and its files',
+    answers: {
+      ...gone('Deleted'),
+      ...faults({ 404: 'No such recording', 409: 'It is being recorded: stop it first', 501: MODULE_OFF }),
+    },
+  },
+} as const satisfies Record<string, Route>
+
+const languageModel = (action: 'load' | 'unload') =>
+  ({
+    method: 'POST',
+    path: `${P}/speech-to-text/${action}`,
+    tag: 'Speech to text',
+    summary: `${action === 'load' ? 'Load' : 'Unload'} a language model ${action === 'load' ? 'into' : 'from'} a media node`,
+    body: LanguageModelBody,
+    answers: {
+      ...done('Done'),
+      ...faults({
+        404: 'No such model in the node',
+        405: 'The model is in use',
+        409: action === 'load' ? 'It is loaded' : 'It is not loaded',
+        501: 'Speech to text is disabled, or its engine manages no models',
+      }),
+    },
+  }) as const satisfies Route
+
+const SERVICE = {
+  sendSignal: {
+    method: 'POST',
+    path: `${P}/signal`,
+    tag: 'Signals',
+    summary: 'Send a signal to some or all of a session',
+    body: SendSignalBody,
+    answers: { ...done('Sent'), ...faults({ 404: NO_SESSION, 406: '`to` names a connection that is not there' }) },
+  },
+  getConfiguration: {
+    method: 'GET',
+    path: `${P}/config`,
+    tag: 'Service',
+    summary: 'The configuration in force',
+    answers: ok('The configuration', ConfigurationView),
+  },
+  getHealth: {
+    method: 'GET',
+    path: `${P}/health`,
+    tag: 'Service',
+    summary: 'Health of the cluster',
+    answers: {
+      ...ok('UP', HealthView),
+      409: { description: 'UNSTABLE', schema: HealthView },
+      503: { description: 'DOWN', schema: HealthView },
+      ...faults({ 404: PAID }),
+    },
+  },
+  restart: {
+    method: 'POST',
+    path: `${P}/restart`,
+    tag: 'Service',
+    summary: 'Restart with changed configuration',
+    body: RestartBody,
+    answers: { ...done('Restarting'), ...faults({ 404: PAID }) },
+  },
+  loadLanguageModel: languageModel('load'),
+  unloadLanguageModel: languageModel('unload'),
+  createToken: {
+    method: 'POST',
+    path: `${P}/tokens`,
+    tag: 'Connections',
+    summary: 'Create a token',
+    body: CreateTokenBody,
+    answers: { ...ok('Created', TokenView), ...faults({ 404: NO_SESSION }) },
+    deprecated: `POST ${CONNECTION}`,
+  },
+} as const satisfies Record<string, Route>
+
+const DEAD_LETTERS = `${P}/webhook/dead-letters`
+const NO_LETTER = faults({ 404: 'No such dead letter' })
+const Replayed = z.object({ replayed: z.number() })
+const EVENTS = {
+  listDeadLetters: {
+    method: 'GET',
+    path: DEAD_LETTERS,
+    tag: 'Events',
+    summary: 'List the events that were given up',
+    answers: ok('The oldest thousand, and the number of all', DeadLetterListView),
+  },
+  replayDeadLetters: {
+    method: 'POST',
+    path: `${DEAD_LETTERS}/replay`,
+    tag: 'Events',
+    summary: 'Post all of them again',
+    answers: ok('How many', Replayed),
+  },
+  replayDeadLetter: {
+    method: 'POST',
+    path: `${DEAD_LETTERS}/{eventId}/replay`,
+    tag: 'Events',
+    summary: 'Post one of them again',
+    answers: { ...ok('How many', Replayed), ...NO_LETTER },
+  },
+  deleteDeadLetters: {
+    method: 'DELETE',
+    path: DEAD_LETTERS,
+    tag: 'Events',
+    summary: 'Throw all of them away',
+    answers: gone('Gone'),
+  },
+  deleteDeadLetter: {
+    method: 'DELETE',
+    path: `${DEAD_LETTERS}/{eventId}`,
+    tag: 'Events',
+    summary: 'Throw one of them away',
+    answers: { ...gone('Gone'), ...NO_LETTER },
+  },
+  listCallRecords: {
+    method: 'GET',
+    path: '/service/cdr',
+    tag: 'Events',
+    summary: 'List the files of call records',
+    answers: ok('Their names', z.array(z.string())),
+  },
+  getCallRecords: {
+    method: 'GET',
+    path: '/service/cdr/{file}',
+    tag: 'Events',
+    summary: 'Read a file of call records',
+    answers: {
+      200: { description: 'One JSON object a line', schema: z.string(), contentType: 'text/plain' },
+      ...faults({ 404: 'No such file' }),
+    },
+  },
+} as const satisfies Record<string, Route>
+
+/** Every operation of the current API, by the name that clients call it by. */
+export const ROUTES = { ...SESSIONS, ...CONNECTIONS, ...RECORDINGS, ...SERVICE, ...EVENTS, ...MEDIA_NODES }
+export type Operation = keyof typeof ROUTES

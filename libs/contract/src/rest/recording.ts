@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { optional, text, withDefault } from '../optional.js'
+
+export const OutputMode = z.enum(['COMPOSED', 'INDIVIDUAL', 'COMPOSED_QUICK_START'])
+/** Layouts that a media node composes itself. The interface lists those after the first as not available yet: here they are. */
+export const NativeLayout = z.enum([
+  'BEST_FIT',
+  'PICTURE_IN_PICTURE',
+  'VERTICAL_PRESENTATION',
+  'HORIZONTAL_PRESENTATION',
+])
+export type NativeLayout = z.infer<typeof NativeLayout>
+export const RecordingLayout = z.enum([...NativeLayout.options, 'CUSTOM'])
+export const RESOLUTION = /^([1-9]\d{2}|1\d{3})x([1-9]\d{2}|1\d{3})$/
+export const SHM_SIZE_DEFAULT = 536_870_912
+export const SHM_SIZE_MIN = 134_217_728
+const FRAME_RATE_MIN = 1
+const FRAME_RATE_MAX = 120
+
+/** Becomes a file's name. */
+const RecordingName = z
+  .string()
+  .regex(/^[A-Za-z0-9_~-]*$/, 'may hold only letters, digits, "-", "_" and "~"')
+  .max(200)
+/** A path below the folder of layouts, and never out of it, or the address of a page. */
+export const CustomLayout = text(1024).regex(
+  /^(?:(?:[\w~-][\w~.-]*(?:\/[\w~-][\w~.-]*)*\/?)?|https?:\/\/[^\s\\]+)$/i,
+  'must be a relative path of letters, digits, ".", "-", "_" and "~" below the folder of layouts, or an http(s) address',
+)
+/** `{id}`; the plain string that some client SDKs send is read as well. */
+const RecordingNode = z.union([text(200), z.object({ id: text(200) }).transform(({ id }) => id)])
+
+/** What a recording is made with; as the default of a session every fault is a 400. */
+export const RecordingProperties = z
+  .object({
+    name: withDefault(RecordingName, ''),
+    hasAudio: withDefault(z.boolean(), true),
+    hasVideo: withDefault(z.boolean(), true),
+    outputMode: withDefault(OutputMode, 'COMPOSED'),
+    recordingLayout: withDefault(RecordingLayout, 'BEST_FIT'),
+    customLayout: withDefault(CustomLayout, ''),
+    resolution: withDefault(
+      z.string().regex(RESOLUTION, 'must be <width>x<height>, each from 100 to 1999'),
+      '1280x720',
+    ),
+    frameRate: withDefault(z.number().int().min(FRAME_RATE_MIN).max(FRAME_RATE_MAX), 25),
+    shmSize: withDefault(z.number().int().min(SHM_SIZE_MIN), SHM_SIZE_DEFAULT),
+    ignoreFailedStreams: withDefault(z.boolean(), false),
+    mediaNode: optional(RecordingNode),
+  })
+  .refine(({ hasAudio, hasVideo }) => hasAudio || hasVideo, {
+    path: ['hasVideo'],
+    message: 'hasAudio and hasVideo cannot both be false',
+  })
+export type RecordingProperties = z.output<typeof RecordingProperties>
+
+/**
+ * The body of POST recordings/start beside its `session`; what is absent the session's defaults decide.
+ * Only types and forms: a figure out of its range is no bad body but a fault of its own, see `rangeFaults`.
+ */
+export const StartRecordingOptions = z.object({
+  name: optional(RecordingName),
+  hasAudio: optional(z.boolean()),
+  hasVideo: optional(z.boolean()),
+  outputMode: optional(OutputMode),
+  recordingLayout: optional(RecordingLayout),
+  customLayout: optional(CustomLayout),
+  resolution: optional(text(32).regex(/^\d+x\d+$/, 'must be <width>x<height>')),
+  frameRate: optional(z.number().int()),
+  shmSize: optional(z.number().int()),
+  ignoreFailedStreams: optional(z.boolean()),
+  mediaNode: optional(RecordingNode),
+})
+export type StartRecordingOptions = z.output<typeof StartRecordingOptions>
+
+/** What of well-formed options is out of its range, each beginning with its field. */
+export function rangeFaults(
+  options: Pick<StartRecordingOptions, 'resolution' | 'frameRate' | 'shmSize'> & {
+    hasAudio: boolean
+    hasVideo: boolean
+  },
+): string[] {
+  const { hasAudio, hasVideo, resolution, frameRate, shmSize } = options
+  const faults: string[] = []
+  if (!hasAudio && !hasVideo) faults.push('hasVideo: hasAudio and hasVideo cannot both be false')
+  if (resolution !== undefined && !RESOLUTION.test(resolution)) {
+    faults.push('resolution: width and height must be from 100 to 1999')
+  }
+  if (frameRate !== undefined && (frameRate < FRAME_RATE_MIN || frameRate > FRAME_RATE_MAX)) {
+    faults.push(`frameRate: must be from ${FRAME_RATE_MIN} to ${FRAME_RATE_MAX}`)
+  }
+  if (shmSize !== undefined && shmSize < SHM_SIZE_MIN) faults.push(`shmSize: must be at least ${SHM_SIZE_MIN}`)
+  return faults
+}
+
+/** As returned in a session: only the members that apply to the output mode; `mediaNode` is an id. */
+export const RecordingPropertiesView = z.object({
+  name: z.string(),
+  hasAudio: z.boolean(),
+  hasVideo: z.boolean(),
+  outputMode: OutputMode,
+  recordingLayout: RecordingLayout.optional(),
+  customLayout: z.string().optional(),
+  resolution: z.string().optional(),
+  frameRate: z.number().optional(),
+  shmSize: z.number().optional(),
+  ignoreFailedStreams: z.boolean().optional(),
+  mediaNode: z.string().optional(),
+})
+export type RecordingPropertiesView = z.infer<typeof RecordingPropertiesView>
+
+export const RecordingStatus = z.enum(['starting', 'started', 'stopped', 'ready', 'failed'])
+
+/** `size` in bytes and `duration` in seconds are final, and `url` is there, when `ready`. Times in UTC ms. */
+export const RecordingView = z.object({
+  id: z.string(),
+  object: z.literal('recording'),
+  ...RecordingPropertiesView.shape,
+  sessionId: z.string(),
+  createdAt: z.number(),
+  size: z.number(),
+  duration: z.number(),
+  url: z.string().nullable(),
+  status: RecordingStatus,
+})
+export type RecordingView = z.infer<typeof RecordingView>
+
+export const RecordingListView = z.object({ count: z.number(), items: z.array(RecordingView) })
+export type RecordingListView = z.infer<typeof RecordingListView>

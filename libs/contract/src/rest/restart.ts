@@ -1,0 +1,13 @@
+import { z } from 'zod'
+
+const Member = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())], {
+  error: 'must be a string, a number, a boolean or an array of strings',
+})
+
+/** Properties by name; null is as if absent. Which exist and may change is for the table of properties to say. */
+export const RestartBody = z
+  .record(z.string(), Member.nullable())
+  .transform((members) =>
+    Object.fromEntries(Object.entries(members).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))),
+  )
+export type RestartBody = z.infer<typeof RestartBody>

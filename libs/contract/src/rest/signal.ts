@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { optional, text, withDefault } from '../optional.js'
+import { DATA_MAX_LENGTH } from './connection.js'
+
+/** A session that a body names: any text, so that an odd one is no session rather than a bad body. */
+export const SessionRef = text(200).min(1)
+
+/** No `to`, or an empty one, is everybody. */
+export const SendSignalBody = z.object({
+  session: SessionRef,
+  to: withDefault(z.array(text(200)).max(10_000), []),
+  type: optional(text(256)),
+  data: withDefault(text(DATA_MAX_LENGTH), ''),
+})
+export type SendSignalBody = z.output<typeof SendSignalBody>

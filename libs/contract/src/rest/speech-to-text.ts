@@ -1,0 +1,9 @@
+import { z } from 'zod'
+import { text } from '../optional.js'
+
+/** Which language model of which media node is loaded or unloaded. */
+export const LanguageModelBody = z.object({
+  lang: text(64).min(1),
+  mediaNode: z.object({ id: text(200).min(1) }),
+})
+export type LanguageModelBody = z.output<typeof LanguageModelBody>
