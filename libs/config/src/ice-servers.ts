@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import type { PropertyType } from './property.js'
+import { strings } from './types.js'
+
+export interface ConfiguredIceServer {
+  url: string
+  username?: string | undefined
+  credential?: string | undefined
+  /** In place of the two: each client gets credentials of its own, made with this secret. */
+  staticAuthSecret?: string | undefined
+}
+
+const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?`
+/** As browsers take them: one that they refuse keeps everybody out. */
+const ICE_URL = new RegExp(String.raw`^(?:stuns?:${HOST}|turns?:${HOST}(?:\?transport=(?:udp|tcp))?)$`)
+const NO_ICE_URL =
+  'url must be stun:, stuns:, turn: or turns: and a host or a host:port; with TURN ?transport=udp or ?transport=tcp may follow'
+const FIELDS = ['url', 'username', 'credential', 'staticAuthSecret'] as const
+type Field = (typeof FIELDS)[number]
+const FIELDS_IN_WORDS = FIELDS.map((field) => `${field}=…`).join(', ')
+
+/** One line of the form `url=…,username=…,credential=…`; gives the reason when it is not. */
+function parseLine(line: string): ConfiguredIceServer | { problem: string } {
+  const fields = new Map<Field, string>()
+  for (const [index, part] of line.split(',').entries()) {
+    const [name, ...value] = part.split('=')
+    const field = FIELDS.find((known) => known === name)
+    // Not quoted: it may be the rest of a credential.
+    if (!field) return { problem: `part ${index + 1} is none of ${FIELDS_IN_WORDS}; no value can hold a comma` }
+    if (value.join('=')) fields.set(field, value.join('='))
+  }
+  const { url = '', ...access } = Object.fromEntries(fields) as Partial<Record<Field, string>>
+  if (!ICE_URL.test(url)) return { problem: NO_ICE_URL }
+  const problem = url.startsWith('turn') ? problemOfTurn(access) : problemOfStun(access)
+  return problem === undefined ? { url, ...access } : { problem }
+}
+
+type Access = Omit<ConfiguredIceServer, 'url'>
+
+function problemOfTurn({ username, credential, staticAuthSecret }: Access): string | undefined {
+  if (staticAuthSecret)
+    return username || credential ? 'staticAuthSecret stands in place of username and credential' : undefined
+  return username && credential ? undefined : 'TURN needs a username and a credential, or a staticAuthSecret'
+}
+
+const problemOfStun = ({ staticAuthSecret }: Access): string | undefined =>
+  staticAuthSecret === undefined ? undefined : 'staticAuthSecret is for TURN alone'
+
+const showLine = (server: ConfiguredIceServer): string =>
+  FIELDS.flatMap((field) => (server[field] === undefined ? [] : [`${field}=${server[field]}`])).join(',')
+
+export const iceServers: PropertyType<ConfiguredIceServer[]> = {
+  label: 'a JSON array of `url=…,username=…,credential=…` or `url=…,staticAuthSecret=…` strings, no value with a comma',
+  schema: strings.schema.transform((lines, context) =>
+    lines.flatMap((line, index) => {
+      const server = parseLine(line)
+      if (!('problem' in server)) return [server]
+      context.addIssue({ code: 'custom', message: `entry ${index + 1}: ${server.problem}` })
+      return []
+    }),
+  ) satisfies z.ZodType<ConfiguredIceServer[], string>,
+  show: (servers) => JSON.stringify(servers.map(showLine)),
+}

@@ -1,0 +1,8 @@
+export { configAdvice } from './advice.js'
+export type { ConfiguredIceServer } from './ice-servers.js'
+export { ConfigError, loadMasterConfig, loadNodeConfig, type Environment } from './load.js'
+export { restartedConfig, type OverrideValue } from './restart.js'
+export { EVENT_NAMES } from './properties/features.js'
+export type { Audience, ProcessKind, Property } from './property.js'
+export { SYSTEM_VARIABLES } from './system-variables.js'
+export { PROPERTIES, PROPERTY_NAMES, SECTIONS, type MasterConfig, type NodeConfig, type PropertyName } from './table.js'

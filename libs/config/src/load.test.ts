@@ -1,0 +1,186 @@
+import { describe, expect, it } from '@jest/globals'
+import { ConfigError, loadMasterConfig, loadNodeConfig, type Environment } from './load.js'
+
+const LEAST = { SERVICE_SECRET: 'MY_SECRET-1', DATABASE_URL: 'postgres://app:pass@db/service' }
+
+function problemsOf(load: (env: Environment) => unknown, env: Environment): readonly string[] {
+  try {
+    load(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('loadMasterConfig', () => {
+  it('needs the secret and the database alone', () => {
+    expect(loadMasterConfig(LEAST)).toMatchObject({ ...LEAST, NATS_URL: 'nats://127.0.0.1:4222', SERVICE_PORT: 4443 })
+    expect(problemsOf(loadMasterConfig, {})).toEqual(['SERVICE_SECRET: is mandatory', 'DATABASE_URL: is mandatory'])
+  })
+
+  it('has the defaults of the lineage', () => {
+    expect(loadMasterConfig(LEAST)).toMatchObject({
+      SERVICE_HOST: '0.0.0.0',
+      SERVICE_STREAMS_FORCED_VIDEO_CODEC: 'VP8',
+      SERVICE_STREAMS_ALLOW_TRANSCODING: false,
+      SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: 1000,
+      SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH: 300,
+      SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH: 1000,
+      SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH: 300,
+      SERVICE_SESSIONS_GARBAGE_INTERVAL: 900,
+      SERVICE_SESSIONS_GARBAGE_THRESHOLD: 3600,
+      SERVICE_RECORDING: false,
+      SERVICE_RECORDING_NOTIFICATION: 'publisher_moderator',
+      SERVICE_RECORDING_AUTOSTOP_TIMEOUT: 120,
+      SERVICE_WEBHOOK: false,
+      SERVICE_WEBRTC_SIMULCAST: true,
+      SERVICE_WEBRTC_ICE_SERVERS: [],
+      SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: 70,
+      SUPPORT_DEPRECATED_API: true,
+    })
+    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(15)
+  })
+
+  it.each<[Environment, object]>([
+    [{}, { SERVICE_PUBLICURL: 'http://localhost:4443', DOMAIN_OR_PUBLIC_IP: 'localhost', HTTPS_PORT: 4443 }],
+    [{ SERVICE_PORT: '5000' }, { SERVICE_PUBLICURL: 'http://localhost:5000', HTTPS_PORT: 5000 }],
+    [
+      { SERVICE_PUBLICURL: 'https://meet.example.org/' },
+      { SERVICE_PUBLICURL: 'https://meet.example.org', DOMAIN_OR_PUBLIC_IP: 'meet.example.org', HTTPS_PORT: 443 },
+    ],
+    [
+      { SERVICE_PUBLICURL: 'http://1.2.3.4', DOMAIN_OR_PUBLIC_IP: 'other.example.org', HTTPS_PORT: '8443' },
+      { DOMAIN_OR_PUBLIC_IP: 'other.example.org', HTTPS_PORT: 8443 },
+    ],
+    [{}, { SERVICE_OPS_PORT: 4480 }],
+  ])('works out from %j what follows', (env, expected) => {
+    expect(loadMasterConfig({ ...LEAST, ...env })).toMatchObject(expected)
+  })
+
+  it('takes an empty variable for one that is not set, and spaces around a value for nothing', () => {
+    const env = { ...LEAST, SERVICE_PORT: '', SERVICE_LOG_LEVEL: '  ', SERVICE_HOST: ' 127.0.0.1 ' }
+    expect(loadMasterConfig(env)).toMatchObject({
+      SERVICE_PORT: 4443,
+      SERVICE_LOG_LEVEL: 'info',
+      SERVICE_HOST: '127.0.0.1',
+    })
+    expect(problemsOf(loadMasterConfig, { ...LEAST, SERVICE_SECRET: '' })).toEqual(['SERVICE_SECRET: is mandatory'])
+  })
+
+  it('names every problem at once, and shows no secret', () => {
+    const problems = problemsOf(loadMasterConfig, {
+      SERVICE_SECRET: 'hush hush',
+      DATABASE_URL: 'mysql://user:hush@db',
+      NATS_URL: 'hush@bus',
+      SERVICE_PORT: '70000',
+      SERVICE_CDR: 'yes',
+      SERVICE_STREAMS_FORCED_VIDEO_CODEC: 'AV1',
+      SERVICE_WEBHOOK: 'true',
+      SERVICE_WEBHOOK_HEADERS: '["Authorization hush"]',
+      SERVICE_WEBHOOK_EVENTS: '["sessionCreated","exploded"]',
+      SERVICE_SESSIONS_GARBAGE_INTERVAL: '-1',
+      SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: '5',
+      SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: '80',
+    })
+    expect(problems).toEqual([
+      'NATS_URL: must be one URL or several, comma-separated, each with scheme (nats, tls) and host',
+      'SERVICE_SECRET: must be letters, digits, "-" and "_"',
+      'DATABASE_URL: must be a URL with scheme (postgres, postgresql) and host',
+      'SERVICE_PORT: must be an integer from 1 to 65535, not "70000"',
+      'SERVICE_STREAMS_FORCED_VIDEO_CODEC: must be one of [VP8, VP9, H264, NONE, MEDIA_SERVER_PREFERRED], not "AV1"',
+      'SERVICE_SESSIONS_GARBAGE_INTERVAL: must be a non-negative integer, not "-1"',
+      'SERVICE_CDR: must be true or false, not "yes"',
+      'SERVICE_WEBHOOK_HEADERS: each header must be of the form "Name: value"',
+      `SERVICE_WEBHOOK_EVENTS: event 'exploded' does not exist, not "["sessionCreated","exploded"]"`,
+      'SERVICE_WEBHOOK_ENDPOINT: is mandatory when SERVICE_WEBHOOK is true',
+      'SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: must not be greater than SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES',
+      'SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: must not be greater than SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD',
+    ])
+  })
+
+  it('does not take a wrong endpoint for a missing one', () => {
+    const env = { ...LEAST, SERVICE_WEBHOOK: 'true', SERVICE_WEBHOOK_ENDPOINT: 'nowhere' }
+    expect(problemsOf(loadMasterConfig, env)).toEqual([
+      'SERVICE_WEBHOOK_ENDPOINT: must be a URL with scheme (http, https) and host, not "nowhere"',
+    ])
+  })
+
+  it('needs a bucket for what is kept in S3, and the secret of an access key', () => {
+    const env = { ...LEAST, SERVICE_PRO_RECORDING_STORAGE: 's3', SERVICE_PRO_AWS_ACCESS_KEY: 'key' }
+    expect(problemsOf(loadMasterConfig, env)).toEqual([
+      'SERVICE_PRO_AWS_SECRET_KEY: is mandatory when SERVICE_PRO_AWS_ACCESS_KEY is given',
+      'SERVICE_PRO_AWS_S3_BUCKET: is mandatory when SERVICE_PRO_RECORDING_STORAGE is s3',
+    ])
+    const whole = { ...env, SERVICE_PRO_AWS_SECRET_KEY: 's', SERVICE_PRO_AWS_S3_BUCKET: 'bucket/all/recordings' }
+    expect(loadMasterConfig(whole)).toMatchObject({ SERVICE_PRO_AWS_S3_BUCKET: 'bucket/all/recordings' })
+    expect(problemsOf(loadMasterConfig, { ...whole, SERVICE_PRO_AWS_S3_BUCKET: '/bucket' })).toEqual([
+      'SERVICE_PRO_AWS_S3_BUCKET: must be a bucket, perhaps with a folder: `bucket/folder`, not "/bucket"',
+    ])
+  })
+
+  it('needs the secret of its own TURN server', () => {
+    expect(problemsOf(loadMasterConfig, { ...LEAST, TURN_IP: '203.0.113.7' })).toEqual([
+      'TURN_SHARED_SECRET_KEY: is mandatory when TURN_IP is given',
+    ])
+    expect(loadMasterConfig({ ...LEAST, TURN_IP: '203.0.113.7', TURN_SHARED_SECRET_KEY: 's' })).toMatchObject({
+      TURN_PORT: 3478,
+      TURN_CREDENTIALS_TTL: 86_400,
+    })
+  })
+
+  it('names the property of a TURN server that no client could use', () => {
+    const bad = { TURN_IP: '203.0.113.7:3479', TURN_SHARED_SECRET_KEY: 's' }
+    expect(problemsOf(loadMasterConfig, { ...LEAST, ...bad })).toEqual([
+      'TURN_IP: must be an address or a host name of letters, digits, "." and "-", without a port, not "203.0.113.7:3479"',
+    ])
+  })
+
+  it('cannot be changed afterwards', () => {
+    const config = loadMasterConfig(LEAST)
+    expect(Object.isFrozen(config)).toBe(true)
+    expect(() => config.SERVICE_WEBHOOK_EVENTS.push('signalSent')).toThrow(TypeError)
+    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(15)
+  })
+
+  it('knows nothing of media nodes', () => {
+    expect(loadMasterConfig({ ...LEAST, MEDIA_NODE_WORKERS: 'wrong' })).not.toHaveProperty('MEDIA_NODE_WORKERS')
+  })
+})
+
+describe('loadNodeConfig', () => {
+  it('needs nothing', () => {
+    expect(loadNodeConfig({})).toMatchObject({
+      NATS_URL: 'nats://127.0.0.1:4222',
+      SERVICE_OPS_PORT: 4481,
+      MEDIA_NODE_ID: '',
+      MEDIA_NODE_IP: '0.0.0.0',
+      MEDIA_NODE_ANNOUNCED_ADDRESS: '',
+      MEDIA_NODE_WORKERS: 0,
+      MEDIA_NODE_RTC_PORT: 0,
+    })
+  })
+
+  it('gets no secret of the master', () => {
+    expect(loadNodeConfig({ ...LEAST, SERVICE_PORT: 'wrong' })).not.toHaveProperty('SERVICE_SECRET')
+  })
+
+  it('names every problem at once', () => {
+    const env = {
+      MEDIA_NODE_ID: 'a.b',
+      MEDIA_NODE_WORKERS: '-1',
+      MEDIA_NODE_RTC_PORT: '99999',
+      SERVICE_LOG_FORMAT: 'xml',
+    }
+    expect(problemsOf(loadNodeConfig, env)).toEqual([
+      'SERVICE_LOG_FORMAT: must be one of [json, pretty], not "xml"',
+      'MEDIA_NODE_ID: must be up to 64 letters, digits, "-" and "_", not "a.b"',
+      'MEDIA_NODE_WORKERS: must be an integer from 0 to 1024, not "-1"',
+      'MEDIA_NODE_RTC_PORT: must be an integer from 0 to 65535, not "99999"',
+    ])
+  })
+})
+
+it('ConfigError tells all in its message too', () => {
+  expect(new ConfigError(['A: x', 'B: y']).message).toBe('the configuration is wrong:\n  A: x\n  B: y')
+})

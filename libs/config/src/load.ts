@@ -1,0 +1,98 @@
+import type { ProcessKind, Property } from './property.js'
+import {
+  PROPERTIES,
+  PROPERTY_NAMES,
+  type Config,
+  type MasterConfig,
+  type NodeConfig,
+  type PropertyName,
+} from './table.js'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The configuration cannot be used; `problems` names every property at fault at once. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  constructor(readonly problems: readonly string[]) {
+    super(`the configuration is wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+  }
+}
+
+export const isFor = (process: ProcessKind, { audience }: Property): boolean =>
+  audience === process || audience === 'both'
+
+/** Undefined stands for the default: a variable that is set but empty says nothing. */
+const given = (env: Environment, name: string): string | undefined => env[name]?.trim() || undefined
+
+function parse(name: string, property: Property, text: string, problems: string[]): unknown {
+  const parsed = property.type.schema.safeParse(text)
+  if (parsed.success) return parsed.data
+  const not = property.secret ? '' : `, not "${text}"`
+  for (const message of new Set(parsed.error.issues.map((issue) => issue.message)))
+    problems.push(`${name}: ${message}${not}`)
+  return undefined
+}
+
+function fillPlainDefaults(process: ProcessKind, values: Record<string, unknown>): void {
+  for (const name of PROPERTY_NAMES) {
+    const property: Property = PROPERTIES[name]
+    if (isFor(process, property) && 'default' in property && !(name in values)) values[name] = property.default
+  }
+}
+
+/** In the order of the table: what a derived default needs stands above it and is there by now. */
+function fillDerivedDefaults(process: ProcessKind, values: Record<string, unknown>): void {
+  for (const name of PROPERTY_NAMES) {
+    const property: Property = PROPERTIES[name]
+    if (isFor(process, property) && 'derived' in property && !(name in values))
+      values[name] = property.derived.from({ process, values })
+  }
+}
+
+type MasterProperty = PropertyName & keyof MasterConfig
+const MISSING: readonly (readonly [name: MasterProperty, when: MasterProperty, meaning: string])[] = [
+  ['SERVICE_WEBHOOK_ENDPOINT', 'SERVICE_WEBHOOK', 'SERVICE_WEBHOOK is true'],
+  ['TURN_SHARED_SECRET_KEY', 'TURN_IP', 'TURN_IP is given'],
+  ['SERVICE_PRO_AWS_SECRET_KEY', 'SERVICE_PRO_AWS_ACCESS_KEY', 'SERVICE_PRO_AWS_ACCESS_KEY is given'],
+]
+const missing = (values: Partial<MasterConfig>): string[] => [
+  ...MISSING.flatMap(([name, when, meaning]) =>
+    values[when] && values[name] === '' ? [`${name}: is mandatory when ${meaning}`] : [],
+  ),
+  ...(values.SERVICE_PRO_RECORDING_STORAGE === 's3' && values.SERVICE_PRO_AWS_S3_BUCKET === ''
+    ? ['SERVICE_PRO_AWS_S3_BUCKET: is mandatory when SERVICE_PRO_RECORDING_STORAGE is s3']
+    : []),
+]
+
+const ORDERED: readonly (readonly [low: MasterProperty, high: MasterProperty])[] = [
+  ['SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES', 'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES'],
+  ['SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD', 'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD'],
+]
+
+const disordered = (values: Partial<MasterConfig>): string[] =>
+  ORDERED.flatMap(([low, high]) =>
+    Number(values[low]) > Number(values[high]) ? [`${low}: must not be greater than ${high}`] : [],
+  )
+
+function load<K extends ProcessKind>(process: K, env: Environment): Config<K> {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const name of PROPERTY_NAMES) {
+    const property: Property = PROPERTIES[name]
+    if (!isFor(process, property)) continue
+    const text = given(env, name)
+    if (text !== undefined) values[name] = parse(name, property, text, problems)
+    else if ('mandatory' in property) problems.push(`${name}: is mandatory`)
+  }
+  fillPlainDefaults(process, values)
+  problems.push(...missing(values), ...disordered(values))
+  if (problems.length > 0) throw new ConfigError(problems)
+  fillDerivedDefaults(process, values)
+  for (const value of Object.values(values)) Object.freeze(value)
+  return Object.freeze(values) as Config<K>
+}
+
+/** @throws ConfigError */
+export const loadMasterConfig = (env: Environment): MasterConfig => load('master', env)
+/** @throws ConfigError */
+export const loadNodeConfig = (env: Environment): NodeConfig => load('node', env)

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { property, type PropertyType } from '../property.js'
+import { boolean, choice, integer, path, percent, strings, text } from '../types.js'
+
+interface Details {
+  meaning: string
+  unit?: string
+  restartable?: boolean
+}
+/** Nothing in this version acts on these: they are read, checked and shown. */
+const pending = <T>(type: PropertyType<T>, value: NoInfer<T>, details: Details) =>
+  property('master', type, { default: value, pending: true, ...details })
+const version = (of: string) => pending(text, '', { meaning: `Version of ${of} as \`GET config\` shows it` })
+
+const reconnection: PropertyType<number> = {
+  label: '-1, or an integer of at least 3',
+  schema: z
+    .string()
+    .regex(/^-?\d+$/, 'must be -1, or an integer of at least 3')
+    .transform(Number)
+    .refine((value) => value === -1 || value >= 3, 'must be -1, or an integer of at least 3'),
+  show: String,
+}
+
+/** Cluster, autoscaling and statistics. */
+export const CLUSTER = {
+  SERVICE_SERVER_DEPENDENCY_VERSION: version('the server dependency'),
+  MEDIASERVER_URIS: pending(strings, [], {
+    meaning: 'Media servers as `GET config` shows them; media nodes announce themselves and need no entry',
+  }),
+  SERVICE_PRO_STATS_MONITORING_INTERVAL: pending(integer(), 10, {
+    unit: 's',
+    restartable: true,
+    meaning: 'How often load figures of the machines are taken; 0 means never',
+  }),
+  SERVICE_PRO_STATS_WEBRTC_INTERVAL: pending(integer(), 30, {
+    unit: 's',
+    restartable: true,
+    meaning: 'How often figures of the media transports are taken; 0 means never',
+  }),
+  SERVICE_PRO_CLUSTER_ID: property('master', text, {
+    default: '',
+    restartable: true,
+    meaning: 'Name of the cluster in events',
+  }),
+  SERVICE_PRO_CLUSTER_ENVIRONMENT: property('master', choice('on_premise', 'process', 'kubernetes'), {
+    default: 'on_premise',
+    meaning:
+      'What starts and ends media nodes: the operator, the master as processes on its own machine, or Kubernetes (not in this version)',
+  }),
+  SERVICE_PRO_CLUSTER_MEDIA_NODES: property('master', integer(), {
+    default: 1,
+    restartable: true,
+    meaning: 'Media nodes that the first master starts, without autoscaling and not on premises',
+  }),
+  SERVICE_PRO_SESSION_RECOVERY: property('master', boolean, {
+    default: true,
+    meaning: 'Whether sessions of a lost media node or worker go on elsewhere; else they end with its loss',
+  }),
+  SERVICE_PRO_CLUSTER_PATH: pending(path, '/opt/service/cluster', {
+    restartable: true,
+    meaning: 'Folder of the cluster scripts',
+  }),
+  SERVICE_PRO_CLUSTER_AUTOSCALING: property('master', boolean, {
+    default: false,
+    restartable: true,
+    meaning: 'Whether media nodes are started and ended by load; on premises the operator is told to',
+  }),
+  SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT: property('master', reconnection, {
+    derived: {
+      text: '-1 on premises without autoscaling, else 3',
+      from: ({ values }) =>
+        values.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'on_premise' && !values.SERVICE_PRO_CLUSTER_AUTOSCALING ? -1 : 3,
+    },
+    unit: 's',
+    meaning: 'How long a crashed media node is waited for until it counts as gone for good; -1 means for ever',
+  }),
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES: property('master', integer(1), {
+    default: 2,
+    restartable: true,
+    meaning: 'The most media nodes autoscaling starts',
+  }),
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: property('master', integer(), {
+    default: 1,
+    restartable: true,
+    meaning: 'The media nodes autoscaling leaves running',
+  }),
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: property('master', percent, {
+    default: 70,
+    unit: '% of processors',
+    restartable: true,
+    meaning: 'Average load above which a media node is started, or before a trend leads there',
+  }),
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: property('master', percent, {
+    default: 20,
+    unit: '% of processors',
+    restartable: true,
+    meaning:
+      'Average load below which a media node is ended; above it one goes when the others can easily do its work; 0 means that none goes',
+  }),
+  SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL: property('master', integer(1, 3_600), {
+    default: 10,
+    unit: 's',
+    meaning: 'How often autoscaling decides',
+  }),
+  SERVICE_PRO_CLUSTER_AUTOSCALING_COOLDOWN: property('master', integer(0, 86_400), {
+    default: 300,
+    unit: 's',
+    meaning: 'How long a load must have been low, and nothing changed, before a media node is ended',
+  }),
+  SERVICE_PRO_CLUSTER_LAUNCH_TIME: property('master', integer(1, 3_600), {
+    default: 120,
+    unit: 's',
+    meaning: 'How long a media node usually takes to start: autoscaling looks so far ahead',
+  }),
+  SERVICE_PRO_CLUSTER_LAUNCH_TIMEOUT: property('master', integer(1, 86_400), {
+    default: 180,
+    unit: 's',
+    meaning: 'A media node that was launched and has not been heard after so long has failed',
+  }),
+  SERVICE_PRO_NETWORK_QUALITY: pending(boolean, false, {
+    restartable: true,
+    meaning: 'Whether clients are told the quality of their network',
+  }),
+  SERVICE_PRO_NETWORK_QUALITY_INTERVAL: pending(integer(1), 5, {
+    unit: 's',
+    restartable: true,
+    meaning: 'How often the quality of the network is worked out',
+  }),
+  SERVICE_PRO_SEARCH: pending(boolean, false, { meaning: 'Whether events and figures go to a search server' }),
+  SERVICE_PRO_SEARCH_HOST: pending(text, '', { meaning: 'Address of the search server' }),
+  SERVICE_PRO_SEARCH_VERSION: version('the search server'),
+  SERVICE_PRO_DASHBOARD: pending(boolean, false, { meaning: 'Whether there is a dashboard on the search server' }),
+  SERVICE_PRO_DASHBOARD_HOST: pending(text, '', { meaning: 'Address of that dashboard' }),
+  SERVICE_PRO_DASHBOARD_VERSION: version('that dashboard'),
+  SERVICE_PRO_SPEECH_TO_TEXT: pending(choice('disabled', 'vosk'), 'disabled', {
+    meaning: 'Which engine turns speech into text',
+  }),
+}

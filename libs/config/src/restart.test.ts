@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals'
+import { ConfigError, loadMasterConfig } from './load.js'
+import { type OverrideValue, restartedConfig } from './restart.js'
+import { PROPERTIES, PROPERTY_NAMES } from './table.js'
+import type { Property } from './property.js'
+
+const LEAST = { SERVICE_SECRET: 'MY_SECRET-1', DATABASE_URL: 'postgres://app:pass@db/service' }
+const GUARDED = [
+  ['DOMAIN_OR_PUBLIC_IP', 'other.example.org'],
+  ['HTTPS_PORT', 8443],
+  ['SERVICE_SECRET', 'ANOTHER'],
+  ['SERVICE_PRO_STATS_MONITORING_INTERVAL', 20],
+  ['SERVICE_EDITION', 'ce'],
+  ['SERVICE_PRO_SEARCH_HOST', 'search'],
+  ['SERVICE_PRO_DASHBOARD_HOST', 'dashboard'],
+] as const
+const UNKNOWN_TO_US = [
+  'CERTIFICATE_TYPE',
+  'HTTP_PORT',
+  'SERVICE_PRO_LICENSE',
+  'SERVICE_PRO_CLUSTER_TEST',
+  'SEARCH_USERNAME',
+  'SEARCH_PASSWORD',
+  'SERVICE_ENTERPRISE_MEDIA_SERVER',
+]
+
+function restart(members: Record<string, OverrideValue>, set: Record<string, string> = {}): Record<string, string> {
+  const env = { ...LEAST, ...set }
+  return restartedConfig({ env, overrides: {}, config: loadMasterConfig(env) }, members)
+}
+function problems(members: Record<string, OverrideValue>, set: Record<string, string> = {}): readonly string[] {
+  try {
+    restart(members, set)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('restartedConfig', () => {
+  it('gives texts as the environment would', () => {
+    const members = { SERVICE_CDR: true, SERVICE_RECORDING_PATH: '/var/x/', SERVICE_WEBHOOK_HEADERS: ['A: b'] }
+    expect(restart({ ...members, SERVICE_SESSIONS_GARBAGE_INTERVAL: 0 })).toEqual({
+      SERVICE_CDR: 'true',
+      SERVICE_RECORDING_PATH: '/var/x/',
+      SERVICE_WEBHOOK_HEADERS: '["A: b"]',
+      SERVICE_SESSIONS_GARBAGE_INTERVAL: '0',
+    })
+  })
+
+  it('names every problem at once', () => {
+    expect(
+      problems({
+        SERVICE_CDR: 'true',
+        SERVICE_SESSIONS_GARBAGE_INTERVAL: -1,
+        SERVICE_WEBHOOK_EVENTS: ['exploded'],
+        SERVICE_WEBHOOK: true,
+        SERVICE_TYPO: 1,
+        DATABASE_URL: 'postgres://elsewhere/x',
+      }),
+    ).toEqual([
+      'SERVICE_CDR: must be a boolean',
+      'SERVICE_TYPO: no such property',
+      'DATABASE_URL: cannot be changed by a restart',
+      'SERVICE_SESSIONS_GARBAGE_INTERVAL: must be a non-negative integer, not "-1"',
+      `SERVICE_WEBHOOK_EVENTS: event 'exploded' does not exist, not "["exploded"]"`,
+      'SERVICE_WEBHOOK_ENDPOINT: is mandatory when SERVICE_WEBHOOK is true',
+    ])
+  })
+
+  it.each(
+    PROPERTY_NAMES.filter((name) => {
+      const { audience, restartable }: Property = PROPERTIES[name]
+      return audience !== 'node' && restartable && !GUARDED.some(([guarded]) => guarded === name)
+    }),
+  )('takes %s with the value in force', (name) => {
+    const value = loadMasterConfig(LEAST)[name as keyof ReturnType<typeof loadMasterConfig>] as OverrideValue
+    expect(problems({ [name]: value })).toEqual([])
+  })
+
+  it.each(GUARDED)('%s is refused, except by enterprise on own machines', (name, value) => {
+    const refused = [`${name}: cannot be changed by a restart`]
+    expect(problems({ [name]: value })).toEqual(refused)
+    const enterprise = { SERVICE_EDITION: 'enterprise' }
+    expect(problems({ [name]: value }, { ...enterprise, SERVICE_PRO_CLUSTER_ENVIRONMENT: 'kubernetes' })).toEqual(
+      refused,
+    )
+    expect(restart({ [name]: value }, enterprise)).toEqual({ [name]: String(value) })
+  })
+
+  it.each(UNKNOWN_TO_US)('%s, which does not exist here, is refused in any case', (name) => {
+    expect(problems({ [name]: 'x' })).toEqual([`${name}: cannot be changed by a restart`])
+    expect(problems({ [name]: 'x' }, { SERVICE_EDITION: 'enterprise' })).toEqual([`${name}: no such property`])
+  })
+
+  it('takes what is repeated unchanged', () => {
+    expect(problems({ SERVICE_SECRET: LEAST.SERVICE_SECRET, HTTPS_PORT: 4443 })).toEqual([])
+  })
+})

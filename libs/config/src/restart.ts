@@ -1,0 +1,76 @@
+import { ConfigError, type Environment, isFor, loadMasterConfig } from './load.js'
+import type { Property } from './property.js'
+import { type MasterConfig, PROPERTIES, PROPERTY_NAMES, type PropertyName } from './table.js'
+
+/** What a member of the restart body may hold. */
+export type OverrideValue = string | number | boolean | readonly string[]
+
+/** What a restart may not change, whatever else it says of these; only several masters on the operator's own machines may. */
+const GUARDED: ReadonlySet<string> = new Set([
+  'DOMAIN_OR_PUBLIC_IP',
+  'CERTIFICATE_TYPE',
+  'HTTP_PORT',
+  'HTTPS_PORT',
+  'SERVICE_SECRET',
+  'SERVICE_PRO_LICENSE',
+  'SERVICE_PRO_STATS_MONITORING_INTERVAL',
+  'SERVICE_PRO_CLUSTER_TEST',
+  'SEARCH_USERNAME',
+  'SEARCH_PASSWORD',
+  'SERVICE_EDITION',
+  'SERVICE_ENTERPRISE_MEDIA_SERVER',
+  'SERVICE_PRO_SEARCH_HOST',
+  'SERVICE_PRO_DASHBOARD_HOST',
+  'TURN_IP',
+  'TURN_PORT',
+  'TURN_INTERNAL_RELAY',
+])
+
+const isName = (name: string): name is PropertyName & keyof MasterConfig =>
+  PROPERTY_NAMES.some((known) => known === name && isFor('master', PROPERTIES[known]))
+
+const kindOf = (value: unknown): string => (Array.isArray(value) ? 'an array of strings' : `a ${typeof value}`)
+
+const asText = (value: OverrideValue): string =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value).trim()
+
+/** Why the member cannot be taken; undefined when it can as far as its name and kind go. */
+function refusal(name: string, value: OverrideValue, config: MasterConfig): string | undefined {
+  const ownsAll = config.SERVICE_EDITION === 'enterprise' && config.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'on_premise'
+  if (!isName(name)) {
+    const isGuarded = GUARDED.has(name) && !ownsAll
+    return isGuarded ? `${name}: cannot be changed by a restart` : `${name}: no such property`
+  }
+  const kind = kindOf(config[name])
+  if (kindOf(value) !== kind) return `${name}: must be ${kind}`
+  const property: Property = PROPERTIES[name]
+  const mayChange = GUARDED.has(name) ? ownsAll : property.restartable === true
+  // Said again with the value in force it is no change: bodies that repeat a whole configuration pass.
+  const isChange = asText(value) !== property.type.show(config[name])
+  return mayChange || !isChange ? undefined : `${name}: cannot be changed by a restart`
+}
+
+/**
+ * What the members of a restart body make of the configuration: the text of each override, as the environment would
+ * give it. @throws ConfigError with every problem, each named by its property
+ */
+export function restartedConfig(
+  { env, overrides, config }: { env: Environment; overrides: Environment; config: MasterConfig },
+  members: Readonly<Record<string, OverrideValue>>,
+): Record<string, string> {
+  const changes: Record<string, string> = {}
+  const problems: string[] = []
+  for (const [name, value] of Object.entries(members)) {
+    const problem = refusal(name, value, config)
+    if (problem === undefined) changes[name] = asText(value)
+    else problems.push(problem)
+  }
+  try {
+    loadMasterConfig({ ...env, ...overrides, ...changes })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    problems.push(...error.problems)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return changes
+}

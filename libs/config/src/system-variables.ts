@@ -1,0 +1,12 @@
+/** What a process of ours needs of the system beside its properties. */
+export const SYSTEM_VARIABLES = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'LANG',
+  'TZ',
+  'MEDIASOUP_WORKER_BIN',
+  'CHROMIUM_BIN',
+  'COMPOSITOR_BIN',
+  'NODE_EXTRA_CA_CERTS',
+] as const

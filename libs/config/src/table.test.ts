@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals'
+import { configAdvice } from './advice.js'
+import type { Property } from './property.js'
+import { PROPERTIES, PROPERTY_NAMES, SECTIONS } from './table.js'
+
+const table: Readonly<Record<string, Property>> = PROPERTIES
+
+/** What the contract lets `POST restart` change. */
+const RESTARTABLE = [
+  'SERVICE_CDR',
+  'SERVICE_RECORDING',
+  'SERVICE_RECORDING_PATH',
+  'SERVICE_RECORDING_PUBLIC_ACCESS',
+  'SERVICE_RECORDING_NOTIFICATION',
+  'SERVICE_RECORDING_CUSTOM_LAYOUT',
+  'SERVICE_RECORDING_AUTOSTOP_TIMEOUT',
+  'SERVICE_WEBHOOK',
+  'SERVICE_WEBHOOK_ENDPOINT',
+  'SERVICE_WEBHOOK_HEADERS',
+  'SERVICE_WEBHOOK_EVENTS',
+  'SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH',
+  'SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH',
+  'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH',
+  'SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH',
+  'SERVICE_SESSIONS_GARBAGE_INTERVAL',
+  'SERVICE_SESSIONS_GARBAGE_THRESHOLD',
+  'SERVICE_PRO_CLUSTER_ID',
+  'SERVICE_PRO_CLUSTER_MEDIA_NODES',
+  'SERVICE_PRO_CLUSTER_PATH',
+  'SERVICE_PRO_CLUSTER_AUTOSCALING',
+  'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES',
+  'SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES',
+  'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD',
+  'SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD',
+  'SERVICE_PRO_NETWORK_QUALITY',
+  'SERVICE_PRO_NETWORK_QUALITY_INTERVAL',
+  'SERVICE_PRO_STATS_MONITORING_INTERVAL',
+  'SERVICE_PRO_STATS_WEBRTC_INTERVAL',
+  'SERVICE_SECRET',
+]
+/** What else the contract's configuration object shows. */
+const SHOWN = [
+  'DOMAIN_OR_PUBLIC_IP',
+  'HTTPS_PORT',
+  'SERVICE_PUBLICURL',
+  'SERVICE_RECORDING_VERSION',
+  'SERVICE_STREAMS_FORCED_VIDEO_CODEC',
+  'SERVICE_SERVER_DEPENDENCY_VERSION',
+  'MEDIASERVER_URIS',
+  'SERVICE_PRO_CLUSTER_ENVIRONMENT',
+  'SERVICE_PRO_SEARCH',
+  'SERVICE_PRO_SEARCH_HOST',
+  'SERVICE_PRO_SEARCH_VERSION',
+  'SERVICE_PRO_DASHBOARD',
+  'SERVICE_PRO_DASHBOARD_HOST',
+  'SERVICE_PRO_DASHBOARD_VERSION',
+  'SERVICE_PRO_RECORDING_STORAGE',
+]
+
+describe('the table', () => {
+  it('lets a restart change exactly what the contract lets it change', () => {
+    const marked = PROPERTY_NAMES.filter((name) => table[name]?.restartable)
+    expect(marked.sort()).toEqual([...RESTARTABLE].sort())
+  })
+
+  it('has every property that the contract shows, for the master', () => {
+    for (const name of [...SHOWN, ...RESTARTABLE]) expect(`${name} ${table[name]?.audience}`).toMatch(/ (master|both)$/)
+  })
+
+  it('has every property in one section of the documentation', () => {
+    expect(SECTIONS.flatMap(([, properties]) => Object.keys(properties)).sort()).toEqual([...PROPERTY_NAMES].sort())
+  })
+
+  it.each(PROPERTY_NAMES)('%s has a meaning in one line and a default that it would take itself', (name) => {
+    const property = PROPERTIES[name] as Property
+    expect(property.meaning).toMatch(/^[A-Z`][^\n]{8,}[^.]$/)
+    if (!('default' in property) || property.default === '') return
+    const { schema, show } = property.type
+    expect(schema.parse(show(property.default))).toEqual(property.default)
+  })
+
+  it.each([
+    'SERVICE_SECRET',
+    'DATABASE_URL',
+    'NATS_URL',
+    'SERVICE_WEBRTC_ICE_SERVERS',
+    'SERVICE_WEBHOOK_HEADERS',
+    'TURN_SHARED_SECRET_KEY',
+    'SERVICE_PRO_AWS_ACCESS_KEY',
+    'SERVICE_PRO_AWS_SECRET_KEY',
+    'SERVICE_PRO_AWS_S3_HEADERS',
+  ])('%s is secret', (name) => expect(table[name]?.secret).toBe(true))
+})
+
+describe('configAdvice', () => {
+  it('tells of names that do not exist and of properties that do nothing yet', () => {
+    const env = {
+      SERVICE_PROT: '1',
+      MEDIA_NODE_WORKER: '2',
+      SERVICE_RECORDING_VERSION: '2',
+      SERVICE_PORT: '1',
+      HOME: '/',
+    }
+    expect(configAdvice('master', env)).toEqual([
+      'SERVICE_PROT is set but no such property exists',
+      'MEDIA_NODE_WORKER is set but no such property exists',
+      'SERVICE_RECORDING_VERSION is set but has no effect in this version',
+    ])
+    expect(configAdvice('node', { SERVICE_WEBHOOK: 'true', MEDIA_NODE_WORKERS: '1', SERVICE_PROT: '' })).toEqual([])
+  })
+
+  it('leaves alone what Kubernetes sets for each Service', () => {
+    const env = {
+      SERVICE_MASTER_SERVICE_HOST: '10.0.0.1',
+      SERVICE_MASTER_SERVICE_PORT_HTTP: '4443',
+      SERVICE_MASTER_PORT: 'tcp://10.0.0.1:4443',
+      SERVICE_MASTER_PORT_4443_TCP_ADDR: '10.0.0.1',
+    }
+    expect(configAdvice('master', env)).toEqual([])
+  })
+})
+
+describe('the limits of video', () => {
+  it.each([
+    ['RECV', 'sends to a subscriber'],
+    ['SEND', /(takes from|asks of) a publisher/],
+  ])('%s is seen from the participant', (way, whom) => {
+    for (const bound of ['MAX', 'MIN'])
+      expect(table[`SERVICE_STREAMS_VIDEO_${bound}_${way}_BANDWIDTH`]?.meaning).toMatch(whom)
+  })
+})

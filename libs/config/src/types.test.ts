@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals'
+import { iceServers } from './ice-servers.js'
+import type { PropertyType } from './property.js'
+import {
+  hostsOrNetworks,
+  webhookSecrets,
+  address,
+  boolean,
+  choice,
+  headerLines,
+  hostAlone,
+  integer,
+  namesOf,
+  path,
+  percent,
+  port,
+  portOrFree,
+  strings,
+  textMatching,
+  url,
+  urls,
+} from './types.js'
+
+const colours = choice('red', 'green')
+const events = namesOf('event', ['created', 'destroyed'])
+const word = textMatching(/^[a-z]+$/, 'a word')
+
+describe('types', () => {
+  it.each<[string, PropertyType<unknown>, string, unknown]>([
+    ['boolean', boolean, 'true', true],
+    ['boolean', boolean, 'FALSE', false],
+    ['boolean', boolean, 'True', true],
+    ['integer', integer(), '0', 0],
+    ['integer', integer(), '9007199254740991', 9007199254740991],
+    ['port', port, '65535', 65535],
+    ['portOrFree', portOrFree, '0', 0],
+    ['percent', percent, '100', 100],
+    ['choice', colours, 'green', 'green'],
+    ['textMatching', word, 'abc', 'abc'],
+    ['url', url('http', 'https'), 'https://example.org:444/hook/', 'https://example.org:444/hook'],
+    ['url', url('postgres'), 'postgres://u:p@db:5432/x?ssl=1', 'postgres://u:p@db:5432/x?ssl=1'],
+    ['urls', urls('nats'), 'nats://a:1, nats://b:2', 'nats://a:1, nats://b:2'],
+    ['path', path, '/opt/service/recordings//', '/opt/service/recordings'],
+    ['path', path, '/', '/'],
+    ['address', address, '::1', '::1'],
+    ['address', address, 'node-1.example.org', 'node-1.example.org'],
+    ['hostAlone', hostAlone, '', ''],
+    ['hostAlone', hostAlone, '203.0.113.7', '203.0.113.7'],
+    ['hostAlone', hostAlone, '2001:db8::7', '2001:db8::7'],
+    ['hostAlone', hostAlone, 'turn-1.example.org', 'turn-1.example.org'],
+    ['iceServers', iceServers, '["url=stuns:[2001:db8::7]:443"]', [{ url: 'stuns:[2001:db8::7]:443' }]],
+    ['strings', strings, '["a","b"]', ['a', 'b']],
+    ['strings', strings, '[]', []],
+    ['headerLines', headerLines, '["X-Auth: a: b","Other:c"]', ['X-Auth: a: b', 'Other:c']],
+    ['namesOf', events, '["destroyed"]', ['destroyed']],
+    ['iceServers', iceServers, '["url=stun:a.example:3478"]', [{ url: 'stun:a.example:3478' }]],
+    [
+      'iceServers',
+      iceServers,
+      '["url=turn:a.example?transport=tcp,username=u,credential=a=b"]',
+      [{ url: 'turn:a.example?transport=tcp', username: 'u', credential: 'a=b' }],
+    ],
+    [
+      'iceServers',
+      iceServers,
+      '["url=turns:a.example,staticAuthSecret=a=b"]',
+      [{ url: 'turns:a.example', staticAuthSecret: 'a=b' }],
+    ],
+  ])('%s takes %3$j', (_name, type, text, expected) => {
+    expect(type.schema.parse(text)).toEqual(expected)
+    // What is shown can be given back.
+    expect(type.schema.parse(type.show(expected))).toEqual(expected)
+  })
+
+  it.each<[string, PropertyType<unknown>, string, string]>([
+    ['boolean', boolean, 'yes', 'must be true or false'],
+    ['boolean', boolean, '1', 'must be true or false'],
+    ['integer', integer(), '-1', 'must be a non-negative integer'],
+    ['integer', integer(), '1.5', 'must be a non-negative integer'],
+    ['integer', integer(), '1e3', 'must be a non-negative integer'],
+    ['integer', integer(), '0x10', 'must be a non-negative integer'],
+    ['integer', integer(), '99999999999999999999', 'must be a non-negative integer'],
+    ['integer', integer(1), '0', 'must be an integer of at least 1'],
+    ['port', port, '0', 'must be an integer from 1 to 65535'],
+    ['port', port, '65536', 'must be an integer from 1 to 65535'],
+    ['choice', colours, 'blue', 'must be one of [red, green]'],
+    ['choice', colours, 'Red', 'must be one of [red, green]'],
+    ['textMatching', word, 'a b', 'must be a word'],
+    ['url', url('http'), 'example.org', 'must be a URL with scheme (http) and host'],
+    ['url', url('http'), 'http://', 'must be a URL with scheme (http) and host'],
+    ['url', url('http'), 'ftp://example.org', 'must be a URL with scheme (http) and host'],
+    [
+      'urls',
+      urls('nats'),
+      'nats://a,b',
+      'must be one URL or several, comma-separated, each with scheme (nats) and host',
+    ],
+    ['path', path, 'recordings', 'must be an absolute path'],
+    ['address', address, 'http://a', 'must be an address or a host name'],
+    ['strings', strings, 'a,b', 'must be a JSON array of strings'],
+    ['strings', strings, '"a"', 'must be a JSON array of strings'],
+    ['strings', strings, '["a",1]', 'must be a JSON array of strings'],
+    ['headerLines', headerLines, '["no colon"]', 'each header must be of the form "Name: value"'],
+    ['headerLines', headerLines, '["A: b\\r\\nC: d"]', 'each header must be of the form "Name: value"'],
+    ['namesOf', events, '["created","exploded"]', "event 'exploded' does not exist"],
+    [
+      'iceServers',
+      iceServers,
+      '["stun:a"]',
+      'entry 1: part 1 is none of url=…, username=…, credential=…, staticAuthSecret=…; no value can hold a comma',
+    ],
+    [
+      'iceServers',
+      iceServers,
+      '["url=stun:a","url=turn:b,username=u,credential=half,rest of it"]',
+      'entry 2: part 4 is none of url=…, username=…, credential=…, staticAuthSecret=…; no value can hold a comma',
+    ],
+    ...[
+      'http://a',
+      'turn:turn_server:3478',
+      'turn:h:3478?transport=TCP',
+      'turn://host:3478',
+      'stun:h:1?transport=udp',
+    ].map((bad): [string, PropertyType<unknown>, string, string] => [
+      'iceServers',
+      iceServers,
+      `["url=${bad},username=u,credential=c"]`,
+      'entry 1: url must be stun:, stuns:, turn: or turns: and a host or a host:port; with TURN ?transport=udp or ?transport=tcp may follow',
+    ]),
+    ...['1.2.3.4:3479', 'turn_server', '::1]:3478', 'a/b'].map(
+      (bad): [string, PropertyType<unknown>, string, string] => [
+        'hostAlone',
+        hostAlone,
+        bad,
+        'must be an address or a host name of letters, digits, "." and "-", without a port',
+      ],
+    ),
+    [
+      'iceServers',
+      iceServers,
+      '["url=stun:a","url=turn:b,username=u"]',
+      'entry 2: TURN needs a username and a credential, or a staticAuthSecret',
+    ],
+    [
+      'iceServers',
+      iceServers,
+      '["url=turn:b,username=u,credential=c,staticAuthSecret=s"]',
+      'entry 1: staticAuthSecret stands in place of username and credential',
+    ],
+    ['iceServers', iceServers, '["url=stun:b,staticAuthSecret=s"]', 'entry 1: staticAuthSecret is for TURN alone'],
+  ])('%s refuses %3$j', (_name, type, text, message) => {
+    const parsed = type.schema.safeParse(text)
+    expect([...new Set(parsed.error?.issues.map((issue) => issue.message))]).toEqual([message])
+  })
+})
+
+describe('what a webhook needs', () => {
+  it.each(['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8', 'receiver.internal', 'localhost'])(
+    '%s is a receiver',
+    (value) => {
+      expect(hostsOrNetworks.schema.safeParse(JSON.stringify([value])).success).toBe(true)
+    },
+  )
+  it.each(['10.0.0.0/33', '1.2.3', '1.2.3.4.5', 'name/8', '10.0.0.0/8/8', 'a b', ''])('%s is none', (value) => {
+    expect(hostsOrNetworks.schema.safeParse(JSON.stringify([value])).success).toBe(false)
+  })
+  it('a key is whsec_ and base64', () => {
+    expect(webhookSecrets.schema.safeParse(JSON.stringify([`whsec_${'A'.repeat(44)}`])).success).toBe(true)
+    expect(webhookSecrets.schema.safeParse('["secret"]').success).toBe(false)
+  })
+})
