@@ -1,0 +1,52 @@
+import { ServiceError } from '@session-service/contract'
+
+/** Gives our error for what a library threw, or undefined when it is not about that library. */
+export type ErrorTranslator = (error: unknown) => ServiceError | undefined
+
+/**
+ * SQLSTATE: connection gone, out of resources, shutting down, statement or lock timed out, read-only standby, deadlock
+ * or another conflict of transactions, which are undone and may be tried again.
+ */
+const SQLSTATE_UNAVAILABLE = /^(08...|53...|55P03|57P0[1-3]|57014|25006|40P01|40001)$/
+const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+/** What the driver, and what stands on it when a connection is lost within a transaction, says in words alone. */
+const DRIVER_UNAVAILABLE =
+  /connection terminated|query ?runner.*already released|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after calling end|client was closed/i
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** The error itself and what it wraps, a few levels deep. */
+function* withCauses(error: unknown): Generator<object> {
+  let current = error
+  for (let depth = 0; depth < 5 && isObject(current); depth += 1) {
+    yield current
+    current =
+      'driverError' in current && isObject(current.driverError)
+        ? current.driverError
+        : 'cause' in current
+          ? current.cause
+          : undefined
+  }
+}
+
+function isUnavailable(error: object): boolean {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (SQLSTATE_UNAVAILABLE.test(code) || SOCKET_UNAVAILABLE.has(code)) return true
+  return error instanceof Error && DRIVER_UNAVAILABLE.test(error.message)
+}
+
+/** A database that cannot be reached or cannot answer now is UNAVAILABLE; anything else about it is a fault of ours. */
+export const translateDatabaseError: ErrorTranslator = (error) =>
+  [...withCauses(error)].some(isUnavailable)
+    ? new ServiceError('UNAVAILABLE', 'the database is not available', { cause: error })
+    : undefined

@@ -1,0 +1,13 @@
+import { expect, it } from '@jest/globals'
+import { ExecutionContextHost } from '@nestjs/core/internal'
+import { ServiceError } from '@session-service/contract'
+import { lastValueFrom } from 'rxjs'
+import { HttpErrorFilter } from './error-filter.js'
+
+it('lets errors of bus handlers pass as they are', async () => {
+  const host = new ExecutionContextHost([{}, {}])
+  host.setType('rpc')
+  const error = new ServiceError('NO_CAPACITY', 'all full')
+  const outcome = new HttpErrorFilter().catch(error, host)
+  expect(outcome && (await lastValueFrom(outcome).catch((caught: unknown) => caught))).toBe(error)
+})

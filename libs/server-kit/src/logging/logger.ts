@@ -1,0 +1,115 @@
+import type { LoggerService } from '@nestjs/common'
+import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger as Pino } from 'pino'
+import { prettyLine } from './pretty.js'
+import { redact, redactText } from './redact.js'
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
+
+export interface LoggerOptions {
+  level: LogLevel
+  format: 'json' | 'pretty'
+  /** Which process speaks: `master`, `media-node`, … */
+  name: string
+  /** Takes each line, with its line break; standard output when left out. */
+  write?: (line: string) => void
+}
+
+type Fields = Record<string, unknown>
+interface Entry {
+  fields: Fields
+  text: string | undefined
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Error)
+const looksLikeStack = (text: string): boolean => /\n\s+at /.test(text)
+
+/**
+ * Reads the ways in which a Nest logger is called: `(text, context)`, `(text, stack, context)`, `(error, …)`,
+ * and ours: `(fields, text)`, to which a `Logger` of a class adds its context.
+ */
+function toEntry(message: unknown, rest: readonly unknown[]): Entry {
+  const fields: Fields = {}
+  const texts: string[] = []
+  for (const part of [message, ...rest]) {
+    if (part instanceof Error) fields.err = part
+    else if (isFields(part)) Object.assign(fields, part)
+    else if (typeof part === 'string' && looksLikeStack(part)) fields.err ??= { stack: part }
+    else if (part !== undefined) texts.push(typeof part === 'string' ? part : (JSON.stringify(part) ?? typeof part))
+  }
+  const text = message instanceof Error ? message.message : texts.shift()
+  const context = texts.pop()
+  if (context !== undefined) fields.context = context
+  return { fields, text: texts.length > 0 ? [text, ...texts].join(' ') : text }
+}
+
+/** What the framework tells of its own start: a line per module and route, of interest to nobody who operates it. */
+const FRAMEWORK: ReadonlySet<unknown> = new Set([
+  'InstanceLoader',
+  'NestFactory',
+  'NestApplication',
+  'NestMicroservice',
+  'RouterExplorer',
+  'RoutesResolver',
+])
+
+/** Structured lines on pino, usable as Nest's logger: `logger.log({ sessionId }, 'session closed')`. */
+export class ServiceLogger implements LoggerService {
+  readonly #pino: Pino
+
+  constructor(target: Pino) {
+    this.#pino = target
+  }
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.#write(FRAMEWORK.has(rest.at(-1)) ? 'debug' : 'info', message, rest)
+  }
+  error(message: unknown, ...rest: unknown[]): void {
+    this.#write('error', message, rest)
+  }
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.#write('warn', message, rest)
+  }
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.#write('debug', message, rest)
+  }
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.#write('trace', message, rest)
+  }
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.#write('fatal', message, rest)
+  }
+
+  /** A logger whose every line carries `fields` as well. */
+  child(fields: Fields): ServiceLogger {
+    return new ServiceLogger(this.#pino.child(redact(fields) as Fields))
+  }
+
+  #write(level: LogLevel, message: unknown, rest: readonly unknown[]): void {
+    if (!this.#pino.isLevelEnabled(level)) return
+    const { fields, text } = toEntry(message, rest)
+    this.#pino[level](redact(fields), text === undefined ? undefined : redactText(text))
+  }
+}
+
+function streamOf({ format, write }: LoggerOptions): DestinationStream {
+  // Synchronous, so that the last lines before an exit are not lost.
+  const output = write ? { write } : destination({ dest: 1, sync: true })
+  return format === 'json' ? output : { write: (line) => output.write(prettyLine(line)) }
+}
+
+export const createLogger = (options: LoggerOptions): ServiceLogger =>
+  new ServiceLogger(
+    pino(
+      {
+        name: options.name,
+        level: options.level,
+        base: { pid: process.pid },
+        timestamp: stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+        // Errors are serialised together with the redaction.
+        serializers: { err: (value: unknown) => value },
+      },
+      streamOf(options),
+    ),
+  )

@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals'
+import { redact, redactText } from './redact.js'
+
+describe('redactText', () => {
+  it.each([
+    ['postgres://app:pa$$word@db:5432/x?y=1', 'postgres://app:***@db:5432/x?y=1'],
+    ['at nats://:secret@bus:4222, twice: nats://a:b@c', 'at nats://:***@bus:4222, twice: nats://a:***@c'],
+    ['ws://host/service/signalling?sessionId=a&token=tok_AbC123', 'ws://host/service/signalling?sessionId=a&token=***'],
+    ['joined with tok_AbC123.', 'joined with tok_***.'],
+    ['resumeKey=abc&secret=def', 'resumeKey=***&secret=***'],
+    ['https://host:443/path@here and nobody@example.org', 'https://host:443/path@here and nobody@example.org'],
+    ['the token was used', 'the token was used'],
+  ])('%s', (text, expected) => expect(redactText(text)).toBe(expected))
+})
+
+describe('redact', () => {
+  it('masks by the name of the field, at any depth, and says nothing of its length', () => {
+    const given = {
+      sessionId: 's',
+      token: 'tok_1',
+      headers: { authorization: 'Basic abc', Cookie: 'x=y', accept: '*/*' },
+      list: [{ SERVICE_SECRET: 's3' }, { resumeKey: 'k', credential: 'c', password: '' }],
+      secret: null,
+      tokens: 3,
+    }
+    expect(redact(given)).toEqual({
+      sessionId: 's',
+      token: '***',
+      headers: { authorization: '***', Cookie: '***', accept: '*/*' },
+      list: [{ SERVICE_SECRET: '***' }, { resumeKey: '***', credential: '***', password: '' }],
+      secret: null,
+      tokens: 3,
+    })
+    expect(given.token).toBe('tok_1')
+  })
+
+  it('keeps an error readable, with its cause and its own fields, without secrets', () => {
+    const cause = Object.assign(new Error('connect to postgres://a:b@c failed'), {
+      code: 'ECONNREFUSED',
+      password: 'b',
+    })
+    const shown = redact({ err: new TypeError('outer', { cause }) })
+    expect(shown).toMatchObject({ err: { type: 'TypeError', message: expect.stringContaining('outer') } })
+    const text = JSON.stringify(redact({ err: cause })) + JSON.stringify(shown)
+    expect(text).toContain('"code":"ECONNREFUSED"')
+    expect(text).toContain('redact.test.')
+    expect(text).not.toMatch(/a:b@c|"password":"b"/)
+  })
+
+  it('ends on cycles, and copes with what JSON cannot hold', () => {
+    const cycle: Record<string, unknown> = {
+      big: 12n,
+      when: new Date(0),
+      url: new URL('http://a:b@c/'),
+      bytes: Buffer.alloc(9),
+    }
+    cycle.self = cycle
+    const shown = redact(cycle)
+    expect(JSON.stringify(shown)).toContain('[object]')
+    expect(shown).toMatchObject({
+      big: '12',
+      when: '1970-01-01T00:00:00.000Z',
+      url: 'http://a:***@c/',
+      bytes: '[9 bytes]',
+    })
+  })
+})

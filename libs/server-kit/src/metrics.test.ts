@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals'
+import { metrics, registry } from './metrics.js'
+
+const shown = async (name: string): Promise<string[]> =>
+  (await registry.metrics()).split('\n').filter((line) => line.startsWith(`session_service_${name}`))
+
+describe('metrics', () => {
+  it('counts, with the prefix of the service', async () => {
+    const created = metrics.counter('sessions_created_total', { help: 'Sessions created' })
+    created.inc({})
+    created.inc({}, 2)
+    expect(await shown('sessions_created_total')).toEqual(['session_service_sessions_created_total 3'])
+  })
+
+  it('keeps labels to the values named', async () => {
+    const destroyed = metrics.counter('destroyed_total', { help: 'x', labels: { reason: ['a', 'b'] } })
+    for (const reason of ['a', 'b', 'ses_1', 'ses_2']) destroyed.inc({ reason })
+    expect(await shown('destroyed_total')).toEqual([
+      'session_service_destroyed_total{reason="a"} 1',
+      'session_service_destroyed_total{reason="b"} 1',
+      'session_service_destroyed_total{reason="other"} 2',
+    ])
+  })
+
+  it('keeps labels to as many values as allowed', async () => {
+    const load = metrics.gauge('node_load', { help: 'x', labels: { node: 2, kind: ['k'] } })
+    for (const [index, node] of ['n1', 'n2', 'n3', 'n4', 'n1'].entries()) load.set({ node, kind: 'k' }, index)
+    expect(await shown('node_load')).toEqual([
+      'session_service_node_load{node="n1",kind="k"} 4',
+      'session_service_node_load{node="n2",kind="k"} 1',
+      'session_service_node_load{node="other",kind="k"} 3',
+    ])
+  })
+
+  it('observes into buckets', async () => {
+    const join = metrics.histogram('join_seconds', { help: 'x', labels: { result: ['ok'] }, buckets: [0.1, 1] })
+    for (const seconds of [0.05, 0.5, 5]) join.observe({ result: 'ok' }, seconds)
+    expect(await shown('join_seconds')).toEqual([
+      'session_service_join_seconds_bucket{le="0.1",result="ok"} 1',
+      'session_service_join_seconds_bucket{le="1",result="ok"} 2',
+      'session_service_join_seconds_bucket{le="+Inf",result="ok"} 3',
+      'session_service_join_seconds_sum{result="ok"} 5.55',
+      'session_service_join_seconds_count{result="ok"} 3',
+    ])
+  })
+
+  it('reads a sampled gauge when asked, and a later one takes over its name', async () => {
+    let rooms = 1
+    metrics.sampled('rooms', 'x', () => rooms)
+    rooms = 5
+    expect(await shown('rooms')).toEqual(['session_service_rooms 5'])
+    metrics.sampled('rooms', 'x', async () => 7)
+    expect(await shown('rooms')).toEqual(['session_service_rooms 7'])
+  })
+
+  it.each<[string, () => Promise<number>]>([
+    ['rejects', () => Promise.reject(new Error('no database'))],
+    [
+      'throws',
+      () => {
+        throw new Error('no database')
+      },
+    ],
+    ['does not answer', () => new Promise(() => undefined)],
+  ])('leaves out a sampled gauge whose reading %s, as long as it does', async (_, fail) => {
+    let read: () => number | Promise<number> = () => 3
+    metrics.sampled('flaky', 'x', () => read())
+    metrics.sampled('steady', 'x', () => 1)
+    expect(await shown('flaky')).toEqual(['session_service_flaky 3'])
+    read = fail
+    const all = (await registry.metrics()).split('\n')
+    expect(all.filter((line) => line.startsWith('session_service_flaky'))).toEqual([])
+    expect(all).toContain('session_service_steady 1')
+    read = () => 4
+    expect(await shown('flaky')).toEqual(['session_service_flaky 4'])
+  })
+
+  it('has the figures of the process', async () => {
+    const all = await registry.metrics()
+    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_seconds'])
+      expect(all).toContain(`\n${name} `)
+  })
+})

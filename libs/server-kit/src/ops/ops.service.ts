@@ -1,0 +1,174 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { BlockList, isIPv6, type AddressInfo } from 'node:net'
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common'
+import { HttpAdapterHost } from '@nestjs/core'
+import { HealthIndicatorService } from '@nestjs/terminus'
+import { metrics, registry } from '../metrics.js'
+import { LoopLag } from './loop-lag.js'
+import { OPS_OPTIONS, type OpsOptions } from './options.js'
+
+const LONGEST_LAG_MS = 5_000
+const CHECK_TIMEOUT_MS = 2_000
+
+interface Answer {
+  status: number
+  type?: string
+  body: string
+}
+const json = (status: number, body: unknown): Answer => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify(body),
+})
+
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
+LOOPBACK.addAddress('::1', 'ipv6')
+
+/** IPv4 in the clothes of IPv6 counts as IPv4. */
+export const isLoopback = (address: string): boolean => {
+  const plain = address.replace(/^::ffff:/i, '')
+  return LOOPBACK.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
+}
+
+/** Probes and metrics on a listener of their own, so that neither load nor credentials of the API touch them. */
+@Injectable()
+export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+  readonly #logger = new Logger('OpsService')
+  readonly #options: OpsOptions
+  readonly #indicators: HealthIndicatorService
+  readonly #adapterHost: HttpAdapterHost
+  readonly #lag = new LoopLag()
+  readonly #server: Server
+  readonly #orders = new Map<string, () => void>()
+  #started = false
+  #draining = false
+
+  constructor(
+    @Inject(OPS_OPTIONS) options: OpsOptions,
+    @Inject(HealthIndicatorService) indicators: HealthIndicatorService,
+    @Inject(HttpAdapterHost) adapterHost: HttpAdapterHost,
+  ) {
+    this.#options = options
+    this.#indicators = indicators
+    this.#adapterHost = adapterHost
+    this.#server = createServer((request, response) => void this.#serve(request, response))
+    metrics.sampled(
+      'eventloop_lag_seconds',
+      'Longest time the event loop was held up in the last seconds',
+      () => this.#lag.longest() / 1_000,
+    )
+  }
+
+  /** The port in use, also when 0 was asked for. */
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? 0
+  }
+
+  /** While it drains it is not ready, so that nothing new is sent here. */
+  setDraining(draining = true): void {
+    this.#draining = draining
+  }
+
+  /**
+   * Takes a `POST` of that path from this machine alone, whatever address is listened on: for a hook that runs beside
+   * the process. Nothing is awaited; the answer is 202.
+   */
+  onPost(path: string, carryOut: () => void): void {
+    this.#orders.set(path, carryOut)
+  }
+
+  async onModuleInit(): Promise<void> {
+    const { host, port } = this.#options
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (cause) =>
+        reject(new Error(`cannot serve probes and metrics on ${host}:${port}: ${cause.message}`, { cause })),
+      )
+      this.#server.listen(port, host, resolve)
+    })
+  }
+
+  onApplicationBootstrap(): void {
+    this.#started = true
+  }
+
+  onModuleDestroy(): void {
+    this.setDraining()
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.#lag.stop()
+    await new Promise((resolve) => {
+      this.#server.close(resolve)
+      this.#server.closeAllConnections()
+    })
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const {
+      status,
+      type = 'text/plain; charset=utf-8',
+      body,
+    } = await this.#answer(request).catch((error: unknown) => {
+      this.#logger.error({ err: error, path: request.url }, 'a probe failed')
+      return json(500, { error: 'internal error' })
+    })
+    response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
+    response.end(request.method === 'HEAD' ? undefined : body)
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const { method, url = '' } = request
+    const [path = ''] = url.split('?', 1)
+    const order = this.#orders.get(path)
+    if (order && method === 'POST') return this.#order(order, request)
+    if (order || (method !== 'GET' && method !== 'HEAD')) return json(405, { error: 'method not allowed' })
+    switch (path) {
+      case '/healthz':
+        return this.#lag.longest() < LONGEST_LAG_MS ? json(200, { status: 'ok' }) : json(503, { status: 'stuck' })
+      case '/readyz':
+        return this.#readiness()
+      case '/metrics':
+        return { status: 200, type: registry.contentType, body: await registry.metrics() }
+      default:
+        return json(404, { error: 'not found' })
+    }
+  }
+
+  /** A page in a browser on this machine is none of its operators. */
+  #order(carryOut: () => void, { socket, headers }: IncomingMessage): Answer {
+    if (!isLoopback(socket.remoteAddress ?? '') || headers.origin !== undefined)
+      return json(403, { error: 'taken from this machine only' })
+    carryOut()
+    return json(202, { status: 'accepted' })
+  }
+
+  /** Names what fails, never how: the answer may be read by anybody who reaches the port. */
+  async #readiness(): Promise<Answer> {
+    if (this.#draining) return json(503, { status: 'not ready', failing: ['draining'] })
+    const checks = Object.entries(this.#options.readiness).map(async ([name, check]) => {
+      const result = await this.#indicators
+        .check(name)
+        .attempt(() => check())
+        .withTimeout(CHECK_TIMEOUT_MS)
+      return result[name]?.status === 'up' ? [] : [name]
+    })
+    const failing = [...this.#notStarted(), ...(await Promise.all(checks)).flat()]
+    return failing.length === 0 ? json(200, { status: 'ready' }) : json(503, { status: 'not ready', failing })
+  }
+
+  #notStarted(): string[] {
+    if (!this.#started) return ['start']
+    // An application with an HTTP server of its own is ready only when that listens.
+    const isHttp: unknown = this.#adapterHost.httpAdapter?.getHttpServer?.()
+    return isHttp && this.#options.http !== false && !this.#adapterHost.listening ? ['http'] : []
+  }
+}
