@@ -1,0 +1,230 @@
+import { errors, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { ServiceError } from '@session-service/contract'
+import type { z } from 'zod'
+import { openConnection, type ConnectOptions } from './connection.js'
+import { Listener, type BusSubscription } from './listener.js'
+import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
+import { ReplyInbox } from './reply-inbox.js'
+import { decode, decodeReply, encode, encodeError, type Rpc } from './wire.js'
+import { within } from './within.js'
+
+const FLUSH_MS = 2_000
+const CLOSE_MS = 20_000
+
+const unavailable = (what: string): ServiceError => new ServiceError('UNAVAILABLE', what)
+
+/** What the client library throws when it cannot send, in our words. */
+function sendError(error: unknown, subject: string): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (error instanceof errors.InvalidArgumentError)
+    return new ServiceError('INVALID', `the message to ${subject} is larger than the bus allows`, { cause: error })
+  if (error instanceof errors.ClosedConnectionError || error instanceof errors.DrainingConnectionError)
+    return unavailable('the bus is closed')
+  return new ServiceError('INTERNAL', `cannot send to ${subject}: ${messageOf(error)}`, { cause: error })
+}
+
+/** Typed requests and messages on NATS: every payload is checked by its schema on both sides. Nothing is stored. */
+export class Bus {
+  readonly #connection: NatsConnection
+  readonly #inbox: ReplyInbox
+  readonly #onProblem: OnProblem
+  readonly #listeners = new Set<Listener>()
+  readonly #statusListeners = new Set<(connected: boolean) => void>()
+  #connected = true
+  #closing: Promise<void> | undefined
+
+  /** Keeps trying until the bus is there; afterwards never gives up reconnecting. */
+  static async connect(options: ConnectOptions): Promise<Bus> {
+    const onProblem = options.onProblem ?? warnOfProblem
+    return new Bus(await openConnection({ ...options, onProblem }), onProblem)
+  }
+
+  private constructor(connection: NatsConnection, onProblem: OnProblem) {
+    this.#connection = connection
+    this.#onProblem = onProblem
+    this.#inbox = new ReplyInbox(connection, (error) => this.#connectionProblem(error))
+    void this.#followStatus()
+  }
+
+  get connected(): boolean {
+    return this.#connected
+  }
+
+  /** Called at each change, not with the present state. Gives what ends it. */
+  onStatus(listener: (connected: boolean) => void): () => void {
+    this.#statusListeners.add(listener)
+    return () => void this.#statusListeners.delete(listener)
+  }
+
+  /**
+   * @throws ServiceError with the code of the other side; INVALID naming the field; TIMEOUT;
+   * UNAVAILABLE at once when nobody listens or the bus is down
+   */
+  async request<I extends z.ZodType, O extends z.ZodType>(
+    subject: string,
+    [params, result, deadlineMs]: Rpc<I, O>,
+    input: z.input<I>,
+    { timeoutMs = deadlineMs }: { timeoutMs?: number } = {},
+  ): Promise<z.output<O>> {
+    const payload = encode(params, input)
+    if (!this.#connected) throw unavailable('the bus is not connected')
+    let reply: Msg
+    try {
+      reply = await this.#inbox.ask(subject, payload, timeoutMs)
+    } catch (error) {
+      throw sendError(error, subject)
+    }
+    return decodeReply(result, reply, subject)
+  }
+
+  /** Answers requests on `subject` (wildcards allowed). A ServiceError keeps its code, any other error becomes INTERNAL. */
+  serve<I extends z.ZodType, O extends z.ZodType>(
+    subject: string,
+    [params, result]: Rpc<I, O>,
+    handler: (input: z.output<I>, subject: string) => Promise<z.input<O>> | z.input<O>,
+    { queue }: { queue?: string } = {},
+  ): BusSubscription {
+    const work = async (msg: Msg): Promise<void> => {
+      try {
+        const input = this.#read(params, msg)
+        if (input) this.#reply(msg, result, await handler(input.value, msg.subject))
+      } catch (error) {
+        this.#refuse(msg, error)
+      }
+    }
+    return this.#listen(subject, queue, work, true)
+  }
+
+  /** Gives false when the bus is down: the message is then dropped, not kept. @throws ServiceError INVALID */
+  publish<S extends z.ZodType>(subject: string, schema: S, message: z.input<S>): boolean {
+    const payload = encode(schema, message)
+    if (!this.#connected) return false
+    try {
+      this.#connection.publish(subject, payload)
+      return true
+    } catch (error) {
+      throw sendError(error, subject)
+    }
+  }
+
+  /** Handlers are called in the order of arrival; one that is asynchronous does not hold up the next message. */
+  subscribe<S extends z.ZodType>(
+    subject: string,
+    schema: S,
+    handler: (message: z.output<S>, subject: string) => void | Promise<void>,
+    { queue }: { queue?: string } = {},
+  ): BusSubscription {
+    const work = async (msg: Msg): Promise<void> => {
+      try {
+        const message = this.#read(schema, msg)
+        if (message) await handler(message.value, msg.subject)
+      } catch (error) {
+        this.#onProblem({ kind: 'handler', subject: msg.subject, message: messageOf(error), error })
+      }
+    }
+    return this.#listen(subject, queue, work, false)
+  }
+
+  /** Resolves when the server has all that was sent, so also when it knows of every subscription. @throws ServiceError */
+  async flush(deadlineMs = FLUSH_MS): Promise<void> {
+    if (!this.#connected) throw unavailable('the bus is not connected')
+    try {
+      await within(deadlineMs, this.#connection.flush())
+    } catch (error) {
+      throw error instanceof ServiceError ? error : unavailable('the bus was lost')
+    }
+  }
+
+  /** Takes no more, finishes what is in flight (for `deadlineMs` at most), sends what is left, closes. */
+  close(deadlineMs = CLOSE_MS): Promise<void> {
+    return (this.#closing ??= this.#close(deadlineMs))
+  }
+
+  async #close(deadlineMs: number): Promise<void> {
+    const stopped = Promise.all([...this.#listeners].map((listener) => listener.stop()))
+    await within(deadlineMs, stopped).catch(() => this.#reportUnfinished())
+    await this.flush().catch(() => undefined)
+    this.#setConnected(false, 'the bus is closed')
+    await this.#connection.close()
+  }
+
+  #reportUnfinished(): void {
+    const subjects = [...this.#listeners].map(({ subject }) => subject).join(', ')
+    this.#onProblem({ kind: 'handler', message: `handlers did not finish before the bus was closed: ${subjects}` })
+  }
+
+  #listen(subject: string, queue: string | undefined, work: (msg: Msg) => Promise<void>, finishSent: boolean) {
+    if (this.#closing) throw unavailable('the bus is closed')
+    const listener = new Listener(this.#connection, {
+      subject,
+      queue,
+      work,
+      finishSent,
+      onError: (error) => this.#connectionProblem(error),
+      onStopped: (stopped) => this.#listeners.delete(stopped),
+    })
+    this.#listeners.add(listener)
+    return listener
+  }
+
+  /** Undefined for a message that cannot be read: that is reported, and answered where somebody waits. */
+  #read<S extends z.ZodType>(schema: S, msg: Msg): { value: z.output<S> } | undefined {
+    try {
+      return { value: decode(schema, msg) }
+    } catch (error) {
+      this.#onProblem({ kind: 'poison', subject: msg.subject, message: messageOf(error) })
+      if (error instanceof ServiceError) this.#respondError(msg, error)
+      return undefined
+    }
+  }
+
+  #reply(msg: Msg, result: z.ZodType, answer: unknown): void {
+    try {
+      msg.respond(encode(result, answer))
+    } catch (error) {
+      this.#onProblem({ kind: 'answer', subject: msg.subject, message: messageOf(error), error })
+      this.#respondError(msg, new ServiceError('INTERNAL', 'internal error'))
+    }
+  }
+
+  #refuse(msg: Msg, error: unknown): void {
+    if (error instanceof ServiceError) return this.#respondError(msg, error)
+    this.#onProblem({ kind: 'handler', subject: msg.subject, message: messageOf(error), error })
+    this.#respondError(msg, new ServiceError('INTERNAL', 'internal error'))
+  }
+
+  #respondError(msg: Msg, error: ServiceError): void {
+    try {
+      const { payload, headers } = encodeError(error)
+      msg.respond(payload, { headers })
+    } catch (cause) {
+      this.#connectionProblem(cause)
+    }
+  }
+
+  #connectionProblem(error: unknown): void {
+    this.#onProblem({ kind: 'connection', message: messageOf(error), error })
+  }
+
+  async #followStatus(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === 'disconnect' || status.type === 'staleConnection' || status.type === 'close')
+        this.#setConnected(false, 'the bus was lost')
+      else if (status.type === 'reconnect') this.#setConnected(true)
+      else if (status.type === 'error') this.#connectionProblem(status.error)
+    }
+  }
+
+  #setConnected(connected: boolean, why = ''): void {
+    if (connected === this.#connected) return
+    this.#connected = connected
+    if (!connected) this.#inbox.rejectAll(() => unavailable(why))
+    for (const listener of this.#statusListeners) {
+      try {
+        listener(connected)
+      } catch (error) {
+        this.#onProblem({ kind: 'handler', message: `a status listener failed: ${messageOf(error)}`, error })
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
+import type { Bus } from './bus.js'
+import { HeartbeatTable } from './heartbeat-table.js'
+import type { BusSubscription } from './listener.js'
+import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
+
+export interface HeartbeatWatchOptions {
+  /** `before` as HeartbeatTable.beat gives it. */
+  onBeat?: (heartbeat: Heartbeat, before: Heartbeat | undefined) => void
+  /** Called once for each loss; when it rejects, again at the next check. Left out: the table keeps what is lost. */
+  onLost?: (heartbeat: Heartbeat) => void | Promise<void>
+  silentMs?: number
+  onProblem?: OnProblem
+}
+
+/** Hears every node's heartbeats and tells which nodes are lost; asks the bus for a sign of life so as not to guess. */
+export class HeartbeatWatch {
+  readonly table: HeartbeatTable
+  readonly #bus: Pick<Bus, 'flush' | 'subscribe'>
+  readonly #options: HeartbeatWatchOptions
+  readonly #subscription: BusSubscription
+  readonly #timer: NodeJS.Timeout
+  #checking = false
+
+  constructor(bus: Pick<Bus, 'flush' | 'subscribe'>, options: HeartbeatWatchOptions = {}) {
+    this.#bus = bus
+    this.#options = options
+    this.table = new HeartbeatTable(options.silentMs === undefined ? {} : { silentMs: options.silentMs })
+    this.#subscription = bus.subscribe(SUBJECT.allHeartbeats, Heartbeat, (heartbeat) => {
+      const before = this.table.beat(heartbeat)
+      options.onBeat?.(heartbeat, before)
+    })
+    this.#timer = setInterval(() => void this.#check(), HEARTBEAT_INTERVAL_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#subscription.stop()
+  }
+
+  async #check(): Promise<void> {
+    if (this.#checking) return
+    this.#checking = true
+    // A bus that does not answer is no proof of anything; its own connection watch deals with it.
+    const isAlive = await this.#bus.flush().then(
+      () => true,
+      () => false,
+    )
+    if (isAlive) {
+      this.table.busAlive()
+      if (this.#options.onLost) for (const heartbeat of this.table.lost()) await this.#tell(heartbeat)
+    }
+    this.#checking = false
+  }
+
+  async #tell(heartbeat: Heartbeat): Promise<void> {
+    // It may have been heard while another loss was dealt with.
+    if (!this.table.lost().includes(heartbeat)) return
+    try {
+      await this.#options.onLost?.(heartbeat)
+      this.table.forget(heartbeat.nodeId)
+    } catch (error) {
+      const report = this.#options.onProblem ?? warnOfProblem
+      report({ kind: 'handler', message: `a lost node was not dealt with: ${messageOf(error)}`, error })
+    }
+  }
+}

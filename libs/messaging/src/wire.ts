@@ -1,0 +1,63 @@
+import { headers, type Msg, type MsgHdrs } from '@nats-io/transport-node'
+import { describeIssues, isErrorCode, ServiceError, type ErrorSubject } from '@session-service/contract'
+import { z } from 'zod'
+
+/** A request on the bus: what goes, what comes back, and the deadline in ms. */
+export type Rpc<I extends z.ZodType, O extends z.ZodType> = readonly [params: I, result: O, timeoutMs: number]
+
+const ERROR_CODE_HEADER = 'Service-Error'
+const ERROR_SUBJECTS = ['session', 'connection', 'stream', 'mediaNode'] as const satisfies readonly ErrorSubject[]
+const ErrorBody = z.object({ message: z.string(), subject: z.enum(ERROR_SUBJECTS).optional().catch(undefined) })
+
+/** @throws ServiceError INVALID that names each field at fault */
+export function check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const checked = schema.safeParse(value)
+  if (checked.success) return checked.data
+  throw new ServiceError('INVALID', describeIssues(checked.error).join('; '), { cause: checked.error })
+}
+
+export const encode = (schema: z.ZodType, value: unknown): string => JSON.stringify(check(schema, value)) ?? 'null'
+
+/** @throws ServiceError INVALID */
+export function decode<S extends z.ZodType>(schema: S, msg: Msg): z.output<S> {
+  if (msg.data.length === 0) throw new ServiceError('INVALID', 'the message is empty')
+  let value: unknown
+  try {
+    value = msg.json()
+  } catch (cause) {
+    throw new ServiceError('INVALID', 'the message is not JSON', { cause })
+  }
+  return check(schema, value)
+}
+
+export function encodeError({ code, message, subject }: ServiceError): { payload: string; headers: MsgHdrs } {
+  const withCode = headers()
+  withCode.set(ERROR_CODE_HEADER, code)
+  return { payload: JSON.stringify({ message, subject }), headers: withCode }
+}
+
+/** The server's own answer when nobody listens on the subject. */
+const isNoResponder = ({ data, headers: given }: Msg): boolean => data.length === 0 && given?.code === 503
+
+/** @throws ServiceError with the code of the other side, UNAVAILABLE when nobody listens, INTERNAL when it is gibberish */
+export function decodeReply<O extends z.ZodType>(schema: O, msg: Msg, subject: string): z.output<O> {
+  if (isNoResponder(msg)) throw new ServiceError('UNAVAILABLE', `nobody answers on ${subject}`)
+  const code = msg.headers?.get(ERROR_CODE_HEADER)
+  if (code) throw remoteError(code, msg)
+  try {
+    return decode(schema, msg)
+  } catch (cause) {
+    const what = cause instanceof ServiceError ? cause.message : 'it cannot be read'
+    throw new ServiceError('INTERNAL', `the answer of ${subject} is wrong: ${what}`, { cause })
+  }
+}
+
+function remoteError(code: string, msg: Msg): ServiceError {
+  const known = isErrorCode(code) ? code : 'INTERNAL'
+  try {
+    const { message, subject } = ErrorBody.parse(msg.json())
+    return new ServiceError(known, message, subject ? { subject } : {})
+  } catch (cause) {
+    return new ServiceError(known, 'the other side failed without a readable reason', { cause })
+  }
+}
