@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { SYSTEM_VARIABLES } from '@session-service/config'
+import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
+import { answersOk } from './processes/poll.js'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+
+export interface AppOptions {
+  /** The properties by name; the system's own variables are added. */
+  env: Readonly<Record<string, string>>
+  /** What messages call it; the app's own name. */
+  name?: string
+  onLine?: OutputLine
+  stopTimeoutMs?: number
+}
+
+/** A process of ours. */
+export interface AppProcess extends Pick<
+  ManagedProcess,
+  'name' | 'pid' | 'env' | 'ready' | 'exited' | 'running' | 'lastLines' | 'onLine' | 'stop' | 'kill' | 'killGroup'
+> {
+  /** Base of its probes, and of metrics where it has them. */
+  opsUrl: string
+}
+
+interface App {
+  name: string
+  main: string
+  opsPort: (env: Readonly<Record<string, string>>) => string
+  probe: string
+  /** Unless told otherwise. */
+  defaults?: Readonly<Record<string, string>>
+}
+
+const MASTER: App = {
+  name: 'master',
+  main: 'apps/master/dist/main.js',
+  opsPort: (env) => env.SERVICE_OPS_PORT ?? '4480',
+  probe: '/readyz',
+}
+const MEDIA_NODE: App = {
+  name: 'media-node',
+  main: 'apps/media-node/dist/main.js',
+  opsPort: (env) => env.SERVICE_OPS_PORT ?? '4481',
+  probe: '/readyz',
+  // Who ends everything on one machine does not wait for sessions.
+  defaults: { MEDIA_NODE_DRAIN_TIMEOUT: '0' },
+}
+const PLAYGROUND: App = {
+  name: 'playground',
+  main: 'apps/playground/dist/server/main.js',
+  opsPort: (env) => env.PLAYGROUND_PORT ?? '4444',
+  probe: '/healthz',
+}
+
+export const startMaster = (options: AppOptions): Promise<AppProcess> => startApp(MASTER, options)
+export const startMediaNode = (options: AppOptions): Promise<AppProcess> => startApp(MEDIA_NODE, options)
+export const startPlayground = (options: AppOptions): Promise<AppProcess> => startApp(PLAYGROUND, options)
+
+async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
+  const main = join(ROOT, app.main)
+  if (!existsSync(main)) throw new Error(`${app.main} is not there: build it with "npx tsc -b"`)
+  const opsUrl = `http://127.0.0.1:${app.opsPort(options.env)}`
+  const started = await ManagedProcess.start({
+    name: options.name ?? app.name,
+    command: process.execPath,
+    args: ['--enable-source-maps', main],
+    env: { ...systemEnv(), ...app.defaults, ...options.env },
+    cwd: ROOT,
+    whenReady: answersOk(opsUrl + app.probe),
+    onLine: options.onLine,
+    ...(options.stopTimeoutMs !== undefined && { stopTimeoutMs: options.stopTimeoutMs }),
+  })
+  return Object.assign(started, { opsUrl })
+}
+
+/** Nothing that configures the service leaks in from outside. */
+const systemEnv = (): Record<string, string> =>
+  Object.fromEntries(
+    SYSTEM_VARIABLES.flatMap((name) => {
+      const value = process.env[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )

@@ -1,0 +1,76 @@
+import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { freePorts } from './ports.js'
+import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
+import { says } from './processes/poll.js'
+
+/** Where Debian puts servers; the PATH of an ordinary user lacks them. */
+const SERVER_FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/usr/local/bin', '/usr/bin', '/opt/homebrew/bin']
+
+export interface NatsOptions {
+  /** On 127.0.0.1; a free one. */
+  port?: number
+  /** The folder that it works in; it stores nothing. */
+  dir?: string
+  /** Lines of its configuration file, such as `max_payload: 8KB`. */
+  config?: readonly string[]
+  onLine?: OutputLine
+}
+
+export interface LocalNats {
+  /** `nats://127.0.0.1:<port>` */
+  url: string
+  port: number
+  pid: number
+  process: ManagedProcess
+  stop(): Promise<void>
+}
+
+/** Starts a real nats-server on loopback and resolves once it takes connections. */
+export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
+  const [free = 0] = options.port === undefined ? await freePorts(1) : []
+  const port = options.port ?? free
+  const configFile = options.config && writeConfig(options.config)
+  const server = await ManagedProcess.start({
+    name: 'nats',
+    command: findNatsServer(process.env),
+    args: ['--addr', '127.0.0.1', '--port', String(port), ...(configFile ? ['--config', configFile] : [])],
+    env: { PATH: process.env.PATH ?? '' },
+    cwd: options.dir ?? tmpdir(),
+    whenReady: says(/Server is ready/),
+    onLine: options.onLine,
+  })
+  if (configFile) void server.exited.then(() => rmSync(dirname(configFile), { recursive: true, force: true }))
+  await server.ready
+  return { url: `nats://127.0.0.1:${port}`, port, pid: server.pid, process: server, stop: () => server.stop() }
+}
+
+function writeConfig(lines: readonly string[]): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'nats-')), 'nats.conf')
+  writeFileSync(file, lines.join('\n'))
+  return file
+}
+
+/** NATS_SERVER_BIN, or the first nats-server in PATH and where systems put servers. */
+export function findNatsServer(env: NodeJS.ProcessEnv): string {
+  if (env.NATS_SERVER_BIN) {
+    if (isProgram(env.NATS_SERVER_BIN)) return env.NATS_SERVER_BIN
+    throw new Error(`NATS_SERVER_BIN: ${env.NATS_SERVER_BIN} is not a program that can be run`)
+  }
+  const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...SERVER_FOLDERS]
+  const found = folders.map((folder) => join(folder, 'nats-server')).find(isProgram)
+  if (found) return found
+  throw new Error(
+    'nats-server is not installed: install it (apt-get install nats-server), or set NATS_SERVER_BIN or NATS_URL',
+  )
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,112 @@
+import { rmSync } from 'node:fs'
+import { lockFolder } from '../folder-lock.js'
+import { freePorts } from '../ports.js'
+import { ManagedProcess, type OutputLine } from '../processes/managed-process.js'
+import { says } from '../processes/poll.js'
+import { serverAccount } from './account.js'
+import { findBinaries } from './binaries.js'
+import { clearLeftover } from './leftover.js'
+import { DATABASE_NAME, DATABASE_USER, ensureCluster, SERVER_ENV } from './cluster.js'
+import { placeOf, sharedFolder } from './place.js'
+
+const STOP_TIMEOUT_MS = 15_000
+const START_TIMEOUT_MS = 60_000
+
+export interface PostgresOptions {
+  /** Wanted place of the data; see `LocalPostgres.dataDir`. */
+  dataDir: string
+  /** On 127.0.0.1; a free one. */
+  port?: number
+  onLine?: OutputLine
+}
+
+export interface LocalPostgres {
+  /** `postgres://…`, with the password, of a database that is there. */
+  url: string
+  port: number
+  /** Where the data really lives: elsewhere when the server's account cannot enter the wanted folder. */
+  dataDir: string
+  pid: number
+  process: ManagedProcess
+  /** Fast shutdown: open transactions are rolled back, nothing committed is lost. */
+  stop(): Promise<void>
+}
+
+/** Starts a real Postgres on loopback and resolves once it takes connections. Commits are durable. */
+export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+  const account = serverAccount()
+  const dataDir = placeOf(options.dataDir, account)
+  const unlock = await lockFolder(dataDir)
+  try {
+    const binaries = findBinaries(account, () => sharedFolder(account))
+    const password = ensureCluster(dataDir, binaries, account)
+    await clearLeftover(dataDir)
+    const port = options.port ?? (await freePort())
+    const server = await ManagedProcess.start({
+      name: 'postgres',
+      command: binaries.postgres,
+      args: serverOptions(dataDir, port),
+      env: SERVER_ENV,
+      cwd: '/',
+      account,
+      stopSignal: 'SIGINT',
+      stopTimeoutMs: STOP_TIMEOUT_MS,
+      readyTimeoutMs: START_TIMEOUT_MS,
+      whenReady: says(/database system is ready to accept connections/),
+      onLine: options.onLine,
+    })
+    void server.exited.then(unlock)
+    await server.ready
+    return {
+      url: `postgres://${DATABASE_USER}:${password}@127.0.0.1:${port}/${DATABASE_NAME}`,
+      port,
+      dataDir,
+      pid: server.pid,
+      process: server,
+      stop: () => server.stop(),
+    }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+/** Removes the data that `startPostgres` keeps for that folder. Rejects while a server runs on it. */
+export async function removePostgresData(wantedDir: string): Promise<void> {
+  const dataDir = placeOf(wantedDir)
+  const unlock = await lockFolder(dataDir)
+  try {
+    await clearLeftover(dataDir)
+    for (const folder of [dataDir, `${dataDir}.new`]) rmSync(folder, { recursive: true, force: true })
+  } finally {
+    unlock()
+  }
+}
+
+async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1)
+  return port
+}
+
+/** Small, for a server that shares the machine; one dialect with production, and as durable. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: 200,
+  shared_buffers: '64MB',
+  wal_level: 'minimal',
+  max_wal_senders: 0,
+  max_wal_size: '256MB',
+  io_method: 'sync',
+  jit: 'off',
+  timezone: 'UTC',
+  log_checkpoints: 'off',
+} as const
+
+const serverOptions = (dataDir: string, port: number): string[] => [
+  '-D',
+  dataDir,
+  '-p',
+  String(port),
+  ...Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+]

@@ -1,0 +1,118 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { expect, test } from '@jest/globals'
+import { freePorts } from '../ports.js'
+import { until } from '../until.js'
+import { ManagedProcess, type ProcessOptions } from './managed-process.js'
+import { answersOk, says } from './poll.js'
+
+const shell = (script: string, options: Partial<ProcessOptions> = {}): Promise<ManagedProcess> =>
+  ManagedProcess.start({
+    name: 'tester',
+    command: '/bin/sh',
+    args: ['-c', script],
+    env: { PATH: process.env.PATH ?? '', WORD: 'hello' },
+    whenReady: says(/^ready/),
+    ...options,
+  })
+
+const isAlive = (pid: number): boolean =>
+  existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+
+test('it is ready when it says so, has its own environment, and its lines are heard', async () => {
+  const heard: string[] = []
+  const child = await shell('echo "$WORD"; echo oops >&2; echo ready; exec sleep 60', {
+    onLine: (line, stream) => heard.push(`${stream} ${line}`),
+  })
+  await child.ready
+  await until('all lines', () => heard.length === 3)
+  expect(heard.toSorted()).toEqual(['stderr oops', 'stdout hello', 'stdout ready'])
+  expect(child.running).toBe(true)
+  await child.stop()
+  expect(child.running).toBe(false)
+  expect(await child.exited).toBeNull()
+})
+
+test('the exit code of an orderly end is told', async () => {
+  const child = await shell('trap "exit 7" TERM; echo ready; while :; do sleep 0.05; done')
+  await child.ready
+  await child.stop()
+  expect(await child.exited).toBe(7)
+  expect(child.kill()).toBe(false)
+})
+
+test('who dies before it is ready is told with its last words', async () => {
+  const child = await shell('echo "port is taken" >&2; exit 3')
+  await expect(child.ready).rejects.toThrow('tester ended before it was ready (exit code 3):\nport is taken')
+})
+
+test('who never becomes ready is told after the deadline', async () => {
+  const child = await shell('echo waiting; exec sleep 60', { readyTimeoutMs: 300 })
+  await expect(child.ready).rejects.toThrow('tester was not ready after 0.3 s:\nwaiting')
+  await child.stop()
+})
+
+test('a program that is not there is named', async () => {
+  await expect(shell('', { command: '/nowhere/server' })).rejects.toThrow(
+    /^tester cannot be started: .*\/nowhere\/server ENOENT/,
+  )
+})
+
+test('who ignores the signal is killed with all that it started', async () => {
+  const child = await shell(`trap '' TERM; sleep 60 & echo "ready $!"; wait; wait`, { stopTimeoutMs: 200 })
+  await child.ready
+  const grandchild = Number(child.lastLines[0]?.split(' ')[1])
+  expect(isAlive(grandchild)).toBe(true)
+  await child.stop()
+  await until('the grandchild is gone', () => !isAlive(grandchild))
+})
+
+test('a frozen process can be stopped', async () => {
+  const child = await shell('echo ready; exec sleep 60')
+  await child.ready
+  child.kill('SIGSTOP')
+  await until('it is frozen', () => readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T '))
+  await child.stop()
+  expect(isAlive(child.pid)).toBe(false)
+})
+
+test('a probe counts only when it answers 200', async () => {
+  const [port = 0] = await freePorts(1)
+  let answers = 0
+  const server = createServer((_request, response) => {
+    response.statusCode = ++answers < 3 ? 503 : 200
+    response.end()
+  })
+  const child = await shell('exec sleep 60', { whenReady: answersOk(`http://127.0.0.1:${port}/`) })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await child.ready
+  expect(answers).toBe(3)
+  await child.stop()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+test('two children and the one that watches over them leave nothing behind', async () => {
+  // A watcher of an earlier test may still be ending.
+  const before = new Set(childrenOf(process.pid))
+  const ours = (): number[] => childrenOf(process.pid).filter((pid) => !before.has(pid))
+  const children = await Promise.all([shell('echo ready; exec sleep 60'), shell('echo ready; exec sleep 60')])
+  await Promise.all(children.map((child) => child.ready))
+  expect(ours()).toHaveLength(3)
+  await Promise.all(children.map((child) => child.stop()))
+  await until('no child is left', () => ours().length === 0)
+})
+
+test('the watcher is replaced when it dies', async () => {
+  const before = new Set(childrenOf(process.pid))
+  const child = await shell('echo ready; exec sleep 60')
+  await child.ready
+  const [watcher = 0] = childrenOf(process.pid).filter((pid) => !before.has(pid) && pid !== child.pid)
+  process.kill(watcher, 'SIGKILL')
+  await until('another watcher', () =>
+    childrenOf(process.pid).some((pid) => !before.has(pid) && pid !== child.pid && pid !== watcher),
+  )
+  await child.stop()
+})
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)

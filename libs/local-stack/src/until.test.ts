@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals'
+import { until } from './until.js'
+
+test('returns the first value that is there, zero and the empty text included', async () => {
+  const answers = [undefined, null, false, 0]
+  expect(await until('a value', () => answers.shift())).toBe(0)
+  expect(await until('a text', () => '')).toBe('')
+})
+
+test('a failed attempt is tried again', async () => {
+  let attempts = 0
+  const value = await until('the third attempt', () => {
+    if (++attempts < 3) throw new Error('not yet')
+    return attempts
+  })
+  expect(value).toBe(3)
+})
+
+test('rejects after the deadline with what was waited for and why it failed last', async () => {
+  await expect(until('the moon', () => false, 60)).rejects.toThrow('not within 60 ms: the moon')
+  const broken = () => Promise.reject(new Error('no sky'))
+  await expect(until('the moon', broken, 60)).rejects.toThrow('not within 60 ms: the moon: no sky')
+})

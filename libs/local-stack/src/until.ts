@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+const INTERVAL_MS = 25
+const DEADLINE_MS = 15_000
+
+/**
+ * Asks `fn` again and again until it returns something else than undefined, null or false, and returns that.
+ * Rejects after `deadlineMs` naming `what` was waited for, and what the last attempt threw.
+ */
+export async function until<T>(
+  what: string,
+  fn: () => T | Promise<T>,
+  deadlineMs = DEADLINE_MS,
+): Promise<Exclude<T, undefined | null | false>> {
+  const end = performance.now() + deadlineMs
+  let failure: unknown
+  do {
+    try {
+      const value = await fn()
+      failure = undefined
+      if (isThere(value)) return value
+    } catch (error) {
+      failure = error
+    }
+    await delay(INTERVAL_MS)
+  } while (performance.now() < end)
+  const reason = failure === undefined ? '' : `: ${messageOf(failure)}`
+  throw new Error(`not within ${deadlineMs} ms: ${what}${reason}`, { cause: failure })
+}
+
+const isThere = <T>(value: T): value is Exclude<T, undefined | null | false> =>
+  value !== undefined && value !== null && value !== false
+
+/** Not by class: an error of another realm (a test's, a worker's) is none of ours. */
+const messageOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error)
