@@ -1,0 +1,63 @@
+import type { ConnectionInfo, Role } from '@session-service/contract'
+import type { Stream } from './stream.js'
+
+/** A participant of the session. Kept current by the session; read only for applications. */
+export class Connection {
+  readonly connectionId: string
+  /** UTC ms. */
+  readonly createdAt: number
+  /** What this participant gave to `connect`. */
+  readonly clientData: string
+  /** What the application's server gave when it created the connection. */
+  readonly serverData: string
+  /** Whether this is the participant of this very `Session` object. */
+  readonly local: boolean
+  readonly #streams = new Map<string, Stream>()
+  #role: Role | null
+
+  /** @internal */
+  constructor(info: ConnectionInfo, local: boolean) {
+    this.connectionId = info.connectionId
+    this.createdAt = info.createdAt
+    this.clientData = info.clientData
+    this.serverData = info.serverData
+    this.local = local
+    this.#role = info.role
+  }
+
+  /** By stream id, what it publishes. */
+  get streams(): ReadonlyMap<string, Stream> {
+    return this.#streams
+  }
+
+  /** Null for an IP camera. */
+  get role(): Role | null {
+    return this.#role
+  }
+
+  /** Both data in one: `clientData%/%serverData`, one of them alone when the other is empty. */
+  get data(): string {
+    return [this.clientData, this.serverData].filter((part) => part !== '').join('%/%')
+  }
+
+  /** @internal */
+  addStream(stream: Stream): void {
+    this.#streams.set(stream.streamId, stream)
+  }
+
+  /** @internal */
+  removeStream(streamId: string): void {
+    this.#streams.delete(streamId)
+  }
+
+  /** @internal */
+  setRole(role: Role | null): void {
+    this.#role = role
+  }
+
+  /** @internal */
+  info(): ConnectionInfo {
+    const { connectionId, createdAt, clientData, serverData, role } = this
+    return { connectionId, createdAt, clientData, serverData, role }
+  }
+}

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { Emitter } from './emitter.js'
+
+class Source extends Emitter<{ ring: number; [tag: `tag:${string}`]: string }> {
+  ring(value: number): void {
+    this.emit('ring', value)
+  }
+  tag(name: string, value: string): void {
+    this.emit(`tag:${name}`, value)
+  }
+}
+
+describe('Emitter', () => {
+  let source: Source
+  let heard: string[]
+  const reports: unknown[] = []
+  const listen = (name: string) => (value: number) => void heard.push(`${name}${value}`)
+
+  beforeEach(() => {
+    source = new Source()
+    heard = []
+    reports.length = 0
+    globalThis.reportError = (error) => void reports.push(error)
+  })
+  afterEach(() => {
+    jest.restoreAllMocks()
+  })
+
+  it('calls listeners in the order in which they were added', () => {
+    source.on('ring', listen('a')).on('ring', listen('b'))
+    source.ring(1)
+    expect(heard).toEqual(['a1', 'b1'])
+  })
+
+  it('calls a `once` listener once, also when it rings again from within', () => {
+    source.once('ring', (value) => {
+      heard.push(`once${value}`)
+      source.ring(value + 1)
+    })
+    source.ring(1)
+    source.ring(5)
+    expect(heard).toEqual(['once1'])
+  })
+
+  it('removes one listener, or all of an event', () => {
+    const [a, b] = [listen('a'), listen('b')]
+    source.on('ring', a).on('ring', b).off('ring', a)
+    source.ring(1)
+    source.off('ring')
+    source.ring(2)
+    expect(heard).toEqual(['b1'])
+  })
+
+  it('removes a `once` listener before it was called', () => {
+    const a = listen('a')
+    source.once('ring', a).off('ring', a)
+    source.ring(1)
+    expect(heard).toEqual([])
+  })
+
+  it('goes on after a listener that throws, and reports it to the page', () => {
+    const mistake = new Error('of the application')
+    source.on('ring', () => {
+      throw mistake
+    })
+    source.on('ring', listen('a'))
+    source.ring(1)
+    expect(heard).toEqual(['a1'])
+    expect(reports).toEqual([mistake])
+  })
+
+  it('does not call for the event under way what was added or was not yet removed during it', () => {
+    source.on('ring', () => {
+      source.on('ring', listen('late'))
+      source.off('ring', later)
+    })
+    const later = listen('b')
+    source.on('ring', later)
+    source.ring(1)
+    expect(heard).toEqual(['b1'])
+    source.ring(2)
+    expect(heard).toEqual(['b1', 'late2'])
+  })
+
+  it('keeps events of a family of names apart', () => {
+    source.on('tag:x', (value) => heard.push(`x:${value}`)).on('tag:y', (value) => heard.push(`y:${value}`))
+    source.tag('x', '1')
+    expect(heard).toEqual(['x:1'])
+  })
+})

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals'
+import { type CaptureOptions, audioConstraints, captureTracks, mediaErrorOf, videoConstraints } from './capture.js'
+
+const named = (name: string): Error => Object.assign(new Error('of the browser'), { name })
+
+describe('constraints', () => {
+  it('wishes for a size and a rate, insists on a device', () => {
+    expect(videoConstraints({})).toEqual({
+      width: { ideal: 960 },
+      height: { ideal: 540 },
+      frameRate: { ideal: 30 },
+    })
+    expect(videoConstraints({ video: 'cam1', resolution: '1280x720', frameRate: 15 })).toEqual({
+      width: { ideal: 1280 },
+      height: { ideal: 720 },
+      frameRate: { ideal: 15 },
+      deviceId: { exact: 'cam1' },
+    })
+    expect(audioConstraints('mic1')).toMatchObject({ deviceId: { exact: 'mic1' }, echoCancellation: true })
+    expect(audioConstraints(true)).not.toHaveProperty('deviceId')
+    expect(audioConstraints(false)).toBeUndefined()
+  })
+
+  it.each(['640', '640 x 480', 'x', '-1x480', '1000000x1'])('refuses the resolution "%s"', (resolution) => {
+    expect(() => videoConstraints({ resolution })).toThrow(`resolution: "${resolution}" is not of the form 640x480`)
+  })
+})
+
+describe('mediaErrorOf', () => {
+  it.each([
+    ['NotAllowedError', false, 'DEVICE_ACCESS_DENIED'],
+    ['NotAllowedError', true, 'SCREEN_CAPTURE_DENIED'],
+    ['NotFoundError', false, 'DEVICE_NOT_FOUND'],
+    ['OverconstrainedError', false, 'DEVICE_NOT_FOUND'],
+    ['NotReadableError', false, 'DEVICE_IN_USE'],
+    ['SomethingNewError', false, 'CAPTURE_FAILED'],
+  ] as const)('%s, screen %s: %s', (name, screen, code) => {
+    const cause = named(name)
+    const error = mediaErrorOf(cause, screen)
+    expect(error).toMatchObject({ name: 'MediaError', code, cause })
+    expect(mediaErrorOf(error, screen)).toBe(error)
+  })
+})
+
+describe('captureTracks', () => {
+  it.each<[string, CaptureOptions]>([['nothing asked for', { audio: false, video: false }]])(
+    '%s',
+    async (_, options) => {
+      await expect(captureTracks(options)).rejects.toThrow('nothing to publish')
+    },
+  )
+
+  it('names the reason on a page that is not secure, where browsers hide all devices', async () => {
+    await expect(captureTracks({})).rejects.toMatchObject({ code: 'INSECURE_CONTEXT' })
+    await expect(captureTracks({ screen: true })).rejects.toMatchObject({ code: 'INSECURE_CONTEXT' })
+  })
+})

@@ -1,0 +1,123 @@
+import { ServiceError, type SignallingMethod } from '@session-service/contract'
+import { describe, expect, it } from '@jest/globals'
+import { Device, FakeHandler, testFakeParameters, type types } from 'mediasoup-client'
+import { ManualClock } from '../fixtures/manual-clock.js'
+import { joinResult } from '../fixtures/samples.js'
+import { type Call, type EngineOptions, MediaEngine, chooseIceServers } from './engine.js'
+
+describe('chooseIceServers', () => {
+  const server = [{ url: 'turn:example.org:3478', username: 'u', credential: 'c' }, { url: 'stun:example.org' }]
+  const own = [{ urls: 'stun:own.example.org' }]
+  const configured = [{ urls: 'stun:configured.example.org' }]
+
+  it.each([
+    ['the client’s own before all', own, configured, own],
+    ['those of its configuration before the server’s', undefined, configured, configured],
+    ['an empty list of its own means none', [], configured, []],
+    [
+      'the server’s as the browser wants them',
+      undefined,
+      undefined,
+      [{ urls: 'turn:example.org:3478', username: 'u', credential: 'c' }, { urls: 'stun:example.org' }],
+    ],
+  ])('%s', (_, first, second, expected) => {
+    expect(chooseIceServers(first, second, server)).toEqual(expected)
+  })
+})
+
+describe('MediaEngine', () => {
+  /** An engine of a browser without a network. `answer` is asked for what the server says to each call. */
+  const open = async (answer: (method: SignallingMethod) => unknown, own: Partial<EngineOptions> = {}) => {
+    const calls: [SignallingMethod, unknown][] = []
+    const call = (async (method: SignallingMethod, params: unknown) => {
+      calls.push([method, params])
+      return answer(method)
+    }) as Call
+    const device = new Device({ handlerFactory: FakeHandler.createFactory(testFakeParameters) })
+    const consumers: types.Consumer[] = []
+    const renewed: unknown[] = []
+    device.observer.on('newtransport', (transport) => {
+      const [update, restart] = [transport.updateIceServers.bind(transport), transport.restartIce.bind(transport)]
+      Object.assign(transport, {
+        updateIceServers: (servers: Parameters<typeof update>[0]) => (renewed.push(servers), update(servers)),
+        restartIce: (parameters: Parameters<typeof restart>[0]) => (renewed.push('restart'), restart(parameters)),
+      })
+    })
+    device.observer.on('newtransport', ({ observer }) => observer.on('newconsumer', (one) => consumers.push(one)))
+    const routerRtpCapabilities = testFakeParameters.generateRouterRtpCapabilities()
+    const place = { ...joinResult(), routerRtpCapabilities } as unknown as Parameters<typeof MediaEngine.open>[1]
+    const engine = await MediaEngine.open(device, place, {
+      clock: new ManualClock(),
+      call,
+      exception: () => {},
+      ...own,
+    })
+    return { engine, calls, consumers, renewed }
+  }
+  const track = (id: string, codecMimeType = 'audio/opus') => {
+    const { kind, ...rest } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType, id })
+    return { ...rest, kind, paused: false } as unknown as Parameters<MediaEngine['consume']>[0][number]
+  }
+  const refusals = (count: number) => () => {
+    if (count-- > 0) throw new ServiceError('UNAVAILABLE', 'the media node did not answer')
+    return {}
+  }
+  const states = (consumers: readonly types.Consumer[]) => consumers.map(({ closed }) => closed)
+
+  it('tells the server of the receiving transport once', async () => {
+    const { engine, calls } = await open(refusals(0))
+    expect(states(await engine.consume([track('a'), track('b', 'video/VP8')], 'str_a'))).toEqual([false, false])
+    await engine.consume([track('c')], 'str_b')
+    expect(calls.map(([method]) => method)).toEqual(['connectTransport'])
+    engine.close()
+  })
+
+  it('tells it again when it could not take it, once for all who wait', async () => {
+    const { engine, calls } = await open(refusals(1))
+    const made = await Promise.all([engine.consume([track('a')], 'str_a'), engine.consume([track('b')], 'str_b')])
+    expect(states(made.flat())).toEqual([false, false])
+    expect(calls).toHaveLength(2)
+    expect(calls[1]).toEqual(calls[0])
+    engine.close()
+  })
+
+  it('receives later what it could not receive at first, and leaves nothing of the first try', async () => {
+    const { engine, calls, consumers } = await open(refusals(2))
+    await expect(engine.consume([track('a'), track('b', 'video/VP8')], 'str_a')).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    })
+    expect(states(consumers)).toEqual([true, true])
+    expect(states(await engine.consume([track('c')], 'str_a'))).toEqual([false])
+    expect(calls).toHaveLength(3)
+    engine.close()
+  })
+
+  describe('restarts ICE', () => {
+    const { iceParameters } = joinResult().sendTransport
+    const iceServers = [{ url: 'turn:turn.example:3478', username: 'later', credential: 'c' }]
+    const named = { iceServers: [{ urls: 'turn:turn.example:3478', username: 'later', credential: 'c' }] }
+    const own = [{ urls: 'stun:own.example' }]
+
+    it.each<[string, object, Partial<EngineOptions>, unknown[]]>([
+      ['with the credentials of now', { iceServers }, {}, [named, 'restart']],
+      ['with those it has when the server names none', {}, {}, ['restart']],
+      ['with the client’s own', { iceServers }, { iceServers: own }, [{ iceServers: own }, 'restart']],
+    ])('%s', async (_, more, options, expected) => {
+      const { engine, renewed } = await open(() => ({ iceParameters, ...more }), options)
+      await engine.consume([], 'str_a')
+      await engine.restartIce()
+      expect(renewed).toEqual(expected)
+      engine.close()
+    })
+
+    it('once, however often it is asked for before the answer comes', async () => {
+      const { engine, calls } = await open(() => ({ iceParameters }))
+      engine.prepare()
+      await Promise.all([engine.restartIce(), engine.restartIce(), engine.restartIce()])
+      expect(calls.map(([, params]) => params)).toEqual([{ direction: 'recv' }, { direction: 'send' }])
+      await engine.restartIce()
+      expect(calls).toHaveLength(4)
+      engine.close()
+    })
+  })
+})

@@ -1,0 +1,56 @@
+import type { MediaKind } from '@session-service/contract'
+import type { CapturedTrack } from './capture.js'
+
+interface Held extends CapturedTrack {
+  forget(): void
+}
+
+/** The tracks of a publisher, at most one of a kind: muted together with it, stopped when the library opened them. */
+export class LocalTracks {
+  readonly #held = new Map<MediaKind, Held>()
+
+  constructor(
+    /** Shows them. */
+    private readonly stream: MediaStream,
+    readonly active: Record<MediaKind, boolean>,
+    private readonly onEnded: (kind: MediaKind) => void,
+  ) {}
+
+  get kinds(): MediaKind[] {
+    return [...this.#held.keys()]
+  }
+
+  get(kind: MediaKind): MediaStreamTrack | undefined {
+    return this.#held.get(kind)?.track
+  }
+
+  /** Takes the place of the one of its kind. */
+  take({ track, opened }: CapturedTrack): void {
+    const kind = track.kind as MediaKind
+    this.#release(kind)
+    const ended = (): void => this.onEnded(kind)
+    track.enabled = this.active[kind]
+    track.addEventListener('ended', ended, { once: true })
+    this.#held.set(kind, { track, opened, forget: () => track.removeEventListener('ended', ended) })
+    this.stream.addTrack(track)
+  }
+
+  setActive(kind: MediaKind, active: boolean): void {
+    this.active[kind] = active
+    const track = this.get(kind)
+    if (track) track.enabled = active
+  }
+
+  close(): void {
+    for (const kind of this.kinds) this.#release(kind)
+  }
+
+  #release(kind: MediaKind): void {
+    const held = this.#held.get(kind)
+    if (!held) return
+    held.forget()
+    this.#held.delete(kind)
+    this.stream.removeTrack(held.track)
+    if (held.opened) held.track.stop()
+  }
+}

@@ -1,0 +1,138 @@
+import type { Clock } from '../clock.js'
+
+export interface PlayerHandlers {
+  created(element: HTMLVideoElement): void
+  destroyed(element: HTMLVideoElement): void
+  playing(element: HTMLVideoElement): void
+  exception(name: 'NO_STREAM_PLAYING_EVENT' | 'AUTOPLAY_MUTED', message: string): void
+}
+
+export interface PlayerOptions {
+  readonly clock: Clock
+  /** One's own: never heard. */
+  readonly silent: boolean
+  readonly mirror: boolean
+  /** What should be there to play just now. */
+  readonly expected: () => 'video' | 'audio' | 'nothing'
+}
+
+/** A `<video>` to use, or an element or CSS selector of one to put a new `<video>` into. */
+export type VideoTarget = Element | string
+
+const NOTHING_PLAYS_MS = 4_000
+
+interface Attached {
+  readonly element: HTMLVideoElement
+  /** Made here, so removed here. */
+  readonly created: boolean
+  stop: () => void
+}
+
+function resolveTarget(target: VideoTarget): Element {
+  const element = typeof target === 'string' ? document.querySelector(target) : target
+  if (element instanceof Element) return element
+  throw new TypeError(typeof target === 'string' ? `target: no element matches "${target}"` : 'target: no element')
+}
+
+/**
+ * Calls `first` when the element shows its first frame, or plays its first sound when it has no video. One that played
+ * before, `again`, may not say `playing` anew: then its time goes on.
+ */
+function onFirstFrame(element: HTMLVideoElement, hasVideo: boolean, again: boolean, first: () => void): () => void {
+  if (hasVideo && 'requestVideoFrameCallback' in element) {
+    const handle = element.requestVideoFrameCallback(first)
+    return () => element.cancelVideoFrameCallback(handle)
+  }
+  const names = again ? ['playing', 'timeupdate'] : ['playing']
+  const stop = (): void => names.forEach((name) => element.removeEventListener(name, played))
+  const played = (): void => (stop(), first())
+  for (const name of names) element.addEventListener(name, played)
+  return stop
+}
+
+/** The `<video>` elements in which one media stream is shown. */
+export class Player {
+  readonly #attached: Attached[] = []
+  #mutedByPolicy = false
+
+  constructor(
+    private readonly media: MediaStream,
+    private readonly options: PlayerOptions,
+    private readonly handlers: PlayerHandlers,
+  ) {}
+
+  get elements(): HTMLVideoElement[] {
+    return this.#attached.map(({ element }) => element)
+  }
+
+  /** Throws a `TypeError` when the target is not there. */
+  attach(target: VideoTarget): HTMLVideoElement {
+    const found = resolveTarget(target)
+    const created = !(found instanceof HTMLVideoElement)
+    const element = found instanceof HTMLVideoElement ? found : document.createElement('video')
+    element.autoplay = true
+    element.playsInline = true
+    element.muted = this.options.silent || this.#mutedByPolicy
+    if (this.options.mirror) element.style.transform = 'scaleX(-1)'
+    element.srcObject = this.media
+    if (created) found.append(element)
+    this.#attached.push({ element, created, stop: this.#watch(element) })
+    if (created) this.handlers.created(element)
+    void this.#play(element)
+    return element
+  }
+
+  /** Other tracks have taken the place of those that ended: the same elements play on, and tell so anew. */
+  again(): void {
+    for (const attached of this.#attached) {
+      attached.stop()
+      attached.stop = this.#watch(attached.element, true)
+      void this.#play(attached.element)
+    }
+  }
+
+  /** Plays with sound what the browser let play only without; to be called from a click or key of the person. */
+  async unmute(): Promise<void> {
+    this.#mutedByPolicy = false
+    if (this.options.silent) return
+    for (const element of this.elements) {
+      element.muted = false
+      await this.#play(element)
+    }
+  }
+
+  close(): void {
+    for (const { element, created, stop } of this.#attached.splice(0)) {
+      stop()
+      element.srcObject = null
+      if (!created) continue
+      element.remove()
+      this.handlers.destroyed(element)
+    }
+  }
+
+  #watch(element: HTMLVideoElement, again = false): () => void {
+    const stopFrames = onFirstFrame(element, this.options.expected() === 'video', again, () => {
+      cancel()
+      this.handlers.playing(element)
+    })
+    const cancel = this.options.clock.after(NOTHING_PLAYS_MS, () => {
+      if (this.options.expected() !== 'nothing')
+        this.handlers.exception('NO_STREAM_PLAYING_EVENT', `nothing to play has come in ${NOTHING_PLAYS_MS} ms`)
+    })
+    return () => (stopFrames(), cancel())
+  }
+
+  async #play(element: HTMLVideoElement): Promise<void> {
+    try {
+      await element.play()
+    } catch (error) {
+      // Other failures are passing: `autoplay` starts the element when it can.
+      if (!(error instanceof DOMException) || error.name !== 'NotAllowedError' || element.muted) return
+      this.#mutedByPolicy = true
+      element.muted = true
+      await element.play().catch(() => {})
+      this.handlers.exception('AUTOPLAY_MUTED', 'the browser plays sound only after the person has touched the page')
+    }
+  }
+}

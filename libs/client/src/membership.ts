@@ -1,0 +1,294 @@
+import type {
+  DisconnectReason,
+  SessionSnapshot,
+  SignallingMethod,
+  SignallingParams,
+  SignallingResult,
+  StreamInfo,
+} from '@session-service/contract'
+import type { Clock } from './clock.js'
+import { Comeback } from './comeback.js'
+import type { Emit, SessionContext } from './context.js'
+import type { ExceptionName, SessionOrigin, SignalEvent } from './events.js'
+import { LostStreams } from './lost-streams.js'
+import { type Engine, type MediaPlace, type OpenEngine, engineOpener } from './media/engine.js'
+import { MediaLine } from './media-line.js'
+import { onPageGone } from './platform.js'
+import type { Publisher } from './publisher.js'
+import type { Presence, RosterChange } from './reconcile.js'
+import { Recordings } from './recordings.js'
+import { RosterTeller } from './roster-teller.js'
+import { Roster, ownInfo } from './roster.js'
+import type { ServerNotification } from './signalling/notification.js'
+import { type JoinResult, type ResumeResult, Signalling } from './signalling/signalling.js'
+import type { Stream } from './stream.js'
+import type { Subscriber } from './subscriber.js'
+
+export interface MembershipOptions {
+  readonly clock: Clock
+  readonly iceServers?: RTCIceServer[] | undefined
+  readonly rtcConfiguration?: RTCConfiguration | undefined
+  readonly emit: Emit
+  /** Default: that of this browser. */
+  readonly openEngine?: OpenEngine
+}
+
+const LEAVE_MS = 1_000
+
+/** What there is from joining to leaving: the line to the server, the media, who is there, and what comes of each message. */
+export class Membership implements SessionContext {
+  readonly publishers = new Map<string, Publisher>()
+  /** Being published: the server's answer is still out. */
+  readonly #starting = new Set<Publisher>()
+  /** Own streams of a snapshot that may be of those, or of one that failed for want of an answer. */
+  readonly #doubtful = new Set<string>()
+  readonly subscribers = new Map<string, Subscriber>()
+  readonly roster: Roster
+  readonly lost = new LostStreams()
+  readonly recordings = new Recordings((name, event) => this.options.emit(name, event))
+  readonly media: MediaLine
+  state: 'connected' | 'reconnecting' | 'disconnected' = 'connected'
+  /** There is a socket, or one that moves without a word. */
+  #lineIsUp = true
+  /** …and own and received streams flow, as far as they can. */
+  #mediaIsUp = true
+  readonly #comeback: Comeback
+  readonly #teller = new RosterTeller(this, (name, event) => this.options.emit(name, event))
+  #forgetPage = (): void => {}
+
+  private constructor(
+    readonly joined: JoinResult,
+    readonly signalling: Signalling,
+    engine: Engine,
+    open: (place: MediaPlace) => Promise<Engine>,
+    private readonly options: MembershipOptions,
+  ) {
+    this.roster = new Roster(ownInfo(joined))
+    this.#comeback = new Comeback({
+      session: this,
+      streamIds: () => this.roster.streams.keys(),
+      isHeard: () => this.#lineIsUp,
+      changed: (isUp) => {
+        this.#mediaIsUp = isUp
+        this.#showState()
+      },
+    })
+    this.media = new MediaLine(engine, joined.snapshot.mediaEpoch, {
+      clock: options.clock,
+      open,
+      rejoin: () => signalling.call('rejoin', {}),
+      lost: () => this.#comeback.lost(),
+      rejoined: (snapshot) => this.#bringTo(snapshot),
+      back: (back) => void this.#comeback.back(back),
+      refused: () => this.#turnedAway(),
+    })
+  }
+
+  /** Rejects with a `ServiceError`. Nothing is told to the application before `start`. */
+  static async join(url: string, params: SignallingParams<'join'>, options: MembershipOptions): Promise<Membership> {
+    const openEngine = options.openEngine ?? engineOpener()
+    let member: Membership | undefined
+    const { joined, signalling } = await Signalling.join(url, params, options.clock, {
+      notified: (notification) => member?.notified(notification),
+      reconnecting: () => member?.lineIsDown(),
+      resumed: (result) => member?.lineIsBack(result),
+      lost: () => member?.end('networkDisconnect'),
+    })
+    const open = (place: MediaPlace): Promise<Engine> =>
+      openEngine(place, {
+        ...options,
+        call: (method, call) => signalling.call(method, call),
+        exception: (name, direction) => member?.iceException(name, direction),
+      })
+    try {
+      member = new Membership(joined, signalling, await open(joined), open, options)
+      return member
+    } catch (error) {
+      await signalling.leave(LEAVE_MS)
+      throw error
+    }
+  }
+
+  get clock(): Clock {
+    return this.options.clock
+  }
+  get simulcast(): boolean {
+    return this.joined.simulcast
+  }
+  get maxSendKbps(): number {
+    return this.joined.maxSendKbps
+  }
+  get ownConnectionId(): string {
+    return this.joined.connectionId
+  }
+
+  call<M extends SignallingMethod>(method: M, params: SignallingParams<M>): Promise<SignallingResult<M>> {
+    return this.signalling.call(method, params)
+  }
+
+  exception(name: ExceptionName, message: string, origin: SessionOrigin): void {
+    this.options.emit('exception', { name, message, origin })
+  }
+
+  changed(change: RosterChange): void {
+    this.#teller.tell(this.roster.apply(change))
+  }
+
+  stream(streamId: string): Stream | undefined {
+    return this.roster.streams.get(streamId)
+  }
+
+  /** Tells who is there, then all that comes. */
+  start(): void {
+    this.#forgetPage = onPageGone(() => this.signalling.sayGoodbye())
+    this.options.emit('connectionCreated', { connection: this.roster.own })
+    this.#teller.tell(this.roster.bringTo(this.joined.snapshot))
+    this.recordings.bringTo(this.joined.snapshot.recordings)
+    this.signalling.start()
+    // After what the application has just asked for is on its way: the answer takes as long as making these.
+    this.clock.after(0, () => this.media.engine.prepare())
+  }
+
+  /** Sends it. Rejects with the server's error; then it may be tried again. */
+  async publish(publisher: Publisher): Promise<void> {
+    this.#starting.add(publisher)
+    try {
+      await publisher.publish(this)
+    } finally {
+      this.#starting.delete(publisher)
+      this.#dropOrphans()
+    }
+  }
+
+  async leave(): Promise<void> {
+    const left = this.signalling.leave(LEAVE_MS)
+    this.end('disconnect')
+    await left
+  }
+
+  /** Whatever the cause: own streams end first, then all that was received, then the session. */
+  end(reason: DisconnectReason): void {
+    if (this.state === 'disconnected') return
+    this.state = 'disconnected'
+    this.#forgetPage()
+    this.#comeback.stop()
+    this.signalling.close()
+    for (const publisher of [...this.publishers.values(), ...this.#starting]) publisher.destroyed(reason)
+    for (const subscriber of this.subscribers.values()) subscriber.destroyed(reason)
+    for (const collection of [this.publishers, this.subscribers, this.#starting]) collection.clear()
+    this.lost.close()
+    this.media.close()
+    this.options.emit('sessionDisconnected', { reason })
+  }
+
+  private notified(notification: ServerNotification): void {
+    if (this.state === 'disconnected') return
+    switch (notification.method) {
+      case 'signal':
+        return this.#signalled(notification.params)
+      case 'layersChanged':
+        return this.subscribers.get(notification.params.streamId)?.layersChanged(notification.params.layers)
+      case 'snapshot':
+        this.media.seen(notification.params.mediaEpoch)
+        return this.#bringTo(notification.params)
+      case 'sessionDisconnected':
+        return this.end(notification.params.reason)
+      case 'mediaLost':
+        return this.media.seen(notification.params.mediaEpoch, notification.params.afterMs)
+      case 'streamCreated':
+        return this.#streamCreated(notification.params)
+      case 'recordingStarted':
+        return this.recordings.started(notification.params)
+      case 'recordingStopped':
+        return this.recordings.stopped(notification.params)
+      case 'reconnect':
+        // The line to the server sees to that by itself.
+        return undefined
+      default:
+        return this.changed(notification)
+    }
+  }
+
+  private lineIsDown(): void {
+    this.#lineIsUp = false
+    this.#showState()
+  }
+
+  private lineIsBack({ role, snapshot }: ResumeResult): void {
+    this.#lineIsUp = true
+    this.media.seen(snapshot.mediaEpoch)
+    this.#showState()
+    const params = { connectionId: this.ownConnectionId, changedProperty: 'role', newValue: role } as const
+    this.changed({ method: 'connectionPropertyChanged', params })
+    this.#bringTo(snapshot)
+    for (const streamId of this.#unknownOwn(snapshot)) this.#doubtful.add(streamId)
+    this.#dropOrphans()
+    this.media.engine.socketIsBack()
+  }
+
+  /** One event however much is away at once. */
+  #showState(): void {
+    if (this.state === 'disconnected') return
+    const state = this.#lineIsUp && this.#mediaIsUp ? 'connected' : 'reconnecting'
+    if (state === this.state) return
+    this.state = state
+    this.options.emit(state === 'connected' ? 'reconnected' : 'reconnecting', undefined)
+  }
+
+  /** The server does not let this participant go on, though it has not said that it is out. */
+  #turnedAway(): void {
+    void this.signalling.leave(LEAVE_MS)
+    this.end('nodeCrashed')
+  }
+
+  /** Lost streams that a snapshot does not show are not back yet. */
+  #bringTo(snapshot: SessionSnapshot): void {
+    const shown = this.lost.kept(this.#withoutUnknownOwn(snapshot), this.roster.snapshot())
+    this.#teller.tell(this.roster.bringTo(shown))
+    for (const { streamId, connectionId } of snapshot.streams)
+      if (connectionId !== this.ownConnectionId) this.lost.back(streamId)
+    this.recordings.bringTo(snapshot.recordings)
+  }
+
+  #streamCreated(info: StreamInfo): void {
+    const isOwn = info.connectionId === this.ownConnectionId
+    if (isOwn || !this.lost.has(info.streamId)) return this.changed({ method: 'streamCreated', params: info })
+    this.lost.back(info.streamId)
+    this.#teller.tell(this.roster.streamIsBack(info))
+  }
+
+  private iceException(name: 'ICE_CONNECTION_FAILED' | 'ICE_CONNECTION_DISCONNECTED', origin: 'send' | 'recv'): void {
+    const what = name === 'ICE_CONNECTION_FAILED' ? 'cannot reach the server' : 'does not get through'
+    this.exception(name, `the media of transport "${origin}" ${what}`, origin)
+  }
+
+  #signalled({ type, data, from }: { type: string; data: string; from?: string | undefined }): void {
+    const sender = from === undefined ? undefined : this.roster.connections.get(from)
+    const event: SignalEvent = { type, data, ...(sender && { from: sender }) }
+    this.options.emit('signal', event)
+    if (type.startsWith('signal:')) this.options.emit(type as `signal:${string}`, event)
+  }
+
+  /** What is being published is added when its answer comes; what failed here for want of an answer never is. */
+  #withoutUnknownOwn(snapshot: Presence): Presence {
+    const unknown = this.#unknownOwn(snapshot)
+    return {
+      connections: snapshot.connections,
+      streams: snapshot.streams.filter(({ streamId }) => !unknown.includes(streamId)),
+    }
+  }
+
+  #unknownOwn({ streams }: Presence): string[] {
+    return streams
+      .filter(({ connectionId, streamId }) => connectionId === this.ownConnectionId && !this.publishers.has(streamId))
+      .map(({ streamId }) => streamId)
+  }
+
+  /** Publications that the server made though its answer was lost with the socket: the caller was told they failed. */
+  #dropOrphans(): void {
+    if (this.#starting.size > 0 || this.state === 'disconnected') return
+    for (const streamId of this.#doubtful)
+      if (!this.publishers.has(streamId)) this.call('unpublish', { streamId }).catch(() => {})
+    this.#doubtful.clear()
+  }
+}

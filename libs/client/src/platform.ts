@@ -1,0 +1,15 @@
+export { describePlatform } from '@session-service/contract'
+
+/** Calls `task` when the computer is back on a network; the returned function ends it. Outside a browser: never. */
+export function onBackOnline(task: () => void): () => void {
+  if (typeof window === 'undefined') return () => {}
+  window.addEventListener('online', task)
+  return () => window.removeEventListener('online', task)
+}
+
+/** Calls `task` when the page goes away for good; the returned function ends it. */
+export function onPageGone(task: () => void): () => void {
+  if (typeof window === 'undefined') return () => {}
+  window.addEventListener('pagehide', task)
+  return () => window.removeEventListener('pagehide', task)
+}

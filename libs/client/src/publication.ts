@@ -1,0 +1,240 @@
+import {
+  type MediaKind,
+  ServiceError,
+  type SignallingParams,
+  type SignallingResult,
+  type StreamChangeReason,
+  type TypeOfVideo,
+} from '@session-service/contract'
+import type { types } from 'mediasoup-client'
+import type { SessionContext } from './context.js'
+import { liveOrBlank } from './media/blank-track.js'
+import { videoEncodings } from './media/encodings.js'
+import type { Engine, Offer, TrackToSend } from './media/engine.js'
+import type { LocalTracks } from './media/local-tracks.js'
+import { type VideoMeasure, measure } from './media/measure.js'
+import { unlessGone } from './service-error.js'
+import type { Stream, StreamProperty } from './stream.js'
+
+type StreamChange = Omit<SignallingParams<'changeStream'>, 'streamId' | 'reason'>
+export type OwnTypeOfVideo = Exclude<TypeOfVideo, 'IPCAM'>
+/** What a publication is announced as. */
+type Description = VideoMeasure & { audioActive: boolean; videoActive: boolean; typeOfVideo: OwnTypeOfVideo }
+
+export interface PublicationOptions {
+  readonly context: SessionContext
+  readonly tracks: LocalTracks
+  readonly typeOfVideo: OwnTypeOfVideo
+  /** Undefined: as the server is configured. */
+  readonly simulcast: boolean | undefined
+  /** The server has taken it for the first time. */
+  readonly announced: (stream: Stream, as: VideoMeasure) => void
+}
+
+const START_KBPS = 1_000
+const STATE_OF = { audio: 'audioActive', video: 'videoActive' } as const
+const REASON_OF = { audio: 'publishAudio', video: 'publishVideo' } as const
+
+/** A publisher's tracks as the media node has them: sent, changed, and sent again under the same id after a loss. */
+export class Publication {
+  readonly #context: SessionContext
+  readonly #tracks: LocalTracks
+  readonly #producers = new Map<MediaKind, types.Producer>()
+  #stream: Stream | undefined
+  /** Where it was sent last. */
+  #engine: Engine | undefined
+  #isBeingSent = false
+  #ended = false
+  #changes: Promise<void> = Promise.resolve()
+  #restored: Promise<void> = Promise.resolve()
+
+  constructor(private readonly options: PublicationOptions) {
+    this.#context = options.context
+    this.#tracks = options.tracks
+  }
+
+  /** Settles when what was lost is back, or is given up. */
+  get restored(): Promise<void> {
+    return this.#restored
+  }
+
+  /** Sends it for the first time. Rejects with the server's error; then it may be tried again. */
+  async publish(): Promise<Stream> {
+    const { media } = this.#context
+    this.#isBeingSent = true
+    try {
+      return await media.run((engine) => this.#send(engine))
+    } finally {
+      this.#isBeingSent = false
+      if (this.#stream && !media.isCurrent(this.#engine)) this.mediaLost()
+    }
+  }
+
+  /** Its media is gone with the node: it is sent anew as soon as there is another. */
+  mediaLost(): void {
+    this.#producers.clear()
+    const stream = this.#stream
+    if (!stream || this.#isBeingSent || this.#ended) return
+    this.#isBeingSent = true
+    this.#context.lost.add(stream.streamId)
+    this.#restored = this.#context.media
+      .restore(async (engine) => void (this.#ended || (await this.#send(engine))))
+      .catch(() => this.#giveUp(stream))
+      .finally(() => (this.#isBeingSent = false))
+  }
+
+  /** Sends `track` in place of the one of its kind. */
+  async replace(kind: MediaKind, track: MediaStreamTrack): Promise<void> {
+    // Without a producer it is sent when the media is back.
+    await this.#producers.get(kind)?.replaceTrack({ track })
+  }
+
+  tellActive(kind: MediaKind): Promise<void> {
+    return this.#change({ [STATE_OF[kind]]: this.#tracks.active[kind] }, REASON_OF[kind])
+  }
+
+  /** Tells the others of another size or rate of the picture. */
+  async report({ videoDimensions, frameRate }: VideoMeasure, reason: StreamChangeReason): Promise<void> {
+    const stream = this.#stream
+    if (!stream || this.#ended) return
+    const dimensions = videoDimensions !== null && !stream.has('videoDimensions', videoDimensions)
+    const rate = frameRate !== null && !stream.has('frameRate', frameRate)
+    if (!dimensions && !rate) return
+    await this.#change({ ...(dimensions && { videoDimensions }), ...(rate && { frameRate }) }, reason)
+  }
+
+  end(): void {
+    this.#ended = true
+    for (const producer of this.#producers.values()) producer.close()
+    this.#producers.clear()
+  }
+
+  async #send(engine: Engine): Promise<Stream> {
+    this.#requireGoing()
+    let offer: Offer | undefined
+    try {
+      offer = await engine.offer(this.#toSend(engine))
+      const description = this.#description()
+      const answer = await this.#offer(offer, description)
+      engine.accepted(offer)
+      this.#requireGoing(answer.streamId)
+      for (const producer of offer.producers) this.#producers.set(producer.kind, producer)
+      this.#engine = engine
+      const stream = this.#stream ?? this.#announce(description, answer)
+      this.#context.lost.back(stream.streamId)
+      this.#catchUp(description)
+      return stream
+    } catch (error) {
+      for (const producer of offer?.producers ?? []) producer.close()
+      throw error
+    }
+  }
+
+  /** When an earlier answer was lost with its socket the server has the stream already: it is made anew. */
+  async #offer({ tracks, dtlsParameters }: Offer, description: Description): Promise<SignallingResult<'publish'>> {
+    const streamId = this.#stream?.streamId
+    const more = { ...(streamId && { streamId }), ...(dtlsParameters && { dtlsParameters }) }
+    const call = { ...description, tracks, ...more }
+    try {
+      return await this.#context.call('publish', call)
+    } catch (error) {
+      if (!streamId || !(error instanceof ServiceError) || error.code !== 'CONFLICT') throw error
+      await this.#context.call('unpublish', { streamId }).catch(unlessGone)
+      return this.#context.call('publish', call)
+    }
+  }
+
+  /** Ended while the server was being told of it: what it has taken it drops again. */
+  #requireGoing(streamId?: string): void {
+    if (!this.#ended) return
+    if (streamId) this.#context.call('unpublish', { streamId }).catch(() => {})
+    throw new ServiceError('CONFLICT', 'publish: the publisher has ended meanwhile')
+  }
+
+  #toSend(engine: Engine): TrackToSend[] {
+    const [audio, track] = [this.#tracks.get('audio'), this.#tracks.get('video')]
+    return [...(audio ? [{ track: this.#sendable(audio) }] : []), ...(track ? [this.#videoToSend(track, engine)] : [])]
+  }
+
+  /** Of what was sent before, a device may have been unplugged since; one that is chosen then takes its place. */
+  #sendable(track: MediaStreamTrack): MediaStreamTrack {
+    return this.#stream ? liveOrBlank(track) : track
+  }
+
+  #videoToSend(track: MediaStreamTrack, engine: Engine): TrackToSend {
+    const { simulcast, maxSendKbps } = this.#context
+    const { typeOfVideo } = this.options
+    const { width = 0, height = 0, frameRate = 0 } = track.getSettings()
+    const wanted = this.options.simulcast ?? (simulcast && typeOfVideo === 'CAMERA')
+    const video = { width, height, frameRate, typeOfVideo, maxSendKbps }
+    return {
+      track: this.#sendable(track),
+      encodings: videoEncodings({ ...video, simulcast: wanted && engine.canSimulcast }),
+      startKbps: Math.min(START_KBPS, maxSendKbps || START_KBPS),
+    }
+  }
+
+  #description(): Description {
+    const { audio: audioActive, video: videoActive } = this.#tracks.active
+    const { typeOfVideo } = this.options
+    const { videoDimensions, frameRate } = measure(this.#tracks.get('video'))
+    const before = this.#stream?.info().mediaOptions
+    return {
+      audioActive,
+      videoActive,
+      typeOfVideo,
+      videoDimensions: videoDimensions ?? before?.videoDimensions ?? null,
+      frameRate: frameRate ?? before?.frameRate ?? null,
+    }
+  }
+
+  #announce(description: Description, answer: SignallingResult<'publish'>): Stream {
+    const { ownConnectionId: connectionId } = this.#context
+    const [hasAudio, hasVideo] = [this.#tracks.get('audio'), this.#tracks.get('video')].map(Boolean)
+    const mediaOptions = { hasAudio: hasAudio === true, hasVideo: hasVideo === true, ...description, filter: {} }
+    this.#context.changed({ method: 'streamCreated', params: { ...answer, connectionId, mediaOptions } })
+    const stream = this.#context.stream(answer.streamId)
+    if (!stream) throw new ServiceError('CONFLICT', 'publish: the session has ended meanwhile')
+    this.#stream = stream
+    this.options.announced(stream, description)
+    return stream
+  }
+
+  /** Muted, or given other tracks, while the answer was out. */
+  #catchUp(description: Description): void {
+    for (const kind of this.#tracks.kinds) {
+      if (description[STATE_OF[kind]] !== this.#tracks.active[kind]) this.tellActive(kind).catch(() => {})
+      const [producer, track] = [this.#producers.get(kind), this.#tracks.get(kind)]
+      if (producer && track?.readyState === 'live' && producer.track !== track)
+        producer.replaceTrack({ track }).catch(() => {})
+    }
+  }
+
+  #giveUp({ streamId, connection }: Stream): void {
+    if (this.#ended) return
+    const params = { streamId, connectionId: connection.connectionId, reason: 'nodeCrashed' as const }
+    this.#context.changed({ method: 'streamDestroyed', params })
+  }
+
+  /** One after the other, so that the last wish is also the last that the server hears. */
+  #change(values: StreamChange, reason: StreamChangeReason): Promise<void> {
+    const change = this.#changes.then(() => this.#sendChange(values, reason))
+    this.#changes = change.catch(() => {})
+    return change
+  }
+
+  async #sendChange(values: StreamChange, reason: StreamChangeReason): Promise<void> {
+    const stream = this.#stream
+    if (!stream) return
+    const { streamId, connection } = stream
+    await this.#context.media.run(async () => {
+      await this.#restored
+      if (!this.#ended) await this.#context.call('changeStream', { streamId, ...values, reason })
+    })
+    for (const [property, newValue] of Object.entries(values)) {
+      const changedProperty = property as StreamProperty
+      const params = { streamId, connectionId: connection.connectionId, changedProperty, newValue, reason }
+      this.#context.changed({ method: 'streamPropertyChanged', params })
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { deferred } from './deferred.js'
+import { LoneMember } from './fixtures/lone-member.js'
+import { until } from './fixtures/manual-clock.js'
+import { stubTrack } from './fixtures/stub-engine.js'
+import type { Publisher } from './publisher.js'
+
+describe('a publisher that is given another camera', () => {
+  let lone: LoneMember
+  let publisher: Publisher
+  /** Of the camera that the library opens. */
+  let track: MediaStreamTrack
+  beforeEach(async () => {
+    lone = await LoneMember.join()
+    publisher = await lone.publish()
+    track = stubTrack('video')
+    const mediaDevices = { getUserMedia: async () => ({ getTracks: () => [track] }) }
+    Object.defineProperty(navigator, 'mediaDevices', { value: mediaDevices, configurable: true })
+  })
+  afterEach(async () => {
+    Reflect.deleteProperty(navigator, 'mediaDevices')
+    await lone.stop()
+  })
+
+  it('sends it, and stops it at the end', async () => {
+    await publisher.useDevice('video', 'cam2')
+    expect(publisher.mediaStream.getTracks()).toContain(track)
+    expect(track.readyState).toBe('live')
+    await publisher.unpublish()
+    expect(track.readyState).toBe('ended')
+  })
+
+  it('leaves it off when it ends while the camera is being changed', async () => {
+    const replaced = deferred<void>()
+    const [engine] = lone.engines
+    if (!engine) throw new Error('there is no engine')
+    engine.replaced = replaced.promise
+    const refused = expect(publisher.useDevice('video', 'cam2')).rejects.toMatchObject({ code: 'CONFLICT' })
+    await until('the change', () => engine.replacing > 0)
+    await publisher.unpublish()
+    replaced.resolve()
+    await refused
+    expect(track.readyState).toBe('ended')
+    expect(publisher.mediaStream.getTracks()).not.toContain(track)
+  })
+})

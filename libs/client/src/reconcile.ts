@@ -1,0 +1,96 @@
+import type {
+  ConnectionInfo,
+  MediaOptions,
+  SessionSnapshot,
+  StreamChangeReason,
+  StreamInfo,
+} from '@session-service/contract'
+import type { ServerNotification } from './signalling/notification.js'
+import { type StreamProperty, parseDimensions } from './stream.js'
+
+/** The notifications that change who is there and what they publish. */
+export type RosterChange = Extract<
+  ServerNotification,
+  {
+    method:
+      | 'connectionCreated'
+      | 'connectionDestroyed'
+      | 'connectionPropertyChanged'
+      | 'streamCreated'
+      | 'streamDestroyed'
+      | 'streamPropertyChanged'
+  }
+>
+
+type Dimensions = string | null | undefined
+
+/** Why the picture has another size now: a turned device swaps the sides, a shared window is resized, else another track. */
+export function dimensionsReason(before: Dimensions, after: Dimensions, screen: boolean): StreamChangeReason {
+  if (screen) return 'screenResized'
+  const [old, now] = [parseDimensions(before), parseDimensions(after)]
+  const swapped = old && now && old.width === now.height && old.height === now.width && old.width !== old.height
+  return swapped ? 'deviceRotated' : 'trackReplaced'
+}
+
+const REASONS: Record<StreamProperty, (before: MediaOptions, after: MediaOptions) => StreamChangeReason> = {
+  audioActive: () => 'publishAudio',
+  videoActive: () => 'publishVideo',
+  videoDimensions: (before, after) =>
+    dimensionsReason(before.videoDimensions, after.videoDimensions, after.typeOfVideo === 'SCREEN'),
+  frameRate: () => 'trackReplaced',
+}
+const PROPERTIES = Object.keys(REASONS) as StreamProperty[]
+
+/** What has changed of a stream since it was seen last. */
+export function changesOfStream(before: StreamInfo, after: StreamInfo): RosterChange[] {
+  const [old, now] = [before.mediaOptions, after.mediaOptions]
+  return PROPERTIES.filter((property) => (old[property] ?? null) !== (now[property] ?? null)).map((property) => ({
+    method: 'streamPropertyChanged',
+    params: {
+      streamId: after.streamId,
+      connectionId: after.connectionId,
+      changedProperty: property,
+      newValue: now[property] ?? null,
+      reason: REASONS[property](old, now),
+    },
+  }))
+}
+
+const destroyedStream = ({ streamId, connectionId }: StreamInfo, ownerLeft: boolean): RosterChange => ({
+  method: 'streamDestroyed',
+  params: { streamId, connectionId, reason: ownerLeft ? 'disconnect' : 'unpublish' },
+})
+
+/** Who is there and what they publish. */
+export type Presence = Pick<SessionSnapshot, 'connections' | 'streams'>
+
+/**
+ * What must have happened between two looks at a session, as the server would have told it and in its order:
+ * streams end before their connections, connections come before their streams. Why something ended was not
+ * heard, so the everyday reason is given: `disconnect` with its connection, else `unpublish`.
+ */
+export function reconcile(before: Presence, after: Presence): RosterChange[] {
+  const connectionsNow = new Set(after.connections.map(({ connectionId }) => connectionId))
+  const connectionsBefore = new Set(before.connections.map(({ connectionId }) => connectionId))
+  const streamsNow = new Map(after.streams.map((stream) => [stream.streamId, stream]))
+  const streamsBefore = new Set(before.streams.map(({ streamId }) => streamId))
+  const left = before.connections.filter(({ connectionId }) => !connectionsNow.has(connectionId))
+  const came = (info: ConnectionInfo): boolean => !connectionsBefore.has(info.connectionId)
+  return [
+    ...before.streams
+      .filter(({ streamId }) => !streamsNow.has(streamId))
+      .map((stream) => destroyedStream(stream, !connectionsNow.has(stream.connectionId))),
+    ...left.map(({ connectionId }): RosterChange => ({
+      method: 'connectionDestroyed',
+      params: { connectionId, reason: 'disconnect' },
+    })),
+    ...after.connections.filter(came).map((params): RosterChange => ({ method: 'connectionCreated', params })),
+    ...before.streams.flatMap((old) => {
+      const now = streamsNow.get(old.streamId)
+      return now ? changesOfStream(old, now) : []
+    }),
+    ...after.streams
+      .filter(({ streamId }) => !streamsBefore.has(streamId))
+      .map((params): RosterChange => ({ method: 'streamCreated', params })),
+  ]
+}

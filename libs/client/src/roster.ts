@@ -1,0 +1,134 @@
+import { type ConnectionInfo, Role, type StreamInfo } from '@session-service/contract'
+import { Connection } from './connection.js'
+import type { SessionEvents } from './events.js'
+import { type Presence, type RosterChange, changesOfStream, reconcile } from './reconcile.js'
+import type { JoinResult } from './signalling/signalling.js'
+import { Stream } from './stream.js'
+
+type RosterEventName =
+  | 'connectionCreated'
+  | 'connectionDestroyed'
+  | 'connectionPropertyChanged'
+  | 'streamCreated'
+  | 'streamDestroyed'
+  | 'streamPropertyChanged'
+
+/** An event to tell the application. */
+export type RosterEvent = {
+  [N in RosterEventName]: { readonly name: N; readonly event: SessionEvents[N] }
+}[RosterEventName]
+
+type ChangeParams<M extends RosterChange['method']> = Extract<RosterChange, { method: M }>['params']
+
+/** The own connection, as the answer to joining shows it. */
+export function ownInfo({ connectionId, createdAt, role, serverData, snapshot }: JoinResult): ConnectionInfo {
+  const seen = snapshot.connections.find((connection) => connection.connectionId === connectionId)
+  return seen ?? { connectionId, createdAt, role, serverData, clientData: '' }
+}
+
+/**
+ * Who is in the session and what they publish. What is told twice, or about somebody unknown, gives no event:
+ * each participant and stream is announced once and ends once.
+ */
+export class Roster {
+  readonly connections = new Map<string, Connection>()
+  readonly streams = new Map<string, Stream>()
+  readonly own: Connection
+
+  constructor(own: ConnectionInfo) {
+    this.own = new Connection(own, true)
+    this.connections.set(own.connectionId, this.own)
+  }
+
+  apply(change: RosterChange): RosterEvent[] {
+    switch (change.method) {
+      case 'connectionCreated':
+        return this.#connectionCreated(change.params)
+      case 'connectionDestroyed':
+        return this.#connectionDestroyed(change.params)
+      case 'connectionPropertyChanged':
+        return this.#connectionChanged(change.params)
+      case 'streamCreated':
+        return this.#streamCreated(change.params)
+      case 'streamDestroyed':
+        return this.#streamDestroyed(change.params)
+      case 'streamPropertyChanged':
+        return this.#streamChanged(change.params)
+    }
+  }
+
+  /** A stream is announced again, perhaps changed: its media was lost and is back. */
+  streamIsBack(info: StreamInfo): RosterEvent[] {
+    const known = this.streams.get(info.streamId)
+    return known ? changesOfStream(known.info(), info).flatMap((change) => this.apply(change)) : []
+  }
+
+  /** Brings all of it to the server's truth and gives the events that were missed, in order. */
+  bringTo(snapshot: Presence): RosterEvent[] {
+    for (const { connectionId, role } of snapshot.connections)
+      if (connectionId !== this.own.connectionId) this.connections.get(connectionId)?.setRole(role)
+    return reconcile(this.snapshot(), snapshot).flatMap((change) => this.apply(change))
+  }
+
+  snapshot(): Presence {
+    return {
+      connections: [...this.connections.values()].map((connection) => connection.info()),
+      streams: [...this.streams.values()].map((stream) => stream.info()),
+    }
+  }
+
+  #connectionCreated(info: ConnectionInfo): RosterEvent[] {
+    if (this.connections.has(info.connectionId)) return []
+    const connection = new Connection(info, false)
+    this.connections.set(info.connectionId, connection)
+    return [{ name: 'connectionCreated', event: { connection } }]
+  }
+
+  #connectionDestroyed({ connectionId, reason }: ChangeParams<'connectionDestroyed'>): RosterEvent[] {
+    const connection = this.connections.get(connectionId)
+    if (!connection || connection.local) return []
+    const streams = [...connection.streams.keys()].flatMap((streamId) =>
+      this.#streamDestroyed({ streamId, connectionId, reason }),
+    )
+    this.connections.delete(connectionId)
+    return [...streams, { name: 'connectionDestroyed', event: { connection, reason } }]
+  }
+
+  #connectionChanged(params: ChangeParams<'connectionPropertyChanged'>): RosterEvent[] {
+    const { connectionId, changedProperty, newValue } = params
+    const connection = this.connections.get(connectionId)
+    if (!connection) return []
+    const oldValue = changedProperty === 'role' ? connection.role : !newValue
+    if (changedProperty === 'role') {
+      const { success, data } = Role.safeParse(newValue)
+      if (!success || data === oldValue) return []
+      connection.setRole(data)
+    }
+    return [{ name: 'connectionPropertyChanged', event: { connection, changedProperty, newValue, oldValue } }]
+  }
+
+  #streamCreated(info: StreamInfo): RosterEvent[] {
+    const connection = this.connections.get(info.connectionId)
+    if (!connection || this.streams.has(info.streamId)) return []
+    const stream = new Stream(info, connection)
+    this.streams.set(info.streamId, stream)
+    connection.addStream(stream)
+    return [{ name: 'streamCreated', event: { stream } }]
+  }
+
+  #streamDestroyed({ streamId, reason }: ChangeParams<'streamDestroyed'>): RosterEvent[] {
+    const stream = this.streams.get(streamId)
+    if (!stream) return []
+    this.streams.delete(streamId)
+    stream.connection.removeStream(streamId)
+    return [{ name: 'streamDestroyed', event: { stream, reason } }]
+  }
+
+  #streamChanged(params: ChangeParams<'streamPropertyChanged'>): RosterEvent[] {
+    const { streamId, changedProperty, newValue, reason } = params
+    const stream = this.streams.get(streamId)
+    if (!stream || stream.has(changedProperty, newValue)) return []
+    const change = stream.change(changedProperty, newValue)
+    return [{ name: 'streamPropertyChanged', event: { stream, changedProperty, reason, ...change } }]
+  }
+}

@@ -1,0 +1,215 @@
+import { type RecordingInfo, ServiceError } from '@session-service/contract'
+import { type Capabilities, capabilitiesOf } from './capabilities.js'
+import { systemClock } from './clock.js'
+import type { Connection } from './connection.js'
+import { Emitter } from './emitter.js'
+import type { SessionEvents } from './events.js'
+import type { VideoTarget } from './media/player.js'
+import { Membership } from './membership.js'
+import { describePlatform } from './platform.js'
+import { Publisher, type PublisherOptions, createPublisher } from './publisher.js'
+import { unlessGone } from './service-error.js'
+import type { Stream } from './stream.js'
+import { type SubscribeOptions, Subscriber } from './subscriber.js'
+import { parseToken } from './token.js'
+
+export interface SessionOptions {
+  /** Used instead of the list of the server. */
+  iceServers?: RTCIceServer[]
+  /** For the peer connections; its `iceServers` are used instead of the server's when `iceServers` above is absent. */
+  rtcConfiguration?: RTCConfiguration
+}
+
+export interface ConnectOptions {
+  /** What the other participants see of this one; an object is sent as JSON text. */
+  clientData?: string | object
+}
+
+export interface SignalOptions {
+  /** Listeners of `signal:<type>` get it, and those of `signal` every one. */
+  type?: string
+  data?: string
+  /** Who gets it; empty or absent: everybody in the session. */
+  to?: readonly (Connection | string)[]
+}
+
+export type SessionState = 'new' | 'connecting' | 'connected' | 'reconnecting' | 'disconnected'
+
+const idOf = (value: Connection | string): string => (typeof value === 'string' ? value : value.connectionId)
+
+/** One participation in a session: from `connect` to `sessionDisconnected`. For another one make another `Session`. */
+export class Session extends Emitter<SessionEvents> {
+  readonly #options: SessionOptions
+  #member: Membership | undefined
+  #before: 'new' | 'connecting' | 'disconnected' = 'new'
+
+  constructor(options: SessionOptions = {}) {
+    super()
+    this.#options = options
+  }
+
+  get state(): SessionState {
+    return this.#member?.state ?? this.#before
+  }
+  /** Empty before joining. */
+  get sessionId(): string {
+    return this.#member?.joined.sessionId ?? ''
+  }
+  /** The own connection; undefined before joining. */
+  get connection(): Connection | undefined {
+    return this.#member?.roster.own
+  }
+  /** Everybody, oneself included, by connection id. */
+  get connections(): ReadonlyMap<string, Connection> {
+    return this.#member?.roster.connections ?? new Map()
+  }
+  /** Every stream of the session, the own ones included, by stream id. */
+  get streams(): ReadonlyMap<string, Stream> {
+    return this.#member?.roster.streams ?? new Map()
+  }
+  /** The own publications by stream id. */
+  get publishers(): ReadonlyMap<string, Publisher> {
+    return this.#member?.publishers ?? new Map()
+  }
+  get subscribers(): ReadonlyMap<string, Subscriber> {
+    return this.#member?.subscribers ?? new Map()
+  }
+  /** What is being recorded, by id, as far as one is told. */
+  get recordings(): ReadonlyMap<string, RecordingInfo> {
+    return this.#member?.recordings.running ?? new Map()
+  }
+  /** What the own role may do now; nothing before joining and after leaving. */
+  get capabilities(): Capabilities {
+    const member = this.#member?.state === 'disconnected' ? undefined : this.#member
+    return capabilitiesOf(member?.roster.own.role)
+  }
+
+  /**
+   * Joins with a connection's token. Before it resolves `connectionCreated` is told of the own connection and of
+   * everybody there, and `streamCreated` of every stream there. Rejects with a `ServiceError`: INVALID token,
+   * UNAUTHENTICATED (used, over or unknown), UNAVAILABLE (no server), NO_CAPACITY (no media node), DISABLED (this
+   * browser cannot).
+   */
+  async connect(token: string, { clientData = '' }: ConnectOptions = {}): Promise<Connection> {
+    if (this.state !== 'new') throw new ServiceError('CONFLICT', `connect: this session is ${this.state} already`)
+    const { url, secret } = parseToken(token)
+    this.#before = 'connecting'
+    const member = await this.#join(url, secret, clientData).catch((error: unknown) => {
+      if (this.#before === 'connecting') this.#before = 'new'
+      throw error
+    })
+    if (this.#before !== 'connecting') {
+      await member.leave()
+      throw new ServiceError('CONFLICT', 'connect: disconnected meanwhile')
+    }
+    this.#member = member
+    member.start()
+    return member.roster.own
+  }
+
+  /** Leaves. Everything of it ends, with `streamDestroyed` on the own publishers and `sessionDisconnected` here. */
+  async disconnect(): Promise<void> {
+    if (this.#before === 'connecting' && !this.#member) this.#before = 'disconnected'
+    if (this.#member?.state !== 'disconnected') await this.#member?.leave()
+  }
+
+  /**
+   * Publishes camera and microphone, or what the options say, or a publisher made before. Shown in `target` when given.
+   * Rejects with NOT_ALLOWED for a SUBSCRIBER, with a `MediaError` when a device cannot be had.
+   */
+  async publish(what: PublisherOptions | Publisher = {}, target?: VideoTarget): Promise<Publisher> {
+    const member = this.#require('publish')
+    const publisher = what instanceof Publisher ? what : await createPublisher(what)
+    try {
+      if (target) publisher.attach(target)
+      await member.publish(publisher)
+      return publisher
+    } catch (error) {
+      if (publisher !== what) publisher.close()
+      throw error
+    }
+  }
+
+  /** Ends an own publication; tracks that the library opened are stopped. */
+  unpublish(publisher: Publisher): Promise<void> {
+    return publisher.unpublish()
+  }
+
+  /** Receives a stream; shown in `target` when given. One subscription a stream: asked for again, the same is given. */
+  async subscribe(stream: Stream, target?: VideoTarget, options: SubscribeOptions = {}): Promise<Subscriber> {
+    const member = this.#require('subscribe')
+    if (stream.connection.local) throw new ServiceError('INVALID', 'subscribe: the stream is one of your own')
+    const subscriber = member.subscribers.get(stream.streamId) ?? new Subscriber(member, stream, options)
+    member.subscribers.set(stream.streamId, subscriber)
+    try {
+      await subscriber.established()
+    } catch (error) {
+      if (member.subscribers.get(stream.streamId) === subscriber) member.subscribers.delete(stream.streamId)
+      subscriber.destroyed()
+      throw error
+    }
+    if (target) subscriber.attach(target)
+    return subscriber
+  }
+
+  async unsubscribe(subscriber: Subscriber): Promise<void> {
+    const { streamId } = subscriber.stream
+    const member = this.#member
+    if (member?.subscribers.get(streamId) !== subscriber) return
+    member.subscribers.delete(streamId)
+    subscriber.destroyed()
+    const tell = (): Promise<unknown> => member.call('unsubscribe', { streamId }).catch(unlessGone)
+    // What is lost with its node the server does not have either.
+    await (member.lost.has(streamId) ? tell().catch(() => {}) : member.media.run(tell))
+  }
+
+  /** Sends a message to others of the session; the sender is one of "everybody". Resolves when the server has taken it. */
+  async signal({ type, data = '', to = [] }: SignalOptions): Promise<void> {
+    await this.#require('signal').call('signal', { data, to: to.map(idOf), ...(type && { type }) })
+  }
+
+  /** Of a MODERATOR: puts a participant out, who is told `forceDisconnectByUser`. */
+  async forceDisconnect(connection: Connection | string): Promise<void> {
+    await this.#require('forceDisconnect').call('forceDisconnect', { connectionId: idOf(connection) })
+  }
+
+  /** Of a MODERATOR: ends a stream of anybody, with the reason `forceUnpublishByUser`. */
+  async forceUnpublish(stream: Stream | string): Promise<void> {
+    const streamId = typeof stream === 'string' ? stream : stream.streamId
+    await this.#require('forceUnpublish').call('forceUnpublish', { streamId })
+  }
+
+  /** Makes both media transports find their way anew, as the library does by itself when media stops. */
+  async restartIce(): Promise<void> {
+    await this.#require('subscribe').media.run((engine) => engine.restartIce())
+  }
+
+  /** WebRTC statistics of both media transports. */
+  async getStats(): Promise<{ send: RTCStatsReport; recv: RTCStatsReport }> {
+    return this.#require('subscribe').media.run((engine) => engine.stats())
+  }
+
+  /** Drops the socket as a failing network would; the library reconnects. For tests of an application. */
+  dropSocket(): void {
+    this.#require('subscribe').signalling.dropSocket()
+  }
+
+  #join(url: string, secret: string, clientData: string | object): Promise<Membership> {
+    const text = typeof clientData === 'string' ? clientData : JSON.stringify(clientData)
+    const params = { token: secret, clientData: text, platform: describePlatform(navigator.userAgent) }
+    return Membership.join(url, params, {
+      ...this.#options,
+      clock: systemClock,
+      emit: (name, event) => this.emit(name, event),
+    })
+  }
+
+  #require(right: keyof Capabilities): Membership {
+    const member = this.#member
+    if (!member || member.state === 'disconnected')
+      throw new ServiceError('NOT_ALLOWED', `${right}: the session is not connected`)
+    if (!this.capabilities[right])
+      throw new ServiceError('NOT_ALLOWED', `${right}: the role ${member.roster.own.role} does not allow it`)
+    return member
+  }
+}

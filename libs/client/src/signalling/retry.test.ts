@@ -1,0 +1,32 @@
+import { CLOSE_CODE, ERROR_CODES } from '@session-service/contract'
+import { describe, expect, it } from '@jest/globals'
+import { isFinalClose, isPermanent, isRefusal, retryDelay } from './retry.js'
+
+describe('retryDelay', () => {
+  it('tries first almost at once, then less and less often up to every two seconds', () => {
+    expect([0, 1, 2, 3, 4, 20].map((attempt) => retryDelay(attempt, 0))).toEqual([0, 250, 500, 1_000, 1_000, 1_000])
+    expect([0, 1, 2, 3, 4, 20].map((attempt) => Math.round(retryDelay(attempt, 0.9999)))).toEqual([
+      250, 500, 1_000, 2_000, 2_000, 2_000,
+    ])
+  })
+})
+
+describe('what ends the trying', () => {
+  it('an answer that will not change', () => {
+    expect(ERROR_CODES.filter((code) => !isRefusal(code))).toEqual([
+      'NO_CAPACITY',
+      'UNAVAILABLE',
+      'TIMEOUT',
+      'INTERNAL',
+    ])
+  })
+  it('an answer about media that another node would give too', () => {
+    expect(ERROR_CODES.filter(isPermanent)).toEqual(['INVALID', 'UNAUTHENTICATED', 'NOT_ALLOWED', 'DISABLED'])
+  })
+  it('a server that closed because the participant is out', () => {
+    expect(Object.entries(CLOSE_CODE).filter(([, code]) => isFinalClose(code))).toEqual([
+      ['done', CLOSE_CODE.done],
+      ['replaced', CLOSE_CODE.replaced],
+    ])
+  })
+})

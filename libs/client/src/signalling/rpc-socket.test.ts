@@ -1,0 +1,137 @@
+import { ServiceError } from '@session-service/contract'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { systemClock } from '../clock.js'
+import { ManualClock, until } from '../fixtures/manual-clock.js'
+import { connectionInfo } from '../fixtures/samples.js'
+import { WireServer } from '../fixtures/wire-server.js'
+import type { ServerNotification } from './notification.js'
+import { RpcSocket, SocketLost } from './rpc-socket.js'
+
+describe('RpcSocket', () => {
+  let server: WireServer
+  let socket: RpcSocket
+
+  beforeEach(async () => {
+    server = await WireServer.start()
+    socket = await RpcSocket.open(server.url, systemClock, 5_000)
+    await until('the server has the socket', () => server.sockets.length === 1)
+  })
+  afterEach(async () => {
+    jest.restoreAllMocks()
+    socket.close()
+    await server.stop()
+  })
+
+  it('pairs answers with requests though they come in another order', async () => {
+    const slow = socket.request('unpublish', { streamId: 'str_a' }, 5_000)
+    server.answer('restartIce', () => ({ result: { iceParameters: { usernameFragment: 'u', password: 'p' } } }))
+    await expect(socket.request('restartIce', { direction: 'send' }, 5_000)).resolves.toEqual({
+      iceParameters: { usernameFragment: 'u', password: 'p' },
+    })
+    const [first] = await until('unpublish', () => server.calls('unpublish').length > 0 && server.calls('unpublish'))
+    server.send({ jsonrpc: '2.0', id: first?.id, result: {} })
+    await expect(slow).resolves.toEqual({})
+  })
+
+  it('gives the error of the server with its code', async () => {
+    server.answer('subscribe', () => ({ error: new ServiceError('NOT_FOUND', 'no stream with the id str_a') }))
+    const call = socket.request('unpublish', { streamId: 'str_a' }, 5_000)
+    server.answer('unpublish', () => ({ error: new ServiceError('NOT_ALLOWED', 'a SUBSCRIBER may not') }))
+    await expect(call).rejects.toMatchObject({ code: 'NOT_ALLOWED', message: 'a SUBSCRIBER may not' })
+  })
+
+  it('refuses an answer of another form than the contract', async () => {
+    server.answer('restartIce', () => ({ result: { iceParameters: { usernameFragment: 1 } } }))
+    await expect(socket.request('restartIce', { direction: 'send' }, 5_000)).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: expect.stringMatching(/answer to restartIce is malformed: iceParameters\.usernameFragment/),
+    })
+  })
+
+  it('hands over notifications in order, those from before somebody listened first', async () => {
+    const heard: string[] = []
+    server.notify('connectionCreated', connectionInfo('con_1'))
+    server.answer('leave', () => ({ result: {} }))
+    await socket.request('leave', {}, 5_000)
+    const lost: number[] = []
+    const listener = ({ params }: ServerNotification): unknown =>
+      heard.push('connectionId' in params ? params.connectionId : '')
+    socket.listen(listener, (code) => lost.push(code))
+    server.notify('connectionCreated', connectionInfo('con_2'))
+    await until('both', () => heard.length === 2)
+    expect(heard).toEqual(['con_1', 'con_2'])
+  })
+
+  it('leaves out what it does not understand and goes on', async () => {
+    const warn = jest.spyOn(console, 'warn').mockImplementation(() => {})
+    const heard: ServerNotification[] = []
+    socket.listen(
+      (notification) => heard.push(notification),
+      () => {},
+    )
+    server.send('no JSON')
+    server.send('[1]')
+    server.send('null')
+    server.send({ jsonrpc: '2.0', id: 4711, result: {} })
+    server.send({ jsonrpc: '2.0', method: 'ofNextYear', params: {} })
+    server.notify('connectionCreated', { connectionId: 5 })
+    server.notify('signal', { type: 'signal', data: 'x' })
+    await until('the signal', () => heard.length === 1)
+    expect(heard[0]).toEqual({ method: 'signal', params: { type: 'signal', data: 'x' } })
+    expect(warn).toHaveBeenCalledTimes(1)
+    expect(warn.mock.calls[0]?.[0]).toMatch(/left out a "connectionCreated" notification: connectionId/)
+  })
+
+  it('rejects what was asked when the socket ends, and says so once', async () => {
+    const codes: number[] = []
+    socket.listen(
+      () => {},
+      (code) => codes.push(code),
+    )
+    const call = socket.request('unpublish', { streamId: 'str_a' }, 5_000)
+    await until('unpublish', () => server.calls('unpublish').length > 0)
+    server.last.close(1001)
+    await expect(call).rejects.toEqual(expect.objectContaining({ code: 1001 }))
+    await expect(call).rejects.toBeInstanceOf(SocketLost)
+    await expect(socket.request('ping', {}, 5_000)).rejects.toBeInstanceOf(SocketLost)
+    expect(codes).toEqual([1001])
+  })
+
+  it('says nothing when it was closed from this side', async () => {
+    const codes: number[] = []
+    socket.listen(
+      () => {},
+      (code) => codes.push(code),
+    )
+    const call = socket.request('unpublish', { streamId: 'str_a' }, 5_000)
+    const closed = new Promise((resolve) => server.last.once('close', resolve))
+    socket.close()
+    await expect(call).rejects.toBeInstanceOf(SocketLost)
+    await closed
+    expect(codes).toEqual([])
+  })
+})
+
+describe('RpcSocket that gets no answer', () => {
+  it('rejects with TIMEOUT and forgets the call', async () => {
+    const [server, clock] = [await WireServer.start(), new ManualClock()]
+    const socket = await RpcSocket.open(server.url, clock, 5_000)
+    const call = socket.request('unpublish', { streamId: 'str_a' }, 4_000)
+    await until('unpublish', () => server.calls('unpublish').length > 0)
+    clock.pass(4_000)
+    await expect(call).rejects.toMatchObject({ code: 'TIMEOUT', message: 'unpublish: no answer after 4000 ms' })
+    expect(clock.pending).toBe(0)
+    socket.close()
+    await server.stop()
+  })
+
+  it('rejects with UNAVAILABLE where nobody listens, naming the host', async () => {
+    const server = await WireServer.start()
+    const { url } = server
+    await server.stop()
+    await expect(RpcSocket.open(url, systemClock, 5_000)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining(new URL(url).host),
+    })
+  })
+})

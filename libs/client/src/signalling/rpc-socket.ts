@@ -1,0 +1,164 @@
+import {
+  RpcResponse as RpcResponseSchema,
+  SIGNALLING_METHODS,
+  ServiceError,
+  type SignallingMethod,
+  type SignallingParams,
+  type SignallingResult,
+  describeIssues,
+  errorCodeOfRpc,
+} from '@session-service/contract'
+import type { z } from 'zod'
+import type { Clock } from '../clock.js'
+import { type ServerNotification, readNotification } from './notification.js'
+
+type RpcResponse = z.infer<typeof RpcResponseSchema>
+
+/** The socket ended before the answer came; `code` is the WebSocket's close code. */
+export class SocketLost extends Error {
+  override readonly name = 'SocketLost'
+  constructor(readonly code: number) {
+    super(`the socket was closed (${code})`)
+  }
+}
+
+/** Close code of a socket that this side gave up: nobody may be there to agree. */
+const ABANDONED = 4900
+
+interface Call {
+  settle(answer: RpcResponse | Error): void
+}
+
+const asObject = (text: string): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function readResult<M extends SignallingMethod>(method: M, answer: RpcResponse): SignallingResult<M> {
+  if ('error' in answer) throw new ServiceError(errorCodeOfRpc(answer.error.code), answer.error.message)
+  const parsed = SIGNALLING_METHODS[method][1].safeParse(answer.result)
+  if (parsed.success) return parsed.data as SignallingResult<M>
+  throw new ServiceError('INTERNAL', `the answer to ${method} is malformed: ${describeIssues(parsed.error).join('; ')}`)
+}
+
+/** One WebSocket that speaks JSON-RPC 2.0: pairs answers with requests, hands on notifications, knows when it was heard. */
+export class RpcSocket {
+  readonly #socket: WebSocket
+  readonly #clock: Clock
+  readonly #calls = new Map<number, Call>()
+  #lastId = 0
+  #lastHeard: number
+  #lost: SocketLost | undefined
+  /** Notifications that came before somebody listened, in their order. */
+  #backlog: ServerNotification[] = []
+  #listener: ((notification: ServerNotification) => void) | undefined
+  #onLost: ((code: number) => void) | undefined
+
+  private constructor(socket: WebSocket, clock: Clock) {
+    this.#socket = socket
+    this.#clock = clock
+    this.#lastHeard = clock.now()
+    socket.addEventListener('message', ({ data }) => this.#heard(data))
+    socket.addEventListener('close', ({ code }) => this.#ended(code))
+  }
+
+  /** Rejects with UNAVAILABLE when no socket is open within `timeoutMs`. */
+  static open(url: string, clock: Clock, timeoutMs: number): Promise<RpcSocket> {
+    return new Promise((resolve, reject) => {
+      const socket = new WebSocket(url)
+      const fail = (why: string): void => {
+        cancel()
+        socket.close()
+        reject(new ServiceError('UNAVAILABLE', `${new URL(url).host}: ${why}`))
+      }
+      const cancel = clock.after(timeoutMs, () => fail(`no socket after ${timeoutMs} ms`))
+      socket.addEventListener('error', () => fail('no socket could be opened'), { once: true })
+      socket.addEventListener('open', () => (cancel(), resolve(new RpcSocket(socket, clock))), { once: true })
+    })
+  }
+
+  /** When the last frame came, in the clock's ms. */
+  get lastHeard(): number {
+    return this.#lastHeard
+  }
+
+  /** Hands over what came so far and all that comes; `onLost` runs once, not after `close`. */
+  listen(onNotification: (notification: ServerNotification) => void, onLost: (code: number) => void): void {
+    this.#listener = onNotification
+    this.#onLost = onLost
+    for (const notification of this.#backlog.splice(0)) onNotification(notification)
+    if (this.#lost) onLost(this.#lost.code)
+  }
+
+  /**
+   * `params` are taken as checked. Rejects with the server's error, with TIMEOUT, or with `SocketLost` when
+   * the socket ended and nobody can say whether the server carried it out.
+   */
+  async request<M extends SignallingMethod>(
+    method: M,
+    params: SignallingParams<M>,
+    timeoutMs: number,
+  ): Promise<SignallingResult<M>> {
+    if (this.#lost) throw this.#lost
+    const id = ++this.#lastId
+    const answer = await new Promise<RpcResponse>((resolve, reject) => {
+      const cancel = this.#clock.after(timeoutMs, () =>
+        settle(new ServiceError('TIMEOUT', `${method}: no answer after ${timeoutMs} ms`)),
+      )
+      const settle = (outcome: RpcResponse | Error): void => {
+        cancel()
+        this.#calls.delete(id)
+        if (outcome instanceof Error) reject(outcome)
+        else resolve(outcome)
+      }
+      this.#calls.set(id, { settle })
+      this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+    })
+    return readResult(method, answer)
+  }
+
+  /** Without waiting for an answer; for the moment the page goes away. */
+  notify(method: SignallingMethod): void {
+    if (!this.#lost) this.#socket.send(JSON.stringify({ jsonrpc: '2.0', method, params: {} }))
+  }
+
+  /** Ends it from this side; what was asked and not answered rejects with `SocketLost`. */
+  close(code = ABANDONED): void {
+    this.#onLost = undefined
+    this.#listener = undefined
+    this.#socket.close(code)
+    this.#ended(code)
+  }
+
+  #heard(data: unknown): void {
+    if (this.#lost) return
+    this.#lastHeard = this.#clock.now()
+    const frame = typeof data === 'string' ? asObject(data) : undefined
+    if (!frame) return
+    if (typeof frame['method'] === 'string') this.#notified(frame['method'], frame['params'])
+    else this.#answered(frame)
+  }
+
+  #notified(method: string, params: unknown): void {
+    const notification = readNotification(method, params)
+    if (!notification) return
+    if (this.#listener) this.#listener(notification)
+    else this.#backlog.push(notification)
+  }
+
+  #answered(frame: unknown): void {
+    const { success, data } = RpcResponseSchema.safeParse(frame)
+    if (success && typeof data.id === 'number') this.#calls.get(data.id)?.settle(data)
+  }
+
+  #ended(code: number): void {
+    if (this.#lost) return
+    this.#lost = new SocketLost(code)
+    for (const call of this.#calls.values()) call.settle(this.#lost)
+    this.#onLost?.(code)
+  }
+}

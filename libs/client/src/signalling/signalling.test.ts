@@ -1,0 +1,272 @@
+import { CLOSE_CODE, SIGNALLING_WINDOWS, ServiceError } from '@session-service/contract'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { ManualClock, until } from '../fixtures/manual-clock.js'
+import { connectionInfo, joinResult } from '../fixtures/samples.js'
+import { WireServer } from '../fixtures/wire-server.js'
+import { SIGNALLING_TIMES, Signalling } from './signalling.js'
+
+const snapshot = { connections: [connectionInfo('con_own')], streams: [], mediaEpoch: 1 }
+const unpublish = { streamId: 'str_a' }
+const done = { result: {} } as const
+
+describe('Signalling', () => {
+  let server: WireServer
+  let clock: ManualClock
+  let log: string[]
+  let signalling: Signalling
+
+  beforeEach(async () => {
+    server = await WireServer.start()
+    clock = new ManualClock()
+    log = []
+    server.answer('join', () => ({ result: joinResult() }))
+    server.answer('resume', () => ({ result: { role: 'PUBLISHER', record: true, snapshot } }))
+    signalling = await join()
+    signalling.start()
+  })
+  afterEach(async () => {
+    signalling.close()
+    await server.stop()
+  })
+
+  const join = async (): Promise<Signalling> => {
+    const params = { token: 'tok_secret', clientData: 'me' }
+    const member = await Signalling.join(server.url, params, clock, {
+      notified: ({ method }) => log.push(method),
+      reconnecting: () => log.push('reconnecting'),
+      resumed: (_, announced) => log.push(announced ? 'resumed' : 'moved'),
+      lost: () => log.push('lost'),
+    })
+    return member.signalling
+  }
+  const cut = (): void => server.last.terminate()
+  /** Lets time pass until something is there. */
+  const passUntil = <T>(what: string, check: () => T | undefined | false, step = 50): Promise<T> =>
+    until(what, () => {
+      const found = check()
+      if (found === undefined || found === false) clock.pass(step)
+      return found
+    })
+
+  it('opens the URL of the token and joins with its secret', () => {
+    expect(server.urls).toEqual(['/service/signalling?sessionId=tea&token=tok_secret'])
+    expect(server.calls('join')[0]?.params).toEqual({ token: 'tok_secret', clientData: 'me' })
+  })
+
+  it('joins whatever ICE servers the server names', async () => {
+    const iceServers = ['turn:turn_server:3478', 'stun:host:3478?transport=udp', 'turn://host'].map((url) => ({ url }))
+    server.answer('join', () => ({ result: { ...joinResult(), iceServers } }))
+    const params = { token: 'tok_secret', clientData: 'me' }
+    const handlers = { notified: () => {}, reconnecting: () => {}, resumed: () => {}, lost: () => {} }
+    const other = await Signalling.join(server.url, params, clock, handlers)
+    other.signalling.close()
+    expect(other.joined.iceServers).toEqual(iceServers)
+  })
+
+  it('tells why it may not join and closes the socket', async () => {
+    server.answer('join', () => ({ error: new ServiceError('UNAUTHENTICATED', 'the token is not valid') }))
+    const sockets = server.sockets.length
+    await expect(join()).rejects.toMatchObject({ code: 'UNAUTHENTICATED', message: 'the token is not valid' })
+    await until('its socket is closed', () => server.sockets[sockets]?.readyState === 3)
+  })
+
+  it('tells that the server hung up before it answered', async () => {
+    server.answer('join', () => (cut(), 'silence'))
+    await expect(join()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/before join/) })
+  })
+
+  it('refuses a call that is not of the contract before it is sent, naming the field', async () => {
+    await expect(signalling.call('unpublish', { streamId: 'a b' })).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringMatching(/^unpublish: streamId: may hold only/),
+    })
+    expect(server.calls('unpublish')).toEqual([])
+  })
+
+  it('pings as often as the server wishes', async () => {
+    for (const count of [1, 2, 3]) {
+      clock.pass(3_000)
+      await until(`ping ${count}`, () => server.calls('ping').length === count)
+    }
+  })
+
+  it('takes a socket that has been silent too long for dead', async () => {
+    server.answer('ping', () => 'silence')
+    clock.pass(SIGNALLING_WINDOWS.silent)
+    expect(log).toEqual([])
+    clock.pass(1_000)
+    expect(log).toEqual(['reconnecting'])
+    await passUntil('resumed', () => log.includes('resumed'))
+    await until('the old socket is given up', () => server.sockets[0]?.readyState === 3)
+  })
+
+  it('comes back with the resume key after its socket was cut, telling each once', async () => {
+    cut()
+    await passUntil('resumed', () => log.includes('resumed'))
+    expect(log).toEqual(['reconnecting', 'resumed'])
+    expect(server.calls('resume')).toMatchObject([{ params: { connectionId: 'con_own', resumeKey: 'key' }, socket: 2 }])
+    expect(server.urls[1]).toBe(server.urls[0])
+    cut()
+    await passUntil('resumed again', () => log.filter((entry) => entry === 'resumed').length === 2)
+    expect(log).toEqual(['reconnecting', 'resumed', 'reconnecting', 'resumed'])
+  })
+
+  it('keeps trying while the server is away', async () => {
+    server.refuse(true)
+    cut()
+    await passUntil('four tries', () => server.urls.length >= 5, 20)
+    expect(log).toEqual(['reconnecting'])
+    server.refuse(false)
+    await passUntil('resumed', () => log.includes('resumed'))
+  })
+
+  it('tries again when the server cannot just now', async () => {
+    server.answer('resume', ({ socket }) =>
+      socket < 4
+        ? { error: new ServiceError('UNAVAILABLE', 'no bus') }
+        : { result: { role: 'PUBLISHER', record: true, snapshot } },
+    )
+    cut()
+    await passUntil('resumed', () => log.includes('resumed'))
+    expect(server.calls('resume')).toHaveLength(3)
+  })
+
+  it('gives up when the server does not know it any more', async () => {
+    server.answer('resume', () => ({ error: new ServiceError('NOT_FOUND', 'no such connection') }))
+    const refused = expect(signalling.call('unpublish', unpublish)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    cut()
+    await passUntil('lost', () => log.includes('lost'))
+    expect(log).toEqual(['reconnecting', 'lost'])
+    await refused
+    expect(server.calls('resume')).toHaveLength(1)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('comes back after an outage longer than a server that is there would wait', async () => {
+    server.refuse(true)
+    const began = clock.now()
+    cut()
+    const away = 10 * joinResult().evictAfter
+    await passUntil('a long outage', () => clock.now() - began > away, 500)
+    server.refuse(false)
+    await passUntil('resumed', () => log.includes('resumed'))
+    expect(log).toEqual(['reconnecting', 'resumed'])
+  })
+
+  it('comes back also when the server was there all the time but could not take anybody', async () => {
+    const began = clock.now()
+    server.answer('resume', () =>
+      clock.now() - began < 5 * joinResult().evictAfter
+        ? { error: new ServiceError('UNAVAILABLE', 'no bus') }
+        : { result: { role: 'PUBLISHER', record: true, snapshot } },
+    )
+    cut()
+    await passUntil('resumed', () => log.includes('resumed'), 100)
+    expect(log).toEqual(['reconnecting', 'resumed'])
+  })
+
+  it('gives up a server that does not come back at all', async () => {
+    server.refuse(true)
+    const began = clock.now()
+    cut()
+    await passUntil('lost', () => log.includes('lost'), 20_000)
+    expect(clock.now() - began).toBeGreaterThanOrEqual(SIGNALLING_TIMES.giveUp)
+    expect(log).toEqual(['reconnecting', 'lost'])
+    expect(clock.pending).toBe(0)
+  })
+
+  it.each(['done', 'replaced'] as const)('does not come back when the server closed with "%s"', async (name) => {
+    server.last.close(CLOSE_CODE[name])
+    await until('lost', () => log.includes('lost'))
+    clock.pass(20_000)
+    expect(log).toEqual(['lost'])
+    expect(server.urls).toHaveLength(1)
+  })
+
+  it('sends again what does no harm twice when its answer was lost', async () => {
+    server.answer('unpublish', ({ socket }) => (socket === 1 ? 'silence' : done))
+    const call = signalling.call('unpublish', unpublish)
+    await until('unpublish', () => server.calls('unpublish').length === 1)
+    cut()
+    await passUntil('resumed', () => log.includes('resumed'))
+    await expect(call).resolves.toEqual({})
+    expect(server.calls('unpublish').map(({ socket }) => socket)).toEqual([1, 2])
+  })
+
+  it('does not send a signal again that may have arrived', async () => {
+    const call = signalling.call('signal', { data: 'hello' })
+    await until('signal', () => server.calls('signal').length === 1)
+    cut()
+    await expect(call).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/^signal: /) })
+    await passUntil('resumed', () => log.includes('resumed'))
+    expect(server.calls('signal')).toHaveLength(1)
+  })
+
+  it('keeps what is asked while there is no socket, in its order', async () => {
+    server.answer('signal', () => done)
+    server.answer('unpublish', () => done)
+    cut()
+    await until('reconnecting', () => log.includes('reconnecting'))
+    const calls = [
+      signalling.call('signal', { data: '1' }),
+      signalling.call('unpublish', unpublish),
+      signalling.call('signal', { data: '2' }),
+    ]
+    await passUntil('resumed', () => log.includes('resumed'))
+    await Promise.all(calls)
+    const methods = server.received.map(({ method }) => method).filter((method) => method !== 'ping')
+    expect(methods).toEqual(['join', 'resume', 'signal', 'unpublish', 'signal'])
+  })
+
+  it('moves without a word when the server says it goes away', async () => {
+    server.notify('reconnect', { afterMs: 800 })
+    server.last.close(CLOSE_CODE.goingAway)
+    await until('its socket is closed', () => server.sockets[0]?.readyState === 3)
+    clock.pass(790)
+    expect(server.urls).toHaveLength(1)
+    await passUntil('moved', () => log.includes('moved'))
+    expect(log).toEqual(['moved'])
+  })
+
+  it('says that it reconnects when the server that goes away is not replaced', async () => {
+    server.notify('reconnect', { afterMs: 0 })
+    server.refuse(true)
+    await passUntil('reconnecting', () => log.includes('reconnecting'))
+    server.refuse(false)
+    await passUntil('resumed', () => log.includes('resumed'))
+    expect(log).toEqual(['reconnecting', 'resumed'])
+  })
+
+  it('passes on notifications of the new socket after it told of the new state', async () => {
+    server.answer('resume', () => {
+      setImmediate(() => server.notify('signal', { type: 'signal', data: '' }))
+      return { result: { role: 'PUBLISHER', record: true, snapshot } }
+    })
+    cut()
+    await passUntil('the signal', () => log.includes('signal'))
+    expect(log).toEqual(['reconnecting', 'resumed', 'signal'])
+  })
+
+  it('leaves: says so, waits for the answer, closes, and tells nothing more', async () => {
+    server.answer('leave', () => done)
+    await signalling.leave(1_000)
+    await until('the socket is closed', () => server.sockets[0]?.readyState === 3)
+    expect(server.calls('leave')).toHaveLength(1)
+    await expect(signalling.call('unpublish', unpublish)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    clock.pass(20_000)
+    expect(log).toEqual([])
+    expect(server.urls).toHaveLength(1)
+  })
+
+  it('leaves while there is no socket', async () => {
+    server.refuse(true)
+    cut()
+    await until('reconnecting', () => log.includes('reconnecting'))
+    await signalling.leave(1_000)
+    const tries = server.urls.length
+    clock.pass(20_000)
+    expect(log).toEqual(['reconnecting'])
+    expect(server.urls.length).toBeLessThanOrEqual(tries + 1)
+    expect(clock.pending).toBe(0)
+  })
+})
