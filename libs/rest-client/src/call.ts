@@ -1,0 +1,68 @@
+import { ErrorView } from '@session-service/contract'
+import { type Operation, ROUTES, type Route } from '@session-service/contract/rest-api'
+import type { z } from 'zod'
+import { RestError } from './errors.js'
+import type { RestAnswer, RestRequest, Transport } from './transport.js'
+
+type Routes = typeof ROUTES
+type Names<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
+
+/** What a call of the operation takes besides its path. */
+export type BodyOf<O extends Operation> = Routes[O] extends { body: infer B extends z.ZodType } ? z.input<B> : never
+export type QueryOf<O extends Operation> = Routes[O] extends { query: infer Q extends z.ZodType } ? z.input<Q> : never
+type Answered<A, S extends number> = A extends Record<S, { schema: infer T extends z.ZodType }> ? z.output<T> : never
+/** What the operation gives; undefined where it may have nothing to tell. */
+export type ResultOf<O extends Operation> = [Answered<Routes[O]['answers'], 200>] extends [never]
+  ? void
+  : Answered<Routes[O]['answers'], 200> | (Routes[O]['answers'] extends Record<204, unknown> ? undefined : never)
+
+export interface CallOf<O extends Operation> {
+  path?: Record<Names<Routes[O]['path']>, string>
+  query?: QueryOf<O> | undefined
+  body?: BodyOf<O> | undefined
+  signal?: AbortSignal | undefined
+}
+
+export interface CallOptions {
+  signal?: AbortSignal
+}
+
+function requestOf(route: Route, { path = {}, query, body, signal }: Untyped): RestRequest {
+  const url = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''))
+  const given = Object.entries<string | undefined>({ ...(query as object) }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  )
+  const search = new URLSearchParams(given).toString()
+  return {
+    method: route.method,
+    path: search === '' ? url : `${url}?${search}`,
+    ...(route.body && { body: body ?? {} }),
+    signal,
+  }
+}
+interface Untyped {
+  path?: Record<string, string>
+  query?: unknown
+  body?: unknown
+  signal?: AbortSignal | undefined
+}
+
+function failure({ method, path }: RestRequest, { status, body }: RestAnswer): RestError {
+  const view = ErrorView.safeParse(body)
+  return new RestError(`${method} ${path}`, status, view.success ? view.data : undefined, body)
+}
+
+/** Calls an operation; `accepted` are statuses that are answers too, besides success. Rejects with RestError or NoAnswerError. */
+export async function call<O extends Operation>(
+  transport: Transport,
+  operation: O,
+  input: CallOf<O>,
+  accepted: readonly number[] = [],
+): Promise<ResultOf<O>> {
+  const route: Route = ROUTES[operation]
+  const request = requestOf(route, input)
+  const answer = await transport.send(request)
+  const expected = Number(Object.keys(route.answers)[0])
+  if (answer.status !== expected && !accepted.includes(answer.status)) throw failure(request, answer)
+  return route.answers[answer.status]?.schema?.parse(answer.body) as ResultOf<O>
+}

@@ -1,0 +1,158 @@
+import type { Operation } from '@session-service/contract/rest-api'
+import { type BodyOf, call, type CallOptions, type QueryOf, type ResultOf } from './call.js'
+import { type RestClientOptions, Transport } from './transport.js'
+
+type Result<O extends Operation> = Promise<ResultOf<O>>
+/** The compiler's proof that no operation was forgotten. */
+type Complete = { [O in Operation]: (...args: never[]) => Result<O> }
+
+/** The REST API, one method an operation. Bodies and answers are those of the contract; answers are checked. */
+export class RestClient implements Complete {
+  /** For requests that have no method here. */
+  readonly transport: Transport
+
+  constructor(options: RestClientOptions) {
+    this.transport = new Transport(options)
+  }
+
+  createSession(body: BodyOf<'createSession'> = {}, options?: CallOptions): Result<'createSession'> {
+    return call(this.transport, 'createSession', { body, ...options })
+  }
+  getSession(sessionId: string, query?: QueryOf<'getSession'>, options?: CallOptions): Result<'getSession'> {
+    return call(this.transport, 'getSession', { path: { sessionId }, query, ...options })
+  }
+  listSessions(query?: QueryOf<'listSessions'>, options?: CallOptions): Result<'listSessions'> {
+    return call(this.transport, 'listSessions', { query, ...options })
+  }
+  deleteSession(sessionId: string, options?: CallOptions): Result<'deleteSession'> {
+    return call(this.transport, 'deleteSession', { path: { sessionId }, ...options })
+  }
+
+  createConnection(
+    sessionId: string,
+    body: BodyOf<'createConnection'> = {},
+    options?: CallOptions,
+  ): Result<'createConnection'> {
+    return call(this.transport, 'createConnection', { path: { sessionId }, body, ...options })
+  }
+  getConnection(sessionId: string, connectionId: string, options?: CallOptions): Result<'getConnection'> {
+    return call(this.transport, 'getConnection', { path: { sessionId, connectionId }, ...options })
+  }
+  listConnections(
+    sessionId: string,
+    query?: QueryOf<'listConnections'>,
+    options?: CallOptions,
+  ): Result<'listConnections'> {
+    return call(this.transport, 'listConnections', { path: { sessionId }, query, ...options })
+  }
+  updateConnection(
+    sessionId: string,
+    connectionId: string,
+    body: BodyOf<'updateConnection'>,
+    options?: CallOptions,
+  ): Result<'updateConnection'> {
+    return call(this.transport, 'updateConnection', { path: { sessionId, connectionId }, body, ...options })
+  }
+  deleteConnection(sessionId: string, connectionId: string, options?: CallOptions): Result<'deleteConnection'> {
+    return call(this.transport, 'deleteConnection', { path: { sessionId, connectionId }, ...options })
+  }
+  deleteStream(sessionId: string, streamId: string, options?: CallOptions): Result<'deleteStream'> {
+    return call(this.transport, 'deleteStream', { path: { sessionId, streamId }, ...options })
+  }
+
+  startRecording(body: BodyOf<'startRecording'>, options?: CallOptions): Result<'startRecording'> {
+    return call(this.transport, 'startRecording', { body, ...options })
+  }
+  stopRecording(recordingId: string, options?: CallOptions): Result<'stopRecording'> {
+    return call(this.transport, 'stopRecording', { path: { recordingId }, ...options })
+  }
+  getRecording(recordingId: string, options?: CallOptions): Result<'getRecording'> {
+    return call(this.transport, 'getRecording', { path: { recordingId }, ...options })
+  }
+  listRecordings(options?: CallOptions): Result<'listRecordings'> {
+    return call(this.transport, 'listRecordings', { ...options })
+  }
+  deleteRecording(recordingId: string, options?: CallOptions): Result<'deleteRecording'> {
+    return call(this.transport, 'deleteRecording', { path: { recordingId }, ...options })
+  }
+
+  sendSignal(body: BodyOf<'sendSignal'>, options?: CallOptions): Result<'sendSignal'> {
+    return call(this.transport, 'sendSignal', { body, ...options })
+  }
+  getConfiguration(options?: CallOptions): Result<'getConfiguration'> {
+    return call(this.transport, 'getConfiguration', { ...options })
+  }
+  /** Also UNSTABLE and DOWN are answers. */
+  getHealth(options?: CallOptions): Result<'getHealth'> {
+    return call(this.transport, 'getHealth', { ...options }, [409, 503])
+  }
+  restart(body: BodyOf<'restart'> = {}, options?: CallOptions): Result<'restart'> {
+    return call(this.transport, 'restart', { body, ...options })
+  }
+  loadLanguageModel(body: BodyOf<'loadLanguageModel'>, options?: CallOptions): Result<'loadLanguageModel'> {
+    return call(this.transport, 'loadLanguageModel', { body, ...options })
+  }
+  unloadLanguageModel(body: BodyOf<'unloadLanguageModel'>, options?: CallOptions): Result<'unloadLanguageModel'> {
+    return call(this.transport, 'unloadLanguageModel', { body, ...options })
+  }
+  /** @deprecated createConnection gives the same and more. */
+  createToken(body: BodyOf<'createToken'>, options?: CallOptions): Result<'createToken'> {
+    return call(this.transport, 'createToken', { body, ...options })
+  }
+
+  listMediaNodes(query?: QueryOf<'listMediaNodes'>, options?: CallOptions): Result<'listMediaNodes'> {
+    return call(this.transport, 'listMediaNodes', { query, ...options })
+  }
+  getMediaNode(mediaNodeId: string, query?: QueryOf<'getMediaNode'>, options?: CallOptions): Result<'getMediaNode'> {
+    return call(this.transport, 'getMediaNode', { path: { mediaNodeId }, query, ...options })
+  }
+  addMediaNode(
+    body: BodyOf<'addMediaNode'> = {},
+    query?: QueryOf<'addMediaNode'>,
+    options?: CallOptions,
+  ): Result<'addMediaNode'> {
+    return call(this.transport, 'addMediaNode', { body, query, ...options })
+  }
+  discoverMediaNodes(options?: CallOptions): Result<'discoverMediaNodes'> {
+    return call(this.transport, 'discoverMediaNodes', { ...options })
+  }
+  /** Undefined when it had the status already. */
+  updateMediaNode(
+    mediaNodeId: string,
+    body: BodyOf<'updateMediaNode'>,
+    options?: CallOptions,
+  ): Result<'updateMediaNode'> {
+    return call(this.transport, 'updateMediaNode', { path: { mediaNodeId }, body, ...options }, [204])
+  }
+  /** The node on its way out, at once or as soon as its sessions have gone; undefined when it has gone. */
+  removeMediaNode(
+    mediaNodeId: string,
+    query?: QueryOf<'removeMediaNode'>,
+    options?: CallOptions,
+  ): Result<'removeMediaNode'> {
+    return call(this.transport, 'removeMediaNode', { path: { mediaNodeId }, query, ...options }, [202, 204])
+  }
+
+  listDeadLetters(options?: CallOptions): Result<'listDeadLetters'> {
+    return call(this.transport, 'listDeadLetters', { ...options })
+  }
+  replayDeadLetters(options?: CallOptions): Result<'replayDeadLetters'> {
+    return call(this.transport, 'replayDeadLetters', { ...options })
+  }
+  replayDeadLetter(eventId: string, options?: CallOptions): Result<'replayDeadLetter'> {
+    return call(this.transport, 'replayDeadLetter', { path: { eventId }, ...options })
+  }
+  deleteDeadLetters(options?: CallOptions): Result<'deleteDeadLetters'> {
+    return call(this.transport, 'deleteDeadLetters', { ...options })
+  }
+  deleteDeadLetter(eventId: string, options?: CallOptions): Result<'deleteDeadLetter'> {
+    return call(this.transport, 'deleteDeadLetter', { path: { eventId }, ...options })
+  }
+  listCallRecords(options?: CallOptions): Result<'listCallRecords'> {
+    return call(this.transport, 'listCallRecords', { ...options })
+  }
+  /** One JSON object a line. */
+  getCallRecords(file: string, options?: CallOptions): Result<'getCallRecords'> {
+    return call(this.transport, 'getCallRecords', { path: { file }, ...options })
+  }
+}
