@@ -1,0 +1,86 @@
+import { rmSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type BrowserContext, chromium } from 'playwright-core'
+import { isProgram } from './is-program.js'
+
+const USUAL_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome']
+const USUAL_FOLDERS = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome']
+const USUAL_PROGRAMS = [
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+
+/** Cameras and microphones are made up and granted; nothing is fetched that the page does not ask for. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--headless=new',
+  '--use-fake-device-for-media-stream',
+  '--use-fake-ui-for-media-stream',
+  '--autoplay-policy=no-user-gesture-required',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // Tabs in the background go on at full speed, as a person with two windows sees them.
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
+]
+const DISABLED_FEATURES = ['WebRtcHideLocalIpsWithMdns']
+
+export interface BrowserOptions {
+  /** Added to the command line. */
+  args?: readonly string[]
+  /** Of the pages, in CSS pixels; 1280 × 800. */
+  viewport?: { width: number; height: number }
+}
+
+export interface TestBrowser {
+  /** One fresh profile; `newPage()` opens a tab. */
+  context: BrowserContext
+  /** Errors that pages threw and did not catch, and errors they wrote to the console. */
+  problems: string[]
+  close(): Promise<void>
+}
+
+/** CHROMIUM_BIN, or the first Chromium or Chrome at one of the usual places. */
+export function findChromium(env: NodeJS.ProcessEnv = process.env): string {
+  if (env.CHROMIUM_BIN) {
+    if (isProgram(env.CHROMIUM_BIN)) return env.CHROMIUM_BIN
+    throw new Error(`CHROMIUM_BIN: ${env.CHROMIUM_BIN} is not a program that can be run`)
+  }
+  const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...USUAL_FOLDERS]
+  const candidates = USUAL_NAMES.flatMap((name) => folders.map((folder) => join(folder, name)))
+  const found = [...candidates, ...USUAL_PROGRAMS].find(isProgram)
+  if (found) return found
+  throw new Error('Chromium is not installed: install it (apt-get install chromium) or set CHROMIUM_BIN')
+}
+
+/** A real Chromium with a camera and a microphone of its own making. */
+export async function launchBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
+  const profile = mkdtempSync(join(tmpdir(), 'chromium-'))
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: findChromium(),
+    headless: true,
+    args: [...ARGUMENTS, `--disable-features=${DISABLED_FEATURES.join(',')}`, ...(options.args ?? [])],
+    ignoreDefaultArgs: ['--mute-audio', '--hide-scrollbars'],
+    viewport: options.viewport ?? { width: 1280, height: 800 },
+    permissions: ['camera', 'microphone'],
+  })
+  const problems: string[] = []
+  context.on('weberror', (error) => problems.push(String(error.error())))
+  context.on('console', (message) => {
+    if (message.type() === 'error') problems.push(`${message.text()} (${message.location().url})`)
+  })
+  return {
+    context,
+    problems,
+    close: async () => {
+      await context.close()
+      rmSync(profile, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
+}

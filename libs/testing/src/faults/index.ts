@@ -1,0 +1,8 @@
+export { EventSink, webhookEnv, type Behaviour, type Received } from './event-sink.js'
+export { statusOf } from './health-watch.js'
+export { countOf } from './multiset.js'
+export { PostgresFaults } from './postgres-faults.js'
+export { freeze, killFamily, thaw, type Victim } from './processes.js'
+export { publishRaw, type RawMessage } from './raw-nats.js'
+export { FaultRig, type CaseTools } from './rig.js'
+export { TcpProxy, type ProxyMode, type ProxyTarget } from './tcp-proxy.js'

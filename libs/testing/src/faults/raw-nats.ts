@@ -1,0 +1,33 @@
+import { connect } from 'node:net'
+
+export interface RawMessage {
+  subject: string
+  payload: string | Buffer
+}
+
+/** Publishes anything whatever on any subject, as a stranger on the bus may; resolves when the server has it. */
+export async function publishRaw(natsUrl: string, messages: readonly RawMessage[]): Promise<void> {
+  const { hostname, port } = new URL(natsUrl)
+  const socket = connect(Number(port), hostname)
+  const heard = new Promise<void>((resolve, reject) => {
+    socket.once('error', reject)
+    socket.once('close', () => reject(new Error('the bus closed the connection')))
+    socket.on('data', (data: Buffer) => {
+      const text = data.toString('latin1')
+      if (text.includes('-ERR')) reject(new Error(text))
+      else if (text.includes('PONG')) resolve()
+    })
+  })
+  socket.write('CONNECT {"verbose":false,"pedantic":false}\r\n')
+  for (const { subject, payload } of messages) {
+    const bytes = Buffer.from(payload)
+    socket.write(`PUB ${subject} ${bytes.length}\r\n`)
+    socket.write(Buffer.concat([bytes, Buffer.from('\r\n')]))
+  }
+  socket.write('PING\r\n')
+  try {
+    await heard
+  } finally {
+    socket.destroy()
+  }
+}

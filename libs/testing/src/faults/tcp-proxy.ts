@@ -1,0 +1,167 @@
+import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
+
+/**
+ * pass: as if it were not there. hang: sockets stay open and nothing moves, new ones are taken and lead nowhere.
+ * reset: every socket is reset, and each new one. up, down: only what clients send, or only what they are sent, moves.
+ * delayMs: each piece comes so much later. cutAfterBytes: after so many bytes to the client its socket is reset.
+ */
+export type ProxyMode = 'pass' | 'hang' | 'reset' | 'up' | 'down' | { delayMs: number } | { cutAfterBytes: number }
+type Way = 'up' | 'down'
+
+export interface ProxyTarget {
+  host: string
+  port: number
+}
+
+/** A wire between two actors that can be cut, held, slowed. */
+export class TcpProxy {
+  readonly #links = new Set<Link>()
+  #mode: ProxyMode = 'pass'
+  #taken = 0
+
+  private constructor(
+    private readonly server: Server,
+    readonly target: ProxyTarget,
+  ) {}
+
+  /** Listens on a free port of `host`, any loopback address. */
+  static async open(target: ProxyTarget, host = '127.0.0.1'): Promise<TcpProxy> {
+    const server = createServer({ allowHalfOpen: true })
+    const proxy = new TcpProxy(server, target)
+    server.on('connection', (socket) => proxy.#take(socket))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(0, host, resolve)
+    })
+    return proxy
+  }
+
+  get address(): ProxyTarget {
+    const { address, port } = this.server.address() as AddressInfo
+    return { host: address, port }
+  }
+
+  /** The same URL, by way of the proxy. */
+  via(url: string): string {
+    const through = new URL(url)
+    through.hostname = this.address.host
+    through.port = String(this.address.port)
+    return through.href
+  }
+
+  get mode(): ProxyMode {
+    return this.#mode
+  }
+  set mode(mode: ProxyMode) {
+    this.#mode = mode
+    for (const link of this.#links) link.follow(mode)
+  }
+
+  /** How many are open. */
+  get links(): number {
+    return this.#links.size
+  }
+
+  /** How many there have been. */
+  get taken(): number {
+    return this.#taken
+  }
+
+  async close(): Promise<void> {
+    for (const link of this.#links) link.reset()
+    await new Promise((resolve) => this.server.close(resolve))
+  }
+
+  #take(client: Socket): void {
+    this.#taken += 1
+    if (this.#mode === 'reset') return void client.resetAndDestroy()
+    const link = new Link(client, connect({ ...this.target, allowHalfOpen: true }), () => this.#links.delete(link))
+    this.#links.add(link)
+    link.follow(this.#mode)
+  }
+}
+
+class Link {
+  readonly #flows: readonly Flow[]
+  #isOver = false
+
+  constructor(
+    private readonly client: Socket,
+    private readonly target: Socket,
+    private readonly onOver: () => void,
+  ) {
+    const cut = (): void => this.reset()
+    this.#flows = [new Flow('up', client, target, cut), new Flow('down', target, client, cut)]
+    for (const socket of [client, target]) {
+      socket.setNoDelay(true)
+      socket.on('error', () => {})
+      socket.on('close', (hadError) => this.#closed(hadError))
+    }
+  }
+
+  follow(mode: ProxyMode): void {
+    if (mode === 'reset') return this.reset()
+    for (const flow of this.#flows) flow.follow(mode)
+  }
+
+  reset(): void {
+    for (const socket of [this.client, this.target]) if (!socket.destroyed) socket.resetAndDestroy()
+  }
+
+  /** One side broke off: through a wire that moves nothing the other does not hear of it. */
+  #closed(hadError: boolean): void {
+    if (hadError && this.#flows.every(({ moves }) => moves)) this.reset()
+    if (this.#isOver || !this.client.destroyed || !this.target.destroyed) return
+    this.#isOver = true
+    this.onOver()
+  }
+}
+
+/** What moves one way. */
+class Flow {
+  #mode: ProxyMode = 'pass'
+  #bytes = 0
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(
+    private readonly way: Way,
+    private readonly from: Socket,
+    private readonly to: Socket,
+    private readonly cut: () => void,
+  ) {
+    from.on('data', (piece: Buffer) => this.#pass(() => this.#write(piece)))
+    from.on('end', () => this.#pass(() => to.end()))
+    to.on('drain', () => this.moves && from.resume())
+  }
+
+  get moves(): boolean {
+    return this.#mode !== 'hang' && (typeof this.#mode === 'object' || this.#mode === 'pass' || this.#mode === this.way)
+  }
+
+  follow(mode: ProxyMode): void {
+    this.#mode = mode
+    this.#bytes = 0
+    if (this.moves) this.from.resume()
+    else this.from.pause()
+  }
+
+  #pass(deliver: () => void): void {
+    const wait = typeof this.#mode === 'object' && 'delayMs' in this.#mode ? this.#mode.delayMs : 0
+    if (wait === 0) return deliver()
+    const due = new Promise<void>((resolve) => setTimeout(resolve, wait))
+    // In the order in which they came, whatever timers do.
+    this.#last = Promise.all([this.#last, due]).then(deliver)
+  }
+
+  #write(piece: Buffer): void {
+    if (this.to.destroyed) return
+    const limit = typeof this.#mode === 'object' && 'cutAfterBytes' in this.#mode ? this.#mode.cutAfterBytes : Infinity
+    const room = this.way === 'down' ? limit - this.#bytes : Infinity
+    this.#bytes += piece.length
+    if (piece.length < room) {
+      if (!this.to.write(piece)) this.from.pause()
+      return
+    }
+    this.to.write(piece.subarray(0, room), this.cut)
+  }
+}

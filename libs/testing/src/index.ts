@@ -1,0 +1,24 @@
+export * from './faults/index.js'
+export { blockEventLoop, handlesOf, heapInUse, inspectable, type ProcessHandles } from './heap.js'
+export { freePorts, startMaster, until, type AppProcess } from '@session-service/local-stack'
+export { findChromium, launchBrowser, type BrowserOptions, type TestBrowser } from './browser.js'
+export {
+  descendantsOf,
+  holdingsOf,
+  isAlive,
+  memoryOf,
+  processesNamed,
+  tcpPortsOf,
+  udpPortsOf,
+  type ProcessHoldings,
+  type ProcessInfo,
+} from './invariants.js'
+export { RestError, type RestAnswer } from '@session-service/rest-client'
+export { ServiceApi } from './rest/service-api.js'
+export { SignallingClient, SignallingError, type ReceivedNotification } from './signalling/signalling-client.js'
+export type { Journal } from './stack/journal.js'
+export { startStack, type Stack, type StackNats, type StackOptions } from './stack/stack.js'
+export type { Env } from './stack/stack-env.js'
+export { startTurnServer, type TurnServer } from './turn/turn-server.js'
+export { createTestDatabase, type TestDatabase } from './stack/test-database.js'
+export * from './participant/index.js'

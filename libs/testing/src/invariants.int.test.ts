@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { expect, test } from '@jest/globals'
+import { until } from '@session-service/local-stack'
+import { descendantsOf, holdingsOf, isAlive, memoryOf, processesNamed } from './invariants.js'
+
+const HOLDER = `
+  const { createSocket } = require('node:dgram')
+  const { spawn } = require('node:child_process')
+  const socket = createSocket('udp4').bind(0, '127.0.0.1', () => {
+    const child = spawn('sleep', ['61'])
+    console.log(JSON.stringify({ port: socket.address().port, child: child.pid }))
+  })`
+
+test('what a process and its children hold is seen, and seen to be gone', async () => {
+  const holder = spawn(process.execPath, ['-e', HOLDER], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const pid = holder.pid ?? 0
+  const line = await new Promise<string>((resolve) => createInterface({ input: holder.stdout }).once('line', resolve))
+  const { port, child } = JSON.parse(line) as { port: number; child: number }
+  await until('the child is what it is to be', () => descendantsOf(pid)[0]?.command === 'sleep 61')
+  const holdings = holdingsOf(pid)
+  expect(holdings.descendants).toEqual([{ pid: child, parent: pid, command: 'sleep 61' }])
+  expect(holdings.udpPorts).toEqual([port])
+  expect(holdings.openFiles).toBeGreaterThan(3)
+  expect(holdings.memory).toBeGreaterThan(memoryOf(child))
+  expect(descendantsOf(process.pid).map((each) => each.pid)).toEqual(expect.arrayContaining([pid, child]))
+  expect(processesNamed('sleep 61').map((each) => each.pid)).toContain(child)
+
+  process.kill(child, 'SIGKILL')
+  await until('the child is gone', () => !isAlive(child))
+  expect(holdingsOf(pid).descendants).toEqual([])
+  holder.kill('SIGKILL')
+  await until('the process is gone', () => !isAlive(pid))
+  expect(() => memoryOf(pid)).toThrow(`process ${pid} is gone`)
+})

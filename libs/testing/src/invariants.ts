@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/** What a process and all that descend from it hold of the system now, from /proc; Linux only. */
+export interface ProcessHoldings {
+  /** Itself not counted. */
+  descendants: ProcessInfo[]
+  openFiles: number
+  /** Local ports of UDP sockets, ascending. */
+  udpPorts: number[]
+  /** Resident memory in bytes. */
+  memory: number
+}
+
+export interface ProcessInfo {
+  pid: number
+  parent: number
+  command: string
+}
+
+export function holdingsOf(pid: number): ProcessHoldings {
+  const descendants = descendantsOf(pid)
+  const family = [pid, ...descendants.map((each) => each.pid)]
+  const sum = (count: (pid: number) => number) => family.reduce((total, each) => total + count(each), 0)
+  return {
+    descendants,
+    openFiles: sum((each) => readdirSync(`/proc/${each}/fd`).length),
+    udpPorts: family.flatMap(udpPortsOf).toSorted((a, b) => a - b),
+    memory: sum(memoryOf),
+  }
+}
+
+/** Whether the process is there and no zombie. */
+export function isAlive(pid: number): boolean {
+  const info = readProcess(pid)
+  return info !== undefined && info.state !== 'Z'
+}
+
+/** All that descend from a process, zombies left out. */
+export function descendantsOf(pid: number): ProcessInfo[] {
+  const all = listProcesses()
+  const below = (parent: number): ProcessInfo[] =>
+    all.filter((each) => each.parent === parent).flatMap((each) => [each, ...below(each.pid)])
+  return below(pid)
+}
+
+/** Every process of the machine whose command line holds the text. */
+export const processesNamed = (text: string): ProcessInfo[] =>
+  listProcesses().filter(({ pid, command }) => pid !== process.pid && command.includes(text))
+
+export const udpPortsOf = (pid: number): number[] => localPorts(pid, ['udp', 'udp6'])
+
+/** Local ports of TCP sockets, one for each socket, ascending. */
+export const tcpPortsOf = (pid: number): number[] => localPorts(pid, ['tcp', 'tcp6'])
+
+function localPorts(pid: number, tables: readonly string[]): number[] {
+  const inodes = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap(
+      (fd) => /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${fd}`))?.[1] ?? [],
+    ),
+  )
+  const rows = tables.flatMap((table) => readText(`/proc/${pid}/net/${table}`).split('\n').slice(1))
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter((row) => row[9] !== undefined && inodes.has(row[9]))
+    .map((row) => Number.parseInt(row[1]?.split(':')[1] ?? '', 16))
+    .toSorted((a, b) => a - b)
+}
+
+export function memoryOf(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`))?.[1]
+  if (kilobytes === undefined) throw new Error(`process ${pid} is gone`)
+  return Number(kilobytes) * 1024
+}
+
+const listProcesses = (): ProcessInfo[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const { state, ...info } = readProcess(Number(name)) ?? { state: 'Z', pid: 0, parent: 0, command: '' }
+      return state === 'Z' ? [] : [info]
+    })
+
+function readProcess(pid: number): (ProcessInfo & { state: string }) | undefined {
+  // The name in brackets may hold anything; the state follows the last bracket.
+  const fields = readText(`/proc/${pid}/stat`)
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  if (fields.length < 2) return undefined
+  const command = readText(`/proc/${pid}/cmdline`).split('\0').join(' ').trim()
+  return { pid, state: fields[0] ?? '', parent: Number(fields[1]), command }
+}
+
+/** A process may end while it is looked at. */
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function readLink(file: string): string {
+  try {
+    return readlinkSync(file)
+  } catch {
+    return ''
+  }
+}

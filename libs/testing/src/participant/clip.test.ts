@@ -1,0 +1,91 @@
+import { describe, expect, test } from '@jest/globals'
+import { type Clip, ClipPlayer, makeClip, parseIvf, parseOgg } from './clip.js'
+
+const KEY = Buffer.from([0x10, 1])
+const INTER = Buffer.from([0x11, 2])
+
+/** Header and frames, as `ffmpeg -f ivf` writes them. */
+function ivf(...frames: Buffer[]): Buffer {
+  const header = Buffer.alloc(32)
+  header.write('DKIF', 0, 'latin1')
+  header.writeUInt16LE(32, 6)
+  header.write('VP80', 8, 'latin1')
+  header.writeUInt16LE(320, 12)
+  header.writeUInt16LE(180, 14)
+  header.writeUInt32LE(25, 16)
+  header.writeUInt32LE(1, 20)
+  return Buffer.concat([header, ...frames.flatMap((frame) => [frameHeader(frame.length), frame])])
+}
+
+function frameHeader(size: number): Buffer {
+  const header = Buffer.alloc(12)
+  header.writeUInt32LE(size, 0)
+  return header
+}
+
+/** A page with pieces of these sizes. */
+function page(pieces: readonly number[], body: Buffer): Buffer {
+  const header = Buffer.alloc(27)
+  header.write('OggS', 0, 'latin1')
+  header[26] = pieces.length
+  return Buffer.concat([header, Buffer.from(pieces), body])
+}
+
+describe('files of a clip', () => {
+  test('pictures, which of them are whole, size and pace', () => {
+    expect(parseIvf(ivf(KEY, INTER))).toEqual({
+      frames: [
+        { data: KEY, key: true },
+        { data: INTER, key: false },
+      ],
+      fps: 25,
+      width: 320,
+      height: 180,
+    })
+  })
+
+  test('what is no such file is said to be none', () => {
+    expect(() => parseIvf(Buffer.alloc(40))).toThrow('not an IVF file')
+    expect(() => parseOgg(Buffer.alloc(40))).toThrow('not an Ogg page at 0')
+  })
+
+  test('packets that are longer than a piece, and go on in the next page', () => {
+    const long = Buffer.alloc(300, 7)
+    const over = Buffer.alloc(260, 8)
+    const pages = [
+      page([1, 255, 45, 255], Buffer.concat([Buffer.from([9]), long, over.subarray(0, 255)])),
+      page([5], over.subarray(255)),
+    ]
+    expect(parseOgg(Buffer.concat(pages))).toEqual([Buffer.from([9]), long, over])
+  })
+
+  test('is cut to whole seconds of both', () => {
+    const picture = { frames: Array.from({ length: 60 }, () => ({ data: KEY, key: true })), fps: 25, ...SIZE }
+    const clip = makeClip(picture, Array<Buffer>(101).fill(INTER))
+    expect([clip.frames.length, clip.packets.length]).toEqual([50, 100])
+    expect(() => makeClip(picture, [INTER])).toThrow('a second long at least')
+  })
+})
+
+const SIZE = { width: 320, height: 180 }
+/** k i i k i */
+const clip: Clip = {
+  frames: [true, false, false, true, false].map((key) => ({ data: key ? KEY : INTER, key })),
+  fps: 25,
+  ...SIZE,
+  packets: [INTER],
+}
+
+describe('a clip that is played', () => {
+  test.each([
+    ['in order, again and again', [0, 40, 80, 120, 160, 200, 240], 'kiikiki'],
+    ['what depends on a picture that was left out waits for the next whole one', [0, 80, 120, 160], 'k-ki'],
+    ['late by a little is in time', [4, 47, 83], 'kii'],
+    ['beginning in the middle', [40, 80, 120], '--k'],
+  ])('%s', (_, times, sent) => {
+    const player = new ClipPlayer(clip)
+    expect(times.map((at) => letter(player.at(at))).join('')).toBe(sent)
+  })
+})
+
+const letter = (frame: { key: boolean } | undefined): string => (frame ? (frame.key ? 'k' : 'i') : '-')

@@ -1,0 +1,46 @@
+import { until } from '@session-service/local-stack'
+import { describe, expect, it } from '@jest/globals'
+import { SignallingClient } from '../signalling/signalling-client.js'
+import { BareSfu } from './bare-sfu.js'
+import { ownCertificate } from './dtls.js'
+import { ParticipantMedia } from './media.js'
+import { pacer } from './pacer.js'
+import { SyntheticParticipant } from './participant.js'
+
+describe('a synthetic participant that is gone', () => {
+  it('leaves no socket and no timer behind', async () => {
+    const sfu = await BareSfu.start()
+    const resources = (): string[] =>
+      process.getActiveResourcesInfo().filter((kind) => /UDP|Timeout|TCPSocket/.test(kind))
+    const before = resources()
+    const ann = await SyntheticParticipant.join(sfu.token())
+    const bob = await SyntheticParticipant.join(sfu.token())
+    const { streamId } = await ann.publish()
+    const seen = await bob.subscribe(streamId)
+    await until('media flows', () => (seen.stats().video?.packets ?? 0) > 0)
+    expect(resources().filter((kind) => kind === 'UDPWrap')).toHaveLength(2)
+    await Promise.all([ann.leave(), bob.close()])
+    await bob.close()
+    expect(pacer.sources).toBe(0)
+    // Looked at in the pauses of "until", whose own timer is one.
+    await until('as many sockets and timers as before', () => resources().length <= before.length + 1)
+    expect(resources()).not.toContain('UDPWrap')
+    await expect(ann.publish()).rejects.toThrow('not open')
+    await expect(bob.waitFor('snapshot', undefined, 20)).rejects.toThrow(
+      'no snapshot such as was waited for within 20 ms',
+    )
+    await sfu.stop()
+  })
+
+  it('sends nothing of what the server agrees to while it is closing', async () => {
+    const sfu = await BareSfu.start()
+    const socket = await SignallingClient.open(sfu.token())
+    const media = new ParticipantMedia(await socket.join(), await ownCertificate())
+    const publication = media.publication({})
+    media.close()
+    media.start(publication)
+    expect(pacer.sources).toBe(0)
+    await socket.close()
+    await sfu.stop()
+  })
+})

@@ -1,0 +1,15 @@
+import { expect, test } from '@jest/globals'
+import { DtlsHandshake, ownCertificate } from './dtls.js'
+
+const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+
+test('a handshake that is closed before it began sends nothing and leaves no timer', async () => {
+  const own = await ownCertificate()
+  const sent: Buffer[] = []
+  const handshake = new DtlsHandshake(own, own.parameters, (packet) => sent.push(packet))
+  const before = timers()
+  handshake.close()
+  await expect(handshake.run()).rejects.toThrow('closed before it began')
+  expect(sent).toEqual([])
+  expect(timers()).toBe(before)
+})

@@ -1,0 +1,88 @@
+import type { NotificationParams, SignallingNotification } from '@session-service/contract'
+
+/** A notification of the server, checked against the contract, and when it came. */
+export type ReceivedEvent = {
+  [N in SignallingNotification]: { readonly method: N; readonly params: NotificationParams<N>; readonly at: number }
+}[SignallingNotification]
+export type EventOf<N extends SignallingNotification> = Extract<ReceivedEvent, { method: N }>
+
+export const DEFAULT_WAIT_MS = 5_000
+
+interface Waiter {
+  readonly offer: (event: ReceivedEvent) => boolean
+  readonly fail: (error: Error) => void
+}
+
+/** Every notification in order, and those who wait for one. */
+export class EventLog {
+  readonly all: ReceivedEvent[] = []
+  readonly #waiters = new Set<Waiter>()
+  readonly #listeners = new Map<SignallingNotification, Set<(event: ReceivedEvent) => void>>()
+
+  add(event: ReceivedEvent): void {
+    this.all.push(event)
+    for (const waiter of this.#waiters) if (waiter.offer(event)) this.#waiters.delete(waiter)
+    for (const listener of this.#listeners.get(event.method) ?? []) listener(event)
+  }
+
+  /** @returns takes the listener off again */
+  on<N extends SignallingNotification>(method: N, listener: (event: EventOf<N>) => void): () => void {
+    const listeners = this.#listeners.get(method) ?? new Set()
+    this.#listeners.set(method, listeners)
+    const taken = (event: ReceivedEvent): void => {
+      if (isOf(method, event)) listener(event)
+    }
+    listeners.add(taken)
+    return () => void listeners.delete(taken)
+  }
+
+  of<N extends SignallingNotification>(method: N): EventOf<N>[] {
+    return this.all.filter((event) => isOf(method, event))
+  }
+
+  /**
+   * The first such event, whether it has come already or comes within `deadlineMs`.
+   * An error says what came instead.
+   */
+  waitFor<N extends SignallingNotification>(
+    method: N,
+    predicate: (params: NotificationParams<N>) => boolean = () => true,
+    deadlineMs = DEFAULT_WAIT_MS,
+  ): Promise<EventOf<N>> {
+    const matches = (event: ReceivedEvent): event is EventOf<N> =>
+      isOf(method, event) && predicate(event.params as NotificationParams<N>)
+    const found = this.all.find(matches)
+    if (found) return Promise.resolve(found)
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        offer: (event) => {
+          if (!matches(event)) return false
+          clearTimeout(timer)
+          resolve(event)
+          return true
+        },
+        fail: (error) => {
+          clearTimeout(timer)
+          this.#waiters.delete(waiter)
+          reject(error)
+        },
+      }
+      const timer = setTimeout(() => waiter.fail(this.#missing(method, `within ${deadlineMs} ms`)), deadlineMs)
+      this.#waiters.add(waiter)
+    })
+  }
+
+  /** Nothing more will come: whoever waits is told. */
+  end(why: string): void {
+    for (const waiter of this.#waiters) waiter.fail(new Error(`${why} while an event was waited for`))
+  }
+
+  #missing(method: string, when: string): Error {
+    const came = this.all.map((event) => event.method).join(', ')
+    return new Error(`no ${method} such as was waited for ${when}; there came: ${came || 'nothing'}`)
+  }
+}
+
+function isOf<N extends SignallingNotification>(method: N, event: ReceivedEvent): event is EventOf<N> {
+  return event.method === method
+}

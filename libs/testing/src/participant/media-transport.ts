@@ -1,0 +1,182 @@
+import type { IceParameters, TransportOptions } from '@session-service/contract'
+import { type Certificate, DtlsHandshake, type MediaKeys } from './dtls.js'
+import { IceClient } from './ice.js'
+import { pacer } from './pacer.js'
+import { type RtcpListener, readRtcp } from './rtcp.js'
+import { rtpHeaderLength, type SrtpKeys } from './srtp.js'
+import { bestCandidate, type Endpoint, UdpPath } from './udp-path.js'
+
+const FIRST_RTCP_TYPE = 192
+const LAST_RTCP_TYPE = 223
+const CONNECT_MS = 15_000
+
+export interface TransportListener extends RtcpListener {
+  /** An RTP packet as it came, still encrypted. */
+  onRtp?(packet: Buffer, headerLength: number, keys: SrtpKeys): void
+}
+
+export interface TransportFigures {
+  readonly localPort: number
+  readonly packetsSent: number
+  readonly packetsReceived: number
+  /** Packets that were neither STUN, DTLS, RTP nor RTCP, or came before there were keys. */
+  readonly strays: number
+  /** Answers to connectivity checks. */
+  readonly iceAnswers: number
+  readonly refusedSends: number
+}
+
+/** This end of one WebRTC transport: a UDP socket, ICE and DTLS on it, SRTP keys from that. */
+export class MediaTransport {
+  packetsSent = 0
+  packetsReceived = 0
+  strays = 0
+  readonly ice: IceClient
+  readonly #handshake: DtlsHandshake
+  readonly #endpoint: Endpoint
+  readonly #onPacket = (packet: Buffer): void => this.#receive(packet)
+  readonly #checks
+  #path: UdpPath | undefined
+  #keys: MediaKeys | undefined
+  #opened: Promise<void> | undefined
+  #connected: Promise<void> | undefined
+  readonly #ended = Promise.withResolvers<never>()
+  #closed = false
+
+  constructor(
+    options: TransportOptions,
+    readonly certificate: Certificate,
+    private readonly listener: TransportListener,
+  ) {
+    this.#endpoint = bestCandidate(options.iceCandidates)
+    this.ice = new IceClient(options.iceParameters, (packet) => this.#path?.send(packet))
+    this.#handshake = new DtlsHandshake(certificate, options.dtlsParameters, (packet) => this.#path?.send(packet))
+    this.#ended.promise.catch(() => undefined)
+    const { ice } = this
+    this.#checks = {
+      get dueAt() {
+        return ice.dueAt
+      },
+      run: (now: number) => ice.check(now),
+    }
+  }
+
+  /** Opens the socket and finds the path. Calling it again gives the same promise; it rejects when closed meanwhile. */
+  open(): Promise<void> {
+    return (this.#opened ??= this.#before(CONNECT_MS, 'no answer to connectivity checks', this.#findPath()))
+  }
+
+  /** Runs DTLS once the path is there; the server must know this side's fingerprint by then. */
+  connect(): Promise<void> {
+    return (this.#connected ??= this.open().then(() =>
+      this.#before(CONNECT_MS, 'no DTLS handshake', this.#shakeHands()),
+    ))
+  }
+
+  get sendKeys(): SrtpKeys | undefined {
+    return this.#keys?.sendRtp
+  }
+
+  /** Sends an encrypted packet; see {@link UdpPath.send} on its memory. */
+  sendProtected(packet: Buffer): void {
+    this.packetsSent++
+    this.#path?.send(packet)
+  }
+
+  get settled(): boolean {
+    return this.#path?.settled ?? true
+  }
+
+  sendRtcp(compound: Buffer): void {
+    if (!this.#keys) return
+    this.packetsSent++
+    this.#path?.send(this.#keys.rtcp.encrypt(compound))
+  }
+
+  /** Takes the server's new credentials; with `newPort` from another port, as after a change of network. */
+  async restartIce(remote: IceParameters, { newPort = false } = {}): Promise<void> {
+    const old = this.#path
+    if (newPort) this.#path = await UdpPath.open(this.#endpoint, this.#onPacket)
+    this.ice.restart(remote)
+    this.ice.check(performance.now())
+    await this.#before(CONNECT_MS, 'no answer to connectivity checks after the restart', this.ice.connected)
+    if (newPort) old?.close()
+  }
+
+  get figures(): TransportFigures {
+    return {
+      localPort: this.#path?.localPort ?? 0,
+      packetsSent: this.packetsSent,
+      packetsReceived: this.packetsReceived,
+      strays: this.strays,
+      iceAnswers: this.ice.answers,
+      refusedSends: this.#path?.refused ?? 0,
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#ended.reject(new Error('the transport was closed'))
+    pacer.remove(this.#checks)
+    this.#handshake.close()
+    this.#path?.close()
+  }
+
+  async #findPath(): Promise<void> {
+    const path = await UdpPath.open(this.#endpoint, this.#onPacket)
+    if (this.#closed) return path.close()
+    this.#path = path
+    this.ice.check(performance.now())
+    pacer.add(this.#checks)
+    await this.ice.connected
+  }
+
+  async #shakeHands(): Promise<void> {
+    this.#keys = await this.#handshake.run()
+  }
+
+  /** `work`, unless the transport is closed or `ms` pass before. */
+  async #before(ms: number, failure: string, work: Promise<void>): Promise<void> {
+    const { address, port } = this.#endpoint
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new Error(`${failure} from ${address}:${port} within ${ms} ms`)), ms)
+    try {
+      await Promise.race([work, late.promise, this.#ended.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** By the first byte (RFC 7983): 0 to 3 STUN, 20 to 63 DTLS, 128 to 191 RTP and RTCP. */
+  #receive(packet: Buffer): void {
+    this.packetsReceived++
+    const first = packet[0] ?? 255
+    if (first >= 128 && first < 192) this.#receiveMedia(packet)
+    else if (first < 4) this.ice.receive(packet, performance.now())
+    else if (first >= 20 && first < 64) this.#handshake.receive(packet)
+    else this.strays++
+  }
+
+  #receiveMedia(packet: Buffer): void {
+    if (!this.#keys || packet.length < 12) {
+      this.strays++
+      return
+    }
+    const type = packet[1] ?? 0
+    if (type >= FIRST_RTCP_TYPE && type <= LAST_RTCP_TYPE) return this.#receiveRtcp(packet, this.#keys)
+    const headerLength = rtpHeaderLength(packet)
+    if (headerLength < packet.length) this.listener.onRtp?.(packet, headerLength, this.#keys.receiveRtp)
+    else this.strays++
+  }
+
+  #receiveRtcp(packet: Buffer, keys: MediaKeys): void {
+    let plain: Buffer
+    try {
+      plain = keys.rtcp.decrypt(packet)
+    } catch {
+      this.strays++
+      return
+    }
+    readRtcp(plain, this.listener)
+  }
+}

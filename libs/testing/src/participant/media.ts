@@ -1,0 +1,98 @@
+import type { IceParameters, SignallingResult, TransportDirection } from '@session-service/contract'
+import { randomInt } from 'node:crypto'
+import type { Certificate } from './dtls.js'
+import { MediaTransport, type TransportFigures } from './media-transport.js'
+import { Publication, type PublishOptions } from './publication.js'
+import { extensionId, receiverCapabilities } from './rtp-parameters.js'
+import { EXTENSION } from './rtp-sender.js'
+import { Receiving } from './subscription.js'
+import { TransportFeedback } from './transport-feedback.js'
+
+/** Both transports of a participant and what goes over them. It knows nothing of signalling. */
+export class ParticipantMedia {
+  readonly receiving: Receiving
+  readonly rtpCapabilities
+  readonly publications = new Set<Publication>()
+  readonly #send: MediaTransport
+  readonly #receive: MediaTransport
+  readonly #cname: string
+  readonly #sequence = { next: 1 }
+  #mids = 0
+  #closed = false
+
+  constructor(
+    private readonly joined: SignallingResult<'join'>,
+    readonly certificate: Certificate,
+    capacityKbps?: number,
+  ) {
+    this.#cname = joined.connectionId
+    this.rtpCapabilities = receiverCapabilities(joined.routerRtpCapabilities)
+    this.#send = new MediaTransport(joined.sendTransport, certificate, {
+      onKeyFrameRequest: (ssrc) => this.publications.forEach((publication) => publication.requestKeyFrame(ssrc)),
+      onNack: (ssrc, sequences) => this.publications.forEach((publication) => publication.resend(ssrc, sequences)),
+    })
+    this.#receive = new MediaTransport(joined.recvTransport, certificate, {
+      onRtp: (packet, headerLength, keys) => this.receiving.onRtp(packet, headerLength, keys),
+      onSenderReport: (ssrc, middleNtp) => this.receiving.onSenderReport(ssrc, middleNtp),
+    })
+    this.receiving = new Receiving(
+      this.#receive,
+      randomInt(1, 0xffff_ffff),
+      this.#cname,
+      new TransportFeedback(capacityKbps),
+      extensionId(joined.routerRtpCapabilities, EXTENSION.transportSequence),
+    )
+  }
+
+  /** Nothing is sent or received over it any more. */
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  transport(direction: TransportDirection): MediaTransport {
+    return direction === 'send' ? this.#send : this.#receive
+  }
+
+  /** A publication that sends nothing yet. */
+  publication(options: PublishOptions): Publication {
+    return new Publication(
+      {
+        transport: this.#send,
+        capabilities: this.joined.routerRtpCapabilities,
+        cname: this.#cname,
+        sequence: this.#sequence,
+        nextMid: () => String(this.#mids++),
+        maxSendKbps: this.joined.maxSendKbps,
+      },
+      options,
+    )
+  }
+
+  start(publication: Publication): void {
+    // What was agreed with the server while it was being closed.
+    if (this.#closed) return
+    this.publications.add(publication)
+    publication.start()
+  }
+
+  stop(publication: Publication): void {
+    this.publications.delete(publication)
+    publication.stop()
+  }
+
+  restartIce(direction: TransportDirection, remote: IceParameters, newPort: boolean): Promise<void> {
+    return this.transport(direction).restartIce(remote, { newPort })
+  }
+
+  figures(): Record<TransportDirection, TransportFigures> {
+    return { send: this.#send.figures, recv: this.#receive.figures }
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const publication of this.publications) this.stop(publication)
+    this.receiving.clear()
+    this.#send.close()
+    this.#receive.close()
+  }
+}

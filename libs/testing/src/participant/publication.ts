@@ -1,0 +1,244 @@
+import type { MediaKind, PublishedTrack, RtpCapabilities } from '@session-service/contract'
+import { randomInt } from 'node:crypto'
+import type { MediaTransport } from './media-transport.js'
+import { AudioSource } from './audio-source.js'
+import type { Clip } from './clip.js'
+import { type Paced, pacer } from './pacer.js'
+import { type EncodingOffer, producerParameters } from './rtp-parameters.js'
+import { senderReport } from './rtcp.js'
+import { RtpSender, type TransportSequence } from './rtp-sender.js'
+import { DEFAULT_TONE, TONE_LEVEL, tonePacket } from './tone.js'
+import { layersOf, VIDEO_PAYLOAD_BYTES, VideoSource, type VideoOptions } from './video-source.js'
+
+export interface PublishOptions {
+  /** Default true. */
+  audio?: boolean
+  /** Default true. */
+  video?: boolean
+  /** Three layers, as cameras are sent; default false. */
+  simulcast?: boolean
+  /** Of the video, all layers together; default 500, or what the server allows if that is less. */
+  kbps?: number
+  /** Default 25. */
+  fps?: number
+  /** Of the largest layer; default 640 × 360. */
+  width?: number
+  height?: number
+  /** Brightness of the picture: 16…119 or 137…235; default random. */
+  luma?: number
+  /** Pitch of the tone in Hz, one of `TONES`. */
+  tone?: number
+  typeOfVideo?: 'CAMERA' | 'SCREEN' | 'CUSTOM'
+  /** Played instead of tone and grey picture; its size and pace count. Not with simulcast. */
+  clip?: Clip
+  /** Requests for a key frame so many ms after one are ignored, as browsers ignore them for 300; default 0. */
+  keyFrameDeafMs?: number
+}
+
+/** What a publication has sent. */
+export interface PublicationStats {
+  readonly audio: TrackStats | undefined
+  readonly video:
+    | (TrackStats & {
+        readonly frames: number
+        readonly keyFrames: number
+        readonly width: number
+        readonly height: number
+      })
+    | undefined
+}
+export interface TrackStats {
+  readonly packets: number
+  /** Payload bytes. */
+  readonly bytes: number
+  /** Packets sent again because the server missed them. */
+  readonly resent: number
+  /** PLI and FIR that came. */
+  readonly keyFrameRequests: number
+}
+
+const trackSum = <T extends TrackStats>(before: TrackStats, since: T): T => ({
+  ...since,
+  packets: before.packets + since.packets,
+  bytes: before.bytes + since.bytes,
+  resent: before.resent + since.resent,
+  keyFrameRequests: before.keyFrameRequests + since.keyFrameRequests,
+})
+
+/** What was sent over media that was lost, and since. */
+export function addUp(before: PublicationStats | undefined, { audio, video }: PublicationStats): PublicationStats {
+  return {
+    audio: audio && before?.audio ? trackSum(before.audio, audio) : audio,
+    video:
+      video && before?.video
+        ? {
+            ...trackSum(before.video, video),
+            frames: before.video.frames + video.frames,
+            keyFrames: before.video.keyFrames + video.keyFrames,
+          }
+        : video,
+  }
+}
+
+const DEFAULT_KBPS = 500
+const AUDIO_PAYLOAD_BYTES = 512
+const AUDIO_HISTORY = 32
+const VIDEO_HISTORY = 128
+/** Reports come quickly at first: a receiver of simulcast cannot change layers before it has one of each. */
+const FIRST_REPORTS_MS = 100
+const REPORTS_MS = 1_000
+const FIRST_REPORTS = 10
+
+export interface PublicationContext {
+  readonly transport: MediaTransport
+  readonly capabilities: RtpCapabilities
+  readonly cname: string
+  readonly sequence: TransportSequence
+  readonly nextMid: () => string
+  /** As the server said, 0 for no limit. */
+  readonly maxSendKbps: number
+}
+
+const pictureOf = ({ fps, width, height }: Clip) => ({ fps, width, height })
+const randomSsrc = (): number => randomInt(0x1000, 0xffff_ffff)
+const randomLuma = (): number => (randomInt(2) ? randomInt(20, 115) : randomInt(141, 230))
+
+/** The sending half of one published stream: its sources, its senders and their reports. */
+export class Publication {
+  readonly tracks: readonly PublishedTrack[]
+  readonly audio: AudioSource | undefined
+  readonly video: VideoSource | undefined
+  readonly luma: number
+  readonly #senders: Record<MediaKind, RtpSender[]> = { audio: [], video: [] }
+  readonly #reports: Paced
+  #reportsSent = 0
+
+  constructor(
+    private readonly context: PublicationContext,
+    options: PublishOptions,
+  ) {
+    this.luma = options.luma ?? randomLuma()
+    const tracks: PublishedTrack[] = []
+    if (options.audio ?? true) this.audio = this.#addAudio(tracks, options)
+    if (options.video ?? true) this.video = this.#addVideo(tracks, options)
+    this.tracks = tracks
+    this.#reports = { dueAt: 0, run: (now) => this.#report(now) }
+  }
+
+  start(): void {
+    this.audio?.start()
+    this.video?.start()
+    this.#reports.dueAt = performance.now() + FIRST_REPORTS_MS
+    pacer.add(this.#reports)
+  }
+
+  stop(): void {
+    this.audio?.stop()
+    this.video?.stop()
+    pacer.remove(this.#reports)
+  }
+
+  /** Takes a request if it is about a stream of this publication. */
+  requestKeyFrame(ssrc: number): void {
+    const sender = this.#senders.video.find((candidate) => candidate.ssrc === ssrc)
+    if (!sender) return
+    sender.keyFrameRequests++
+    this.video?.requestKeyFrame(ssrc)
+  }
+
+  resend(ssrc: number, sequences: readonly number[]): void {
+    this.#all.find((candidate) => candidate.ssrc === ssrc)?.resend(sequences)
+  }
+
+  stats(): PublicationStats {
+    const { audio, video } = this
+    return {
+      audio: audio && this.#trackStats('audio'),
+      video: video && {
+        ...this.#trackStats('video'),
+        frames: video.frames,
+        keyFrames: video.keyFrames,
+        ...video.dimensions,
+      },
+    }
+  }
+
+  get #all(): RtpSender[] {
+    return [...this.#senders.audio, ...this.#senders.video]
+  }
+
+  #trackStats(kind: MediaKind): TrackStats {
+    const senders = this.#senders[kind]
+    const sum = (of: (sender: RtpSender) => number): number => senders.reduce((total, sender) => total + of(sender), 0)
+    return {
+      packets: sum(({ packets }) => packets),
+      bytes: sum(({ octets }) => octets),
+      resent: sum(({ resent }) => resent),
+      keyFrameRequests: sum(({ keyFrameRequests }) => keyFrameRequests),
+    }
+  }
+
+  #addAudio(tracks: PublishedTrack[], options: PublishOptions): AudioSource {
+    const [sender] = this.#addTrack(tracks, 'audio', [{ ssrc: randomSsrc() }])
+    if (!sender) throw new Error('an audio track has one encoding')
+    return new AudioSource(sender, options.clip?.packets ?? [tonePacket(options.tone ?? DEFAULT_TONE)])
+  }
+
+  #addVideo(tracks: PublishedTrack[], options: PublishOptions): VideoSource {
+    const {
+      kbps = Math.min(DEFAULT_KBPS, this.context.maxSendKbps || Infinity),
+      fps = 25,
+      width = 640,
+      height = 360,
+      simulcast = false,
+      keyFrameDeafMs: deafMs = 0,
+      clip,
+    } = options
+    if (clip && simulcast) throw new Error('a clip has one layer')
+    const asked = { kbps, fps, width, height, simulcast, luma: this.luma, deafMs }
+    const video: VideoOptions = clip ? { ...asked, ...pictureOf(clip), clip } : asked
+    const layers = layersOf(video)
+    const encodings = layers.map((layer, at) => ({
+      ssrc: randomSsrc(),
+      maxBitrate: layer.kbps * 1000,
+      ...(simulcast && { rid: `r${at}`, scaleResolutionDownBy: layer.scaledDownBy, scalabilityMode: 'L1T3' }),
+    }))
+    return new VideoSource(video, layers, this.#addTrack(tracks, 'video', encodings))
+  }
+
+  #addTrack(tracks: PublishedTrack[], kind: MediaKind, encodings: readonly EncodingOffer[]): RtpSender[] {
+    const { transport, capabilities, cname, sequence } = this.context
+    const mid = this.context.nextMid()
+    const rtpParameters = producerParameters(capabilities, { kind, mid, cname, encodings })
+    const [codec] = rtpParameters.codecs
+    if (!codec) throw new Error(`no codec for ${kind}`)
+    tracks.push({ kind, rtpParameters })
+    const audio = kind === 'audio'
+    const senders = encodings.map(
+      ({ ssrc, rid }) =>
+        new RtpSender(
+          {
+            ssrc,
+            payloadType: codec.payloadType,
+            clockRate: codec.clockRate,
+            mid,
+            ...(rid !== undefined && { rid }),
+            ...(audio && { audioLevel: TONE_LEVEL }),
+            extensions: rtpParameters.headerExtensions ?? [],
+            payloadBytes: audio ? AUDIO_PAYLOAD_BYTES : VIDEO_PAYLOAD_BYTES,
+            history: audio ? AUDIO_HISTORY : VIDEO_HISTORY,
+            sequence,
+          },
+          transport,
+        ),
+    )
+    this.#senders[kind].push(...senders)
+    return senders
+  }
+
+  #report(now: number): void {
+    const reports = this.#all.flatMap((sender) => sender.figuresAt(now) ?? [])
+    for (const figures of reports) this.context.transport.sendRtcp(senderReport(figures, this.context.cname))
+    this.#reports.dueAt = now + (++this.#reportsSent < FIRST_REPORTS ? FIRST_REPORTS_MS : REPORTS_MS)
+  }
+}

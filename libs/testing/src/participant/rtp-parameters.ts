@@ -1,0 +1,91 @@
+import type { MediaKind, RtpCapabilities, RtpParameters } from '@session-service/contract'
+import { EXTENSION } from './rtp-sender.js'
+
+type Codec = RtpCapabilities['codecs'][number]
+
+const CODEC_OF: Record<MediaKind, string> = { audio: 'audio/opus', video: 'video/VP8' }
+/**
+ * What this peer answers or sends, which is what browsers do; more is not offered. (No REMB: mediasoup 3.27's estimate
+ * of what a receiver can take never moves by it.)
+ */
+const FEEDBACK: Record<MediaKind, readonly string[]> = {
+  audio: ['transport-cc'],
+  video: ['nack', 'nack pli', 'ccm fir', 'transport-cc'],
+}
+const SENDING_EXTENSIONS: Record<MediaKind, readonly string[]> = {
+  audio: [EXTENSION.mid, EXTENSION.audioLevel, EXTENSION.transportSequence],
+  video: [EXTENSION.mid, EXTENSION.rid, EXTENSION.transportSequence],
+}
+const RECEIVING_EXTENSIONS = new Set<string>([EXTENSION.mid, EXTENSION.audioLevel, EXTENSION.transportSequence])
+
+const feedbackName = ({ type, parameter }: { type: string; parameter?: string | undefined }): string =>
+  parameter ? `${type} ${parameter}` : type
+
+/** The router's codec for a kind; an error names what the router offers instead. */
+function codecOf(capabilities: RtpCapabilities, kind: MediaKind): Codec {
+  const wanted = CODEC_OF[kind]
+  const codec = capabilities.codecs.find(({ mimeType }) => mimeType.toLowerCase() === wanted.toLowerCase())
+  if (codec) return codec
+  const offered = capabilities.codecs.filter((other) => other.kind === kind).map(({ mimeType }) => mimeType)
+  throw new Error(
+    `the router has no ${wanted}, which is all a synthetic participant sends; it has ${offered.join(', ')}`,
+  )
+}
+
+const withFeedback = (codec: Codec): NonNullable<Codec['rtcpFeedback']> =>
+  (codec.rtcpFeedback ?? []).filter((feedback) => FEEDBACK[codec.kind].includes(feedbackName(feedback)))
+
+export interface EncodingOffer {
+  readonly ssrc: number
+  readonly rid?: string
+  /** Bits a second. */
+  readonly maxBitrate?: number
+  readonly scaleResolutionDownBy?: number
+  readonly scalabilityMode?: string
+}
+
+export interface ProducerOffer {
+  readonly kind: MediaKind
+  readonly mid: string
+  readonly cname: string
+  readonly encodings: readonly EncodingOffer[]
+}
+
+/** What `publish` says of one track: the router's codec and header extensions as far as this peer uses them. */
+export function producerParameters(capabilities: RtpCapabilities, offer: ProducerOffer): RtpParameters {
+  const codec = codecOf(capabilities, offer.kind)
+  const wanted = SENDING_EXTENSIONS[offer.kind]
+  return {
+    mid: offer.mid,
+    codecs: [
+      {
+        mimeType: codec.mimeType,
+        payloadType: codec.preferredPayloadType,
+        clockRate: codec.clockRate,
+        ...(codec.channels === undefined ? {} : { channels: codec.channels }),
+        parameters: offer.kind === 'audio' ? { useinbandfec: 0, usedtx: 0 } : {},
+        rtcpFeedback: withFeedback(codec),
+      },
+    ],
+    headerExtensions: capabilities.headerExtensions
+      .filter(({ kind, uri }) => kind === offer.kind && wanted.includes(uri))
+      .map(({ uri, preferredId }) => ({ uri, id: preferredId })),
+    encodings: offer.encodings.map((encoding) => ({ ...encoding })),
+    rtcp: { cname: offer.cname, reducedSize: true, mux: true },
+  }
+}
+
+/** What this peer receives: Opus and VP8, without retransmission streams (lost packets come again as they were). */
+export function receiverCapabilities(capabilities: RtpCapabilities): RtpCapabilities {
+  const known = new Set(Object.values(CODEC_OF).map((mimeType) => mimeType.toLowerCase()))
+  return {
+    codecs: capabilities.codecs
+      .filter(({ mimeType }) => known.has(mimeType.toLowerCase()))
+      .map((codec) => ({ ...codec, rtcpFeedback: withFeedback(codec) })),
+    headerExtensions: capabilities.headerExtensions.filter(({ uri }) => RECEIVING_EXTENSIONS.has(uri)),
+  }
+}
+
+/** The id of a header extension on all streams of a router; undefined when it has none. */
+export const extensionId = (capabilities: RtpCapabilities, uri: string): number | undefined =>
+  capabilities.headerExtensions.find((extension) => extension.uri === uri)?.preferredId

@@ -1,0 +1,270 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type AppProcess,
+  freePorts,
+  startMaster,
+  startMediaNode,
+  startNats,
+  startPlayground,
+} from '@session-service/local-stack'
+import type { RestAnswer } from '@session-service/rest-client'
+import { ServiceApi } from '../rest/service-api.js'
+import { SignallingClient } from '../signalling/signalling-client.js'
+import { Journal } from './journal.js'
+import { createTestDatabase, type TestDatabase } from './test-database.js'
+import { masterEnv, nodeEnv, playgroundEnv, recordingsFolder, type Env, type StackFacts } from './stack-env.js'
+import { stopAll } from './stop-all.js'
+
+export interface StackOptions {
+  /** Media nodes; 1. */
+  nodes?: number
+  /** Masters; 1. */
+  masters?: number
+  playground?: boolean
+  /** Properties of every process; those of one kind win. */
+  env?: Env
+  masterEnv?: Env
+  nodeEnv?: Env
+  /** A Postgres server of its own, that the test may kill. */
+  ownPostgres?: boolean
+  /** Lines of the bus server's configuration file. */
+  natsConfig?: readonly string[]
+  /** Called before each master and node is started: what it is to take for database and bus, and its own properties. */
+  wire?: (actor: Actor, facts: StackFacts) => Promise<{ facts: StackFacts; env: Env }>
+}
+
+export interface Actor {
+  kind: 'master' | 'node'
+  /** From 1. */
+  number: number
+}
+
+/** NATS of the stack. It survives being killed: `restart` brings it back on the same port. */
+export interface StackNats {
+  url: string
+  readonly pid: number
+  kill(signal?: NodeJS.Signals): void
+  restart(): Promise<void>
+}
+
+/** The whole service on loopback: real masters, media nodes, NATS and Postgres, each on free ports. */
+export interface Stack {
+  /** Of the first master. */
+  masterUrl: string
+  readonly masterUrls: readonly string[]
+  playgroundUrl: string | undefined
+  secret: string
+  /** Of the first master. */
+  api: ServiceApi
+  /** Whatever the first master answers. */
+  rest(method: string, path: string, body?: unknown): Promise<RestAnswer>
+  masters: AppProcess[]
+  nodes: AppProcess[]
+  nats: StackNats
+  postgres: TestDatabase
+  /** Of the recordings of all masters; gone after `stop`. Nothing is recorded unless SERVICE_RECORDING is true. */
+  recordingsFolder: string
+  /** What every process wrote, oldest first: `master1 {"level":…}`. */
+  journal: Journal
+  /** Resolves once the new process is ready. */
+  addMaster(env?: Env): Promise<AppProcess>
+  addNode(env?: Env): Promise<AppProcess>
+  /** Starts one that ended again, with the same environment and thus on the same ports; takes its place. */
+  revive(process: AppProcess): Promise<AppProcess>
+  /** The token as the nth master would have given it out; from 0, and over again. */
+  atMaster: (nth: number, token: string | null) => string
+  /** A socket for a token, not joined. */
+  openSocket(token: string): Promise<SignallingClient>
+  /** A new connection in the session, joined without media. */
+  join(sessionId: string, body?: Parameters<ServiceApi['createConnection']>[1]): Promise<SignallingClient>
+  /** Ends everything; rejects when a process did not end in order. */
+  stop(): Promise<void>
+}
+
+/** Starts it; all of it is ready when this resolves. What was started is stopped when it rejects. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const builder = new StackBuilder(options)
+  try {
+    return await builder.build()
+  } catch (error) {
+    await builder.stop().catch(() => {})
+    throw error
+  }
+}
+
+class StackBuilder {
+  readonly #journal = new Journal()
+  readonly #masters: AppProcess[] = []
+  readonly #nodes: AppProcess[] = []
+  readonly #folder = mkdtempSync(join(tmpdir(), 'stack-'))
+  readonly #secret = randomBytes(18).toString('base64url')
+  #playground: AppProcess | undefined
+  #database: TestDatabase | undefined
+  #nats: Awaited<ReturnType<typeof startNats>> | undefined
+  #masterCount = 0
+  #nodeCount = 0
+
+  constructor(private readonly options: StackOptions) {}
+
+  async build(): Promise<Stack> {
+    const { nodes = 1, masters = 1, ownPostgres = false } = this.options
+    const [database, nats] = await Promise.all([createTestDatabase({ ownServer: ownPostgres }), this.#startNats()])
+    this.#database = database
+    const facts: StackFacts = {
+      secret: this.#secret,
+      databaseUrl: database.url,
+      natsUrl: nats.url,
+      folder: this.#folder,
+    }
+    const many = (count: number, add: () => Promise<AppProcess>) => Promise.all(Array.from({ length: count }, add))
+    await Promise.all([many(masters, () => this.#addMaster(facts)), many(nodes, () => this.#addNode(facts))])
+    return this.#stack(facts, database, nats.url)
+  }
+
+  async stop(): Promise<void> {
+    const guests = [...this.#nodes, ...(this.#playground ? [this.#playground] : [])]
+    await stopAll(
+      [guests, this.#masters],
+      [
+        () => this.#nats?.stop(),
+        () => this.#database?.drop(),
+        async () => rmSync(this.#folder, { recursive: true, force: true }),
+      ],
+    )
+  }
+
+  async #stack(facts: StackFacts, database: TestDatabase, natsUrl: string): Promise<Stack> {
+    const masters = this.#masters
+    const [masterUrl = ''] = masters.map(urlOf)
+    const api = new ServiceApi(masterUrl, this.#secret)
+    if (this.options.playground) this.#playground = await this.#startPlayground(masterUrl)
+    return {
+      masterUrl,
+      get masterUrls() {
+        return masters.map(urlOf)
+      },
+      playgroundUrl: this.#playground?.opsUrl,
+      secret: this.#secret,
+      api,
+      rest: (method, path, body) => api.request(method, path, body),
+      masters,
+      nodes: this.#nodes,
+      nats: this.#natsHandle(natsUrl),
+      postgres: database,
+      recordingsFolder: recordingsFolder(facts.folder),
+      journal: this.#journal,
+      addMaster: (env) => this.#addMaster(facts, env),
+      addNode: (env) => this.#addNode(facts, env),
+      revive: (process) => this.#revive(process),
+      atMaster: (nth, token) => {
+        const { host } = new URL(masters.map(urlOf)[nth % masters.length] ?? masterUrl)
+        return (token ?? '').replace(new URL(masterUrl).host, host)
+      },
+      openSocket: (token) => SignallingClient.open(token),
+      join: (sessionId, body) => joinSession(api, sessionId, body),
+      stop: () => this.stop(),
+    }
+  }
+
+  async #startNats(port?: number): Promise<{ url: string; port: number; pid: number }> {
+    const onLine = this.#journal.writer('nats')
+    const { natsConfig } = this.options
+    this.#nats = await startNats({
+      onLine,
+      ...(port !== undefined && { port }),
+      ...(natsConfig && { config: natsConfig }),
+    })
+    return this.#nats
+  }
+
+  #natsHandle(url: string): StackNats {
+    const current = () => {
+      if (!this.#nats) throw new Error('NATS was never started')
+      return this.#nats
+    }
+    return {
+      url,
+      get pid() {
+        return current().pid
+      },
+      kill: (signal = 'SIGKILL') => void current().process.kill(signal),
+      restart: async () => {
+        await current().stop()
+        await this.#startNats(current().port)
+      },
+    }
+  }
+
+  async #addMaster(facts: StackFacts, env: Env = {}): Promise<AppProcess> {
+    const number = ++this.#masterCount
+    const name = `master${number}`
+    const ports = await freePorts(2)
+    const wired = await this.#wire({ kind: 'master', number }, facts)
+    const own = { ...wired.env, ...this.options.env, ...this.options.masterEnv, ...env }
+    const started = await startMaster({
+      env: { ...masterEnv(wired.facts, ports, own.SERVICE_HOST), ...own },
+      name,
+      onLine: this.#journal.writer(name),
+    })
+    this.#masters.push(started)
+    await started.ready
+    return started
+  }
+
+  async #addNode(facts: StackFacts, env: Env = {}): Promise<AppProcess> {
+    const number = ++this.#nodeCount
+    const name = `node${number}`
+    const [port = 0] = await freePorts(1)
+    const wired = await this.#wire({ kind: 'node', number }, facts)
+    const own = { ...wired.env, ...this.options.env, ...this.options.nodeEnv, ...env }
+    const started = await startMediaNode({
+      env: { ...nodeEnv(wired.facts, port, number), ...own },
+      name,
+      onLine: this.#journal.writer(name),
+    })
+    this.#nodes.push(started)
+    await started.ready
+    return started
+  }
+
+  async #wire(actor: Actor, facts: StackFacts): Promise<{ facts: StackFacts; env: Env }> {
+    return (await this.options.wire?.(actor, facts)) ?? { facts, env: {} }
+  }
+
+  async #startPlayground(masterUrl: string): Promise<AppProcess> {
+    const [port = 0] = await freePorts(1)
+    const env = { ...playgroundEnv(masterUrl, this.#secret, port), ...this.options.env }
+    const started = await startPlayground({ env, onLine: this.#journal.writer('playground') })
+    await started.ready
+    return started
+  }
+
+  async #revive(ended: AppProcess): Promise<AppProcess> {
+    const list = [this.#masters, this.#nodes].find((processes) => processes.includes(ended))
+    if (!list || ended.running)
+      throw new Error(`${ended.name} cannot be revived: it ${list ? 'runs' : 'is not of this stack'}`)
+    const start = list === this.#masters ? startMaster : startMediaNode
+    const { name, env } = ended
+    const started = await start({ env, name, onLine: this.#journal.writer(name) })
+    list[list.indexOf(ended)] = started
+    await started.ready
+    return started
+  }
+}
+
+const urlOf = ({ env }: AppProcess): string => `http://${env.SERVICE_HOST}:${env.SERVICE_PORT}`
+
+async function joinSession(
+  api: ServiceApi,
+  sessionId: string,
+  body: Parameters<ServiceApi['createConnection']>[1] = {},
+): Promise<SignallingClient> {
+  const { token } = await api.createConnection(sessionId, body)
+  if (token === null) throw new Error('a connection without a token')
+  const client = await SignallingClient.open(token)
+  await client.join()
+  return client
+}

@@ -1,0 +1,42 @@
+import { afterAll, expect, test } from '@jest/globals'
+import { createTestDatabase } from './test-database.js'
+
+const opened: Awaited<ReturnType<typeof createTestDatabase>>[] = []
+afterAll(() => Promise.all(opened.map((database) => database.drop())))
+
+const create = async (options?: Parameters<typeof createTestDatabase>[0]) => {
+  const database = await createTestDatabase(options)
+  opened.push(database)
+  return database
+}
+
+test('each database is empty and apart from the others', async () => {
+  const [one, other] = [await create(), await create()]
+  await one.query('CREATE TABLE thing (id int)')
+  const tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+  expect(await one.query(tables)).toEqual([{ tablename: 'thing' }])
+  expect(await other.query(tables)).toEqual([])
+})
+
+test('commits are durable', async () => {
+  const database = await create()
+  const settings = await database.query(
+    "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit')",
+  )
+  expect(settings).toEqual([
+    { name: 'fsync', setting: 'on' },
+    { name: 'synchronous_commit', setting: 'on' },
+  ])
+})
+
+test('a server of its own can be killed and comes back with what was committed', async () => {
+  const database = await create({ ownServer: true })
+  await database.query('CREATE TABLE thing AS SELECT 7 AS id')
+  const before = database.server?.pid
+  database.server?.process.kill('SIGKILL')
+  await database.server?.process.exited
+  await expect(database.query('SELECT 1')).rejects.toThrow('ECONNREFUSED')
+  await database.restartServer()
+  expect(await database.query('SELECT id FROM thing')).toEqual([{ id: 7 }])
+  expect(database.server?.pid).not.toBe(before)
+})
