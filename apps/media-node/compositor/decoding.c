@@ -1,0 +1,44 @@
+#include "compositor.h"
+
+#include <string.h>
+
+/* More than a camera or a screen sends: who declares such a picture wants our memory. */
+#define MOST_PIXELS (4096 * 2304)
+#define LONGEST_SIDE 8192
+
+gboolean read_size(GstCaps *caps, gint *width, gint *height) {
+  const GstStructure *format = gst_caps_get_structure(caps, 0);
+  return gst_structure_get_int(format, "width", width) && gst_structure_get_int(format, "height", height);
+}
+
+gboolean is_too_large(GstEvent *event) {
+  GstCaps *caps;
+  gint width, height;
+  gst_event_parse_caps(event, &caps);
+  if (!read_size(caps, &width, &height)) return FALSE;
+  return width > LONGEST_SIDE || height > LONGEST_SIDE || (gint64)width * height > MOST_PIXELS;
+}
+
+/*
+ * Sound and picture are kept in step by when they arrive, not by the reports of the sender: the SFU makes these of the
+ * arrival of its latest packet, so that each wave of load would shift one against the other.
+ */
+gchar *video_from_rtp(const gchar *codec, gint payload) {
+  const gchar *decoder = !strcmp(codec, "H264")  ? "rtph264depay wait-for-keyframe=true ! h264parse ! avdec_h264"
+                         : !strcmp(codec, "VP9") ? "rtpvp9depay wait-for-keyframe=true ! avdec_vp9"
+                                                 : "rtpvp8depay wait-for-keyframe=true ! avdec_vp8";
+  return g_strdup_printf("udpsrc name=socket address=127.0.0.1 port=0 buffer-size=1000000 "
+                         "caps=\"application/x-rtp,media=video,clock-rate=90000,encoding-name=%s,payload=%d\" ! "
+                         "rtpjitterbuffer latency=%d ! %s name=decoder max-threads=1 ! videoconvert ! video/x-raw,format=I420 ! "
+                         "queue max-size-buffers=12 max-size-bytes=67108864 max-size-time=0 leaky=downstream",
+                         codec, payload, output_settings()->latency_ms, decoder);
+}
+
+gchar *audio_from_rtp(gint payload) {
+  return g_strdup_printf("udpsrc name=socket address=127.0.0.1 port=0 buffer-size=500000 "
+                         "caps=\"application/x-rtp,media=audio,clock-rate=48000,encoding-name=OPUS,payload=%d\" ! "
+                         "rtpjitterbuffer latency=%d do-lost=true ! rtpopusdepay ! opusdec plc=true use-inband-fec=true ! "
+                         "audioconvert ! audioresample ! audio/x-raw,rate=48000,channels=2 ! "
+                         "queue max-size-time=500000000 max-size-bytes=0 max-size-buffers=0 leaky=downstream",
+                         payload, output_settings()->latency_ms);
+}

@@ -1,0 +1,128 @@
+#include "compositor.h"
+
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static GMainLoop *loop;
+static int exit_code;
+
+static gboolean read_settings(gchar **words, guint count, Settings *settings) {
+  if (count < 10) return FALSE;
+  *settings = (Settings){.width = atoi(words[1]),
+                         .height = atoi(words[2]),
+                         .fps = atoi(words[3]),
+                         .has_video = atoi(words[4]),
+                         .has_audio = atoi(words[5]),
+                         .video_kbps = atoi(words[6]),
+                         .audio_kbps = atoi(words[7]),
+                         .latency_ms = atoi(words[8]),
+                         .fragment_ms = 1000,
+                         .file = g_strdup(words[9])};
+  return settings->has_video || settings->has_audio;
+}
+
+static void fail(const gchar *message) {
+  event_error(NULL, message);
+  exit_code = 1;
+  g_main_loop_quit(loop);
+}
+
+static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data) {
+  (void)bus, (void)data;
+  GError *error = NULL;
+  gchar *details = NULL;
+  switch (GST_MESSAGE_TYPE(message)) {
+    case GST_MESSAGE_EOS:
+      event_tell("stopped", "%s", "");
+      g_main_loop_quit(loop);
+      break;
+    case GST_MESSAGE_ERROR:
+      gst_message_parse_error(message, &error, &details);
+      if (!stream_failed(GST_MESSAGE_SRC(message), error->message)) fail(error->message);
+      g_error_free(error);
+      g_free(details);
+      break;
+    case GST_MESSAGE_LATENCY:
+      gst_bin_recalculate_latency(GST_BIN(output_pipeline()));
+      break;
+    default:
+      break;
+  }
+  return G_SOURCE_CONTINUE;
+}
+
+static void start(gchar **words, guint count) {
+  Settings settings;
+  GError *error = NULL;
+  if (output_pipeline()) return event_error(NULL, "started already");
+  if (!read_settings(words, count, &settings)) return fail("start: settings are missing");
+  GstElement *pipeline = output_create(&settings, &error);
+  if (!pipeline) return fail(error ? error->message : "the pipeline could not be made");
+  GstBus *bus = gst_element_get_bus(pipeline);
+  gst_bus_add_watch(bus, on_message, NULL);
+  gst_object_unref(bus);
+  if (gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) fail("the pipeline did not start");
+}
+
+static Box read_box(gchar **words) {
+  return (Box){atoi(words[2]), atoi(words[3]), atoi(words[4]), atoi(words[5]), atoi(words[6])};
+}
+
+/* Words are separated by tabs, so that a file or a name may hold spaces. */
+static void carry_out(gchar **words, guint count) {
+  const gchar *command = words[0];
+  if (!strcmp(command, "start")) return start(words, count);
+  if (!output_pipeline()) return event_error(NULL, "not started");
+  if (!strcmp(command, "stop")) return output_stop();
+  if (!strcmp(command, "add") && count >= 5) return stream_add(words[1], words[2], atoi(words[3]), atoi(words[4]));
+  if (!strcmp(command, "remove") && count >= 2) return stream_remove(words[1]);
+  if (!strcmp(command, "hide") && count >= 2) return stream_hide(words[1]);
+  if (!strcmp(command, "await") && count >= 2) return stream_await(words[1]);
+  if (!strcmp(command, "untile") && count >= 2) return tile_remove(words[1]);
+  if (count >= 7) {
+    Box box = read_box(words);
+    if (!strcmp(command, "place")) return stream_place(words[1], &box);
+    if (!strcmp(command, "tile") && count >= 8) return tile_place(words[1], &box, words[7]);
+  }
+  event_error(NULL, "a command is not known or incomplete");
+}
+
+/* Who commands us is gone, or wants us gone: what was recorded is kept. */
+static gboolean end_in_order(gpointer data) {
+  (void)data;
+  if (output_pipeline()) output_stop();
+  else g_main_loop_quit(loop);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean on_line(GIOChannel *input, GIOCondition condition, gpointer data) {
+  (void)condition, (void)data;
+  gchar *line = NULL;
+  gsize end = 0;
+  GIOStatus status = g_io_channel_read_line(input, &line, NULL, &end, NULL);
+  if (status == G_IO_STATUS_AGAIN) return G_SOURCE_CONTINUE;
+  if (status != G_IO_STATUS_NORMAL) return end_in_order(NULL);
+  line[end] = '\0';
+  gchar **words = g_strsplit(line, "\t", -1);
+  if (words[0]) carry_out(words, g_strv_length(words));
+  g_strfreev(words);
+  g_free(line);
+  return G_SOURCE_CONTINUE;
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN);
+  g_unix_signal_add(SIGTERM, end_in_order, NULL);
+  g_unix_signal_add(SIGINT, end_in_order, NULL);
+  gst_init(&argc, &argv);
+  loop = g_main_loop_new(NULL, FALSE);
+  GIOChannel *input = g_io_channel_unix_new(0);
+  g_io_channel_set_encoding(input, NULL, NULL);
+  g_io_add_watch(input, G_IO_IN | G_IO_HUP, on_line, NULL);
+  event_tell("ready", "%s", "");
+  g_main_loop_run(loop);
+  if (output_pipeline()) gst_element_set_state(output_pipeline(), GST_STATE_NULL);
+  return exit_code;
+}

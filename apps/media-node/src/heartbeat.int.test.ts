@@ -1,0 +1,73 @@
+import { describe, expect, test } from '@jest/globals'
+import { costOf, EXPECTED_SESSION } from '@session-service/contract'
+import { freePorts, until } from '@session-service/local-stack'
+import { NodeRig, workersOf } from './fixtures/node-rig.js'
+
+const rig = NodeRig.forTests()
+
+describe('a node tells', () => {
+  test('who it is, in each heartbeat', async () => {
+    const [port = 0] = await freePorts(1)
+    const before = Date.now()
+    const { nodeId } = await rig.launchReady({
+      MEDIA_NODE_RTC_PORT: String(port),
+      MEDIA_NODE_WORKERS: '1',
+      MEDIA_NODE_ENVIRONMENT_ID: 'i-0abc',
+      MEDIA_NODE_JOIN: 'false',
+    })
+    const heard = rig.master.heardOf(nodeId)!
+    expect(heard).toMatchObject({
+      ip: '127.0.0.1',
+      uri: `ws://127.0.0.1:${port}/mediaserver`,
+      environmentId: 'i-0abc',
+      joins: false,
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      status: 'running',
+      drainDeadline: null,
+      committed: 0,
+      roomsOpened: 0,
+    })
+    // Clocks of a process and of its start differ by rounding.
+    expect(heard.launchedAt).toBeGreaterThanOrEqual(before - 10)
+    expect(heard.launchedAt).toBeLessThanOrEqual(heard.sentAt)
+  })
+
+  test('what it has taken on, and how many rooms it ever opened', async () => {
+    const { nodeId } = await rig.launchReady()
+    await rig.master.join(nodeId, 'a', 'one')
+    await rig.master.join(nodeId, 'a', 'two')
+    await rig.master.join(nodeId, 'b', 'three')
+    const full = await until('a heartbeat counts them', () =>
+      rig.master.heardOf(nodeId)?.connections === 3 ? rig.master.heardOf(nodeId) : undefined,
+    )
+    expect(full).toMatchObject({ roomsOpened: 2, rooms: 2 })
+    // Two young rooms: more people are expected than are there.
+    const least = costOf({ rooms: 2, connections: 3 })
+    expect(full.committed).toBeGreaterThan(least)
+    expect(full.committed).toBeLessThanOrEqual(2 * costOf(EXPECTED_SESSION))
+    await rig.master.ask(nodeId, 'closeRoom', { roomId: 'a', epoch: 1 })
+    await rig.master.join(nodeId, 'a', 'one')
+    await until('it counts a room that was opened again', () => rig.master.heardOf(nodeId)?.roomsOpened === 3)
+    expect(rig.master.heardOf(nodeId)?.rooms).toBe(2)
+  })
+
+  test('what it really runs, when asked', async () => {
+    const { node, nodeId } = await rig.launchReady()
+    const { sendTransport } = await rig.master.join(nodeId, 'room', 'con')
+    const info = await rig.master.ask(nodeId, 'describe', {})
+    expect(info.workers.map(({ pid }) => pid).toSorted()).toEqual(workersOf(node).toSorted())
+    expect(info.workers.reduce((sum, { rooms }) => sum + rooms, 0)).toBe(1)
+    expect(info.workers.find(({ rooms }) => rooms === 1)?.port).toBe(
+      sendTransport.iceCandidates.find(({ protocol }) => protocol === 'udp')?.port,
+    )
+    expect(info.memory).toBeGreaterThan(info.workers.reduce((sum, { memory }) => sum + memory, 0))
+    expect(info.version).toBe(rig.master.heardOf(nodeId)?.version)
+    expect(info.codecs).toEqual(['audio/opus', 'video/VP8', 'video/VP9', 'video/H264'])
+    expect(info.modules.map(({ name }) => name)).toEqual(['mediasoup', 'mediasoup-worker'])
+    for (const { version, generationTime } of info.modules) {
+      expect(version).toMatch(/^\d+\.\d+\.\d+/)
+      expect(new Date(generationTime).toISOString()).toBe(generationTime)
+    }
+    expect(info.slots).toEqual({})
+  })
+})

@@ -1,0 +1,85 @@
+import { Module, type DynamicModule } from '@nestjs/common'
+import type { NodeConfig } from '@session-service/config'
+import { Bus, FactSender } from '@session-service/messaging'
+import { OpsModule } from '@session-service/server-kit'
+import { MediaService } from './media/media.service.js'
+import { WorkerPool } from './media/worker-pool.js'
+import { CommandsController } from './node/commands.controller.js'
+import { Fence } from './node/fence.js'
+import { HeartbeatService } from './node/heartbeat.service.js'
+import { NodeIdentity } from './node/identity.js'
+import { RecordingsService } from './recordings/recordings.service.js'
+import { LifecycleService } from './node/lifecycle.service.js'
+import { MediaserverInfoService } from './node/mediaserver-info.js'
+import { MembershipService } from './node/membership.service.js'
+import { NodeMetrics } from './node/node-metrics.js'
+import { NODE_CONFIG, NodeState } from './node/node-state.js'
+import { readinessChecks } from './node/readiness.js'
+import { RoomEvents } from './node/room-events.js'
+import { ReporterService } from './node/reporter.service.js'
+
+/** What the application stands on, opened before it and closed after it. */
+export interface Foundations {
+  config: NodeConfig
+  identity: NodeIdentity
+  pool: WorkerPool
+  bus: Bus
+  facts: FactSender
+}
+
+const createMedia = (
+  config: NodeConfig,
+  { bootId }: NodeIdentity,
+  state: NodeState,
+  pool: WorkerPool,
+  events: RoomEvents,
+): MediaService =>
+  new MediaService({
+    bootId,
+    pickWorker: () => {
+      state.admitRoom()
+      return pool.pick()
+    },
+    workers: () => pool.workers,
+    consumersPerRouter: config.MEDIA_NODE_CONSUMERS_PER_ROUTER,
+    report: (roomId, event) => events.tell(roomId, event),
+  })
+
+@Module({})
+export class MediaNodeModule {
+  static on({ config, identity, pool, bus, facts }: Foundations): DynamicModule {
+    return {
+      module: MediaNodeModule,
+      imports: [
+        OpsModule.forRoot({
+          host: config.SERVICE_OPS_HOST,
+          port: config.SERVICE_OPS_PORT,
+          readiness: readinessChecks(bus, pool),
+        }),
+      ],
+      controllers: [CommandsController],
+      providers: [
+        { provide: NodeIdentity, useValue: identity },
+        { provide: WorkerPool, useValue: pool },
+        { provide: Bus, useValue: bus },
+        { provide: FactSender, useValue: facts },
+        { provide: NODE_CONFIG, useValue: config },
+        { provide: Fence, useValue: new Fence() },
+        NodeState,
+        RoomEvents,
+        {
+          provide: MediaService,
+          useFactory: createMedia,
+          inject: [NODE_CONFIG, NodeIdentity, NodeState, WorkerPool, RoomEvents],
+        },
+        HeartbeatService,
+        MembershipService,
+        RecordingsService,
+        LifecycleService,
+        MediaserverInfoService,
+        ReporterService,
+        NodeMetrics,
+      ],
+    }
+  }
+}

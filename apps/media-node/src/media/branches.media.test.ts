@@ -1,0 +1,238 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { PublishedTrack } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
+import { MediaStack } from './fixtures/media-stack.js'
+import { audioTrack, publication, simulcastTrack, UNLIMITED } from './fixtures/samples.js'
+import type { Peer } from './peer.js'
+import type { Room } from './room.js'
+
+/** Room for two people on a branch. */
+const BUDGET = 8
+const roomId = 'room'
+const pub = { roomId, connectionId: 'pub', streamId: 'str' }
+
+let stack: MediaStack
+beforeEach(async () => void (stack = await MediaStack.start({ size: 2, consumersPerRouter: BUDGET })))
+afterEach(() => stack.stop())
+
+const room = (): Room => stack.service.rooms.get(roomId)
+const peer = (connectionId: string): Peer => room().peer(connectionId)
+const branchOf = (connectionId: string): number => room().branches.indexOf(peer(connectionId).branch)
+const subscriptionOf = (connectionId: string) => peer(connectionId).subscription('str')
+
+/** `pub` with stream `str` and `near` on the first branch, `far1` and `far2` on the second. */
+async function spread(tracks?: PublishedTrack[]) {
+  const { routerRtpCapabilities: rtpCapabilities } = await stack.join(roomId, 'pub')
+  await stack.service.publish(publication(roomId, 'pub', 'str', tracks))
+  for (const connectionId of ['near', 'far1', 'far2']) await stack.join(roomId, connectionId)
+  expect(['pub', 'near', 'far1', 'far2'].map(branchOf)).toEqual([0, 0, 1, 1])
+  const subscribe = (connectionId: string) =>
+    stack.service.subscribe({ roomId, connectionId, streamId: 'str', rtpCapabilities })
+  const unsubscribe = (connectionId: string) => stack.service.unsubscribe({ roomId, connectionId, streamId: 'str' })
+  return { subscribe, unsubscribe, rtpCapabilities }
+}
+
+const consumersOfWorkers = (): number[] => room().branches.map(({ worker }) => worker.consumers)
+
+describe('who comes', () => {
+  test('sits on another worker once the first has enough, also when many come at once', async () => {
+    await stack.join(roomId, 'pub')
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((connectionId) => stack.join(roomId, connectionId)))
+    const [first, second, ...more] = room().branches
+    expect(more).toEqual([])
+    expect(first!.worker).not.toBe(second!.worker)
+    // Two and two fit; with both full the emptier one takes the next.
+    expect(['pub', 'a', 'b', 'c', 'd', 'e'].map(branchOf)).toEqual([0, 0, 1, 1, 0, 1])
+    expect([...stack.pool.workers].map(({ rooms }) => rooms)).toEqual([1, 1])
+  })
+
+  test('is counted with all that is published at that moment', async () => {
+    await stack.join(roomId, 'pub')
+    for (const streamId of ['one', 'two', 'three']) await stack.service.publish(publication(roomId, 'pub', streamId))
+    await stack.join(roomId, 'sub')
+    expect(branchOf('sub')).toBe(1)
+  })
+
+  test('finds room again where somebody left, and what is empty is closed', async () => {
+    await spread()
+    await stack.service.leave({ roomId, connectionId: 'near' })
+    await stack.join(roomId, 'next')
+    expect(branchOf('next')).toBe(0)
+    for (const connectionId of ['far1', 'far2']) await stack.service.leave({ roomId, connectionId })
+    expect(room().branches).toHaveLength(1)
+    expect([...stack.pool.workers].map(({ rooms }) => rooms).toSorted()).toEqual([0, 1])
+    await stack.join(roomId, 'far3')
+    expect(branchOf('far3')).toBe(1)
+  })
+
+  test('does not lose the room when the first branch is the one that empties', async () => {
+    const { subscribe } = await spread()
+    for (const connectionId of ['pub', 'near']) await stack.service.leave({ roomId, connectionId })
+    expect(room().branches).toHaveLength(1)
+    await stack.join(roomId, 'pub')
+    await stack.service.publish(publication(roomId, 'pub', 'str'))
+    expect((await subscribe('far1')).tracks).toHaveLength(2)
+  })
+
+  test('brings no branch back to a room that is closed at that moment', async () => {
+    await spread()
+    const [joined] = await Promise.allSettled([
+      stack.join(roomId, 'late'),
+      stack.service.closeRoom({ roomId, epoch: 1 }),
+    ])
+    expect(joined).toMatchObject({ status: 'rejected', reason: { code: 'NOT_FOUND' } })
+    expect([...stack.pool.workers].map(({ rooms, consumers }) => [rooms, consumers])).toEqual([
+      [0, 0],
+      [0, 0],
+    ])
+  })
+})
+
+describe('a track', () => {
+  test('goes to another branch once, when somebody there subscribes, until nobody there does', async () => {
+    const { subscribe, unsubscribe } = await spread()
+    await subscribe('near')
+    expect(await stack.branches(roomId)).toEqual([
+      { transports: 4, producers: 2, consumers: 2 },
+      { transports: 4, producers: 0, consumers: 0 },
+    ])
+    const [one, two] = await Promise.all([subscribe('far1'), subscribe('far2')])
+    expect(one.tracks.map(({ producerId }) => producerId)).toEqual(two.tracks.map(({ producerId }) => producerId))
+    const spreadOut = [
+      { transports: 5, producers: 2, consumers: 4 },
+      { transports: 5, producers: 2, consumers: 4 },
+    ]
+    expect(await stack.branches(roomId)).toEqual(spreadOut)
+    expect(consumersOfWorkers()).toEqual([4, 4])
+    expect(stack.service.counts.consumers).toBe(6)
+    await unsubscribe('far1')
+    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 4 }, { producers: 2, consumers: 2 }])
+    await stack.service.leave({ roomId, connectionId: 'far2' })
+    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 2 }, { producers: 0, consumers: 0 }])
+    expect(consumersOfWorkers()).toEqual([2, 0])
+    await subscribe('far1')
+    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 4 }, { producers: 2, consumers: 2 }])
+  })
+
+  test('ends everywhere when it is unpublished, and when its publisher leaves', async () => {
+    const { subscribe } = await spread()
+    await Promise.all(['near', 'far1', 'far2'].map(subscribe))
+    await stack.service.unpublish(pub)
+    const empty = { producers: 0, consumers: 0 }
+    expect(await stack.branches(roomId)).toMatchObject([empty, empty])
+    await stack.service.publish(publication(roomId, 'pub', 'str'))
+    await Promise.all(['near', 'far1'].map(subscribe))
+    await stack.service.leave(pub)
+    expect(await stack.branches(roomId)).toMatchObject([empty, empty])
+    expect(stack.service.counts).toEqual({ connections: 3, streams: 0, consumers: 0 })
+    expect(consumersOfWorkers()).toEqual([0, 0])
+  })
+
+  test('that is muted is muted everywhere, also where it arrives meanwhile', async () => {
+    const { subscribe } = await spread()
+    await subscribe('far1')
+    const mute = (videoActive: boolean) => stack.service.changeStream({ ...pub, videoActive })
+    const [, far] = subscriptionOf('far1').consumers
+    await mute(false)
+    await until('the far consumer knows of the pause', () => far!.producerPaused)
+    const [arriving] = await Promise.all([subscribe('far2'), mute(true), mute(false)])
+    expect(arriving.tracks).toHaveLength(2)
+    await until('both know of the pause', () =>
+      ['far1', 'far2'].every((name) => subscriptionOf(name).consumers[1]!.producerPaused),
+    )
+    await mute(true)
+    await until('and of its end', () =>
+      ['far1', 'far2'].every((name) => !subscriptionOf(name).consumers[1]!.producerPaused),
+    )
+    expect(subscriptionOf('far2').consumers[0]!.producerPaused).toBe(false)
+  })
+
+  test('that begins muted arrives muted', async () => {
+    const { subscribe } = await spread()
+    await stack.service.changeStream({ ...pub, audioActive: false })
+    await subscribe('far1')
+    expect(subscriptionOf('far1').consumers.map(({ producerPaused }) => producerPaused)).toEqual([true, false])
+  })
+
+  test('keeps its layers, and the limits of who receives it', async () => {
+    const { subscribe } = await spread([simulcastTrack()])
+    await stack.join(roomId, 'far2', { limits: { ...UNLIMITED, maxRecvKbps: 400 } })
+    await Promise.all(['far1', 'far2'].map(subscribe))
+    expect(subscriptionOf('far1').consumers[0]).toMatchObject({ type: 'simulcast' })
+    const [limited] = subscriptionOf('far2').consumers
+    expect(limited).toMatchObject({ type: 'simulcast', preferredLayers: { spatialLayer: 1 } })
+    const far2 = { roomId, connectionId: 'far2', streamId: 'str' }
+    await stack.service.changeSubscription({ ...far2, preferredLayers: { spatialLayer: 0 } })
+    expect(limited!.preferredLayers).toMatchObject({ spatialLayer: 0 })
+  })
+
+  test('that nobody there can decode does not stay', async () => {
+    const { rtpCapabilities } = await spread([audioTrack()])
+    const deaf = { ...rtpCapabilities, codecs: [] }
+    const subscribing = stack.service.subscribe({ ...pub, connectionId: 'far1', rtpCapabilities: deaf })
+    await expect(subscribing).rejects.toMatchObject({ code: 'INVALID' })
+    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0, consumers: 0 }])
+  })
+})
+
+describe('at the same moment', () => {
+  test('coming and going of subscribers leaves what the last word was', async () => {
+    const { subscribe, unsubscribe } = await spread()
+    for (let round = 0; round < 10; round++) {
+      await Promise.all([subscribe('far1'), unsubscribe('far1'), subscribe('far1'), subscribe('far2')])
+      await Promise.all([unsubscribe('far2'), unsubscribe('far1'), subscribe('far2')])
+      expect(await stack.branches(roomId)).toMatchObject([{ consumers: 2 }, { producers: 2, consumers: 2 }])
+      await unsubscribe('far2')
+    }
+    expect(consumersOfWorkers()).toEqual([0, 0])
+  })
+
+  test.each(['pub', 'far1'])('the leaving of %s ends what was just begun', async (leaving) => {
+    const { subscribe } = await spread()
+    const [subscribed] = await Promise.allSettled([
+      subscribe('far1'),
+      stack.service.leave({ roomId, connectionId: leaving }),
+    ])
+    // One's own commands keep their order.
+    if (leaving === 'pub') expect(subscribed).toMatchObject({ status: 'rejected', reason: { code: 'NOT_FOUND' } })
+    await until('nothing is left', async () => {
+      const left = await stack.branches(roomId)
+      return left.every(({ consumers }) => consumers === 0) && left[1]?.producers === 0
+    })
+    expect(consumersOfWorkers()).toEqual([0, 0])
+  })
+})
+
+test('50 sessions over two workers leave nothing', async () => {
+  const cycle = async (): Promise<void> => {
+    const { subscribe, unsubscribe } = await spread()
+    await Promise.all(['near', 'far1', 'far2'].map(subscribe))
+    await unsubscribe('far1')
+    await stack.service.closeRoom({ roomId, epoch: 1 })
+  }
+  await cycle()
+  const before = await stack.handlers()
+  for (let round = 0; round < 50; round++) await cycle()
+  expect(await stack.handlers()).toEqual(before)
+  expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0 })
+  expect([...stack.pool.workers].map(({ rooms, consumers }) => [rooms, consumers])).toEqual([
+    [0, 0],
+    [0, 0],
+  ])
+})
+
+test.each([0, 1])('the death of the worker of branch %i is the loss of the whole room, told once', async (victim) => {
+  const { subscribe } = await spread()
+  await Promise.all(['near', 'far1', 'far2'].map(subscribe))
+  process.kill(room().branches[victim]!.worker.worker.pid, 'SIGKILL')
+  await until('the loss is told', () => stack.lost.length > 0)
+  expect(stack.lost).toEqual([[roomId]])
+  expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0 })
+  const [survivor] = stack.pool.workers
+  expect([survivor!.rooms, survivor!.consumers]).toEqual([0, 0])
+  await until('the survivor has closed its part', async () => (await survivor!.worker.dump()).routerIds.length === 0)
+  await until('the worker is back', () => stack.pool.workers.size === 2)
+  const again = await spread()
+  expect((await again.subscribe('far1')).tracks).toHaveLength(2)
+  expect(stack.lost).toHaveLength(1)
+})

@@ -1,0 +1,33 @@
+import type { RtpCapabilities, RtpParameters } from '@session-service/contract'
+import type { types } from 'mediasoup'
+
+/** The header extensions mediasoup knows; it refuses all of a track because of any other. */
+const EXTENSIONS: Record<types.RtpHeaderExtensionUri, true> = {
+  'urn:ietf:params:rtp-hdrext:sdes:mid': true,
+  'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id': true,
+  'urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id': true,
+  'http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time': true,
+  'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01': true,
+  'urn:ietf:params:rtp-hdrext:ssrc-audio-level': true,
+  'https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension': true,
+  'urn:3gpp:video-orientation': true,
+  'urn:ietf:params:rtp-hdrext:toffset': true,
+  'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time': true,
+  'http://www.webrtc.org/experiments/rtp-hdrext/playout-delay': true,
+  'urn:mediasoup:params:rtp-hdrext:packet-id': true,
+}
+
+const isKnown = <E extends { uri: string }>(extension: E): extension is E & { uri: types.RtpHeaderExtensionUri } =>
+  Object.hasOwn(EXTENSIONS, extension.uri)
+
+/** What a publisher sends, less the extensions that could not be used anyway. */
+export const publishable = (rtpParameters: RtpParameters): types.RtpParameters => ({
+  ...rtpParameters,
+  headerExtensions: rtpParameters.headerExtensions?.filter(isKnown),
+})
+
+/** What a subscriber can receive, likewise. */
+export const receivable = (rtpCapabilities: RtpCapabilities): types.RtpCapabilities => ({
+  ...rtpCapabilities,
+  headerExtensions: rtpCapabilities.headerExtensions.filter(isKnown),
+})

@@ -1,0 +1,82 @@
+import { ServiceError, type NodeCommandCall } from '@session-service/contract'
+import type { types } from 'mediasoup'
+import { mediaError } from './media-errors.js'
+import type { Peer } from './peer.js'
+import { publishable } from './rtp.js'
+import { Source } from './source.js'
+import type { Subscription } from './subscription.js'
+
+type Publication = NodeCommandCall<'publish'>
+type Track = Publication['tracks'][number]
+
+/**
+ * Browsers answer one request for a key frame in 300 ms and ignore the others, and mediasoup repeats an ignored one
+ * only a second later. Requests this far apart are all answered.
+ */
+const KEY_FRAME_REQUEST_DELAY_MS = 350
+
+/** What one publication sends: at most one audio and one video track. */
+export class Stream {
+  /** Those who receive it; they end with it. */
+  readonly subscriptions = new Set<Subscription>()
+
+  private constructor(
+    readonly id: string,
+    readonly peer: Peer,
+    readonly sources: readonly Source[],
+    readonly typeOfVideo: Publication['typeOfVideo'],
+  ) {}
+
+  /** All tracks or none. */
+  static async publish(peer: Peer, publication: Publication): Promise<Stream> {
+    const { streamId, tracks, audioActive, videoActive, typeOfVideo } = publication
+    if (new Set(tracks.map(({ kind }) => kind)).size < tracks.length) {
+      throw new ServiceError('INVALID', 'tracks: a stream has at most one track of a kind')
+    }
+    const active = { audio: audioActive, video: videoActive }
+    const made = await Promise.allSettled(tracks.map((track) => produce(peer, track, !active[track.kind])))
+    const sources = made.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    const failed = made.find((result) => result.status === 'rejected')
+    if (!failed) return new Stream(streamId, peer, sources, typeOfVideo)
+    for (const source of sources) source.close()
+    throw failed.reason
+  }
+
+  source(kind: types.MediaKind): Source | undefined {
+    return this.sources.find((source) => source.kind === kind)
+  }
+
+  /** Pauses or resumes at the source; what is absent stays as it is. */
+  async change(active: Partial<Record<types.MediaKind, boolean | undefined>>): Promise<void> {
+    try {
+      await Promise.all(
+        this.sources.map((source) => {
+          const wanted = active[source.kind]
+          return wanted === undefined ? undefined : source.setPaused(!wanted)
+        }),
+      )
+    } catch (error) {
+      throw mediaError(`stream ${this.id} was not changed`, error)
+    }
+    this.peer.room.changed(this)
+  }
+
+  close(): void {
+    for (const source of this.sources) source.close()
+    for (const subscription of this.subscriptions) subscription.ended()
+  }
+}
+
+async function produce(peer: Peer, { kind, rtpParameters }: Track, paused: boolean): Promise<Source> {
+  try {
+    const producer = await peer.send.transport.produce({
+      kind,
+      rtpParameters: publishable(rtpParameters),
+      paused,
+      ...(kind === 'video' && { keyFrameRequestDelay: KEY_FRAME_REQUEST_DELAY_MS }),
+    })
+    return new Source(producer, peer.branch)
+  } catch (error) {
+    throw mediaError(`the ${kind} track can not be published`, error, 'INVALID')
+  }
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from '@jest/globals'
+import { CpuMeter, cpuTimes } from './cpu-meter.js'
+import { NodeState } from './node-state.js'
+
+describe('the load', () => {
+  test('is the busy share of all processors over the span', () => {
+    const meter = new CpuMeter(2)
+    expect(meter.load).toBe(0)
+    meter.add({ idle: 0, total: 0 })
+    expect(meter.load).toBe(0)
+    meter.add({ idle: 1_000, total: 1_000 })
+    expect(meter.load).toBe(0)
+    meter.add({ idle: 1_500, total: 2_000 })
+    expect(meter.load).toBe(25)
+    // The first idle interval has left the span.
+    meter.add({ idle: 1_500, total: 3_000 })
+    expect(meter.load).toBe(75)
+  })
+
+  test('stays within 0 and 100 whatever the system says', () => {
+    const meter = new CpuMeter(1)
+    meter.add({ idle: 1_000, total: 2_000 })
+    meter.add({ idle: 900, total: 2_050 })
+    expect(meter.load).toBe(100)
+    meter.add({ idle: 1_200, total: 2_100 })
+    expect(meter.load).toBe(0)
+  })
+
+  test('is read from all processors', () => {
+    const processor = (idle: number) => ({ times: { user: 1, nice: 2, sys: 3, idle, irq: 4 } })
+    expect(cpuTimes([processor(10), processor(20)])).toEqual({ idle: 30, total: 50 })
+    expect(cpuTimes().total).toBeGreaterThan(cpuTimes().idle)
+  })
+})
+
+describe('a new room', () => {
+  test('is taken however busy the machine is, and refused while the node drains', () => {
+    const state = new NodeState()
+    state.cpu.add({ idle: 0, total: 0 })
+    state.cpu.add({ idle: 0, total: 1_000 })
+    expect(state.cpu.load).toBe(100)
+    expect(() => state.admitRoom()).not.toThrow()
+    state.life = { phase: 'draining', deadline: null, final: false }
+    expect(() => state.admitRoom()).toThrow(expect.objectContaining({ code: 'NO_CAPACITY' }))
+  })
+})

@@ -1,0 +1,74 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { NODE_SILENT_MS } from '@session-service/contract'
+import { Fence } from './fence.js'
+
+let now: number
+let fence: Fence
+beforeEach(() => {
+  now = 1_000
+  fence = new Fence(() => now)
+  fence.contact()
+})
+
+const LONG = NODE_SILENT_MS + 1
+
+describe('the fence', () => {
+  it('is open as long as the bus answers in time', () => {
+    for (let i = 0; i < 10; i += 1) {
+      now += NODE_SILENT_MS
+      expect(fence.isOpen()).toBe(true)
+      fence.contact()
+    }
+    expect(fence.times).toBe(0)
+  })
+
+  it('is open before the first contact, however long that takes', () => {
+    const fresh = new Fence(() => now)
+    now += LONG
+    expect(fresh.isOpen()).toBe(true)
+    fresh.contact()
+    expect(fresh.isOpen()).toBe(true)
+  })
+
+  it('shuts after a freeze, whoever looks first', () => {
+    now += LONG
+    expect(fence.isOpen()).toBe(false)
+  })
+
+  it('shuts after a freeze also when the answer of the bus comes first', () => {
+    now += LONG
+    fence.contact()
+    expect(fence.isOpen()).toBe(false)
+  })
+
+  it('is shut once in one long silence, so that it can be opened again', () => {
+    now += LONG
+    fence.isOpen()
+    now += LONG
+    fence.isOpen()
+    fence.contact()
+    expect(fence.times).toBe(1)
+    expect(fence.open(1)).toBe(true)
+    expect(fence.isOpen()).toBe(true)
+  })
+
+  it('stays shut until a master has answered what was asked after the last shutting', () => {
+    fence.shut()
+    const asked = fence.times
+    fence.shut()
+    expect(fence.open(asked)).toBe(false)
+    expect(fence.isOpen()).toBe(false)
+    expect(fence.open(fence.times)).toBe(true)
+    expect(fence.isOpen()).toBe(true)
+  })
+
+  it('does not take an answer that lay waiting during a second freeze', () => {
+    now += LONG
+    fence.isOpen()
+    const asked = fence.times
+    fence.contact()
+    now += LONG
+    fence.contact()
+    expect(fence.open(asked)).toBe(false)
+  })
+})

@@ -1,0 +1,45 @@
+import { isIP } from 'node:net'
+import type { NetworkInterfaceInfo } from 'node:os'
+import { newMediaNodeId, newSecret } from '@session-service/contract'
+import type { NodeConfig } from '@session-service/config'
+
+/** Who this process is. */
+export class NodeIdentity {
+  /** New at every start. */
+  readonly bootId = newSecret()
+  readonly launchedAt = Math.round(performance.timeOrigin)
+
+  constructor(
+    readonly nodeId: string,
+    /** What participants send their media to. */
+    readonly address: string,
+    /** What the operator or a driver calls the machine. */
+    readonly environmentId = '',
+    /** False: the node waits until it is added over REST. */
+    readonly joins = true,
+  ) {}
+
+  /** Where media is taken, as the REST interface writes it. */
+  uri(port: number): string {
+    return `ws://${isIP(this.address) === 6 ? `[${this.address}]` : this.address}:${port}/mediaserver`
+  }
+}
+
+type Interfaces = Readonly<Record<string, NetworkInterfaceInfo[] | undefined>>
+
+const UNSPECIFIED = new Set(['0.0.0.0', '::'])
+
+export const identify = (config: NodeConfig, interfaces: Interfaces): NodeIdentity =>
+  new NodeIdentity(
+    config.MEDIA_NODE_ID || newMediaNodeId(),
+    config.MEDIA_NODE_ANNOUNCED_ADDRESS || ownAddress(config.MEDIA_NODE_IP, interfaces),
+    config.MEDIA_NODE_ENVIRONMENT_ID,
+    config.MEDIA_NODE_JOIN,
+  )
+
+/** A node that listens everywhere is reached at its first outside IPv4 address; on a machine without, at loopback. */
+function ownAddress(listenIp: string, interfaces: Interfaces): string {
+  if (isIP(listenIp) && !UNSPECIFIED.has(listenIp)) return listenIp
+  const addresses = Object.values(interfaces).flatMap((of) => of ?? [])
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1'
+}

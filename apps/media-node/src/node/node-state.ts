@@ -1,0 +1,33 @@
+import { HEARTBEAT_INTERVAL_MS, ServiceError } from '@session-service/contract'
+import { CpuMeter } from './cpu-meter.js'
+import { RUNNING, type Life } from './lifecycle.js'
+
+/** What the heartbeat tells of the processors is a mean over this long. */
+const CPU_WINDOW_MS = 5_000
+
+/** For injection. */
+export const NODE_CONFIG = Symbol('configuration of the media node')
+
+/** Whether the node takes new rooms, and how busy the machine is. */
+export class NodeState {
+  readonly cpu = new CpuMeter(CPU_WINDOW_MS / HEARTBEAT_INTERVAL_MS)
+  life: Life = RUNNING
+
+  /** Also while it ends. */
+  get draining(): boolean {
+    return this.life.phase !== 'running'
+  }
+
+  /** UTC ms. */
+  get drainDeadline(): number | null {
+    return this.life.phase === 'draining' ? this.life.deadline : null
+  }
+
+  /**
+   * Load alone is no reason to refuse: masters choose the least loaded node, and on a full machine somebody has to serve.
+   * @throws ServiceError NO_CAPACITY
+   */
+  admitRoom(): void {
+    if (this.draining) throw new ServiceError('NO_CAPACITY', 'the media node is draining')
+  }
+}

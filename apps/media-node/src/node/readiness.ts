@@ -1,0 +1,13 @@
+import { ServiceError } from '@session-service/contract'
+import type { Bus } from '@session-service/messaging'
+import type { WorkerPool } from '../media/worker-pool.js'
+
+/** What a node needs to take work, by the names shown when one is missing. */
+export const readinessChecks = (bus: Bus, pool: WorkerPool): Record<string, () => Promise<void>> => ({
+  bus: async () => {
+    if (!bus.connected) throw new ServiceError('UNAVAILABLE', 'the message bus is not reachable')
+  },
+  workers: async () => {
+    if (pool.usable === 0) throw new ServiceError('UNAVAILABLE', 'no media worker is alive, or they keep dying')
+  },
+})

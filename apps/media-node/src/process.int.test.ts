@@ -1,0 +1,75 @@
+import { describe, expect, test } from '@jest/globals'
+import { startNats, until } from '@session-service/local-stack'
+import { BusMaster } from './fixtures/bus-master.js'
+import { failingOf, metricOf, NodeRig, workersOf } from './fixtures/node-rig.js'
+import { isRunning } from './fixtures/processes.js'
+
+const rig = NodeRig.forTests()
+
+describe('the process', () => {
+  test('ends in order on SIGTERM: drains, closes its rooms, says goodbye, leaves no child', async () => {
+    const { node, nodeId } = await rig.launchReady()
+    await rig.master.join(nodeId, 'room', 'con')
+    const workers = workersOf(node)
+    expect(workers).toHaveLength(2)
+    node.kill('SIGTERM')
+    expect(await node.exited).toBe(0)
+    expect(workers.filter(isRunning)).toEqual([])
+    expect(rig.master.heardOf(nodeId)?.status).toBe('draining')
+    expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
+  })
+
+  test('leaves no worker behind when it is killed', async () => {
+    const { node } = await rig.launchReady()
+    const workers = workersOf(node)
+    expect(workers).toHaveLength(2)
+    node.kill('SIGKILL')
+    await node.exited
+    await until('the workers have gone too', () => workers.filter(isRunning).length === 0)
+  })
+
+  test('ends in order before the bus was ever there', async () => {
+    const { node } = await rig.launch({ NATS_URL: 'nats://127.0.0.1:1' })
+    await until('the workers are there', () => workersOf(node).length === 2)
+    const workers = workersOf(node)
+    await until('it waits for the bus', () => node.lastLines.some((line) => line.includes('cannot reach the bus')))
+    node.kill('SIGTERM')
+    expect(await node.exited).toBe(0)
+    await until('the workers have gone too', () => workers.filter(isRunning).length === 0)
+  })
+
+  test('keeps its rooms while the bus is away, and ends in order then too', async () => {
+    const ownBus = await startNats()
+    const ownMaster = await BusMaster.connect(ownBus.url)
+    const { node, nodeId } = await rig.launchReady({ NATS_URL: ownBus.url }, ownMaster)
+    await ownMaster.join(nodeId, 'room', 'con')
+    const workers = workersOf(node)
+    await ownBus.stop()
+    await ownMaster.bus.close()
+    await until('it misses the bus', async () => (await fetch(`${node.opsUrl}/readyz`)).status === 503)
+    expect((await fetch(`${node.opsUrl}/healthz`)).status).toBe(200)
+    expect(await metricOf(node, 'media_rooms')).toBe(1)
+    node.kill('SIGTERM')
+    expect(await node.exited).toBe(0)
+    expect(workers.filter(isRunning)).toEqual([])
+  })
+
+  test('says in one line why it can not start', async () => {
+    const withoutWorker = await rig.launch({ MEDIASOUP_WORKER_BIN: '/nowhere/mediasoup-worker' })
+    expect(await withoutWorker.node.exited).toBe(1)
+    expect(withoutWorker.node.lastLines).toHaveLength(1)
+    expect(withoutWorker.node.lastLines[0]).toMatch(/media worker \d does not start: .*\/nowhere\/mediasoup-worker/)
+    const badConfig = await rig.launch({ MEDIA_NODE_WORKERS: 'many', MEDIA_NODE_RTC_PORT: '-1' })
+    expect(await badConfig.node.exited).toBe(78)
+    expect(badConfig.node.lastLines.join('\n')).toMatch(/MEDIA_NODE_WORKERS.*\n.*MEDIA_NODE_RTC_PORT/)
+  })
+
+  test('is not ready while it has no bus or no worker', async () => {
+    const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_WORKERS: '1' })
+    expect(await failingOf(node)).toEqual([])
+    process.kill(workersOf(node)[0]!, 'SIGKILL')
+    await until('it says that it has no worker', async () => (await failingOf(node)).includes('workers'))
+    await until('it is ready again', async () => (await failingOf(node)).length === 0)
+    await rig.master.join(nodeId, 'room', 'con')
+  })
+})

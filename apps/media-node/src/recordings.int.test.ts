@@ -1,0 +1,189 @@
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { RecordingEnded } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
+import { metricsOf, NodeRig } from './fixtures/node-rig.js'
+import { makeClip } from './recordings/fixtures/camera.js'
+import { deliveryTo, jobOf } from './recordings/fixtures/jobs.js'
+
+const rig = NodeRig.forTests()
+let folder: string
+let clip: string
+let env: Record<string, string>
+beforeAll(async () => {
+  const clips = await mkdtemp(join(tmpdir(), 'clips-'))
+  clip = await makeClip(clips)
+})
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'recordings-'))
+  env = { MEDIA_NODE_RECORDING_PATH: join(folder, 'jobs'), MEDIA_NODE_RECORDING_SLOTS: '3' }
+})
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+afterAll(async () => {
+  await rm(join(clip, '..'), { recursive: true, force: true })
+})
+
+const delivered = (): string => join(folder, 'delivered')
+const jobsLeft = (): Promise<string[]> => readdir(join(folder, 'jobs')).catch(() => [])
+const endsOf = (nodeId: string): RecordingEnded[] =>
+  rig.master.factsOf(nodeId, 'recordingEnded').map(({ ended }) => ended)
+const toldBy = (nodeId: string): Promise<RecordingEnded> => until('the end is told', () => endsOf(nodeId)[0])
+
+describe('a recording', () => {
+  test('is started once however often it is asked for, is seen in heartbeats, and ends with a fact', async () => {
+    const { node, nodeId } = await rig.launchReady(env)
+    await rig.master.join(nodeId, 'room', 'con')
+    const job = jobOf('room', await deliveryTo(delivered()))
+    const [first, again] = await Promise.all([1, 2].map(() => rig.master.ask(nodeId, 'startRecording', job)))
+    expect(again).toEqual(first)
+    const running = { recordingId: job.recordingId, part: 1, state: 'recording' }
+    const beat = await until('a heartbeat tells', () =>
+      rig.master.heardOf(nodeId)?.jobs.length ? rig.master.heardOf(nodeId) : undefined,
+    )
+    expect(beat).toMatchObject({ jobs: [running], slots: { recording: { used: 1, total: 3 } } })
+    expect((await rig.master.ask(nodeId, 'inventory', {})).jobs).toEqual([running])
+    expect(await metricsOf(node)).toMatch(/^session_service_recordings_running 1$/m)
+    await rig.master.ask(nodeId, 'stopRecording', job)
+    expect(await toldBy(nodeId)).toEqual({ recordingId: job.recordingId, part: 1, files: [] })
+    await until('nothing is left of it', async () => (await jobsLeft()).length === 0)
+    await expect(rig.master.ask(nodeId, 'stopRecording', job)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await metricsOf(node)).toMatch(/^session_service_recordings_ended_total\{result="stopped"\} 1$/m)
+  })
+
+  test('is refused without its room, for another epoch of it, and when all slots are taken', async () => {
+    const { nodeId } = await rig.launchReady(env)
+    const delivery = await deliveryTo(delivered())
+    const start = (more = {}) => rig.master.ask(nodeId, 'startRecording', jobOf('room', delivery, more))
+    await expect(start()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await rig.master.join(nodeId, 'room', 'con')
+    await expect(start({ epoch: 2 })).rejects.toMatchObject({ code: 'CONFLICT' })
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => start()))
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []))
+    expect(refused).toHaveLength(17)
+    for (const reason of refused) expect(reason).toMatchObject({ code: 'NO_CAPACITY' })
+  })
+
+  test('is refused with the reason where nothing can be written, and the node does all else', async () => {
+    await writeFile(join(folder, 'file'), '')
+    const { nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_RECORDING_PATH: join(folder, 'file', 'jobs') })
+    await rig.master.join(nodeId, 'room', 'con')
+    const job = jobOf('room', await deliveryTo(delivered()))
+    await expect(rig.master.ask(nodeId, 'startRecording', job)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'the media node can not write recordings to MEDIA_NODE_RECORDING_PATH: ENOTDIR',
+    })
+    await until('it has no slot', () => rig.master.heardOf(nodeId)?.slots?.recording?.total === 0)
+  })
+
+  test('is refused when the disk has less left than it shall', async () => {
+    const { nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_RECORDING_MIN_FREE: '1000000000' })
+    await rig.master.join(nodeId, 'room', 'con')
+    const job = jobOf('room', await deliveryTo(delivered()))
+    await expect(rig.master.ask(nodeId, 'startRecording', job)).rejects.toMatchObject({
+      code: 'NO_CAPACITY',
+      message: expect.stringContaining('not enough disk'),
+    })
+    expect(await jobsLeft()).toEqual([])
+  })
+
+  test('that started and stopped many times leaves nothing', async () => {
+    const { nodeId } = await rig.launchReady(env)
+    await rig.master.join(nodeId, 'room', 'con')
+    const delivery = await deliveryTo(delivered())
+    for (let cycle = 0; cycle < 50; cycle++) {
+      const job = jobOf('room', delivery)
+      await rig.master.ask(nodeId, 'startRecording', job)
+      await rig.master.ask(nodeId, 'stopRecording', job)
+      await until('its end is told', () => endsOf(nodeId).length > cycle)
+    }
+    await until('nothing is left', async () => (await jobsLeft()).length === 0)
+    await until('no slot is taken', () => rig.master.heardOf(nodeId)?.slots?.recording?.used === 0)
+  })
+})
+
+describe('the end of a node', () => {
+  test('in order: ends its recordings and tells of them before it says goodbye', async () => {
+    const { node, nodeId } = await rig.launchReady(env)
+    await rig.master.join(nodeId, 'room', 'con')
+    const job = jobOf('room', await deliveryTo(delivered()))
+    await rig.master.ask(nodeId, 'startRecording', job)
+    await copyFile(clip, join(folder, 'jobs', `${job.recordingId}.1`, 'str_A.webm'))
+    node.kill('SIGTERM')
+    expect(await node.exited).toBe(0)
+    const kinds = rig.master.facts.filter((fact) => fact.nodeId === nodeId).map(({ kind }) => kind)
+    expect(kinds).toEqual(['hello', 'recordingEnded', 'goodbye'])
+    expect(await jobsLeft()).toEqual([])
+  })
+
+  test('in order waits for a recording whose files do not arrive yet, until its deadline', async () => {
+    const { node, nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_DRAIN_TIMEOUT: '1' })
+    await rig.master.join(nodeId, 'room', 'con')
+    const job = jobOf('room', await deliveryTo(delivered()))
+    await rig.master.ask(nodeId, 'startRecording', job)
+    rig.master.onFact = ({ kind }) => {
+      if (kind === 'recordingEnded') throw new Error('the database is away')
+      return { dropRoomIds: [] }
+    }
+    await rig.master.ask(nodeId, 'stopRecording', job)
+    await rig.master.ask(nodeId, 'closeRoom', { roomId: 'room', epoch: 1 })
+    node.kill('SIGTERM')
+    await until('it drains', () => rig.master.heardOf(nodeId)?.status === 'draining')
+    expect(rig.master.heardOf(nodeId)?.jobs).toEqual([{ recordingId: job.recordingId, part: 1, state: 'delivering' }])
+    expect(await node.exited).toBe(0)
+    // Nobody has heard of it: whoever comes next says it again.
+    expect(await jobsLeft()).toEqual([`${job.recordingId}.1`])
+    rig.master.onFact = () => ({ dropRoomIds: [] })
+    const next = await rig.launchReady(env)
+    expect(await toldBy(next.nodeId)).toMatchObject({ recordingId: job.recordingId, files: [] })
+  })
+
+  test('by force: the next one brings home what it left, and lets alone what a living one makes', async () => {
+    const [dying, living] = await Promise.all([rig.launchReady(env), rig.launchReady(env)])
+    const start = async (nodeId: string) => {
+      await rig.master.join(nodeId, 'room', 'con')
+      const job = jobOf('room', await deliveryTo(delivered()))
+      await rig.master.ask(nodeId, 'startRecording', job)
+      await copyFile(clip, join(folder, 'jobs', `${job.recordingId}.1`, 'str_A.webm'))
+      return job
+    }
+    const lost = await start(dying.nodeId)
+    const kept = await start(living.nodeId)
+    dying.node.kill('SIGKILL')
+    await dying.node.exited
+    const next = await rig.launchReady(env)
+    const ended = await toldBy(next.nodeId)
+    expect(ended).toMatchObject({
+      recordingId: lost.recordingId,
+      part: 1,
+      failure: 'the media node died while it recorded',
+      files: [{ name: 'str_A.webm', hasAudio: true, hasVideo: true }],
+    })
+    expect(await readFile(join(delivered(), 'str_A.webm'))).toEqual(await readFile(clip))
+    await until('nothing is left of it', async () => (await jobsLeft()).join() === `${kept.recordingId}.1`)
+    expect(endsOf(next.nodeId)).toHaveLength(1)
+  })
+
+  test('by force while somebody was taking over, and a journal that nobody can read, or none, harm nothing', async () => {
+    const { node, nodeId } = await rig.launchReady(env)
+    await rig.master.join(nodeId, 'room', 'con')
+    const job = jobOf('room', await deliveryTo(delivered()))
+    await rig.master.ask(nodeId, 'startRecording', job)
+    node.kill('SIGKILL')
+    await node.exited
+    const own = join(folder, 'jobs', `${job.recordingId}.1`)
+    await copyFile(join(own, 'job.json'), join(own, 'job.claimed.json'))
+    await rm(join(own, 'job.json'))
+    await mkdir(join(folder, 'jobs', 'broken.1'))
+    await writeFile(join(folder, 'jobs', 'broken.1', 'job.json'), '{"owner":')
+    const empty = join(folder, 'jobs', 'empty.1')
+    await mkdir(empty)
+    await utimes(empty, 1, 1)
+    const next = await rig.launchReady(env)
+    expect(await toldBy(next.nodeId)).toMatchObject({ recordingId: job.recordingId })
+    await until('nothing is left of it', async () => (await jobsLeft()).join() === 'broken.1')
+  })
+})

@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { until } from '@session-service/local-stack'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RecordedFile } from '@session-service/contract'
+import { Composition } from './fixtures/composition.js'
+import { coloursAt, probe } from './fixtures/recorded.js'
+
+const picture = (colour: string): string => `color=${colour}:size=320x180:rate=25`
+const TONE = 'sine=frequency=440:sample_rate=48000'
+const SIZE = { width: 640, height: 360 }
+/** Beside the names, which stand in the middle. */
+const LEFT = [160, 110] as const
+const RIGHT = [480, 110] as const
+const PATIENCE_MS = 40_000
+
+let composition: Composition
+beforeEach(async () => void (composition = await Composition.open()))
+afterEach(() => composition.close())
+
+const seconds = ({ startedAt, endedAt }: RecordedFile): number => (endedAt - startedAt) / 1_000
+const sees = (...colours: string[]): Promise<unknown> =>
+  until(
+    `the file ends with ${colours.join()}`,
+    async () => {
+      const path = join(composition.folder, 'composed.mp4')
+      return (await coloursAt(path, SIZE, [LEFT, RIGHT])).at(-1)?.join() === colours.join()
+    },
+    PATIENCE_MS,
+  )
+const sockets = (): number =>
+  composition
+    .compositors()
+    .flatMap((pid) => readdirSync(`/proc/${pid}/fd`).map((name) => linkOf(`/proc/${pid}/fd/${name}`)))
+    .filter((link) => link.startsWith('socket:')).length
+/** Empty when it was closed meanwhile. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
+const isRecorded = (kbytes: number, name = 'composed.mp4'): Promise<unknown> =>
+  until(`${kbytes} kB are recorded`, async () => (await stat(join(composition.folder, name))).size > kbytes * 1_000)
+
+test.each([
+  { codec: 'VP8', frameRate: 25, ...SIZE },
+  { codec: 'H264', frameRate: 10, ...SIZE },
+] as const)('a room becomes a file as asked: %j', async ({ codec, width, height, frameRate }) => {
+  await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE, codec })
+  const recorder = composition.recorder({ width, height, frameRate })
+  await recorder.start()
+  expect((await stat(join(composition.folder, 'composed.mp4'))).size).toBeGreaterThan(0)
+  await sees('red', 'red')
+  const [file, ...others] = await recorder.stop()
+  expect(others).toEqual([])
+  expect(file).toMatchObject({ name: 'composed.mp4', hasAudio: true, hasVideo: true })
+  const { duration, streams } = await probe(composition.path(file!))
+  expect(streams).toMatchObject([{ codec: 'h264', width, height }, { codec: 'aac' }])
+  expect(streams[0]!.fps).toBeCloseTo(frameRate, 0)
+  expect(Math.abs(duration - seconds(file!))).toBeLessThan(0.5)
+  expect(composition.ends).toEqual([])
+})
+
+test('who comes, mutes, unmutes and leaves is seen to do so', async () => {
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  const red = await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
+  await sees('red', 'red')
+  const blue = await composition.publish({ connectionId: 'blue', video: picture('blue') })
+  await sees('red', 'blue')
+  await blue.mute()
+  await sees('red', 'tile')
+  await blue.unmute()
+  await sees('red', 'blue')
+  await red.leave()
+  await sees('blue', 'blue')
+  await blue.leave()
+  await sees('black', 'black')
+  const [file] = await recorder.stop()
+  const { duration } = await probe(composition.path(file!))
+  expect(Math.abs(duration - seconds(file!))).toBeLessThan(0.5)
+})
+
+test('who sends nothing, or only sound, has a name', async () => {
+  await composition.publish({ connectionId: 'mute', video: picture('red'), isSilent: true, clientData: 'Nobody' })
+  await composition.publish({ connectionId: 'voice', audio: TONE, clientData: '{"clientData":"<b>Voice & co</b>"}' })
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  await sees('tile', 'tile')
+  await recorder.stop()
+  expect(composition.ends).toEqual([])
+})
+
+test('who sends pictures that are far too large has a name, and is heard', async () => {
+  await composition.publish({ connectionId: 'red', video: picture('red') })
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  await sees('red', 'red')
+  const before = sockets()
+  await composition.publish({ connectionId: 'huge', video: 'color=blue:size=4200x2400:rate=2', audio: TONE })
+  await until('it is refused', () => composition.complaints.length > 0, PATIENCE_MS)
+  // Of the sound: one for the media, one for reports.
+  await until('its sound alone is taken', () => sockets() === before + 2)
+  await sees('red', 'tile')
+  expect(sockets()).toBe(before + 2)
+  await recorder.stop()
+  expect(composition.complaints).toEqual([expect.objectContaining({ problem: 'its pictures are too large' })])
+  expect(composition.ends).toEqual([])
+}, 90_000)
+
+test('streams that can not be composed end for themselves alone', async () => {
+  await composition.publish({ connectionId: 'red', video: picture('red') })
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  await sees('red', 'red')
+  const televisions = ['tv1', 'tv2', 'tv3'].map((connectionId) =>
+    composition.publish({ connectionId, video: picture('blue'), codec: 'H264', isInterlaced: true }),
+  )
+  await Promise.all(televisions)
+  const isOver = (): boolean => composition.complaints.length >= 10 || composition.ends.length > 0
+  await until('they were tried again and again', isOver, PATIENCE_MS)
+  await recorder.stop()
+  expect(composition.ends).toEqual([])
+}, 60_000)
+
+test('without video there is sound alone', async () => {
+  await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
+  const recorder = composition.recorder({ hasVideo: false })
+  await recorder.start()
+  await isRecorded(20, 'composed.webm')
+  const [file] = await recorder.stop()
+  const { duration, streams } = await probe(composition.path(file!))
+  expect(streams).toMatchObject([{ codec: 'opus' }])
+  expect(Math.abs(duration - seconds(file!))).toBeLessThan(0.5)
+})
+
+test('without audio there is a silent picture', async () => {
+  await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
+  const recorder = composition.recorder({ ...SIZE, hasAudio: false })
+  await recorder.start()
+  await sees('red', 'red')
+  const [file] = await recorder.stop()
+  expect((await probe(composition.path(file!))).streams).toMatchObject([{ codec: 'h264' }])
+})
+
+test.each([
+  [101, 1999],
+  [1999, 101],
+  [100, 100],
+])('%d × %d, without the line that can not be encoded', async (width, height) => {
+  await composition.publish({ connectionId: 'red', video: picture('red') })
+  const recorder = composition.recorder({ width, height, frameRate: 5 })
+  await recorder.start()
+  const even = { width: width & ~1, height: height & ~1 }
+  const middle = [[width / 2, height / 2]] as const
+  const path = join(composition.folder, 'composed.mp4')
+  await until('the middle is red', async () => (await coloursAt(path, even, middle)).at(-1)?.[0] === 'red')
+  const [file] = await recorder.stop()
+  expect((await probe(composition.path(file!))).streams[0]).toMatchObject({ codec: 'h264', ...even })
+})
+
+test('the end of the room is told, and what there is can be had', async () => {
+  await composition.publish({ connectionId: 'red', video: picture('red') })
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  await sees('red', 'red')
+  composition.room.close()
+  expect(composition.ends).toEqual([undefined])
+  const [file] = await recorder.stop()
+  expect((await probe(composition.path(file!))).duration).toBeGreaterThan(0)
+})
+
+test('a compositor that dies is told of, and the file up to there plays', async () => {
+  await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  await sees('red', 'red')
+  composition.killCompositors()
+  await until('it is told', () => composition.ends.length > 0)
+  expect(composition.ends).toEqual([expect.stringContaining('SIGKILL')])
+  const [file] = await recorder.stop()
+  expect((await probe(composition.path(file!))).duration).toBeGreaterThan(0.5)
+})
+
+test('a compositor that can not write is a start that fails', async () => {
+  const recorder = composition.recorder({ ...SIZE, folder: '/nowhere/to/be/found' })
+  await expect(recorder.start()).rejects.toMatchObject({ code: 'LAUNCH_FAILED' })
+  expect(await recorder.stop()).toEqual([])
+})
+
+test('a stop while it starts ends it', async () => {
+  const recorder = composition.recorder(SIZE)
+  const starting = recorder.start().catch(({ code }: { code: string }) => code)
+  const files = await recorder.stop()
+  expect([undefined, 'LAUNCH_FAILED']).toContain(await starting)
+  expect(files.length).toBeLessThan(2)
+})

@@ -1,0 +1,143 @@
+import type { NativeLayout } from '@session-service/contract'
+
+export interface Size {
+  width: number
+  height: number
+}
+
+export interface Box extends Size {
+  x: number
+  y: number
+}
+
+/** Whoever is to be seen, in the order in which they came. */
+export interface Shown {
+  id: string
+  isScreen: boolean
+}
+
+/** What nearly every camera sends. */
+const ASPECT = 16 / 9
+/** Share of the smaller side of the picture that is left free beside a big box. */
+const GAP_SHARE = 1 / 180
+/** Left free on each side of what has no picture, so that two of them do not look like one. */
+const EDGE = 2
+/** Of the picture: how much the others get beside the big one, and a picture in the picture. */
+const ASIDE_SHARE = 1 / 4
+const ASIDE_COUNT = 4
+const INSET_SHARE = 1 / 4
+const INSET_MARGIN_SHARE = 1 / 40
+
+const even = (value: number): number => Math.floor(value / 2) * 2
+
+/**
+ * Where each is shown. The boxes are whole cells: a picture keeps its aspect within one, so one that stands upright
+ * uses the height. Sizes and places are even, since colour is stored for two pixels at a time.
+ */
+export function arrange(layout: NativeLayout, shown: readonly Shown[], size: Size): Map<string, Box> {
+  const canvas = { x: 0, y: 0, width: even(size.width), height: even(size.height) }
+  const big = shown.find(({ isScreen }) => isScreen) ?? shown[0]
+  if (!big || shown.length < 2 || layout === 'BEST_FIT') return grid(shown, canvas)
+  const others = shown.filter((one) => one !== big)
+  if (layout === 'PICTURE_IN_PICTURE') return pictureInPicture(big, others, canvas)
+  return presentation(big, others, canvas, layout === 'VERTICAL_PRESENTATION')
+}
+
+/** The largest box of a camera's aspect in a cell, without its edge: for what has no aspect of its own. */
+export function cameraBox({ x, y, width, height }: Box): Box {
+  const fitting = fit({ width: width - 2 * EDGE, height: height - 2 * EDGE })
+  return { x: x + even((width - fitting.width) / 2), y: y + even((height - fitting.height) / 2), ...fitting }
+}
+
+function fit({ width, height }: Size): Size {
+  return {
+    width: Math.max(2, even(Math.min(width, height * ASPECT))),
+    height: Math.max(2, even(Math.min(height, width / ASPECT))),
+  }
+}
+
+/**
+ * As many columns as make cameras largest; a last row that is not full stands in the middle. Nothing is left free
+ * between them: cameras, and their layers, then often fill a cell as they are, and to scale them costs a fifth of all.
+ */
+function grid(shown: readonly Shown[], area: Box): Map<string, Box> {
+  const count = shown.length
+  if (count === 0) return new Map()
+  const columns = columnsFor(count, area)
+  const rows = Math.ceil(count / columns)
+  const cell = cellOf(area, columns, rows)
+  return new Map(
+    shown.map(({ id }, index) => {
+      const row = Math.floor(index / columns)
+      const inRow = Math.min(columns, count - row * columns)
+      const left = even((area.width - inRow * cell.width) / 2)
+      const top = even((area.height - rows * cell.height) / 2)
+      const x = area.x + left + (index % columns) * cell.width
+      const y = area.y + top + row * cell.height
+      return [id, { x, y, ...cell }]
+    }),
+  )
+}
+
+/** Of two that are as good the one with fewer rows, so that two people sit side by side. */
+function columnsFor(count: number, area: Size): number {
+  let best = { columns: 1, rows: Infinity, width: 0 }
+  for (let columns = 1; columns <= count; columns++) {
+    const rows = Math.ceil(count / columns)
+    const { width } = fit(cellOf(area, columns, rows))
+    if (width > best.width || (width === best.width && rows < best.rows)) best = { columns, rows, width }
+  }
+  return best.columns
+}
+
+const cellOf = ({ width, height }: Size, columns: number, rows: number): Size => ({
+  width: Math.max(2, even(width / columns)),
+  height: Math.max(2, even(height / rows)),
+})
+
+/** The big one fills the picture; the others stand over its lower edge, from the right. */
+function pictureInPicture(big: Shown, others: readonly Shown[], canvas: Box): Map<string, Box> {
+  const margin = even(Math.min(canvas.width, canvas.height) * INSET_MARGIN_SHARE)
+  const share = Math.min(INSET_SHARE, 1 / (others.length + 1))
+  const inset = fit({ width: canvas.width * share, height: canvas.height * share })
+  const boxes = others.map(({ id }, index): [string, Box] => [
+    id,
+    {
+      x: canvas.width - (index + 1) * (inset.width + margin),
+      y: canvas.height - inset.height - margin,
+      ...inset,
+    },
+  ])
+  return new Map([
+    [big.id, canvas],
+    ...boxes.map(([id, box]): [string, Box] => [id, { ...box, x: Math.max(0, box.x) }]),
+  ])
+}
+
+/** The big one with the others beside it (vertical: a column at the right) or under it (a row). */
+function presentation(big: Shown, others: readonly Shown[], canvas: Box, isVertical: boolean): Map<string, Box> {
+  const gap = even(Math.min(canvas.width, canvas.height) * GAP_SHARE)
+  const aside = even((isVertical ? canvas.width : canvas.height) * ASIDE_SHARE)
+  const main: Box = isVertical
+    ? { ...canvas, width: canvas.width - aside - gap }
+    : { ...canvas, height: canvas.height - aside - gap }
+  const strip: Box = isVertical
+    ? { ...canvas, x: main.width + gap, width: aside }
+    : { ...canvas, y: main.height + gap, height: aside }
+  return new Map([[big.id, main], ...along(others, strip, gap, isVertical)])
+}
+
+/** In one line while they are few, else as a grid. */
+function along(shown: readonly Shown[], strip: Box, gap: number, isVertical: boolean): Map<string, Box> {
+  if (shown.length > ASIDE_COUNT) return grid(shown, strip)
+  const length = isVertical ? strip.height : strip.width
+  const each = even((length - (ASIDE_COUNT - 1) * gap) / ASIDE_COUNT)
+  const before = even((length - shown.length * each - (shown.length - 1) * gap) / 2)
+  return new Map(
+    shown.map(({ id }, index) => {
+      const at = before + index * (each + gap)
+      const box = isVertical ? { ...strip, y: strip.y + at, height: each } : { ...strip, x: strip.x + at, width: each }
+      return [id, box]
+    }),
+  )
+}

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { until } from '@session-service/local-stack'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Composition } from './fixtures/composition.js'
+import type { PlainPublisher } from './fixtures/plain-publisher.js'
+import { coloursAt, probe } from './fixtures/recorded.js'
+
+const CHANGES = 140
+const LONGEST_PAUSE_MS = 250
+const SIZE = { width: 320, height: 180 }
+
+let composition: Composition
+beforeEach(async () => void (composition = await Composition.open()))
+afterEach(() => composition.close())
+
+const held = (pid: number): { files: number; threads: number } => ({
+  files: readdirSync(`/proc/${pid}/fd`).length,
+  threads: readdirSync(`/proc/${pid}/task`).length,
+})
+
+/** As its recorders see it: in one moment it is there or not. */
+function toggle({ room, stream }: PlainPublisher): void {
+  if (room.streams.has(stream.id)) room.unpublished(stream)
+  else room.published(stream)
+}
+
+test('people who come, go and mute all the time leave nothing behind, and the file is whole', async () => {
+  const publishers = await Promise.all(
+    ['red', 'green', 'blue', 'white'].map((colour) =>
+      composition.publish({ connectionId: colour, video: `color=${colour}:size=160x90:rate=10`, audio: 'sine' }),
+    ),
+  )
+  for (const publisher of publishers) toggle(publisher)
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  const [pid] = composition.compositors()
+  const before = held(pid!)
+  for (let nth = 0; nth < CHANGES; nth++) {
+    const publisher = publishers[Math.floor(Math.random() * publishers.length)]!
+    if (Math.random() < 0.3) await publisher.stream.change({ video: Math.random() < 0.5 })
+    else toggle(publisher)
+    // How people behave, not something waited for.
+    await pause(Math.random() * LONGEST_PAUSE_MS)
+  }
+  for (const { room, stream } of publishers) if (room.streams.has(stream.id)) room.unpublished(stream)
+  await until('nothing is held for them', () => {
+    const { files, threads } = held(pid!)
+    // Two threads of the pool that runs tasks wait a while for the next one.
+    return files <= before.files && threads <= before.threads + 2
+  })
+  const [red] = publishers
+  await red!.stream.change({ video: true })
+  toggle(red!)
+  const path = join(composition.folder, 'composed.mp4')
+  await until('red is seen', async () => (await coloursAt(path, SIZE, [[160, 50]])).at(-1)?.[0] === 'red')
+  const [file] = await recorder.stop()
+  expect(composition.ends).toEqual([])
+  expect(composition.complaints).toEqual([])
+  const { duration, streams } = await probe(composition.path(file!))
+  expect(Math.abs(duration - (file!.endedAt - file!.startedAt) / 1_000)).toBeLessThan(0.5)
+  expect(streams[0]!.frames / duration).toBeGreaterThan(23)
+})

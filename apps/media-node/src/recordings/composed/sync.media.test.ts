@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { setTimeout as pause } from 'node:timers/promises'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Camera } from '../fixtures/camera.js'
+import { Composition } from './fixtures/composition.js'
+import { beepsAndFlashes } from './fixtures/recorded.js'
+
+const run = promisify(execFile)
+
+/** Both for a fifth of each second. */
+const NOW = 'lt(mod(t\\,1)\\,0.2)'
+const FLASH = `color=black:size=320x180:rate=25,drawbox=color=white:t=fill:enable=${NOW}`
+const BEEP = `aevalsrc=0.5*sin(880*2*PI*t)*${NOW}:s=48000`
+
+let composition: Composition
+beforeEach(async () => void (composition = await Composition.open()))
+afterEach(() => composition.close())
+
+const MOST_APART_MS = 80
+const SECONDS = 10
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((one, other) => one - other)[values.length >> 1] ?? NaN
+
+/** Made before it is sent: a sender that has to encode does not keep the time on a busy machine. */
+async function makeClapperClip(): Promise<string> {
+  const clip = join(composition.folder, 'clapper.webm')
+  const sources = ['-f', 'lavfi', '-i', FLASH, '-f', 'lavfi', '-i', BEEP]
+  const codecs = '-t 20 -c:v libvpx -deadline realtime -cpu-used 8 -b:v 200k -g 12 -c:a libopus -b:a 32k -ac 2'
+  await run('ffmpeg', ['-v', 'error', ...sources, ...codecs.split(' '), clip])
+  return clip
+}
+
+test('sound and picture belong together', async () => {
+  const { stack, room } = composition
+  const clip = await makeClapperClip()
+  const recorder = composition.recorder({ width: 320, height: 180 })
+  await recorder.start()
+  const clapper = await Camera.publish(stack, room, 'clapper', { clip })
+  // How long it lasts, not something waited for; looking at the file meanwhile would disturb those who write it.
+  await pause(SECONDS * 1_000)
+  const [file] = await recorder.stop()
+  await clapper.close()
+  const { beeps, after } = await beepsAndFlashes(composition.path(file!))
+  console.log(`beeps after flashes, ms: ${after.join(' ')}`)
+  expect(after.length).toBeGreaterThan(SECONDS / 2)
+  expect(Math.abs(median(after))).toBeLessThan(MOST_APART_MS)
+  // Nothing is cut out of the sound, and nothing put in; on a machine that is overrun a beep may be lost.
+  const between = beeps.slice(1).map((beep, nth) => beep - beeps[nth]!)
+  const regular = between.filter((seconds) => Math.abs(seconds - 1) < 0.05)
+  expect(regular.length).toBeGreaterThan(between.length / 2)
+})

@@ -1,0 +1,132 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ServiceError, type RecordedFile, type RecordingJob } from '@session-service/contract'
+import type { Recorder, RecorderContext, RecorderFactory } from '../recorder.js'
+import { Grabber } from './grabber.js'
+import { PageBrowser } from './page-browser.js'
+import { findPrograms, type Programs } from './programs.js'
+import { Screen } from './screen.js'
+import { closeWorkplace, openWorkplace, sweepWorkplaces } from './workplace.js'
+
+const FILE = 'composed.mp4'
+
+type PageOutput = Extract<RecordingJob['output'], { kind: 'CUSTOM' }>
+
+/** Records a web page that shows the session: what the browser shows is what is recorded. */
+export const createCustomRecorder: RecorderFactory = (context) => {
+  const { output } = context.job
+  if (output.kind !== 'CUSTOM') throw new ServiceError('INVALID', `output: ${output.kind} is no page`)
+  return new CustomRecorder(context, output, findPrograms())
+}
+
+class CustomRecorder implements Recorder {
+  readonly #abort = new AbortController()
+  /** What was begun last ends first. */
+  readonly #ends: (() => Promise<unknown>)[] = []
+  #starting: Promise<void> = Promise.resolve()
+  #stopping: Promise<RecordedFile[]> | undefined
+  #startedAt: number | undefined
+  #endedAt: number | undefined
+  #endTold = false
+
+  constructor(
+    private readonly context: RecorderContext,
+    private readonly output: PageOutput,
+    private readonly programs: Programs,
+  ) {}
+
+  start(): Promise<void> {
+    this.#starting = this.#start().catch((error: unknown) => {
+      throw error instanceof ServiceError ? error : new ServiceError('LAUNCH_FAILED', textOf(error), { cause: error })
+    })
+    return this.#starting
+  }
+
+  stop(): Promise<RecordedFile[]> {
+    return (this.#stopping ??= this.#stop())
+  }
+
+  async #start(): Promise<void> {
+    const { room, folder } = this.context
+    if (room.closed) throw new ServiceError('NOT_FOUND', `room ${room.id} is closed`, { subject: 'session' })
+    const ignored = (): void => undefined
+    const unobserve = room.observe({
+      published: ignored,
+      unpublished: ignored,
+      changed: ignored,
+      closed: () => this.#end(),
+    })
+    this.#ends.push(async () => unobserve())
+    const screen = await this.#openScreen()
+    await this.#openPage(screen)
+    await this.#grab(screen, join(folder, FILE))
+  }
+
+  async #openScreen(): Promise<Screen> {
+    void sweepWorkplaces()
+    const folder = await openWorkplace()
+    this.#ends.push(() => closeWorkplace(folder))
+    const { programs, output } = this
+    const { hasAudio } = this.context.job
+    const size = { width: output.width, height: output.height }
+    const screen = await Screen.open({ programs, folder, hasAudio, ...size, signal: this.#abort.signal })
+    this.#ends.push(() => screen.close())
+    void screen.failed.then((failure) => this.#end(failure))
+    return screen
+  }
+
+  async #openPage(screen: Screen): Promise<void> {
+    const { width, height, page } = this.output
+    const browser = await PageBrowser.open({
+      program: this.programs.chromium,
+      folder: screen.folder,
+      env: screen.env,
+      hasAudio: this.context.job.hasAudio,
+      width,
+      height,
+      page: { ...page, shmSize: this.output.shmSize },
+      signal: this.#abort.signal,
+    })
+    this.#ends.push(() => browser.close())
+    void browser.failed.then((failure) => this.#end(failure))
+  }
+
+  async #grab(screen: Screen, file: string): Promise<void> {
+    const { width, height, frameRate } = this.output
+    const { hasAudio } = this.context.job
+    const { display, env } = screen
+    const begunAt = Date.now()
+    const program = this.programs.ffmpeg
+    const grabber = new Grabber({ program, display, env, screen: { width, height }, frameRate, hasAudio, file })
+    this.#ends.push(() => grabber.stop())
+    await grabber.writing(this.#abort.signal)
+    this.#startedAt = begunAt
+    void grabber.failed.then((failure) => this.#end(failure))
+    this.context.onFiles?.([this.#described(0, begunAt)])
+  }
+
+  async #stop(): Promise<RecordedFile[]> {
+    this.#endTold = true
+    this.#endedAt ??= Date.now()
+    this.#abort.abort(new ServiceError('LAUNCH_FAILED', 'the recording was stopped before it began'))
+    await this.#starting.catch(() => undefined)
+    for (const end of this.#ends.toReversed()) await end()
+    const found = await stat(join(this.context.folder, FILE)).catch(() => undefined)
+    if (!found?.size || this.#startedAt === undefined) return []
+    return [this.#described(found.size, this.#endedAt)]
+  }
+
+  #described(size: number, endedAt: number): RecordedFile {
+    const { hasAudio, hasVideo } = this.context.job
+    return { name: FILE, size, hasAudio, hasVideo, startedAt: this.#startedAt ?? endedAt, endedAt }
+  }
+
+  #end(failure?: string): void {
+    this.#endedAt ??= Date.now()
+    if (this.#endTold) return
+    this.#endTold = true
+    this.context.onEnded(failure)
+  }
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

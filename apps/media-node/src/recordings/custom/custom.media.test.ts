@@ -1,0 +1,213 @@
+import { readlinkSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import type { RecordingJob } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
+import { childrenOf } from '../../fixtures/processes.js'
+import { MediaStack } from '../../media/fixtures/media-stack.js'
+import { coloursAt, probe } from '../composed/fixtures/recorded.js'
+import type { Recorder } from '../recorder.js'
+import { createCustomRecorder } from './custom-recorder.js'
+import { openSite, type Site } from './fixtures/layout-site.js'
+
+const SIZE = { width: 320, height: 180 }
+const TOKEN = 'ws://127.0.0.1:1/service/signalling?sessionId=ses&token=tok_HIDDEN'
+/** Red at the left, blue at the right, a tone, and what it was given. */
+const PAGE = `<!doctype html><style>html{height:100%;background:linear-gradient(90deg,#f00 50%,#00f 50%)}</style><body><script>
+  const audio = new AudioContext(); const tone = audio.createOscillator(); tone.connect(audio.destination); tone.start()
+  fetch('/told?' + new URLSearchParams({ token: sessionServiceRecorder.token, width: innerWidth, height: innerHeight }))
+  setTimeout(() => sessionServiceRecorder.tell('joined'), 100)</script>`
+
+let stack: MediaStack
+let site: Site
+let canary: Site
+let folder: string
+let recorders: Recorder[] = []
+let rooms = 0
+const roomId = (): string => `room${rooms}`
+const ends: (string | undefined)[] = []
+
+beforeAll(async () => {
+  stack = await MediaStack.start()
+  canary = await openSite({ '/': 'here' })
+  site = await openSite({
+    '/page': PAGE,
+    '/silent': '…',
+    '/elsewhere': `→${canary.origin}/`,
+    '/strays': `<!doctype html><body><iframe src="${canary.origin}/framed"></iframe>
+      <iframe src="/framed"></iframe><script>
+      const { tell } = sessionServiceRecorder
+      onload = () => { tell('joined'); location.href = '${canary.origin}/moved'; setTimeout(() => fetch('/stayed'), 300) }
+      </script>`,
+    '/framed': '<script>fetch("/given?" + typeof sessionServiceRecorder)</script>',
+    '/leaves': `<!doctype html><script>sessionServiceRecorder.tell('joined')
+      setTimeout(() => sessionServiceRecorder.tell('networkDisconnect'), 2000)</script>`,
+    '/refuses': '<!doctype html><script>sessionServiceRecorder.tell("no layout today")</script>',
+  })
+})
+afterAll(async () => {
+  await stack.stop()
+  await site.close()
+  await canary.close()
+})
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'custom-'))
+  ends.length = 0
+  site.hits.length = 0
+  rooms += 1
+  await stack.join(roomId(), 'host', { videoCodec: 'NONE' })
+})
+afterEach(async () => {
+  await Promise.all(recorders.map((recorder) => recorder.stop()))
+  recorders = []
+  await rm(folder, { recursive: true, force: true })
+  expect((await readdir(tmpdir())).filter((name) => name.startsWith('session-recorder-'))).toEqual([])
+  expect((await commandLines()).filter((line) => line.includes('session-recorder-'))).toEqual([])
+})
+
+async function commandLines(): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+}
+
+/** The processes that draw pages, of the browsers of this process. */
+async function renderers(): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const own = new RegExp(`--type=renderer.*session-recorder-${process.pid}-`, 's')
+  const lines = pids.map(async (pid) => [pid, await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')] as const)
+  return (await Promise.all(lines)).filter(([, line]) => own.test(line)).map(([pid]) => Number(pid))
+}
+
+function record(path: string, more: { width?: number; height?: number; hasAudio?: boolean } = {}): Recorder {
+  const { width, height, hasAudio } = { ...SIZE, hasAudio: true, ...more }
+  const job: RecordingJob = {
+    recordingId: 'recording',
+    part: 1,
+    sessionId: 'room',
+    roomId: 'room',
+    epoch: 1,
+    hasAudio,
+    hasVideo: true,
+    output: {
+      kind: 'CUSTOM',
+      page: {
+        url: site.origin + path,
+        token: TOKEN,
+        cookie: { name: 'layout', value: 'v1', path: '/' },
+      },
+      width,
+      height,
+      frameRate: 15,
+      shmSize: 134_217_728,
+    },
+    delivery: { folder: '', proof: { file: '', content: '' }, url: '', token: '' },
+  }
+  const room = stack.service.rooms.get(roomId())
+  const recorder = createCustomRecorder({ job, room, folder, onEnded: (failure) => ends.push(failure) })
+  recorders.push(recorder)
+  return recorder
+}
+
+test('a page is recorded as it looks and sounds, and what it is given no command line shows', async () => {
+  const recorder = record('/page')
+  await recorder.start()
+  expect((await commandLines()).filter((line) => line.includes('tok_HIDDEN'))).toEqual([])
+  const path = join(folder, 'composed.mp4')
+  const places = [
+    [40, 90],
+    [280, 90],
+  ] as const
+  await until('the page is seen', async () => (await coloursAt(path, SIZE, places)).at(-1)?.join() === 'red,blue')
+  const [file, ...others] = await recorder.stop()
+  expect([file, others]).toEqual([
+    expect.objectContaining({ name: 'composed.mp4', hasAudio: true, hasVideo: true }),
+    [],
+  ])
+  const { duration, streams } = await probe(path)
+  expect(streams).toMatchObject([{ codec: 'h264', ...SIZE }, { codec: 'aac' }])
+  expect(streams[0]!.fps).toBeCloseTo(15, 0)
+  expect(duration).toBeGreaterThan(0.9)
+  expect(ends).toEqual([])
+  const told = new URLSearchParams(site.hits.find((hit) => hit.path.startsWith('/told'))?.path.split('?')[1])
+  expect(Object.fromEntries(told)).toEqual({ token: TOKEN, width: '320', height: '180' })
+  expect(site.hits.find((hit) => hit.path === '/page')?.cookie).toBe('layout=v1')
+})
+
+test.each([
+  ['that is not there', '/missing', 'was answered 404'],
+  ['that is moved to another host', '/elsewhere', 'cannot be opened'],
+  ['that says why it cannot join', '/refuses', 'no layout today'],
+])('a page %s is a start that fails', async (_, path, why) => {
+  const recorder = record(path)
+  await expect(recorder.start()).rejects.toMatchObject({ code: 'LAUNCH_FAILED', message: expect.stringContaining(why) })
+  expect(await recorder.stop()).toEqual([])
+  expect(canary.hits).toEqual([])
+})
+
+test('a page goes to no other host, neither itself nor in a frame, and what it frames is given nothing', async () => {
+  await record('/strays').start()
+  await until('it has tried', () => site.hits.some(({ path }) => path === '/stayed'))
+  await until('the frame has looked', () => site.hits.some(({ path }) => path.startsWith('/given')))
+  expect(site.hits.find(({ path }) => path.startsWith('/given'))?.path).toBe('/given?undefined')
+  expect([canary.hits, ends]).toEqual([[], []])
+})
+
+test('a page that is out of the session ends the part, with what was recorded', async () => {
+  const recorder = record('/leaves', { hasAudio: false })
+  await recorder.start()
+  await until('it is told', () => ends.length > 0)
+  expect(ends).toEqual([expect.stringContaining('networkDisconnect')])
+  const [file] = await recorder.stop()
+  expect(file).toMatchObject({ hasAudio: false, hasVideo: true })
+  expect((await probe(join(folder, 'composed.mp4'))).streams).toMatchObject([{ codec: 'h264' }])
+})
+
+test.each(['chromium', 'pulseaudio'])('without %s it ends, and the file up to there plays', async (name) => {
+  const recorder = record('/page')
+  await recorder.start()
+  for (const pid of childrenOf(process.pid)) {
+    if (readlinkSync(`/proc/${pid}/exe`).endsWith(`/${name}`)) process.kill(pid, 'SIGKILL')
+  }
+  await until('it is told', () => ends.length > 0)
+  expect(ends).toEqual([expect.any(String)])
+  const [file] = await recorder.stop()
+  expect(file?.size).toBeGreaterThan(0)
+  expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
+})
+
+test('a page that crashes ends the part, and the file up to there plays', async () => {
+  const recorder = record('/page')
+  await recorder.start()
+  for (const pid of await renderers()) process.kill(pid, 'SIGKILL')
+  await until('it is told', () => ends.length > 0)
+  expect(ends).toEqual(['the page crashed'])
+  const [file] = await recorder.stop()
+  expect(file?.size).toBeGreaterThan(0)
+  expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
+})
+
+test('the end of the room is told', async () => {
+  await record('/leaves', { hasAudio: false, width: 101, height: 1999 }).start()
+  stack.service.rooms.get(roomId()).close()
+  expect(ends).toEqual([undefined])
+})
+
+test('a stop while it starts leaves nothing behind', async () => {
+  const recorder = record('/page')
+  const starting = recorder.start().catch(({ code }: { code: string }) => code)
+  await until('the browser runs', async () =>
+    (await commandLines()).some((line) => /session-recorder-.*profile/.test(line)),
+  )
+  expect(await recorder.stop()).toEqual([])
+  expect(await starting).toBe('LAUNCH_FAILED')
+})
+
+test('a stop while the page is not answered leaves nothing behind', async () => {
+  const recorder = record('/silent')
+  const starting = recorder.start().catch(({ code }: { code: string }) => code)
+  await until('the page is asked for', () => site.hits.some(({ path }) => path === '/silent'))
+  expect(await recorder.stop()).toEqual([])
+  expect(await starting).toBe('LAUNCH_FAILED')
+})

@@ -1,0 +1,80 @@
+import { open } from 'node:fs/promises'
+import type { Size } from '../composed/layout.js'
+import { AUDIO_KBPS, videoKbps } from '../composed/quality.js'
+import { ChildProgram, type Rung } from '../child-process.js'
+import { SINK } from './screen.js'
+import { waitFor } from './wait.js'
+
+const START_MS = 15_000
+const HEAD_BYTES = 64 * 1024
+const END: readonly Rung[] = [
+  { afterMs: 4_000, signal: 'SIGINT' },
+  { afterMs: 8_000, signal: 'SIGKILL' },
+]
+
+export interface GrabOptions {
+  program: string
+  display: string
+  env: Readonly<Record<string, string>>
+  screen: Size
+  frameRate: number
+  hasAudio: boolean
+  file: string
+}
+
+/** Takes a screen and its sound into a file that is whole after each second. */
+export class Grabber {
+  readonly #program: ChildProgram
+
+  constructor(private readonly options: GrabOptions) {
+    const { program: command, env } = options
+    this.#program = new ChildProgram({ command, args: grabArguments(options), env })
+  }
+
+  get failed(): Promise<string | undefined> {
+    return this.#program.exited.then(({ failure }) => failure)
+  }
+
+  /** Resolves once a first fragment is in the file: what comes before holds no picture. */
+  async writing(signal: AbortSignal): Promise<void> {
+    const { file } = this.options
+    const look = async (): Promise<true | undefined> => ((await hasFragment(file)) ? true : undefined)
+    const ended = this.failed.then((failure) => Promise.reject(new Error(failure ?? 'the recording was stopped')))
+    await Promise.race([ended, waitFor('the first picture of the screen', look, { ms: START_MS, signal })])
+  }
+
+  async stop(): Promise<void> {
+    await this.#program.stop(END, 'q')
+  }
+}
+
+/** Of a screen whose sides may be odd: the last line, which can not be encoded, goes. */
+export function grabArguments({
+  display,
+  screen,
+  frameRate,
+  hasAudio,
+  file,
+}: Omit<GrabOptions, 'program' | 'env'>): string[] {
+  const size = { width: screen.width & ~1, height: screen.height & ~1 }
+  const kbps = videoKbps(size, frameRate)
+  const picture = `-f x11grab -draw_mouse 0 -framerate ${frameRate} -video_size ${size.width}x${size.height}`
+  const sound = hasAudio ? ` -thread_queue_size 1024 -f pulse -i ${SINK}.monitor` : ''
+  const video = `-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -r ${frameRate} -g ${frameRate * 2}`
+  const rate = `-b:v ${kbps}k -maxrate ${kbps * 2}k -bufsize ${kbps * 2}k`
+  const audio = hasAudio ? ` -c:a aac -b:a ${AUDIO_KBPS}k -ar 48000` : ''
+  const container = '-movflags +frag_keyframe+empty_moov+default_base_moof -frag_duration 1000000 -flush_packets 1'
+  const words = `-hide_banner -loglevel error -y -thread_queue_size 256 ${picture} -i ${display}${sound} ${video} ${rate}${audio} ${container}`
+  return [...words.split(' '), '-f', 'mp4', file]
+}
+
+async function hasFragment(file: string): Promise<boolean> {
+  const handle = await open(file).catch(() => undefined)
+  if (!handle) return false
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    return buffer.subarray(0, bytesRead).includes('moof')
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,247 @@
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ServiceError } from '@session-service/contract'
+import { z } from 'zod'
+import type { Size } from '../composed/layout.js'
+import { ChildProgram, type Rung } from '../child-process.js'
+import { DevTools } from './dev-tools.js'
+import { waitFor } from './wait.js'
+
+const START_MS = 20_000
+const JOIN_MS = 20_000
+const END: readonly Rung[] = [
+  { afterMs: 0, signal: 'SIGTERM' },
+  { afterMs: 2_000, signal: 'SIGKILL' },
+]
+/** By this the page tells that it is in the session, or out of it. */
+const BINDING = '__sessionServiceRecorderTells'
+const SHARED_MEMORY = '/dev/shm'
+
+const ARGUMENTS = (
+  '--remote-debugging-pipe --kiosk --test-type --no-first-run --no-default-browser-check --noerrdialogs ' +
+  '--autoplay-policy=no-user-gesture-required --window-position=0,0 --force-device-scale-factor=1 --hide-scrollbars ' +
+  '--disable-gpu --disable-extensions --disable-sync --disable-breakpad --disable-crash-reporter ' +
+  '--disable-background-networking --disable-component-update --disable-domain-reliability --disable-default-apps ' +
+  '--disable-background-timer-throttling --disable-backgrounding-occluded-windows --disable-renderer-backgrounding ' +
+  '--disable-quic --disk-cache-size=1048576 --password-store=basic --use-mock-keychain --no-pings'
+).split(' ')
+const DISABLED = 'Translate,MediaRouter,AudioServiceSandbox,WebRtcHideLocalIpsWithMdns,GlobalMediaControls'
+
+export interface LayoutPage {
+  url: string
+  /** Joins the session, hidden; once. */
+  token: string
+  /** Lets the page's files be fetched, where they are the service's own. */
+  cookie?: { name: string; value: string; path: string } | undefined
+  shmSize: number
+}
+
+export interface BrowserOptions extends Size {
+  program: string
+  folder: string
+  env: Readonly<Record<string, string>>
+  hasAudio: boolean
+  page: LayoutPage
+  signal: AbortSignal
+  /** How long the browser may take until it answers. */
+  startMs?: number
+}
+
+const Nothing = z.unknown()
+const Targets = z.object({ targetInfos: z.array(z.object({ targetId: z.string(), type: z.string() })) })
+const Told = z.object({ name: z.string(), payload: z.string() })
+const Paused = z.object({ requestId: z.string(), request: z.object({ url: z.string() }) })
+const Response = z.object({ type: z.string(), response: z.object({ url: z.string(), status: z.number() }) })
+const Thrown = z.object({
+  exceptionDetails: z.object({
+    text: z.string(),
+    exception: z.object({ description: z.string() }).partial().optional(),
+  }),
+})
+
+/** A page that fills a screen, in a browser of its own. */
+export class PageBrowser {
+  readonly #program: ChildProgram
+  readonly #tools: DevTools
+  readonly #joined = Promise.withResolvers<void>()
+  readonly #failed = Promise.withResolvers<string | undefined>()
+  readonly #origin: string
+  /** What the page threw last: why it did not join. */
+  #thrown: string | undefined
+
+  private constructor(
+    private readonly options: BrowserOptions,
+    args: readonly string[],
+  ) {
+    this.#origin = new URL(options.page.url).origin
+    const { program: command, env } = options
+    this.#program = new ChildProgram({ command, args, env, cwd: options.folder, hasChannel: true })
+    const { input, output } = this.#program.channel
+    this.#tools = new DevTools(input, output, (method, params) => this.#hear(method, params))
+    this.#joined.promise.catch(() => undefined)
+    void this.#exited()
+  }
+
+  /** Resolves once the page is in the session; whatever does not answer is not waited for after a stop, nor for long. */
+  static async open(options: BrowserOptions): Promise<PageBrowser> {
+    const { signal } = options
+    const browser = new PageBrowser(options, await argumentsOf(options))
+    const stopped = (): void => browser.#fail('the recording was stopped')
+    signal.addEventListener('abort', stopped)
+    try {
+      await Promise.all([browser.#join(), browser.#joined.promise])
+      return browser
+    } catch (error) {
+      await browser.close()
+      throw error
+    } finally {
+      signal.removeEventListener('abort', stopped)
+    }
+  }
+
+  /** Why the page shows the session no more, once it does not. */
+  get failed(): Promise<string | undefined> {
+    return this.#failed.promise
+  }
+
+  async close(): Promise<void> {
+    await this.#program.stop(END)
+  }
+
+  async #exited(): Promise<void> {
+    const { failure } = await this.#program.exited
+    this.#fail(failure ?? 'the browser has ended')
+    this.#failed.resolve(failure)
+  }
+
+  async #join(): Promise<void> {
+    const { startMs = START_MS } = this.options
+    await this.#within(startMs, 'it did not answer', () => this.#attach())
+    await this.#within(JOIN_MS, 'it did not call connectRecorder', async () => {
+      await this.#show()
+      await this.#joined.promise
+    })
+  }
+
+  /** A task that takes longer is why the page is not joined. */
+  async #within(ms: number, why: string, task: () => Promise<void>): Promise<void> {
+    const late = setTimeout(() => this.#fail(`${why} within ${ms} ms`), ms)
+    await task().finally(() => clearTimeout(late))
+  }
+
+  async #attach(): Promise<void> {
+    const { signal } = this.options
+    const gone = this.#program.exited.then(({ failure }) => Promise.reject(launchFailed(failure ?? 'it has ended')))
+    const find = async (): Promise<string | undefined> => {
+      const { targetInfos } = await this.#tools.call('Target.getTargets', {}, Targets)
+      return targetInfos.find(({ type }) => type === 'page')?.targetId
+    }
+    const targetId = await Promise.race([gone, waitFor('the browser', find, { ms: START_MS, signal })])
+    const Attached = z.object({ sessionId: z.string() })
+    const { sessionId } = await this.#tools.call('Target.attachToTarget', { targetId, flatten: true }, Attached)
+    this.#tools.useSession(sessionId)
+  }
+
+  async #show(): Promise<void> {
+    const { width, height, page } = this.options
+    const { url, cookie, token } = page
+    const calls: [string, object][] = [
+      // Exactly so large, whatever the least size of a window is.
+      ['Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }],
+      ['Page.enable', {}],
+      ['Inspector.enable', {}],
+      ['Runtime.enable', {}],
+      ['Network.enable', {}],
+      ['Runtime.addBinding', { name: BINDING }],
+      ['Page.addScriptToEvaluateOnNewDocument', { source: handOver(this.#origin, token) }],
+      // A page may be moved to another address, but not to another place.
+      ['Fetch.enable', { patterns: [{ resourceType: 'Document', requestStage: 'Request' }] }],
+      ...(cookie ? [cookieCall(this.#origin, cookie)] : []),
+    ]
+    for (const [method, params] of calls) await this.#tools.call(method, params, Nothing)
+    const Navigated = z.object({ errorText: z.string().optional() })
+    const { errorText } = await this.#tools.call('Page.navigate', { url }, Navigated)
+    if (errorText !== undefined) throw launchFailed(`${url} cannot be opened: ${errorText}`)
+  }
+
+  #hear(method: string, params: unknown): void {
+    switch (method) {
+      case 'Runtime.bindingCalled':
+        return this.#told(Told.parse(params))
+      case 'Fetch.requestPaused':
+        return void this.#allow(Paused.parse(params)).catch(() => undefined)
+      case 'Network.responseReceived':
+        return this.#answered(Response.parse(params))
+      case 'Inspector.targetCrashed':
+        return this.#lose('the page crashed')
+      case 'Runtime.exceptionThrown': {
+        const { text, exception } = Thrown.parse(params).exceptionDetails
+        this.#thrown = exception?.description?.split('\n')[0] ?? text
+      }
+    }
+  }
+
+  #told({ name, payload }: z.infer<typeof Told>): void {
+    if (name !== BINDING) return
+    if (payload === 'joined') return this.#joined.resolve()
+    const why = payload.slice(0, 300)
+    this.#lose(why, `the layout's page ended its part: ${why}`)
+  }
+
+  async #allow({ requestId, request }: z.infer<typeof Paused>): Promise<void> {
+    if (new URL(request.url).origin === this.#origin) {
+      await this.#tools.call('Fetch.continueRequest', { requestId }, Nothing)
+      return
+    }
+    // Blocked otherwise the page would give way to one that says so.
+    await this.#tools.call('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, Nothing)
+  }
+
+  #answered({ type, response: { url, status } }: z.infer<typeof Response>): void {
+    if (type === 'Document' && status >= 400) this.#fail(`${url} was answered ${status}`)
+  }
+
+  /** There is nothing more to be seen, whether it has joined or not. */
+  #lose(why: string, failure = why): void {
+    this.#fail(why)
+    this.#failed.resolve(failure)
+  }
+
+  #fail(why: string): void {
+    this.#joined.reject(launchFailed(this.#thrown === undefined ? why : `${why}; ${this.#thrown}`))
+  }
+}
+
+const launchFailed = (why: string): ServiceError =>
+  new ServiceError('LAUNCH_FAILED', `the layout's page cannot be recorded: ${why}`)
+
+async function argumentsOf({ folder, width, height, hasAudio, page }: BrowserOptions): Promise<string[]> {
+  const own = [`--user-data-dir=${join(folder, 'profile')}`, `--window-size=${width},${height}`]
+  const { bsize, blocks } = await statfs(SHARED_MEMORY).catch(() => ({ bsize: 0, blocks: 0 }))
+  return [
+    ...ARGUMENTS,
+    `--disable-features=${DISABLED}`,
+    ...own,
+    ...(bsize * blocks < page.shmSize ? ['--disable-dev-shm-usage'] : []),
+    ...(hasAudio ? [] : ['--mute-audio']),
+    // The superuser has no sandbox of Chromium's.
+    ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+    'about:blank',
+  ]
+}
+
+/** Only the layout's own page gets the token, and none that it frames. */
+const handOver = (origin: string, token: string): string => `(() => {
+  if (window !== window.top || location.origin !== ${JSON.stringify(origin)}) return
+  const tell = window[${JSON.stringify(BINDING)}]
+  const value = { token: ${JSON.stringify(token)}, tell: (text) => tell(String(text)) }
+  Object.defineProperty(window, 'sessionServiceRecorder', { value, configurable: true })
+})()`
+
+const cookieCall = (
+  origin: string,
+  { name, value, path }: { name: string; value: string; path: string },
+): [string, object] => [
+  'Network.setCookie',
+  { name, value, url: `${origin}${path}`, path, httpOnly: true, sameSite: 'Strict' },
+]

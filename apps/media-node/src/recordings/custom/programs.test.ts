@@ -1,0 +1,26 @@
+import { expect, test } from '@jest/globals'
+import { findPrograms } from './programs.js'
+
+const machine =
+  (...names: string[]) =>
+  (name: string): string | undefined =>
+    names.includes(name) ? `/bin/${name}` : undefined
+
+test('what a page is recorded with is found by its usual names', () => {
+  const found = findPrograms({}, machine('google-chrome', 'Xvfb', 'pulseaudio', 'ffmpeg'))
+  expect(found).toEqual({
+    chromium: '/bin/google-chrome',
+    xvfb: '/bin/Xvfb',
+    pulseaudio: '/bin/pulseaudio',
+    ffmpeg: '/bin/ffmpeg',
+  })
+})
+
+test.each([
+  [{}, ['Xvfb', 'pulseaudio', 'ffmpeg'], /without chromium$/],
+  [{ CHROMIUM_BIN: '/nowhere' }, ['chromium', 'Xvfb', 'pulseaudio', 'ffmpeg'], /without chromium$/],
+  [{}, ['chromium', 'ffmpeg'], /without xvfb, pulseaudio$/],
+])('%j and %j are not enough, which is said by name', (env, names, message) => {
+  const fault = { code: 'DISABLED', message: expect.stringMatching(message) }
+  expect(() => findPrograms(env, machine(...names))).toThrow(expect.objectContaining(fault))
+})

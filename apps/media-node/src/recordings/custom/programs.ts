@@ -1,0 +1,28 @@
+import { ServiceError } from '@session-service/contract'
+import { which } from '../child-process.js'
+
+const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+export interface Programs {
+  chromium: string
+  xvfb: string
+  pulseaudio: string
+  ffmpeg: string
+}
+
+/** What a page is recorded with. @throws ServiceError DISABLED naming all that is missing */
+export function findPrograms(env: NodeJS.ProcessEnv = process.env, find = which): Programs {
+  const found = {
+    chromium: env.CHROMIUM_BIN ? find(env.CHROMIUM_BIN) : CHROMIUM_NAMES.map(find).find(Boolean),
+    xvfb: find('Xvfb'),
+    pulseaudio: find('pulseaudio'),
+    ffmpeg: find('ffmpeg'),
+  }
+  const missing = Object.entries(found).flatMap(([name, path]) => (path === undefined ? [name] : []))
+  const { chromium, xvfb, pulseaudio, ffmpeg } = found
+  if (chromium !== undefined && xvfb !== undefined && pulseaudio !== undefined && ffmpeg !== undefined) {
+    return { chromium, xvfb, pulseaudio, ffmpeg }
+  }
+  const what = missing.join(', ')
+  throw new ServiceError('DISABLED', `recordingLayout: the media node cannot record CUSTOM layouts without ${what}`)
+}

@@ -1,0 +1,262 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { RecordedFile, RecordingJob } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
+import { childrenOf } from '../../fixtures/processes.js'
+import { MediaStack } from '../../media/fixtures/media-stack.js'
+import type { Room } from '../../media/room.js'
+import { Camera, makeClip, type CameraOptions } from '../fixtures/camera.js'
+import { beepsAfterFlashes, decodeErrors, probe } from '../fixtures/probe.js'
+import type { Recorder } from '../recorder.js'
+import { createIndividualRecorder } from './individual-recorder.js'
+
+let stack: MediaStack
+let folder: string
+let clips: { VP8: string; H264: string }
+let rooms = 0
+const cameras: Camera[] = []
+const recorders: Recorder[] = []
+
+beforeAll(async () => {
+  stack = await MediaStack.start()
+  folder = await mkdtemp(join(tmpdir(), 'individual-'))
+  clips = { VP8: await makeClip(folder, 'VP8'), H264: await makeClip(folder, 'H264') }
+})
+afterEach(async () => {
+  await Promise.all(recorders.splice(0).map((recorder) => recorder.stop()))
+  await Promise.all(cameras.splice(0).map((each) => each.close()))
+})
+afterAll(async () => {
+  await stack.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Recording {
+  recorder: Recorder
+  folder: string
+  ended: (string | undefined)[]
+}
+
+async function newRoom(videoCodec: 'VP8' | 'H264' = 'VP8'): Promise<Room> {
+  const roomId = `room${rooms++}`
+  await stack.join(roomId, 'someone', { videoCodec })
+  return stack.service.rooms.get(roomId)
+}
+
+async function camera(room: Room, streamId: string, options: Partial<CameraOptions> = {}): Promise<Camera> {
+  const made = await Camera.publish(stack, room, streamId, { clip: clips[options.codec ?? 'VP8'], ...options })
+  cameras.push(made)
+  return made
+}
+
+async function record(room: Room, job: Partial<RecordingJob> = {}): Promise<Recording> {
+  const own = await mkdtemp(join(folder, 'part-'))
+  const ended: Recording['ended'] = []
+  const recorder = createIndividualRecorder({
+    job: {
+      hasAudio: true,
+      hasVideo: true,
+      output: { kind: 'INDIVIDUAL', ignoreFailedStreams: false },
+      ...job,
+    } as RecordingJob,
+    room,
+    folder: own,
+    onEnded: (failure) => void ended.push(failure),
+  })
+  recorders.push(recorder)
+  return { recorder, folder: own, ended }
+}
+
+const transportsOf = async (room: Room): Promise<number> =>
+  (await Promise.all(room.branches.map(({ router }) => router.dump()))).reduce(
+    (sum, { transportIds }) => sum + transportIds.length,
+    0,
+  )
+
+const seconds = ({ startedAt, endedAt }: RecordedFile): number => (endedAt - startedAt) / 1_000
+
+test.each([
+  ['VP8', 'webm', ['opus', 'vp8']],
+  ['H264', 'mkv', ['h264', 'opus']],
+] as const)('a stream of %s is a file .%s with both tracks in step, that decodes', async (codec, extension, codecs) => {
+  const room = await newRoom(codec)
+  const sender = await camera(room, 'str_A', { codec, clientData: 'Ada' })
+  const { recorder, folder: own } = await record(room)
+  await recorder.start()
+  await pause(4_000)
+  const files = await recorder.stop()
+  expect(files).toEqual([
+    {
+      name: `str_A.${extension}`,
+      size: expect.any(Number),
+      hasAudio: true,
+      hasVideo: true,
+      startedAt: expect.any(Number),
+      endedAt: expect.any(Number),
+      streamId: 'str_A',
+      connectionId: sender.peer.connectionId,
+      clientData: 'Ada',
+      serverData: '',
+      typeOfVideo: 'CAMERA',
+    },
+  ])
+  const path = join(own, files[0]!.name)
+  const probed = await probe(path)
+  expect(probed.codecs).toEqual(codecs)
+  expect(Math.abs(probed.duration - seconds(files[0]!))).toBeLessThan(0.5)
+  expect(await decodeErrors(path)).toBe('')
+  const offsets = await beepsAfterFlashes(path)
+  expect(offsets.length).toBeGreaterThanOrEqual(2)
+  const inOrder = offsets.toSorted((one, other) => one - other)
+  expect(Math.abs(inOrder[Math.floor(inOrder.length / 2)] ?? 1)).toBeLessThan(0.05)
+  expect(await readdir(own)).toEqual([`str_A.${extension}`])
+})
+
+test('streams that come, go and come again each get a file; those not to be recorded none', async () => {
+  const room = await newRoom()
+  const { recorder, folder: own } = await record(room)
+  await recorder.start()
+  const first = await camera(room, 'str_A')
+  await camera(room, 'str_B', { kinds: ['audio'] })
+  const unwanted = await camera(room, 'str_C', { record: false })
+  await pause(1_500)
+  await first.unpublish()
+  await camera(room, 'str_A')
+  unwanted.peer.setRecord(true)
+  await pause(1_500)
+  unwanted.peer.setRecord(false)
+  await pause(500)
+  const files = await recorder.stop()
+  const shown = files.map(({ name, hasAudio, hasVideo }) => [name, hasAudio, hasVideo])
+  expect(shown.toSorted()).toEqual([
+    ['str_A-1.webm', true, true],
+    ['str_A.webm', true, true],
+    ['str_B.webm', true, false],
+    ['str_C.webm', true, true],
+  ])
+  const [one, again] = ['str_A.webm', 'str_A-1.webm'].map((name) => files.find((file) => file.name === name)!)
+  expect(again!.startedAt).toBeGreaterThanOrEqual(one!.endedAt)
+  // Also what was sent last, of one that nothing more comes from.
+  for (const file of [one!, again!]) {
+    const { duration } = await probe(join(own, file.name))
+    expect(Math.abs(duration - seconds(file))).toBeLessThan(0.5)
+  }
+})
+
+test('what is stopped as soon as it has begun holds something all the same', async () => {
+  const room = await newRoom()
+  await camera(room, 'str_A', { kinds: ['audio'] })
+  for (let time = 0; time < 5; time++) {
+    const { recorder, folder: own } = await record(room)
+    await recorder.start()
+    const files = await recorder.stop()
+    expect(files.map(({ name }) => name)).toEqual(['str_A.webm'])
+    expect((await probe(join(own, 'str_A.webm'))).packets).toBeGreaterThan(0)
+  }
+})
+
+test('what is off at the beginning gets a file when it is turned on; what is muted later a gap', async () => {
+  const room = await newRoom()
+  const sender = await camera(room, 'str_A')
+  await sender.setActive({ video: false })
+  const { recorder, folder: own } = await record(room)
+  await recorder.start()
+  await pause(500)
+  await sender.setActive({ video: true })
+  await pause(1_500)
+  await sender.setActive({ audio: false })
+  await pause(2_000)
+  await sender.setActive({ audio: true })
+  await pause(1_500)
+  const files = await recorder.stop()
+  expect(files.map(({ name, hasAudio, hasVideo }) => [name, hasAudio, hasVideo])).toEqual([
+    ['str_A.webm', true, false],
+    ['str_A-1.webm', true, true],
+  ])
+  const probed = await probe(join(own, 'str_A-1.webm'))
+  expect(probed.gap('video')).toBeLessThan(0.5)
+  expect(Math.abs(probed.gap('audio') - 2)).toBeLessThan(0.5)
+})
+
+test('a stream that sends nothing fails the start unless that may be ignored', async () => {
+  const room = await newRoom()
+  await camera(room, 'str_A')
+  await camera(room, 'str_silent', { mute: true })
+  const strict = await record(room)
+  await expect(strict.recorder.start()).rejects.toMatchObject({
+    code: 'LAUNCH_FAILED',
+    message: 'nothing came from stream str_silent',
+  })
+  await strict.recorder.stop()
+  const lenient = await record(room, { output: { kind: 'INDIVIDUAL', ignoreFailedStreams: true } })
+  await lenient.recorder.start()
+  expect((await lenient.recorder.stop()).map(({ name }) => name)).toEqual(['str_A.webm'])
+}, 30_000)
+
+test('a recorder that is killed ends the part, with what there is', async () => {
+  const room = await newRoom()
+  await camera(room, 'str_A')
+  await camera(room, 'str_B')
+  const before = childrenOf(process.pid)
+  const { recorder, ended, folder: own } = await record(room)
+  await recorder.start()
+  const [victim] = childrenOf(process.pid).filter((pid) => !before.includes(pid))
+  await pause(2_500)
+  process.kill(victim!, 'SIGKILL')
+  await until('it is told', () => ended.length > 0)
+  expect(ended[0]).toMatch(/^the recording of stream str_[AB]: ffmpeg was ended by SIGKILL$/)
+  const files = await recorder.stop()
+  expect(files.map(({ name }) => name).toSorted()).toEqual(['str_A.webm', 'str_B.webm'])
+  for (const { name } of files) expect((await probe(join(own, name))).duration).toBeGreaterThan(1)
+})
+
+test('the end of the room is told, and nothing runs on', async () => {
+  const room = await newRoom()
+  await camera(room, 'str_A')
+  const before = childrenOf(process.pid)
+  const { recorder, ended } = await record(room)
+  await recorder.start()
+  room.close()
+  expect(ended).toEqual(['the session left the media node'])
+  expect(await recorder.stop()).toHaveLength(1)
+  expect(childrenOf(process.pid).filter((pid) => !before.includes(pid))).toEqual([])
+})
+
+describe('a stop', () => {
+  const runningSince = (before: readonly number[]): number[] =>
+    childrenOf(process.pid).filter((pid) => !before.includes(pid))
+
+  test('while the streams begin to be recorded leaves nothing of them', async () => {
+    const room = await newRoom()
+    const names = ['str_A', 'str_B', 'str_C']
+    for (const name of names) await camera(room, name, { kinds: ['audio'] })
+    const transports = await transportsOf(room)
+    const before = childrenOf(process.pid)
+    const { recorder, folder: own } = await record(room)
+    const starting = recorder.start().catch(() => undefined)
+    // Each has its transport, and none its file.
+    await until('they are being opened', async () => (await transportsOf(room)) === transports + names.length)
+    await recorder.stop()
+    await starting
+    expect(runningSince(before)).toEqual([])
+    expect(await transportsOf(room)).toBe(transports)
+    expect((await readdir(own)).filter((name) => name.endsWith('.sdp'))).toEqual([])
+  })
+
+  test('while a stream changes its file begins no other', async () => {
+    const room = await newRoom()
+    const sender = await camera(room, 'str_A')
+    await sender.setActive({ video: false })
+    const before = childrenOf(process.pid)
+    const { recorder, folder: own } = await record(room)
+    await recorder.start()
+    await sender.setActive({ video: true })
+    const files = await recorder.stop()
+    expect(files.map(({ name }) => name)).toEqual(['str_A.webm'])
+    expect(runningSince(before)).toEqual([])
+    expect(await readdir(own)).toEqual(['str_A.webm'])
+  })
+})

@@ -1,0 +1,27 @@
+import type { RecordedFile, RecordingJob } from '@session-service/contract'
+import type { Room } from '../media/room.js'
+
+/** What a recorder is given. */
+export interface RecorderContext {
+  job: RecordingJob
+  room: Room
+  /** Where it writes, its own alone. */
+  folder: string
+  /** Called once when it can record no more, otherwise than by `stop`; the room's end is one such case. */
+  onEnded: (failure?: string) => void
+  /**
+   * May be told of the files that there are so far, sizes and ends not known yet, so that their owners are known should
+   * the node die. Without it a file is taken to be the whole room's, begun when the recording was.
+   */
+  onFiles?: (files: readonly RecordedFile[]) => void
+}
+
+/** Records one part, into files that survive the death of whoever writes them. */
+export interface Recorder {
+  /** Resolves once the first bytes are in a file; rejects with a ServiceError. */
+  start(): Promise<void>
+  /** Ends in order, whatever has happened before; what there is. */
+  stop(): Promise<RecordedFile[]>
+}
+
+export type RecorderFactory = (context: RecorderContext) => Recorder

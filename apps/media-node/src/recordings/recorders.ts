@@ -1,0 +1,13 @@
+import type { RecordingJob } from '@session-service/contract'
+import { createComposedRecorder } from './composed/compose-recorder.js'
+import { createCustomRecorder } from './custom/custom-recorder.js'
+import { createIndividualRecorder } from './individual/individual-recorder.js'
+import type { RecorderFactory } from './recorder.js'
+
+const RECORDERS: Record<RecordingJob['output']['kind'], RecorderFactory> = {
+  COMPOSED: createComposedRecorder,
+  CUSTOM: createCustomRecorder,
+  INDIVIDUAL: createIndividualRecorder,
+}
+
+export const recorderFor = (kind: RecordingJob['output']['kind']): RecorderFactory => RECORDERS[kind]

@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals'
+import { hasSlots, recordingSlots } from './slots.js'
+
+test.each([
+  ['as many as configured', 7, 2, 7],
+  ['by two cores', 0, 2, 5],
+  ['by eight cores', 0, 8, 20],
+  ['one where there is half a core', 0, 0.1, 1],
+])('%s', (_, configured, cores, slots) => {
+  expect(recordingSlots(configured, cores)).toBe(slots)
+})
+
+test.each([
+  ['the first', 0, 5, 1, true],
+  ['the last', 4, 5, 1, true],
+  ['one too many', 5, 5, 1, false],
+  ['a page beside two', 2, 5, 3, true],
+  ['a page beside three', 3, 5, 3, false],
+  ['a page alone on a small node', 0, 1, 3, true],
+  ['one beside a page on a small node', 3, 3, 1, false],
+  ['a page where nothing is recorded', 0, 0, 3, false],
+])('%s', (_, used, total, wanted, has) => {
+  expect(hasSlots({ used, total }, wanted)).toBe(has)
+})
