@@ -1,0 +1,14 @@
+import { Controller, Get, Inject } from '@nestjs/common'
+import { API_PREFIX } from '../http/api.js'
+import { MASTER_CONFIG, type MasterConfig } from './configuration.module.js'
+import { configurationView } from './configuration.view.js'
+
+@Controller(`${API_PREFIX}/config`)
+export class ConfigurationController {
+  constructor(@Inject(MASTER_CONFIG) private readonly config: MasterConfig) {}
+
+  @Get()
+  get(): ReturnType<typeof configurationView> {
+    return configurationView(this.config)
+  }
+}

@@ -1,0 +1,22 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm'
+
+/** What `POST restart` changed, as the environment would give it; secrets are sealed. */
+@Entity('config_override')
+export class ConfigOverrideEntity {
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'config_override_pk' })
+  name!: string
+
+  @Column({ type: 'text' })
+  value!: string
+}
+
+/** Each restart that was asked for; the latest id is the generation every master is to run. */
+@Entity('restart')
+export class RestartEntity {
+  @PrimaryColumn({ type: 'bigint', generated: 'identity', primaryKeyConstraintName: 'restart_pk' })
+  id!: number
+
+  /** UTC ms by the database's clock. */
+  @Column({ name: 'requested_at', type: 'bigint' })
+  requestedAt!: number
+}

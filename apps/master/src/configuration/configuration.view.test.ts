@@ -1,0 +1,68 @@
+import { loadMasterConfig } from '@session-service/config'
+import { describe, expect, it } from '@jest/globals'
+import { configurationView } from './configuration.view.js'
+
+const SECRETS = { SERVICE_SECRET: 'very-hush', DATABASE_URL: 'postgres://a:hush@db/x', NATS_URL: 'nats://a:hush@bus' }
+const FREE = `VERSION DOMAIN_OR_PUBLIC_IP HTTPS_PORT SERVICE_PUBLICURL SERVICE_CDR
+  SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH
+  SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH
+  SERVICE_STREAMS_FORCED_VIDEO_CODEC SERVICE_SESSIONS_GARBAGE_INTERVAL SERVICE_SESSIONS_GARBAGE_THRESHOLD
+  SERVICE_RECORDING SERVICE_WEBHOOK`.split(/\s+/)
+const RECORDING = `SERVICE_RECORDING_VERSION SERVICE_RECORDING_PATH SERVICE_RECORDING_PUBLIC_ACCESS
+  SERVICE_RECORDING_NOTIFICATION SERVICE_RECORDING_CUSTOM_LAYOUT SERVICE_RECORDING_AUTOSTOP_TIMEOUT`.split(/\s+/)
+const WEBHOOK = ['SERVICE_WEBHOOK_ENDPOINT', 'SERVICE_WEBHOOK_EVENTS', 'SERVICE_WEBHOOK_HEADERS']
+const PRO = `SERVICE_SERVER_DEPENDENCY_VERSION MEDIASERVER_URIS SERVICE_PRO_STATS_MONITORING_INTERVAL
+  SERVICE_PRO_STATS_WEBRTC_INTERVAL SERVICE_PRO_CLUSTER_ID SERVICE_PRO_CLUSTER_ENVIRONMENT
+  SERVICE_PRO_CLUSTER_MEDIA_NODES SERVICE_PRO_CLUSTER_PATH SERVICE_PRO_CLUSTER_AUTOSCALING SERVICE_PRO_NETWORK_QUALITY
+  SERVICE_PRO_SEARCH SERVICE_PRO_SEARCH_HOST SERVICE_PRO_SEARCH_VERSION SERVICE_PRO_DASHBOARD
+  SERVICE_PRO_DASHBOARD_HOST SERVICE_PRO_DASHBOARD_VERSION SERVICE_PRO_RECORDING_STORAGE`.split(/\s+/)
+const AUTOSCALING = ['MAX_NODES', 'MIN_NODES', 'MAX_LOAD', 'MIN_LOAD'].map(
+  (end) => `SERVICE_PRO_CLUSTER_AUTOSCALING_${end}`,
+)
+
+const view = (env: Record<string, string>) => configurationView(loadMasterConfig({ ...SECRETS, ...env }))
+
+describe('configurationView', () => {
+  it.each<[string, Record<string, string>, string[]]>([
+    ['the free edition', { SERVICE_EDITION: 'ce' }, FREE],
+    ['with recording', { SERVICE_EDITION: 'ce', SERVICE_RECORDING: 'true' }, [...FREE, ...RECORDING]],
+    [
+      'with the webhook',
+      { SERVICE_EDITION: 'ce', SERVICE_WEBHOOK: 'true', SERVICE_WEBHOOK_ENDPOINT: 'http://a.example.org' },
+      [...FREE, ...WEBHOOK],
+    ],
+    [
+      'paid features are not of the free edition',
+      { SERVICE_EDITION: 'ce', SERVICE_PRO_NETWORK_QUALITY: 'true', SERVICE_PRO_CLUSTER_AUTOSCALING: 'true' },
+      FREE,
+    ],
+    ['pro, which is the default', {}, [...FREE, ...PRO]],
+    ['with autoscaling', { SERVICE_PRO_CLUSTER_AUTOSCALING: 'true' }, [...FREE, ...PRO, ...AUTOSCALING]],
+    [
+      'enterprise with network quality',
+      { SERVICE_EDITION: 'enterprise', SERVICE_PRO_NETWORK_QUALITY: 'true' },
+      [...FREE, ...PRO, 'SERVICE_PRO_NETWORK_QUALITY_INTERVAL'],
+    ],
+  ])('shows %s', (_, env, names) => {
+    expect(Object.keys(view(env)).toSorted()).toEqual(names.toSorted())
+  })
+
+  it('shows values, and no secret', () => {
+    const headers = ['Authorization: Bearer hush', 'X-Api-Key: hush', 'X-Site: north']
+    const shown = view({
+      SERVICE_WEBHOOK: 'true',
+      SERVICE_WEBHOOK_ENDPOINT: 'https://a.example.org/hook',
+      SERVICE_WEBHOOK_EVENTS: '["sessionCreated"]',
+      SERVICE_WEBHOOK_HEADERS: JSON.stringify(headers),
+      SERVICE_SESSIONS_GARBAGE_INTERVAL: '17',
+    })
+    expect(shown).toMatchObject({
+      VERSION: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      HTTPS_PORT: 4443,
+      SERVICE_WEBHOOK_EVENTS: ['sessionCreated'],
+      SERVICE_WEBHOOK_HEADERS: ['Authorization: ***', 'X-Api-Key: ***', 'X-Site: north'],
+      SERVICE_SESSIONS_GARBAGE_INTERVAL: 17,
+    })
+    expect(JSON.stringify(shown)).not.toContain('hush')
+  })
+})

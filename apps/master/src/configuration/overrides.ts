@@ -1,0 +1,72 @@
+import { ConfigError, type Environment, PROPERTIES, type Property } from '@session-service/config'
+import { ServiceError } from '@session-service/contract'
+import type { DataSource } from 'typeorm'
+import { seal, unseal } from './sealed.js'
+
+/** Any number that nothing else in the database locks. */
+const RESTART_LOCK = 7_230_003
+
+/** What restarts have changed so far; `generation` counts them. */
+export interface Overrides {
+  generation: number
+  values: Readonly<Record<string, string>>
+}
+
+const isSecret = (name: string): boolean =>
+  name in PROPERTIES && (PROPERTIES as Record<string, Property>)[name]?.secret === true
+
+/** What overrides are sealed with: the secret of the environment, which no restart changes. */
+const keyOf = (env: Environment): string => env.SERVICE_SECRET?.trim() ?? ''
+
+/** @throws ConfigError when a secret was stored under another SERVICE_SECRET */
+export async function readOverrides(dataSource: DataSource, env: Environment): Promise<Overrides> {
+  const [row] = await dataSource.query<{ generation: number; stored: Record<string, string> }[]>(
+    `SELECT coalesce((SELECT max(id) FROM restart), 0) AS generation,
+            coalesce((SELECT json_object_agg(name, value) FROM config_override), '{}') AS stored`,
+  )
+  const values: Record<string, string> = {}
+  const problems: string[] = []
+  for (const [name, text] of Object.entries(row?.stored ?? {})) {
+    const value = isSecret(name) ? unseal(text, keyOf(env)) : text
+    if (value === undefined) problems.push(`${name}: what a restart stored cannot be read with this SERVICE_SECRET`)
+    else values[name] = value
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { generation: row?.generation ?? 0, values }
+}
+
+export async function latestRestart(dataSource: DataSource): Promise<{ generation: number; requestedAt: number }> {
+  const [row] = await dataSource.query<{ id: number; requestedAt: number }[]>(
+    'SELECT id, requested_at AS "requestedAt" FROM restart ORDER BY id DESC LIMIT 1',
+  )
+  return { generation: row?.id ?? 0, requestedAt: row?.requestedAt ?? 0 }
+}
+
+/** Stores the changes and gives their generation. @throws ServiceError CONFLICT when another restart came first */
+export function saveOverrides(
+  dataSource: DataSource,
+  env: Environment,
+  changes: Readonly<Record<string, string>>,
+  basedOn: number,
+): Promise<number> {
+  const stored = Object.entries(changes).map(([name, value]) => ({
+    name,
+    value: isSecret(name) ? seal(value, keyOf(env)) : value,
+  }))
+  return dataSource.transaction(async (manager) => {
+    await manager.query('SELECT pg_advisory_xact_lock($1)', [RESTART_LOCK])
+    const [latest] = await manager.query<{ id: number }[]>('SELECT coalesce(max(id), 0) AS id FROM restart')
+    if (latest?.id !== basedOn) throw new ServiceError('CONFLICT', 'another restart is under way')
+    await manager.query(
+      `INSERT INTO config_override (name, value)
+       SELECT r.name, r.value FROM jsonb_to_recordset($1::jsonb) AS r(name text, value text)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      [JSON.stringify(stored)],
+    )
+    const [made] = await manager.query<{ id: number }[]>(
+      `INSERT INTO restart (requested_at) VALUES (extract(epoch FROM clock_timestamp()) * 1000) RETURNING id`,
+    )
+    if (!made) throw new Error('an inserted row has an id')
+    return made.id
+  })
+}

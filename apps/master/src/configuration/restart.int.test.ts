@@ -1,0 +1,127 @@
+import { startStack, type RestAnswer, type Stack, until } from '@session-service/testing'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { z } from 'zod'
+
+const PATIENCE_MS = 60_000
+let stack: Stack
+afterEach(() => stack.stop())
+
+const restart = (body?: unknown): Promise<RestAnswer> => stack.rest('POST', '/restart', body)
+/** Undefined while nobody answers. */
+const config = async (url = stack.masterUrl): Promise<Record<string, unknown> | undefined> => {
+  const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+  const answer = await fetch(`${url}/service/api/config`, { headers: { authorization } }).catch(() => undefined)
+  return answer?.status === 200 ? z.record(z.string(), z.unknown()).parse(await answer.json()) : undefined
+}
+const inForce = (name: string, value: unknown, url?: string): Promise<unknown> =>
+  until(`${name} is in force`, async () => (await config(url))?.[name] === value, PATIENCE_MS)
+const messageOf = ({ body }: RestAnswer): string => z.object({ message: z.string() }).parse(body).message
+
+describe('POST restart', () => {
+  it('refuses what cannot be, with every reason, and applies nothing', async () => {
+    stack = await startStack({ nodes: 0 })
+    const wrong = await restart({
+      SERVICE_CDR: true,
+      SERVICE_SESSIONS_GARBAGE_INTERVAL: 'often',
+      SERVICE_TYPO: 1,
+      HTTPS_PORT: 8443,
+      SERVICE_WEBHOOK: true,
+    })
+    expect(wrong.status).toBe(400)
+    expect(messageOf(wrong).split('; ')).toEqual([
+      'SERVICE_SESSIONS_GARBAGE_INTERVAL: must be a number',
+      'SERVICE_TYPO: no such property',
+      'HTTPS_PORT: cannot be changed by a restart',
+      'SERVICE_WEBHOOK_ENDPOINT: is mandatory when SERVICE_WEBHOOK is true',
+    ])
+    for (const body of ['[]', '"x"', '{', { SERVICE_CDR: {} }, { SERVICE_WEBHOOK_HEADERS: [1] }]) {
+      expect((await restart(body)).status).toBe(400)
+    }
+    expect(await stack.postgres.query('SELECT * FROM restart')).toEqual([])
+    expect(await config()).toMatchObject({ SERVICE_CDR: false, HTTPS_PORT: expect.any(Number) })
+  }, 60_000)
+
+  it('puts values in force at every master, in the same processes, and they stay when all begin anew', async () => {
+    stack = await startStack({ nodes: 0, masters: 2 })
+    const pids = stack.masters.map(({ pid }) => pid)
+    const accepted = await restart({
+      SERVICE_SESSIONS_GARBAGE_INTERVAL: 77,
+      SERVICE_WEBHOOK_HEADERS: ['Authorization: Bearer hush'],
+      SERVICE_CDR: null,
+    })
+    expect([accepted.status, accepted.body]).toEqual([200, undefined])
+    for (const url of stack.masterUrls) await inForce('SERVICE_SESSIONS_GARBAGE_INTERVAL', 77, url)
+    expect(stack.masters.map(({ pid, running }) => [pid, running])).toEqual(pids.map((pid) => [pid, true]))
+    expect(JSON.stringify(await stack.postgres.query('SELECT * FROM config_override'))).not.toContain('hush')
+    await until('the restart is over', async () => (await restart({ SERVICE_CDR: true })).status === 200, PATIENCE_MS)
+    for (const url of stack.masterUrls) await inForce('SERVICE_CDR', true, url)
+    for (const master of [...stack.masters]) {
+      await master.stop()
+      await stack.revive(master)
+    }
+    expect(await config()).toMatchObject({ SERVICE_SESSIONS_GARBAGE_INTERVAL: 77, SERVICE_CDR: true })
+  }, 180_000)
+
+  it('ends sessions in order, and what is created afterwards lives', async () => {
+    stack = await startStack()
+    const { id } = await stack.api.createSession({ customSessionId: 'standup' })
+    const [alice, bob] = [await stack.join(id), await stack.join(id)]
+    const rooms = () => stack.postgres.query('SELECT 1 FROM session')
+    expect((await restart({})).status).toBe(200)
+    for (const client of [alice, bob]) await client.closed
+    for (const client of [alice, bob]) {
+      expect(client.received('sessionDisconnected')).toEqual([{ reason: 'serviceServerStopped' }])
+    }
+    expect(await rooms()).toEqual([])
+    await until('it serves again', async () => (await config()) !== undefined, PATIENCE_MS)
+    await until(
+      'the id can be used again',
+      async () => (await stack.rest('POST', '/sessions', { customSessionId: 'standup' })).status === 200,
+      PATIENCE_MS,
+    )
+    const back = await stack.join('standup')
+    await back.close()
+  }, 120_000)
+
+  it('asked twice at once runs in the end, with one of everything', async () => {
+    stack = await startStack({ nodes: 0, masters: 2 })
+    const ask = async (url: string, value: number): Promise<number> => {
+      const headers = {
+        authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+        'content-type': 'application/json',
+      }
+      const body = JSON.stringify({ SERVICE_SESSIONS_GARBAGE_INTERVAL: value })
+      return (await fetch(`${url}/service/api/restart`, { method: 'POST', headers, body })).status
+    }
+    const urls = [...stack.masterUrls, ...stack.masterUrls]
+    const answers = await Promise.all(urls.map((url, index) => ask(url, 100 + index)))
+    expect(answers.filter((status) => status === 200)).toHaveLength(1)
+    for (const status of answers.filter((each) => each !== 200)) expect([409, 503]).toContain(status)
+    const value = 100 + answers.indexOf(200)
+    for (const url of stack.masterUrls) await inForce('SERVICE_SESSIONS_GARBAGE_INTERVAL', value, url)
+    await until(
+      'each master is known once',
+      async () => (await stack.postgres.query('SELECT 1 FROM master')).length === 2,
+      PATIENCE_MS,
+    )
+  }, 120_000)
+})
+
+describe('the free edition', () => {
+  it('has no paid operations, and does not tell of media nodes', async () => {
+    stack = await startStack({ masterEnv: { SERVICE_EDITION: 'ce' } })
+    const { id } = await stack.api.createSession({ mediaNode: { id: 'no such node' } })
+    const client = await stack.join(id)
+    const session = await stack.api.getSession(id)
+    expect(session.connections.content).toHaveLength(1)
+    expect(session).not.toHaveProperty('mediaNodeId')
+    await client.close()
+    const [{ id: connectionId } = { id: '' }] = session.connections.content
+    const path = `/sessions/${id}/connection/${connectionId}`
+    expect((await stack.rest('PATCH', path, { role: 'SUBSCRIBER' })).status).toBe(404)
+    expect((await stack.rest('POST', '/speech-to-text/load', {})).status).toBe(404)
+    expect((await stack.rest('GET', '/health')).status).toBe(404)
+    expect((await restart({})).status).toBe(404)
+    expect(await config()).not.toHaveProperty('SERVICE_PRO_CLUSTER_ID')
+  }, 60_000)
+})

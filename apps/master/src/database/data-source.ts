@@ -1,0 +1,110 @@
+import { ServiceError } from '@session-service/contract'
+import pg from 'pg'
+import { DataSource } from 'typeorm'
+import { ConfigOverrideEntity, RestartEntity } from '../configuration/configuration.entities.js'
+import { ConnectionEntity } from '../connections/connection.entity.js'
+import { MasterEntity } from '../duties/master.entity.js'
+import { OutboxEntity } from '../events/outbox.entity.js'
+import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
+import { RecordingEntity, RecordingPartEntity } from '../recordings/recording.entity.js'
+import { SessionEntity } from '../sessions/session.entity.js'
+import { StreamEntity, SubscriptionEntity } from '../streams/stream.entity.js'
+import { GuardedPool } from './guarded-pool.js'
+import { InitialSchema1790000000000 } from './migrations/1790000000000-initial-schema.js'
+import { Outbox1790000000004 } from './migrations/1790000000004-outbox.js'
+import { ConfigurationOverrides1790000000001 } from './migrations/1790000000001-configuration-overrides.js'
+import { OrderOfLists1790000000007 } from './migrations/1790000000007-order-of-lists.js'
+import { MediaEpoch1790000000010 } from './migrations/1790000000010-media-epoch.js'
+import { MediaMoved1790000000015 } from './migrations/1790000000015-media-moved.js'
+import { OutboxOrder1790000000011 } from './migrations/1790000000011-outbox-order.js'
+import { Recording1790000000020 } from './migrations/1790000000020-recording.js'
+import { MediaNode1790000000012 } from './migrations/1790000000012-media-node.js'
+import { SessionPlacement1790000000021 } from './migrations/1790000000021-session-placement.js'
+import { RecordingRemoval1790000000022 } from './migrations/1790000000022-recording-removal.js'
+
+/** Every caller has its answer within five seconds, if only a 503: a wait for a pool client and one for a lock, ms. */
+const CLIENT_TIMEOUT_MS = 3_500
+const LOCK_TIMEOUT_MS = 1_500
+const STATEMENT_TIMEOUT_MS = 3_500
+/** A server that has not even cancelled a statement by then hangs, ms. */
+const HANG_MS = STATEMENT_TIMEOUT_MS + 500
+const POOL_SIZE = 16
+/** Any number that nothing else in the database locks. */
+const MIGRATION_LOCK = 7_230_001
+
+export function createDataSource(url: string, onPoolError: (error: Error) => void): DataSource {
+  return new DataSource({
+    type: 'postgres',
+    url,
+    entities: [
+      SessionEntity,
+      ConnectionEntity,
+      StreamEntity,
+      SubscriptionEntity,
+      MasterEntity,
+      OutboxEntity,
+      MediaNodeEntity,
+      RecordingEntity,
+      RecordingPartEntity,
+      ConfigOverrideEntity,
+      RestartEntity,
+    ],
+    migrations: [
+      InitialSchema1790000000000,
+      ConfigurationOverrides1790000000001,
+      Outbox1790000000004,
+      OrderOfLists1790000000007,
+      MediaEpoch1790000000010,
+      OutboxOrder1790000000011,
+      MediaNode1790000000012,
+      MediaMoved1790000000015,
+      Recording1790000000020,
+      SessionPlacement1790000000021,
+      RecordingRemoval1790000000022,
+    ],
+    migrationsTransactionMode: 'all',
+    parseInt8: true,
+    poolSize: POOL_SIZE,
+    driver: { ...pg, Pool: GuardedPool },
+    connectTimeoutMS: CLIENT_TIMEOUT_MS,
+    poolErrorHandler: onPoolError,
+    applicationName: 'session-service-master',
+    extra: {
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      lock_timeout: LOCK_TIMEOUT_MS,
+      query_timeout: HANG_MS,
+      keepAlive: true,
+    },
+  })
+}
+
+/** Several masters may start at once: one runs the migrations, the others wait for it and find nothing to do. */
+export async function migrate(dataSource: DataSource): Promise<void> {
+  const lock = dataSource.createQueryRunner()
+  await lock.connect()
+  try {
+    await lock.query('SET statement_timeout = 0; SET lock_timeout = 0')
+    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
+    await refuseNewerSchema(dataSource)
+    await dataSource.runMigrations()
+  } finally {
+    await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined)
+    await lock.query('RESET statement_timeout; RESET lock_timeout').catch(() => undefined)
+    await lock.release()
+  }
+}
+
+async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
+  const [table] = await dataSource.query<{ present: boolean }[]>(
+    `SELECT to_regclass('migrations') IS NOT NULL AS present`,
+  )
+  if (!table?.present) return
+  const known = dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name)
+  const newer = await dataSource.query<{ name: string }[]>(`SELECT name FROM migrations WHERE name <> ALL($1)`, [known])
+  if (newer.length > 0) {
+    throw new ServiceError(
+      'UNAVAILABLE',
+      `the database schema is newer than this server: unknown migration ${newer.map(({ name }) => name).join(', ')}`,
+    )
+  }
+}

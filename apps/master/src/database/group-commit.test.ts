@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals'
+import { GroupCommit } from './group-commit.js'
+
+const never = (): boolean => false
+
+/** A writer that holds each batch until it is let go. */
+function heldWriter() {
+  const batches: { items: number[]; release: () => void }[] = []
+  const write = (items: number[]): Promise<(number | Error)[]> =>
+    new Promise((resolve) => {
+      batches.push({
+        items,
+        release: () => resolve(items.map((item) => (item < 0 ? new Error(`bad ${item}`) : item * 10))),
+      })
+    })
+  return { batches, write }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('GroupCommit', () => {
+  it('writes together what arrives together, and answers each item after the write', async () => {
+    const { batches, write } = heldWriter()
+    const group = new GroupCommit(write, never, 100, 1)
+    const answers = [1, 2, 3].map((item) => group.add(item))
+    await turn()
+    expect(batches.map(({ items }) => items)).toEqual([[1, 2, 3]])
+    batches[0]?.release()
+    await expect(Promise.all(answers)).resolves.toEqual([10, 20, 30])
+  })
+
+  it('gathers what arrives during a write into the next one, at most maxBatch', async () => {
+    const { batches, write } = heldWriter()
+    const group = new GroupCommit(write, never, 2, 1)
+    const answers = [group.add(1)]
+    await turn()
+    answers.push(...[2, 3, 4].map((item) => group.add(item)))
+    await turn()
+    expect(batches).toHaveLength(1)
+    for (let index = 0; index < 3; index++) {
+      batches[index]?.release()
+      await turn()
+      await turn()
+    }
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3], [4]])
+    await expect(Promise.all(answers)).resolves.toEqual([10, 20, 30, 40])
+  })
+
+  it('rejects only the item that failed', async () => {
+    const group = new GroupCommit(
+      (items: number[]) => Promise.resolve(items.map((item) => (item < 0 ? new Error(`bad ${item}`) : item))),
+      never,
+    )
+    const results = await Promise.allSettled([group.add(1), group.add(-2), group.add(3)])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  it('writes items one by one when one of them makes the whole batch fail', async () => {
+    const batches: number[][] = []
+    const group = new GroupCommit(
+      (items: number[]) => {
+        batches.push(items)
+        return items.includes(-1) ? Promise.reject(new Error('data fault')) : Promise.resolve(items)
+      },
+      () => true,
+    )
+    const results = await Promise.allSettled([group.add(1), group.add(-1), group.add(2)])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(batches).toEqual([[1, -1, 2], [1], [-1], [2]])
+  })
+
+  it('fails all of a batch, and goes on, when the writer itself is at fault', async () => {
+    let isAway = true
+    const group = new GroupCommit(
+      (items: number[]) => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(items)),
+      never,
+    )
+    const failed = await Promise.allSettled([group.add(1), group.add(2)])
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    isAway = false
+    await expect(group.add(3)).resolves.toBe(3)
+  })
+
+  it('lets who has waited long fail with the batch before, and writes the others', async () => {
+    let now = 0
+    const failures: ((error: Error) => void)[] = []
+    const written: number[][] = []
+    const write = (items: number[]): Promise<number[]> =>
+      written.push(items) === 1 ? new Promise((_, reject) => failures.push(reject)) : Promise.resolve(items)
+    const group = new GroupCommit(write, never, 100, 1, () => now)
+    const first = group.add(1)
+    await turn()
+    const tired = group.add(2)
+    now = 1_000
+    const patient = group.add(3)
+    now = 1_500
+    failures[0]?.(new Error('gone'))
+    await expect(first).rejects.toThrow('gone')
+    await expect(tired).rejects.toThrow('gone')
+    await expect(patient).resolves.toBe(3)
+    expect(written).toEqual([[1], [3]])
+  })
+})

@@ -1,0 +1,22 @@
+import { expect, it } from '@jest/globals'
+import { clusterStatus, masterStatus } from './health-status.js'
+
+it.each([
+  [0, 0, 'DOWN'],
+  [0, 2, 'DOWN'],
+  [1, 1, 'UNSTABLE'],
+  [2, 0, 'UP'],
+] as const)('with %i media nodes heard and %i missed a master is %s', (live, disconnected, expected) => {
+  expect(masterStatus(live, disconnected)).toBe(expected)
+})
+
+it.each([
+  [['UP', 'UP'], 'UP'],
+  [['UP', 'UNSTABLE'], 'UNSTABLE'],
+  [['UP', 'DOWN'], 'UNSTABLE'],
+  [['UNSTABLE', 'DOWN'], 'UNSTABLE'],
+  [['DOWN', 'DOWN'], 'DOWN'],
+  [[], 'DOWN'],
+] as const)('masters that are %j make a cluster that is %s', (masters, expected) => {
+  expect(clusterStatus(masters)).toBe(expected)
+})

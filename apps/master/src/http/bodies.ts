@@ -1,0 +1,53 @@
+import { ServiceError } from '@session-service/contract'
+import { UnsupportedMediaTypeException } from '@nestjs/common'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isDeeper } from './json-depth.js'
+
+/** Nothing in the contract is nearly as deep. */
+const MOST_NESTING = 32
+
+type Done = (error: Error | null, body?: unknown) => void
+
+const invalid = (message: string): ServiceError => new ServiceError('INVALID', message)
+
+/**
+ * One rule on every route: a body is a JSON object sent as `application/json`, in UTF-8, without compression.
+ * Where no body is sent its announced type does not matter: clients announce forms with nothing in them.
+ */
+export function readBodies(fastify: FastifyInstance): void {
+  const parse = fastify.getDefaultJsonParser('error', 'error')
+  fastify.removeAllContentTypeParsers()
+  fastify.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    if (isEncoded(request)) return done(new UnsupportedMediaTypeException('a body may not be compressed'))
+    if (isDeeper(body, MOST_NESTING)) return done(invalid(`the body is nested deeper than ${MOST_NESTING}`))
+    const text = textOf(body)
+    if (text === undefined) return done(invalid('the body is not UTF-8'))
+    // Whatever the parser says of the fault repeats what was sent.
+    return void parse(request, text, (error, value) => takeObject(error, value, done))
+  })
+  fastify.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    return done(new UnsupportedMediaTypeException('a body must be sent as application/json'))
+  })
+}
+
+function takeObject(error: Error | null, value: unknown, done: Done): void {
+  if (error) return done(invalid('the body is not valid JSON'))
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return done(invalid('the body must be a JSON object'))
+  return done(null, value)
+}
+
+function isEncoded({ headers }: FastifyRequest): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding.toLowerCase() !== 'identity'
+}
+
+function textOf(body: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    return undefined
+  }
+}

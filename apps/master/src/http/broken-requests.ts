@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { errorView } from './errors.js'
+
+/** How long the client has to read the answer, ms. */
+const LINGER_MS = 1_000
+
+const REASONS: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the headers are too large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the chunk extensions are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
+}
+
+/** Answers what is not HTTP, or too large or too slow to become a request; the connection ends. */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  // No longer writable: what follows on a connection that was answered already.
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
+  const [status, message] = REASONS[error.code ?? ''] ?? [400, 'the request is not valid HTTP']
+  const body = JSON.stringify(errorView(status, message, ''))
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${randomUUID()}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  // To close at once, with more arriving, would take the answer back.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}

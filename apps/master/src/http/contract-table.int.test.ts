@@ -1,0 +1,183 @@
+import { ErrorView } from '@session-service/contract'
+import { DEPRECATED_ROUTES, type Route, ROUTES } from '@session-service/contract/rest-api'
+import { startStack, until, type Stack } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { z } from 'zod'
+
+type Json = Record<string, unknown>
+
+const ALL = Object.entries<Route>({ ...ROUTES, ...DEPRECATED_ROUTES })
+interface Bodied {
+  name: string
+  route: Route
+  shape: Record<string, z.ZodType>
+}
+const WITH_BODY = ALL.flatMap(([name, route]): Bodied[] =>
+  route.body instanceof z.ZodObject ? [{ name, route, shape: route.body.shape }] : [],
+)
+/** Of operations of the documentation, which document nothing of themselves. */
+const UNDOCUMENTED = ['GET /service/api/docs', 'GET /service/api/docs/page.js', 'GET /service/api/docs/openapi.json']
+
+let stack: Stack
+let sessionId: string
+let connectionId: string
+
+beforeAll(async () => {
+  const masterEnv = {
+    SERVICE_LOG_LEVEL: 'debug',
+    SERVICE_RECORDING: 'true',
+    SERVICE_PRO_SPEECH_TO_TEXT: 'vosk',
+    SUPPORT_DEPRECATED_API: 'true',
+  }
+  stack = await startStack({ nodes: 0, masterEnv })
+  sessionId = (await stack.api.createSession()).id
+  connectionId = (await stack.api.createConnection(sessionId)).id
+})
+afterAll(() => stack.stop())
+
+const pathOf = ({ path }: Route): string =>
+  path
+    .replace('{sessionId}', sessionId)
+    .replace('{connectionId}', connectionId)
+    .replace(/\{\w+\}/g, 'none')
+
+async function send(method: string, path: string, body?: unknown, authorized = true) {
+  const answer = await fetch(stack.masterUrl + path, {
+    method,
+    headers: {
+      ...(authorized && { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
+}
+
+const CANDIDATES: readonly unknown[] = ['', 7, true, [], {}, [7], 'not-one-of-these words']
+const VALID: readonly unknown[] = [
+  'a',
+  1,
+  200_000_000,
+  true,
+  [],
+  {},
+  { id: 'none' },
+  '640x480',
+  'rtsp://camera.example/1',
+  'running',
+]
+/** Of another type than any that the field takes. */
+const wrongValue = (field: z.ZodType): unknown => CANDIDATES.find((value) => !field.safeParse(value).success)
+const isMandatory = (field: z.ZodType): boolean => !field.safeParse(undefined).success
+
+/** A value of each mandatory field, so that only the one under test is wrong. */
+const minimal = (shape: Record<string, z.ZodType>): Json =>
+  Object.fromEntries(
+    Object.entries(shape).flatMap(([name, field]) => {
+      if (name === 'session') return [[name, sessionId]]
+      return isMandatory(field) ? [[name, VALID.find((value) => field.safeParse(value).success)]] : []
+    }),
+  )
+
+/** What a route answers to a body without fault: every status that its own table has, but no complaint of a field. */
+function expectNoFault(route: Route, status: number, body: unknown, field: string): void {
+  expect(Object.keys(route.answers).map(Number)).toContain(status)
+  if (status >= 400) expect(ErrorView.parse(body).message).not.toMatch(new RegExp(`(^|; )${field}[:.]`))
+}
+
+/**
+ * Recordings begin with what is recorded: with nobody there, that is said before anything of the other fields.
+ * A session of a camera needs a camera: its other fields are looked at all the same.
+ */
+const isJudgedLater = (name: string, field: string): boolean => /startRecording$/i.test(name) && field !== 'session'
+
+const FIELDS = WITH_BODY.flatMap(({ name, route, shape }) =>
+  Object.entries(shape).map(([field, schema]) => ({ title: `${name} ${field}`, name, route, shape, field, schema })),
+)
+
+describe(`${FIELDS.length} fields of ${WITH_BODY.length} bodies`, () => {
+  it.each(FIELDS)('$title: another type is refused by name', async ({ name, route, shape, field, schema }) => {
+    const answer = await send(route.method, pathOf(route), { ...minimal(shape), [field]: wrongValue(schema) })
+    if (isJudgedLater(name, field)) return expect(answer.status).toBe(406)
+    expect(answer.status).toBe(400)
+    return expect(ErrorView.parse(answer.body).message).toMatch(new RegExp(`(^|; )${field}[:.]`))
+  })
+
+  it.each(FIELDS)('$title: null and absent are the same', async ({ route, shape, field, schema }) => {
+    const { [field]: _, ...rest } = minimal(shape)
+    const absent = await send(route.method, pathOf(route), rest)
+    const nothing = await send(route.method, pathOf(route), { ...rest, [field]: null })
+    expect(nothing.status).toBe(absent.status)
+    if (isMandatory(schema))
+      return expect(ErrorView.parse(nothing.body).message).toMatch(new RegExp(`(^|; )${field}[:.]`))
+    return expectNoFault(route, nothing.status, nothing.body, field)
+  })
+})
+
+describe(`${WITH_BODY.length} bodies`, () => {
+  it.each(WITH_BODY)('$name: members that are not known are ignored', async ({ route, shape }) => {
+    const body = minimal(shape)
+    const plain = await send(route.method, pathOf(route), body)
+    const more = await send(route.method, pathOf(route), { ...body, fromTheFuture: { deep: [1] }, toString: 1 })
+    expect(more.status).toBe(plain.status)
+    if (more.status >= 400) expect(ErrorView.parse(more.body).message).toBe(ErrorView.parse(plain.body).message)
+  })
+
+  it.each(WITH_BODY)('$name: anything but an object is refused', async ({ route }) => {
+    for (const body of [[], 'x', 7, null]) expect((await send(route.method, pathOf(route), body)).status).toBe(400)
+  })
+})
+
+describe(`${ALL.length} routes`, () => {
+  it.each(ALL)('%s answers 401 without credentials', async (_, route) => {
+    const answer = await send(route.method, pathOf(route), undefined, false)
+    expect(answer.status).toBe(401)
+    expect(ErrorView.parse(answer.body).path).toBe(pathOf(route))
+  })
+
+  it.each(ALL)('%s takes no other method than its path has', async (_, { path }) => {
+    const methods = ALL.filter(([, route]) => route.path.replace(/\{\w+\}/g, '{}') === path.replace(/\{\w+\}/g, '{}'))
+    const taken = new Set(methods.map(([, route]) => route.method as string))
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !taken.has(one))) {
+      const at = pathOf({ path } as Route)
+      // A path that another pattern matches as well, `recordings/start` for one, takes that one's methods.
+      const also = ALL.some(([, route]) => route.method === method && patternOf(route.path).test(at))
+      if (!also) expect((await send(method, at)).status).toBe(405)
+    }
+  })
+
+  it.each(ALL.filter(([, { path }]) => path.includes('{sessionId}')))(
+    '%s answers for a session that is not there',
+    async (name, route) => {
+      const path = route.path.replace('{sessionId}', 'nowhere').replace(/\{\w+\}/g, 'none')
+      const { status } = await send(route.method, path, route.body ? {} : undefined)
+      expect(status).toBe(/(getConnection|deleteConnection|deleteStream)$/i.test(name) ? 400 : 404)
+    },
+  )
+
+  it('are exactly those that the master has', async () => {
+    await until('the master told its routes', () => stack.journal.find('Mapped {').length > 0)
+    const mapped = stack.journal
+      .find('Mapped {')
+      .flatMap((line) => [.../Mapped \{([^,]+), (\w+)\}/g[Symbol.matchAll](line)])
+      .map(([, path = '', method = '']) => `${method} ${path.replace(/:(\w+)/g, '{}')}`)
+    const documented = ALL.map(([, { method, path }]) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
+    expect(mapped.toSorted()).toEqual([...documented, ...UNDOCUMENTED].toSorted())
+  })
+
+  it('are in the document that is served, with a page to try them', async () => {
+    const { body } = await send('GET', '/service/api/docs/openapi.json')
+    const { paths } = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) }).parse(body)
+    expect(Object.values(paths).flatMap((methods) => Object.keys(methods))).toHaveLength(ALL.length)
+    for (const path of ['/service/api/docs', '/service/api/docs/page.js', '/service/api/docs/openapi.json'])
+      expect((await fetch(stack.masterUrl + path)).status).toBe(401)
+    const page = await stack.rest('GET', '/docs')
+    expect(page).toMatchObject({ status: 200, body: expect.stringContaining('/service/api/docs/page.js') as unknown })
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'")
+  })
+})
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)
+}

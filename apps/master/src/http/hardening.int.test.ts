@@ -1,0 +1,233 @@
+import { connect } from 'node:net'
+import { ErrorView, SessionView } from '@session-service/contract'
+import { startStack, until, type Stack } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+let stack: Stack
+let sessionId: string
+/** Every answer to something bad, to be looked through at the end. */
+const seen: string[] = []
+
+beforeAll(async () => {
+  const masterEnv = { SERVICE_CORS_ORIGINS: '["https://app.example"]', SERVICE_LOG_LEVEL: 'debug' }
+  stack = await startStack({ nodes: 0, masterEnv })
+  sessionId = (await stack.api.createSession()).id
+})
+afterAll(() => stack.stop())
+
+const credentials = () => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+
+async function call(method: string, path: string, headers: Record<string, string> = {}, body?: string | Buffer) {
+  const answer = await fetch(`${stack.masterUrl}/service/api${path}`, {
+    method,
+    headers: { authorization: credentials(), ...headers },
+    ...(body !== undefined && { body: new Blob([body]).stream(), duplex: 'half' as const }),
+  })
+  const received = await answer.text()
+  if (answer.status >= 400) seen.push(received)
+  return { status: answer.status, body: received, headers: answer.headers }
+}
+
+/** As written, on a connection of its own; what comes back until it ends. */
+async function raw(lines: readonly string[], body: string | Buffer = ''): Promise<string> {
+  const { hostname, port } = new URL(stack.masterUrl)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(`${[...lines, 'host: x', 'connection: close'].join('\r\n')}\r\n\r\n`)
+  socket.write(body)
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (data: string) => (answer += data))
+  // Who is refused while it writes has its answer all the same, and then a reset.
+  await new Promise((resolve) => socket.once('close', resolve))
+  seen.push(answer)
+  return answer
+}
+const JSON_TYPE = { 'content-type': 'application/json' }
+const statusOf = (answer: string): number => Number(answer.split(' ', 2)[1])
+
+describe('bodies', () => {
+  it.each<[string, Record<string, string>, string | Buffer, number]>([
+    ['broken JSON', JSON_TYPE, '{"mediaMode":', 400],
+    ['an array', JSON_TYPE, '[]', 400],
+    ['a string', JSON_TYPE, '"x"', 400],
+    ['a number', JSON_TYPE, '7', 400],
+    ['null', JSON_TYPE, 'null', 400],
+    ['__proto__', JSON_TYPE, '{"__proto__":{"polluted":1}}', 400],
+    ['constructor.prototype', JSON_TYPE, '{"constructor":{"prototype":{"polluted":1}}}', 400],
+    ['nesting to a depth of 33', JSON_TYPE, `{"a":${'['.repeat(32)}${']'.repeat(32)}}`, 400],
+    ['nesting to a depth of 500000', JSON_TYPE, '['.repeat(500_000), 400],
+    ['what is not UTF-8', JSON_TYPE, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+    ['a lone surrogate in an id', JSON_TYPE, String.raw`{"customSessionId":"\ud800"}`, 400],
+    ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'mediaMode=ROUTED', 415],
+    ['text', { 'content-type': 'text/plain' }, '{}', 415],
+    ['a compressed body', { ...JSON_TYPE, 'content-encoding': 'gzip' }, '{}', 415],
+    ['no type', {}, '{}', 415],
+    ['a type that is none', { 'content-type': 'json' }, '{}', 415],
+  ])('%s is refused', async (_, headers, body, status) => {
+    const answer = await call('POST', '/sessions', headers, body)
+    expect(answer.status).toBe(status)
+    expect(ErrorView.parse(JSON.parse(answer.body))).toMatchObject({ status, path: '/service/api/sessions' })
+  })
+
+  it('more than a megabyte, as announced, is refused before it is sent', async () => {
+    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
+    expect(statusOf(await raw([...head, 'content-type: application/json', 'content-length: 10000000']))).toBe(413)
+  })
+
+  it('more than a megabyte in chunks is refused at the limit, whatever is to follow', async () => {
+    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
+    const chunk = `${(1_100_000).toString(16)}\r\n${'x'.repeat(1_100_000)}\r\n`
+    expect(statusOf(await raw([...head, 'content-type: application/json', 'transfer-encoding: chunked'], chunk))).toBe(
+      413,
+    )
+  })
+
+  it('a body longer than announced is not read on as a request', async () => {
+    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
+    const answer = await raw([...head, 'content-type: application/json', 'content-length: 2'], `{}${'x'.repeat(100)}`)
+    expect(answer.match(/^HTTP\/1.1 /gm)?.length).toBe(1)
+  })
+
+  it('unknown members are ignored, odd ones too, and pollute nothing', async () => {
+    const answer = await call('POST', '/sessions', JSON_TYPE, '{"fromTheFuture":{"deep":[1]},"toString":1}')
+    expect(answer.status).toBe(200)
+    expect(SessionView.parse(JSON.parse(answer.body))).not.toHaveProperty('polluted')
+  })
+
+  it.each([['application/x-www-form-urlencoded'], ['application/json'], ['text/plain']])(
+    'where nothing is sent, %s may be announced',
+    async (type) => {
+      const headers = { 'content-type': type }
+      expect((await call('GET', `/sessions/${sessionId}`, headers)).status).toBe(200)
+      const created = SessionView.parse(JSON.parse((await call('POST', '/sessions', headers)).body))
+      expect((await call('DELETE', `/sessions/${created.id}`, headers)).status).toBe(204)
+    },
+  )
+
+  it.each([
+    ['script', '</script><script>alert(1)</script>'],
+    ['control characters', 'a\u0001b\u001f\r\n\t\u2028c\u202ed'],
+    ['every plane', 'äöü 漢字 🎥 𝒳'],
+    ['64 kB', 'ä'.repeat(65_536)],
+  ])('metadata with %s comes back as it was', async (_, data) => {
+    const { serverData } = await stack.api.createConnection(sessionId, { data })
+    expect(serverData).toBe(data)
+  })
+
+  it('metadata beyond 64 kB is refused by name', async () => {
+    const answer = await call(
+      'POST',
+      `/sessions/${sessionId}/connection`,
+      JSON_TYPE,
+      JSON.stringify({ data: 'x'.repeat(65_537) }),
+    )
+    expect(answer.status).toBe(400)
+    expect(answer.body).toContain('data:')
+  })
+})
+
+describe('paths', () => {
+  const odd = [
+    '/%zz',
+    '/service/api/%zz',
+    '/service/api/sessions%2f',
+    '/service//api/sessions',
+    '/service/api/sessions;x',
+    '/service/client/%2e%2e/api/sessions',
+    '/service/client/..%2fapi',
+    `/service/api/sessions/${'x'.repeat(5000)}`,
+    '/SERVICE/API/SESSIONS',
+    '/service/api/sessions?authorization=x',
+    '/metrics',
+    '/healthz',
+    '/readyz',
+    '*',
+    'http://x/service/client/session-client',
+  ]
+  it.each(odd)('%s is answered 401 without credentials', async (path) => {
+    expect(statusOf(await raw([`GET ${path} HTTP/1.1`]))).toBe(401)
+  })
+  it.each(odd)('%s is an error of the client with credentials, with a body', async (path) => {
+    const answer = await raw([`GET ${path} HTTP/1.1`, `authorization: ${credentials()}`])
+    if (statusOf(answer) === 200) return expect(path).toMatch(/sessions\?/)
+    expect([400, 403, 404, 414]).toContain(statusOf(answer))
+    expect(ErrorView.parse(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).status).toBe(statusOf(answer))
+  })
+  it.each(['PROPFIND', 'TRACE', 'QUERY', 'PURGE'])('%s is not taken', async (method) => {
+    expect(statusOf(await raw([`${method} /service/api/sessions HTTP/1.1`]))).toBe(401)
+    const answer = await raw([`${method} /service/api/sessions HTTP/1.1`, `authorization: ${credentials()}`])
+    expect(statusOf(answer)).toBe(405)
+    expect(answer).toMatch(/^allow: .*GET/im)
+  })
+
+  const nasty = [
+    "'; DROP TABLE session; --",
+    "' OR '1'='1",
+    '"x"',
+    '%',
+    '_',
+    String.raw`\x00`,
+    '../../etc/passwd',
+    '$$',
+    '\u202ex',
+  ]
+  it.each(
+    nasty.flatMap((id) =>
+      ['sessions/?', 'sessions/?/connection', `sessions/SESSION/connection/?`, 'sessions/SESSION/stream/?'].map(
+        (path) => [path, id] as const,
+      ),
+    ),
+  )('%s finds nothing by %s', async (path, id) => {
+    const method = path.includes('stream') ? 'DELETE' : 'GET'
+    const answer = await call(method, `/${path.replace('SESSION', sessionId).replace('?', encodeURIComponent(id))}`)
+    expect(answer.status).toBe(404)
+  })
+})
+
+describe('methods and origins', () => {
+  it('HEAD answers as GET does, without a body', async () => {
+    const answer = await call('HEAD', `/sessions/${sessionId}`)
+    expect([answer.status, answer.body]).toEqual([200, ''])
+    expect((await call('HEAD', '/sessions/none')).status).toBe(404)
+    expect((await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'HEAD' })).status).toBe(401)
+  })
+
+  it('OPTIONS answers without credentials, and tells nothing', async () => {
+    const answer = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS' })
+    expect([answer.status, await answer.text()]).toEqual([204, ''])
+  })
+
+  it.each([
+    ['https://app.example', 'https://app.example'],
+    ['https://evil.example', null],
+  ])('pages of %s may call: %s', async (origin, allowed) => {
+    const headers = { origin, 'access-control-request-method': 'POST' }
+    const preflight = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS', headers })
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, allowed])
+    const refused = await fetch(`${stack.masterUrl}/service/api/sessions`, { headers: { origin } })
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, allowed])
+  })
+})
+
+describe('request ids', () => {
+  it.each([
+    ['taken over', 'My-id_1.2', true],
+    ['replaced when odd', 'a b"c', false],
+    ['replaced when long', 'x'.repeat(129), false],
+  ])('one given is %s', async (_, given, kept) => {
+    const id = (await call('GET', '/sessions/none', { 'x-request-id': given })).headers.get('x-request-id')
+    expect(id === given).toBe(kept)
+    await until('the log has it', () => stack.journal.find(`"requestId":"${id}"`).length > 0)
+  })
+})
+
+it('no answer tells of paths, SQL, stacks, hosts or secrets', () => {
+  expect(seen.length).toBeGreaterThan(80)
+  for (const answer of seen) {
+    expect(answer).not.toMatch(
+      /node_modules|\.[jt]s\b|\bat \w+.* \(|SELECT|INSERT|relation "|syntax error|postgres|ECONN|127\.0\.0\.1:/,
+    )
+    expect(answer).not.toContain(stack.secret)
+    expect(answer).not.toContain(credentials())
+  }
+})

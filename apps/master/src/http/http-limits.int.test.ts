@@ -1,0 +1,132 @@
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { ErrorView } from '@session-service/contract'
+import { HttpErrorFilter } from '@session-service/server-kit'
+import { until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { FastifyAdapter } from '@nestjs/platform-fastify'
+import { BasicCredentials } from '../authentication/basic-credentials.js'
+import { FailedAttempts } from '../authentication/failed-attempts.js'
+import { Gate } from '../authentication/gate.js'
+import { createHttpAdapter } from './http-adapter.js'
+
+const AUTHORIZATION = `Basic ${Buffer.from('SERVICEAPP:secret').toString('base64')}`
+const SLOW = 40
+
+let adapter: FastifyAdapter
+let port: number
+let now = 0
+
+beforeAll(async () => {
+  const attempts = new FailedAttempts({ burst: 3, perSecond: 0.5, sources: 100 })
+  adapter = createHttpAdapter({
+    gate: new Gate(new BasicCredentials('secret'), attempts, () => now),
+    errors: new HttpErrorFilter(),
+    trustedProxies: ['127.0.0.1'],
+    limits: { headersMs: 300, requestMs: 600, keepAliveMs: 500, checkMs: 50 },
+  })
+  adapter.getInstance().post('/echo', (request) => ({ given: request.body }))
+  await adapter.getInstance().listen({ port: 0, host: '127.0.0.1' })
+  port = (adapter.getHttpServer().address() as AddressInfo).port
+})
+afterAll(() => adapter.close())
+
+const echo = (headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`http://127.0.0.1:${port}/echo`, { method: 'POST', headers: { authorization: AUTHORIZATION, ...headers } })
+
+/** What comes back until the server ends the connection. */
+async function exchange(head: string, keepWriting?: (socket: Socket) => void): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(head)
+  const timer = keepWriting && setInterval(() => keepWriting(socket), 20)
+  try {
+    return await text(socket)
+  } finally {
+    clearInterval(timer)
+    socket.destroy()
+  }
+}
+
+function errorIn(answer: string): ErrorView {
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  expect(head).toMatch(/^x-request-id: [\w-]{36}$/m)
+  return ErrorView.parse(JSON.parse(body))
+}
+
+describe('slow and broken requests', () => {
+  it(`ends ${SLOW} connections with slow headers, and serves others meanwhile`, async () => {
+    const slow = Array.from({ length: SLOW }, () =>
+      exchange('POST /echo HTTP/1.1\r\nhost: x\r\n', (socket) => socket.write('a: b\r\n')),
+    )
+    expect((await echo()).status).toBe(200)
+    for (const answer of await Promise.all(slow)) expect(errorIn(answer)).toMatchObject({ status: 408 })
+  })
+
+  it(`ends ${SLOW} connections with slow bodies, and serves others meanwhile`, async () => {
+    const head = `POST /echo HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-type: application/json\r\n`
+    const slow = Array.from({ length: SLOW }, () =>
+      exchange(`${head}content-length: 10000\r\n\r\n`, (socket) => socket.write(' ')),
+    )
+    expect((await echo()).status).toBe(200)
+    for (const answer of await Promise.all(slow)) expect(errorIn(answer)).toMatchObject({ status: 408 })
+  })
+
+  it.each([
+    ['nonsense', 'nonsense\r\n\r\n', 400],
+    ['a header without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+    [
+      'a megabyte of credentials',
+      `GET / HTTP/1.1\r\nhost: x\r\nauthorization: Basic ${'A'.repeat(1_000_000)}\r\n\r\n`,
+      431,
+    ],
+  ])('answers %s', async (_, head, status) => {
+    expect(errorIn(await exchange(head))).toMatchObject({ status })
+  })
+
+  it('ends a connection that stays idle', async () => {
+    const answer = await exchange(`GET /nowhere HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
+    expect(answer).toMatch(/^HTTP\/1.1 404/)
+  })
+
+  it('leaves no connection behind', async () => {
+    const server = adapter.getHttpServer()
+    await until(
+      'all connections ended',
+      () =>
+        new Promise<boolean>((resolve, reject) => {
+          server.getConnections((error: Error | null, count: number) => (error ? reject(error) : resolve(count <= 1)))
+        }),
+    )
+  })
+})
+
+describe('failed attempts', () => {
+  const wrong = `Basic ${Buffer.from('SERVICEAPP:guess').toString('base64')}`
+  const from = async (source: string, authorization?: string) => {
+    const answer = await echo({ 'x-forwarded-for': source, ...(authorization && { authorization }) })
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: await answer.json() }
+  }
+
+  it('closes the door to a source after a few wrong tries, and to no other', async () => {
+    for (let i = 0; i < 3; i++) expect((await from('192.0.2.1', wrong)).status).toBe(401)
+    const refused = await from('192.0.2.1', wrong)
+    expect(refused).toMatchObject({ status: 429, retryAfter: '2', body: { status: 429, error: 'Too Many Requests' } })
+    expect((await from('192.0.2.1')).status).toBe(429)
+    expect((await from('192.0.2.2')).status).toBe(200)
+    expect((await echo()).status).toBe(200)
+  })
+
+  it('opens it again', async () => {
+    now += 60_000
+    expect((await from('192.0.2.1')).status).toBe(200)
+  })
+
+  it('does not count requests without credentials', async () => {
+    for (let i = 0; i < 10; i++) {
+      const answer = await fetch(`http://127.0.0.1:${port}/echo`)
+      expect(answer.status).toBe(401)
+    }
+    expect((await echo()).status).toBe(200)
+  })
+})

@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { ConnectionListView, SessionListView } from '@session-service/contract'
+import { startStack, type Stack } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+
+const MANY = 50_000
+/** Too young to be taken for unused. */
+const SINCE = Date.now()
+let stack: Stack
+
+beforeAll(async () => {
+  stack = await startStack({ nodes: 0 })
+})
+afterAll(() => stack.stop())
+
+const addSessions = (from: number, to: number) =>
+  stack.postgres.query(
+    `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
+                          allow_transcoding, recording_properties)
+     SELECT 'room-' || n, 'room-' || n || '_' || n, $4::bigint + n, 'ROUTED', 'MANUAL', true, 'VP8', false, $3::jsonb
+     FROM generate_series($1::int, $2::int) AS n`,
+    [from, to, JSON.stringify(template), SINCE],
+  )
+const template = {
+  name: '',
+  hasAudio: true,
+  hasVideo: true,
+  outputMode: 'COMPOSED',
+  recordingLayout: 'BEST_FIT',
+  customLayout: '',
+  resolution: '1280x720',
+  frameRate: 25,
+  shmSize: 536_870_912,
+  ignoreFailedStreams: false,
+}
+
+/** The answer, of which nothing is read yet. */
+async function open(path: string): Promise<IncomingMessage> {
+  const asked = request(new URL(`/service/api${path}`, stack.masterUrl), { auth: `SERVICEAPP:${stack.secret}` })
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  return answer
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const piece of answer.setEncoding('utf8')) text += String(piece)
+  return text
+}
+
+it.each([0, 1, 199, 200, 201, 400])(
+  '%i sessions: all of them once, in their order, and their number',
+  async (count) => {
+    await stack.postgres.query('DELETE FROM session')
+    await addSessions(1, count)
+    const list = await stack.api.listSessions()
+    expect(list.numberOfElements).toBe(count)
+    expect(list.content.map(({ createdAt }) => createdAt - SINCE)).toEqual(
+      Array.from({ length: count }, (_, at) => at + 1),
+    )
+  },
+)
+
+it('begins to answer before the last row is read, and reads no faster than it is listened to', async () => {
+  await stack.postgres.query('DELETE FROM session')
+  await addSessions(1, MANY)
+  const answer = await open('/sessions')
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
+  // The beginning is there. Had the rest been read already, it would still show what is deleted now.
+  await stack.postgres.query('DELETE FROM session WHERE created_at > $1', [SINCE + MANY - 10])
+  await addSessions(MANY + 1, MANY + 5)
+  const list = SessionListView.parse(JSON.parse(await textOf(answer)))
+  expect(list.content.at(-1)?.id).toBe(`room-${MANY + 5}`)
+  expect(list.numberOfElements).toBe(MANY - 5)
+  expect(new Set(list.content.map(({ id }) => id)).size).toBe(MANY - 5)
+})
+
+it('lets go of the database when nobody reads on', async () => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => open('/sessions')))
+  // More of them than the master has database connections: were one held by each, this would not be answered.
+  expect(await stack.api.createSession({ customSessionId: 'meanwhile' })).toMatchObject({ id: 'meanwhile' })
+  for (const answer of answers) answer.destroy()
+})
+
+it('lists the connections of a session in the same way', async () => {
+  await stack.api.createSession({ customSessionId: 'full' })
+  await Promise.all(Array.from({ length: 450 }, () => stack.api.createConnection('full')))
+  const list = ConnectionListView.parse((await stack.rest('GET', '/sessions/full/connection')).body)
+  expect(list.numberOfElements).toBe(450)
+  expect(new Set(list.content.map(({ id }) => id)).size).toBe(450)
+  const active = await stack.rest('GET', '/sessions/full/connection?pendingConnections=false')
+  expect(active.body).toEqual({ numberOfElements: 0, content: [] })
+})
+
+it('answers an error as an error', async () => {
+  expect((await stack.rest('GET', '/sessions/nowhere/connection')).status).toBe(404)
+  await stack.postgres.query('ALTER TABLE session RENAME COLUMN media_mode TO elsewhere')
+  const answer = await stack.rest('GET', '/sessions')
+  await stack.postgres.query('ALTER TABLE session RENAME COLUMN elsewhere TO media_mode')
+  expect(answer.status).toBe(500)
+})
