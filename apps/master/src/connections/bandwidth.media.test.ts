@@ -1,0 +1,60 @@
+import { startStack, SyntheticParticipant, type Stack, until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+/** What the publisher offers with its largest layer, and what a limited subscriber may get, kbps. */
+const OFFERED = 900
+const GLOBAL = 400
+const OWN = 150
+
+let stack: Stack
+
+beforeAll(async () => {
+  stack = await startStack({
+    masterEnv: {
+      SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH: '0',
+      SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: String(GLOBAL),
+      SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH: '0',
+    },
+  })
+})
+afterAll(() => stack.stop())
+
+describe('what a subscriber receives', () => {
+  it('is limited by its own option, else by the property, and by nothing with 0', async () => {
+    const { id } = await stack.api.createSession()
+    const enter = async (mediaserverOptions?: { videoMaxRecvBandwidth: number }): Promise<SyntheticParticipant> => {
+      const { token } = await stack.api.createConnection(id, mediaserverOptions ? { mediaserverOptions } : {})
+      return SyntheticParticipant.join(token ?? '', { capacityKbps: 5_000 })
+    }
+    const publisher = await enter()
+    const { streamId } = await publisher.publish({ video: true, simulcast: true, kbps: OFFERED })
+    const subscribers = await Promise.all([
+      enter({ videoMaxRecvBandwidth: 0 }),
+      enter(),
+      enter({ videoMaxRecvBandwidth: OWN }),
+    ])
+    const [free, byProperty, byOption] = await Promise.all(subscribers.map((each) => each.subscribe(streamId)))
+    const bytes = (): number[] => [free, byProperty, byOption].map((each) => each?.stats().video?.bytes ?? 0)
+    let before = bytes()
+    let from = performance.now()
+    const rates = await until(
+      'the unconstrained one receives more than the limits of the others',
+      async () => {
+        await until('a window of two seconds', () => performance.now() - from > 2_000)
+        const [after, now] = [bytes(), performance.now()]
+        const kbps = after.map((value, at) => ((value - (before[at] ?? 0)) * 8) / (now - from))
+        before = after
+        from = now
+        return (kbps[0] ?? 0) > GLOBAL * 1.3 && kbps
+      },
+      45_000,
+    )
+    const [, global = Number.NaN, own = Number.NaN] = rates
+    expect(global).toBeGreaterThan(0)
+    expect(global).toBeLessThan(GLOBAL * 1.3)
+    expect(own).toBeGreaterThan(0)
+    expect(own).toBeLessThan(OWN * 1.3)
+    await stack.api.deleteSession(id)
+    await Promise.all([publisher, ...subscribers].map((each) => each.close()))
+  })
+})

@@ -1,0 +1,79 @@
+import type { IceServer, MediaserverOptions, Role } from '@session-service/contract'
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, Unique } from 'typeorm'
+import { SessionEntity } from '../sessions/session.entity.js'
+
+/** A participant, or a place kept for one. Contract times in UTC ms; deadlines by the database's clock. */
+@Entity('connection')
+@Unique('connection_token_hash', ['tokenHash'])
+@Index('connection_session', ['sessionId'])
+@Index('connection_evict_at', ['evictAt'], { where: 'evict_at IS NOT NULL' })
+@Index('connection_master', ['masterId'], { where: 'master_id IS NOT NULL' })
+export class ConnectionEntity {
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'connection_pk' })
+  id!: string
+
+  @Column({ name: 'session_id', type: 'text' })
+  sessionId!: string
+
+  @ManyToOne(() => SessionEntity, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'session_id', foreignKeyConstraintName: 'connection_session_fk' })
+  session?: SessionEntity
+
+  @Column({ type: 'text' })
+  type!: 'WEBRTC' | 'IPCAM'
+
+  /** A recorder is `awaited` and then `hidden`: whatever asks for participants does not find it. */
+  @Column({ type: 'text' })
+  status!: 'pending' | 'active' | 'awaited' | 'hidden'
+
+  @Column({ name: 'created_at', type: 'bigint' })
+  createdAt!: number
+
+  @Column({ name: 'active_at', type: 'bigint', nullable: true })
+  activeAt!: number | null
+
+  @Column({ name: 'server_data', type: 'text' })
+  serverData!: string
+
+  @Column({ name: 'client_data', type: 'text', nullable: true })
+  clientData!: string | null
+
+  @Column({ type: 'boolean' })
+  record!: boolean
+
+  @Column({ type: 'text' })
+  role!: Role
+
+  @Column({ name: 'mediaserver_options', type: 'jsonb', nullable: true })
+  mediaserverOptions!: MediaserverOptions | null
+
+  @Column({ name: 'ice_servers', type: 'jsonb' })
+  iceServers!: IceServer[]
+
+  @Column({ type: 'text', nullable: true })
+  location!: string | null
+
+  @Column({ type: 'text', nullable: true })
+  ip!: string | null
+
+  @Column({ type: 'text', nullable: true })
+  platform!: string | null
+
+  /** With the key of the service this gives the token; alone it gives nothing. */
+  @Column({ name: 'token_nonce', type: 'text' })
+  tokenNonce!: string
+
+  @Column({ name: 'token_hash', type: 'bytea' })
+  tokenHash!: Buffer
+
+  @Column({ name: 'resume_hash', type: 'bytea', nullable: true })
+  resumeHash!: Buffer | null
+
+  /** The master that holds the participant's socket. */
+  @Column({ name: 'master_id', type: 'text', nullable: true })
+  masterId!: string | null
+
+  /** When a participant whose socket is gone is evicted, or a recorder that does not come; null while it has one. */
+  @Column({ name: 'evict_at', type: 'timestamptz', nullable: true })
+  evictAt!: Date | null
+}

@@ -1,0 +1,91 @@
+import { ServiceError } from '@session-service/contract'
+import { Injectable } from '@nestjs/common'
+import { DataSource } from 'typeorm'
+import { isDataFault } from '../database/errors.js'
+import { GroupCommit } from '../database/group-commit.js'
+import { updated } from '../database/updated.js'
+import { BEFORE_ALL, PAGE_ROWS, type Position } from '../http/streamed-list.js'
+import type { ChangedRights, NewConnection, Rights } from './connection.records.js'
+import { CONNECTION_ROW, type ConnectionRow } from './connection.view.js'
+
+/** Connections as backends make, see and change them. */
+@Injectable()
+export class ConnectionRepository {
+  private readonly creations: GroupCommit<NewConnection, true>
+
+  constructor(private readonly dataSource: DataSource) {
+    this.creations = new GroupCommit((connections) => this.insertAll(connections), isDataFault)
+  }
+
+  /** NOT_FOUND when there is no such session. */
+  insert(connection: NewConnection): Promise<true> {
+    return this.creations.add(connection)
+  }
+
+  private async insertAll(connections: NewConnection[]): Promise<(true | Error)[]> {
+    const inserted = await this.dataSource.query<{ id: string }[]>(
+      `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint,
+              "serverData" text, record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb,
+              "tokenNonce" text, "tokenHash" text)),
+            live AS (SELECT id FROM session WHERE id = ANY(ARRAY(SELECT "sessionId" FROM r)) FOR KEY SHARE)
+       INSERT INTO connection (id, session_id, type, status, created_at, server_data, record, role,
+                               mediaserver_options, ice_servers, token_nonce, token_hash)
+       SELECT r.id, r."sessionId", 'WEBRTC', 'pending', r."createdAt", r."serverData", r.record, r.role,
+              nullif(r."mediaserverOptions", 'null'), r."iceServers", r."tokenNonce", decode(r."tokenHash", 'hex')
+       FROM r JOIN live ON live.id = r."sessionId" RETURNING id`,
+      [JSON.stringify(connections)],
+    )
+    const ids = new Set(inserted.map(({ id }) => id))
+    return connections.map(({ id, sessionId }) =>
+      ids.has(id) ? true : new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' }),
+    )
+  }
+
+  async find(sessionId: string, id: string): Promise<ConnectionRow | undefined> {
+    const [row] = await this.dataSource.query<ConnectionRow[]>(
+      `SELECT ${CONNECTION_ROW} FROM connection c
+       WHERE c.id = $1 AND c.session_id = $2 AND c.status IN ('pending', 'active')`,
+      [id, sessionId],
+    )
+    return row
+  }
+
+  page(sessionId: string, withPending: boolean, after: Position = BEFORE_ALL): Promise<ConnectionRow[]> {
+    return this.dataSource.query<ConnectionRow[]>(
+      `SELECT ${CONNECTION_ROW} FROM connection c
+       WHERE c.session_id = $1 AND (c.status = 'active' OR $2 AND c.status = 'pending') AND (c.created_at, c.id) > ($3, $4)
+       ORDER BY c.created_at, c.id LIMIT ${PAGE_ROWS}`,
+      [sessionId, withPending, after.createdAt, after.id],
+    )
+  }
+
+  /**
+   * Changes what is given. `announce` is called before the commit, under the row's lock, so that of two changes the one
+   * that is told last is the one that holds; undefined when there is no such connection.
+   */
+  change(
+    sessionId: string,
+    id: string,
+    changes: Partial<Rights>,
+    announce: (changed: ChangedRights) => Promise<void>,
+  ): Promise<ConnectionRow | undefined> {
+    return this.dataSource.transaction(async (manager) => {
+      const [changed] = await updated<ChangedRights>(
+        manager,
+        `WITH former AS (SELECT id, role, record FROM connection
+                         WHERE id = $1 AND session_id = $2 AND status IN ('pending', 'active') FOR UPDATE)
+         UPDATE connection c SET role = coalesce($3, c.role), record = coalesce($4, c.record)
+         FROM former, session s WHERE c.id = former.id AND s.id = c.session_id
+         RETURNING s.unique_id AS "roomId", s.media_node_id AS "nodeId", c.status, c.role, c.record,
+                   json_build_object('role', former.role, 'record', former.record) AS former`,
+        [id, sessionId, changes.role ?? null, changes.record ?? null],
+      )
+      if (!changed) return undefined
+      await announce(changed)
+      const [row] = await manager.query<ConnectionRow[]>(`SELECT ${CONNECTION_ROW} FROM connection c WHERE c.id = $1`, [
+        id,
+      ])
+      return row
+    })
+  }
+}

@@ -1,0 +1,68 @@
+import { type ConnectionView, CreateConnectionBody, UpdateConnectionBody } from '@session-service/contract'
+import { StatusWhenMissing } from '@session-service/server-kit'
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  type StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common'
+import { Paid } from '../configuration/edition.js'
+import { API_PREFIX } from '../http/api.js'
+import { parsed } from '../http/parsed.js'
+import { isTrue } from '../http/query.js'
+import { ConnectionsService } from './connections.service.js'
+import { SessionFirst } from './session-first.js'
+
+@Controller(`${API_PREFIX}/sessions/:sessionId/connection`)
+export class ConnectionsController {
+  constructor(private readonly connections: ConnectionsService) {}
+
+  @Post()
+  @HttpCode(200)
+  @UseInterceptors(SessionFirst)
+  create(
+    @Param('sessionId') sessionId: string,
+    @Body(parsed(CreateConnectionBody)) body: CreateConnectionBody,
+  ): Promise<ConnectionView> {
+    return this.connections.create(sessionId, body)
+  }
+
+  @Get()
+  list(
+    @Param('sessionId') sessionId: string,
+    @Query('pendingConnections') pendingConnections?: string,
+  ): Promise<StreamableFile> {
+    return this.connections.list(sessionId, isTrue(pendingConnections, true))
+  }
+
+  @Get(':connectionId')
+  @StatusWhenMissing({ session: 400 })
+  get(@Param('sessionId') sessionId: string, @Param('connectionId') connectionId: string): Promise<ConnectionView> {
+    return this.connections.get(sessionId, connectionId)
+  }
+
+  @Patch(':connectionId')
+  @Paid()
+  @UseInterceptors(SessionFirst)
+  update(
+    @Param('sessionId') sessionId: string,
+    @Param('connectionId') connectionId: string,
+    @Body(parsed(UpdateConnectionBody)) body: UpdateConnectionBody,
+  ): Promise<ConnectionView> {
+    return this.connections.update(sessionId, connectionId, body)
+  }
+
+  @Delete(':connectionId')
+  @HttpCode(204)
+  @StatusWhenMissing({ session: 400 })
+  delete(@Param('sessionId') sessionId: string, @Param('connectionId') connectionId: string): Promise<void> {
+    return this.connections.evict(sessionId, connectionId, 'forceDisconnectByServer')
+  }
+}

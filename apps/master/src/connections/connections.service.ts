@@ -1,0 +1,172 @@
+import {
+  type ConnectionView,
+  type CreateConnectionBody,
+  type DisconnectReason,
+  newConnectionId,
+  ServiceError,
+  type UpdateConnectionBody,
+} from '@session-service/contract'
+import { Injectable, type StreamableFile } from '@nestjs/common'
+import { ClusterClock } from '../database/cluster-clock.js'
+import { streamedList } from '../http/streamed-list.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { SessionChannel } from '../signalling/session-channel.js'
+import { SessionsService } from '../sessions/sessions.service.js'
+import { TokensService } from '../tokens/tokens.service.js'
+import type { ChangedRights, RemovedConnection } from './connection.records.js'
+import { ConnectionRepository } from './connection.repository.js'
+import { type ConnectionRow, connectionView } from './connection.view.js'
+import { ParticipantRepository } from './participant.repository.js'
+import { RecorderRepository } from './recorder.repository.js'
+
+const noSuchConnection = (id: string): ServiceError =>
+  new ServiceError('NOT_FOUND', `no connection with the id ${id}`, { subject: 'connection' })
+
+@Injectable()
+export class ConnectionsService {
+  constructor(
+    private readonly connections: ConnectionRepository,
+    private readonly participants: ParticipantRepository,
+    private readonly recorders: RecorderRepository,
+    private readonly sessions: SessionsService,
+    private readonly mediaNodes: MediaNodesService,
+    private readonly channel: SessionChannel,
+    private readonly tokens: TokensService,
+    private readonly clock: ClusterClock,
+  ) {}
+
+  async create(sessionId: string, body: CreateConnectionBody): Promise<ConnectionView> {
+    if (body.type === 'IPCAM') {
+      await this.sessions.require(sessionId)
+      throw new ServiceError('DISABLED', 'IP cameras are not available on this server')
+    }
+    const id = newConnectionId()
+    const { token, nonce, hash } = this.tokens.mint(id)
+    const connection = {
+      id,
+      sessionId,
+      createdAt: this.clock.now(),
+      serverData: body.data,
+      record: body.record,
+      role: body.role,
+      mediaserverOptions: body.mediaserverOptions ?? null,
+      iceServers: body.customIceServers,
+      tokenNonce: nonce,
+    }
+    await this.connections.insert({ ...connection, tokenHash: hash.toString('hex') })
+    const row: ConnectionRow = {
+      ...connection,
+      type: 'WEBRTC',
+      status: 'pending',
+      activeAt: null,
+      clientData: null,
+      location: null,
+      ip: null,
+      platform: null,
+      publishers: [],
+      subscribers: [],
+    }
+    return connectionView(row, this.tokens.urlWith(sessionId, token))
+  }
+
+  /** A token with which a recorder joins, once and soon, seen and counted by nobody, to receive and nothing else. */
+  async expectRecorder(sessionId: string): Promise<string> {
+    const id = newConnectionId()
+    const { token, nonce, hash } = this.tokens.mint(id)
+    const recorder = {
+      id,
+      sessionId,
+      createdAt: this.clock.now(),
+      serverData: '',
+      record: false,
+      role: 'SUBSCRIBER' as const,
+      mediaserverOptions: null,
+      iceServers: [],
+      tokenNonce: nonce,
+      tokenHash: hash.toString('hex'),
+    }
+    await this.recorders.insert(recorder)
+    return token
+  }
+
+  async get(sessionId: string, id: string): Promise<ConnectionView> {
+    const row = await this.connections.find(sessionId, id)
+    if (row) return this.view(row)
+    await this.sessions.require(sessionId)
+    throw noSuchConnection(id)
+  }
+
+  /** All of a session, as a stream of JSON. */
+  async list(sessionId: string, withPending: boolean): Promise<StreamableFile> {
+    await this.sessions.require(sessionId)
+    return streamedList(
+      (after) => this.connections.page(sessionId, withPending, after),
+      (row) => this.view(row),
+    )
+  }
+
+  /** Role and record of a connection, pending or active; streams that it publishes go on whatever its new role. */
+  async update(sessionId: string, id: string, changes: UpdateConnectionBody): Promise<ConnectionView> {
+    this.channel.requireBus()
+    let told: ChangedRights | undefined
+    const row = await this.connections.change(sessionId, id, changes, (changed) => {
+      told = changed
+      return this.announceRights(id, changed)
+    })
+    if (row && told && changes.record !== undefined) await this.tellRecorders(id, told)
+    if (row) return this.view(row)
+    await this.sessions.require(sessionId)
+    throw noSuchConnection(id)
+  }
+
+  private async announceRights(connectionId: string, changed: ChangedRights): Promise<void> {
+    const { roomId, role, record, status, former } = changed
+    if (status === 'pending' || (role === former.role && record === former.record)) return
+    this.channel.rights(roomId, connectionId, role, record)
+    for (const changedProperty of ['role', 'record'] as const) {
+      const newValue = changed[changedProperty]
+      if (newValue === former[changedProperty]) continue
+      const params = { connectionId, changedProperty, newValue }
+      this.channel.notify(roomId, { method: 'connectionPropertyChanged', params }, { to: [connectionId] })
+    }
+    await this.channel.sent()
+  }
+
+  /**
+   * Recordings of the room follow; what is told is the present value, should it have been changed again since. Also
+   * when it is what it was: the node may not have heard of it the last time.
+   */
+  private async tellRecorders(connectionId: string, { roomId, nodeId, status }: ChangedRights): Promise<void> {
+    if (status === 'pending' || nodeId === null) return
+    const rights = await this.participants.rights(connectionId)
+    if (rights) await this.mediaNodes.tell({ nodeId }, 'changePeer', { roomId, connectionId, record: rights.record })
+  }
+
+  /** Forces a connection out; a pending one is only invalidated. NOT_FOUND tells whether session or connection is missing. */
+  async evict(sessionId: string, id: string, reason: DisconnectReason): Promise<void> {
+    this.channel.requireBus()
+    const removed = await this.participants.remove(id, reason, { sessionId })
+    if (removed) return this.afterRemoval(removed, reason)
+    await this.sessions.require(sessionId)
+    throw noSuchConnection(id)
+  }
+
+  /** The participant is out, whatever the cause; nothing happens when it is already. */
+  async depart(id: string, reason: DisconnectReason, onlyOverdue = false): Promise<void> {
+    const removed = await this.participants.remove(id, reason, { onlyOverdue })
+    if (removed) await this.afterRemoval(removed, reason)
+  }
+
+  private async afterRemoval(removed: RemovedConnection, reason: DisconnectReason): Promise<void> {
+    const { connectionId, roomId, wasActive, wasHidden, streamIds, place, sessionEnded, recordingIds } = removed
+    if (!wasActive && !wasHidden) return
+    if (wasHidden) this.channel.dismiss(roomId, connectionId, reason)
+    else this.channel.evict(roomId, connectionId, streamIds, reason)
+    if (sessionEnded) await this.sessions.release({ uniqueId: roomId, place, recordingIds })
+    else if (place) await this.mediaNodes.tell(place, 'leave', { roomId, connectionId })
+  }
+
+  private view(row: ConnectionRow): ConnectionView {
+    return connectionView(row, this.tokens.url(row.sessionId, row.id, row.tokenNonce))
+  }
+}

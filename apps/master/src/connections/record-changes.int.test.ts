@@ -1,0 +1,82 @@
+import type { NodeCommand } from '@session-service/contract'
+import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
+import { StandInNode } from '../recordings/fixtures/stand-in-node.js'
+
+let stack: Stack
+let node: StandInNode
+let client: SignallingClient
+let sessionId: string
+let connectionId: string
+
+beforeAll(async () => {
+  stack = await startStack({ nodes: 0, masters: 1 })
+  node = await StandInNode.start(stack.nats.url, 'stand_in')
+})
+afterEach(async () => {
+  node.onCommand = () => undefined
+  await client.request('leave', {})
+})
+afterAll(async () => {
+  await stack.stop()
+  await node.stop()
+})
+
+async function arrive(): Promise<void> {
+  ;({ id: sessionId } = await stack.api.createSession())
+  const { id, token } = await stack.api.createConnection(sessionId)
+  connectionId = id
+  client = await stack.openSocket(token ?? '')
+}
+
+async function patch(record: boolean): Promise<void> {
+  const answer = await stack.rest('PATCH', `/sessions/${sessionId}/connection/${connectionId}`, { record })
+  expect(answer).toMatchObject({ status: 200, body: { record } })
+}
+
+/** The commands that come until the result is called wait; those about the participant's record are refused, as of nobody. */
+function stall(stalled: NodeCommand): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  node.heard.length = 0
+  node.onCommand = (command) => {
+    if (command === 'changePeer') throw new Error('there is no such participant')
+    return command === stalled ? promise : undefined
+  }
+  return () => {
+    node.onCommand = () => undefined
+    node.heard.length = 0
+    resolve()
+  }
+}
+
+it('a change that the node did not hear of is told again when it is asked for again', async () => {
+  await arrive()
+  await client.join()
+  stall('describe')
+  await patch(false)
+  expect(node.callsOf('changePeer')).toHaveLength(1)
+  node.onCommand = () => undefined
+  await patch(false)
+  expect(node.callsOf('changePeer').at(-1)).toMatchObject({ connectionId, record: false })
+  expect(node.callsOf('changePeer')).toHaveLength(2)
+})
+
+it.each(['join', 'rejoin'] as const)('a change during a %s reaches the node', async (method) => {
+  await arrive()
+  if (method === 'rejoin') await client.join()
+  const release = stall('join')
+  const entered = method === 'join' ? client.join() : client.request('rejoin', {})
+  await until('the node is asked', () => node.callsOf('join').length > 0)
+  await patch(false)
+  release()
+  await entered
+  expect(node.callsOf('changePeer')).toMatchObject([{ connectionId, record: false }])
+})
+
+it('nothing is told of what did not change', async () => {
+  await arrive()
+  node.heard.length = 0
+  await client.join()
+  await stack.rest('PATCH', `/sessions/${sessionId}/connection/${connectionId}`, { role: 'MODERATOR' })
+  expect(node.callsOf('changePeer')).toEqual([])
+})

@@ -1,0 +1,20 @@
+import { ServiceError } from '@session-service/contract'
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common'
+import { catchError, type Observable } from 'rxjs'
+import { SessionsService } from '../sessions/sessions.service.js'
+
+/** A bad body for a session that does not exist is answered for the missing session. Good bodies cost nothing more. */
+@Injectable()
+export class SessionFirst implements NestInterceptor {
+  constructor(private readonly sessions: SessionsService) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { params } = context.switchToHttp().getRequest<{ params: { sessionId: string } }>()
+    return next.handle().pipe(
+      catchError(async (error: unknown) => {
+        if (error instanceof ServiceError && error.code === 'INVALID') await this.sessions.require(params.sessionId)
+        throw error
+      }),
+    )
+  }
+}

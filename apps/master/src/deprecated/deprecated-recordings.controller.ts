@@ -1,0 +1,60 @@
+import type { RecordingView } from '@session-service/contract'
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Post,
+  type StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { noSuchRecording, RecordingsService } from '../recordings/recordings.service.js'
+import { type LegacyRecording, legacyRecording } from './legacy-views.js'
+import { WarnDeprecated } from './warn-deprecated.js'
+
+@Controller('api/recordings')
+@UseInterceptors(WarnDeprecated)
+export class DeprecatedRecordingsController {
+  constructor(
+    private readonly recordings: RecordingsService,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  @Post('start')
+  @HttpCode(200)
+  async start(@Body() body: unknown): Promise<LegacyRecording> {
+    return this.view(await this.recordings.start(body))
+  }
+
+  /** Its callers know no 501: with the module off there is no recording to stop. */
+  @Post('stop/:recordingId')
+  @HttpCode(200)
+  async stop(@Param('recordingId') id: string): Promise<LegacyRecording> {
+    if (!this.recordings.isEnabled) throw noSuchRecording(id)
+    return this.view(await this.recordings.stop(id))
+  }
+
+  @Get()
+  list(): Promise<StreamableFile> {
+    return this.recordings.list((recording) => this.view(recording))
+  }
+
+  @Get(':recordingId')
+  async get(@Param('recordingId') id: string): Promise<LegacyRecording> {
+    return this.view(await this.recordings.get(id))
+  }
+
+  @Delete(':recordingId')
+  @HttpCode(204)
+  delete(@Param('recordingId') id: string): Promise<void> {
+    return this.recordings.delete(id)
+  }
+
+  private view(recording: RecordingView): LegacyRecording {
+    return legacyRecording(recording, this.config.SERVICE_RECORDING_PUBLIC_ACCESS)
+  }
+}

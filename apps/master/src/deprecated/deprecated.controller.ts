@@ -1,0 +1,37 @@
+import { CreateTokenBody, SendSignalBody } from '@session-service/contract'
+import { Body, Controller, Get, HttpCode, Inject, Post, UseInterceptors } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { configurationView } from '../configuration/configuration.view.js'
+import { parsed } from '../http/parsed.js'
+import { SignalsService } from '../signals/signals.service.js'
+import { TokenRequestsService } from '../tokens/token-requests.service.js'
+import { type LegacyToken, legacyToken } from './legacy-views.js'
+import { WarnDeprecated } from './warn-deprecated.js'
+
+@Controller()
+@UseInterceptors(WarnDeprecated)
+export class DeprecatedController {
+  constructor(
+    private readonly tokens: TokenRequestsService,
+    private readonly signals: SignalsService,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  @Post('api/tokens')
+  @HttpCode(200)
+  async createToken(@Body(parsed(CreateTokenBody)) body: CreateTokenBody): Promise<LegacyToken> {
+    return legacyToken(await this.tokens.create(body))
+  }
+
+  @Post('api/signal')
+  @HttpCode(200)
+  signal(@Body(parsed(SendSignalBody)) body: SendSignalBody): Promise<void> {
+    return this.signals.sendFromServer(body)
+  }
+
+  /** In every edition with the media servers, which the current path shows in the paid ones. */
+  @Get('config')
+  configuration(): ReturnType<typeof configurationView> {
+    return { ...configurationView(this.config), MEDIASERVER_URIS: this.config.MEDIASERVER_URIS }
+  }
+}

@@ -1,0 +1,63 @@
+import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isErrno } from '@session-service/server-kit'
+
+/** `CDR.<date>_<time of its start>.log`, UTC. */
+export const CDR_FILE = /^CDR\.\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}\.log$/
+const KEPT_FILES = 30
+const KEPT_BYTES = 20 * 1024 ** 3
+
+const fileName = (now: Date): string => {
+  const [date = '', time = ''] = now.toISOString().slice(0, 19).split('T')
+  return `CDR.${date}_${time.replaceAll(':', '-')}.log`
+}
+
+/** Names of the records, oldest first. */
+export async function cdrFiles(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => CDR_FILE.test(name)).toSorted()
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return []
+    throw error
+  }
+}
+
+/** The file that is written now: a new one at each start and each day; old ones go, so that the disk does not fill. */
+export class CdrFile {
+  private file: { handle: FileHandle; day: string } | undefined
+
+  constructor(private readonly folder: string) {}
+
+  /** Resolves once the lines are on the disk. */
+  async append(lines: readonly string[], now = new Date()): Promise<void> {
+    const handle = await this.current(now)
+    await handle.appendFile(lines.map((line) => `${line}\n`).join(''))
+    await handle.datasync()
+  }
+
+  async close(): Promise<void> {
+    const { file } = this
+    this.file = undefined
+    await file?.handle.close()
+  }
+
+  private async current(now: Date): Promise<FileHandle> {
+    const day = now.toISOString().slice(0, 10)
+    if (this.file?.day === day) return this.file.handle
+    await this.close()
+    await mkdir(this.folder, { recursive: true })
+    const handle = await open(join(this.folder, fileName(now)), 'a', 0o640)
+    this.file = { handle, day }
+    await this.removeOld()
+    return handle
+  }
+
+  private async removeOld(): Promise<void> {
+    let bytes = 0
+    for (const [index, name] of (await cdrFiles(this.folder)).toReversed().entries()) {
+      const path = join(this.folder, name)
+      bytes += (await stat(path)).size
+      if (index >= KEPT_FILES || bytes > KEPT_BYTES) await rm(path, { force: true })
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import type {
+  BackendEvent,
+  BackendEventName,
+  DisconnectReason,
+  MediaOptions,
+  SessionEndReason,
+  WebrtcEndReason,
+} from '@session-service/contract'
+
+/** An event as it is recorded; its members are those of the call records. */
+export type EventDraft = { [N in BackendEventName]: { name: N; payload: BackendEvent<N> } }[BackendEventName]
+
+export interface EventSession {
+  id: string
+  uniqueId: string
+  createdAt: number
+}
+
+export interface EventParticipant {
+  connectionId: string
+  activeAt: number
+  location: string | null
+  ip: string | null
+  platform: string | null
+  clientData: string | null
+  serverData: string
+}
+
+/** One direction of media between a participant and the service: `connectionId` publishes it, or receives it from `publisherId`. */
+export interface WebrtcLink {
+  streamId: string
+  publisherId: string
+  connectionId: string
+  isInbound: boolean
+  startTime: number
+  mediaOptions: MediaOptions
+}
+
+type SessionIds = Pick<EventSession, 'id' | 'uniqueId'>
+
+const common = ({ id, uniqueId }: SessionIds, timestamp: number) => ({
+  sessionId: id,
+  uniqueSessionId: uniqueId,
+  timestamp,
+})
+
+const since = (startTime: number, now: number) => ({
+  startTime,
+  duration: Math.max(Math.floor((now - startTime) / 1_000), 0),
+})
+
+export const sessionCreated = (session: EventSession): EventDraft => ({
+  name: 'sessionCreated',
+  payload: common(session, session.createdAt),
+})
+
+export const sessionDestroyed = (session: EventSession, reason: SessionEndReason, now: number): EventDraft => ({
+  name: 'sessionDestroyed',
+  payload: { ...common(session, now), ...since(session.createdAt, now), reason },
+})
+
+const who = ({ connectionId, location, ip, platform, clientData, serverData }: EventParticipant) => ({
+  participantId: connectionId,
+  connectionId,
+  location,
+  ip,
+  platform,
+  clientData: clientData ?? '',
+  serverData,
+})
+
+export const participantJoined = (session: SessionIds, participant: EventParticipant): EventDraft => ({
+  name: 'participantJoined',
+  payload: { ...common(session, participant.activeAt), ...who(participant) },
+})
+
+export const participantLeft = (
+  session: SessionIds,
+  participant: EventParticipant,
+  reason: DisconnectReason,
+  now: number,
+): EventDraft => ({
+  name: 'participantLeft',
+  payload: { ...common(session, now), ...who(participant), ...since(participant.activeAt, now), reason },
+})
+
+const linkMembers = ({ streamId, publisherId, connectionId, isInbound, mediaOptions }: WebrtcLink) => ({
+  streamId,
+  participantId: connectionId,
+  connectionId,
+  connection: isInbound ? ('INBOUND' as const) : ('OUTBOUND' as const),
+  ...(isInbound && { receivingFrom: publisherId }),
+  ...(mediaOptions.hasVideo && {
+    videoSource: mediaOptions.typeOfVideo,
+    videoFramerate: mediaOptions.frameRate,
+    videoDimensions: mediaOptions.videoDimensions,
+  }),
+  audioEnabled: mediaOptions.hasAudio,
+  videoEnabled: mediaOptions.hasVideo,
+})
+
+export const webrtcCreated = (session: SessionIds, link: WebrtcLink): EventDraft => ({
+  name: 'webrtcConnectionCreated',
+  payload: { ...common(session, link.startTime), ...linkMembers(link) },
+})
+
+export const webrtcDestroyed = (
+  session: SessionIds,
+  link: WebrtcLink,
+  reason: WebrtcEndReason,
+  now: number,
+): EventDraft => ({
+  name: 'webrtcConnectionDestroyed',
+  payload: { ...common(session, now), ...linkMembers(link), ...since(link.startTime, now), reason },
+})
+
+export const signalSent = (
+  session: SessionIds,
+  signal: { from: string | null; to: string[]; type: string; data: string },
+  now: number,
+): EventDraft => ({ name: 'signalSent', payload: { ...common(session, now), ...signal } })
+
+/** Whose media died before they went: all the media ends first. */
+const DIED_FIRST: readonly DisconnectReason[] = ['nodeCrashed', 'mediaServerDisconnect']
+
+/** All media ends, in the order of the participants: what each publishes and receives, and what others got from it. */
+export function mediaEnded(
+  session: SessionIds,
+  participants: readonly EventParticipant[],
+  links: readonly WebrtcLink[],
+  reason: WebrtcEndReason,
+  now: number,
+): EventDraft[] {
+  return endings(participants, links).flatMap(({ ending }) =>
+    ending.map((link) => webrtcDestroyed(session, link, reason, now)),
+  )
+}
+
+/** Participants go one after another, each after the media that goes with it: its own and what others got from it. */
+export function departures(
+  session: SessionIds,
+  leavers: readonly EventParticipant[],
+  links: readonly WebrtcLink[],
+  reason: DisconnectReason,
+  now: number,
+): EventDraft[] {
+  const steps = endings(leavers, links).map(({ leaver, ending }) => ({
+    media: ending.map((link) => webrtcDestroyed(session, link, reason, now)),
+    gone: participantLeft(session, leaver, reason, now),
+  }))
+  if (DIED_FIRST.includes(reason)) return [...steps.flatMap(({ media }) => media), ...steps.map(({ gone }) => gone)]
+  return steps.flatMap(({ media, gone }) => [...media, gone])
+}
+
+/** For each of the leavers, one after another, the media that goes with it. */
+function endings(
+  leavers: readonly EventParticipant[],
+  links: readonly WebrtcLink[],
+): { leaver: EventParticipant; ending: WebrtcLink[] }[] {
+  let left = [...links]
+  return leavers.map((leaver) => {
+    const concerns = ({ connectionId, publisherId }: WebrtcLink): boolean =>
+      connectionId === leaver.connectionId || publisherId === leaver.connectionId
+    const ending = left.filter(concerns)
+    left = left.filter((link) => !concerns(link))
+    return { leaver, ending }
+  })
+}

@@ -1,0 +1,43 @@
+import { EventSink, startStack, until, webhookEnv } from '@session-service/testing'
+import { expect, it } from '@jest/globals'
+import { Client } from 'pg'
+
+const countRows = async (url: string): Promise<number> => {
+  const client = new Client(url)
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM outbox')
+    return rows[0]?.count ?? -1
+  } finally {
+    await client.end()
+  }
+}
+
+it('without call records and webhook nothing is kept', async () => {
+  const stack = await startStack({ nodes: 0 })
+  try {
+    const { id } = await stack.api.createSession()
+    await stack.api.deleteSession(id)
+    expect(await countRows(stack.postgres.url)).toBe(0)
+  } finally {
+    await stack.stop()
+  }
+})
+
+it('a session that nobody joined is told to have ended when it is collected, and what was taken is kept no longer', async () => {
+  const sink = await EventSink.open()
+  const garbage = { SERVICE_SESSIONS_GARBAGE_INTERVAL: '1', SERVICE_SESSIONS_GARBAGE_THRESHOLD: '1' }
+  const stack = await startStack({ nodes: 0, masterEnv: { ...webhookEnv(sink), ...garbage } })
+  try {
+    const { id } = await stack.api.createSession()
+    await sink.ended(id)
+    expect(sink.ofSession(id).map(({ event: { event, reason } }) => [event, reason])).toEqual([
+      ['sessionCreated', undefined],
+      ['sessionDestroyed', 'automaticStop'],
+    ])
+    await until('the outbox is empty', async () => (await countRows(stack.postgres.url)) === 0)
+  } finally {
+    await stack.stop()
+    await sink.close()
+  }
+})

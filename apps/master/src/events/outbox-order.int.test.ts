@@ -1,0 +1,75 @@
+import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import type { MasterConfig } from '../configuration/configuration.module.js'
+import { createDataSource, migrate } from '../database/data-source.js'
+import { sessionDestroyed } from './event-drafts.js'
+import { EventLog } from './event-log.js'
+import { OutboxRepository } from './outbox.repository.js'
+
+let database: TestDatabase
+let dataSource: DataSource
+let outbox: OutboxRepository
+let events: EventLog
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  await migrate(dataSource)
+  outbox = new OutboxRepository(dataSource)
+  events = new EventLog(dataSource, {
+    SERVICE_CDR: false,
+    SERVICE_WEBHOOK: true,
+    SERVICE_WEBHOOK_EVENTS: ['sessionDestroyed'],
+  } as unknown as MasterConfig)
+})
+afterAll(async () => {
+  await dataSource.destroy()
+  await database.drop()
+})
+
+const record = async (session: string, after?: string): Promise<string> => {
+  const draft = sessionDestroyed({ id: session, uniqueId: session, createdAt: 0 }, 'nodeCrashed', 1)
+  const [id = ''] = await events.transaction((_, write) => write(draft), { after })
+  return id
+}
+const claim = () => outbox.claim(10, 60_000)
+const age = (id: string, seconds: number) =>
+  database.query(`UPDATE outbox SET queued_at = queued_at - $2 * interval '1 second' WHERE id = $1`, [id, seconds])
+
+it('an event waits for the one it follows, until that one was tried for the first time', async () => {
+  const crash = await record('cluster')
+  const end = await record('room', crash)
+  const [first, ...none] = await claim()
+  expect([first?.id, none]).toEqual([crash, []])
+  expect(await claim()).toEqual([])
+  await outbox.failed(first?.position ?? 0, 'refused', 60_000, 3_600)
+  const [second] = await claim()
+  expect(second?.id).toBe(end)
+  await outbox.delivered(second?.position ?? 0)
+  await outbox.delivered(first?.position ?? 0)
+})
+
+it('and of others of its session none overtakes it meanwhile', async () => {
+  const crash = await record('cluster')
+  const [held] = await claim()
+  const end = await record('room', crash)
+  await record('room')
+  expect(await claim()).toEqual([])
+  await outbox.delivered(held?.position ?? 0)
+  const [next, ...none] = await claim()
+  expect([next?.id, none]).toEqual([end, []])
+  await database.query('DELETE FROM outbox')
+})
+
+it('it waits neither for one that is gone, nor for one that has not been tried for too long', async () => {
+  await record('room', 'evt_gone')
+  expect(await claim()).toHaveLength(1)
+  const stuck = await record('cluster')
+  const crash = await record('cluster')
+  const end = await record('other', crash)
+  expect((await claim()).map(({ id }) => id)).toEqual([stuck])
+  expect(await claim()).toEqual([])
+  await age(crash, 60)
+  expect((await claim()).map(({ id }) => id)).toEqual([end])
+})

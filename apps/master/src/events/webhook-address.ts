@@ -1,0 +1,90 @@
+import { lookup, type LookupAddress } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+/** Where a receiver must not be unless the operator allows it: not a place on the open network. */
+const CLOSED: readonly string[] = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/127',
+  '64:ff9b::/96',
+  'fc00::/7',
+  'fe80::/10',
+  'ff00::/8',
+]
+
+const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+function networks(entries: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/')
+    if (prefix === undefined) list.addAddress(address, family(address))
+    else list.addSubnet(address, Number(prefix), family(address))
+  }
+  return list
+}
+
+/** `::ffff:10.0.0.1`, also as `::ffff:a00:1`, is an IPv4 address in disguise. */
+function unmapped(address: string): string {
+  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(address) ?? []
+  if (high === undefined || low === undefined) return address.replace(/^::ffff:(?=\d+\.)/i, '')
+  const bits = [Number.parseInt(high, 16), Number.parseInt(low, 16)]
+  return bits.flatMap((half) => [half >> 8, half & 255]).join('.')
+}
+
+export type Resolve = (host: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void
+
+const resolveAll: Resolve = (host, done) => lookup(host, { all: true, verbatim: true }, done)
+
+/** Decides which addresses may be posted to, and sees to it that the one that was checked is the one connected to. */
+export class AddressGuard {
+  private readonly closed = networks(CLOSED)
+  private readonly allowed: BlockList
+  private readonly allowedHosts: ReadonlySet<string>
+
+  constructor(
+    allowed: readonly string[],
+    private readonly resolve: Resolve = resolveAll,
+  ) {
+    const isAddress = (entry: string): boolean => isIP(entry.split('/')[0] ?? '') !== 0
+    this.allowed = networks(allowed.filter(isAddress))
+    this.allowedHosts = new Set(allowed.filter((entry) => !isAddress(entry)).map((host) => host.toLowerCase()))
+  }
+
+  mayReach(address: string): boolean {
+    const plain = unmapped(address)
+    const kind = family(plain)
+    return !this.closed.check(plain, kind) || this.allowed.check(plain, kind)
+  }
+
+  /** The reason why the host of a URL may not be posted to; undefined when it may, or must be resolved first. */
+  refusal(host: string): string | undefined {
+    const literal = host.replace(/^\[|\]$/g, '')
+    return isIP(literal) === 0 || this.mayReach(literal) ? undefined : refused(literal)
+  }
+
+  /** Resolves once and connects to an address that passed. */
+  readonly lookup: LookupFunction = (host, options, done) => {
+    this.resolve(host, (error, addresses) => {
+      if (error) return done(error, '')
+      const isTrusted = this.allowedHosts.has(host.toLowerCase())
+      const good = addresses.filter(({ address }) => isTrusted || this.mayReach(address))
+      const [first] = good
+      if (!first) return done(new Error(refused(`${host} (${addresses.map(({ address }) => address).join(', ')})`)), '')
+      if (options.all) done(null, good)
+      else done(null, first.address, first.family)
+    })
+  }
+}
+
+const refused = (what: string): string =>
+  `${what} is a private address, which SERVICE_WEBHOOK_ALLOWED_ADDRESSES does not name`

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import https from 'node:https'
+import { rootCertificates } from 'node:tls'
+import { isErrno } from '@session-service/server-kit'
+import { AddressGuard, type Resolve } from './webhook-address.js'
+import { retryAfter } from './webhook-schedule.js'
+import { webhookHeaders } from './webhook-signature.js'
+
+export interface WebhookReceiver {
+  endpoint: string
+  /** Header lines. */
+  headers: readonly string[]
+  secrets: readonly string[]
+  allowedAddresses: readonly string[]
+  /** PEM file of further authorities; empty for none. */
+  caFile: string
+  timeoutMs: number
+  resolve?: Resolve
+}
+
+export type PostOutcome =
+  { outcome: 'delivered' } | { outcome: 'refused' | 'failed' | 'timeout'; error: string; retryAfterMs: number }
+
+/** More of an answer than this many bytes is not read. */
+const MOST_ANSWER_BYTES = 65_536
+
+/** Posts events to one receiver. Only a 2xx is a success; redirects are not followed. */
+export class WebhookPost {
+  private readonly url: URL
+  private readonly guard: AddressGuard
+  private readonly options: RequestOptions & https.RequestOptions
+  private readonly agent: http.Agent | https.Agent
+
+  /** @throws when `caFile` cannot be read */
+  constructor(private readonly receiver: WebhookReceiver) {
+    this.url = new URL(receiver.endpoint)
+    this.guard = new AddressGuard(receiver.allowedAddresses, receiver.resolve)
+    const isSecure = this.url.protocol === 'https:'
+    this.agent = isSecure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
+    const ca = receiver.caFile ? [...rootCertificates, readFileSync(receiver.caFile, 'utf8')] : undefined
+    this.options = {
+      method: 'POST',
+      agent: this.agent,
+      lookup: this.guard.lookup,
+      ...(isSecure && ca && { ca }),
+      ...(this.url.username && {
+        auth: `${decodeURIComponent(this.url.username)}:${decodeURIComponent(this.url.password)}`,
+      }),
+    }
+  }
+
+  close(): void {
+    this.agent.destroy()
+  }
+
+  async post(id: string, body: string, signal?: AbortSignal): Promise<PostOutcome> {
+    const refusal = this.guard.refusal(this.url.hostname)
+    if (refusal) return { outcome: 'refused', error: refusal, retryAfterMs: 0 }
+    const timeout = AbortSignal.timeout(this.receiver.timeoutMs)
+    const either = signal ? AbortSignal.any([timeout, signal]) : timeout
+    try {
+      return await this.attempt(id, body, either)
+    } catch (error) {
+      if (timeout.aborted) {
+        return { outcome: 'timeout', error: `no answer within ${this.receiver.timeoutMs} ms`, retryAfterMs: 0 }
+      }
+      const message = error instanceof Error ? error.message : String(error)
+      return { outcome: 'failed', error: message, retryAfterMs: 0 }
+    }
+  }
+
+  private async attempt(id: string, body: string, signal: AbortSignal): Promise<PostOutcome> {
+    for (;;) {
+      const request = this.request(id, body, signal)
+      try {
+        return await outcomeOf(request)
+      } catch (error) {
+        // The receiver closed a kept connection at that very moment: it never saw the event.
+        if (!request.reusedSocket || signal.aborted || !isReset(error)) throw error
+      }
+    }
+  }
+
+  private request(id: string, body: string, signal: AbortSignal): ClientRequest {
+    const { request } = this.url.protocol === 'https:' ? https : http
+    const sent = request(this.url, { ...this.options, signal })
+    for (const line of this.receiver.headers) {
+      const colon = line.indexOf(':')
+      sent.setHeader(line.slice(0, colon), line.slice(colon + 1).trim())
+    }
+    sent.setHeader('content-type', 'application/json; charset=utf-8')
+    const signed = webhookHeaders(this.receiver.secrets, { id, body, now: Date.now() })
+    for (const [name, value] of Object.entries(signed)) sent.setHeader(name, value)
+    sent.end(body)
+    return sent
+  }
+}
+
+const isReset = (error: unknown): boolean => isErrno(error, 'ECONNRESET')
+
+async function outcomeOf(request: ClientRequest): Promise<PostOutcome> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve)
+    request.on('error', reject)
+  })
+  await readAway(answer)
+  const status = answer.statusCode ?? 0
+  if (status >= 200 && status < 300) return { outcome: 'delivered' }
+  const error = status >= 300 && status < 400 ? `a redirect (${status}), which is not followed` : `status ${status}`
+  return { outcome: 'failed', error, retryAfterMs: retryAfter(answer.headers['retry-after'], Date.now()) }
+}
+
+/** The answer's body means nothing; it is read so that the connection can be used again, unless it is too long. */
+async function readAway(answer: IncomingMessage): Promise<void> {
+  let bytes = 0
+  for await (const chunk of answer) {
+    bytes += (chunk as Buffer).length
+    if (bytes > MOST_ANSWER_BYTES) break
+  }
+}

@@ -1,0 +1,110 @@
+import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { RecordingProperties } from '@session-service/contract'
+import type { DataSource } from 'typeorm'
+import type { MasterConfig } from '../configuration/configuration.module.js'
+import { ClusterClock } from '../database/cluster-clock.js'
+import { createDataSource, migrate } from '../database/data-source.js'
+import { EventLog } from '../events/event-log.js'
+import { SessionRecordings } from '../recordings/session-recordings.js'
+import { type NewSubscription, StreamRepository } from '../streams/stream.repository.js'
+import { type NewSession, SessionRepository } from './session.repository.js'
+import { insertParticipants } from './fixtures/rows.js'
+
+const CONFIG = { SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_RECORDING: false } as unknown as MasterConfig
+
+let database: TestDatabase
+let dataSource: DataSource
+let clock: ClusterClock
+let events: EventLog
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  await migrate(dataSource)
+  clock = new ClusterClock()
+  events = new EventLog(dataSource, CONFIG)
+})
+afterAll(async () => {
+  await dataSource.destroy()
+  await database.drop()
+})
+
+const session = (id: string): NewSession => ({
+  id,
+  uniqueId: `${id}_1`,
+  createdAt: 1,
+  mediaMode: 'ROUTED',
+  recordingMode: 'MANUAL',
+  hasCustomId: true,
+  forcedVideoCodec: 'VP8',
+  allowTranscoding: false,
+  recordingProperties: RecordingProperties.parse({}),
+  forcedNodeId: null,
+})
+
+/** Two writers are given the same three, each the other way round, while a third holds the one in the middle. */
+async function writeAtOnce<T>(
+  hold: string,
+  [one, other]: [(item: T) => Promise<true>, (item: T) => Promise<true>],
+  items: [T, T, T],
+): Promise<PromiseSettledResult<true>[]> {
+  const holder = dataSource.createQueryRunner()
+  await holder.startTransaction()
+  try {
+    await holder.query(hold)
+    const written = Promise.allSettled([...items.map(one), ...items.toReversed().map(other)])
+    await until('both writers wait', async () => {
+      const waiting = await database.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+      return waiting.length === 2
+    })
+    await holder.rollbackTransaction()
+    return await written
+  } finally {
+    await holder.release()
+  }
+}
+
+it('sessions that two masters create in batches are created once each, in whatever order they were asked for', async () => {
+  const sessions = () => new SessionRepository(dataSource, events, new SessionRecordings(CONFIG), clock)
+  const [one, other] = [sessions(), sessions()]
+  const items: [NewSession, NewSession, NewSession] = [session('a'), session('m'), session('z')]
+  const results = await writeAtOnce(
+    `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
+                          allow_transcoding, recording_properties)
+     VALUES ('m', 'm_1', 1, 'ROUTED', 'MANUAL', true, 'VP8', false, '{}')`,
+    [(item) => one.insert(item), (item) => other.insert(item)],
+    items,
+  )
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
+  expect(refused).toMatchObject(items.map(() => ({ code: 'CONFLICT' })))
+})
+
+it('subscriptions that two masters write in batches are written, in whatever order they were asked for', async () => {
+  await database.query(
+    `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
+                          allow_transcoding, recording_properties, media_node_id, media_node_boot_id, media_epoch)
+     VALUES ('ses', 'ses_1', 1, 'ROUTED', 'MANUAL', false, 'VP8', false, '{}', 'node', 'boot', 1)`,
+  )
+  await insertParticipants(database, 'ses', 'alice', 'bob')
+  await database.query(
+    `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
+     SELECT id, 'ses', 'alice', 1, '{}' FROM unnest(ARRAY['a', 'm', 'z']) AS id`,
+  )
+  const streams = () => new StreamRepository(dataSource, events, clock)
+  const [one, other] = [streams(), streams()]
+  const subscription = (streamId: string): NewSubscription => ({
+    connectionId: 'bob',
+    streamId,
+    createdAt: 1,
+    mediaEpoch: 1,
+  })
+  const results = await writeAtOnce(
+    `INSERT INTO subscription (connection_id, stream_id, created_at) VALUES ('bob', 'm', 1)`,
+    [(item) => one.subscribe(item), (item) => other.subscribe(item)],
+    [subscription('a'), subscription('m'), subscription('z')],
+  )
+  expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['fulfilled']))
+})

@@ -1,0 +1,12 @@
+import { expect, it } from '@jest/globals'
+import { spreadOf } from './session-recovery.service.js'
+
+it.each([
+  [0, 0],
+  [1, 15],
+  [4, 60],
+  [200, 3_000],
+  [10_000, 3_000],
+])('%d clients come back over %d ms', (participants, expected) => {
+  expect(spreadOf(participants)).toBe(expected)
+})

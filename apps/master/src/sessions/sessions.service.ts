@@ -1,0 +1,182 @@
+import {
+  type CreateSessionBody,
+  type HeldRoom,
+  newSessionId,
+  RecordingProperties,
+  ServiceError,
+  type SessionView,
+  uniqueSessionId,
+  type DisconnectReason,
+} from '@session-service/contract'
+import { fewAtOnce } from '@session-service/server-kit'
+import { Inject, Injectable, Logger, type StreamableFile } from '@nestjs/common'
+import { ClusterClock } from '../database/cluster-clock.js'
+import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { connectionView } from '../connections/connection.view.js'
+import { streamedList } from '../http/streamed-list.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
+import { SessionRecordings } from '../recordings/session-recordings.js'
+import { SessionChannel } from '../signalling/session-channel.js'
+import { TokensService } from '../tokens/tokens.service.js'
+import { SessionMediaRepository, type WhichBoots } from './session-media.repository.js'
+import { type ClosedSession, type EmptyEnd, SessionRepository, type SessionRow } from './session.repository.js'
+import { sessionView } from './session.view.js'
+
+const noSuchSession = (id: string): ServiceError =>
+  new ServiceError('NOT_FOUND', `no session with the id ${id}`, { subject: 'session' })
+
+/** Sessions that are closed at the same time when all are. */
+const CLOSED_AT_ONCE = 8
+
+@Injectable()
+export class SessionsService {
+  private readonly logger = new Logger(SessionsService.name)
+
+  constructor(
+    private readonly sessions: SessionRepository,
+    private readonly media: SessionMediaRepository,
+    private readonly mediaNodes: MediaNodesService,
+    private readonly channel: SessionChannel,
+    private readonly tokens: TokensService,
+    private readonly recordings: SessionRecordings,
+    private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  async create(body: CreateSessionBody): Promise<SessionView> {
+    if (this.config.SERVICE_EDITION !== 'ce' && body.mediaNode && !this.mediaNodes.isKnown(body.mediaNode.id)) {
+      throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${body.mediaNode.id}`)
+    }
+    const id = body.customSessionId || newSessionId()
+    const createdAt = this.clock.now()
+    const session = {
+      id,
+      uniqueId: uniqueSessionId(id, createdAt),
+      createdAt,
+      mediaMode: body.mediaMode,
+      recordingMode: body.recordingMode,
+      hasCustomId: body.customSessionId !== '',
+      forcedVideoCodec: body.forcedVideoCodec ?? this.config.SERVICE_STREAMS_FORCED_VIDEO_CODEC,
+      allowTranscoding: body.allowTranscoding ?? this.config.SERVICE_STREAMS_ALLOW_TRANSCODING,
+      recordingProperties: body.defaultRecordingProperties ?? legacyRecordingProperties(body),
+      forcedNodeId: this.config.SERVICE_EDITION === 'ce' ? null : (body.mediaNode?.id ?? null),
+    }
+    await this.sessions.insert(session)
+    return sessionView({ ...session, mediaNodeId: null, isRecorded: false }, [])
+  }
+
+  async get(id: string, withPending = false): Promise<SessionView> {
+    const row = await this.sessions.find(id, withPending)
+    if (!row) throw noSuchSession(id)
+    return this.view(row)
+  }
+
+  /** All of them, as a stream of JSON; `shape` makes of each what the caller shows. */
+  list(withPending = false, shape: (session: SessionView) => object = (session) => session): Promise<StreamableFile> {
+    return streamedList(
+      (after) => this.sessions.page(withPending, after),
+      (row) => shape(this.view(row)),
+    )
+  }
+
+  async onNode(nodeId: string): Promise<SessionView[]> {
+    return (await this.sessions.onNode(nodeId)).map((row) => this.view(row))
+  }
+
+  async require(id: string): Promise<void> {
+    if (!(await this.sessions.exists(id))) throw noSuchSession(id)
+  }
+
+  /** Ends the session by its id, for the server's own reasons or the caller's. */
+  async close(id: string, reason: DisconnectReason): Promise<void> {
+    this.channel.requireBus()
+    const closed = await this.sessions.delete({ id }, reason)
+    if (!closed) throw noSuchSession(id)
+    await this.announceEnd(closed, reason)
+  }
+
+  /** Ends one use of a session id; nothing happens when it has ended already. */
+  async closeIfLive(uniqueId: string, reason: DisconnectReason): Promise<void> {
+    const closed = await this.sessions.delete({ uniqueId }, reason)
+    if (closed) await this.announceEnd(closed, reason)
+  }
+
+  /** Ends the session with the media that it has lost, unless it has other media by now. */
+  async closeWithMedia({ roomId, place }: PlacedRoom, reason: DisconnectReason, afterEventId?: string): Promise<void> {
+    const closed = await this.sessions.delete({ uniqueId: roomId, epoch: place.epoch }, reason, afterEventId)
+    if (closed) await this.announceEnd({ ...closed, place: null }, reason)
+  }
+
+  /** Users are evicted one after another: the first is told only of itself, the last of everybody. */
+  private async announceEnd(closed: ClosedSession, reason: DisconnectReason): Promise<void> {
+    for (const { connectionId, streamIds } of closed.participants) {
+      this.channel.evict(closed.uniqueId, connectionId, streamIds, reason)
+    }
+    await this.release(closed)
+  }
+
+  /** What is left to do once a session's rows are gone and its participants know. */
+  async release({
+    uniqueId,
+    place,
+    recordingIds,
+  }: Pick<ClosedSession, 'uniqueId' | 'place' | 'recordingIds'>): Promise<void> {
+    await this.recordings.stopped(recordingIds)
+    if (place) await this.mediaNodes.tell(place, 'closeRoom', { roomId: uniqueId, epoch: place.epoch })
+  }
+
+  /** The boots of media nodes that sessions are on. */
+  usedBoots(): Promise<NodeBoot[]> {
+    return this.media.usedBoots()
+  }
+
+  placedOn(nodeId: string, boots?: WhichBoots): Promise<PlacedRoom[]> {
+    return this.media.placedOn(nodeId, boots)
+  }
+
+  /** Of the rooms that a node says it holds, those it should not. */
+  strayRooms(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<HeldRoom[]> {
+    return this.media.strayRooms(node, rooms)
+  }
+
+  /** Ends every session created until then, UTC ms; a few at once, and one that fails does not save the others. */
+  async closeAll(createdUntil: number, reason: DisconnectReason): Promise<void> {
+    await fewAtOnce(CLOSED_AT_ONCE, await this.sessions.createdUntil(createdUntil), (uniqueId) =>
+      this.closeIfLive(uniqueId, reason).catch((error: unknown) => {
+        this.logger.warn({ err: error, uniqueId }, 'a session could not be closed')
+      }),
+    )
+  }
+
+  /** Ends sessions older than `seconds` that nobody is in, until there are none or `isOver`. */
+  async closeUnused(seconds: number, isOver: () => boolean): Promise<void> {
+    for (const uniqueId of await this.sessions.unused(seconds)) {
+      if (isOver()) return
+      await this.closeEmpty(uniqueId, 'automaticStop')
+    }
+  }
+
+  /** Ends a session that nobody is in; nothing happens when somebody is. */
+  async closeEmpty(uniqueId: string, reason: EmptyEnd): Promise<void> {
+    const closed = await this.sessions.deleteUnused(uniqueId, reason)
+    if (closed) await this.release(closed)
+  }
+
+  private view(row: SessionRow): SessionView {
+    const connections = row.connections.map((connection) =>
+      connectionView(connection, this.tokens.url(row.id, connection.id, connection.tokenNonce)),
+    )
+    // Where a session is, and that it can be chosen, is for the paid editions.
+    return sessionView(this.config.SERVICE_EDITION === 'ce' ? { ...row, mediaNodeId: null } : row, connections)
+  }
+}
+
+/** The earlier shape of the body, where recording defaults were members of the session itself. */
+function legacyRecordingProperties(body: CreateSessionBody): RecordingProperties {
+  return RecordingProperties.parse({
+    outputMode: body.defaultOutputMode,
+    recordingLayout: body.defaultRecordingLayout,
+    customLayout: body.defaultCustomLayout,
+  })
+}

@@ -1,0 +1,63 @@
+import { CLOSE_CODE } from '@session-service/contract'
+import { SignallingClient, SignallingError, startStack, type Stack, until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Client } from 'pg'
+
+/** As much as lies between two looks of the server at its sockets. */
+const BETWEEN_MS = 1_000
+
+let stack: Stack
+beforeAll(async () => {
+  stack = await startStack()
+})
+afterAll(() => stack.stop())
+
+/** Nobody changes the connection until the result is called. */
+async function hold(connectionId: string): Promise<() => Promise<void>> {
+  const holder = new Client({ connectionString: stack.postgres.url })
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT 1 FROM connection WHERE id = $1 FOR UPDATE', [connectionId])
+  return () => holder.end()
+}
+
+async function join(): Promise<{ sessionId: string; connectionId: string; client: SignallingClient }> {
+  const { id: sessionId } = await stack.api.createSession()
+  const client = await stack.join(sessionId)
+  const { connections } = await stack.api.getSession(sessionId)
+  return { sessionId, connectionId: connections.content[0]?.id ?? '', client }
+}
+
+const idle = async (sessionId: string): Promise<SignallingClient> =>
+  stack.openSocket((await stack.api.createConnection(sessionId)).token ?? '')
+
+describe('a socket', () => {
+  it('that does not join is closed, while one that takes long to leave is not taken for it', async () => {
+    const { sessionId, connectionId, client } = await join()
+    const first = await idle(sessionId)
+    const openedAt = performance.now()
+    await until('a look at all sockets lies between the two', () => performance.now() - openedAt > BETWEEN_MS)
+    const second = await idle(sessionId)
+    expect(await first.closed).toEqual({ code: CLOSE_CODE.abuse, reason: 'no join in time' })
+    const release = await hold(connectionId)
+    const left = client.request('leave', {}).catch((error: unknown) => error)
+    await second.closed
+    await release()
+    // On a slow machine the database has given up waiting by then.
+    if ((await left) instanceof SignallingError) await client.request('leave', {})
+    else expect(await left).toEqual({})
+    expect(await client.closed).toMatchObject({ code: CLOSE_CODE.done })
+  })
+
+  it('whose leaving the database does not take may leave again', async () => {
+    const { sessionId, connectionId, client } = await join()
+    const release = await hold(connectionId)
+    await expect(client.request('leave', {})).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await release()
+    await client.request('leave', {})
+    await until('the session ended with it', async () => {
+      const { status } = await stack.rest('GET', `/service/api/sessions/${sessionId}`)
+      return status === 404
+    })
+  })
+})

@@ -1,0 +1,296 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import {
+  CLOSE_CODE,
+  describeIssues,
+  describePlatform,
+  isSignallingMethod,
+  type RpcRequest,
+  ServiceError,
+  SIGNALLING_MAX_FRAME_BYTES,
+  SIGNALLING_METHODS,
+  SIGNALLING_PATH,
+  SIGNALLING_WINDOWS,
+  type SignallingCall,
+  type SignallingMethod,
+} from '@session-service/contract'
+import { metrics, translateDatabaseError } from '@session-service/server-kit'
+import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import { ParticipationService } from '../connections/participation.service.js'
+import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { clientAddress } from '../http/client-address.js'
+import { ClientSocket } from './client-socket.js'
+import { KeyedQueue } from './keyed-queue.js'
+import { MediaMethods } from './media.methods.js'
+import { requireRight } from './rights.js'
+import { RoomSockets } from './room-sockets.js'
+import { SessionChannel } from './session-channel.js'
+import { SignallingMethods } from './signalling.methods.js'
+
+const METHOD_NOT_FOUND = -32601
+const CHECK_EVERY_MS = 1_000
+/** Clients of a server that goes away come back elsewhere spread over this long, ms. */
+const RECONNECT_SPREAD_MS = 2_000
+/** A client that does not take part in closing its socket is cut off after this long, ms. */
+const FAREWELL_MS = 1_000
+
+/** The clients' WebSocket: takes sockets, reads frames, watches for silence. */
+@Injectable()
+export class SignallingServer implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(SignallingServer.name)
+  private readonly server = new WebSocketServer({
+    noServer: true,
+    maxPayload: SIGNALLING_MAX_FRAME_BYTES,
+    perMessageDeflate: false,
+  })
+  private readonly sockets = new Set<ClientSocket>()
+  private readonly underWay = new Set<KeyedQueue>()
+  private readonly watch: NodeJS.Timeout
+  private readonly addressOf: (request: IncomingMessage) => string
+  private isClosing = false
+
+  constructor(
+    private readonly methods: SignallingMethods,
+    private readonly media: MediaMethods,
+    private readonly participation: ParticipationService,
+    private readonly rooms: RoomSockets,
+    private readonly channel: SessionChannel,
+    @Inject(MASTER_CONFIG) config: MasterConfig,
+  ) {
+    this.addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
+    channel.whenBack(() => this.tellAllAnew())
+    this.watch = setInterval(() => this.checkAll(Date.now()), CHECK_EVERY_MS)
+    metrics.sampled('client_sockets', 'Sockets of clients that this master holds', () => this.sockets.size)
+  }
+
+  /** Takes the upgrades of an HTTP server. */
+  attachTo(http: Server): void {
+    http.on('upgrade', (request, stream, head) => this.upgrade(request, stream, head))
+  }
+
+  private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    // Node has let go of its own listener, and an error without one would end the process.
+    stream.on('error', () => stream.destroy())
+    const url = URL.parse(request.url ?? '/', 'http://localhost')
+    if (!url) return refuseUpgrade(stream, '400 Bad Request')
+    const { pathname, searchParams } = url
+    if (pathname !== SIGNALLING_PATH) return refuseUpgrade(stream, '404 Not Found')
+    if (this.isClosing) return refuseUpgrade(stream, '503 Service Unavailable')
+    if (!searchParams.get('sessionId') || !searchParams.get('token')) return refuseUpgrade(stream, '401 Unauthorized')
+    this.server.handleUpgrade(request, stream, head, (socket) => this.accept(socket, request))
+  }
+
+  private accept(webSocket: WebSocket, request: IncomingMessage): void {
+    const platform = describePlatform(request.headers['user-agent'] ?? 'unknown')
+    const socket = new ClientSocket(webSocket, this.addressOf(request), platform, Date.now())
+    const queue = new KeyedQueue()
+    this.sockets.add(socket)
+    this.underWay.add(queue)
+    webSocket.on('message', (data, isBinary) => this.receive(socket, queue, textOf(data), isBinary))
+    webSocket.on('error', (error) => this.logger.debug({ err: error }, 'a client socket failed'))
+    webSocket.on('close', () => {
+      this.sockets.delete(socket)
+      void queue.idle().then(() => {
+        this.underWay.delete(queue)
+        return this.closed(socket)
+      })
+    })
+  }
+
+  private receive(socket: ClientSocket, queue: KeyedQueue, data: string, isBinary: boolean): void {
+    const request = socket.read(data, isBinary, Date.now())
+    if (!request) return
+    if (socket.isMarkedLost && this.rooms.isCurrent(socket)) this.foundAgain(socket)
+    if (!isSignallingMethod(request.method)) {
+      if (request.id !== undefined) socket.fail(request.id, METHOD_NOT_FOUND, `there is no method ${request.method}`)
+      return
+    }
+    const { method } = request
+    if (method === 'ping') return socket.answer(request.id, {})
+    queue.run(queueKey(request), () => this.carryOut(socket, method, request))
+  }
+
+  private async carryOut(socket: ClientSocket, method: SignallingMethod, { id, params }: RpcRequest): Promise<void> {
+    try {
+      await this.dispatch(socket, method, params ?? {}, id)
+    } catch (error) {
+      const known = error instanceof ServiceError ? error : translateDatabaseError(error)
+      if (!known) this.logger.error({ err: error, method }, 'a call of a client failed')
+      socket.refuse(id, known ?? new ServiceError('INTERNAL', 'internal error'))
+    }
+  }
+
+  private async dispatch(
+    socket: ClientSocket,
+    method: SignallingMethod,
+    params: object,
+    id: RpcRequest['id'],
+  ): Promise<void> {
+    if (method === 'join' || method === 'resume') return this.letIn(socket, method, params, id)
+    const { occupant } = socket
+    if (!occupant) throw new ServiceError('NOT_ALLOWED', `${method} before join`)
+    if (method === 'leave') {
+      await this.methods.leave(socket, occupant)
+      socket.answer(id, {})
+      return this.methods.farewell(socket)
+    }
+    if (method === 'ping') return
+    requireRight(occupant.role, method, occupant.isHidden)
+    this.channel.requireBus()
+    if (method === 'rejoin') {
+      const result = await this.media.rejoin(socket, occupant)
+      socket.answer(id, result)
+      return socket.releaseAfter(result.snapshot)
+    }
+    const result = this.media.isOne(method)
+      ? await this.media.call(method, occupant, readCall(method, params))
+      : await this.methods.call(method, occupant, readCall(method, params))
+    socket.answer(id, result)
+  }
+
+  private async letIn(
+    socket: ClientSocket,
+    method: 'join' | 'resume',
+    params: object,
+    id: RpcRequest['id'],
+  ): Promise<void> {
+    if (socket.occupant) throw new ServiceError('CONFLICT', 'this socket has joined already')
+    // It has waited, and its client has gone elsewhere: it must not take the participant from there.
+    if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')
+    const result =
+      method === 'join'
+        ? await this.methods.join(socket, readCall('join', params))
+        : await this.methods.resume(socket, readCall('resume', params))
+    socket.answer(id, result)
+    socket.releaseAfter(result.snapshot)
+  }
+
+  /** The socket is gone: its participant, if it did not leave, has the window to come back. */
+  private async closed(socket: ClientSocket): Promise<void> {
+    const { occupant } = socket
+    if (!occupant || !this.rooms.isCurrent(socket)) return
+    this.rooms.detach(occupant.roomId, occupant.connectionId, socket)
+    await this.markLost(socket, Date.now())
+  }
+
+  private async markLost(socket: ClientSocket, now: number): Promise<void> {
+    const { occupant, lastSeen } = socket
+    if (!occupant) return
+    socket.isMarkedLost = true
+    await this.participation.lost(occupant.connectionId, now - lastSeen).catch((error: unknown) => {
+      this.logger.warn({ err: error, connectionId: occupant.connectionId }, 'a lost participant could not be marked')
+    })
+  }
+
+  private foundAgain(socket: ClientSocket): void {
+    const { occupant } = socket
+    socket.isMarkedLost = false
+    if (!occupant) return
+    void this.participation.found(occupant.connectionId).catch(() => {
+      socket.isMarkedLost = true
+    })
+  }
+
+  private checkAll(now: number): void {
+    for (const socket of this.sockets) {
+      const silent = now - socket.lastSeen
+      if (!socket.occupant && now - socket.openedAt > SIGNALLING_WINDOWS.join) {
+        socket.close(CLOSE_CODE.abuse, 'no join in time')
+      }
+      if (silent > SIGNALLING_WINDOWS.silent && !socket.isMarkedLost && this.rooms.isCurrent(socket)) {
+        void this.markLost(socket, now)
+      }
+      // A half-open socket never answers a closing handshake.
+      if (silent > SIGNALLING_WINDOWS.evict + SIGNALLING_WINDOWS.silent) socket.terminate()
+    }
+  }
+
+  /** Drops sockets whose participants the database does not know here any more: what a lost message left behind. */
+  async dropStrangers(): Promise<void> {
+    const held = new Map<string, ClientSocket>()
+    for (const socket of this.rooms.all()) if (socket.occupant) held.set(socket.occupant.connectionId, socket)
+    if (held.size === 0) return
+    for (const connectionId of await this.participation.strangers([...held.keys()])) {
+      const socket = held.get(connectionId)
+      if (!socket?.occupant || !this.rooms.isCurrent(socket)) continue
+      this.rooms.detach(socket.occupant.roomId, connectionId, socket)
+      socket.notify('sessionDisconnected', { reason: 'networkDisconnect' })
+      socket.close(CLOSE_CODE.done, 'networkDisconnect')
+    }
+  }
+
+  /** Tells the database which participants are here, should it not know. */
+  async alignDeadlines(): Promise<void> {
+    const here = [...this.rooms.entries()]
+    const speaking = here.filter(([, socket]) => socket.isOpen && !socket.isMarkedLost)
+    const idsOf = (some: typeof here): string[] => some.map(([connectionId]) => connectionId)
+    await this.participation.alignDeadlines(idsOf(here), idsOf(speaking))
+  }
+
+  /** After the bus was away its messages are missing: the clients are told how things stand. */
+  private async tellAllAnew(): Promise<void> {
+    const sockets = [...this.rooms.all()]
+    for (const socket of sockets) {
+      const { occupant } = socket
+      if (!occupant) continue
+      socket.hold()
+      const [snapshot, changed] = await Promise.all([
+        this.participation.snapshot(occupant).catch(() => undefined),
+        this.methods.refreshRights(occupant).catch(() => []),
+      ])
+      if (snapshot) {
+        this.methods.knowEpoch(occupant, snapshot)
+        socket.notify('snapshot', snapshot)
+      }
+      for (const changedProperty of changed) {
+        const params = { connectionId: occupant.connectionId, changedProperty, newValue: occupant[changedProperty] }
+        socket.notify('connectionPropertyChanged', params)
+      }
+      socket.releaseAfter(snapshot)
+    }
+  }
+
+  /** Before HTTP closes, which waits for sockets. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.sendAway()
+    this.server.close()
+  }
+
+  /** Sends clients to another master, spread over time; their participants stay. No socket is taken from then on. */
+  async sendAway(): Promise<void> {
+    this.isClosing = true
+    clearInterval(this.watch)
+    await Promise.all([...this.underWay].map((queue) => queue.idle()))
+    for (const socket of this.sockets) {
+      socket.notify('reconnect', { afterMs: Math.round(Math.random() * RECONNECT_SPREAD_MS) })
+      socket.close(CLOSE_CODE.goingAway, 'the server is going away')
+    }
+    const patience = setTimeout(() => this.sockets.forEach((socket) => socket.terminate()), FAREWELL_MS)
+    await Promise.all([...this.sockets].map((socket) => socket.ended))
+    clearTimeout(patience)
+  }
+}
+
+/** The parameters of a call by their schema; INVALID names each field at fault. */
+function readCall<M extends SignallingMethod>(method: M, params: object): SignallingCall<M> {
+  const call = SIGNALLING_METHODS[method][0].safeParse(params)
+  if (!call.success) throw new ServiceError('INVALID', describeIssues(call.error).join('; '))
+  // The compiler does not see that the schema looked up by `method` gives the type looked up by `M`.
+  return call.data as SignallingCall<M>
+}
+
+/** What is about one subscription is done in its order, everything else of a socket in one line. */
+function queueKey({ method, params }: RpcRequest): string {
+  const isSubscription = method === 'subscribe' || method === 'unsubscribe' || method === 'changeSubscription'
+  return isSubscription && typeof params?.streamId === 'string' ? params.streamId : ''
+}
+
+const textOf = (data: RawData): string =>
+  (Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data).toString('utf8')
+
+/** No timeout of the HTTP server is for it any more: nobody is waited for to close it. */
+function refuseUpgrade(stream: Duplex, status: string): void {
+  stream.once('finish', () => stream.destroy())
+  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}

@@ -1,0 +1,67 @@
+import { connect, type Socket } from 'node:net'
+import { SIGNALLING_PATH } from '@session-service/contract'
+import { startStack, type Stack, until } from '@session-service/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+
+let stack: Stack
+const open: Socket[] = []
+beforeAll(async () => {
+  stack = await startStack({ nodes: 0 })
+})
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.destroy()
+})
+afterAll(() => stack.stop())
+
+const credentials = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+const UPGRADE = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: eA==']
+
+/** Written as it is; the client never closes its side. */
+function ask(start: string, headers: readonly string[], body = ''): { socket: Socket; answer: () => string } {
+  const { hostname, port } = new URL(stack.masterUrl)
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  open.push(socket)
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (data: string) => (answer += data))
+  socket.on('error', () => undefined)
+  socket.write(`${[`${start} HTTP/1.1`, 'Host: x', ...headers].join('\r\n')}\r\n\r\n${body}`)
+  return { socket, answer: () => answer }
+}
+
+const lives = async (): Promise<boolean> => (await stack.rest('GET', '/sessions')).status === 200
+
+describe('an upgrade', () => {
+  it.each([
+    ['GET //', 400],
+    ['GET /nowhere', 404],
+    [`GET ${SIGNALLING_PATH}`, 401],
+  ])('%s is refused with %d and closed, whatever its client does', async (start, status) => {
+    const { socket, answer } = ask(start, UPGRADE)
+    let isClosed = false
+    socket.on('close', () => (isClosed = true)).on('end', () => (isClosed = true))
+    await until('it is answered and closed', () => isClosed)
+    expect(answer()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    // Of a connection that is gone at the other end, what is written to it tells.
+    await until('nobody is there any more', () => socket.destroyed || (socket.write('x'), false))
+    expect(await lives()).toBe(true)
+  })
+
+  it('whose client is gone before it is refused harms nobody', async () => {
+    for (let n = 0; n < 50; n++) {
+      const { socket } = ask('GET /nowhere', UPGRADE)
+      await new Promise((resolve) => socket.once('connect', resolve))
+      socket.resetAndDestroy()
+    }
+    expect(await lives()).toBe(true)
+    expect(stack.masters.map(({ running }) => running)).toEqual([true])
+  })
+
+  it.each(['h2c', 'TLS/1.0, HTTP/2.0'])('to %s, which is not to be had, is a request like any other', async (to) => {
+    const length = 'Content-Length: 2'
+    const headers = ['Connection: Upgrade, close', `Upgrade: ${to}`, 'Content-Type: application/json', length]
+    const authorization = `Authorization: ${credentials()}`
+    const { answer } = ask('POST /service/api/sessions', [...headers, authorization], '{}')
+    await until('it is answered', () => answer().includes('"object":"session"'))
+    expect(answer()).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})

@@ -1,0 +1,63 @@
+import { type SendSignalBody, ServiceError, type SignallingCall } from '@session-service/contract'
+import { Injectable } from '@nestjs/common'
+import { ClusterClock } from '../database/cluster-clock.js'
+import { ParticipationService } from '../connections/participation.service.js'
+import { EventLog } from '../events/event-log.js'
+import { signalSent } from '../events/event-drafts.js'
+import { SessionChannel } from '../signalling/session-channel.js'
+import { prefixedType } from './signal-type.js'
+
+/** Messages to participants of a session, from one of them or from the application's server. */
+@Injectable()
+export class SignalsService {
+  constructor(
+    private readonly participation: ParticipationService,
+    private readonly channel: SessionChannel,
+    private readonly events: EventLog,
+    private readonly clock: ClusterClock,
+  ) {}
+
+  /** Backends are told who gets it: everybody by name when `to` is empty. */
+  private async record(
+    session: { id: string; uniqueId: string },
+    signal: { from: string | null; to: string[]; type: string; data: string },
+  ): Promise<void> {
+    if (!this.events.isOn) return
+    await this.events.change({ where: 's.unique_id = $1', values: [session.uniqueId] }, async (manager, record) => {
+      const everybody =
+        signal.to.length > 0 ? [] : await this.events.participants(manager, 'c.session_id = $1', [session.id])
+      const to = signal.to.length > 0 ? signal.to : everybody.map(({ connectionId }) => connectionId)
+      await record(signalSent(session, { ...signal, to }, this.clock.now()))
+    })
+  }
+
+  /** An empty `to` is everybody, the sender too. INVALID when any of `to` is not a participant. */
+  async sendFromClient(
+    from: { sessionId: string; roomId: string; connectionId: string },
+    { to, type, data }: SignallingCall<'signal'>,
+  ): Promise<void> {
+    if (to.length > 0) {
+      const present = await this.participation.activeAmong(from.sessionId, to)
+      const absent = to.filter((id) => !present.has(id))
+      if (absent.length > 0) throw new ServiceError('INVALID', `to: no participant ${absent.slice(0, 10).join(', ')}`)
+    }
+    const params = { type: prefixedType(type), data, from: from.connectionId }
+    await this.record({ id: from.sessionId, uniqueId: from.roomId }, { ...params, to })
+    this.channel.notify(from.roomId, { method: 'signal', params }, to.length > 0 ? { to } : {})
+  }
+
+  /** From REST, so without `from`. NOT_READY unless somebody is there to get it: all of `to`, or anybody. */
+  async sendFromServer({ session, to, type, data }: SendSignalBody): Promise<void> {
+    this.channel.requireBus()
+    const named = [...new Set(to)]
+    const audience = await this.participation.audience(session, named)
+    if (!audience) throw new ServiceError('NOT_FOUND', `no session with the id ${session}`, { subject: 'session' })
+    if (!audience.hasParticipants) throw new ServiceError('NOT_READY', 'nobody is in the session')
+    const present = new Set(audience.present)
+    const absent = named.filter((id) => !present.has(id))
+    if (absent.length > 0) throw new ServiceError('NOT_READY', `to: no participant ${absent.slice(0, 10).join(', ')}`)
+    const notification = { method: 'signal', params: { type: prefixedType(type), data } } as const
+    await this.record({ id: session, uniqueId: audience.roomId }, { ...notification.params, from: null, to: named })
+    this.channel.notify(audience.roomId, notification, named.length > 0 ? { to: named } : {})
+  }
+}

@@ -1,0 +1,33 @@
+import { describeIssues, LanguageModelBody, ServiceError } from '@session-service/contract'
+import { Inject, Injectable } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+
+/** Language models of media nodes. No engine is part of this version: what passes all checks is answered DISABLED. */
+@Injectable()
+export class SpeechToTextService {
+  constructor(
+    private readonly mediaNodes: MediaNodesService,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  /** Whether the module is on is told before what is wrong with the body. */
+  async load(body: unknown): Promise<void> {
+    this.refuse(body)
+  }
+
+  async unload(body: unknown): Promise<void> {
+    this.refuse(body)
+  }
+
+  private refuse(body: unknown): never {
+    if (this.config.SERVICE_PRO_SPEECH_TO_TEXT === 'disabled') {
+      throw new ServiceError('DISABLED', 'speech to text is switched off (SERVICE_PRO_SPEECH_TO_TEXT)')
+    }
+    const model = LanguageModelBody.safeParse(body ?? {})
+    if (!model.success) throw new ServiceError('INVALID', describeIssues(model.error).join('; '))
+    const { id } = model.data.mediaNode
+    if (!this.mediaNodes.isKnown(id)) throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${id}`)
+    throw new ServiceError('DISABLED', 'this version of the service has no language models to manage yet')
+  }
+}

@@ -1,0 +1,20 @@
+import { type ConnectionView, type CreateTokenBody, ServiceError, type TokenView } from '@session-service/contract'
+
+/** The contract's Token object of a connection that was made for it. */
+export function tokenView(
+  { id, token, createdAt, sessionId, serverData, record }: ConnectionView,
+  { role, mediaserverOptions }: CreateTokenBody,
+): TokenView {
+  if (token === null) throw new ServiceError('INTERNAL', `connection ${id} has no token`)
+  return {
+    id: token,
+    token,
+    connectionId: id,
+    createdAt,
+    session: sessionId,
+    role,
+    data: serverData,
+    record,
+    ...(mediaserverOptions && { mediaserverOptions }),
+  }
+}
