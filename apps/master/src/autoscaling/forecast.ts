@@ -1,0 +1,26 @@
+import type { Sample } from './scaling.types.js'
+
+/** What the load did lately: a straight line through it. */
+export interface Trend {
+  /** Percent, now, by the line. */
+  level: number
+  /** Percent per ms. */
+  slope: number
+}
+
+const MIN_SAMPLES = 6
+
+/** Least squares; undefined while there is too little to see a trend. */
+export function trendOf(samples: readonly Sample[], now: number): Trend | undefined {
+  if (samples.length < MIN_SAMPLES) return undefined
+  const points = samples.map(({ at, totalLoad }) => ({ x: at - now, y: totalLoad }))
+  const meanX = mean(points.map(({ x }) => x))
+  const meanY = mean(points.map(({ y }) => y))
+  const varianceX = mean(points.map(({ x }) => (x - meanX) ** 2))
+  if (varianceX === 0) return undefined
+  const slope = mean(points.map(({ x, y }) => (x - meanX) * (y - meanY))) / varianceX
+  const level = meanY - slope * meanX
+  return { level, slope }
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length

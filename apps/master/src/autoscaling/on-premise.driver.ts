@@ -1,0 +1,16 @@
+import { type LaunchedNode, type NodeDriver, NodeLaunchError } from './node-driver.js'
+
+/** The operator starts and ends nodes: `autoscaling` events say how many are wanted, statuses which may go. */
+export class OnPremiseDriver implements NodeDriver {
+  readonly environment = 'on_premise'
+  readonly startsNodes = false
+  readonly sharesMachine = false
+
+  launch(): Promise<LaunchedNode> {
+    return Promise.reject(new NodeLaunchError('on premises the operator starts media nodes'))
+  }
+
+  drop(): Promise<void> {
+    return Promise.resolve()
+  }
+}

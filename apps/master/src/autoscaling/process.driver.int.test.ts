@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { Heartbeat, SUBJECT } from '@session-service/contract'
+import { startNats, until } from '@session-service/local-stack'
+import { Bus } from '@session-service/messaging'
+import { processesWith } from './own-processes.js'
+import { NodeLaunchError } from './node-driver.js'
+import { ProcessDriver } from './process.driver.js'
+
+const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', `${name}.js`)
+const neverEnds = new AbortController().signal
+
+let nats: Awaited<ReturnType<typeof startNats>>
+let bus: Bus
+const heard = new Map<string, Heartbeat>()
+const launched: { driver: ProcessDriver; id: string }[] = []
+
+beforeAll(async () => {
+  nats = await startNats()
+  bus = await Bus.connect({ servers: nats.url, name: 'tester', onProblem: () => undefined })
+  bus.subscribe(SUBJECT.heartbeat('*'), Heartbeat, (beat) => void heard.set(beat.nodeId, beat))
+})
+afterEach(async () => {
+  for (const { driver, id } of launched.splice(0)) await driver.drop({ id })
+})
+afterAll(async () => {
+  await bus.close()
+  await nats.stop()
+})
+
+const driverOf = (main?: string): ProcessDriver =>
+  new ProcessDriver({
+    env: { ...process.env, MEDIA_NODE_IP: '127.0.0.1', MEDIA_NODE_WORKERS: '1', SERVICE_OPS_HOST: '127.0.0.1' },
+    natsUrl: nats.url,
+    ...(main && { main }),
+  })
+
+async function launch(driver: ProcessDriver, id: string, environmentId?: string) {
+  launched.push({ driver, id })
+  return driver.launch({ id, environmentId }, neverEnds)
+}
+const processesOf = (id: string): Promise<number[]> => processesWith('MEDIA_NODE_ID', id)
+
+test('a node is launched once, is heard under its names, and is gone when it was dropped', async () => {
+  const driver = driverOf()
+  await expect(launch(driver, 'node-a', 'rack-7')).resolves.toMatchObject({ environmentId: 'rack-7' })
+  await launch(driver, 'node-a')
+  await until('it is heard', () => heard.has('node-a'), 40_000)
+  expect(heard.get('node-a')).toMatchObject({ environmentId: 'rack-7', joins: true, workers: 1 })
+  const pids = await processesOf('node-a')
+  // Another driver, as of a master that was started anew, finds it too.
+  await driverOf().drop({ id: 'node-a' })
+  expect(await processesOf('node-a')).toEqual([])
+  // One that has ended is there until its parent has taken notice.
+  await until('all are gone', () => !pids.some(isThere))
+  await driver.drop({ id: 'node-a' })
+})
+
+test('a node that ends by itself says why', async () => {
+  const { ended } = await launch(driverOf(fixture('failing-node')), 'node-b')
+  expect(await ended).toBe('it ended with code 3')
+})
+
+test('a node that hangs is killed', async () => {
+  const driver = driverOf(fixture('deaf-node'))
+  const { ended } = await launch(driver, 'node-c')
+  await until('it ignores signals', async () => (await processesOf('node-c')).some(isDeaf))
+  await driver.drop({ id: 'node-c' })
+  expect(await ended).toBe('it was ended by SIGKILL')
+})
+
+test('without a media node on the machine the launch is refused', async () => {
+  await expect(launch(driverOf('/nowhere/main.js'), 'node-d')).rejects.toThrow(NodeLaunchError)
+})
+
+test('a launch that was given up begins nothing', async () => {
+  const driver = driverOf(fixture('deaf-node'))
+  await expect(driver.launch({ id: 'node-e' }, AbortSignal.abort())).rejects.toThrow()
+  expect(await processesOf('node-e')).toEqual([])
+})
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function isDeaf(pid: number): boolean {
+  const caught = /SigCgt:\s*(\w+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
+  return (BigInt(`0x${caught}`) & 0x800n) !== 0n
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { ServiceApi, type Stack, startStack, SyntheticParticipant, until } from '@session-service/testing'
+import { processesWith } from './own-processes.js'
+
+const PATIENCE_MS = 50_000
+const PROCESS = {
+  SERVICE_PRO_CLUSTER_ENVIRONMENT: 'process',
+  SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL: '1',
+  SERVICE_PRO_CLUSTER_AUTOSCALING_COOLDOWN: '2',
+  MEDIA_NODE_IP: '127.0.0.1',
+  MEDIA_NODE_WORKERS: '1',
+}
+const SCALED = { ...PROCESS, SERVICE_PRO_CLUSTER_AUTOSCALING: 'true' }
+/** Whatever load there is, it is too much. */
+const TOO_MUCH = {
+  ...SCALED,
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: '0',
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: '0',
+}
+/** Whatever load there is, one node can carry it. */
+const TOO_LITTLE = {
+  ...SCALED,
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: '100',
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: '99',
+}
+/** No machine has it: a media node that shall use it cannot start. */
+const BROKEN_IP = '203.0.113.77'
+
+let stack: Stack
+beforeAll(async () => {
+  stack = await startStack({ nodes: 0, masterEnv: TOO_MUCH })
+})
+afterAll(async () => {
+  const marked = await nodeProcesses()
+  await stack.stop()
+  for (const pid of marked) kill(pid)
+  await until('no node is left', async () => (await nodeProcesses()).length === 0)
+})
+/** Also those that no process of this test has started. */
+const nodeProcesses = async (): Promise<number[]> => {
+  const [all, own] = [await processesWith('NATS_URL', stack.nats.url), stack.masters.map(({ pid }) => pid)]
+  return all.filter((pid) => !own.includes(pid))
+}
+const kill = (pid: number): void => {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has gone meanwhile.
+  }
+}
+async function statuses(): Promise<Record<string, string>> {
+  const rows = await stack.postgres.query('SELECT id, status FROM media_node ORDER BY launching_time')
+  return Object.fromEntries(rows.map(({ id, status }) => [String(id), String(status)]))
+}
+const count = async (status: string): Promise<number> =>
+  Object.values(await statuses()).filter((one) => one === status).length
+const apiOf = (master: number): ServiceApi => new ServiceApi(stack.masterUrls[master] ?? '', stack.secret)
+const runningNodes = (wanted: number): Promise<unknown> =>
+  until(`${wanted} nodes run`, async () => (await count('running')) === wanted, PATIENCE_MS)
+
+test('nodes come with the load, outlive their master, and go when they are idle; no session is cut', async () => {
+  await runningNodes(2)
+  const other = await stack.addMaster(TOO_LITTLE)
+  const { id } = await stack.api.createSession()
+  const join = async () => {
+    const { token } = await stack.api.createConnection(id, { role: 'MODERATOR' })
+    return SyntheticParticipant.join(stack.atMaster(1, token))
+  }
+  const [alice, bob] = [await join(), await join()]
+  const { streamId } = await alice.publish({ width: 320, height: 180, fps: 15, kbps: 150 })
+  const watched = await bob.subscribe(streamId)
+  const packets = (): number => watched.stats().video?.packets ?? 0
+  await until('media flows', () => packets() > 20)
+  const { mediaNodeId = '' } = await stack.api.getSession(id)
+  const before = await nodeProcesses()
+
+  stack.masters[0]?.kill('SIGKILL')
+  await until('the idle node has gone', async () => (await count('terminated')) === 1, PATIENCE_MS)
+  expect(await statuses()).toMatchObject({ [mediaNodeId]: 'running' })
+  await until(
+    'its process has ended',
+    async () => (await processesWith('MEDIA_NODE_ID', mediaNodeId)).length === (await nodeProcesses()).length,
+  )
+  expect((await nodeProcesses()).length).toBeLessThan(before.length)
+  const seen = packets()
+  await until('media still flows', () => packets() > seen + 20)
+  expect(await apiOf(1).getSession(id)).toMatchObject({ id, mediaNodeId })
+  for (const peer of [alice, bob]) {
+    expect(peer.mediaReturns).toEqual([])
+    expect(peer.violations).toEqual([])
+    await peer.close()
+  }
+  await other.stop()
+}, 150_000)
+
+test('a node that cannot start has failed, and is tried again', async () => {
+  const master = await stack.addMaster({
+    ...SCALED,
+    MEDIA_NODE_IP: BROKEN_IP,
+    SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: '2',
+  })
+  await until('one has failed and another is tried', async () => (await count('failed')) >= 2, PATIENCE_MS)
+  expect(await count('running')).toBeLessThanOrEqual(1)
+  const { status } = await apiOf(2).request('POST', '/media-nodes?wait=true', {})
+  expect(status).toBe(502)
+  await master.stop()
+}, 120_000)
+
+test('without autoscaling the nodes that are wanted are there at the start', async () => {
+  for (const pid of await nodeProcesses()) kill(pid)
+  await stack.postgres.query('DELETE FROM media_node')
+  const master = await stack.addMaster({ ...PROCESS, SERVICE_PRO_CLUSTER_MEDIA_NODES: '2' })
+  await runningNodes(2)
+  await master.stop()
+  for (const pid of await nodeProcesses()) kill(pid)
+}, 120_000)

@@ -1,0 +1,36 @@
+import { MediaNodeStatus } from '@session-service/contract'
+
+/** Which statuses may follow which; a node enters with `launching`. */
+const NEXT: Record<MediaNodeStatus, readonly MediaNodeStatus[]> = {
+  launching: ['canceled', 'failed', 'running'],
+  canceled: ['launching', 'terminating'],
+  failed: [],
+  running: ['waiting-idle-to-terminate', 'terminating'],
+  'waiting-idle-to-terminate': ['running', 'terminating'],
+  terminating: ['terminated'],
+  terminated: [],
+}
+
+/** Those that a backend may ask for, and from which. */
+const ON_REQUEST: Partial<Record<MediaNodeStatus, readonly MediaNodeStatus[]>> = {
+  canceled: ['launching'],
+  launching: ['canceled'],
+  'waiting-idle-to-terminate': ['running'],
+  running: ['waiting-idle-to-terminate'],
+  terminating: ['running', 'waiting-idle-to-terminate'],
+}
+
+export const mayBecome = (from: MediaNodeStatus, to: MediaNodeStatus): boolean => NEXT[from].includes(to)
+export const mayBeAskedToBecome = (from: MediaNodeStatus, to: MediaNodeStatus): boolean =>
+  ON_REQUEST[to]?.includes(from) ?? false
+
+export const sourcesOf = (to: MediaNodeStatus): readonly MediaNodeStatus[] =>
+  MediaNodeStatus.options.filter((from) => mayBecome(from, to))
+
+/** Statuses of a node whose process is there, or should be. */
+export const UP_STATUSES = ['running', 'waiting-idle-to-terminate', 'terminating'] as const satisfies MediaNodeStatus[]
+export const isUp = (status: MediaNodeStatus): boolean => UP_STATUSES.some((up) => up === status)
+
+/** On its way out: it does not come back once it has gone. */
+export const isLeaving = (status: MediaNodeStatus): boolean =>
+  status === 'waiting-idle-to-terminate' || status === 'terminating'

@@ -1,0 +1,34 @@
+import { BlockList, isIP } from 'node:net'
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'ws:': 80, 'http:': 80, 'wss:': 443, 'https:': 443 }
+
+/** Where machines tell secrets of themselves to whoever asks: nothing there is a media node. */
+const LINK_LOCAL = new BlockList()
+LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4')
+LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6')
+LINK_LOCAL.addAddress('fd00:ec2::254', 'ipv6')
+const METADATA_HOSTS = ['metadata', 'metadata.google.internal']
+
+/** `host:port` of a URI; undefined when it is none that a media node may have. */
+export function endpointOf(uri: string): string | undefined {
+  const url = URL.parse(uri)
+  const defaultPort = url && DEFAULT_PORTS[url.protocol]
+  if (!url || defaultPort === null || defaultPort === undefined || url.hostname === '') return undefined
+  return `${url.hostname}:${url.port || defaultPort}`
+}
+
+/** Why this URI cannot name a media node, if it cannot. */
+export function uriFault(uri: string, publicUrl: string): string | undefined {
+  const endpoint = endpointOf(uri)
+  if (endpoint === undefined) return 'must be a URL with scheme (ws, wss, http, https) and host'
+  if (endpoint === endpointOf(publicUrl)) return 'is the address of this service itself'
+  if (isLinkLocal(new URL(uri).hostname)) return 'is a link-local address'
+  return undefined
+}
+
+function isLinkLocal(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (METADATA_HOSTS.includes(host)) return true
+  const version = isIP(host)
+  return version !== 0 && LINK_LOCAL.check(host, version === 4 ? 'ipv4' : 'ipv6')
+}

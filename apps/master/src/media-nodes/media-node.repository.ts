@@ -1,0 +1,250 @@
+import type { MediaNodeStatus } from '@session-service/contract'
+import { Inject, Injectable } from '@nestjs/common'
+import { DataSource } from 'typeorm'
+import { ClusterClock } from '../database/cluster-clock.js'
+import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { updated } from '../database/updated.js'
+import type { EventDraft } from '../events/event-drafts.js'
+import { EventLog, type Manager, type Record as RecordEvents } from '../events/event-log.js'
+import { USED_BOOTS } from '../sessions/session-place.js'
+import { mayBecome } from './media-node-status.js'
+import { mediaNodeStatusChanged, nodeCrashed, nodeRecovered } from './node-events.js'
+import type { NodeBoot, PlacedRoom } from './room-place.js'
+
+/** Times in UTC ms. */
+export interface MediaNodeRow {
+  id: string
+  environmentId: string
+  ip: string
+  uri: string
+  version: string
+  status: MediaNodeStatus
+  /** For how long it has had the status, ms. */
+  statusAge: number
+  bootId: string | null
+  launchingTime: number
+  connectionTime: number | null
+  disconnectedAt: number | null
+  crashEventId: string | null
+  drainDeadline: number | null
+}
+
+/** A room on a boot of a node that does not hold it any more. */
+export interface LostRoom extends PlacedRoom {
+  isCrashed: boolean
+  crashEventId: string | null
+  /** The node has not been registered yet, or was forgotten. */
+  isUnregistered: boolean
+}
+
+/** A change of rows with the events that tell of it. */
+export interface NodeChange {
+  manager: Manager
+  record: RecordEvents
+}
+
+type Changes = Partial<Omit<MediaNodeRow, 'id' | 'status' | 'statusAge' | 'launchingTime'>>
+const COLUMNS: { [C in keyof Changes]-?: string } = {
+  environmentId: 'environment_id',
+  ip: 'ip',
+  uri: 'uri',
+  version: 'version',
+  bootId: 'boot_id',
+  connectionTime: 'connection_time',
+  disconnectedAt: 'disconnected_at',
+  crashEventId: 'crash_event_id',
+  drainDeadline: 'drain_deadline',
+}
+const isColumn = (name: string): name is keyof Changes => name in COLUMNS
+
+const ROW = `n.id, n.environment_id AS "environmentId", n.ip, n.uri, n.version, n.status,
+  (extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::float8 AS "statusAge", n.boot_id AS "bootId",
+  n.launching_time AS "launchingTime", n.connection_time AS "connectionTime", n.disconnected_at AS "disconnectedAt",
+  n.crash_event_id AS "crashEventId", n.drain_deadline AS "drainDeadline"`
+
+/** The nodes of the cluster as all masters see them. Each change is made under the row's lock, with its events. */
+@Injectable()
+export class MediaNodeRepository {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly events: EventLog,
+    private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  change<T>(run: (change: NodeChange) => Promise<T>): Promise<T> {
+    return this.events.transaction((manager, record) => run({ manager, record: this.paidOnly(record) }))
+  }
+
+  /** Also those that have gone, for as long as they are remembered; in the order they came. */
+  all(): Promise<MediaNodeRow[]> {
+    return this.dataSource.query<MediaNodeRow[]>(`SELECT ${ROW} FROM media_node n ORDER BY n.launching_time, n.id`)
+  }
+
+  async find(id: string): Promise<MediaNodeRow | undefined> {
+    const [row] = await this.dataSource.query<MediaNodeRow[]>(`SELECT ${ROW} FROM media_node n WHERE n.id = $1`, [id])
+    return row
+  }
+
+  async lock({ manager }: NodeChange, id: string): Promise<MediaNodeRow | undefined> {
+    const [row] = await manager.query<MediaNodeRow[]>(`SELECT ${ROW} FROM media_node n WHERE n.id = $1 FOR UPDATE`, [
+      id,
+    ])
+    return row
+  }
+
+  /** A new node, `launching`. Undefined when there is one of that id; a former one that has ended gives way. */
+  async enter(
+    change: NodeChange,
+    node: { id: string; environmentId: string; launchingTime: number } & Changes,
+  ): Promise<MediaNodeRow | undefined> {
+    const { id, environmentId, launchingTime, ...rest } = node
+    await change.manager.query(`DELETE FROM media_node WHERE id = $1 AND status IN ('failed', 'terminated')`, [id])
+    const inserted = await change.manager.query<unknown[]>(
+      `INSERT INTO media_node (id, environment_id, status, launching_time) VALUES ($1, $2, 'launching', $3)
+       ON CONFLICT DO NOTHING RETURNING 1`,
+      [id, environmentId, launchingTime],
+    )
+    const row = inserted.length > 0 ? await this.set(change, id, rest) : undefined
+    if (row) await this.tellStatus(change, row, null)
+    return row
+  }
+
+  /** `row` is locked. */
+  async setStatus(
+    change: NodeChange,
+    row: MediaNodeRow,
+    status: MediaNodeStatus,
+    changes: Changes = {},
+  ): Promise<MediaNodeRow> {
+    if (!mayBecome(row.status, status))
+      throw new Error(`media node ${row.id} cannot go from ${row.status} to ${status}`)
+    await change.manager.query('UPDATE media_node SET status = $2, changed_at = clock_timestamp() WHERE id = $1', [
+      row.id,
+      status,
+    ])
+    const after = { ...((await this.set(change, row.id, changes)) ?? row), status, statusAge: 0 }
+    await this.tellStatus(change, after, row.status)
+    return after
+  }
+
+  /** Changes the status if that may follow what it is now: undefined when it may not, or there is no such node. */
+  async move(change: NodeChange, id: string, status: MediaNodeStatus): Promise<MediaNodeRow | undefined> {
+    const row = await this.lock(change, id)
+    return row && mayBecome(row.status, status) ? this.setStatus(change, row, status) : undefined
+  }
+
+  /** `row` is locked and heard no more. */
+  async crash(change: NodeChange, row: MediaNodeRow, now: number): Promise<MediaNodeRow> {
+    const sessions = await change.manager.query<{ id: string }[]>(
+      `SELECT id FROM session WHERE media_node_id = $1 AND media_node_boot_id = $2 ORDER BY created_at, id`,
+      [row.id, row.bootId],
+    )
+    const recordings = await change.manager.query<{ id: string }[]>(
+      `SELECT DISTINCT recording_id AS id FROM recording_part WHERE node_id = $1 AND boot_id = $2 AND ended IS NULL
+       ORDER BY 1`,
+      [row.id, row.bootId],
+    )
+    const held = { sessionIds: idsOf(sessions), recordingIds: idsOf(recordings) }
+    const [crashEventId = null] = await change.record(nodeCrashed(row, held, this.clusterId, now))
+    return (await this.set(change, row.id, { disconnectedAt: now, crashEventId })) ?? row
+  }
+
+  /** `row` is locked and disconnected. */
+  async recover(change: NodeChange, row: MediaNodeRow, changes: Changes, now: number): Promise<MediaNodeRow> {
+    const after =
+      (await this.set(change, row.id, { ...changes, connectionTime: now, disconnectedAt: null, crashEventId: null })) ??
+      row
+    await change.record(nodeRecovered(after, row.disconnectedAt ?? now, this.clusterId, now))
+    return after
+  }
+
+  async set({ manager }: NodeChange, id: string, changes: Changes): Promise<MediaNodeRow | undefined> {
+    const names = Object.keys(changes).filter(isColumn)
+    const values = names.map((name) => changes[name])
+    if (names.length > 0) {
+      const list = names.map((name, index) => `${COLUMNS[name]} = $${index + 2}`).join(', ')
+      await manager.query(`UPDATE media_node SET ${list} WHERE id = $1`, [id, ...values])
+    }
+    const [row] = await manager.query<MediaNodeRow[]>(`SELECT ${ROW} FROM media_node n WHERE n.id = $1`, [id])
+    return row
+  }
+
+  /** Rooms of sessions that are nowhere: placed on a boot that is lost, was replaced, or has gone. */
+  async lostRooms(nodeId?: string): Promise<LostRoom[]> {
+    const rows = await this.dataSource.query<(NodeBoot & Omit<LostRoom, 'place'> & { epoch: number })[]>(
+      `WITH ${USED_BOOTS}, lost_boot AS MATERIALIZED (
+         SELECT u.node_id, u.boot_id, n.crash_event_id, n.id IS NULL AS is_unregistered,
+                coalesce(n.disconnected_at IS NOT NULL AND n.boot_id = u.boot_id
+                         AND (n.status <> 'terminating' OR n.crash_event_id IS NOT NULL), false) AS is_crashed
+         FROM used_boot u LEFT JOIN media_node n ON n.id = u.node_id
+         WHERE ($1::text IS NULL OR u.node_id = $1)
+           AND (n.id IS NULL OR n.disconnected_at IS NOT NULL OR n.boot_id IS DISTINCT FROM u.boot_id
+                OR n.status IN ('terminated', 'failed')))
+       SELECT s.unique_id AS "roomId", s.media_node_id AS "nodeId", s.media_node_boot_id AS "bootId",
+              s.media_epoch AS epoch, l.crash_event_id AS "crashEventId", l.is_unregistered AS "isUnregistered",
+              l.is_crashed AS "isCrashed"
+       FROM lost_boot l JOIN session s ON s.media_node_id = l.node_id AND s.media_node_boot_id = l.boot_id`,
+      [nodeId ?? null],
+    )
+    return rows.map(({ nodeId: id, bootId, epoch, ...room }) => ({ ...room, place: { nodeId: id, bootId, epoch } }))
+  }
+
+  async remove({ manager }: NodeChange, id: string): Promise<void> {
+    await manager.query('DELETE FROM media_node WHERE id = $1', [id])
+  }
+
+  /** Whether sessions are there, or recordings, which may still be on their way to the masters. */
+  async isBusy({ manager }: NodeChange, id: string): Promise<boolean> {
+    const rows = await manager.query<unknown[]>(
+      `SELECT 1 FROM session WHERE media_node_id = $1
+       UNION ALL SELECT 1 FROM recording_part WHERE node_id = $1 AND ended IS NULL LIMIT 1`,
+      [id],
+    )
+    return rows.length > 0
+  }
+
+  /** Recordings on each node: being made, or still on their way to the masters. */
+  async recordingIds(): Promise<Map<string, string[]>> {
+    const rows = await this.dataSource.query<{ nodeId: string; ids: string[] }[]>(
+      `SELECT node_id AS "nodeId", array_agg(DISTINCT recording_id ORDER BY recording_id) AS ids
+       FROM recording_part WHERE ended IS NULL GROUP BY 1`,
+    )
+    return new Map(rows.map(({ nodeId, ids }) => [nodeId, ids]))
+  }
+
+  /** Where sessions are: how many on each node. */
+  async sessionCounts(): Promise<Map<string, number>> {
+    const rows = await this.dataSource.query<{ id: string; count: number }[]>(
+      `SELECT media_node_id AS id, count(*) AS count FROM session WHERE media_node_id IS NOT NULL GROUP BY 1`,
+    )
+    return new Map(rows.map(({ id, count }) => [id, count]))
+  }
+
+  /** Forgets nodes that have gone so long ago, except those named; `failed` ones sooner. */
+  async forget(goneForMs: number, failedForMs: number, except: readonly string[]): Promise<void> {
+    await updated(
+      this.dataSource.manager,
+      `DELETE FROM media_node WHERE id <> ALL($3)
+         AND ((status = 'terminated' AND changed_at < clock_timestamp() - $1 * interval '1 millisecond')
+           OR (status = 'failed' AND changed_at < clock_timestamp() - $2 * interval '1 millisecond')) RETURNING 1`,
+      [goneForMs, failedForMs, except],
+    )
+  }
+
+  private get clusterId(): string {
+    return this.config.SERVICE_PRO_CLUSTER_ID
+  }
+
+  private async tellStatus(change: NodeChange, row: MediaNodeRow, before: MediaNodeStatus | null): Promise<void> {
+    await change.record(mediaNodeStatusChanged(row, before, this.clusterId, this.clock.now()))
+  }
+
+  /** The free edition knows of no cluster. */
+  private paidOnly(record: RecordEvents): RecordEvents {
+    if (this.config.SERVICE_EDITION !== 'ce') return record
+    return (..._events: readonly EventDraft[]) => Promise.resolve([])
+  }
+}
+
+const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id)

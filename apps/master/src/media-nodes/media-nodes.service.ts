@@ -1,0 +1,155 @@
+import { setTimeout } from 'node:timers/promises'
+import {
+  type Heartbeat,
+  HEARTBEAT_INTERVAL_MS,
+  type NodeCommand,
+  type NodeCommandParams,
+  type NodeCommandResult,
+  nodeRpc,
+  SUBJECT,
+} from '@session-service/contract'
+import { Bus, HeartbeatWatch } from '@session-service/messaging'
+import { metrics } from '@session-service/server-kit'
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import { isUp } from './media-node-status.js'
+import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
+import type { NodeBoot } from './room-place.js'
+
+/** How much later than its time a heartbeat may come, ms. */
+const HEARTBEAT_DELAY_MS = 150
+/** What other masters changed is seen after at most this long, ms. */
+const REFRESH_MS = 1_000
+
+export interface NodeListener {
+  heard(node: Heartbeat): void
+  /** Called for each node that has fallen silent, by every master that heard it, until it resolves. */
+  lost(node: Heartbeat): Promise<void>
+}
+
+/** The media nodes as their heartbeats tell of them and as the cluster has them, and how commands reach them. */
+@Injectable()
+export class MediaNodesService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(MediaNodesService.name)
+  private readonly heartbeats: HeartbeatWatch
+  private listener: NodeListener | undefined
+  private known = new Map<string, MediaNodeRow>()
+  private timer: NodeJS.Timeout | undefined
+  private reads = 0
+
+  constructor(
+    private readonly bus: Bus,
+    private readonly repository: MediaNodeRepository,
+  ) {
+    this.heartbeats = new HeartbeatWatch(bus, {
+      onBeat: (node) => this.listener?.heard(node),
+      onLost: (node) => this.listener?.lost(node),
+    })
+    metrics.sampled('media_nodes', 'Media nodes that this master hears', () => this.live().length)
+  }
+
+  /** A master serves once it has heard every node that there is. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.refresh()
+    this.timer = setInterval(() => void this.refreshQuietly(), REFRESH_MS)
+    await setTimeout(HEARTBEAT_INTERVAL_MS + HEARTBEAT_DELAY_MS)
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer)
+    await this.heartbeats.stop()
+  }
+
+  listen(listener: NodeListener): void {
+    this.listener = listener
+  }
+
+  /** The nodes that are heard, and those not yet silent for long enough to be lost; whether they belong or not. */
+  live(): Heartbeat[] {
+    return this.heartbeats.table.live()
+  }
+
+  /**
+   * Those of them that belong to the cluster, or do as soon as it is written down. A node that is to go shows as
+   * draining even before it says so.
+   */
+  members(): Heartbeat[] {
+    return this.live().flatMap((beat) => {
+      const row = this.known.get(beat.nodeId)
+      if (!row) return beat.joins ? [beat] : []
+      if (!isConnected(row) || row.bootId !== beat.bootId) return []
+      return [row.status === 'running' ? beat : { ...beat, status: 'draining' as const }]
+    })
+  }
+
+  /** What the node said last; nothing once its loss was dealt with. */
+  heard(nodeId: string): Heartbeat | undefined {
+    return this.heartbeats.table.get(nodeId)
+  }
+
+  /** When it said it, by `performance.now()`. */
+  heardAt(nodeId: string): number {
+    return this.heartbeats.table.heardAt(nodeId)
+  }
+
+  /** Whether a session may be meant for that node. */
+  isKnown(nodeId: string): boolean {
+    return this.members().some((node) => node.nodeId === nodeId && node.status === 'running')
+  }
+
+  /** As of at most a second ago. */
+  row(nodeId: string): MediaNodeRow | undefined {
+    return this.known.get(nodeId)
+  }
+
+  rows(): MediaNodeRow[] {
+    return [...this.known.values()]
+  }
+
+  /** Ids of the nodes that fell silent without having said that they would go. */
+  disconnected(): string[] {
+    return this.rows()
+      .filter((row) => isUp(row.status) && row.disconnectedAt !== null)
+      .map(({ id }) => id)
+  }
+
+  /** Reads what the cluster has; a read that was overtaken by another does not count. */
+  async refresh(): Promise<void> {
+    const nth = ++this.reads
+    const rows = await this.repository.all()
+    if (nth === this.reads) this.known = new Map(rows.map((row) => [row.id, row]))
+  }
+
+  /** A row as it has just been read or written here. */
+  learn(row: MediaNodeRow): void {
+    this.reads++
+    this.known.set(row.id, row)
+  }
+
+  /** Asks a node; rejects with the node's own ServiceError, with UNAVAILABLE when it is gone, or TIMEOUT. */
+  ask<C extends NodeCommand>(
+    { nodeId }: Pick<NodeBoot, 'nodeId'>,
+    command: C,
+    params: NodeCommandParams<C>,
+    options: { timeoutMs?: number } = {},
+  ): Promise<NodeCommandResult<C>> {
+    return this.bus.request(SUBJECT.nodeCommand(nodeId, command), nodeRpc(command), params, options)
+  }
+
+  /** Tells a node to let go of something: when that fails, the reconciler makes up for it. */
+  async tell<C extends NodeCommand>(
+    node: Pick<NodeBoot, 'nodeId'>,
+    command: C,
+    params: NodeCommandParams<C>,
+  ): Promise<void> {
+    await this.ask(node, command, params).catch((error: unknown) => {
+      this.logger.warn(`media node ${node.nodeId} did not carry out ${command}: ${String(error)}`)
+    })
+  }
+
+  private async refreshQuietly(): Promise<void> {
+    await this.refresh().catch((error: unknown) => this.logger.debug(`media nodes could not be read: ${String(error)}`))
+  }
+}
+
+export const isConnected = (row: MediaNodeRow): boolean =>
+  isUp(row.status) && row.bootId !== null && row.disconnectedAt === null

@@ -1,0 +1,50 @@
+import type { MediaNodeStatus } from '@session-service/contract'
+import type { EventDraft } from '../events/event-drafts.js'
+import type { MediaNodeRow } from './media-node.repository.js'
+
+type Named = Pick<MediaNodeRow, 'id' | 'environmentId' | 'ip' | 'uri'>
+
+const common = ({ id, environmentId, ip, uri }: Named, clusterId: string, timestamp: number) => ({
+  timestamp,
+  id,
+  environmentId,
+  ip,
+  uri,
+  clusterId,
+})
+
+export const mediaNodeStatusChanged = (
+  node: Named & { status: MediaNodeStatus },
+  oldStatus: MediaNodeStatus | null,
+  clusterId: string,
+  now: number,
+): EventDraft => ({
+  name: 'mediaNodeStatusChanged',
+  payload: { ...common(node, clusterId, now), oldStatus, newStatus: node.status },
+})
+
+export const nodeCrashed = (
+  node: Named,
+  held: { sessionIds: string[]; recordingIds: string[] },
+  clusterId: string,
+  now: number,
+): EventDraft => ({
+  name: 'nodeCrashed',
+  payload: {
+    ...common(node, clusterId, now),
+    nodeRole: 'medianode',
+    ...held,
+    broadcasts: [],
+    timeOfDisconnection: now,
+  },
+})
+
+export const nodeRecovered = (
+  node: Named,
+  timeOfDisconnection: number,
+  clusterId: string,
+  now: number,
+): EventDraft => ({
+  name: 'nodeRecovered',
+  payload: { ...common(node, clusterId, now), nodeRole: 'medianode', timeOfDisconnection },
+})

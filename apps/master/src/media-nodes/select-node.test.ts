@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals'
+import { type Candidate, loadWith, type Need, selectNode } from './select-node.js'
+
+const NOW = 10_000
+
+const node = (nodeId: string, changes: Partial<Candidate> = {}): Candidate => ({
+  nodeId,
+  bootId: `boot_${nodeId}`,
+  status: 'running',
+  workers: 2,
+  heardAt: NOW - 400,
+  load: 10,
+  pending: 0,
+  ...changes,
+})
+
+const first = (): number => 0
+const select = (nodes: Candidate[], need: Partial<Need> = {}, random = first) =>
+  selectNode(nodes, { cost: 4, ...need }, NOW, random)
+
+describe('selectNode', () => {
+  it.each<[string, Candidate[], Partial<Need>, string]>([
+    ['the least loaded', [node('a', { load: 30 }), node('b', { load: 20 })], {}, 'b'],
+    ['what was placed since counts', [node('a', { load: 20, pending: 11 }), node('b', { load: 30 })], {}, 'b'],
+    ['what comes weighs less on a larger one', [node('a', { workers: 1 }), node('b', { workers: 8 })], {}, 'b'],
+    ['a draining node gets nothing', [node('a', { status: 'draining', load: 0 }), node('b')], {}, 'b'],
+    ['nor one without workers', [node('a', { workers: 0, load: 0 }), node('b')], {}, 'b'],
+    ['nor one that refused', [node('a', { load: 0 }), node('b')], { refusedBefore: new Set(['a']) }, 'b'],
+    ['a silent one only after the others', [node('a', { heardAt: NOW - 1_300 }), node('b', { load: 99 })], {}, 'b'],
+    ['a silent one rather than none', [node('a', { heardAt: NOW - 2_900 })], {}, 'a'],
+    ['a full one rather than none', [node('a', { load: 100, pending: 50 })], {}, 'a'],
+    [
+      'the forced one, however loaded the rest',
+      [node('a', { load: 0 }), node('b', { load: 90 })],
+      { forcedNodeId: 'b' },
+      'b',
+    ],
+  ])('%s', (_, candidates, need, expected) => {
+    expect(select(candidates, need).node?.nodeId).toBe(expected)
+  })
+
+  it.each<[string, Candidate[], Partial<Need>, unknown]>([
+    ['no node at all', [], {}, []],
+    ['an unknown forced node', [node('a')], { forcedNodeId: 'x' }, [{ nodeId: 'x', refusal: 'no such node' }]],
+    [
+      'the forced node alone',
+      [node('a'), node('b', { status: 'draining' })],
+      { forcedNodeId: 'b' },
+      [{ nodeId: 'b', refusal: 'draining' }],
+    ],
+    [
+      'each refusal by its cause',
+      [node('a', { status: 'draining' }), node('b', { workers: 0 }), node('d')],
+      { refusedBefore: new Set(['d']) },
+      [
+        { nodeId: 'a', refusal: 'draining' },
+        { nodeId: 'b', refusal: 'no worker' },
+        { nodeId: 'd', refusal: 'refused before' },
+      ],
+    ],
+  ])('tells why there is none: %s', (_, candidates, need, refusals) => {
+    expect(select(candidates, need)).toEqual({ refusals })
+  })
+
+  it('breaks ties at random, each as likely as the other', () => {
+    const candidates = [node('a'), node('b'), node('c'), node('d', { load: 11 })]
+    const counts: Record<string, number> = {}
+    const draws = 60
+    // Of two draws that decide among three, every combination.
+    for (let draw = 0; draw < draws * draws; draw++) {
+      const values = [(draw % draws) / draws, Math.floor(draw / draws) / draws]
+      const chosen = select(candidates, {}, () => values.shift() ?? 0).node?.nodeId ?? ''
+      counts[chosen] = (counts[chosen] ?? 0) + 1
+    }
+    expect(counts).toEqual({ a: 1_200, b: 1_200, c: 1_200 })
+  })
+})
+
+describe('selectNode among many', () => {
+  const many = Array.from({ length: 1_000 }, (_, index) => node(`n${index}`, { load: 50 + (index % 10) }))
+
+  it('looks at some of them, so that masters who know the same do not all take the same', () => {
+    const chosen = new Set(Array.from({ length: 50 }, () => select(many, {}, Math.random).node))
+    expect(chosen.size).toBeGreaterThan(10)
+    for (const each of chosen) expect(each?.load).toBeLessThan(56)
+  })
+
+  it('finds the only one that can', () => {
+    const refusedBefore = new Set(many.slice(1).map(({ nodeId }) => nodeId))
+    expect(select(many, { refusedBefore }, Math.random).node?.nodeId).toBe('n0')
+    expect(select(many, { forcedNodeId: 'n999' }, Math.random).node?.nodeId).toBe('n999')
+  })
+})
+
+describe('loadWith', () => {
+  it('spreads a cost over the processors of a node', () => {
+    expect(loadWith(node('a', { workers: 4, load: 20, pending: 3 }), 10, NOW)).toBe(25.5)
+  })
+})

@@ -1,0 +1,50 @@
+import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { SILENT_TRACK, StandInNode } from '../recordings/fixtures/stand-in-node.js'
+
+/** Two looks of the reconciler, and some. */
+const RECONCILED_MS = 60_000
+
+let stack: Stack
+let node: StandInNode
+beforeAll(async () => {
+  stack = await startStack({ nodes: 0, masters: 1 })
+  node = await StandInNode.start(stack.nats.url, 'stand_in')
+})
+afterAll(async () => {
+  await stack.stop()
+  await node.stop()
+})
+
+const streamsOf = (command: 'publish' | 'unpublish'): unknown[] =>
+  node.callsOf(command).map((call): unknown => Reflect.get(call, 'streamId'))
+
+async function publish(client: SignallingClient): Promise<string> {
+  return (await client.request('publish', { tracks: [SILENT_TRACK] })).streamId
+}
+
+it('a node lets go of streams that were never answered for, and of those whose end it was not told', async () => {
+  const { id } = await stack.api.createSession()
+  const alice = await stack.join(id)
+  const [kept, ended] = [await publish(alice), await publish(alice)]
+  const { promise: stalled, resolve: release } = Promise.withResolvers<void>()
+  node.onCommand = (command) => {
+    if (command === 'unpublish') throw new Error('not now')
+    return command === 'publish' ? stalled : undefined
+  }
+  const { status } = await stack.rest('DELETE', `/sessions/${id}/stream/${ended}`)
+  expect([status, streamsOf('unpublish')]).toEqual([204, [ended]])
+  await expect(publish(alice)).rejects.toMatchObject({ code: 'TIMEOUT' })
+  const unanswered = streamsOf('publish').find((streamId) => streamId !== kept && streamId !== ended)
+  await until('it is told to let go', () => streamsOf('unpublish').includes(unanswered))
+  node.onCommand = () => undefined
+  node.heard.length = 0
+  release()
+  await until(
+    'it is told again of both',
+    () => [ended, unanswered].every((streamId) => streamsOf('unpublish').includes(streamId)),
+    RECONCILED_MS,
+  )
+  expect(streamsOf('unpublish')).not.toContain(kept)
+  await alice.request('leave', {})
+})
