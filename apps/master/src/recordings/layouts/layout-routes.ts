@@ -1,0 +1,85 @@
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ServiceError } from '@session-service/contract'
+import type { HttpErrorFilter } from '@session-service/server-kit'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Gate } from '../../authentication/gate.js'
+import { refuse } from '../../http/http-server.js'
+import type { LayoutCookies } from './layout-cookies.js'
+import { type LayoutFile, openLayoutFile } from './layout-file.js'
+
+export const LAYOUTS_PATH = '/service/layouts/'
+const LIBRARY = 'recorder.js'
+/** Without the service's credentials: the cookie lets in, and credentials as well. */
+export const LAYOUT_ADDRESS = /^\/service\/layouts\//
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.avif': 'image/avif',
+  '.ico': 'image/x-icon',
+  '.woff': 'font/woff',
+  '.woff2': 'font/woff2',
+  '.ttf': 'font/ttf',
+  '.otf': 'font/otf',
+  '.mp3': 'audio/mpeg',
+  '.ogg': 'audio/ogg',
+  '.wav': 'audio/wav',
+  '.mp4': 'video/mp4',
+  '.webm': 'video/webm',
+  '.wasm': 'application/wasm',
+}
+
+interface Layouts {
+  root: string
+  cookies: LayoutCookies
+  gate: Gate
+  errors: HttpErrorFilter
+}
+
+type Asked = FastifyRequest<{ Params: { '*': string } }>
+
+/** The pages of custom layouts, and the library that they join with. */
+export async function serveLayouts(fastify: FastifyInstance, { root, cookies, gate, errors }: Layouts): Promise<void> {
+  const library = fileURLToPath(new URL('./bundle/', import.meta.resolve('@session-service/client')))
+  await fastify.register(async (scope) => {
+    scope.setErrorHandler((error, request, reply) => errors.answer(error, request, reply))
+    scope.addHook('onRequest', async (request, reply) => {
+      const path = `${LAYOUTS_PATH}${(request as Asked).params['*']}`
+      const isOpen = path === LAYOUTS_PATH + LIBRARY || cookies.isIn(request.headers.cookie, path, Date.now())
+      return !isOpen && refuse(gate, request, reply) ? reply : undefined
+    })
+    scope.route<{ Params: { '*': string } }>({
+      method: ['GET', 'HEAD'],
+      url: `${LAYOUTS_PATH}*`,
+      handler: async (request, reply) => {
+        const { '*': path } = request.params
+        if (path === LIBRARY) void reply.header('access-control-allow-origin', '*')
+        const found = await openLayoutFile(path === LIBRARY ? library : root, path)
+        if (!found) throw new ServiceError('NOT_FOUND', 'there is no such file of a layout')
+        return answer(request, reply, path, found)
+      },
+    })
+  })
+}
+
+async function answer(request: FastifyRequest, reply: FastifyReply, path: string, { handle, size }: LayoutFile) {
+  void reply
+    .type(TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream')
+    .header('content-length', size)
+    .header('x-content-type-options', 'nosniff')
+    .header('cache-control', 'no-store')
+  if (request.method !== 'HEAD' && size > 0) return reply.send(handle.createReadStream())
+  await handle.close()
+  return reply.send()
+}

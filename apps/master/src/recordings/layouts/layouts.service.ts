@@ -1,0 +1,53 @@
+import { type RecordingJob, SIGNALLING_PATH } from '@session-service/contract'
+import { Inject, Injectable, InternalServerErrorException } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../../configuration/configuration.module.js'
+import { ConnectionsService } from '../../connections/connections.service.js'
+import { type LayoutAddress, layoutAddress } from './layout-address.js'
+import { LayoutCookies } from './layout-cookies.js'
+import { openLayoutFile } from './layout-file.js'
+import { LAYOUTS_PATH } from './layout-routes.js'
+
+type LayoutPage = Extract<RecordingJob['output'], { kind: 'CUSTOM' }>['page']
+
+const INDEX = 'index.html'
+
+/** The pages that recordings of the layout CUSTOM are made of. */
+@Injectable()
+export class LayoutsService {
+  private readonly cookies: LayoutCookies
+
+  constructor(
+    private readonly connections: ConnectionsService,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {
+    this.cookies = new LayoutCookies(config.SERVICE_SECRET)
+  }
+
+  /** Refuses with INVALID what the operator has not allowed; a layout without a page is the lineage's 500. */
+  async require(customLayout: string): Promise<LayoutAddress> {
+    const address = layoutAddress(customLayout, this.config.SERVICE_RECORDING_LAYOUT_HOSTS)
+    if (address.kind === 'other') return address
+    const index = await openLayoutFile(this.config.SERVICE_RECORDING_CUSTOM_LAYOUT, indexOf(address.folder))
+    await index?.handle.close()
+    if (index) return address
+    throw new InternalServerErrorException(
+      `Error starting recording: customLayout: there is no ${indexOf(address.folder)} in the folder of layouts`,
+    )
+  }
+
+  /** What a recorder opens, and what lets it in: into the session once, and to the layout's own files. */
+  async page(sessionId: string, customLayout: string): Promise<LayoutPage> {
+    const address = await this.require(customLayout)
+    const base = this.config.SERVICE_RECORDING_UPLOAD_URL.replace(/\/$/, '')
+    const secret = await this.connections.expectRecorder(sessionId)
+    const socketUrl = base.replace(/^http/, 'ws') + SIGNALLING_PATH
+    const token = `${socketUrl}?sessionId=${sessionId}&token=${secret}`
+    if (address.kind === 'other') return { url: address.url, token }
+    const { folder } = address
+    const path = `${new URL(base).pathname.replace(/\/$/, '')}${LAYOUTS_PATH}${folder === '' ? '' : `${folder}/`}`
+    const cookie = this.cookies.of(LAYOUTS_PATH + (folder === '' ? '' : `${folder}/`), Date.now())
+    return { url: `${base}${LAYOUTS_PATH}${indexOf(folder)}`, token, cookie: { ...cookie, path } }
+  }
+}
+
+const indexOf = (folder: string): string => (folder === '' ? INDEX : `${folder}/${INDEX}`)

@@ -1,0 +1,37 @@
+import type { EventDraft } from '../events/event-drafts.js'
+import { recordingPropertiesView } from '../sessions/session.view.js'
+import type { RecordingRow } from './recording.repository.js'
+
+/** Nobody is told of `starting`. */
+export type ToldState = Exclude<RecordingRow['status'], 'starting'>
+
+/** `isPaid`: which node it is on is told only there. */
+export function recordingStatusChanged(
+  row: RecordingRow,
+  told: { status: ToldState; reason?: string | undefined; now: number; isPaid: boolean },
+): EventDraft {
+  const { name, outputMode, hasAudio, hasVideo, resolution, frameRate, recordingLayout, customLayout } =
+    recordingPropertiesView(row.properties)
+  const { status, reason, now, isPaid } = told
+  return {
+    name: 'recordingStatusChanged',
+    payload: {
+      sessionId: row.sessionId,
+      uniqueSessionId: row.uniqueSessionId,
+      timestamp: now,
+      id: row.id,
+      name,
+      outputMode,
+      hasAudio,
+      hasVideo,
+      ...(resolution !== undefined && { resolution, frameRate, recordingLayout }),
+      ...(customLayout !== undefined && { customLayout }),
+      size: row.size,
+      duration: row.duration,
+      status,
+      startTime: row.createdAt,
+      ...(reason !== undefined && { reason }),
+      ...(isPaid && resolution !== undefined && { media_node_id: row.mediaNodeId }),
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { EventSink, startStack, type Stack, SyntheticParticipant, until, webhookEnv } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+const PATIENCE_MS = 60_000
+let stack: Stack
+let sink: EventSink
+
+beforeAll(async () => {
+  sink = await EventSink.open()
+  stack = await startStack({ nodes: 1, masterEnv: { ...webhookEnv(sink), SERVICE_RECORDING: 'true' } })
+})
+afterAll(async () => {
+  await stack.stop()
+  await sink.close()
+})
+
+const get = async (id: string) => (await stack.rest('GET', `/recordings/${id}`)).body as Record<string, unknown>
+
+describe('what a real media node records', () => {
+  it.each([
+    ['INDIVIDUAL', { outputMode: 'INDIVIDUAL', hasVideo: false }, 'zip'],
+    ['COMPOSED', { hasVideo: false }, 'webm'],
+    ['COMPOSED', { recordingLayout: 'PICTURE_IN_PICTURE', resolution: '320x180' }, 'mp4'],
+  ])('%s is a file that can be fetched', async (_, properties, extension) => {
+    const { id } = await stack.api.createSession()
+    const { token } = await stack.api.createConnection(id, {})
+    const alice = await SyntheticParticipant.join(token ?? '')
+    await alice.publish({ video: !('hasVideo' in properties) })
+    const started = await stack.rest('POST', '/recordings/start', { session: id, ...properties })
+    expect([started.status, started.body]).toEqual([200, expect.objectContaining({ ...properties, status: 'started' })])
+    const { createdAt } = started.body as { createdAt: number }
+    await until('a second is recorded', () => Date.now() - createdAt > 1_500)
+    const stopped = await stack.rest('POST', `/recordings/stop/${id}`)
+    expect([stopped.status, stopped.body]).toEqual([200, expect.objectContaining({ status: 'stopped', url: null })])
+    await until('it is finished', async () => (await get(id)).status !== 'stopped', PATIENCE_MS)
+    const { status, url, duration, size } = await get(id)
+    expect([status, url]).toEqual(['ready', `${stack.masterUrl}/service/recordings/${id}/${id}.${extension}`])
+    expect(Number(duration)).toBeGreaterThan(1)
+    expect(Number(size)).toBeGreaterThan(0)
+    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+    const file = await fetch(String(url), { headers: { authorization } })
+    expect([file.status, (await file.arrayBuffer()).byteLength > 1_000]).toEqual([200, true])
+    await alice.leave()
+    await sink.ended(id)
+    const told = sink
+      .ofSession(id)
+      .flatMap(({ event }) => (event.event === 'recordingStatusChanged' ? String(event.status) : []))
+    expect(told).toEqual(['started', 'stopped', 'ready'])
+  })
+})
