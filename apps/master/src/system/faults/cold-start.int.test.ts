@@ -1,0 +1,90 @@
+import { type AppProcess, FaultRig, freePorts, startMaster, statusOf, until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+
+jest.setTimeout(180_000)
+
+/** More for a long run: STARTS=20. */
+const STARTS = Number(process.env.STARTS ?? 3)
+
+let rig: FaultRig
+beforeAll(async () => {
+  rig = await FaultRig.open({ nodes: 2, masters: 2, ownPostgres: true })
+})
+afterAll(() => rig.close())
+
+const TABLES = ['session', 'connection', 'stream', 'subscription'] as const
+const rows = async (where = ''): Promise<number> => {
+  const counts = TABLES.map((table) => rig.stack.postgres.query(`SELECT count(*)::int AS n FROM "${table}" ${where}`))
+  return (await Promise.all(counts)).flat().reduce((sum, { n }) => sum + Number(n), 0)
+}
+
+describe('kill everything, start everything', () => {
+  it('leaves no ghost: who does not come back is gone with the session, and sessions in waiting are kept', () =>
+    rig.run('A12', async ({ figure, mark, since, exempt }) => {
+      const { stack } = rig
+      const waiting = await stack.api.createSession({ customSessionId: 'waiting' })
+      const lived = await Promise.all([0, 1, 2].map(() => stack.api.createSession()))
+      const clients = await Promise.all(lived.flatMap(({ id }) => [stack.join(id), stack.join(id)]))
+      expect((await stack.rest('GET', '/sessions')).status).toBe(200)
+
+      const startAll = await rig.killAll(exempt)
+      await Promise.all(clients.map(({ closed }) => closed))
+      await startAll()
+      mark()
+      await until('nothing that lived is left', async () => (await rows()) === 1, 60_000)
+      figure('no ghosts after ms', since())
+      expect((await stack.api.listSessions()).content.map(({ id }) => id)).toEqual([waiting.id])
+      const rooms = await Promise.all(stack.nodes.map(roomsOf))
+      expect(rooms).toEqual([0, 0])
+      const again = await stack.join(waiting.id)
+      await stack.api.deleteSession(waiting.id)
+      await again.closed
+    }))
+})
+
+const roomsOf = async ({ opsUrl }: AppProcess): Promise<number> => {
+  const text = await (await fetch(`${opsUrl}/metrics`)).text()
+  return Number(/^session_service_media_rooms (\d+)$/m.exec(text)?.[1] ?? Number.NaN)
+}
+
+describe('masters that start', () => {
+  it(`three at once on an empty database migrate it once, ${STARTS} times`, () =>
+    rig.run('C8', async ({ figure, mark, since }) => {
+      const times: number[] = []
+      for (let round = 0; round < STARTS; round++) {
+        const { url, query } = await rig.postgres.emptyDatabase(`empty_${round}`)
+        mark()
+        const masters = await Promise.all([1, 2, 3].map((n) => aMasterOn(url, `fresh${n}`)))
+        await Promise.all(masters.map(({ ready }) => ready))
+        times.push(since())
+        const [{ twice } = {}] = await query('SELECT count(*) - count(DISTINCT name) AS twice FROM migrations')
+        expect(Number(twice)).toBe(0)
+        await Promise.all(masters.map((master) => master.stop()))
+        expect(await Promise.all(masters.map(({ exited }) => exited))).toEqual([0, 0, 0])
+      }
+      figure('all ready after ms', times.join(', '))
+    }))
+
+  it('on a schema newer than they are say so and do not serve', () =>
+    rig.run('C9', async ({ figure, mark, since }) => {
+      const { postgres } = rig.stack
+      await postgres.query(`INSERT INTO migrations ("timestamp", name) VALUES (9999999999999, 'Tomorrow9999999999999')`)
+      try {
+        mark()
+        const master = await aMasterOn(postgres.url, 'older')
+        expect(await master.exited).toBe(1)
+        figure('refused after ms', since())
+        expect(master.lastLines.join('\n')).toContain('unknown migration Tomorrow9999999999999')
+        expect(await statusOf(`${master.opsUrl}/readyz`)).toBeUndefined()
+      } finally {
+        await postgres.query(`DELETE FROM migrations WHERE name = 'Tomorrow9999999999999'`)
+      }
+    }))
+})
+
+/** Beside those of the stack, on a database of its own choice. */
+async function aMasterOn(databaseUrl: string, name: string): Promise<AppProcess> {
+  const [port, opsPort] = await freePorts(2)
+  const own = { DATABASE_URL: databaseUrl, SERVICE_PORT: String(port), SERVICE_OPS_PORT: String(opsPort) }
+  return startMaster({ name, env: { ...rig.master().env, ...own } })
+}

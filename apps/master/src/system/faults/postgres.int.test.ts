@@ -1,0 +1,176 @@
+import { FaultRig, type RestAnswer, statusOf, until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+
+jest.setTimeout(120_000)
+
+/** Every REST call ends within this, whatever the database does, ms. */
+const LONGEST_MS = 5_000
+/** What the machine adds when it is busy with other things as well, ms. */
+const MACHINE_MS = 1_000
+const MASTER = 'session-service-master'
+
+let rig: FaultRig
+let sessionId: string
+let connectionId: string
+beforeAll(async () => {
+  rig = await FaultRig.open({ ownPostgres: true, nodes: 1, masterEnv: { SERVICE_CDR: 'true' } })
+  sessionId = (await rig.stack.api.createSession()).id
+  connectionId = (await rig.stack.api.createConnection(sessionId)).id
+})
+afterAll(() => rig.close())
+
+interface Timed {
+  call: string
+  status: number
+  retryAfter: string | null
+  ms: number
+}
+
+async function timed(method: string, path: string, body?: unknown): Promise<Timed> {
+  const start = performance.now()
+  const { status, headers }: RestAnswer = await rig.stack.rest(method, path, body)
+  const ms = Math.round(performance.now() - start)
+  return { call: `${method} ${path}`, status, retryAfter: headers.get('retry-after'), ms }
+}
+
+const reads = (): Promise<Timed>[] => [
+  timed('GET', '/sessions'),
+  timed('GET', `/sessions/${sessionId}`),
+  timed('GET', `/sessions/${sessionId}/connection`),
+  timed('GET', `/sessions/${sessionId}/connection/${connectionId}`),
+]
+const writes = (): Promise<Timed>[] => [
+  timed('POST', '/sessions', {}),
+  timed('POST', '/sessions', { customSessionId: 'mine' }),
+  timed('POST', `/sessions/${sessionId}/connection`, {}),
+  timed('PATCH', `/sessions/${sessionId}/connection/${connectionId}`, { role: 'SUBSCRIBER' }),
+  timed('DELETE', `/sessions/${sessionId}/connection/${connectionId}`),
+  timed('DELETE', `/sessions/${sessionId}`),
+]
+
+/** All of them are refused in time, and told when to come again. */
+function expectRefused(answers: readonly Timed[]): number {
+  expect(answers.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null)).toEqual([])
+  expect(answers.filter(({ ms }) => ms > LONGEST_MS + MACHINE_MS)).toEqual([])
+  return Math.max(...answers.map(({ ms }) => ms))
+}
+
+const works = async (): Promise<boolean> => {
+  const { status } = await rig.stack.rest('POST', '/sessions', {})
+  expect([200, 503]).toContain(status)
+  return status === 200
+}
+
+describe('Postgres', () => {
+  it('frozen: every call ends in time with 503, liveness stays, and the pool is whole afterwards', () =>
+    rig.run('B6', async ({ figure, mark, since }) => {
+      rig.postgres.freeze()
+      let longest = 0
+      try {
+        // Wave after wave, so that calls meet clients that hang, a pool that is empty, and batches that wait.
+        for (let wave = 0; wave < 3; wave++) {
+          const calls = Array.from({ length: 4 }, () => [...reads(), ...writes()]).flat()
+          longest = Math.max(longest, expectRefused(await Promise.all(calls)))
+        }
+        expect(await statusOf(`${rig.master().opsUrl}/readyz`)).toBe(503)
+        expect((await rig.stack.rest('GET', '/health')).status).toBe(503)
+      } finally {
+        rig.postgres.thaw()
+      }
+      figure('longest call in ms', longest)
+      mark()
+      await until('writes work', works)
+      figure('writes work again after ms', since())
+      await Promise.all(reads())
+      await until('no client is leaked', async () => (await rig.postgres.connectionsOf(MASTER)) <= 17)
+      expect((await rig.stack.rest('GET', `/sessions/${sessionId}`)).status).toBe(200)
+    }))
+
+  it('read-only: writes are refused, reads go on, and nothing has to be restarted', () =>
+    rig.run('C4', async ({ figure, mark, since }) => {
+      await rig.postgres.setReadOnly(true)
+      try {
+        await until('a write is refused', async () => (await timed('POST', '/sessions', {})).status === 503)
+        figure('longest refusal in ms', expectRefused(await Promise.all(writes())))
+        expect((await Promise.all(reads())).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      } finally {
+        await rig.postgres.setReadOnly(false)
+      }
+      mark()
+      await until('writes work', works)
+      figure('writes work again after ms', since())
+    }))
+
+  it('with the session table locked: calls are refused when the statement has waited long enough', () =>
+    rig.run('C7', async ({ figure }) => {
+      const release = await rig.postgres.lock('session')
+      try {
+        const calls = Array.from({ length: 4 }, () => [timed('GET', '/sessions'), ...writes()]).flat()
+        figure('longest call in ms', expectRefused(await Promise.all(calls)))
+      } finally {
+        await release()
+      }
+      await until('writes work', works)
+    }))
+
+  it('whose backends are cut off under load: each call is done or not done, and says which', () =>
+    rig.run('C6', async ({ figure }) => {
+      const answered = new Map<string, number>()
+      const load = { isOver: false }
+      const callers = Array.from({ length: 6 }, async (_, caller) => {
+        for (let n = 0; !load.isOver; n++) {
+          const customSessionId = `cut_${caller}_${n}`
+          const { status } = await rig.stack.rest('POST', '/sessions', { customSessionId })
+          answered.set(customSessionId, status)
+        }
+      })
+      let cuts = 0
+      for (let round = 0; round < 15; round++) {
+        await until('some calls are answered', () => answered.size > round * 10)
+        cuts += await rig.postgres.terminateBackends(MASTER)
+      }
+      load.isOver = true
+      await Promise.all(callers)
+      expect([...new Set(answered.values())].filter((status) => status !== 200 && status !== 503)).toEqual([])
+      const created = [...answered].filter(([, status]) => status === 200).map(([id]) => id)
+      const rows = await rig.stack.postgres.query(`SELECT id FROM session WHERE id LIKE 'cut_%'`)
+      const stored = new Set(rows.map(({ id }) => String(id)))
+      expect(created.filter((id) => !stored.has(id))).toEqual([])
+      const events = await rig.stack.postgres.query(
+        `SELECT payload::jsonb ->> 'sessionId' AS id FROM outbox WHERE name = 'sessionCreated'
+         AND payload::jsonb ->> 'sessionId' LIKE 'cut_%' ORDER BY id`,
+      )
+      const told = events.map(({ id }) => String(id))
+      // Whole or not at all: a session and its event go together, also where the answer was lost.
+      if (told.length > 0) expect(told.filter((id) => !stored.has(id))).toEqual([])
+      const again = [...answered].find(([id, status]) => status === 503 && !stored.has(id))?.[0]
+      if (again) expect((await rig.stack.rest('POST', '/sessions', { customSessionId: again })).status).toBe(200)
+      figure('connections cut', cuts)
+      figure('calls done and refused', `${created.length}, ${answered.size - created.length}`)
+    }))
+
+  it('out of connections: calls are refused, and go on when there are some again', () =>
+    rig.run('C6b', async ({ figure, mark, since }) => {
+      const release = await rig.postgres.exhaust(MASTER)
+      try {
+        figure('longest refusal in ms', expectRefused(await Promise.all([...reads(), ...writes()])))
+      } finally {
+        await release()
+      }
+      mark()
+      await until('writes work', works)
+      figure('writes work again after ms', since())
+    }))
+
+  it('gone: calls are refused at once, and go on when it is back', () =>
+    rig.run('A11 without media', async ({ figure, mark, since }) => {
+      await rig.postgres.crash()
+      figure('longest refusal in ms', expectRefused(await Promise.all([...reads(), ...writes()])))
+      await rig.becomes('not ready', rig.master(), '/readyz', 503)
+      await rig.postgres.restart()
+      mark()
+      await until('writes work', works)
+      figure('writes work again after ms', since())
+      expect((await rig.stack.rest('GET', `/sessions/${sessionId}`)).status).toBe(200)
+    }))
+})

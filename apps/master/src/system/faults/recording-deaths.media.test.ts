@@ -1,0 +1,208 @@
+import { readFileSync } from 'node:fs'
+import { type AppProcess, descendantsOf, type FaultRig, isAlive, until } from '@session-service/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { COMPOSED, INDIVIDUAL, type Recordable, recordersOf, type Recordings } from '../fixtures/recorded.js'
+import { RecordingCluster } from '../fixtures/recording-cluster.js'
+
+jest.setTimeout(180_000)
+
+const ENDED = ['started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer']
+
+let cluster: RecordingCluster
+let rig: FaultRig
+let recordings: Recordings
+beforeAll(async () => {
+  cluster = await RecordingCluster.open()
+  ;({ rig, recordings } = cluster)
+})
+afterEach(() => cluster.clear())
+afterAll(() => cluster.close())
+
+const node = (id: string): AppProcess => cluster.node(id)
+const recorded = (...wanted: Parameters<RecordingCluster['recorded']>): Promise<Recordable> =>
+  cluster.recorded(...wanted)
+const nothingLeft = (): Promise<void> => cluster.nothingLeft()
+
+/** Its file can be fetched, and lasts at least so long. */
+async function expectWhole(id: string, seconds: number): Promise<number> {
+  const ready = await recordings.becomes(id, 'ready')
+  expect(ready.duration).toBeGreaterThan(seconds)
+  const file = await recordings.fetch(ready)
+  expect([file.status, (await file.arrayBuffer()).byteLength > 1_000]).toEqual([200, true])
+  return ready.duration
+}
+
+/** D22: on no command line, nor in what recorders get of an environment; the rig looks through the logs. */
+function expectNoSecret(programs: readonly number[]): void {
+  const tokens = cluster.present.map(({ alice }) => new URL(alice.url).searchParams.get('token'))
+  const processes = [...rig.stack.masters, ...rig.stack.nodes].map(({ pid }) => pid)
+  const lines = [
+    ...[...processes, ...programs].map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')),
+    ...programs.map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8')),
+  ]
+  expect(lines.every((line) => line.length > 0)).toBe(true)
+  for (const secret of [rig.stack.secret, ...tokens]) {
+    expect(lines.filter((line) => line.includes(secret ?? 'no token'))).toEqual([])
+  }
+}
+
+describe('kill -9 while something is recorded', () => {
+  it('of the recorders: others follow, the sessions notice nothing, the parts become one file', () =>
+    rig.run('A5', async ({ figure, mark, since }) => {
+      const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
+      await recordings.lasts(2.5)
+      const programs = recordersOf(node('media_one'))
+      expect(programs).toHaveLength(2)
+      expectNoSecret(programs.map(({ pid }) => pid))
+      mark()
+      for (const { pid } of programs) process.kill(pid, 'SIGKILL')
+      await Promise.all(both.map(({ id }) => recordings.goesOn(id, 2)))
+      figure('recorded again after ms', since())
+      await recordings.lasts(2)
+      for (const { id, alice } of both) {
+        expect(alice.mediaReturns).toEqual([])
+        expect((await recordings.stop(id)).status).toBe(200)
+        figure('seconds in the file', await expectWhole(id, 3))
+        await recordings.toldOnce(id, ...ENDED)
+      }
+      await nothingLeft()
+    }))
+
+  it('of a media node, its process alone: no program outlives it, and its part comes home', () =>
+    rig.run('A6', async ({ figure, mark, since, exempt }) => {
+      const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
+      await recordings.lasts(2.5)
+      const victim = node('media_one')
+      const programs = descendantsOf(victim.pid)
+      exempt(victim)
+      mark()
+      victim.kill('SIGKILL')
+      await until('its programs are gone', () => programs.every(({ pid }) => !isAlive(pid)), 5_000)
+      figure('no program left after ms', since())
+      await Promise.all(both.map(({ id }) => recordings.goesOn(id, 2)))
+      figure('recorded elsewhere after ms', since())
+      await rig.stack.revive(victim)
+      await until('what it had recorded is home', async () => {
+        const [first, other] = await Promise.all(both.map(({ id }) => recordings.parts(id)))
+        return first?.[0]?.files === 1 && other?.[0]?.files === 1
+      })
+      await recordings.lasts(1.5)
+      for (const { id } of both) {
+        await recordings.stop(id)
+        expect((await recordings.becomes(id, 'ready')).mediaNode).toBe('media_two')
+        figure('seconds in the file', await expectWhole(id, 2.5))
+        await recordings.toldOnce(id, ...ENDED)
+      }
+      await nothingLeft()
+    }))
+
+  it('of a mediasoup worker: the recording goes on with the next one', () =>
+    rig.run('A3', async ({ figure, mark, since }) => {
+      const { id, alice } = await recorded(INDIVIDUAL)
+      await recordings.lasts(1.5)
+      mark()
+      for (const { pid, command } of descendantsOf(node('media_one').pid)) {
+        if (command.includes('mediasoup-worker')) process.kill(pid, 'SIGKILL')
+      }
+      await recordings.goesOn(id, 2)
+      figure('recorded again after ms', since())
+      expect(alice.mediaReturns.map(({ kind }) => kind)).toEqual(['reconnecting', 'reconnected'])
+      await recordings.lasts(1.5)
+      await recordings.stop(id)
+      await expectWhole(id, 2)
+      await recordings.toldOnce(id, ...ENDED)
+      await nothingLeft()
+    }))
+
+  it('of the master that began it: it is recorded on, and another one stops and finishes it', () =>
+    rig.run('D18', async ({ exempt }) => {
+      const { id, alice } = await recorded(INDIVIDUAL)
+      const master = rig.master(0)
+      exempt(master)
+      master.kill('SIGKILL')
+      await master.exited
+      const authorization = `Basic ${Buffer.from(`SERVICEAPP:${rig.stack.secret}`).toString('base64')}`
+      const call = (method: string, path: string) =>
+        fetch(`${rig.stack.masterUrls[1]}/service/api/recordings/${path}`, { method, headers: { authorization } })
+      expect((await call('POST', 'start')).status).toBe(400)
+      await recordings.lasts(1)
+      expect((await call('POST', `stop/${id}`)).status).toBe(200)
+      const isReady = async (): Promise<boolean> =>
+        ((await (await call('GET', id)).json()) as { status: string }).status === 'ready'
+      await until('the other one has finished it', isReady, 30_000)
+      await rig.stack.revive(master)
+      await alice.resume()
+      await expectWhole(id, 1)
+      await recordings.toldOnce(id, ...ENDED)
+      expect((await recordings.parts(id)).length).toBe(1)
+      await nothingLeft()
+    }))
+})
+
+describe('a media node that leaves', () => {
+  it('waits for what it records, whatever it was told, and is gone when that is delivered', () =>
+    rig.run('D19', async ({ exempt }) => {
+      const { id, alice } = await recorded(INDIVIDUAL)
+      const leaving = node('media_one')
+      exempt(leaving)
+      leaving.kill('SIGTERM')
+      await until('it drains', async () => {
+        const { status, remaining } = await rig.stack.api.getMediaNode('media_one')
+        return status === 'waiting-idle-to-terminate' && remaining?.sessions === 1
+      })
+      await recordings.lasts(1.5)
+      expect((await recordings.parts(id)).map(({ isEnded }) => isEnded)).toEqual([false])
+      await alice.leave()
+      expect((await recordings.stop(id)).status).toBe(200)
+      expect(await leaving.exited).toBe(0)
+      await expectWhole(id, 1)
+      await recordings.toldOnce(id, ...ENDED)
+      await rig.stack.revive(leaving)
+      await nothingLeft()
+    }))
+
+  it('at once, at the second signal: ends its part in order, and another goes on', () =>
+    rig.run('A15', async ({ figure, mark, since, exempt }) => {
+      const { id } = await recorded(INDIVIDUAL)
+      await recordings.lasts(1.5)
+      const leaving = node('media_one')
+      exempt(leaving)
+      leaving.kill('SIGTERM')
+      await until('it drains', async () => {
+        const { status } = await rig.stack.api.getMediaNode('media_one')
+        return status === 'waiting-idle-to-terminate'
+      })
+      mark()
+      leaving.kill('SIGTERM')
+      expect(await leaving.exited).toBe(0)
+      figure('gone after ms', since())
+      await recordings.goesOn(id, 2)
+      await recordings.lasts(1.5)
+      await recordings.stop(id)
+      await expectWhole(id, 2)
+      const parts = await recordings.parts(id)
+      expect(parts.map(({ files }) => files)).toEqual([1, 1])
+      await recordings.toldOnce(id, ...ENDED)
+      await rig.stack.revive(leaving)
+      await nothingLeft()
+    }))
+})
+
+describe('kill -9 of everything, and a new start', () => {
+  it('leaves no recording half done: what was recorded is saved, and told of', () =>
+    rig.run('A12', async ({ figure, mark, since, exempt }) => {
+      const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED, 'media_two')]
+      await recordings.lasts(2.5)
+      const startAll = await rig.killAll(exempt)
+      await startAll()
+      mark()
+      await Promise.all(cluster.present.map(({ alice }) => alice.close()))
+      for (const { id } of both) await expectWhole(id, 0.5)
+      figure('all saved after ms', since())
+      for (const { id } of both) {
+        await recordings.inTurn(id, ['started', 'stopped', 'ready'])
+        expect(recordings.told(id)[1]).toMatch(/^stopped (automaticStop|sessionClosedByServer)$/)
+      }
+      await nothingLeft()
+    }))
+})

@@ -1,0 +1,205 @@
+import { ServiceApi, startStack, type Stack } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+/** Routes of features that this version does not have yet: all that speaks against a call is told, then 501. */
+let stack: Stack
+/** Another master of the same system, where the features are switched on. */
+let on: ServiceApi
+let nodeId: string
+
+beforeAll(async () => {
+  stack = await startStack()
+  await stack.addMaster({ SERVICE_RECORDING: 'true', SERVICE_PRO_SPEECH_TO_TEXT: 'vosk' })
+  on = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
+  await stack.api.createSession({ customSessionId: 'empty' })
+  await stack.api.createSession({ customSessionId: 'relayed', mediaMode: 'RELAYED' })
+  await stack.api.createSession({ customSessionId: 'busy' })
+  await stack.rest('POST', '/sessions', { customSessionId: 'mute', defaultRecordingProperties: { hasVideo: false } })
+  for (const session of ['relayed', 'busy', 'mute']) await stack.join(session)
+  nodeId = (await stack.api.getSession('busy')).mediaNodeId ?? ''
+})
+afterAll(() => stack.stop())
+
+const RECORDING_ROUTES = [
+  ['POST', '/recordings/start'],
+  ['POST', '/recordings/stop/busy'],
+  ['GET', '/recordings/busy'],
+  ['GET', '/recordings'],
+  ['DELETE', '/recordings/busy'],
+] as const
+
+describe('recordings while the module is off', () => {
+  it.each(RECORDING_ROUTES)('%s %s answers 501, whatever else is wrong', async (method, path) => {
+    const answer = await stack.rest(method, path, method === 'POST' ? { name: 5 } : undefined)
+    expect(answer).toMatchObject({
+      status: 501,
+      body: { status: 501, message: expect.stringContaining('SERVICE_RECORDING') },
+    })
+  })
+})
+
+describe('recordings while the module is on', () => {
+  it('are none: an empty list, and 404 for each id', async () => {
+    expect(await on.request('GET', '/recordings')).toMatchObject({ status: 200, body: { count: 0, items: [] } })
+    for (const [method, path] of RECORDING_ROUTES.filter(([, each]) => each.endsWith('/busy'))) {
+      expect(await on.request(method, path)).toMatchObject({
+        status: 404,
+        body: { message: expect.stringContaining('busy') },
+      })
+    }
+    expect((await on.request('POST', '/recordings/stop')).status).toBe(405)
+    expect((await on.request('DELETE', '/recordings')).status).toBe(405)
+  })
+
+  const CASES: [string, unknown, number, string][] = [
+    ['no body', undefined, 400, 'session:'],
+    ['no session', { name: 'x' }, 400, 'session:'],
+    ['a null session', { session: null }, 400, 'session:'],
+    ['an empty session', { session: '' }, 400, 'session:'],
+    ['a session that is no text', { session: 5 }, 400, 'session:'],
+    ['an array', [], 400, ''],
+    ['an unknown session and a bad name', { session: 'missing', name: '..' }, 404, 'missing'],
+    ['a session without participants, and a bad name', { session: 'empty', name: '..' }, 406, 'empty'],
+    ['a relayed session, and a bad name', { session: 'relayed', name: '..' }, 409, 'relayed'],
+    ...(
+      [
+        ['name', 5, 400],
+        ['name', '../../x', 400],
+        ['name', 'a/b', 400],
+        ['name', '%2e%2e', 400],
+        ['name', 'a\0', 400],
+        ['name', '😀', 400],
+        ['name', 'x'.repeat(300), 400],
+        ['hasAudio', 'true', 400],
+        ['hasVideo', 1, 400],
+        ['outputMode', 'BOTH', 400],
+        ['recordingLayout', 'MOSAIC', 400],
+        ['customLayout', '../../etc', 400],
+        ['customLayout', 'a/../b', 400],
+        ['customLayout', '/etc', 400],
+        ['customLayout', 'a\\b', 400],
+        ['customLayout', '%2e%2e/x', 400],
+        ['customLayout', 'http://127.0.0.1/', 400],
+        ['customLayout', 'file:///etc/passwd', 400],
+        ['resolution', 1280, 400],
+        ['resolution', '1280', 400],
+        ['resolution', 'x', 400],
+        ['resolution', '-100x100', 400],
+        ['resolution', '1x1', 422],
+        ['resolution', '99999x9', 422],
+        ['resolution', '99x720', 422],
+        ['resolution', '1280x2000', 422],
+        ['resolution', '100x1999', 500],
+        ['frameRate', '25', 400],
+        ['frameRate', 2.5, 400],
+        ['frameRate', 0, 422],
+        ['frameRate', 121, 422],
+        ['frameRate', 1e9, 422],
+        ['frameRate', 1, 500],
+        ['frameRate', 120, 500],
+        ['shmSize', 'big', 400],
+        ['shmSize', -1, 422],
+        ['shmSize', 134_217_727, 422],
+        ['shmSize', 134_217_728, 500],
+        ['ignoreFailedStreams', 'no', 400],
+        ['mediaNode', 5, 400],
+        ['mediaNode', {}, 400],
+        ['mediaNode', { id: 'media_none' }, 400],
+        ['mediaNode', 'media_none', 400],
+        ['name', 'A-z_0~9', 500],
+        ['name', '', 500],
+      ] as const
+    ).map(([field, value, status]): [string, unknown, number, string] => [
+      `${field} ${JSON.stringify(value).slice(0, 40)}`,
+      { session: 'busy', recordingLayout: 'CUSTOM', [field]: value },
+      status,
+      status === 500 ? 'customLayout: there is no' : field,
+    ]),
+    ['neither sound nor picture', { session: 'busy', hasAudio: false, hasVideo: false }, 422, 'hasVideo'],
+    ['neither, by the default of the session', { session: 'mute', hasAudio: false }, 422, 'hasVideo'],
+    ['a layout that is not there', { session: 'busy', recordingLayout: 'CUSTOM' }, 500, 'customLayout'],
+    ['a member that is not known', { session: 'busy', recordingLayout: 'CUSTOM', colour: 'blue' }, 500, 'customLayout'],
+    [
+      'nulls',
+      {
+        session: 'busy',
+        recordingLayout: 'CUSTOM',
+        name: null,
+        hasAudio: null,
+        resolution: null,
+        frameRate: null,
+        shmSize: null,
+        mediaNode: null,
+      },
+      500,
+      'customLayout',
+    ],
+  ]
+  it.each(CASES)('start with %s', async (_, body, status, text) => {
+    const answer = await on.request('POST', '/recordings/start', body)
+    expect(answer).toMatchObject({ status, body: { status, message: expect.stringContaining(text) } })
+  })
+
+  it('take the node of the session, as an object and as text', async () => {
+    for (const mediaNode of [{ id: nodeId }, nodeId]) {
+      const body = { session: 'busy', recordingLayout: 'CUSTOM', mediaNode }
+      expect((await on.request('POST', '/recordings/start', body)).status).toBe(500)
+    }
+    expect((await stack.api.getSession('busy')).recording).toBe(false)
+  })
+})
+
+describe.each(['load', 'unload'])('speech to text: %s', (action) => {
+  it('answers 501 while the module is off, whatever the body', async () => {
+    const answer = await stack.rest('POST', `/speech-to-text/${action}`, {})
+    expect(answer).toMatchObject({
+      status: 501,
+      body: { message: expect.stringContaining('SERVICE_PRO_SPEECH_TO_TEXT') },
+    })
+  })
+
+  it.each<[string, unknown, string]>([
+    ['nothing', undefined, 'lang:'],
+    ['no language', { mediaNode: { id: 'x' } }, 'lang:'],
+    ['a null language', { lang: null, mediaNode: { id: 'x' } }, 'lang:'],
+    ['an empty language', { lang: '', mediaNode: { id: 'x' } }, 'lang:'],
+    ['a language that is no text', { lang: 5, mediaNode: { id: 'x' } }, 'lang:'],
+    ['no node', { lang: 'en-US' }, 'mediaNode:'],
+    ['a node that is no object', { lang: 'en-US', mediaNode: 'x' }, 'mediaNode:'],
+    ['a node without id', { lang: 'en-US', mediaNode: {} }, 'mediaNode.id:'],
+    ['a node that is not there', { lang: 'en-US', mediaNode: { id: 'media_none' } }, 'mediaNode.id:'],
+  ])('refuses %s', async (_, body, text) => {
+    const answer = await on.request('POST', `/speech-to-text/${action}`, body)
+    expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(text) } })
+  })
+
+  it('answers 501 when nothing else speaks against it', async () => {
+    const answer = await on.request('POST', `/speech-to-text/${action}`, { lang: 'en-US', mediaNode: { id: nodeId } })
+    expect(answer).toMatchObject({ status: 501, body: { message: expect.stringContaining('yet') } })
+  })
+})
+
+it('shows the media node that a session was created for, given as an object or as text', async () => {
+  for (const mediaNode of [{ id: nodeId }, nodeId]) {
+    const { body } = await stack.rest('POST', '/sessions', { mediaNode })
+    expect(body).toMatchObject({ mediaNode: { id: nodeId } })
+    expect(body).not.toHaveProperty('mediaNodeId')
+  }
+  expect(await stack.api.getSession('busy')).not.toHaveProperty('mediaNode')
+})
+
+describe('cameras', () => {
+  const camera = { type: 'IPCAM', rtspUri: 'rtsp://10.0.0.1/1' }
+  it.each([
+    ['missing', { ...camera, rtspUri: 5 }, 404],
+    ['missing', camera, 404],
+    ['empty', { type: 'IPCAM' }, 400],
+    ['empty', { ...camera, networkCache: -1 }, 400],
+    ['empty', { ...camera, adaptativeBitrate: 'no' }, 400],
+    ['empty', { ...camera, onlyPlayWithSubscribers: 1 }, 400],
+    ['empty', camera, 501],
+  ])('in session %s with %j: %d', async (session, body, status) => {
+    expect((await stack.rest('POST', `/sessions/${session}/connection`, body)).status).toBe(status)
+    if (session === 'empty') expect((await stack.api.listConnections(session)).numberOfElements).toBe(0)
+  })
+})

@@ -1,0 +1,195 @@
+import { SignallingClient, SignallingError, startStack, type Stack, until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { mediaShown, type Meeting, nodeOf, returnsOf, seenAgain, useMeetings } from './fixtures/meeting.js'
+
+let stack: Stack
+
+beforeAll(async () => {
+  stack = await startStack({ nodes: 0, masters: 2 })
+  await Promise.all(['media_one', 'media_two'].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
+})
+afterAll(() => stack.stop())
+
+const meeting = useMeetings(() => stack)
+const pairOf = ({ peers: [alice, bob] }: Meeting) => {
+  if (!alice || !bob) throw new Error('there should be two')
+  return { alice, bob }
+}
+
+describe('rejoin', () => {
+  it('works at any time and twice: what was published is over, and may be published again under its id', async () => {
+    const met = await meeting()
+    const { alice, bob } = pairOf(met)
+    const [stream] = met.streams
+    const streamId = stream?.streamId ?? ''
+    const tracks = [audioTrack()]
+    await expect(alice.call('publish', { streamId, tracks })).rejects.toMatchObject({ code: 'INVALID' })
+    await alice.call('rejoin', {})
+    const { routerRtpCapabilities, snapshot } = await alice.call('rejoin', {})
+    expect(routerRtpCapabilities.codecs.length).toBeGreaterThan(0)
+    expect(snapshot.mediaEpoch).toBe(1)
+    expect((await bob.waitFor('streamDestroyed')).params).toEqual({
+      streamId,
+      connectionId: alice.connectionId,
+      reason: 'mediaServerReconnect',
+    })
+    expect(await mediaShown(stack, met.id)).toEqual([
+      { id: alice.connectionId, publishers: [], subscribers: [] },
+      { id: bob.connectionId, publishers: [met.streams[1]?.streamId], subscribers: [] },
+    ])
+    const audioId = `str_MIC_abcd_${alice.connectionId}`
+    expect(await alice.call('publish', { streamId: audioId, tracks })).toMatchObject({ streamId: audioId })
+    await bob.waitFor('streamCreated', (created) => created.streamId === audioId)
+    await expect(alice.call('publish', { streamId: audioId, tracks })).rejects.toMatchObject({ code: 'CONFLICT' })
+  })
+
+  it.each([
+    ['of another connection', (own: string) => `str_MIC_abcd_${own}x`],
+    ['of another kind', (own: string) => `str_CAM_abcd_${own}`],
+    ['of another form', (own: string) => own],
+  ])('does not let anybody publish under an id %s', async (_, idOf) => {
+    const { id } = await stack.api.createSession()
+    const client = await stack.join(id)
+    const own = (await stack.api.getSession(id)).connections.content[0]?.id ?? ''
+    const refused = client.request('publish', { streamId: idOf(own), tracks: [audioTrack()] })
+    await expect(refused).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('streamId') })
+    await client.close()
+    await stack.api.deleteSession(id)
+  })
+
+  it('lets a stream end that its publisher does not want back: the others wait for it no longer', async () => {
+    const { id } = await stack.api.createSession()
+    const [publisher, other] = [await stack.join(id), await stack.join(id)]
+    const { streamId } = await publisher.request('publish', { tracks: [audioTrack()] })
+    const returns = [publisher, other].map(comeBack)
+    ;(await nodeOf(stack, id)).kill('SIGKILL')
+    await Promise.all(returns)
+    await publisher.request('unpublish', { streamId })
+    const { connectionId, reason } = await other.waitFor('streamDestroyed', (ended) => ended.streamId === streamId)
+    expect([connectionId, reason]).toEqual([streamId.replace(/^str_[A-Z]{3}_\w{4}_/, ''), 'unpublish'])
+    await expect(other.request('unpublish', { streamId })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await stack.api.deleteSession(id)
+  })
+
+  it('is found necessary even when the master that moved the session told nobody', async () => {
+    const met = await meeting()
+    const before = await mediaShown(stack, met.id)
+    // What a master leaves that dies between its commit and its message.
+    const move = () =>
+      stack.postgres.query(
+        `WITH moved AS (UPDATE session SET media_node_id = NULL, media_node_boot_id = NULL, media_moved = true
+                        WHERE id = $1 RETURNING id)
+         DELETE FROM stream WHERE session_id = (SELECT id FROM moved)`,
+        [met.id],
+      )
+    const took = await seenAgain([met], move)
+    console.info(`media again ${(took / 1000).toFixed(2)} s after a move that nobody was told of`)
+    expect(await mediaShown(stack, met.id)).toEqual(before)
+  })
+
+  it('follows a resumption that missed the loss', async () => {
+    const met = await meeting()
+    const { alice, bob } = pairOf(met)
+    alice.dropSocket()
+    await alice.socketClosed
+    await seenAgain([{ ...met, peers: [bob], watched: [] }], async () => (await nodeOf(stack, met.id)).kill('SIGKILL'))
+    const took = await seenAgain([met], () => alice.resume())
+    console.info(`media again ${(took / 1000).toFixed(2)} s after a resumption that followed a loss`)
+    expect(alice.events.filter(({ method }) => method === 'mediaLost')).toEqual([])
+  })
+})
+
+describe('a master that is killed', () => {
+  it('while media flows: no packet is missed, sockets are back at the other, nothing is lost or doubled', async () => {
+    const met = await meeting()
+    const { alice, bob } = pairOf(met)
+    const before = await mediaShown(stack, met.id)
+    const audio = () => met.watched.map((each) => each.stats().audio)
+    const [first] = stack.masters
+    const packets = audio().map((each) => each?.packets ?? 0)
+    const start = performance.now()
+    first?.kill('SIGKILL')
+    await alice.socketClosed
+    await alice.resume(stack.atMaster(1, alice.url))
+    console.info(`socket back at the other master ${Math.round(performance.now() - start)} ms after kill -9`)
+    await until('audio went on', () => audio().every((each, nth) => (each?.packets ?? 0) > (packets[nth] ?? 0) + 100))
+    expect(audio().map((each) => [each?.lost, each?.duplicates])).toEqual([
+      [0, 0],
+      [0, 0],
+    ])
+    await alice.signal({ data: 'once' })
+    await bob.waitFor('signal')
+    await bob.signal({ data: 'answer' })
+    await alice.waitFor('signal', ({ data }) => data === 'answer')
+    if (first) await stack.revive(first)
+    expect(await mediaShown(stack, met.id)).toEqual(before)
+    expect([alice, bob].map(({ events }) => events.filter(({ method }) => method === 'signal').length)).toEqual([2, 2])
+    expect([alice, bob].map(returnsOf)).toEqual(['', ''])
+    const ends = [alice, bob].flatMap(({ events }) => events.filter(({ method }) => method.endsWith('Destroyed')))
+    expect(ends).toEqual([])
+  })
+})
+
+describe('many clients of a lost node', () => {
+  it('are back spread over time, each once, while others are served', async () => {
+    const PER_SESSION = 10
+    const sessions = await Promise.all(
+      Array.from({ length: 6 }, () => stack.api.createSession({ mediaNode: { id: 'media_one' } })),
+    )
+    const clients: SignallingClient[] = []
+    for (const { id } of sessions) {
+      clients.push(...(await Promise.all(Array.from({ length: PER_SESSION }, () => stack.join(id)))))
+    }
+    const returns = clients.map((client) => comeBack(client))
+    const node = await nodeOf(stack, sessions[0]?.id ?? '')
+    node.kill('SIGKILL')
+    const times = await Promise.all(returns)
+    const connects: number[] = []
+    for (let nth = 0; nth < 20; nth++) {
+      const start = performance.now()
+      await stack.api.createConnection(sessions[nth % sessions.length]?.id ?? '')
+      connects.push(performance.now() - start)
+    }
+    const told = times.map(({ afterMs }) => afterMs)
+    const [soonest, last] = [Math.min(...times.map(({ at }) => at)), Math.max(...times.map(({ at }) => at))]
+    console.info(
+      `${clients.length} clients rejoined within ${Math.round(last - soonest)} ms; told to wait up to ` +
+        `${Math.max(...told)} ms; tries ${Math.max(...times.map(({ tries }) => tries))}; ` +
+        `POST connection at most ${Math.round(Math.max(...connects))} ms`,
+    )
+    // Sixty clients at 15 ms each; uniformly random, so each third of that has some.
+    const thirds = [0, 300, 600].map((from) => told.filter((ms) => ms >= from && ms < from + 300).length)
+    expect(Math.max(...told)).toBeLessThanOrEqual(900)
+    expect(Math.min(...thirds)).toBeGreaterThan(0)
+    for (const client of clients) expect(client.received('mediaLost')).toHaveLength(1)
+    for (const { id } of sessions) {
+      expect(await stack.api.getSession(id)).toMatchObject({ mediaNodeId: 'media_two' })
+      await stack.api.deleteSession(id)
+    }
+  })
+})
+
+/** As a client does: waits as it was told, and tries again when it is told to. */
+async function comeBack(client: SignallingClient): Promise<{ afterMs: number; at: number; tries: number }> {
+  const { afterMs } = await client.waitFor('mediaLost', undefined, 30_000)
+  await new Promise((resolve) => setTimeout(resolve, afterMs))
+  let tries = 0
+  await until('the client is back', async () => {
+    tries++
+    return client.request('rejoin', {}).catch((error: unknown) => {
+      if (error instanceof SignallingError && ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT'].includes(error.code))
+        return null
+      throw error
+    })
+  })
+  return { afterMs, at: performance.now(), tries }
+}
+
+const audioTrack = () => ({
+  kind: 'audio' as const,
+  rtpParameters: {
+    mid: '7',
+    codecs: [{ mimeType: 'audio/opus', payloadType: 111, clockRate: 48_000, channels: 2 }],
+    encodings: [{ ssrc: 77_777 }],
+  },
+})

@@ -1,0 +1,95 @@
+import { request, Agent } from 'node:http'
+import { startStack, type Stack, until } from '@session-service/testing'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { SILENT_TRACK, StandInNode } from '../recordings/fixtures/stand-in-node.js'
+
+let stack: Stack
+afterEach(() => stack.stop())
+
+/** How one request ended: its status once the answer is whole, and whether the server asked to come elsewhere. */
+interface Outcome {
+  status: number | 'cut'
+  isLast: boolean
+}
+const CUT: Outcome = { status: 'cut', isLast: true }
+
+const ask = (agent: Agent): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+    const sent = request(`${stack.masterUrl}/service/api/sessions`, {
+      agent,
+      method: 'POST',
+      headers: { authorization },
+    })
+    sent.on('response', (answer) => {
+      const { statusCode = 0, headers } = answer
+      answer.on('end', () =>
+        resolve(answer.complete ? { status: statusCode, isLast: headers.connection === 'close' } : CUT),
+      )
+      answer.on('error', () => resolve(CUT))
+      answer.resume()
+    })
+    sent.on('error', () => resolve(CUT))
+    sent.end()
+  })
+
+describe('SIGTERM', () => {
+  it('cuts no request: each is answered whole, and whoever asks is told to come elsewhere', async () => {
+    stack = await startStack({ nodes: 0, masterEnv: { SERVICE_SHUTDOWN_DELAY: '2' } })
+    const [master] = stack.masters
+    const outcomes: Outcome[] = []
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+    const lanes = Array.from({ length: 8 }, async () => {
+      for (;;) {
+        const outcome = await ask(agent)
+        outcomes.push(outcome)
+        // As a load balancer does, and a client behind one.
+        if (outcome.isLast) return
+      }
+    })
+    await until('requests are answered', () => outcomes.length > 100)
+    const ended = master?.stop()
+    await Promise.all(lanes)
+    await ended
+    agent.destroy()
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(outcomes.filter(({ isLast }) => isLast)).toHaveLength(8)
+    const [{ count } = {}] = await stack.postgres.query('SELECT count(*) FROM session')
+    expect(Number(count)).toBe(outcomes.length)
+  }, 60_000)
+
+  it('sends clients to another master before it waits for what takes long', async () => {
+    stack = await startStack({ nodes: 0, masterEnv: { SERVICE_RECORDING: 'true' } })
+    const node = await StandInNode.start(stack.nats.url, 'slow')
+    const { id } = await stack.api.createSession()
+    const client = await stack.join(id)
+    await client.request('publish', { tracks: [SILENT_TRACK] })
+    expect((await stack.rest('POST', '/recordings/start', { session: id })).status).toBe(200)
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    const { promise: asked, resolve: note } = Promise.withResolvers<void>()
+    node.onStart = () => (note(), answered)
+    const [part = 0] = node.jobs.keys()
+    await node.recorderDies(part)
+    await asked
+    const [master] = stack.masters
+    master?.kill('SIGTERM')
+    expect(await client.waitFor('reconnect', undefined, 5_000)).toMatchObject({ afterMs: expect.any(Number) })
+    const rows = await stack.postgres.query('SELECT status FROM connection WHERE session_id = $1', [id])
+    expect([master?.running, rows]).toEqual([true, [{ status: 'active' }]])
+    answer()
+    expect(await master?.exited).toBe(0)
+    await node.stop()
+  }, 60_000)
+
+  it('is not ready for as long as the property says, but answers', async () => {
+    stack = await startStack({ nodes: 0, masterEnv: { SERVICE_SHUTDOWN_DELAY: '3' } })
+    const [master] = stack.masters
+    const isReady = async (): Promise<boolean> => (await fetch(`${master?.opsUrl}/readyz`)).status === 200
+    expect(await isReady()).toBe(true)
+    const ended = master?.stop()
+    await until('readiness falls', async () => !(await isReady()))
+    const answer = await stack.rest('POST', '/sessions', {})
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])
+    await ended
+  }, 60_000)
+})
