@@ -1,0 +1,43 @@
+import { type Stack, type TestBrowser, launchBrowser, startStack } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { Tab } from './fixtures/tab.js'
+
+let stack: Stack
+let browser: TestBrowser
+
+beforeAll(async () => {
+  const strict = launchBrowser({ args: ['--autoplay-policy=document-user-activation-required'] })
+  ;[stack, browser] = await Promise.all([startStack({ playground: true }), strict])
+})
+afterAll(async () => {
+  await browser?.close()
+  await stack?.stop()
+})
+
+it('a page that may not play sound plays without, says so, and plays with it after a click', async () => {
+  const url = stack.playgroundUrl ?? ''
+  await Tab.join(browser.context, url, 'tea', 'Ada')
+  // Pages that use the microphone may play; a mere watcher may not.
+  const watcher = await browser.context.newPage()
+  await watcher.addInitScript(() => {
+    navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('refused', 'NotAllowedError'))
+    const timer = setInterval(() => {
+      if (!document.body?.innerText.includes('Your browser muted this page.')) return
+      clearInterval(timer)
+      console.log('the banner is there')
+    }, 50)
+  })
+  // Looking into the page from outside counts as a touch by the person: it has to speak by itself.
+  const banner = watcher.waitForEvent('console', (message) => message.text() === 'the banner is there')
+  await watcher.goto(`${url}/?session=tea&nickname=Watcher&autojoin=1`)
+  await banner
+  const muted = () => watcher.evaluate(() => [...document.querySelectorAll('video')].map((video) => video.muted))
+  await watcher.locator('.tile.playing').waitFor()
+  expect(await muted()).toEqual([true])
+  await watcher.getByRole('button', { name: 'Turn sound on' }).click()
+  await watcher.getByText('Your browser muted this page.').waitFor({ state: 'hidden' })
+  expect(await muted()).toEqual([false])
+  expect(await watcher.evaluate(() => [...document.querySelectorAll('video')].map((video) => video.paused))).toEqual([
+    false,
+  ])
+})

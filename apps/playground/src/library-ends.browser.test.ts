@@ -1,0 +1,168 @@
+import { until } from '@session-service/testing'
+import { describe, expect, it } from '@jest/globals'
+import { useLibrary } from './fixtures/library.js'
+
+/** What participations have left open in a page, by kind. */
+interface Left {
+  opened: number
+  peers: number
+  sockets: number
+  tracks: number
+  elements: number
+}
+
+/** What it opens it closes, and what it cannot do it says. */
+describe('the client library', () => {
+  const library = useLibrary()
+
+  it('ends the tracks that it opened, and the element that it made', async () => {
+    await library.publish({ audio: true })
+    await library.watch()
+    expect(await library.receiver.locator('video').count()).toBe(1)
+    const states = await library.sender.evaluate(async () => {
+      const [publisher] = window.bench.session.publishers.values()
+      const tracks = publisher?.mediaStream.getTracks() ?? []
+      await publisher?.unpublish()
+      return tracks.map(({ readyState }) => readyState)
+    })
+    expect(states).toEqual(['ended', 'ended'])
+    await library.receiver.locator('video').waitFor({ state: 'detached' })
+    const log = await library.receiver.evaluate(() => window.bench.log)
+    expect(log.filter((entry) => entry === 'videoElementDestroyed' || entry === 'streamDestroyed')).toEqual([
+      'streamDestroyed',
+      'videoElementDestroyed',
+    ])
+  })
+
+  it('publishes again after it ended, over the same transport, and several at once', async () => {
+    await library.publish({ audio: false })
+    await library.sender.evaluate(() => [...window.bench.session.publishers.values()][0]?.unpublish())
+    const ids = await library.sender.evaluate(async () => {
+      const publishers = await Promise.all(
+        [1, 2, 3].map(() => window.bench.session.publish({ audio: true, resolution: '320x240' })),
+      )
+      return publishers.map(({ stream }) => stream?.streamId)
+    })
+    expect(new Set(ids).size).toBe(3)
+    const count = () => library.receiver.evaluate(() => window.bench.session.streams.size)
+    await until('three streams', async () => (await count()) === 3)
+    const decoded = await library.receiver.evaluate(async () => {
+      const { session } = window.bench
+      const playing = [...session.streams.values()].map(async (stream) => {
+        const subscriber = await session.subscribe(stream)
+        const plays = new Promise((resolve) => subscriber.once('streamPlaying', resolve))
+        subscriber.attach(document.body)
+        return plays
+      })
+      return (await Promise.all(playing)).length
+    })
+    expect(decoded).toBe(3)
+  })
+
+  it('leaves nothing open after thirty participations in one page', async () => {
+    const tokens = await Promise.all(
+      Array.from({ length: 30 }, async () => (await library.stack.api.createConnection(library.sessionId)).token),
+    )
+    await library.sender.evaluate(async (all) => {
+      const { Session } = window.bench.client
+      const opened: (RTCPeerConnection | WebSocket)[] = []
+      const [Peer, Socket] = [window.RTCPeerConnection, window.WebSocket]
+      window.RTCPeerConnection = class extends Peer {
+        constructor(...given: ConstructorParameters<typeof Peer>) {
+          super(...given)
+          opened.push(this)
+        }
+      }
+      window.WebSocket = class extends Socket {
+        constructor(...given: ConstructorParameters<typeof Socket>) {
+          super(...given)
+          opened.push(this)
+        }
+      }
+      const tracks: MediaStreamTrack[] = []
+      for (const token of all) {
+        const session = new Session()
+        await session.connect(token ?? '')
+        const publisher = await session.publish({ resolution: '320x240' }, document.body)
+        tracks.push(...publisher.mediaStream.getTracks())
+        await session.disconnect()
+      }
+      const left = (): Left => ({
+        opened: opened.length,
+        peers: opened.filter((one) => one instanceof Peer && one.connectionState !== 'closed').length,
+        sockets: opened.filter((one) => one instanceof Socket && one.readyState !== 3).length,
+        tracks: tracks.filter(({ readyState }) => readyState === 'live').length,
+        elements: document.querySelectorAll('video').length,
+      })
+      Object.assign(window, { left })
+    }, tokens)
+    await until('all is closed', async () => {
+      const left = await library.sender.evaluate(() => (window as unknown as { left(): Left }).left())
+      // Each two peer connections and a socket.
+      expect(left).toEqual({ opened: 90, peers: 0, sockets: 0, tracks: 0, elements: 0 })
+      return true
+    })
+    await until(
+      'nobody but the two',
+      async () => (await library.stack.api.getSession(library.sessionId)).connections.numberOfElements === 2,
+    )
+  })
+
+  it('closes what it made when the server refuses a publication, and goes on', async () => {
+    const outcome = await library.sender.evaluate(async () => {
+      const { session, client } = window.bench
+      const audio = new AudioContext()
+      const sound = (): MediaStreamTrack => {
+        const [track] = audio.createMediaStreamDestination().stream.getAudioTracks()
+        if (!track) throw new Error('no track')
+        return track
+      }
+      // More than one connection may publish.
+      const tries = await Promise.allSettled(
+        Array.from({ length: 33 }, () => session.publish({ audio: sound(), video: false })),
+      )
+      const refused = tries.filter((one) => one.status === 'rejected').map(({ reason }: { reason: unknown }) => reason)
+      const [first] = session.publishers.values()
+      await first?.unpublish()
+      const again = await session.publish({ audio: sound(), video: false })
+      return {
+        refused: refused.map((error) => error instanceof client.ServiceError && error.code),
+        publishers: session.publishers.size,
+        streams: session.streams.size,
+        again: again.published,
+      }
+    })
+    expect(outcome).toEqual({ refused: ['NOT_ALLOWED'], publishers: 32, streams: 32, again: true })
+    const { connections } = await library.stack.api.getSession(library.sessionId)
+    expect(connections.content.map(({ publishers }) => publishers?.length).toSorted()).toEqual([0, 32])
+  })
+
+  it('explains what is wrong before it asks the server', async () => {
+    const errors = await library.sender.evaluate(async () => {
+      const { client, session } = window.bench
+      const told = (promise: Promise<unknown> | undefined): Promise<string> =>
+        (promise ?? Promise.resolve()).then(
+          () => 'nothing',
+          (error: unknown) => String(error),
+        )
+      return [
+        await told(new client.Session().connect('tok_abc')),
+        await told(session.connect('again')),
+        await told(session.publish({ audio: false, video: false })),
+        await told(session.publish({ audio: true, resolution: 'big' })),
+        await told(session.signal({ data: 'x', to: ['no such id!'] })),
+        await told(session.forceDisconnect('con_x')),
+        await told(new client.Session().publish()),
+      ]
+    })
+    expect(errors).toEqual([
+      'ServiceError: token: is not a URL; pass the whole "token" of a connection, not only its tok_… part',
+      'ServiceError: connect: this session is connected already',
+      'TypeError: audio, video, screen: nothing to publish is left',
+      'TypeError: resolution: "big" is not of the form 640x480',
+      expect.stringMatching(/^ServiceError: signal: to\.0: may hold only/),
+      'ServiceError: forceDisconnect: the role PUBLISHER does not allow it',
+      'ServiceError: publish: the session is not connected',
+    ])
+  })
+})

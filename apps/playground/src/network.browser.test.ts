@@ -1,0 +1,70 @@
+import { type Stack, type TestBrowser, freePorts, launchBrowser, startStack, until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Tab } from './fixtures/tab.js'
+import { UdpProxy } from './fixtures/udp-proxy.js'
+
+describe('a network that lets no media through', () => {
+  let stack: Stack
+  let browser: TestBrowser
+  let proxy: UdpProxy
+
+  beforeAll(async () => {
+    const [rtcPort = 0] = await freePorts(1)
+    const nodeEnv = { MEDIA_NODE_RTC_PORT: String(rtcPort) }
+    ;[stack, browser, proxy] = await Promise.all([
+      startStack({ playground: true, nodeEnv }),
+      launchBrowser(),
+      UdpProxy.start(rtcPort),
+    ])
+    // The way of every tab to the media node leads through the proxy.
+    await browser.context.addInitScript((port) => {
+      type Transport = { iceCandidates: { protocol: string; port: number }[] }
+      const reroute = ({ iceCandidates, ...rest }: Transport): Transport => ({
+        ...rest,
+        iceCandidates: iceCandidates.filter(({ protocol }) => protocol === 'udp').map((one) => ({ ...one, port })),
+      })
+      const open = window.WebSocket
+      window.WebSocket = class extends open {
+        override addEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: object): void {
+          if (type !== 'message' || typeof listener !== 'function')
+            return super.addEventListener(type, listener, options)
+          super.addEventListener(type, (event) => {
+            const frame = JSON.parse((event as MessageEvent<string>).data) as {
+              result?: { sendTransport?: Transport; recvTransport?: Transport }
+            }
+            const { result } = frame
+            if (result?.sendTransport) result.sendTransport = reroute(result.sendTransport)
+            if (result?.recvTransport) result.recvTransport = reroute(result.recvTransport)
+            listener(new MessageEvent('message', { data: JSON.stringify(frame) }))
+          })
+        }
+      }
+    }, proxy.port)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    proxy?.stop()
+    await stack?.stop()
+  })
+
+  it('is told, and when it lets media through again, from another port, media is back without anybody leaving', async () => {
+    const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'tea', name)
+    const [ada, grace] = [await join('Ada'), await join('Grace')]
+    await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])
+    await Promise.all([ada.forget(), grace.forget()])
+    proxy.cut()
+    await Promise.all([ada, grace].map((tab) => tab.event('exception', 20_000)))
+    await until('stillness', async () => {
+      const before = (await ada.received()).framesDecoded
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      return (await ada.received()).framesDecoded === before
+    })
+    proxy.heal()
+    await Promise.all([ada.seesFrames(20, 30_000), grace.seesFrames(20, 30_000)])
+    for (const tab of [ada, grace]) {
+      const told = await tab.events()
+      expect(new Set(told.map(({ name }) => name))).toEqual(new Set(['exception']))
+      for (const { reason } of told) expect(reason).toMatch(/^ICE_CONNECTION_(DISCONNECTED|FAILED)$/)
+    }
+  })
+})

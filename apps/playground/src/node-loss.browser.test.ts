@@ -1,0 +1,156 @@
+import type { AppProcess } from '@session-service/local-stack'
+import { until } from '@session-service/testing'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { useCall } from './fixtures/call.js'
+import type { Tab } from './fixtures/tab.js'
+
+declare global {
+  interface Window {
+    /** The elements of before, in their order. */
+    marked: HTMLVideoElement[]
+  }
+}
+
+const COMEBACK_MS = 40_000
+
+describe('a media node that dies', () => {
+  const call = useCall({ frames: 5, problemsExpected: true })
+  let killedAt = 0
+
+  // The session is where the only node was; the other one comes afterwards.
+  let victim: AppProcess
+  beforeEach(() => {
+    const [node] = call.stack.nodes.filter(({ running }) => running)
+    if (!node) throw new Error('no media node is left')
+    victim = node
+  })
+  // The next test begins with one node again.
+  afterEach(async () => {
+    if (victim.running) victim.kill('SIGKILL')
+    await victim.exited
+  })
+
+  const spare = (): Promise<AppProcess> => call.stack.addNode()
+  const kill = (): void => {
+    killedAt = Date.now()
+    victim.kill('SIGKILL')
+  }
+  const mark = (tab: Tab): Promise<void> =>
+    tab.page.evaluate(() => void (window.marked = [...document.querySelectorAll('video')]))
+  /** What an application holds: connection, own streams, subscriptions. */
+  const held = (tab: Tab) =>
+    tab.page.evaluate(() => {
+      const { session } = window.playground
+      const keys = (map: ReadonlyMap<string, unknown> | undefined): string[] => [...(map?.keys() ?? [])].toSorted()
+      return {
+        connectionId: session?.connection?.connectionId,
+        publishers: keys(session?.publishers),
+        subscribers: keys(session?.subscribers),
+        streams: keys(session?.streams),
+      }
+    })
+  /** Whether the elements are those of before, and each one that has a picture shows new ones. */
+  const showsAll = async (tab: Tab): Promise<void> => {
+    const frames = () =>
+      tab.page.evaluate(() => window.marked.map((element) => element.getVideoPlaybackQuality().totalVideoFrames))
+    const before = await frames()
+    await until(`new pictures in all elements of ${tab.nickname}`, async () =>
+      (await frames()).every((count, index) => count > (before[index] ?? 0) + 5),
+    )
+    expect(
+      await tab.page.evaluate(() => {
+        const now = [...document.querySelectorAll('video')]
+        return now.length === window.marked.length && now.every((element, index) => element === window.marked[index])
+      }),
+    ).toBe(true)
+  }
+  const names = async (tab: Tab): Promise<string[]> => (await tab.events()).map(({ name }) => name)
+  const comesBack = async (...tabs: Tab[]): Promise<void> => {
+    await Promise.all(tabs.map((tab) => tab.event('reconnected', COMEBACK_MS)))
+  }
+  /** For the eye; what is asked for is the length of a test. */
+  const sayHowLong = (what: string): void => {
+    console.log(`${what}: ${((Date.now() - killedAt) / 1_000).toFixed(1)} s after the kill`)
+  }
+
+  it('both see and hear each other again, in the same elements, under the same ids', async () => {
+    const [ada, grace] = await call.both()
+    await spare()
+    await Promise.all([mark(ada), mark(grace)])
+    const before = await Promise.all([held(ada), held(grace)])
+    kill()
+    await ada.event('reconnecting', COMEBACK_MS)
+    await ada.page.getByText('Reconnecting…').waitFor()
+    await grace.tile('Ada').and(grace.page.locator('.waiting')).waitFor()
+    sayHowLong('told that it reconnects')
+    await comesBack(ada, grace)
+    await Promise.all([ada.seesFrames(5, COMEBACK_MS), grace.seesFrames(5, COMEBACK_MS)])
+    sayHowLong('both decode five more frames')
+    await Promise.all([showsAll(ada), showsAll(grace)])
+    const heard = await until('sound', async () => {
+      const { audioEnergy } = await ada.received()
+      return audioEnergy > 0 && audioEnergy
+    })
+    expect(heard).toBeGreaterThan(0)
+    expect(await Promise.all([held(ada), held(grace)])).toEqual(before)
+    for (const tab of [ada, grace]) {
+      expect(await names(tab)).toEqual(['reconnecting', 'reconnected'])
+      await tab.page.locator('.waiting').waitFor({ state: 'detached' })
+      await tab.page.getByText('Reconnecting…').waitFor({ state: 'hidden' })
+    }
+  })
+
+  it('what was muted is muted still, a shared screen is shared still, and both can be changed again', async () => {
+    const [ada, grace] = await call.both()
+    await grace.page.keyboard.press('v')
+    await ada.page.getByRole('button', { name: 'Share screen' }).click()
+    await grace.tile('Ada’s screen').and(grace.page.locator('.playing')).waitFor()
+    await ada.tile('Grace').and(ada.page.locator('.no-picture')).waitFor()
+    // A microphone that is unplugged: there is nothing of it to send again.
+    await grace.page.evaluate(() => window.playground.publisher?.mediaStream.getAudioTracks()[0]?.stop())
+    await spare()
+    const before = await Promise.all([held(ada), held(grace)])
+    await Promise.all([ada.forget(), grace.forget()])
+    kill()
+    await comesBack(ada, grace)
+    await grace.seesFrames(10, COMEBACK_MS)
+    await grace.page.locator('.waiting').waitFor({ state: 'detached' })
+    await ada.page.locator('.waiting').waitFor({ state: 'detached' })
+    expect(await Promise.all([held(ada), held(grace)])).toEqual(before)
+    await ada.tile('Grace').and(ada.page.locator('.no-picture')).waitFor()
+    for (const tab of [ada, grace]) expect(await names(tab)).toEqual(['reconnecting', 'reconnected'])
+    await grace.page.keyboard.press('v')
+    await ada.seesFrames(10)
+    expect((await ada.received()).audioEnergy).toBe(0)
+    await grace.page.evaluate(() => window.playground.publisher?.useDevice('audio', 'default'))
+    await until('the sound of another microphone', async () => (await ada.received()).audioEnergy > 0)
+    await ada.page.getByRole('button', { name: 'Stop sharing' }).click()
+    await grace.tile('Ada’s screen').waitFor({ state: 'detached' })
+  })
+
+  it('mutes, a socket that drops and somebody who leaves in the gap are right afterwards', async () => {
+    const [ada, grace] = await call.both()
+    const alan = await call.join('Alan')
+    await Promise.all([ada, grace].map((tab) => tab.tile('Alan').and(tab.page.locator('.playing')).waitFor()))
+    await Promise.all([ada.forget(), grace.forget()])
+    const alansId = await alan.connectionId
+    kill()
+    await ada.event('reconnecting', COMEBACK_MS)
+    await ada.page.keyboard.press('m')
+    await grace.page.evaluate(() => window.playground.session?.dropSocket())
+    await alan.leave()
+    await spare()
+    await comesBack(ada, grace)
+    await Promise.all([ada.seesFrames(5, COMEBACK_MS), grace.seesFrames(5, COMEBACK_MS)])
+    await grace.tile('Ada').locator('.badge-muted').waitFor({ state: 'visible' })
+    for (const tab of [ada, grace]) {
+      expect(await tab.events('connectionDestroyed')).toEqual([
+        { name: 'connectionDestroyed', id: alansId, reason: 'disconnect' },
+      ])
+      const told = await names(tab)
+      expect(told.filter((name) => name.startsWith('reconnect'))).toEqual(['reconnecting', 'reconnected'])
+      expect(told.filter((name) => name === 'streamDestroyed')).toHaveLength(1)
+      expect(told).not.toContain('exception')
+    }
+  })
+})

@@ -1,0 +1,217 @@
+import type { Publisher, Session } from '@session-service/client'
+import { inviteLink } from './address.js'
+import { Chat } from './chat.js'
+import { Controls } from './controls.js'
+import { h, icon } from './dom.js'
+import { Notices } from './notices.js'
+import { People } from './people.js'
+import { Recorder } from './recorder.js'
+import { SettingsDialog } from './settings.js'
+import { errorInWords } from './words.js'
+
+export interface CallOptions {
+  readonly name: string
+  readonly leave: () => void
+}
+
+/** The session itself. Made before the session is joined, so that nothing is missed. */
+export class CallScreen {
+  readonly element: HTMLElement
+  readonly #alone = h(
+    'p',
+    { class: 'alone', hidden: true },
+    'You are the only one here. ',
+    h(
+      'button',
+      { type: 'button', class: 'plain-button', onclick: () => void this.#copyLink() },
+      'Copy the invite link',
+    ),
+  )
+  readonly #notices = new Notices(this.#alone)
+  readonly #people: People
+  readonly #chat: Chat
+  readonly #controls: Controls
+  readonly #recorder: Recorder
+  readonly #count = h('span', {}, '1')
+  readonly #copied = h('span', {}, 'Invite')
+  #publisher: Publisher | undefined
+  #screen: Publisher | undefined
+
+  constructor(
+    private readonly session: Session,
+    private readonly options: CallOptions,
+  ) {
+    this.#people = new People(session, this.#notices, () => this.#showCount())
+    this.#controls = new Controls({
+      toggle: (kind) => this.toggle(kind),
+      shareScreen: () => void this.#shareScreen(),
+      record: () => this.#recorder.toggle(),
+      chat: () => this.toggleChat(),
+      settings: () => this.#openSettings(),
+      leave: options.leave,
+    })
+    const { name } = options
+    this.#recorder = new Recorder({ session, name, controls: this.#controls, notices: this.#notices })
+    this.#chat = new Chat({
+      session,
+      unread: (count) => this.#controls.showUnread(count),
+      closed: () => this.#controls.chatClosed(),
+      problem: (text) => this.#notices.say(text, 'problem'),
+    })
+    this.#listen()
+    this.element = this.#build()
+    this.#controls.showMedia(undefined)
+  }
+
+  get publisher(): Publisher | undefined {
+    return this.#publisher
+  }
+
+  /** The session is joined: what is to be sent is sent, and the screen is told of by others' comings. */
+  async start(publisher: Publisher | undefined): Promise<void> {
+    this.#people.announceFromNow()
+    this.#recorder.start()
+    if (!publisher) return
+    try {
+      await this.session.publish(publisher)
+      this.#publisher = publisher
+      publisher.on('streamPropertyChanged', () => this.#controls.showMedia(publisher))
+      publisher.on('streamDestroyed', ({ reason }) => this.#ownEnded(publisher, reason))
+      publisher.on('trackEnded', ({ kind }) =>
+        this.#notices.say(
+          kind === 'audio' ? 'The microphone was disconnected.' : 'The camera was disconnected.',
+          'problem',
+        ),
+      )
+      this.#people.showOwn(publisher)
+      this.#controls.showMedia(publisher)
+    } catch (error) {
+      publisher.close()
+      this.#notices.say(`You are not seen and heard. ${errorInWords(error)}`, 'problem')
+    }
+  }
+
+  async toggle(kind: 'audio' | 'video'): Promise<void> {
+    const publisher = this.#publisher
+    if (!publisher) return
+    try {
+      const change =
+        kind === 'audio'
+          ? publisher.publishAudio(!publisher.audioActive)
+          : publisher.publishVideo(!publisher.videoActive)
+      this.#controls.showMedia(publisher)
+      await change
+    } catch (error) {
+      this.#notices.say(errorInWords(error), 'problem')
+    }
+    this.#controls.showMedia(this.#publisher)
+  }
+
+  toggleChat(): void {
+    if (this.#chat.isOpen) this.#chat.close()
+    else this.#chat.open()
+  }
+
+  /** Whether there was something to close. */
+  escape(): boolean {
+    const wasOpen = this.#chat.isOpen
+    this.#chat.close()
+    return wasOpen
+  }
+
+  close(): void {
+    this.#people.close()
+    this.#recorder.close()
+    this.element.remove()
+  }
+
+  #listen(): void {
+    const { session } = this
+    session.on('reconnecting', () => this.#notices.banner('Connection lost. Reconnecting…', undefined, true))
+    session.on('reconnected', () => {
+      this.#notices.clearBanner()
+      this.#notices.say('You are back.')
+    })
+    session.on('exception', ({ name }) => {
+      if (name === 'AUTOPLAY_MUTED') this.#offerSound()
+      if (name === 'ICE_CONNECTION_FAILED')
+        this.#notices.say('Sound and picture cannot reach the server. Trying again…', 'problem')
+    })
+  }
+
+  #showCount(): void {
+    const { count } = this.#people
+    this.#count.textContent = String(count)
+    this.#alone.hidden = count !== 1
+  }
+
+  #offerSound(): void {
+    this.#notices.banner('Your browser muted this page.', {
+      label: 'Turn sound on',
+      run: () => {
+        this.#notices.clearBanner()
+        for (const subscriber of this.session.subscribers.values()) void subscriber.unmute()
+      },
+    })
+  }
+
+  #build(): HTMLElement {
+    const invite = h(
+      'button',
+      { type: 'button', class: 'chip', onclick: () => void this.#copyLink() },
+      icon('link'),
+      this.#copied,
+    )
+    const people = h('span', { class: 'chip still', title: 'Participants' }, icon('people'), this.#count)
+    const { mark, listButton } = this.#recorder
+    const bar = h('header', { class: 'top' }, h('h1', {}, this.options.name), mark, people, listButton, invite)
+    return h(
+      'div',
+      { class: 'call' },
+      bar,
+      h('div', { class: 'stage' }, this.#people.grid.element, this.#notices.element),
+      this.#chat.element,
+      this.#controls.element,
+    )
+  }
+
+  async #copyLink(): Promise<void> {
+    const link = inviteLink(location.origin, location.pathname, this.options.name)
+    try {
+      await navigator.clipboard.writeText(link)
+      this.#copied.textContent = 'Link copied'
+      this.#notices.say('The invite link is copied. Send it to whoever shall join.')
+      setTimeout(() => (this.#copied.textContent = 'Invite'), 2_500)
+    } catch {
+      window.prompt('Copy this link to invite others:', link)
+    }
+  }
+
+  #openSettings(): void {
+    new SettingsDialog(this.#publisher, (error) => this.#notices.say(errorInWords(error), 'problem')).open(this.element)
+  }
+
+  async #shareScreen(): Promise<void> {
+    if (this.#screen) return this.#screen.close()
+    try {
+      const screen = await this.session.publish({ screen: true })
+      this.#screen = screen
+      screen.on('streamDestroyed', () => {
+        this.#screen = undefined
+        this.#controls.showSharing(false)
+      })
+      this.#people.showOwn(screen)
+      this.#controls.showSharing(true)
+    } catch (error) {
+      this.#notices.say(errorInWords(error), 'problem')
+    }
+  }
+
+  #ownEnded(publisher: Publisher, reason: string): void {
+    if (this.#publisher !== publisher) return
+    this.#publisher = undefined
+    this.#controls.showMedia(undefined)
+    if (reason.startsWith('forceUnpublish'))
+      this.#notices.say('Your camera and microphone were stopped by the host.', 'problem')
+  }
+}

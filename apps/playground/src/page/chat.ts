@@ -1,0 +1,110 @@
+import type { Connection, Session } from '@session-service/client'
+import { h, icon, iconButton } from './dom.js'
+import { nameOf } from './people.js'
+import { errorInWords } from './words.js'
+
+const TYPE = 'chat'
+const LONGEST = 2_000
+
+export interface ChatOptions {
+  readonly session: Session
+  readonly unread: (count: number) => void
+  readonly closed: () => void
+  readonly problem: (text: string) => void
+}
+
+const time = (): string => new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+
+/** Messages by signals of the type `chat`: everybody gets them, the sender too. */
+export class Chat {
+  readonly element: HTMLElement
+  readonly #messages = h('ol', { class: 'messages', 'aria-label': 'Messages', 'aria-live': 'polite', tabindex: '0' })
+  readonly #input = h('textarea', {
+    rows: '1',
+    maxlength: LONGEST,
+    placeholder: 'Write a message',
+    'aria-label': 'Message',
+  })
+  #unread = 0
+  #last: { from: string; item: HTMLElement } | undefined
+
+  constructor(private readonly options: ChatOptions) {
+    const send = h(
+      'button',
+      { type: 'submit', class: 'round small accent', 'aria-label': 'Send', title: 'Send' },
+      icon('send'),
+    )
+    const form = h('form', { class: 'chat-form' }, this.#input, send)
+    form.addEventListener('submit', (event) => (event.preventDefault(), void this.#send()))
+    this.#input.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+      event.preventDefault()
+      void this.#send()
+    })
+    this.#input.addEventListener('input', () => this.#grow())
+    this.element = h(
+      'aside',
+      { class: 'chat', 'aria-label': 'Chat', hidden: true },
+      h(
+        'header',
+        {},
+        h('h2', {}, 'Chat'),
+        iconButton('close', 'Close chat', () => this.close(), 'small quiet'),
+      ),
+      h('p', { class: 'empty' }, 'Nothing has been said yet. Messages go to everybody who is here now.'),
+      this.#messages,
+      form,
+    )
+    options.session.on(`signal:${TYPE}`, ({ data, from }) => this.#add(data, from))
+  }
+
+  get isOpen(): boolean {
+    return !this.element.hidden
+  }
+
+  open(): void {
+    this.element.hidden = false
+    this.#unread = 0
+    this.options.unread(0)
+    this.#messages.scrollTop = this.#messages.scrollHeight
+    this.#input.focus()
+  }
+
+  close(): void {
+    if (!this.isOpen) return
+    this.element.hidden = true
+    this.options.closed()
+  }
+
+  async #send(): Promise<void> {
+    const data = this.#input.value.trim()
+    if (data === '') return
+    this.#input.value = ''
+    this.#grow()
+    try {
+      await this.options.session.signal({ type: TYPE, data })
+    } catch (error) {
+      if (this.#input.value === '') this.#input.value = data
+      this.options.problem(`The message was not sent. ${errorInWords(error)}`)
+    }
+  }
+
+  #add(text: string, from: Connection | undefined): void {
+    const [sender, own] = [from?.connectionId ?? '', from?.local === true]
+    const name = own ? 'You' : from ? nameOf(from) : 'The host'
+    // What one person says in a row stands together under the name.
+    const continues = this.#last?.from === sender
+    const head = h('div', { class: 'from' }, h('b', {}, name), h('time', {}, time()))
+    const item = h('li', { class: `message${own ? ' own' : ''}` }, !continues && head, h('p', {}, text))
+    this.#last = { from: sender, item }
+    this.#messages.append(item)
+    this.#messages.scrollTop = this.#messages.scrollHeight
+    this.element.classList.add('has-messages')
+    if (!this.isOpen) this.options.unread(++this.#unread)
+  }
+
+  #grow(): void {
+    this.#input.style.height = 'auto'
+    this.#input.style.height = `${Math.min(this.#input.scrollHeight, 120)}px`
+  }
+}

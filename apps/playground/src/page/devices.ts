@@ -1,0 +1,106 @@
+import { MediaError, type Publisher, createPublisher } from '@session-service/client'
+import { h } from './dom.js'
+
+export type DeviceKind = 'audio' | 'video'
+const INPUTS = { audio: 'audioinput', video: 'videoinput' } as const
+const NAMES = { audio: 'Microphone', video: 'Camera' } as const
+const RESOLUTION = '960x540'
+
+export interface Wanted {
+  readonly audio: string | boolean
+  readonly video: string | boolean
+}
+/** What could be opened, and what was in the way of the rest. */
+export interface Opened {
+  readonly publisher?: Publisher
+  readonly problem?: unknown
+}
+
+const open = (wanted: Wanted): Promise<Publisher> =>
+  createPublisher({ ...wanted, resolution: RESOLUTION, frameRate: 30, typeOfVideo: 'CAMERA' })
+
+/** A refusal holds for both; a device that is missing or busy leaves the other, and a remembered one may be gone. */
+function fallbacks({ audio, video }: Wanted): Wanted[] {
+  const anyDevice = { audio: audio !== false, video: video !== false }
+  return [anyDevice, { audio: anyDevice.audio, video: false }, { audio: false, video: anyDevice.video }]
+}
+
+/** Opens camera and microphone, or what of them there is. Never rejects. */
+export async function openDevices(wanted: Wanted): Promise<Opened> {
+  if (!wanted.audio && !wanted.video) return {}
+  let problem: unknown
+  for (const attempt of [wanted, ...fallbacks(wanted)]) {
+    if (!attempt.audio && !attempt.video) continue
+    try {
+      const publisher = await open(attempt)
+      const isComplete =
+        publisher.hasAudio === (wanted.audio !== false) && publisher.hasVideo === (wanted.video !== false)
+      return isComplete ? { publisher } : { publisher, problem }
+    } catch (error) {
+      problem ??= error
+      const mayHelp = error instanceof MediaError && ['DEVICE_NOT_FOUND', 'DEVICE_IN_USE'].includes(error.code)
+      if (!mayHelp) break
+    }
+  }
+  return { problem }
+}
+
+/** A labelled choice among the devices of a kind, kept current while devices come and go. */
+export class DevicePicker {
+  readonly #select: HTMLSelectElement
+  readonly element: HTMLElement
+  #hasDevices = false
+  #isLocked = false
+  readonly #refresh = (): void => void this.refresh()
+
+  constructor(
+    private readonly kind: DeviceKind,
+    private current: () => string | undefined,
+    onchoice: (deviceId: string) => unknown,
+  ) {
+    this.#select = h('select', { id: `device-${kind}-${Math.random().toString(36).slice(2)}` })
+    this.#select.addEventListener('change', () => onchoice(this.#select.value))
+    this.element = h(
+      'div',
+      { class: 'field' },
+      h('label', { for: this.#select.id }, NAMES[kind]),
+      h('div', { class: 'select' }, this.#select),
+    )
+    navigator.mediaDevices?.addEventListener('devicechange', this.#refresh)
+  }
+
+  async refresh(): Promise<void> {
+    const all = (await navigator.mediaDevices?.enumerateDevices().catch(() => [])) ?? []
+    const devices = all.filter(({ kind }) => kind === INPUTS[this.kind])
+    const options = devices.map(({ deviceId, label }, index) =>
+      h('option', { value: deviceId }, label || `${NAMES[this.kind]} ${index + 1}`),
+    )
+    if (options.length === 0) options.push(h('option', { value: '' }, `No ${NAMES[this.kind].toLowerCase()} found`))
+    this.#select.replaceChildren(...options)
+    this.#hasDevices = devices.length > 0
+    this.#showState()
+    const current = this.current()
+    if (current && devices.some(({ deviceId }) => deviceId === current)) this.#select.value = current
+  }
+
+  /** While it is locked nothing can be chosen. */
+  lock(isLocked: boolean): void {
+    this.#isLocked = isLocked
+    this.#showState()
+  }
+
+  close(): void {
+    navigator.mediaDevices?.removeEventListener('devicechange', this.#refresh)
+  }
+
+  #showState(): void {
+    this.#select.disabled = this.#isLocked || !this.#hasDevices
+  }
+}
+
+/** The device a track of the publisher comes from. */
+export const deviceOf = (publisher: Publisher | undefined, kind: DeviceKind): string | undefined =>
+  publisher?.mediaStream
+    .getTracks()
+    .find((track) => track.kind === kind)
+    ?.getSettings().deviceId

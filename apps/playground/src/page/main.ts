@@ -1,0 +1,120 @@
+import { type Publisher, Session } from '@session-service/client'
+import { type Address, readAddress, withSession } from './address.js'
+import { fetchToken } from './api.js'
+import { CallScreen } from './call-screen.js'
+import { JoinScreen, type JoinWish } from './join-screen.js'
+import { leftScreen } from './left-screen.js'
+import { friendlySessionName } from './names.js'
+import { reasonInWords } from './words.js'
+
+declare global {
+  interface Window {
+    /** For tests and for looking at: what the page holds just now. */
+    playground: { readonly session: Session | undefined; readonly publisher: Publisher | undefined }
+  }
+}
+
+/** Set while one is in a session, so that a reload leads back into it. */
+const IN_SESSION = 'playground.in'
+
+class Page {
+  #join: JoinScreen | undefined
+  #call: CallScreen | undefined
+  #session: Session | undefined
+
+  constructor(
+    private readonly root: HTMLElement,
+    private address: Address,
+  ) {}
+
+  get session(): Session | undefined {
+    return this.#session
+  }
+  get publisher(): Publisher | undefined {
+    return this.#call?.publisher
+  }
+
+  start(): void {
+    this.#remember(this.address.session)
+    const wasIn = sessionStorage.getItem(IN_SESSION) === this.address.session
+    const screen = this.showJoin()
+    if (this.address.autojoin || wasIn) void screen.submit()
+  }
+
+  showJoin(): JoinScreen {
+    this.#clear()
+    const { session, nickname = '' } = this.address
+    this.#join = new JoinScreen({ session, nickname, join: (wish) => this.#enter(wish) })
+    this.root.replaceChildren(this.#join.element)
+    return this.#join
+  }
+
+  key(event: KeyboardEvent): void {
+    if (event.key === 'Escape') return void this.#call?.escape()
+    const { target, ctrlKey, metaKey, altKey, repeat } = event
+    const writes = target instanceof Element && target.closest('input, textarea, select, dialog') !== null
+    if (writes || ctrlKey || metaKey || altKey || repeat) return
+    const key = event.key.toLowerCase()
+    const screen = this.#call ?? this.#join
+    if (key === 'm') void screen?.toggle('audio')
+    if (key === 'v') void screen?.toggle('video')
+    if (key === 'c' && this.#call) {
+      event.preventDefault()
+      this.#call.toggleChat()
+    }
+  }
+
+  async #enter({ session: name, nickname, publisher }: JoinWish): Promise<void> {
+    const token = await fetchToken({ session: name, nickname, role: this.address.role })
+    const session = new Session()
+    const call = new CallScreen(session, { name, leave: () => void session.disconnect() })
+    session.on('sessionDisconnected', ({ reason }) => this.#left(name, reasonInWords(reason)))
+    try {
+      await session.connect(token)
+    } catch (error) {
+      call.close()
+      throw error
+    }
+    this.#remember(name)
+    sessionStorage.setItem(IN_SESSION, name)
+    this.#join?.close()
+    this.#join = undefined
+    this.#session = session
+    this.#call = call
+    this.root.replaceChildren(call.element)
+    document.title = `${name} · Playground`
+    await call.start(publisher)
+  }
+
+  #left(name: string, why: string): void {
+    sessionStorage.removeItem(IN_SESSION)
+    this.#clear()
+    document.title = 'Playground'
+    const again = (): void => void this.showJoin()
+    const elsewhere = (): void => {
+      this.#remember(friendlySessionName())
+      this.showJoin()
+    }
+    this.root.replaceChildren(leftScreen({ name, why, again, elsewhere }))
+  }
+
+  #clear(): void {
+    this.#join?.close()
+    this.#call?.close()
+    this.#join = this.#call = this.#session = undefined
+  }
+
+  /** The session is in the address, so that a reload and a copied address lead to it. */
+  #remember(session: string): void {
+    this.address = { ...this.address, session }
+    history.replaceState(undefined, '', withSession(location.search, session))
+  }
+}
+
+const root = document.querySelector<HTMLElement>('#app')
+if (root) {
+  const page = new Page(root, readAddress(location.search))
+  window.playground = page
+  window.addEventListener('keydown', (event) => page.key(event))
+  page.start()
+}

@@ -1,0 +1,113 @@
+import type { Connection, Publisher, Session, Stream } from '@session-service/client'
+import { Grid } from './grid.js'
+import { nicknameOf } from './names.js'
+import type { Notices } from './notices.js'
+import { Together } from './together.js'
+import { Tile } from './tile.js'
+import { errorInWords } from './words.js'
+
+export const nameOf = (connection: Connection): string => nicknameOf(connection.serverData) || 'Guest'
+const isScreen = (stream: Stream): boolean => stream.typeOfVideo === 'SCREEN'
+
+/** Who is in the session, as tiles: one for each person, with or without a picture, and one for each shared screen. */
+export class People {
+  readonly grid = new Grid()
+  readonly #persons = new Map<string, Tile>()
+  readonly #screens = new Map<string, Tile>()
+  /** Those who were there before oneself are not announced. */
+  #announces = false
+
+  readonly #came = new Together((names) => this.notices.say(`${names} joined`))
+  readonly #left = new Together((names) => this.notices.say(`${names} left`))
+
+  constructor(
+    private readonly session: Session,
+    private readonly notices: Notices,
+    private readonly changed: () => void,
+  ) {
+    session.on('connectionCreated', ({ connection }) => this.#enter(connection))
+    session.on('connectionDestroyed', ({ connection }) => this.#leave(connection))
+    session.on('streamCreated', ({ stream }) => void this.#receive(stream))
+    session.on('streamDestroyed', ({ stream }) => this.#ended(stream))
+    session.on('streamPropertyChanged', ({ stream }) => this.#tileOf(stream)?.update())
+    session.on('reconnecting', () => this.#wait())
+  }
+
+  get count(): number {
+    return this.#persons.size
+  }
+
+  announceFromNow(): void {
+    this.#announces = true
+  }
+
+  /** The own picture; it goes when the publisher ends. */
+  showOwn(publisher: Publisher): void {
+    const { stream } = publisher
+    if (!stream) return
+    this.#tileFor(stream).show(stream, publisher)
+    publisher.on('streamDestroyed', () => this.#ended(stream))
+    this.changed()
+  }
+
+  close(): void {
+    this.grid.close()
+  }
+
+  #enter(connection: Connection): void {
+    const tile = new Tile({ name: nameOf(connection), local: connection.local }, false)
+    this.#persons.set(connection.connectionId, tile)
+    this.grid.add(tile)
+    if (this.#announces && !connection.local) this.#came.add(nameOf(connection))
+    this.changed()
+  }
+
+  #leave(connection: Connection): void {
+    const tile = this.#persons.get(connection.connectionId)
+    this.#persons.delete(connection.connectionId)
+    if (tile) this.grid.remove(tile)
+    this.#left.add(nameOf(connection))
+    this.changed()
+  }
+
+  async #receive(stream: Stream): Promise<void> {
+    const tile = this.#tileFor(stream)
+    try {
+      const subscriber = await this.session.subscribe(stream)
+      tile.show(stream, subscriber)
+      this.changed()
+    } catch (error) {
+      // A stream that ended meanwhile is not worth a word.
+      if (this.session.streams.has(stream.streamId))
+        this.notices.say(`${nameOf(stream.connection)} cannot be shown. ${errorInWords(error)}`, 'problem')
+    }
+  }
+
+  /** Without a socket pictures still come; without their media node they do not. */
+  #wait(): void {
+    for (const { stream, receiving } of this.session.subscribers.values()) if (!receiving) this.#tileOf(stream)?.wait()
+  }
+
+  #ended(stream: Stream): void {
+    if (!isScreen(stream)) return this.#persons.get(stream.connection.connectionId)?.clear()
+    const tile = this.#screens.get(stream.streamId)
+    this.#screens.delete(stream.streamId)
+    if (tile) this.grid.remove(tile)
+    this.changed()
+  }
+
+  #tileOf(stream: Stream): Tile | undefined {
+    return isScreen(stream) ? this.#screens.get(stream.streamId) : this.#persons.get(stream.connection.connectionId)
+  }
+
+  #tileFor(stream: Stream): Tile {
+    const there = this.#tileOf(stream)
+    if (there) return there
+    const { connection } = stream
+    const tile = new Tile({ name: nameOf(connection), local: connection.local }, isScreen(stream))
+    if (isScreen(stream)) this.#screens.set(stream.streamId, tile)
+    else this.#persons.set(connection.connectionId, tile)
+    this.grid.add(tile)
+    return tile
+  }
+}

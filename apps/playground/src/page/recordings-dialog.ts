@@ -1,0 +1,54 @@
+import type { RecordingItem } from './api.js'
+import { h, icon, iconButton } from './dom.js'
+import { durationInWords, sizeInWords } from './words.js'
+
+const STATES: Readonly<Record<string, string>> = {
+  starting: 'starting',
+  started: 'being recorded',
+  stopped: 'being made ready',
+  failed: 'could not be saved',
+}
+
+/** What was recorded of this session, the newest first, to watch and to keep. */
+export class RecordingsDialog {
+  readonly #list = h('ul', { class: 'recordings' })
+  readonly #dialog: HTMLDialogElement
+
+  constructor(closed: () => void) {
+    const close = (): void => this.#dialog.close()
+    this.#dialog = h(
+      'dialog',
+      { class: 'dialog recordings-dialog', 'aria-label': 'Recordings' },
+      h('header', {}, h('h2', {}, 'Recordings'), iconButton('close', 'Close', close, 'small quiet')),
+      this.#list,
+    )
+    this.#dialog.addEventListener('close', () => {
+      this.#dialog.remove()
+      closed()
+    })
+    this.#dialog.addEventListener('click', ({ target }) => target === this.#dialog && close())
+  }
+
+  open(parent: Element): void {
+    parent.append(this.#dialog)
+    this.#dialog.showModal()
+  }
+
+  show(items: readonly RecordingItem[]): void {
+    this.#list.replaceChildren(...items.map(rowOf))
+  }
+}
+
+function rowOf({ createdAt, status, duration, size, href }: RecordingItem): HTMLElement {
+  const when = new Date(createdAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+  const state = status === 'ready' ? `${durationInWords(duration)}, ${sizeInWords(size)}` : (STATES[status] ?? status)
+  const words = h('span', { class: 'recording-words' }, h('strong', {}, when), h('span', { class: 'note' }, state))
+  if (status !== 'ready' || href === undefined) return h('li', {}, words)
+  return h(
+    'li',
+    {},
+    words,
+    h('a', { class: 'chip', href, target: '_blank', rel: 'noopener' }, icon('film'), 'Watch'),
+    h('a', { class: 'chip', href, download: '' }, 'Save'),
+  )
+}

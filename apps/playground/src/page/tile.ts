@@ -1,0 +1,109 @@
+import type { Stream, StreamManager, StreamManagerEvents } from '@session-service/client'
+import { h, icon } from './dom.js'
+import { hueOf, initials } from './names.js'
+import { watchSpeaking } from './speaking.js'
+
+export interface Person {
+  readonly name: string
+  readonly local: boolean
+}
+
+/** One picture of the grid: a person, or a screen somebody shares. */
+export class Tile {
+  readonly element: HTMLElement
+  readonly media = h('div', { class: 'media' })
+  readonly #muted = h('span', { class: 'badge-muted', hidden: true }, icon('micOff'))
+  readonly #label: HTMLElement
+  #stopListening = (): void => {}
+  #stream: Stream | undefined
+  #media: MediaStream | undefined
+
+  constructor(
+    private readonly person: Person,
+    readonly isScreen: boolean,
+  ) {
+    const { name, local } = person
+    const shown = isScreen ? (local ? 'Your screen' : `${name}’s screen`) : local ? `${name} (you)` : name
+    this.#label = h('span', { class: 'name' }, shown)
+    const avatar = h('div', { class: 'avatar', 'aria-hidden': 'true' }, h('span', {}, initials(name)))
+    this.element = h(
+      'figure',
+      { class: `tile${isScreen ? ' screen' : ''}${local ? ' local' : ''} no-picture`, 'aria-label': shown },
+      ...(isScreen ? [] : [avatar]),
+      this.media,
+      h('div', { class: 'veil', 'aria-hidden': 'true' }, h('span', { class: 'spinner' })),
+      h('figcaption', { class: 'caption' }, this.#muted, this.#label),
+    )
+    this.element.style.setProperty('--hue', String(hueOf(name)))
+  }
+
+  get stream(): Stream | undefined {
+    return this.#stream
+  }
+
+  get name(): string {
+    return this.person.name
+  }
+
+  /** Shows a stream that is now there, the own or a received one. */
+  show<E extends StreamManagerEvents>(stream: Stream, source: StreamManager<E>): void {
+    this.#stream = stream
+    this.#media = source.mediaStream
+    source.on('streamPlaying', () => {
+      this.element.classList.add('playing')
+      this.#showWaiting(false)
+      // After a loss the sound comes from another track.
+      this.#listen(stream)
+    })
+    source.attach(this.media)
+    this.#listen(stream)
+    this.update()
+  }
+
+  /** Nothing comes just now: the last picture stays, veiled, until there is another. */
+  wait(): void {
+    this.#showWaiting(true)
+  }
+
+  /** What is muted and whether there is a picture, as the stream says now. */
+  update(): void {
+    const stream = this.#stream
+    const silent = !this.isScreen && stream !== undefined && !stream.audioActive
+    this.#muted.hidden = !silent
+    this.element.classList.toggle('no-picture', !stream?.videoActive)
+    this.element.classList.toggle('muted', silent)
+    const waits = this.element.classList.contains('waiting')
+    const cameraOff = !stream?.videoActive && !this.isScreen
+    const state = [silent && 'muted', cameraOff && 'camera off', waits && 'reconnecting'].filter(Boolean)
+    this.element.setAttribute('aria-label', [this.#label.textContent, ...state].join(', '))
+  }
+
+  /** The stream is over; the person may still be there. */
+  clear(): void {
+    this.#stopListening()
+    this.#stopListening = () => {}
+    this.#stream = this.#media = undefined
+    this.element.classList.remove('playing', 'speaking', 'waiting')
+    this.update()
+    this.#muted.hidden = true
+  }
+
+  remove(): void {
+    this.#stopListening()
+    this.element.remove()
+  }
+
+  #showWaiting(waits: boolean): void {
+    this.element.classList.toggle('waiting', waits)
+    this.update()
+  }
+
+  #listen(stream: Stream): void {
+    this.#stopListening()
+    this.#stopListening = () => {}
+    if (this.isScreen || !this.#media) return
+    this.#stopListening = watchSpeaking(this.#media, (_, speaking) =>
+      this.element.classList.toggle('speaking', speaking && stream.audioActive),
+    )
+  }
+}

@@ -1,0 +1,65 @@
+import { MediaError, ServiceError } from '@session-service/client'
+import { describe, expect, it } from '@jest/globals'
+import {
+  deviceProblemInWords,
+  durationInWords,
+  errorInWords,
+  listInWords,
+  reasonInWords,
+  sizeInWords,
+} from './words.js'
+
+describe('words for people', () => {
+  it('say why one is out', () => {
+    expect(reasonInWords('forceDisconnectByUser')).toBe('A moderator removed you from the session.')
+  })
+
+  it.each([
+    [new MediaError('DEVICE_ACCESS_DENIED', 'x'), /blocked/],
+    [new ServiceError('NO_CAPACITY', 'x'), /no room/],
+    [new ServiceError('CONFLICT', 'the reason itself'), /^the reason itself$/],
+    [new Error('what it said'), /^what it said$/],
+    ['text', /^Something went wrong\.$/],
+  ])('%s', (error, expected) => {
+    expect(errorInWords(error)).toMatch(expected)
+  })
+
+  it('name the device that is missing when the other is there', () => {
+    const missing = new MediaError('DEVICE_NOT_FOUND', 'x')
+    expect(deviceProblemInWords(missing, 'microphone')).toBe('No camera was found. You can join without it.')
+    expect(deviceProblemInWords(missing, 'camera')).toBe('No microphone was found. You can join without it.')
+    expect(deviceProblemInWords(missing, undefined)).toBe(errorInWords(missing))
+    expect(deviceProblemInWords(new MediaError('DEVICE_IN_USE', 'x'), 'microphone')).toMatch(/^The camera is used/)
+    const denied = new MediaError('DEVICE_ACCESS_DENIED', 'x')
+    expect(deviceProblemInWords(denied, 'camera')).toBe(errorInWords(denied))
+  })
+
+  it.each([
+    [[], ''],
+    [['Ada'], 'Ada'],
+    [['Ada', 'Grace'], 'Ada and Grace'],
+    [['Ada', 'Grace', 'Alan'], 'Ada, Grace and Alan'],
+    [['Ada', 'Grace', 'Alan', 'Edsger'], 'Ada, Grace and 2 others'],
+  ])('%j: "%s"', (names, expected) => {
+    expect(listInWords(names)).toBe(expected)
+  })
+
+  it.each([
+    [0, '0:00'],
+    [5.4, '0:05'],
+    [59.6, '1:00'],
+    [727, '12:07'],
+    [3_723, '1:02:03'],
+  ])('%d s: %s', (seconds, expected) => {
+    expect(durationInWords(seconds)).toBe(expected)
+  })
+
+  it.each([
+    [740_400, '740 kB'],
+    [1_340_000, '1.3 MB'],
+    [48_600_000, '49 MB'],
+    [2_500_000_000, '2.5 GB'],
+  ])('%d bytes: %s', (bytes, expected) => {
+    expect(sizeInWords(bytes)).toBe(expected)
+  })
+})

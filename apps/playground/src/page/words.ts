@@ -1,0 +1,75 @@
+import { type DisconnectReason, MediaError, type MediaErrorCode, ServiceError } from '@session-service/client'
+
+const REASONS: Record<DisconnectReason, string> = {
+  disconnect: 'You left the session.',
+  forceDisconnectByUser: 'A moderator removed you from the session.',
+  forceDisconnectByServer: 'You were removed from the session.',
+  sessionClosedByServer: 'The session was closed.',
+  networkDisconnect: 'The connection was lost for too long.',
+  nodeCrashed: 'The media server of this session failed.',
+  mediaServerDisconnect: 'The media server of this session was taken out of service.',
+  serviceServerStopped: 'The service was stopped.',
+}
+
+const DEVICES: Record<MediaErrorCode, string> = {
+  DEVICE_ACCESS_DENIED:
+    'Camera and microphone are blocked. Allow them in the address bar of your browser, or join without them.',
+  DEVICE_NOT_FOUND: 'No camera or microphone was found. You can join without them.',
+  DEVICE_IN_USE: 'The camera or microphone is used by another program. Close it and try again, or join without them.',
+  SCREEN_CAPTURE_DENIED: 'The screen was not shared.',
+  SCREEN_CAPTURE_NOT_SUPPORTED: 'This browser cannot share the screen.',
+  INSECURE_CONTEXT: 'Browsers give camera and microphone only to pages opened over https or on localhost.',
+  CAPTURE_FAILED: 'The camera or microphone could not be opened. You can join without them.',
+}
+
+const CODES: Partial<Record<ServiceError['code'], string>> = {
+  UNAVAILABLE: 'The service cannot be reached. Check your network and try again.',
+  TIMEOUT: 'The service did not answer in time. Please try again.',
+  NO_CAPACITY: 'The service has no room for another session just now. Please try again in a moment.',
+  UNAUTHENTICATED: 'This invitation has been used already. Please join again.',
+  DISABLED: 'This browser cannot take part in video sessions. Please use a current Chrome, Edge, Firefox or Safari.',
+}
+
+/** What keeps camera and microphone closed; `left` is what could be opened all the same. */
+export function deviceProblemInWords(problem: unknown, left: 'camera' | 'microphone' | undefined): string {
+  if (!left || !(problem instanceof MediaError)) return errorInWords(problem)
+  const missing = left === 'camera' ? 'microphone' : 'camera'
+  if (problem.code === 'DEVICE_NOT_FOUND') return `No ${missing} was found. You can join without it.`
+  if (problem.code === 'DEVICE_IN_USE') return `The ${missing} is used by another program. You can join without it.`
+  return errorInWords(problem)
+}
+
+/** Why one is out, for the person. */
+export const reasonInWords = (reason: DisconnectReason): string => REASONS[reason]
+
+/** An error, for the person. */
+export function errorInWords(error: unknown): string {
+  if (error instanceof MediaError) return DEVICES[error.code]
+  if (error instanceof ServiceError) return CODES[error.code] ?? error.message
+  return error instanceof Error ? error.message : 'Something went wrong.'
+}
+
+/** `Ada, Grace and 2 others`. */
+export function listInWords(names: readonly string[], most = 2): string {
+  // "and 1 other" would be no shorter than the name.
+  const shown = names.length > most + 1 ? names.slice(0, most) : names
+  const others = names.length - shown.length
+  const last = others > 0 ? `${others} others` : shown.at(-1)
+  const before = others > 0 ? shown : shown.slice(0, -1)
+  return before.length > 0 ? `${before.join(', ')} and ${last ?? ''}` : (last ?? '')
+}
+
+/** Of seconds: `0:05`, `12:07`, `1:02:03`. */
+export function durationInWords(seconds: number): string {
+  const whole = Math.round(seconds)
+  const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60]
+  const rest = String(whole % 60).padStart(2, '0')
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
+}
+
+/** Of bytes, in steps of a thousand: `740 kB`, `1.3 MB`. */
+export function sizeInWords(bytes: number): string {
+  const thousands = bytes < 1e6 ? 1 : bytes < 1e9 ? 2 : 3
+  const value = bytes / 1_000 ** thousands
+  return `${value.toFixed(thousands > 1 && value < 10 ? 1 : 0)} ${['kB', 'MB', 'GB'][thousands - 1] ?? ''}`
+}

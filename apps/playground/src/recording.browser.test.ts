@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from '@jest/globals'
+import { until } from '@session-service/testing'
+import { useCall } from './fixtures/call.js'
+
+describe('a session that is recorded', () => {
+  const call = useCall({ frames: 5, masterEnv: { SERVICE_RECORDING: 'true' } })
+
+  it('shows it to both, and to who comes later; afterwards the file plays in the browser', async () => {
+    const [ada, grace] = await call.both()
+    const marks = [ada, grace].map(({ page }) => page.locator('.recording-mark'))
+    await ada.page.getByRole('button', { name: 'Start recording' }).click()
+    const [{ id }] = await Promise.all([ada.event('recordingStarted', 20_000), grace.event('recordingStarted', 20_000)])
+    for (const mark of marks) await mark.waitFor({ state: 'visible' })
+    const alan = await call.join('Alan')
+    await alan.page.locator('.recording-mark').waitFor({ state: 'visible' })
+    const watcher = await call.join('Watcher', { role: 'SUBSCRIBER' })
+    expect(await watcher.page.locator('.recording-mark').isVisible()).toBe(false)
+    expect(await watcher.page.getByRole('button', { name: 'Start recording' }).isVisible()).toBe(false)
+    // The length of the file is what is asked for here.
+    await delay(5_000)
+
+    // Whoever publishes may stop it, not only who began.
+    await grace.page.getByRole('button', { name: 'Stop recording' }).click()
+    for (const tab of [ada, grace, alan])
+      expect(await tab.event('recordingStopped', 20_000)).toMatchObject({ id, reason: 'recordingStoppedByServer' })
+    for (const mark of marks) await mark.waitFor({ state: 'hidden' })
+    await ada.page.getByText('The recording is ready.').waitFor({ timeout: 30_000 })
+    await ada.page.getByRole('button', { name: 'Recordings' }).click()
+    const link = ada.page.getByRole('link', { name: 'Watch' })
+    expect(await link.getAttribute('href')).toBe(`/recordings/${id}`)
+
+    const opened = ada.page.waitForEvent('popup')
+    await link.click()
+    const video = (await opened).locator('video')
+    const shown = await until('the file plays', async () => {
+      const now = await video.evaluate((element: HTMLVideoElement) => {
+        element.muted = true
+        void element.play()
+        const { duration, videoWidth, videoHeight, currentTime } = element
+        return { duration, videoWidth, videoHeight, currentTime }
+      })
+      return now.currentTime > 1 && now
+    })
+    expect(shown).toMatchObject({ videoWidth: 1280, videoHeight: 720 })
+    expect(shown.duration).toBeGreaterThan(4)
+    expect(shown.duration).toBeLessThan(60)
+    expect(await (await fetch(`${call.stack.masterUrl}/service/recordings/${id}/${id}.mp4`)).status).toBe(401)
+  }, 180_000)
+
+  it('is told why when nothing is recorded any more', async () => {
+    const [ada] = await call.both()
+    await call.stack.api.startRecording({ session: call.sessionId })
+    await ada.event('recordingStarted', 20_000)
+    await call.stack.api.stopRecording(call.sessionId)
+    await ada.page.getByText('The recording has stopped.').waitFor()
+    expect(await ada.page.evaluate(() => window.playground.session?.recordings.size)).toBe(0)
+  }, 60_000)
+})

@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals'
+import type { LoggedEvent } from './fixtures/tab.js'
+import { useCall } from './fixtures/call.js'
+
+const brief = (events: readonly LoggedEvent[]): string[] => events.map(({ name, reason }) => `${name} ${reason}`)
+
+describe('what the application’s server does while people talk', () => {
+  const call = useCall({ frames: 2 })
+  const { join, both } = call
+
+  it('DELETE stream: told to both with forceUnpublishByServer', async () => {
+    const [ada, grace] = await both()
+    const streamId = await grace.streamId
+    await call.stack.api.deleteStream(call.sessionId, streamId)
+    await ada.event('streamDestroyed')
+    expect(await ada.events()).toEqual([{ name: 'streamDestroyed', id: streamId, reason: 'forceUnpublishByServer' }])
+    await grace.event('publisher.streamDestroyed')
+    expect(brief(await grace.events())).toEqual(['publisher.streamDestroyed forceUnpublishByServer'])
+    await grace.page.getByText('Your camera and microphone were stopped by the host.').waitFor()
+    await ada.tile('Grace').and(ada.page.locator('.no-picture')).waitFor()
+  })
+
+  it('DELETE connection: in order and with forceDisconnectByServer', async () => {
+    const [ada, grace] = await both()
+    const [streamId, connectionId] = [await grace.streamId, await grace.connectionId]
+    await call.stack.api.deleteConnection(call.sessionId, connectionId)
+    await ada.event('connectionDestroyed')
+    expect(await ada.events()).toEqual([
+      { name: 'streamDestroyed', id: streamId, reason: 'forceDisconnectByServer' },
+      { name: 'connectionDestroyed', id: connectionId, reason: 'forceDisconnectByServer' },
+    ])
+    await grace.page.getByRole('heading', { name: 'You were removed from the session.' }).waitFor()
+    expect(brief(await grace.events())).toEqual([
+      'publisher.streamDestroyed forceDisconnectByServer',
+      'sessionDisconnected forceDisconnectByServer',
+    ])
+    await grace.page.getByRole('button', { name: 'Join again' }).click()
+    await grace.page.getByRole('button', { name: 'Join session' }).click()
+    await grace.isIn()
+    await Promise.all([ada.seesFrames(2), grace.seesFrames(2)])
+  })
+
+  it('DELETE session: everybody is out with sessionClosedByServer', async () => {
+    const [ada, grace] = await both()
+    await call.stack.api.deleteSession(call.sessionId)
+    for (const tab of [ada, grace]) {
+      await tab.page.getByRole('heading', { name: 'The session was closed.' }).waitFor()
+      const events = brief(await tab.events())
+      expect(events.slice(-2)).toEqual([
+        'publisher.streamDestroyed sessionClosedByServer',
+        'sessionDisconnected sessionClosedByServer',
+      ])
+      expect(new Set(events).size).toBe(events.length)
+    }
+  })
+
+  it('roles: a subscriber watches and may not publish; a moderator puts others out', async () => {
+    const [ada, grace] = await both()
+    const watcher = await join('Watcher', { role: 'SUBSCRIBER' })
+    await watcher.seesFrames(2)
+    const refused = await watcher.page.evaluate(async () => {
+      const { session } = window.playground
+      const early = await session?.publish({ video: false }).catch((error: unknown) => String(error))
+      return { early, capabilities: session?.capabilities }
+    })
+    expect(refused).toMatchObject({
+      early: 'ServiceError: publish: the role SUBSCRIBER does not allow it',
+      capabilities: { subscribe: true, publish: false, forceDisconnect: false },
+    })
+    const boss = await join('Boss', { role: 'MODERATOR' })
+    const [streamId, connectionId] = [await ada.streamId, await grace.connectionId]
+    await boss.page.evaluate((id) => window.playground.session?.forceUnpublish(id), streamId)
+    await ada.event('publisher.streamDestroyed')
+    expect(brief(await ada.events('publisher.streamDestroyed'))).toEqual([
+      'publisher.streamDestroyed forceUnpublishByUser',
+    ])
+    await boss.page.evaluate((id) => window.playground.session?.forceDisconnect(id), connectionId)
+    await grace.page.getByRole('heading', { name: 'A moderator removed you from the session.' }).waitFor()
+    const { reason } = await watcher.event('connectionDestroyed')
+    expect(reason).toBe('forceDisconnectByUser')
+  })
+})

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import fastifyStatic from '@fastify/static'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { PlaygroundConfig } from './config.js'
+import { recordingRoutes } from './recordings.js'
+import { ApiError, ServiceApi } from './service-api.js'
+import { SessionName } from './session-name.js'
+
+const ConnectionBody = z.object({
+  session: SessionName,
+  nickname: z.string().trim().max(40, 'at most 40 characters').default(''),
+  role: z.enum(['SUBSCRIBER', 'PUBLISHER', 'MODERATOR']).default('PUBLISHER'),
+})
+
+const HEADERS = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    // The token says where the signalling socket is; that may be another host.
+    "connect-src 'self' ws: wss:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join('; '),
+  'permissions-policy': 'camera=(self), microphone=(self), display-capture=(self)',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+export interface AppOptions {
+  /** Where the built page lies. */
+  readonly publicDir?: string
+  /** Hears of what is not the caller's fault. */
+  readonly report?: (error: Error) => void
+}
+
+/** The application's own server: holds the secret, serves the page, hands out tokens. */
+export function buildApp(config: PlaygroundConfig, options: AppOptions = {}): FastifyInstance {
+  const { publicDir = join(import.meta.dirname, '../public'), report = console.error } = options
+  if (!existsSync(join(publicDir, 'page.js'))) throw new Error(`the page is not built: ${publicDir} has no page.js`)
+  const service = new ServiceApi(config.serviceUrl, config.secret)
+  const app = Fastify({ bodyLimit: 16_384, forceCloseConnections: true })
+
+  app.addHook('onSend', async (_, reply) => {
+    for (const [name, value] of Object.entries(HEADERS)) if (!reply.hasHeader(name)) void reply.header(name, value)
+  })
+  app.setErrorHandler((error: Error & { statusCode?: number }, _, reply) => {
+    const known = error instanceof ApiError ? error.status : error.statusCode
+    if (known === undefined || known >= 500) report(error)
+    void reply.status(known ?? 500).send({ message: known === undefined ? 'Something went wrong.' : error.message })
+  })
+  app.get('/healthz', () => ({ status: 'UP' }))
+  app.post('/api/connection', async ({ body }) => {
+    const wish = ConnectionBody.safeParse(body ?? {})
+    if (!wish.success)
+      throw new ApiError(400, wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+    const { session, nickname, role } = wish.data
+    return { token: await service.tokenFor({ session, role, data: JSON.stringify({ nickname }) }) }
+  })
+  recordingRoutes(app, service)
+  void app.register(fastifyStatic, { root: publicDir, cacheControl: true, maxAge: 0 })
+  return app
+}

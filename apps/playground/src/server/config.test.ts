@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals'
+import { readConfig } from './config.js'
+
+describe('readConfig', () => {
+  it('needs only the secret', () => {
+    expect(readConfig({ SERVICE_SECRET: 's' })).toEqual({
+      host: '0.0.0.0',
+      port: 4444,
+      serviceUrl: 'http://localhost:4443',
+      secret: 's',
+    })
+  })
+
+  it('takes what is given', () => {
+    const env = {
+      PLAYGROUND_HOST: '127.0.0.1',
+      PLAYGROUND_PORT: '8080',
+      SERVICE_URL: 'https://example.org:4443/',
+      SERVICE_SECRET: 's',
+    }
+    expect(readConfig(env)).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      serviceUrl: 'https://example.org:4443',
+      secret: 's',
+    })
+  })
+
+  it('names everything that is wrong at once', () => {
+    const read = (): unknown => readConfig({ PLAYGROUND_PORT: 'x', SERVICE_URL: 'ftp://example.org' })
+    expect(read).toThrow(/^PLAYGROUND_PORT: .*\nSERVICE_URL: .*\nSERVICE_SECRET: is mandatory/)
+  })
+})

@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { SessionName } from './session-name.js'
+import { ApiError, type ServiceApi, refused } from './service-api.js'
+
+/** The service answers when the first bytes are on disk. */
+const START_MS = 30_000
+/** Where the service keeps recordings under lock; what is elsewhere needs no key of ours. */
+const FILES = '/service/recordings/'
+/** Of a file's answer, what a player needs. */
+const PASSED = ['content-type', 'content-length', 'content-range', 'accept-ranges', 'content-disposition', 'etag']
+
+const SWITCHED_OFF = 501
+/** What is nobody's fault: there is nobody, it runs already, it is switched off. */
+const TOLD = [404, 406, 409, SWITCHED_OFF]
+
+const SessionBody = z.object({ session: SessionName })
+const Recording = z.object({
+  id: z.string(),
+  sessionId: z.string(),
+  status: z.string(),
+  createdAt: z.number(),
+  duration: z.number(),
+  size: z.number(),
+  url: z.string().nullable(),
+})
+type Recording = z.infer<typeof Recording>
+const Recordings = z.object({ items: z.array(Recording) })
+
+/** As the page gets it: a link of this server instead of one that needs the secret. */
+const viewOf = ({ id, status, createdAt, duration, size, url }: Recording): object => ({
+  id,
+  status,
+  createdAt,
+  duration,
+  size,
+  ...(url !== null && { href: `/recordings/${encodeURIComponent(id)}` }),
+})
+
+/** Starting and stopping for whoever is in the session: whom to allow it is for a real application to decide. */
+export function recordingRoutes(app: FastifyInstance, service: ServiceApi): void {
+  const sessionOf = (value: unknown): string => {
+    const wish = SessionBody.safeParse(value ?? {})
+    if (!wish.success) throw new ApiError(400, `session: ${wish.error.issues[0]?.message ?? 'is wrong'}`)
+    return wish.data.session
+  }
+  const all = async (): Promise<Recording[]> => {
+    const answer = await service.call('GET', '/recordings')
+    // Where nothing can be recorded there is nothing to list; whoever tries to record is told why.
+    if (answer.status === SWITCHED_OFF) return []
+    return Recordings.parse(await (await accepted(answer)).json()).items
+  }
+  const of = async (session: string): Promise<Recording[]> =>
+    (await all()).filter(({ sessionId }) => sessionId === session)
+
+  app.get('/api/recordings', async ({ query }) => {
+    const found = await of(sessionOf(query))
+    return { recordings: found.toSorted((one, other) => other.createdAt - one.createdAt).map(viewOf) }
+  })
+  app.post('/api/recordings/start', async ({ body }) => {
+    const started = await accepted(service.call('POST', '/recordings/start', { session: sessionOf(body) }, START_MS))
+    return viewOf(Recording.parse(await started.json()))
+  })
+  app.post('/api/recordings/stop', async ({ body }) => {
+    const running = (await of(sessionOf(body))).find(({ status }) => status === 'started')
+    if (!running) throw new ApiError(404, 'Nothing is being recorded.')
+    const path = `/recordings/stop/${encodeURIComponent(running.id)}`
+    return viewOf(Recording.parse(await (await accepted(service.call('POST', path, {}, START_MS))).json()))
+  })
+  app.get<{ Params: { id: string } }>('/recordings/:id', async ({ params, headers }, reply) => {
+    const path = `/recordings/${encodeURIComponent(params.id)}`
+    const { url } = Recording.parse(await (await accepted(service.call('GET', path))).json())
+    if (url === null) throw new ApiError(404, 'This recording is not ready.')
+    const { pathname } = new URL(url)
+    if (!pathname.startsWith(FILES)) return reply.redirect(url)
+    return pass(await service.file(pathname, headers.range), reply)
+  })
+}
+
+async function accepted(answering: Response | Promise<Response>): Promise<Response> {
+  const answer = await answering
+  if (answer.ok) return answer
+  throw await refused(answer, TOLD)
+}
+
+function pass(answer: Response, reply: FastifyReply): FastifyReply {
+  for (const name of PASSED) {
+    const value = answer.headers.get(name)
+    if (value !== null) void reply.header(name, value)
+  }
+  // A browser that is led to the file makes a page of its own around it.
+  void reply.header('content-security-policy', "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'")
+  return reply.status(answer.status).send(answer.body)
+}
