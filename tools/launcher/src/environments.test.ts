@@ -1,0 +1,90 @@
+import { availableParallelism } from 'node:os'
+import { expect, test } from '@jest/globals'
+import { type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './environments.js'
+
+const facts: Facts = {
+  secret: 'hidden',
+  databaseUrl: 'postgres://db',
+  natsUrl: 'nats://bus',
+  nodes: 2,
+  nodeName: 'media_ours',
+  dataFolder: '/data',
+  ports: { service: 5000, playground: 5001, masterOps: 5002, nodeOps: [5003, 5004], postgres: 5005, nats: 5006 },
+}
+
+test('what the person set is kept, what npm set is not', () => {
+  expect(givenEnv({ PATH: '/bin', npm_config_x: '1', NPM_TOKEN: '2', EMPTY: '', GONE: undefined })).toEqual({
+    PATH: '/bin',
+  })
+})
+
+test('a property passes through; what the launcher decides wins over it', () => {
+  const env = masterEnv(
+    { SERVICE_SESSIONS_GARBAGE_INTERVAL: '5', SERVICE_PORT: '1', SERVICE_OPS_HOST: '0.0.0.0' },
+    facts,
+  )
+  expect(env).toMatchObject({
+    SERVICE_SESSIONS_GARBAGE_INTERVAL: '5',
+    SERVICE_PORT: '5000',
+    SERVICE_OPS_PORT: '5002',
+    SERVICE_OPS_HOST: '0.0.0.0',
+    SERVICE_SECRET: 'hidden',
+    DATABASE_URL: 'postgres://db',
+    NATS_URL: 'nats://bus',
+  })
+  expect(masterEnv({}, facts).SERVICE_OPS_HOST).toBe('127.0.0.1')
+})
+
+test('LOG_LEVEL reaches the processes, unless their own property is set', () => {
+  expect(masterEnv({ LOG_LEVEL: 'debug' }, facts).SERVICE_LOG_LEVEL).toBe('debug')
+  expect(nodeEnv({ LOG_LEVEL: 'debug', SERVICE_LOG_LEVEL: 'warn' }, facts, 0).SERVICE_LOG_LEVEL).toBe('warn')
+})
+
+test('nodes share the cores, and get names and ports of their own', () => {
+  const given = { MEDIA_NODE_ID: 'mine', MEDIA_NODE_RTC_PORT: '40000', MEDIA_NODE_WORKERS: '3' }
+  expect(nodeEnv(given, facts, 0)).toMatchObject({
+    MEDIA_NODE_ID: 'mine-1',
+    MEDIA_NODE_RTC_PORT: '40000',
+    SERVICE_OPS_PORT: '5003',
+  })
+  expect(nodeEnv(given, facts, 1)).toMatchObject({
+    MEDIA_NODE_ID: 'mine-2',
+    MEDIA_NODE_RTC_PORT: '40003',
+    SERVICE_OPS_PORT: '5004',
+  })
+  expect(nodeEnv({}, facts, 0).MEDIA_NODE_WORKERS).toBe(String(Math.max(1, Math.floor(availableParallelism() / 2))))
+  expect(nodeEnv({}, { ...facts, nodes: 1 }, 0).MEDIA_NODE_WORKERS).toBe(String(availableParallelism()))
+  expect(nodeEnv({}, facts, 1).MEDIA_NODE_ID).toBe('media_ours-2')
+  expect(nodeEnv({}, { ...facts, nodes: 1 }, 0).MEDIA_NODE_ID).toBe('media_ours-1')
+  expect(nodeEnv({ MEDIA_NODE_ID: 'mine' }, { ...facts, nodes: 1 }, 0).MEDIA_NODE_ID).toBe('mine')
+  expect(nodeEnv({ MEDIA_NODE_RTC_PORT: '0' }, facts, 1).MEDIA_NODE_RTC_PORT).toBe('0')
+})
+
+test('recording is on where the machine was made ready for it, and the person has the last word', () => {
+  expect(masterEnv({}, facts)).toMatchObject({ SERVICE_RECORDING: 'false', SERVICE_RECORDING_PATH: '/data/recordings' })
+  const ready = { COMPOSITOR_BIN: '/bin/compositor' }
+  expect(masterEnv(ready, facts).SERVICE_RECORDING).toBe('true')
+  expect(masterEnv({ ...ready, SERVICE_RECORDING: 'false' }, facts).SERVICE_RECORDING).toBe('false')
+  const given = { SERVICE_RECORDING_PATH: '/elsewhere' }
+  expect(masterEnv(given, facts)).toMatchObject(given)
+  expect(nodeEnv(given, facts, 0)).toMatchObject(given)
+})
+
+test('each node makes its recordings in a folder of its own', () => {
+  expect(nodeEnv({}, facts, 0).MEDIA_NODE_RECORDING_PATH).toBe('/data/media-nodes/1')
+  expect(nodeEnv({}, facts, 1).MEDIA_NODE_RECORDING_PATH).toBe('/data/media-nodes/2')
+  expect(nodeEnv({ MEDIA_NODE_RECORDING_PATH: '/jobs' }, facts, 1).MEDIA_NODE_RECORDING_PATH).toBe('/jobs/2')
+})
+
+test('the page knows the service, and is for this machine alone unless said otherwise', () => {
+  expect(playgroundEnv({}, facts)).toMatchObject({
+    PLAYGROUND_HOST: '127.0.0.1',
+    PLAYGROUND_PORT: '5001',
+    SERVICE_URL: 'http://localhost:5000',
+    SERVICE_SECRET: 'hidden',
+  })
+  expect(playgroundEnv({ PLAYGROUND_HOST: '0.0.0.0', SERVICE_URL: 'https://video.example.org' }, facts)).toMatchObject({
+    PLAYGROUND_HOST: '0.0.0.0',
+    SERVICE_URL: 'https://video.example.org',
+  })
+})

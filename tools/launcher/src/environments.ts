@@ -1,0 +1,81 @@
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { Ports } from './ports.js'
+
+export type Env = Record<string, string>
+
+export interface Facts {
+  secret: string
+  databaseUrl: string
+  natsUrl: string
+  ports: Ports
+  nodes: number
+  /** Of the media nodes, without their number. */
+  nodeName: string
+  dataFolder: string
+}
+
+/** What the person set goes to every process; npm's own settings describe the npm that called us. */
+export const givenEnv = (env: NodeJS.ProcessEnv): Env =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || value === '' || /^npm_/i.test(name) ? [] : [[name, value]],
+    ),
+  )
+
+const commonEnv = (given: Env): Env => ({
+  // Probes and metrics need no credentials.
+  SERVICE_OPS_HOST: '127.0.0.1',
+  // The launcher makes it readable.
+  SERVICE_LOG_FORMAT: 'json',
+  ...(given.LOG_LEVEL !== undefined && { SERVICE_LOG_LEVEL: given.LOG_LEVEL }),
+})
+
+/** Where masters keep recordings; nodes that see the same folder hand theirs over by a rename. */
+const recordingsEnv = (dataFolder: string): Env => ({ SERVICE_RECORDING_PATH: join(dataFolder, 'recordings') })
+
+export const masterEnv = (given: Env, { secret, databaseUrl, natsUrl, ports, dataFolder }: Facts): Env => ({
+  ...commonEnv(given),
+  ...recordingsEnv(dataFolder),
+  // For nodes that the master starts.
+  MEDIA_NODE_RECORDING_PATH: join(dataFolder, 'media-nodes'),
+  // Without a compositor the machine was not made ready for it, and the person was told.
+  SERVICE_RECORDING: String(given.COMPOSITOR_BIN !== undefined),
+  ...given,
+  SERVICE_SECRET: secret,
+  DATABASE_URL: databaseUrl,
+  NATS_URL: natsUrl,
+  SERVICE_PORT: String(ports.service),
+  SERVICE_OPS_PORT: String(ports.masterOps),
+})
+
+/** `index` counts from 0. What may be there once only is spread over the nodes. */
+export function nodeEnv(given: Env, { natsUrl, ports, nodes, nodeName, dataFolder }: Facts, index: number): Env {
+  const workers = Number(given.MEDIA_NODE_WORKERS ?? 0) || Math.max(1, Math.floor(availableParallelism() / nodes))
+  const { MEDIA_NODE_ID: name = nodeName, MEDIA_NODE_RTC_PORT: firstPort } = given
+  // A node takes what it finds there for its own, left by an earlier run.
+  const recordings = join(given.MEDIA_NODE_RECORDING_PATH ?? join(dataFolder, 'media-nodes'), String(index + 1))
+  return {
+    ...commonEnv(given),
+    ...recordingsEnv(dataFolder),
+    ...given,
+    MEDIA_NODE_RECORDING_PATH: recordings,
+    NATS_URL: natsUrl,
+    SERVICE_OPS_PORT: String(ports.nodeOps[index] ?? 0),
+    MEDIA_NODE_WORKERS: String(workers),
+    // One that is started again is the same to the masters.
+    MEDIA_NODE_ID: given.MEDIA_NODE_ID && nodes === 1 ? name : `${name}-${index + 1}`,
+    ...(firstPort !== undefined &&
+      firstPort !== '0' && { MEDIA_NODE_RTC_PORT: String(Number(firstPort) + index * workers) }),
+  }
+}
+
+export const playgroundEnv = (given: Env, { secret, ports }: Facts): Env => ({
+  ...commonEnv(given),
+  // Whoever opens the page may create sessions: only from here, unless the person says otherwise.
+  PLAYGROUND_HOST: '127.0.0.1',
+  SERVICE_URL: `http://localhost:${ports.service}`,
+  ...given,
+  PLAYGROUND_PORT: String(ports.playground),
+  SERVICE_SECRET: secret,
+})

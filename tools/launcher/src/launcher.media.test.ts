@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, chmodSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, expect, test } from '@jest/globals'
+import { startNats, removePostgresData } from '@session-service/local-stack'
+import {
+  createTestDatabase,
+  descendantsOf,
+  freePorts,
+  isAlive,
+  processesNamed,
+  ServiceApi,
+  until,
+} from '@session-service/testing'
+
+const START_MS = 60_000
+const data = mkdtempSync(join(tmpdir(), 'launcher-'))
+chmodSync(data, 0o755)
+const running: Launcher[] = []
+
+afterEach(async () => {
+  for (const launcher of running.splice(0)) await launcher.end('SIGKILL')
+})
+afterAll(async () => {
+  await removePostgresData(join(data, 'postgres'))
+  rmSync(data, { recursive: true, force: true })
+})
+
+class Launcher {
+  output = ''
+  readonly exited: Promise<number | null>
+  constructor(readonly child: ChildProcess) {
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (this.output += String(text)))
+    this.exited = new Promise((resolve) => child.once('close', (code) => resolve(code)))
+  }
+  get pid(): number {
+    return this.child.pid ?? 0
+  }
+  says(words: string): Promise<true> {
+    return until(`the launcher says "${words}"; it said:\n${this.output}`, () => this.output.includes(words), START_MS)
+  }
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    this.child.kill(signal)
+    return this.exited
+  }
+}
+
+async function launch(args: string[] = [], env: Record<string, string> = {}): Promise<Launcher & { port: number }> {
+  const [port = 0] = await freePorts(1)
+  const main = join(import.meta.dirname, 'main.js')
+  const child = spawn(process.execPath, [main, '--no-playground', '--data', data, '--port', String(port), ...args], {
+    env: { ...process.env, MEDIA_NODE_IP: '127.0.0.1', SERVICE_HOST: '127.0.0.1', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const launcher = Object.assign(new Launcher(child), { port })
+  running.push(launcher)
+  return launcher
+}
+
+const secret = (): string => readFileSync(join(data, 'secret'), 'utf8').trim()
+const api = (port: number, password = secret()): ServiceApi => new ServiceApi(`http://127.0.0.1:${port}`, password)
+
+const nodesOf = (launcher: Launcher): number[] =>
+  descendantsOf(launcher.pid)
+    .filter(({ command }) => command.includes('apps/media-node'))
+    .map(({ pid }) => pid)
+
+test('starts everything, keeps sessions and secret over a restart, and leaves nothing behind', async () => {
+  const first = await launch(['--nodes', '2'])
+  await first.says('Session Service is ready')
+  expect(nodesOf(first)).toHaveLength(2)
+  expect(first.output).toContain(secret())
+  const session = await api(first.port).createSession({ customSessionId: 'kept' })
+  const family = descendantsOf(first.pid).map(({ pid }) => pid)
+  expect(await first.end('SIGINT')).toBe(0)
+  expect(first.output).toContain('Everything has ended.')
+  expect(family.filter(isAlive)).toEqual([])
+
+  const kept = secret()
+  const second = await launch()
+  await second.says('Session Service is ready')
+  expect(secret()).toBe(kept)
+  expect(await api(second.port).getSession('kept')).toMatchObject({ id: session.id, createdAt: session.createdAt })
+  expect(await second.end('SIGTERM')).toBe(0)
+})
+
+test('--reset forgets what was kept', async () => {
+  const before = existsSync(join(data, 'secret')) ? secret() : ''
+  const launcher = await launch(['--reset'])
+  await launcher.says('Session Service is ready')
+  expect(secret()).not.toBe(before)
+  expect(await api(launcher.port).listSessions()).toMatchObject({ numberOfElements: 0 })
+  expect(await launcher.end('SIGINT')).toBe(0)
+})
+
+test('killed with -9 it leaves nothing, and starts again', async () => {
+  const launcher = await launch()
+  await launcher.says('Session Service is ready')
+  const family = descendantsOf(launcher.pid).map(({ pid }) => pid)
+  expect(family.length).toBeGreaterThan(4)
+  await launcher.end('SIGKILL')
+  await until('nothing is left of it', () => family.filter(isAlive).length === 0)
+  const again = await launch()
+  await again.says('Session Service is ready')
+  expect(await again.end('SIGINT')).toBe(0)
+})
+
+test('what dies comes back: a media node, the master, NATS, Postgres', async () => {
+  const launcher = await launch()
+  await launcher.says('Session Service is ready')
+  const nodes = async () =>
+    (await api(launcher.port).listMediaNodes()).content.map(({ id, connected }) => ({ id, connected }))
+  const before = await nodes()
+  for (const part of ['apps/media-node', 'apps/master', 'nats-server', 'bin/postgres -D']) {
+    const find = () => descendantsOf(launcher.pid).find(({ command }) => command.includes(part))
+    const victim = find()
+    if (!victim) throw new Error(`${part} does not run`)
+    process.kill(victim.pid, 'SIGKILL')
+    await until(`${part} is back`, () => {
+      const found = find()
+      return found !== undefined && found.pid !== victim.pid
+    })
+    await until('the API takes work', () => api(launcher.port).createSession(), START_MS)
+  }
+  // The one that came back is the same to the masters: nobody misses another.
+  await until('the media node is there again', async () => (await nodes()).every(({ connected }) => connected))
+  expect(await nodes()).toEqual(before)
+  const deaths = launcher.output
+    .split('\n')
+    .filter((line) => line.includes('ended (killed by a signal), starting it again in 0.5 s'))
+  expect(deaths).toHaveLength(4)
+  expect(await launcher.end('SIGINT')).toBe(0)
+})
+
+test('an outside Postgres and NATS are used, and none is started', async () => {
+  const database = await createTestDatabase()
+  const nats = await startNats()
+  const launcher = await launch([], { DATABASE_URL: database.url, NATS_URL: nats.url, SERVICE_SECRET: 'given_secret' })
+  await launcher.says('Session Service is ready')
+  expect(descendantsOf(launcher.pid).filter(({ command }) => /nats-server|bin\/postgres/.test(command))).toEqual([])
+  await api(launcher.port, 'given_secret').createSession({ customSessionId: 'outside' })
+  expect(await database.query('SELECT count(*)::int AS count FROM session')).toEqual([{ count: 1 }])
+  expect(await launcher.end('SIGINT')).toBe(0)
+  await nats.stop()
+  await database.drop()
+})
+
+test('two on one folder: the second one is refused with the first one named', async () => {
+  const first = await launch()
+  await first.says('Session Service is ready')
+  const second = await launch()
+  expect(await second.exited).toBe(2)
+  expect(second.output).toContain(`the service runs already: ${data} is in use by process ${first.pid}`)
+  expect(await first.end('SIGINT')).toBe(0)
+})
+
+test('a property that cannot be used is named, and nothing is left', async () => {
+  const launcher = await launch([], { SERVICE_SESSIONS_GARBAGE_INTERVAL: 'soon' })
+  expect(await launcher.exited).toBe(1)
+  expect(launcher.output).toContain('SERVICE_SESSIONS_GARBAGE_INTERVAL')
+  expect(processesNamed(data)).toEqual([])
+})
+
+test('told to end while it starts it ends in order', async () => {
+  const launcher = await launch()
+  await launcher.says('postgres     ready')
+  expect(await launcher.end('SIGINT')).toBe(0)
+  expect(processesNamed(data)).toEqual([])
+})
+
+test('a second signal forces', async () => {
+  const launcher = await launch()
+  await launcher.says('Session Service is ready')
+  const family = descendantsOf(launcher.pid)
+  const master = family.find(({ command }) => command.includes('apps/master'))
+  // A frozen master does not end by itself.
+  process.kill(master?.pid ?? 0, 'SIGSTOP')
+  launcher.child.kill('SIGINT')
+  await launcher.says('Ending')
+  launcher.child.kill('SIGINT')
+  expect(await launcher.exited).toBe(130)
+  await until('nothing is left of it', () => family.every(({ pid }) => !isAlive(pid)))
+})
+
+test('--help tells the options and starts nothing', async () => {
+  const launcher = await launch(['--help'])
+  expect(await launcher.exited).toBe(0)
+  expect(launcher.output).toContain('Usage: npm start')
+})

@@ -1,0 +1,124 @@
+import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { FolderInUseError, lockFolder, removePostgresData } from '@session-service/local-stack'
+import { banner } from './banner.js'
+import { ConsoleLog } from './console-log.js'
+import { LocalService } from './local-service.js'
+import { type Level, LEVELS, readLogLine } from './log-line.js'
+import { HELP, type LauncherOptions, OptionError, parseOptions } from './options.js'
+import { choosePorts } from './ports.js'
+import { findSecret, SECRET_FILE } from './kept.js'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+const USAGE = 2
+const FORCED = 130
+
+export interface LauncherHost {
+  args: readonly string[]
+  env: NodeJS.ProcessEnv
+  write: (text: string) => void
+  colours: boolean
+  /** Calls with each request to end. */
+  onEnd: (listener: () => void) => void
+  exit: (code: number) => never
+}
+
+/** Runs the service until it is told to end; resolves to the exit code. */
+export async function launch(host: LauncherHost): Promise<number> {
+  try {
+    const options = parseOptions(host.args)
+    if (options.help) {
+      host.write(HELP)
+      return 0
+    }
+    return await run(options, host)
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error
+    host.write(`${error.message}\n`)
+    return USAGE
+  }
+}
+
+async function run(options: LauncherOptions, host: LauncherHost): Promise<number> {
+  const { env } = host
+  const log = new ConsoleLog({ level: levelOf(env), colours: host.colours, write: host.write })
+  const started = performance.now()
+  const dataFolder = resolve(options.data ?? join(ROOT, '.local'))
+  const unlock = await openDataFolder(dataFolder)
+  if (options.reset) await reset(dataFolder, env, log)
+  const secret = findSecret(env, dataFolder)
+  const ports = await choosePorts({ env, ...options }, (text) => log.line('launcher', 'warn', text))
+  const service = new LocalService({ env, dataFolder, secret, ports, nodes: options.nodes, log })
+  const ended = endRequests(host, service, log)
+  try {
+    const outcome = await Promise.race([service.start().then(() => 'ready' as const), ended])
+    if (outcome === 'ready') {
+      const page = ports.playground === undefined ? undefined : `http://localhost:${ports.playground}`
+      const seconds = (performance.now() - started) / 1000
+      const address = env.SERVICE_PUBLICURL || `http://localhost:${ports.service}`
+      log.say(banner({ page, service: address, secret, seconds, nodes: options.nodes }, (text) => log.paint(1, text)))
+      await ended
+    }
+    await service.stop()
+    log.say('Everything has ended.')
+    return 0
+  } catch (error) {
+    log.say(log.paint(31, explain(error)))
+    await service.stop()
+    return 1
+  } finally {
+    unlock()
+  }
+}
+
+/** Resolves with the first request to end; the second ends everything at once. */
+function endRequests(host: LauncherHost, service: LocalService, log: ConsoleLog): Promise<'ended'> {
+  let asked = 0
+  return new Promise((done) => {
+    host.onEnd(() => {
+      asked++
+      if (asked === 1) {
+        log.say('Ending … (again to force)')
+        done('ended')
+      } else {
+        service.kill()
+        log.say('Forced.')
+        host.exit(FORCED)
+      }
+    })
+  })
+}
+
+async function openDataFolder(folder: string): Promise<() => void> {
+  // Postgres' account must be able to pass; what is inside protects itself.
+  if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, 0o755)
+  try {
+    return await lockFolder(folder)
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error
+    throw new OptionError(
+      `the service runs already: ${error.message}. End that one, or name another folder with --data`,
+    )
+  }
+}
+
+async function reset(folder: string, env: NodeJS.ProcessEnv, log: ConsoleLog): Promise<void> {
+  if (env.DATABASE_URL) log.line('launcher', 'warn', 'the database of DATABASE_URL is not reset')
+  await removePostgresData(join(folder, 'postgres'))
+  rmSync(join(folder, SECRET_FILE), { force: true })
+  for (const name of ['recordings', 'media-nodes']) rmSync(join(folder, name), { recursive: true, force: true })
+}
+
+function levelOf(env: NodeJS.ProcessEnv): Level {
+  const wanted = env.LOG_LEVEL || env.SERVICE_LOG_LEVEL || 'info'
+  const level = LEVELS.find((each) => each === wanted)
+  if (level) return level
+  throw new OptionError(`LOG_LEVEL must be one of ${LEVELS.join(', ')}, not "${wanted}"`)
+}
+
+/** An error may carry the last words of a process, as that process wrote them. */
+const explain = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error))
+    .split('\n')
+    .map((line) => readLogLine('launcher', line).text)
+    .join('\n')

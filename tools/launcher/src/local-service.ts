@@ -1,0 +1,129 @@
+import {
+  type AppOptions,
+  type AppProcess,
+  startMaster,
+  startMediaNode,
+  startNats,
+  startPlayground,
+  startPostgres,
+} from '@session-service/local-stack'
+import { join, relative } from 'node:path'
+import type { ConsoleLog } from './console-log.js'
+import { type Env, type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './environments.js'
+import { nodeName } from './kept.js'
+import type { Ports } from './ports.js'
+import { type Child, Supervised } from './supervised.js'
+
+const STOP_TIMEOUT_MS = 8_000
+
+export interface LocalServiceOptions {
+  env: NodeJS.ProcessEnv
+  dataFolder: string
+  secret: string
+  ports: Ports
+  nodes: number
+  log: ConsoleLog
+}
+
+/** Everything that runs on this machine, each part looked after. */
+export class LocalService {
+  readonly #options: LocalServiceOptions
+  /** What others need comes first; ended the other way round, for a media node says goodbye to a master. */
+  readonly #ranks: Supervised[][] = []
+  #stopping = false
+
+  constructor(options: LocalServiceOptions) {
+    this.#options = options
+  }
+
+  /** Resolves once all of it serves; rejects with the reason of the part that did not start. */
+  async start(): Promise<void> {
+    const { dataFolder, ports, secret, nodes } = this.#options
+    const given = givenEnv(this.#options.env)
+    const foundations = { databaseUrl: given.DATABASE_URL ?? '', natsUrl: given.NATS_URL ?? '' }
+    await this.#launch([
+      ...(foundations.databaseUrl === '' ? [this.#postgres((url) => (foundations.databaseUrl = url))] : []),
+      ...(foundations.natsUrl === '' ? [this.#nats((url) => (foundations.natsUrl = url))] : []),
+    ])
+    const facts: Facts = { secret, ports, nodes, dataFolder, nodeName: nodeName(dataFolder), ...foundations }
+    const master = this.#app('master', startMaster, masterEnv(given, facts))
+    const others = [
+      ...Array.from({ length: nodes }, (_, index) =>
+        this.#app(nodes === 1 ? 'media-node' : `media-node ${index + 1}`, startMediaNode, nodeEnv(given, facts, index)),
+      ),
+      ...(ports.playground === undefined
+        ? []
+        : [this.#app('playground', startPlayground, playgroundEnv(given, facts))]),
+    ]
+    await this.#launch([master], others)
+  }
+
+  /** Ends all of it in order. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    for (const rank of this.#ranks.toReversed()) await Promise.all(rank.map((part) => part.stop()))
+  }
+
+  /** Ends all of it now. */
+  kill(): void {
+    this.#stopping = true
+    for (const part of this.#ranks.flat()) part.kill()
+  }
+
+  /** All at once: each waits by itself for what it needs. */
+  async #launch(...ranks: Supervised[][]): Promise<void> {
+    this.#ranks.push(...ranks)
+    // When one fails the others may still be starting: `stop` ends those too.
+    await Promise.all(ranks.flat().map((part) => part.start()))
+    if (this.#stopping) throw new Error('stopped while starting')
+  }
+
+  #supervise(name: string, start: (signal: AbortSignal) => Promise<Child>): Supervised {
+    return new Supervised({ name, start, warn: (text) => this.#options.log.line(name, 'warn', text) })
+  }
+
+  #postgres(tell: (url: string) => void): Supervised {
+    const { dataFolder, ports, log } = this.#options
+    const wanted = join(dataFolder, 'postgres')
+    return this.#supervise('postgres', async () => {
+      const server = await startPostgres({ dataDir: wanted, port: ports.postgres, onLine: log.writer('postgres') })
+      tell(server.url)
+      log.line('postgres', 'info', `ready at 127.0.0.1:${server.port}`)
+      if (server.dataDir !== wanted)
+        log.line(
+          'postgres',
+          'info',
+          `its account cannot enter ${relative('.', dataFolder)}, so the data are in ${server.dataDir}`,
+        )
+      return server.process
+    })
+  }
+
+  #nats(tell: (url: string) => void): Supervised {
+    const { ports, log, dataFolder } = this.#options
+    return this.#supervise('nats', async () => {
+      const server = await startNats({ port: ports.nats, dir: dataFolder, onLine: log.writer('nats') })
+      tell(server.url)
+      log.line('nats', 'info', `ready at 127.0.0.1:${server.port}`)
+      return server.process
+    })
+  }
+
+  #app(name: string, start: (options: AppOptions) => Promise<AppProcess>, env: Env): Supervised {
+    const { log } = this.#options
+    return this.#supervise(name, async (signal) => {
+      const app = await start({ name, env, onLine: log.writer(name), stopTimeoutMs: STOP_TIMEOUT_MS })
+      const end = () => void app.stop()
+      signal.addEventListener('abort', end)
+      try {
+        await app.ready
+      } catch (error) {
+        await app.stop()
+        throw error
+      } finally {
+        signal.removeEventListener('abort', end)
+      }
+      return app
+    })
+  }
+}

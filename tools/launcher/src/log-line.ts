@@ -1,0 +1,62 @@
+export const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+export type Level = (typeof LEVELS)[number]
+
+export interface LogLine {
+  level: Level
+  text: string
+  /** What follows the line: a stack, indented. */
+  details: string
+}
+
+const OWN_FIELDS = new Set(['level', 'time', 'name', 'context', 'msg', 'err', 'pid', 'hostname'])
+
+/** One line of a process of the stack as level and text for people; its name tells the format. */
+export function readLogLine(name: string, line: string): LogLine {
+  if (name === 'postgres') return readPostgres(line)
+  if (name === 'nats') return readNats(line)
+  return readJson(line) ?? { level: 'info', text: line, details: '' }
+}
+
+/** Servers tell much of their ordinary life; statements that fail are the business of whoever sent them. */
+function readPostgres(line: string): LogLine {
+  const [, severity, text] = /^\S+ \S+ \S+ \[\d+\] (\w+): {2}(.*)$/.exec(line) ?? []
+  const level = severity === 'PANIC' ? 'error' : severity === 'WARNING' ? 'warn' : 'debug'
+  return { level, text: text ?? line, details: '' }
+}
+
+const NATS_LEVEL: Readonly<Record<string, Level>> = { WRN: 'warn', ERR: 'error', FTL: 'error' }
+
+function readNats(line: string): LogLine {
+  const [, severity = '', text] = /^\[\d+\] \S+ \S+ \[(\w{3})\] (.*)$/.exec(line) ?? []
+  return { level: NATS_LEVEL[severity] ?? 'debug', text: text ?? line, details: '' }
+}
+
+function readJson(line: string): LogLine | undefined {
+  const entry = parse(line)
+  if (entry === undefined || !isLevel(entry.level)) return undefined
+  const { level, msg, err } = entry
+  const fields = Object.entries(entry).filter(([key]) => !OWN_FIELDS.has(key))
+  const parts = [...(typeof msg === 'string' ? [msg] : []), ...fields.map(([key, value]) => `${key}=${show(value)}`)]
+  return { level, text: parts.join(' '), details: detailsOf(err) }
+}
+
+const isLevel = (value: unknown): value is Level => LEVELS.some((level) => level === value)
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const show = (value: unknown): string =>
+  typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : (JSON.stringify(value) ?? '')
+
+function detailsOf(err: unknown): string {
+  if (err === undefined) return ''
+  const text = isRecord(err) && typeof err.stack === 'string' ? err.stack : show(err)
+  return text.replaceAll(/^/gm, '    ')
+}

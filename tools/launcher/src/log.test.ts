@@ -1,0 +1,97 @@
+import { describe, expect, test } from '@jest/globals'
+import { banner } from './banner.js'
+import { ConsoleLog } from './console-log.js'
+import { type Level, readLogLine } from './log-line.js'
+
+describe('readLogLine', () => {
+  test('a line of ours: level, text, fields, and the stack apart', () => {
+    const line = JSON.stringify({
+      level: 'warn',
+      time: '2026-01-01T00:00:00Z',
+      pid: 1,
+      name: 'master',
+      context: 'Sessions',
+      sessionId: 'ses_A',
+      reason: 'two words',
+      err: { stack: 'Error: no\n  at x' },
+      msg: 'session closed',
+    })
+    expect(readLogLine('master', line)).toEqual({
+      level: 'warn',
+      text: 'session closed sessionId=ses_A reason="two words"',
+      details: '    Error: no\n      at x',
+    })
+  })
+
+  test('whatever else a process writes is shown as it is', () => {
+    for (const line of ['plain words', '{"a":1}', '{"level":"loud"}', '[1]', '{'])
+      expect(readLogLine('master', line)).toEqual({ level: 'info', text: line, details: '' })
+  })
+
+  test('the servers tell of their ordinary life on debug', () => {
+    const postgres = (severity: string) =>
+      readLogLine('postgres', `2026-01-01 00:00:00.000 UTC [1] ${severity}:  some words`)
+    expect(postgres('LOG')).toEqual({ level: 'debug', text: 'some words', details: '' })
+    expect(postgres('ERROR').level).toBe('debug')
+    expect(postgres('WARNING').level).toBe('warn')
+    expect(postgres('PANIC').level).toBe('error')
+    const nats = (severity: string) => readLogLine('nats', `[1] 2026/01/01 00:00:00.000000 [${severity}] some words`)
+    expect(nats('INF')).toEqual({ level: 'debug', text: 'some words', details: '' })
+    expect(nats('WRN').level).toBe('warn')
+    expect(nats('FTL').level).toBe('error')
+  })
+})
+
+describe('ConsoleLog', () => {
+  const record = (level: Level, colours = false) => {
+    const written: string[] = []
+    const log = new ConsoleLog({
+      level,
+      colours,
+      write: (text) => written.push(text),
+      now: () => new Date(2026, 0, 1, 9, 8, 7),
+    })
+    return { log, written }
+  }
+
+  test('time, name in a column, text; details on lines of their own', () => {
+    const { log, written } = record('info')
+    log.writer('master')('{"level":"error","msg":"oops","err":{"stack":"Error: no"}}', 'stdout')
+    log.writer('nats')('', 'stderr')
+    expect(written).toEqual(['09:08:07 master       oops\n    Error: no\n'])
+  })
+
+  test('what is less important than asked for is left out', () => {
+    const { log, written } = record('warn')
+    for (const level of ['error', 'warn', 'info', 'debug'] as const) log.line('x', level, level)
+    expect(written).toHaveLength(2)
+    log.say('always')
+    expect(written.at(-1)).toBe('always\n')
+  })
+
+  test('each name keeps its colour', () => {
+    const { log, written } = record('info', true)
+    for (const name of ['master', 'media-node', 'master']) log.line(name, 'info', 'hello')
+    expect(written[0]).toContain('\u001B[36mmaster')
+    expect(written[1]).toContain('\u001B[35mmedia-node')
+    expect(written[2]).toBe(written[0])
+  })
+})
+
+test('the banner says where the page and the API are and how to call it', () => {
+  const facts = {
+    page: 'http://localhost:4444',
+    service: 'http://localhost:4443/',
+    secret: 'abc',
+    seconds: 3.21,
+    nodes: 2,
+  }
+  const text = banner(facts, (words) => words)
+  expect(text).toContain('Page    http://localhost:4444')
+  expect(text).toContain('API     http://localhost:4443/service/api\n')
+  expect(text).toContain(
+    "curl -u SERVICEAPP:abc -H 'Content-Type: application/json' -d '{}' http://localhost:4443/service/api/sessions",
+  )
+  expect(text).toContain('2 media nodes, 3.2 s')
+  expect(banner({ ...facts, page: undefined }, (words) => words)).not.toContain('Page')
+})

@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals'
+import { HELP, OptionError, parseOptions } from './options.js'
+
+const DEFAULTS = { nodes: 1, port: undefined, playground: true, reset: false, help: false, data: undefined }
+
+test('nothing asked for means one node with a page', () => {
+  expect(parseOptions([])).toEqual(DEFAULTS)
+})
+
+test('every option is understood, with = and without', () => {
+  const args = ['--nodes', '2', '--port=5000', '--no-playground', '--reset', '--data', '/srv/data']
+  expect(parseOptions(args)).toEqual({
+    ...DEFAULTS,
+    nodes: 2,
+    port: 5000,
+    playground: false,
+    reset: true,
+    data: '/srv/data',
+  })
+  expect(parseOptions(['-h']).help).toBe(true)
+})
+
+test.each([
+  [['--nodes', '0'], '--nodes must be a whole number from 1 to 64, not "0"'],
+  [['--nodes', 'two'], '--nodes must be a whole number from 1 to 64, not "two"'],
+  [['--nodes=1e1'], '--nodes must be a whole number from 1 to 64, not "1e1"'],
+  [['--port', '70000'], '--port must be a whole number from 1 to 65535, not "70000"'],
+  [['--port'], "Option '--port <value>' argument missing"],
+  [['--node', '2'], "Unknown option '--node'"],
+  [['start'], "Unexpected argument 'start'"],
+])('%j is refused in words', (args, words) => {
+  const attempt = () => parseOptions(args)
+  expect(attempt).toThrow(OptionError)
+  expect(attempt).toThrow(words)
+})
+
+test('the help names every option', () => {
+  for (const option of ['--nodes', '--port', '--no-playground', '--reset', '--data', '--help'])
+    expect(HELP).toContain(option)
+})
