@@ -1,0 +1,10 @@
+import { BareSfu } from '@session-service/testing'
+import { serveHelper } from '../helper/serve.js'
+import { BARE_SERVER } from './api.js'
+
+serveHelper(BARE_SERVER, {
+  start: async ({ initialOutgoingBitrate }) => {
+    const sfu = await BareSfu.start({ initialOutgoingBitrate })
+    return { token: sfu.token() }
+  },
+})

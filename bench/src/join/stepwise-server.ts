@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { BareSfu } from '@session-service/testing'
+import type { types } from 'mediasoup'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { serveHelper } from '../helper/serve.js'
+import { STEPWISE_SERVER } from './api.js'
+import { type Step, StepRequest, STEPS } from './steps.js'
+
+const HOST = '127.0.0.1'
+
+/** One page that watches: a transport and its consumers, all gone with its socket. */
+class Watcher {
+  #transport: types.WebRtcTransport | undefined
+  readonly #consumers = new Map<string, types.Consumer>()
+
+  constructor(
+    private readonly sfu: BareSfu,
+    private readonly initialOutgoingBitrate: number,
+  ) {}
+
+  close(): void {
+    this.#transport?.close()
+  }
+
+  async carryOut(step: Step, data: unknown): Promise<unknown> {
+    switch (step) {
+      case 'getRouterRtpCapabilities':
+        return this.sfu.router.rtpCapabilities
+      case 'getProducers':
+        return this.#producers().map(({ id, kind }) => ({ id, kind }))
+      case 'createTransport':
+        return this.#createTransport()
+      case 'connectTransport':
+        return this.#connectTransport(STEPS.connectTransport.parse(data).dtlsParameters)
+      case 'consume':
+        return this.#consume(STEPS.consume.parse(data))
+      case 'resume':
+        return this.#resume(STEPS.resume.parse(data).consumerId)
+    }
+  }
+
+  #producers(): types.Producer[] {
+    return [...this.sfu.peers.values()].flatMap(({ streams }) =>
+      [...streams.values()].flatMap(({ producers }) => [...producers]),
+    )
+  }
+
+  async #createTransport(): Promise<unknown> {
+    const { webRtcServer } = this.sfu
+    const { initialOutgoingBitrate: initialAvailableOutgoingBitrate } = this
+    this.#transport = await this.sfu.router.createWebRtcTransport({ webRtcServer, initialAvailableOutgoingBitrate })
+    const { id, iceParameters, iceCandidates, dtlsParameters } = this.#transport
+    return { id, iceParameters, iceCandidates, dtlsParameters }
+  }
+
+  async #connectTransport(dtlsParameters: Record<string, unknown>): Promise<unknown> {
+    await this.#transport?.connect({ dtlsParameters: dtlsParameters as unknown as types.DtlsParameters })
+    return {}
+  }
+
+  async #consume(wanted: { producerId: string; rtpCapabilities: Record<string, unknown> }): Promise<unknown> {
+    const { producerId } = wanted
+    const rtpCapabilities = wanted.rtpCapabilities as unknown as types.RtpCapabilities
+    const consumer = await this.#transport?.consume({ producerId, rtpCapabilities, paused: true })
+    if (!consumer) throw new Error('createTransport comes before consume')
+    this.#consumers.set(consumer.id, consumer)
+    const { id, kind, rtpParameters } = consumer
+    return { id, producerId, kind, rtpParameters }
+  }
+
+  async #resume(consumerId: string): Promise<unknown> {
+    await this.#consumers.get(consumerId)?.resume()
+    return {}
+  }
+}
+
+function welcome(socket: WebSocket, watcher: Watcher): void {
+  const answer = async (text: string): Promise<void> => {
+    const { id, step, data } = StepRequest.parse(JSON.parse(text))
+    socket.send(JSON.stringify({ id, data: await watcher.carryOut(step, data) }))
+  }
+  socket.on('message', (message: Buffer) => {
+    answer(message.toString()).catch((error: unknown) => {
+      console.error(error)
+      socket.terminate()
+    })
+  })
+  socket.on('close', () => watcher.close())
+}
+
+serveHelper(STEPWISE_SERVER, {
+  start: async ({ initialOutgoingBitrate }) => {
+    const sfu = await BareSfu.start({ initialOutgoingBitrate })
+    const http = createServer().listen(0, HOST)
+    await once(http, 'listening')
+    const sockets = new WebSocketServer({ server: http, perMessageDeflate: false })
+    sockets.on('connection', (socket) => welcome(socket, new Watcher(sfu, initialOutgoingBitrate)))
+    return { token: sfu.token(), url: `ws://${HOST}:${(http.address() as AddressInfo).port}` }
+  },
+})

@@ -1,0 +1,66 @@
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark.js'
+import type { Comparison } from '../figures/comparison.js'
+import { readable } from '../figures/table.js'
+import { POLICIES, POLICY_NAMES, type PolicyName } from './policies.js'
+import { type Outcome, Simulation } from './simulation.js'
+import { makeWorkload } from './workload.js'
+
+const PLANS = {
+  quick: { nodes: 200, sessions: 60_000, masters: 3, perNode: 100 },
+  full: { nodes: 1_000, sessions: 1_000_000, masters: 3, perNode: 150 },
+}
+/** How long after the first user the others come, in the mean, ms. */
+const GATHERING = { 'people gather': 8_000, 'all at once': 0 }
+const SEED = 4
+/** Of the oracle's max over mean. */
+const MOST = 1.03
+
+type Outcomes = Record<PolicyName, Outcome>
+
+/** The load of the nodes under what the masters run and under others, with sessions in bursts and heartbeats late. */
+export const placement: Benchmark = {
+  title: 'Placement: most loaded node over the mean, against an oracle that knows all committed load at once',
+  run(options): Promise<BenchmarkResult> {
+    const plan = options.quick ? PLANS.quick : PLANS.full
+    const worlds = Object.entries(GATHERING).map(([name, gatheringMs]) => ({
+      name,
+      outcomes: runAll(name, gatheringMs, options),
+    }))
+    return Promise.resolve({
+      names: { ours: 'policy', reference: 'oracle' },
+      settings: plan,
+      comparisons: worlds.flatMap(({ name, outcomes }) => compareAll(name, outcomes)),
+      notes: [
+        'max/mean of the committed load, percent of a core at the prices of COST: its mean over time, once the cluster is full',
+        'the oracle sees every choice of every master and every cost as it is now; the clairvoyant sees what each session is going to be as well',
+        'no policy moves a session: each stays on its node until it ends',
+        ...worlds.flatMap(({ name, outcomes }) => describe(name, outcomes)),
+      ],
+    })
+  },
+}
+
+function runAll(name: string, gatheringMs: number, { quick, tell }: BenchmarkOptions): Outcomes {
+  const plan = quick ? PLANS.quick : PLANS.full
+  const workload = makeWorkload({ ...plan, gatheringMs, seed: SEED })
+  const run = (policy: PolicyName): Outcome => {
+    const outcome = new Simulation(workload, plan, SEED, POLICIES[policy](plan)).run()
+    tell(`${name}, ${policy}: ${readable(outcome.maxOverMean)}`)
+    return outcome
+  }
+  return Object.fromEntries(POLICY_NAMES.map((policy) => [policy, run(policy)])) as Outcomes
+}
+
+const compareAll = (name: string, outcomes: Outcomes): Comparison[] =>
+  POLICY_NAMES.filter((policy) => policy !== 'oracle').map((policy) => ({
+    figure: `${name}, ${policy}: max/mean`,
+    ours: [outcomes[policy].maxOverMean],
+    reference: [outcomes.oracle.maxOverMean],
+    ...(policy === 'ours' && { aim: { most: MOST } }),
+  }))
+
+const describe = (name: string, outcomes: Outcomes): string[] =>
+  POLICY_NAMES.map((policy) => {
+    const { worst, decisions, decisionsPerSecond } = outcomes[policy]
+    return `${name}, ${policy}: ${readable(worst)} at worst, ${decisions} decisions, ${Math.round(decisionsPerSecond)} decisions a second`
+  })

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Stack } from '@session-service/testing'
+import type { BenchmarkOptions } from '../benchmark.js'
+import type { Comparison } from '../figures/comparison.js'
+import { cpuSecondsOfTrees, megabytesOfTrees } from '../figures/cpu.js'
+import { interleave } from '../figures/interleave.js'
+
+const PLANS = { quick: { pairs: 2, seconds: 6 }, full: { pairs: 5, seconds: 15 } }
+const SETTLE_MS = 1_000
+
+/** People of a session who send, until they are asked to leave. */
+export type Gather = (properties?: object) => Promise<{ leave: () => Promise<void> }>
+
+/**
+ * What it costs to be ready: masters and media nodes with a session whose recording is to start quickly, and with one
+ * that is as sessions are.
+ */
+export async function compareQuickStart(
+  stack: Stack,
+  gather: Gather,
+  { quick, tell }: BenchmarkOptions,
+): Promise<Comparison[]> {
+  const { pairs, seconds } = quick ? PLANS.quick : PLANS.full
+  const pids = [...stack.nodes, ...stack.masters].map(({ pid }) => pid)
+  const side = (properties: object) => async () => {
+    const session = await gather(properties)
+    await delay(SETTLE_MS)
+    const [began, before] = [performance.now(), cpuSecondsOfTrees(pids)]
+    await delay(seconds * 1000)
+    const cpu = ((cpuSecondsOfTrees(pids) - before) / (performance.now() - began)) * 60_000
+    const run = { cpu, megabytes: megabytesOfTrees(pids) }
+    await session.leave()
+    tell(`${JSON.stringify(properties)}: ${cpu.toFixed(2)} CPU s a minute, ${run.megabytes.toFixed(0)} MiB`)
+    return run
+  }
+  const ours = side({ defaultRecordingProperties: { outputMode: 'COMPOSED_QUICK_START' } })
+  const results = await interleave(pairs, { ours, reference: side({}) })
+  const both = (of: (run: { cpu: number; megabytes: number }) => number) => ({
+    ours: results.ours.map(of),
+    reference: results.reference.map(of),
+  })
+  return [
+    { figure: 'ready to start quickly, against not: CPU s a minute of all', ...both(({ cpu }) => cpu) },
+    { figure: 'and memory, MiB', ...both(({ megabytes }) => megabytes) },
+  ]
+}

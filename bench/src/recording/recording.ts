@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Stack, startStack } from '@session-service/testing'
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark.js'
+import type { Comparison } from '../figures/comparison.js'
+import { median } from '../figures/statistics.js'
+import { Helper } from '../helper/helper.js'
+import { servePages } from '../join/page-server.js'
+import { PARTICIPANTS } from '../participants/api.js'
+import { browserWay } from './browser-recorder.js'
+import { CLIP, type ClipFiles, makeClips } from './clips.js'
+import { compareComposed } from './composed.js'
+import { compareIndividual, remuxWay } from './individual.js'
+import { findLimit } from './limit.js'
+import { nativeWay } from './native-recorder.js'
+import { type Box, scenePictures } from './quality.js'
+import { compareQuickStart } from './quick-start.js'
+import type { Way } from './recorder.js'
+
+const PEOPLE = 4
+/** Where the native composition shows four people. */
+const BOXES: readonly Box[] = [
+  { x: 0, y: 0, width: 640, height: 360 },
+  { x: 640, y: 0, width: 640, height: 360 },
+  { x: 0, y: 360, width: 640, height: 360 },
+  { x: 640, y: 360, width: 640, height: 360 },
+]
+/** Each is sent by every other. */
+const SCENES = 2
+
+/** A session of people who send their scenes. */
+interface Gathering {
+  session: string
+  leave: () => Promise<void>
+}
+
+export const recording: Benchmark = {
+  title: 'Recording: four people as one picture, against a browser whose screen is grabbed, and stream by stream',
+  run: async (options) => {
+    await using cleanUp = new AsyncDisposableStack()
+    const folder = mkdtempSync(join(tmpdir(), 'bench-recording-'))
+    cleanUp.defer(() => rmSync(folder, { recursive: true, force: true }))
+    options.tell('encoding the scenes')
+    const clips = await makeClips(folder, SCENES)
+    const stack = await startStack({
+      masterEnv: { SERVICE_RECORDING: 'true' },
+      nodeEnv: { MEDIA_NODE_RECORDING_SLOTS: '20' },
+    })
+    cleanUp.defer(() => stack.stop())
+    const participants = await Helper.start(PARTICIPANTS, new URL('../participants/participants.js', import.meta.url))
+    cleanUp.defer(() => participants.stop())
+    const gather = (properties: object = {}) => gatherPeople(stack, participants, { clips, properties })
+    const { session } = await gather()
+    const browser = await browserOf(stack, session, cleanUp)
+    const remux = remuxWay(
+      Array.from({ length: PEOPLE }, (_, nth) => clips[nth % SCENES]?.webm ?? ''),
+      folder,
+    )
+    // Awaited: otherwise all is ended before it is measured.
+    return await measure({ stack, session, clips, gather, browser, remux }, options)
+  },
+}
+
+interface Scene {
+  stack: Stack
+  session: string
+  clips: readonly ClipFiles[]
+  gather: (properties?: object) => Promise<Gathering>
+  browser: Way
+  remux: Way
+}
+
+async function measure(
+  { stack, session, clips, gather, browser, remux }: Scene,
+  options: BenchmarkOptions,
+): Promise<BenchmarkResult> {
+  const shown = await Promise.all(clips.map(({ webm }, nth) => scenePictures(webm, BOXES[nth])))
+  const ways = { ours: nativeWay(stack, session), reference: browser }
+  const composed = await compareComposed({ stack, ways, shown }, options)
+  const individual = nativeWay(stack, session, { outputMode: 'INDIVIDUAL' })
+  const copied = await compareIndividual({ ours: individual, reference: remux }, options)
+  const ready = await compareQuickStart(stack, gather, options)
+  const limit = await findLimit(
+    async () => {
+      const more = await gather()
+      return { way: nativeWay(stack, more.session), leave: more.leave }
+    },
+    shown,
+    options,
+  )
+  return {
+    names: { ours: 'session-service', reference: 'the other' },
+    settings: { ...composed.settings, people: PEOPLE, ...CLIP },
+    comparisons: [...composed.comparisons, ...copied, ...ready],
+    notes: [perCore(composed.comparisons), ...limit],
+  }
+}
+
+function perCore([cpu]: readonly Comparison[]): string {
+  const share = median(cpu?.ours ?? []) / 60
+  return `by their CPU alone ${(1 / share).toFixed(1)} recordings fit on a core; ${share.toFixed(2)} of one for each`
+}
+
+/** The page with the same pictures at the same places, and a browser that shows it. */
+async function browserOf(stack: Stack, session: string, cleanUp: AsyncDisposableStack): Promise<Way> {
+  let playing = Promise.withResolvers<void>()
+  const folder = new URL('page', import.meta.url).pathname
+  const pages = await servePages({ folder, pages: ['grid'], onTold: () => playing.resolve() })
+  cleanUp.use(pages)
+  return browserWay(async () => {
+    playing = Promise.withResolvers<void>()
+    const { token } = await stack.api.createConnection(session, { role: 'SUBSCRIBER' })
+    const library = `${stack.masterUrl}/service/client/session-client.js`
+    const boxes = BOXES.map(({ x, y, width, height }) => [x, y, width, height].join()).join(';')
+    return { page: pages.address('grid', { library, token: token ?? '', boxes }), playing: playing.promise }
+  })
+}
+
+async function gatherPeople(
+  stack: Stack,
+  participants: Helper<typeof PARTICIPANTS>,
+  { clips, properties }: { clips: readonly ClipFiles[]; properties: object },
+): Promise<Gathering> {
+  const { id } = await stack.api.createSession(properties)
+  const connections = await Promise.all(Array.from({ length: PEOPLE }, () => stack.api.createConnection(id)))
+  const tokens = connections.map(({ token }) => token ?? '')
+  const files = clips.map(({ ivf, ogg }) => ({ ivf, ogg }))
+  await participants.call('publish', { room: id, tokens, kbps: CLIP.kbps, keyFrameDeafMs: 0, clips: files })
+  await participants.call('talk', { room: id, active: true })
+  return { session: id, leave: async () => void (await participants.call('leave', { room: id })) }
+}

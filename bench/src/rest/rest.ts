@@ -1,0 +1,107 @@
+import { type Stack, startStack } from '@session-service/testing'
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark.js'
+import { cpuSeconds, cpuSecondsOfTree } from '../figures/cpu.js'
+import { interleave, type Pairs } from '../figures/interleave.js'
+import { Helper } from '../helper/helper.js'
+import { CONSTANT_SERVER, LOAD } from './api.js'
+
+const CONNECTIONS = 50
+const WARM_UP_S = 5
+const PLANS = { quick: { pairs: 5, seconds: 4 }, full: { pairs: 9, seconds: 10 } }
+const AIM = 0.5
+
+interface Run {
+  callsPerSecond: number
+  serverMicroseconds: number
+  databaseMicroseconds: number
+}
+
+interface Sides {
+  stack: Stack
+  constant: Helper<typeof CONSTANT_SERVER>
+  load: Helper<typeof LOAD>
+  constantUrl: string
+}
+
+/** `POST sessions` and `POST connection`, against the same HTTP stack answering a constant. */
+export const rest: Benchmark = {
+  title: 'REST: POST sessions and POST connection, against the same stack answering a constant',
+  run: async (options) => {
+    await using cleanUp = new AsyncDisposableStack()
+    const stack = await startStack({ nodes: 0 })
+    cleanUp.defer(() => stack.stop())
+    const [constant, load] = await Promise.all([
+      Helper.start(CONSTANT_SERVER, new URL('constant-server.js', import.meta.url)),
+      Helper.start(LOAD, new URL('load.js', import.meta.url)),
+    ])
+    for (const helper of [constant, load]) cleanUp.defer(() => helper.stop())
+    const session = await stack.api.createSession({})
+    const connection = await stack.api.createConnection(session.id, { data: '{"user":"somebody"}' })
+    const { url: constantUrl } = await constant.call('listen', { secret: stack.secret, session, connection })
+    // Awaited: otherwise all is ended before it is measured.
+    return await measure({ stack, constant, load, constantUrl }, options)
+  },
+}
+
+async function measure(sides: Sides, { quick, tell }: BenchmarkOptions): Promise<BenchmarkResult> {
+  const { stack, constant, constantUrl } = sides
+  const { pairs, seconds } = quick ? PLANS.quick : PLANS.full
+  const [master] = stack.masters
+  const databasePid = stack.postgres.server?.pid
+  if (!master) throw new Error('the stack has no master')
+  const ours = (duration: number) => loadOn(sides, { url: stack.masterUrl, pid: master.pid, databasePid }, duration)
+  const reference = (duration: number) => loadOn(sides, { url: constantUrl, pid: constant.pid }, duration)
+  for (const warmUp of [ours, reference]) await warmUp(WARM_UP_S)
+  const results = await interleave(pairs, {
+    ours: async () => told(await ours(seconds), 'master  ', tell),
+    reference: async () => told(await reference(seconds), 'constant', tell),
+  })
+  const durable = await stack.postgres.query(
+    `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`,
+  )
+  return {
+    names: { ours: 'master', reference: 'constant' },
+    settings: { pairs, seconds, connections: CONNECTIONS, ...durable[0] },
+    ...figures(results),
+  }
+}
+
+async function loadOn(
+  { load, stack }: Sides,
+  server: { url: string; pid: number; databasePid?: number | undefined },
+  seconds: number,
+): Promise<Run> {
+  const read = () => ({
+    server: cpuSeconds(server.pid),
+    database: server.databasePid === undefined ? 0 : cpuSecondsOfTree(server.databasePid),
+  })
+  const before = read()
+  const { url } = server
+  const done = await load.call('run', { url, secret: stack.secret, connections: CONNECTIONS, seconds })
+  const after = read()
+  const perCall = (cpu: number): number => (cpu / done.calls) * 1e6
+  return {
+    callsPerSecond: done.calls / done.seconds,
+    serverMicroseconds: perCall(after.server - before.server),
+    databaseMicroseconds: perCall(after.database - before.database),
+  }
+}
+
+function told(run: Run, name: string, tell: (line: string) => void): Run {
+  tell(`${name} ${run.callsPerSecond.toFixed(0)} calls/s, ${run.serverMicroseconds.toFixed(0)} µs of CPU a call`)
+  return run
+}
+
+function figures({ ours, reference }: Pairs<Run>): Pick<BenchmarkResult, 'comparisons' | 'notes'> {
+  const both = (of: (run: Run) => number) => ({ ours: ours.map(of), reference: reference.map(of) })
+  const database = ours.map((run) => run.databaseMicroseconds)
+  return {
+    comparisons: [
+      { figure: 'calls per second', ...both((run) => run.callsPerSecond), aim: { least: AIM } },
+      { figure: "server's CPU, µs per call", ...both((run) => run.serverMicroseconds) },
+    ],
+    notes: [
+      `Postgres used ${Math.min(...database).toFixed(0)} to ${Math.max(...database).toFixed(0)} µs of CPU a call`,
+    ],
+  }
+}
