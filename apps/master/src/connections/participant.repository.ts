@@ -217,8 +217,8 @@ export class ParticipantRepository {
     if (await this.recordings.keep(manager, session.uniqueId, reason)) return undefined
     const [endReason, now] = [endedByLast(reason), this.clock.now()]
     const { events, ids } = await this.recordings.end(manager, session.uniqueId, endReason, now)
-    await manager.query('DELETE FROM session WHERE id = $1', [session.id])
     await record(...events, sessionDestroyed(session, endReason, now))
+    await manager.query('DELETE FROM session WHERE id = $1', [session.id])
     return ids
   }
 

@@ -10,17 +10,7 @@ import { RecordingEntity, RecordingPartEntity } from '../recordings/recording.en
 import { SessionEntity } from '../sessions/session.entity.js'
 import { StreamEntity, SubscriptionEntity } from '../streams/stream.entity.js'
 import { GuardedPool } from './guarded-pool.js'
-import { InitialSchema1790000000000 } from './migrations/1790000000000-initial-schema.js'
-import { Outbox1790000000004 } from './migrations/1790000000004-outbox.js'
-import { ConfigurationOverrides1790000000001 } from './migrations/1790000000001-configuration-overrides.js'
-import { OrderOfLists1790000000007 } from './migrations/1790000000007-order-of-lists.js'
-import { MediaEpoch1790000000010 } from './migrations/1790000000010-media-epoch.js'
-import { MediaMoved1790000000015 } from './migrations/1790000000015-media-moved.js'
-import { OutboxOrder1790000000011 } from './migrations/1790000000011-outbox-order.js'
-import { Recording1790000000020 } from './migrations/1790000000020-recording.js'
-import { MediaNode1790000000012 } from './migrations/1790000000012-media-node.js'
-import { SessionPlacement1790000000021 } from './migrations/1790000000021-session-placement.js'
-import { RecordingRemoval1790000000022 } from './migrations/1790000000022-recording-removal.js'
+import { MIGRATIONS } from './migrations/index.js'
 
 /** Every caller has its answer within five seconds, if only a 503: a wait for a pool client and one for a lock, ms. */
 const CLIENT_TIMEOUT_MS = 3_500
@@ -49,19 +39,7 @@ export function createDataSource(url: string, onPoolError: (error: Error) => voi
       ConfigOverrideEntity,
       RestartEntity,
     ],
-    migrations: [
-      InitialSchema1790000000000,
-      ConfigurationOverrides1790000000001,
-      Outbox1790000000004,
-      OrderOfLists1790000000007,
-      MediaEpoch1790000000010,
-      OutboxOrder1790000000011,
-      MediaNode1790000000012,
-      MediaMoved1790000000015,
-      Recording1790000000020,
-      SessionPlacement1790000000021,
-      RecordingRemoval1790000000022,
-    ],
+    migrations: [...MIGRATIONS],
     migrationsTransactionMode: 'all',
     parseInt8: true,
     poolSize: POOL_SIZE,

@@ -3,6 +3,8 @@ import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
 import type { EventDraft, EventParticipant, EventSession, WebrtcLink } from './event-drafts.js'
+import { inOrder, lastTimes, sessionOf } from './event-order.js'
+import type { OutboxEntity } from './outbox.entity.js'
 
 /** Stands for the session in events of the cluster, which so keep their order among themselves. */
 const CLUSTER_KEY = 'cluster'
@@ -113,33 +115,50 @@ export class EventLog {
   }
 
   private async insert(manager: Manager, events: readonly EventDraft[], after: string | undefined): Promise<string[]> {
-    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS } = this.config
     const identified = events.map((event) => ({ id: newEventId(), ...event }))
-    const ids = identified.map(({ id }) => id)
-    const rows = identified.flatMap(({ id, name, payload }) => {
-      const row = { id, name, payload: JSON.stringify(payload), payloadOf: payload }
-      return [
-        ...(SERVICE_CDR ? [{ ...row, consumer: 'cdr' }] : []),
-        ...(SERVICE_WEBHOOK && SERVICE_WEBHOOK_EVENTS.includes(name) ? [{ ...row, consumer: 'webhook' }] : []),
-      ]
-    })
-    if (rows.length === 0) return ids
-    await manager.query(
-      `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at, after_id)
-       SELECT r.id, r.consumer, r.session_key, r.name, r.payload, r.created_at, $7
-       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
-         AS r(id, consumer, session_key, name, payload, created_at, nth) ORDER BY r.nth`,
-      [
-        rows.map(({ id }) => id),
-        rows.map(({ consumer }) => consumer),
-        rows.map(({ payloadOf }) => ('uniqueSessionId' in payloadOf ? payloadOf.uniqueSessionId : CLUSTER_KEY)),
-        rows.map(({ name }) => name),
-        rows.map(({ payload }) => payload),
-        rows.map(({ payloadOf }) => payloadOf.timestamp),
-        after ?? null,
-      ],
+    const wanted = identified.filter(({ name }) => this.consumersOf(name).length > 0)
+    const rows = (await this.inOrder(manager, wanted)).flatMap((event) =>
+      this.consumersOf(event.name).map((consumer) => ({ ...event, consumer })),
     )
-    return ids
+    if (rows.length > 0)
+      await manager.query(
+        `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at, after_id)
+         SELECT r.id, r.consumer, r.session_key, r.name, r.payload, r.created_at, $7
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
+           AS r(id, consumer, session_key, name, payload, created_at, nth) ORDER BY r.nth`,
+        [
+          rows.map(({ id }) => id),
+          rows.map(({ consumer }) => consumer),
+          rows.map(({ payload }) => sessionOf(payload) ?? CLUSTER_KEY),
+          rows.map(({ name }) => name),
+          rows.map(({ payload }) => JSON.stringify(payload)),
+          rows.map(({ payload }) => payload.timestamp),
+          after ?? null,
+        ],
+      )
+    return identified.map(({ id }) => id)
+  }
+
+  private consumersOf(name: EventDraft['name']): OutboxEntity['consumer'][] {
+    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS } = this.config
+    return [
+      ...(SERVICE_CDR ? (['cdr'] as const) : []),
+      ...(SERVICE_WEBHOOK && SERVICE_WEBHOOK_EVENTS.includes(name) ? (['webhook'] as const) : []),
+    ]
+  }
+
+  /** Masters know the time only to a few ms: what each session was told last is kept in its row. */
+  private async inOrder<Event extends EventDraft>(manager: Manager, events: readonly Event[]): Promise<Event[]> {
+    const last = lastTimes(events)
+    if (last.size === 0) return [...events]
+    // Returns what was there before; nothing for a session that is gone.
+    const [before] = await manager.query<[{ session: string; toldAt: number }[], number]>(
+      `UPDATE session s SET told_at = greatest(b.told_at, r.at)
+       FROM unnest($1::text[], $2::bigint[]) AS r(unique_id, at) JOIN session b USING (unique_id)
+       WHERE s.id = b.id RETURNING b.unique_id AS session, b.told_at AS "toldAt"`,
+      [[...last.keys()], [...last.values()]],
+    )
+    return inOrder(new Map(before.map(({ session, toldAt }) => [session, toldAt])), events)
   }
 }
 

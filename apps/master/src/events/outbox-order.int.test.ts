@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../configuration/configuration.module.js'
 import { createDataSource, migrate } from '../database/data-source.js'
-import { sessionDestroyed } from './event-drafts.js'
+import { sessionDestroyed, signalSent } from './event-drafts.js'
 import { EventLog } from './event-log.js'
 import { OutboxRepository } from './outbox.repository.js'
+import { insertSession } from '../sessions/fixtures/rows.js'
 
 let database: TestDatabase
 let dataSource: DataSource
@@ -20,7 +21,7 @@ beforeAll(async () => {
   events = new EventLog(dataSource, {
     SERVICE_CDR: false,
     SERVICE_WEBHOOK: true,
-    SERVICE_WEBHOOK_EVENTS: ['sessionDestroyed'],
+    SERVICE_WEBHOOK_EVENTS: ['sessionDestroyed', 'signalSent'],
   } as unknown as MasterConfig)
 })
 afterAll(async () => {
@@ -72,4 +73,18 @@ it('it waits neither for one that is gone, nor for one that has not been tried f
   expect(await claim()).toEqual([])
   await age(crash, 60)
   expect((await claim()).map(({ id }) => id)).toEqual([end])
+})
+
+it('a master that is behind tells no earlier time than was told of the session, also when that was delivered', async () => {
+  await database.query('DELETE FROM outbox')
+  await insertSession(database, 'shared')
+  const ids = { id: 'shared', uniqueId: 'shared_1', createdAt: 0 }
+  const told: number[] = []
+  for (const now of [955, 954, 960, 950]) {
+    await events.transaction((_, write) => write(signalSent(ids, { from: null, to: [], type: '', data: '' }, now)))
+    const [event] = await claim()
+    told.push((JSON.parse(event?.payload ?? '{}') as { timestamp: number }).timestamp)
+    await outbox.delivered(event?.position ?? 0)
+  }
+  expect(told).toEqual([955, 955, 960, 960])
 })

@@ -55,4 +55,8 @@ export class SessionEntity {
   /** Its recording mode ALWAYS has had its one recording, however that went. */
   @Column({ name: 'was_recorded', type: 'boolean', default: false })
   wasRecorded!: boolean
+
+  /** When its last event was; stays 0 where nobody is told of events. */
+  @Column({ name: 'told_at', type: 'bigint', default: 0 })
+  toldAt!: number
 }
