@@ -30,6 +30,7 @@ import { OutboxRepository } from './events/outbox.repository.js'
 import { WebhookSender } from './events/webhook-sender.service.js'
 import { readinessChecks } from './health/readiness.js'
 import { DocsController } from './http/docs/docs.controller.js'
+import { IdempotentCalls } from './http/idempotency/idempotent-calls.service.js'
 import { LocationsService } from './location/locations.service.js'
 import { MediaNodesBus } from './media-nodes/media-nodes.bus.js'
 import { MediaNodeRepository } from './media-nodes/media-node.repository.js'
@@ -110,6 +111,7 @@ const PROVIDERS: Provider[] = [
   OutboxRepository,
   WebhookSender,
   CdrService,
+  IdempotentCalls,
   SessionRepository,
   SessionMediaRepository,
   SessionsService,

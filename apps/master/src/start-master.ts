@@ -21,6 +21,8 @@ import { createDataSource, migrate } from './database/data-source.js'
 import { serveClientLibrary } from './http/client-library.js'
 import { corsOrigin } from './http/cors.js'
 import { createHttpAdapter } from './http/http-adapter.js'
+import { answerRepeats } from './http/idempotency/idempotency.js'
+import { IdempotentCalls } from './http/idempotency/idempotent-calls.service.js'
 import { answerWhileLeaving } from './http/leaving.js'
 import { type Foundations, MasterModule } from './master.module.js'
 import { openRecordingAddresses, routeRecordingFiles } from './recordings/files/recording-routes.js'
@@ -144,6 +146,7 @@ async function createApplication(foundations: Foundations, logger: ServiceLogger
   })
   const isWanted = (part: number): Promise<boolean> => app.get(RecordingRepository).hasPart(part)
   await routeRecordingFiles(adapter.getInstance(), config, { gate, errors, isWanted })
+  answerRepeats(adapter.getInstance(), app.get(IdempotentCalls))
   app.useGlobalFilters(errors)
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
   app.get(SignallingServer).attachTo(app.getHttpServer())

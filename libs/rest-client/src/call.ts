@@ -16,18 +16,19 @@ export type ResultOf<O extends Operation> = [Answered<Routes[O]['answers'], 200>
   ? void
   : Answered<Routes[O]['answers'], 200> | (Routes[O]['answers'] extends Record<204, unknown> ? undefined : never)
 
-export interface CallOf<O extends Operation> {
-  path?: Record<Names<Routes[O]['path']>, string>
-  query?: QueryOf<O> | undefined
-  body?: BodyOf<O> | undefined
+export interface CallOptions {
+  /** For a POST, which is then done once and tried again after 503 or no answer. */
+  idempotencyKey?: string | undefined
   signal?: AbortSignal | undefined
 }
 
-export interface CallOptions {
-  signal?: AbortSignal
+export interface CallOf<O extends Operation> extends CallOptions {
+  path?: Record<Names<Routes[O]['path']>, string>
+  query?: QueryOf<O> | undefined
+  body?: BodyOf<O> | undefined
 }
 
-function requestOf(route: Route, { path = {}, query, body, signal }: Untyped): RestRequest {
+function requestOf(route: Route, { path = {}, query, body, ...options }: Untyped): RestRequest {
   const url = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''))
   const given = Object.entries<string | undefined>({ ...(query as object) }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as [string, string]],
@@ -37,14 +38,13 @@ function requestOf(route: Route, { path = {}, query, body, signal }: Untyped): R
     method: route.method,
     path: search === '' ? url : `${url}?${search}`,
     ...(route.body && { body: body ?? {} }),
-    signal,
+    ...options,
   }
 }
-interface Untyped {
+interface Untyped extends CallOptions {
   path?: Record<string, string>
   query?: unknown
   body?: unknown
-  signal?: AbortSignal | undefined
 }
 
 function failure({ method, path }: RestRequest, { status, body }: RestAnswer): RestError {

@@ -99,12 +99,22 @@ describe('RestClient', () => {
     expect(asked).toHaveLength(5)
   })
 
-  it('never repeats a POST, nor a 503 that does not ask for it', async () => {
+  it('never repeats a POST without a key, nor a 503 that does not ask for it', async () => {
     const { asked, client } = await service(BUSY, 'reset', { status: 503, body: {} })
     await expect(client().createSession()).rejects.toMatchObject({ status: 503 })
     await expect(client().createSession()).rejects.toBeInstanceOf(NoAnswerError)
     await expect(client().listSessions()).rejects.toMatchObject({ status: 503 })
     expect(asked).toHaveLength(3)
+  })
+
+  it('repeats a POST that bears a key, under that key, also while an earlier one is under way', async () => {
+    const underWay: Reply = { status: 409, headers: { 'retry-after': '1' }, body: {} }
+    const { asked, client } = await service(BUSY, 'reset', underWay, { status: 200 }, { status: 409, body: {} })
+    const signal = { session: 's', data: 'x' }
+    await client().sendSignal(signal, { idempotencyKey: 'k-1' })
+    expect(asked.map(({ headers }) => headers['idempotency-key'])).toEqual(['k-1', 'k-1', 'k-1', 'k-1'])
+    await expect(client().sendSignal(signal, { idempotencyKey: 'k-2' })).rejects.toMatchObject({ status: 409 })
+    expect(asked).toHaveLength(5)
   })
 
   it('gives up on silence, and at once when told to', async () => {

@@ -24,6 +24,8 @@ export interface RestRequest {
   method: string
   path: string
   body?: unknown
+  /** With one a POST is done once however often it is sent, and so is tried again as others are. 1 to 255 visible ASCII characters. */
+  idempotencyKey?: string | undefined
   /** Ends the call, retries included. */
   signal?: AbortSignal | undefined
 }
@@ -42,7 +44,8 @@ export class Transport {
   }
 
   async send(request: RestRequest): Promise<RestAnswer> {
-    const tries = IDEMPOTENT.has(request.method) ? this.#options.retries : 0
+    const mayRepeat = IDEMPOTENT.has(request.method) || request.idempotencyKey !== undefined
+    const tries = mayRepeat ? this.#options.retries : 0
     for (let attempt = 0; ; attempt++) {
       const outcome = await this.#attempt(request).catch((error: unknown) => error)
       const waitMs = attempt < tries && !request.signal?.aborted ? this.#waitAfter(outcome, attempt) : undefined
@@ -60,11 +63,12 @@ export class Transport {
     if (outcome instanceof NoAnswerError) return backOff
     const { status, headers } = outcome as RestAnswer
     const seconds = Number(headers.get('retry-after') ?? NaN)
-    if (status !== 503 || Number.isNaN(seconds)) return undefined
+    // 409 says when to come again only while an earlier try is still under way.
+    if ((status !== 503 && status !== 409) || Number.isNaN(seconds)) return undefined
     return Math.min(Math.max(seconds * 1000, backOff), this.#options.maxRetryWaitMs)
   }
 
-  async #attempt({ method, path, body, signal }: RestRequest): Promise<RestAnswer> {
+  async #attempt({ method, path, body, idempotencyKey, signal }: RestRequest): Promise<RestAnswer> {
     const timeout = AbortSignal.timeout(this.#options.timeoutMs)
     try {
       const answer = await fetch(new URL(path, this.#options.url), {
@@ -72,6 +76,7 @@ export class Transport {
         headers: {
           authorization: this.#authorization,
           ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
         redirect: 'error',

@@ -13,7 +13,7 @@ export {
   type ProcessHoldings,
   type ProcessInfo,
 } from './invariants.js'
-export { RestError, type RestAnswer } from '@session-service/rest-client'
+export { RestClient, RestError, type RestAnswer } from '@session-service/rest-client'
 export { ServiceApi } from './rest/service-api.js'
 export { SignallingClient, SignallingError, type ReceivedNotification } from './signalling/signalling-client.js'
 export type { Journal } from './stack/journal.js'

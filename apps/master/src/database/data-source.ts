@@ -5,6 +5,7 @@ import { ConfigOverrideEntity, RestartEntity } from '../configuration/configurat
 import { ConnectionEntity } from '../connections/connection.entity.js'
 import { MasterEntity } from '../duties/master.entity.js'
 import { OutboxEntity } from '../events/outbox.entity.js'
+import { IdempotentCallEntity } from '../http/idempotency/idempotent-call.entity.js'
 import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
 import { RecordingEntity, RecordingPartEntity } from '../recordings/recording.entity.js'
 import { SessionEntity } from '../sessions/session.entity.js'
@@ -38,6 +39,7 @@ export function createDataSource(url: string, onPoolError: (error: Error) => voi
       RecordingPartEntity,
       ConfigOverrideEntity,
       RestartEntity,
+      IdempotentCallEntity,
     ],
     migrations: [...MIGRATIONS],
     migrationsTransactionMode: 'all',

@@ -15,6 +15,7 @@ import { AutoscalingService } from '../autoscaling/autoscaling.service.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../configuration/configuration.module.js'
 import { ConnectionsService } from '../connections/connections.service.js'
 import { ParticipationService } from '../connections/participation.service.js'
+import { IdempotentCalls } from '../http/idempotency/idempotent-calls.service.js'
 import { NodeUpkeepService } from '../media-nodes/node-upkeep.service.js'
 import { NodeWatchService } from '../media-nodes/node-watch.service.js'
 import { RecordingWork } from '../recordings/recording-work.service.js'
@@ -28,6 +29,7 @@ const RECONCILE_EVERY_MS = 10_000
 const STRANGERS_EVERY_MS = 5_000
 const LOST_MEDIA_EVERY_MS = 2_000
 const LOST_PARTS_EVERY_MS = 600_000
+const OLD_CALLS_EVERY_MS = 60_000
 /** A node that does not answer holds up those of others no longer than it must. */
 const EVICTED_AT_ONCE = 8
 /** A master that has not shown itself for this long is dead. */
@@ -65,6 +67,7 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
     private readonly recordings: RecordingWork,
     private readonly signalling: SignallingServer,
     private readonly lostMedia: LostMediaWatch,
+    private readonly calls: IdempotentCalls,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {
@@ -140,6 +143,7 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
       { name: 'recordings', once: true, everyMs: 0, run: (now) => this.recordings.upkeep(now) },
       { name: 'stray recordings', once: true, everyMs: RECONCILE_EVERY_MS, run: () => this.recordings.stopStrays() },
       { name: 'lost parts', once: true, everyMs: LOST_PARTS_EVERY_MS, run: () => this.recordings.forgetLostParts() },
+      { name: 'old calls', once: true, everyMs: OLD_CALLS_EVERY_MS, run: () => this.calls.forgetOld() },
       { name: 'node figures', once: false, everyMs: 0, run: () => Promise.resolve(this.autoscaling.showFigures()) },
       { name: 'loads', once: true, everyMs: 0, run: () => Promise.resolve(this.autoscaling.sample()) },
       {

@@ -8,7 +8,14 @@ const Operation = z.looseObject({
   operationId: z.string(),
   deprecated: z.boolean().optional(),
   parameters: z
-    .array(z.object({ name: z.string(), in: z.enum(['path', 'query']), required: z.boolean(), schema: z.unknown() }))
+    .array(
+      z.object({
+        name: z.string(),
+        in: z.enum(['path', 'query', 'header']),
+        required: z.boolean(),
+        schema: z.unknown(),
+      }),
+    )
     .optional(),
   responses: z.record(z.string().regex(/^\d{3}$/), z.looseObject({ description: z.string().min(1) })),
 })

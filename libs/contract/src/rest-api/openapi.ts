@@ -61,7 +61,16 @@ function schemaOf(schema: z.ZodType, io: Io): Json {
   return bare(z.toJSONSchema(schema, settings(io)))
 }
 
-function parametersOf({ path, query }: Route): Json[] {
+const IDEMPOTENCY_KEY: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'The request is done once however often it is sent with the same key within a day, by whichever client, and answered as the first time with `Idempotent-Replayed: true`. What was refused is not kept. 409 with `Retry-After` while the first one is under way, 422 for another request with the same key.',
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+}
+
+function parametersOf({ method, path, query }: Route): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -74,7 +83,7 @@ function parametersOf({ path, query }: Route): Json[] {
     required: false,
     schema: schemaOf(schema as z.ZodType, 'input'),
   }))
-  return [...inPath, ...inQuery]
+  return [...inPath, ...inQuery, ...(method === 'POST' ? [IDEMPOTENCY_KEY] : [])]
 }
 
 const operationOf = (operationId: string, route: Route): Json => {

@@ -10,6 +10,7 @@ import { Recording1790000000020 } from './1790000000020-recording.js'
 import { SessionPlacement1790000000021 } from './1790000000021-session-placement.js'
 import { RecordingRemoval1790000000022 } from './1790000000022-recording-removal.js'
 import { SessionTold1790000000023 } from './1790000000023-session-told.js'
+import { IdempotentCall1790000000024 } from './1790000000024-idempotent-call.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -25,4 +26,5 @@ export const MIGRATIONS = [
   SessionPlacement1790000000021,
   RecordingRemoval1790000000022,
   SessionTold1790000000023,
+  IdempotentCall1790000000024,
 ] as const

@@ -1,0 +1,151 @@
+import {
+  type RestAnswer,
+  RestClient,
+  ServiceApi,
+  type Stack,
+  startStack,
+  TcpProxy,
+  until,
+} from '@session-service/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+
+jest.setTimeout(60_000)
+
+let stack: Stack
+let apis: ServiceApi[]
+beforeAll(async () => {
+  stack = await startStack({ masters: 2 })
+  apis = stack.masterUrls.map((url) => new ServiceApi(url, stack.secret))
+})
+afterAll(() => stack.stop())
+
+let nth = 0
+let key: string
+beforeEach(() => {
+  key = `key-${nth++}`
+})
+
+const at = (master: number): ServiceApi => apis[master % apis.length] ?? stack.api
+const post = (path: string, body: object, idempotencyKey = key, master = 0): Promise<RestAnswer> =>
+  at(master).transport.send({ method: 'POST', path: `/service/api${path}`, body, idempotencyKey })
+const replayed = ({ headers }: RestAnswer): boolean => headers.get('idempotent-replayed') === 'true'
+const sessionIds = async (): Promise<string[]> => (await stack.api.listSessions()).content.map(({ id }) => id)
+const kept = async (): Promise<string> => JSON.stringify(await stack.postgres.query('SELECT * FROM idempotent_call'))
+
+describe('a POST with an Idempotency-Key', () => {
+  it('is answered the second time as the first, by any master, and adds nothing', async () => {
+    const first = await post('/sessions', {})
+    const before = await sessionIds()
+    const again = await post('/sessions', {}, key, 1)
+    expect([first.status, replayed(first), again.status, replayed(again)]).toEqual([200, false, 200, true])
+    expect(again.body).toEqual(first.body)
+    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
+    expect(await sessionIds()).toEqual(before)
+  })
+
+  it('gives the same token again, which nobody can read in the database', async () => {
+    const { id } = await stack.api.createSession()
+    const first = (await post(`/sessions/${id}/connection`, { data: 'x' })).body as { token: string }
+    expect((await post(`/sessions/${id}/connection`, { data: 'x' }, key, 1)).body).toEqual(first)
+    const [, secret = ''] = /token=([^&]+)/.exec(first.token) ?? []
+    expect(secret).not.toBe('')
+    for (const hidden of [secret, key, id]) expect(await kept()).not.toContain(hidden)
+  })
+
+  it('may have no body to answer, and reaches clients once', async () => {
+    const { id } = await stack.api.createSession()
+    const client = await stack.join(id)
+    const answers = [await post('/signal', { session: id }), await post('/signal', { session: id })]
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [200, undefined],
+      [200, undefined],
+    ])
+    expect(answers.map(replayed)).toEqual([false, true])
+    await post('/signal', { session: id, type: 'last' }, `${key}-last`)
+    await until('the last signal', () => client.received('signal').length >= 2)
+    expect(client.received('signal')).toMatchObject([{ type: 'signal' }, { type: 'signal:last' }])
+  })
+
+  it.each<[string, string, object]>([
+    ['body', '/sessions', { mediaMode: 'RELAYED' }],
+    ['path', '/signal', {}],
+  ])('is refused with 422 when its %s is another', async (_, path, body) => {
+    await post('/sessions', {})
+    const other = await post(path, body, key, 1)
+    expect([other.status, replayed(other)]).toEqual([422, false])
+  })
+
+  it('is done once when it comes many times at once: the others are told to ask again', async () => {
+    const before = (await sessionIds()).length
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => post('/sessions', {}, key, n)))
+    expect(await sessionIds()).toHaveLength(before + 1)
+    const given = answers.filter(({ status }) => status === 200)
+    expect(new Set(given.map(({ body }) => (body as { id: string }).id)).size).toBe(1)
+    for (const { status, headers } of answers.filter((answer) => !given.includes(answer)))
+      expect([status, headers.get('retry-after')]).toEqual([409, '1'])
+  })
+
+  it('is done when what refused it at first is gone', async () => {
+    const path = '/sessions/not_yet/connection'
+    expect((await post(path, {})).status).toBe(404)
+    await stack.api.createSession({ customSessionId: 'not_yet' })
+    const second = await post(path, {})
+    expect([second.status, replayed(second)]).toEqual([200, false])
+  })
+
+  it('is done again after the death of the master that had begun it', async () => {
+    await post('/sessions', {})
+    await stack.postgres.query(
+      `UPDATE idempotent_call SET answer = NULL, master_id = 'master_dead' WHERE asked_at = (SELECT max(asked_at) FROM idempotent_call)`,
+    )
+    const again = await post('/sessions', {})
+    expect([again.status, replayed(again)]).toEqual([200, false])
+    expect(replayed(await post('/sessions', {}, key, 1))).toBe(true)
+  })
+
+  it('and waits for a master that lives', async () => {
+    await post('/sessions', {})
+    await stack.postgres.query('UPDATE idempotent_call SET answer = NULL')
+    const again = await post('/sessions', {}, key, 1)
+    expect([again.status, again.headers.get('retry-after')]).toEqual([409, '1'])
+  })
+
+  it('is forgotten after a day', async () => {
+    await post('/sessions', {})
+    await stack.postgres.query(`UPDATE idempotent_call SET asked_at = asked_at - interval '25 hours'`)
+    const again = await post('/sessions', {})
+    expect([again.status, replayed(again)]).toEqual([200, false])
+    expect(replayed(await post('/sessions', {}))).toBe(true)
+  })
+
+  it.each(['', 'two words', 'x'.repeat(256), 'ümlaut'])('is refused with 400 when the key is %j', async (bad) => {
+    const answer = await fetch(`${stack.masterUrl}/service/api/sessions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+        'idempotency-key': bad,
+      },
+    })
+    expect(answer.status).toBe(400)
+    expect(((await answer.json()) as { message: string }).message).toContain('Idempotency-Key')
+  })
+})
+
+it('G10: the client library tries again by itself when an answer is lost, and one session comes of it', async () => {
+  const { hostname, port } = new URL(stack.masterUrl)
+  const proxy = await TcpProxy.open({ host: hostname, port: Number(port) })
+  try {
+    const before = (await sessionIds()).length
+    proxy.mode = { cutAfterBytes: 20 }
+    const client = new RestClient({ url: proxy.via(stack.masterUrl), secret: stack.secret, retries: 10 })
+    const creating = client.createSession({}, { idempotencyKey: key })
+    await until('the session is there', async () => (await sessionIds()).length === before + 1)
+    proxy.mode = 'pass'
+    const { id } = await creating
+    const after = await sessionIds()
+    expect(after).toHaveLength(before + 1)
+    expect(after).toContain(id)
+  } finally {
+    await proxy.close()
+  }
+})
