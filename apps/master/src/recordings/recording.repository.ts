@@ -105,7 +105,8 @@ export class RecordingRepository extends RecordingReads {
               autostop_at = coalesce(autostop_at, CASE WHEN $3 > 0 AND NOT is_automatic AND NOT EXISTS (
                 SELECT 1 FROM stream WHERE session_id = r.session_id)
                 THEN clock_timestamp() + $3 * interval '1 second' END)`,
-        values: [startedAt, autostopS],
+        // By the node's clock, which may be ahead; nothing began after it was told.
+        values: [Math.min(startedAt, this.clock.now()), autostopS],
       })
     })
   }
