@@ -16,7 +16,7 @@ import { BasicCredentials } from './authentication/basic-credentials.js'
 import { Gate } from './authentication/gate.js'
 import { bindPattern } from './bus/bindings.js'
 import { type Generation, Lifecycle } from './configuration/lifecycle.js'
-import { readOverrides } from './configuration/overrides.js'
+import { readOverrides, withClusterId } from './configuration/overrides.js'
 import { createDataSource, migrate } from './database/data-source.js'
 import { serveClientLibrary } from './http/client-library.js'
 import { corsOrigin } from './http/cors.js'
@@ -91,8 +91,9 @@ async function layFoundations({ env, lifecycle, logger, signal, opened }: Ground
   await untilReachable('the database', logger, signal, () => dataSource.initialize())
   opened.defer(() => dataSource.destroy())
   await untilReachable('the schema', logger, signal, () => migrate(dataSource))
-  const overrides = await readOverrides(dataSource, env)
-  const config = loadMasterConfig({ ...env, ...overrides.values })
+  const named = await withClusterId(dataSource, env)
+  const overrides = await readOverrides(dataSource, named)
+  const config = loadMasterConfig({ ...named, ...overrides.values })
   const bus = await Bus.connect({
     servers: config.NATS_URL,
     name: masterId,
@@ -100,7 +101,7 @@ async function layFoundations({ env, lifecycle, logger, signal, opened }: Ground
     onProblem: reportBusProblems(logger),
   })
   opened.defer(() => bus.close())
-  return { config, masterId, bus, dataSource, lifecycle, origin: { env, overrides } }
+  return { config, masterId, bus, dataSource, lifecycle, origin: { env: named, overrides } }
 }
 
 /** At start what we depend on may still be starting too. */

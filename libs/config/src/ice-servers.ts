@@ -10,9 +10,11 @@ export interface ConfiguredIceServer {
   staticAuthSecret?: string | undefined
 }
 
-const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?`
+const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)`
+/** 1 to 65535. */
+const PORT = String.raw`(?::(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?`
 /** As browsers take them: one that they refuse keeps everybody out. */
-const ICE_URL = new RegExp(String.raw`^(?:stuns?:${HOST}|turns?:${HOST}(?:\?transport=(?:udp|tcp))?)$`)
+const ICE_URL = new RegExp(String.raw`^(?:stuns?:${HOST}${PORT}|turns?:${HOST}${PORT}(?:\?transport=(?:udp|tcp))?)$`)
 const NO_ICE_URL =
   'url must be stun:, stuns:, turn: or turns: and a host or a host:port; with TURN ?transport=udp or ?transport=tcp may follow'
 const FIELDS = ['url', 'username', 'credential', 'staticAuthSecret'] as const

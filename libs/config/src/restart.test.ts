@@ -94,7 +94,9 @@ describe('restartedConfig', () => {
     expect(problems({ [name]: 'x' }, { SERVICE_EDITION: 'enterprise' })).toEqual([`${name}: no such property`])
   })
 
-  it('takes what is repeated unchanged', () => {
-    expect(problems({ SERVICE_SECRET: LEAST.SERVICE_SECRET, HTTPS_PORT: 4443 })).toEqual([])
+  it('takes what is repeated unchanged, and stores none of it', () => {
+    const repeated = { SERVICE_SECRET: LEAST.SERVICE_SECRET, HTTPS_PORT: 4443, SERVICE_CDR: false }
+    expect(restart(repeated)).toEqual({})
+    expect(restart({ ...repeated, SERVICE_CDR: true })).toEqual({ SERVICE_CDR: 'true' })
   })
 })

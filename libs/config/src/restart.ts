@@ -45,10 +45,12 @@ function refusal(name: string, value: OverrideValue, config: MasterConfig): stri
   if (kindOf(value) !== kind) return `${name}: must be ${kind}`
   const property: Property = PROPERTIES[name]
   const mayChange = GUARDED.has(name) ? ownsAll : property.restartable === true
-  // Said again with the value in force it is no change: bodies that repeat a whole configuration pass.
-  const isChange = asText(value) !== property.type.show(config[name])
-  return mayChange || !isChange ? undefined : `${name}: cannot be changed by a restart`
+  return mayChange || isInForce(name, value, config) ? undefined : `${name}: cannot be changed by a restart`
 }
+
+/** Said again it is no change: bodies that repeat a whole configuration pass, and bind no value to what it is today. */
+const isInForce = (name: string, value: OverrideValue, config: MasterConfig): boolean =>
+  isName(name) && asText(value) === (PROPERTIES[name] as Property).type.show(config[name])
 
 /**
  * What the members of a restart body make of the configuration: the text of each override, as the environment would
@@ -62,8 +64,8 @@ export function restartedConfig(
   const problems: string[] = []
   for (const [name, value] of Object.entries(members)) {
     const problem = refusal(name, value, config)
-    if (problem === undefined) changes[name] = asText(value)
-    else problems.push(problem)
+    if (problem !== undefined) problems.push(problem)
+    else if (!isInForce(name, value, config)) changes[name] = asText(value)
   }
   try {
     loadMasterConfig({ ...env, ...overrides, ...changes })

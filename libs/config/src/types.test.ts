@@ -121,6 +121,8 @@ describe('types', () => {
       'turn:h:3478?transport=TCP',
       'turn://host:3478',
       'stun:h:1?transport=udp',
+      'turn:h:0',
+      'turn:h:65536',
     ].map((bad): [string, PropertyType<unknown>, string, string] => [
       'iceServers',
       iceServers,

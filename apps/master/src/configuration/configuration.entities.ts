@@ -10,6 +10,13 @@ export class ConfigOverrideEntity {
   value!: string
 }
 
+/** The cluster's name for whoever was given none. */
+@Entity('cluster')
+export class ClusterEntity {
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'cluster_pk' })
+  id!: string
+}
+
 /** Each restart that was asked for; the latest id is the generation every master is to run. */
 @Entity('restart')
 export class RestartEntity {

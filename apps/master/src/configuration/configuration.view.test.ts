@@ -1,12 +1,13 @@
 import { loadMasterConfig } from '@session-service/config'
+import { RestartBody } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
-import { configurationView } from './configuration.view.js'
+import { configurationView, withoutMasks } from './configuration.view.js'
 
 const SECRETS = { SERVICE_SECRET: 'very-hush', DATABASE_URL: 'postgres://a:hush@db/x', NATS_URL: 'nats://a:hush@bus' }
 const FREE = `VERSION DOMAIN_OR_PUBLIC_IP HTTPS_PORT SERVICE_PUBLICURL SERVICE_CDR
   SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH
   SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH
-  SERVICE_STREAMS_FORCED_VIDEO_CODEC SERVICE_SESSIONS_GARBAGE_INTERVAL SERVICE_SESSIONS_GARBAGE_THRESHOLD
+  SERVICE_STREAMS_FORCED_VIDEO_CODEC SERVICE_STREAMS_ALLOW_TRANSCODING SERVICE_WEBRTC_SIMULCAST SERVICE_SESSIONS_GARBAGE_INTERVAL SERVICE_SESSIONS_GARBAGE_THRESHOLD
   SERVICE_RECORDING SERVICE_WEBHOOK`.split(/\s+/)
 const RECORDING = `SERVICE_RECORDING_VERSION SERVICE_RECORDING_PATH SERVICE_RECORDING_PUBLIC_ACCESS
   SERVICE_RECORDING_NOTIFICATION SERVICE_RECORDING_CUSTOM_LAYOUT SERVICE_RECORDING_AUTOSTOP_TIMEOUT`.split(/\s+/)
@@ -64,5 +65,38 @@ describe('configurationView', () => {
       SERVICE_SESSIONS_GARBAGE_INTERVAL: 17,
     })
     expect(JSON.stringify(shown)).not.toContain('hush')
+  })
+})
+
+describe('what was shown, sent back to a restart', () => {
+  const config = loadMasterConfig({
+    ...SECRETS,
+    SERVICE_WEBHOOK: 'true',
+    SERVICE_WEBHOOK_ENDPOINT: 'https://a.example.org/hook',
+    SERVICE_WEBHOOK_HEADERS: JSON.stringify(['X-Api-Key: one', 'X-Api-Key: two', 'X-Site: north']),
+  })
+
+  it('means what is in force', () => {
+    const { VERSION, ...shown } = configurationView(config)
+    expect(withoutMasks({ VERSION, ...RestartBody.parse(shown) }, config)).toEqual({
+      ...shown,
+      SERVICE_WEBHOOK_HEADERS: config.SERVICE_WEBHOOK_HEADERS,
+    })
+  })
+
+  it.each<[string, string[], string[]]>([
+    ['with a header more', ['X-Api-Key: ***', 'X-New: 1'], ['X-Api-Key: one', 'X-New: 1']],
+    ['with a new value', ['X-Api-Key: three', 'X-Api-Key: ***'], ['X-Api-Key: three', 'X-Api-Key: two']],
+    ['with one less', ['X-Site: north'], ['X-Site: north']],
+  ])('%s', (_, given, meant) => {
+    expect(withoutMasks({ SERVICE_WEBHOOK_HEADERS: given }, config)).toEqual({ SERVICE_WEBHOOK_HEADERS: meant })
+  })
+
+  it('is refused where a mask hides nothing', () => {
+    expect(() => withoutMasks({ SERVICE_WEBHOOK_HEADERS: ['X-Token: ***'] }, config)).toThrow('X-Token')
+  })
+
+  it('of another version is not taken', () => {
+    expect(withoutMasks({ VERSION: '0.0.0' }, config)).toEqual({ VERSION: '0.0.0' })
   })
 })

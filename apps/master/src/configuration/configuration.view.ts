@@ -1,4 +1,5 @@
 import type { MasterConfig } from '@session-service/config'
+import { type RestartBody, ServiceError } from '@session-service/contract'
 import { VERSION } from './version.js'
 
 type Name = keyof MasterConfig
@@ -14,6 +15,8 @@ const ALWAYS = [
   'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH',
   'SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH',
   'SERVICE_STREAMS_FORCED_VIDEO_CODEC',
+  'SERVICE_STREAMS_ALLOW_TRANSCODING',
+  'SERVICE_WEBRTC_SIMULCAST',
   'SERVICE_SESSIONS_GARBAGE_INTERVAL',
   'SERVICE_SESSIONS_GARBAGE_THRESHOLD',
   'SERVICE_RECORDING',
@@ -62,12 +65,12 @@ const WITH_NETWORK_QUALITY = ['SERVICE_PRO_NETWORK_QUALITY_INTERVAL'] as const s
 
 /** Headers that let their reader in somewhere, by their names. */
 const CREDENTIAL = /auth|token|secret|key|cookie|password|credential/i
+const HIDDEN = '***'
 
 /** A header line, without its value where that is a credential. */
-const shownHeader = (line: string): string => {
-  const name = line.slice(0, line.indexOf(':'))
-  return CREDENTIAL.test(name) ? `${name}: ***` : line
-}
+const shownHeader = (line: string): string => (CREDENTIAL.test(nameOf(line)) ? hidden(line) : line)
+const hidden = (line: string): string => `${nameOf(line)}: ${HIDDEN}`
+const nameOf = (line: string): string => line.slice(0, line.indexOf(':'))
 
 /** The contract's configuration object: what is in force, of each feature only while it is on, and never a secret. */
 export function configurationView(config: MasterConfig): ConfigurationView {
@@ -85,4 +88,27 @@ export function configurationView(config: MasterConfig): ConfigurationView {
     ...Object.fromEntries(names.map((name) => [name, config[name]])),
     ...(config.SERVICE_WEBHOOK && { SERVICE_WEBHOOK_HEADERS: config.SERVICE_WEBHOOK_HEADERS.map(shownHeader) }),
   }
+}
+
+/** What a restart is asked for by who changed some of what was shown: the version is none of it, and hidden values are those in force. */
+export function withoutMasks({ VERSION: version, ...members }: RestartBody, config: MasterConfig): RestartBody {
+  const { SERVICE_WEBHOOK_HEADERS: headers } = members
+  return {
+    ...members,
+    ...(version !== undefined && version !== VERSION && { VERSION: version }),
+    ...(Array.isArray(headers) && { SERVICE_WEBHOOK_HEADERS: unmasked(headers, config.SERVICE_WEBHOOK_HEADERS) }),
+  }
+}
+
+/** Of several with one name each mask stands for the one in its place. @throws ServiceError where it stands for none */
+function unmasked(lines: readonly string[], inForce: readonly string[]): string[] {
+  const left = [...inForce]
+  return lines.map((line) => {
+    const nth = left.findIndex((real) => nameOf(real) === nameOf(line))
+    const [real] = nth < 0 ? [] : left.splice(nth, 1)
+    if (line !== hidden(line)) return line
+    if (real === undefined)
+      throw new ServiceError('INVALID', `SERVICE_WEBHOOK_HEADERS: ${HIDDEN} stands for no value of ${nameOf(line)}`)
+    return real
+  })
 }

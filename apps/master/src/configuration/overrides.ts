@@ -35,6 +35,13 @@ export async function readOverrides(dataSource: DataSource, env: Environment): P
   return { generation: row?.generation ?? 0, values }
 }
 
+/** The environment with a name for the cluster, the same for all masters and for good, where it gives none. */
+export async function withClusterId(dataSource: DataSource, env: Environment): Promise<Environment> {
+  if (env.SERVICE_PRO_CLUSTER_ID?.trim()) return env
+  const [cluster] = await dataSource.query<{ id: string }[]>('SELECT id FROM cluster')
+  return { ...env, SERVICE_PRO_CLUSTER_ID: cluster?.id }
+}
+
 export async function latestRestart(dataSource: DataSource): Promise<{ generation: number; requestedAt: number }> {
   const [row] = await dataSource.query<{ id: number; requestedAt: number }[]>(
     'SELECT id, requested_at AS "requestedAt" FROM restart ORDER BY id DESC LIMIT 1',

@@ -8,6 +8,7 @@ import { SessionsService } from '../sessions/sessions.service.js'
 import { RoomSockets } from '../signalling/room-sockets.js'
 import { SessionChannel } from '../signalling/session-channel.js'
 import { type ConfigOrigin, CONFIG_ORIGIN, MASTER_CONFIG, type MasterConfig } from './configuration.module.js'
+import { withoutMasks } from './configuration.view.js'
 import { Lifecycle } from './lifecycle.js'
 import { latestRestart, saveOverrides } from './overrides.js'
 
@@ -48,7 +49,10 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   /** @throws ServiceError INVALID naming each property at fault; CONFLICT while another restart is under way */
   async request(members: RestartBody): Promise<void> {
     const { env, overrides } = this.origin
-    const changes = changesOf(() => restartedConfig({ env, overrides: overrides.values, config: this.config }, members))
+    const { config } = this
+    const changes = changesOf(() =>
+      restartedConfig({ env, overrides: overrides.values, config }, withoutMasks(members, config)),
+    )
     this.channel.requireBus()
     const generation = await saveOverrides(this.dataSource, env, changes, overrides.generation)
     this.logger.log(`restart ${generation} changes ${Object.keys(changes).join(', ') || 'nothing'}`)

@@ -101,6 +101,7 @@ describe('POST connection', () => {
     ],
     ['allowedFilters', { mediaserverOptions: { allowedFilters: [1] } }, 'mediaserverOptions.allowedFilters.0'],
     ['ICE url', { customIceServers: [{ url: 'http://x' }] }, 'customIceServers.0.url'],
+    ['ICE port', { customIceServers: [{ url: 'stun:x:65536' }] }, 'customIceServers.0.url'],
     ['ICE without url', { customIceServers: [{}] }, 'customIceServers.0.url'],
     [
       'TURN without username',

@@ -1,7 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import pg from 'pg'
 import { DataSource } from 'typeorm'
-import { ConfigOverrideEntity, RestartEntity } from '../configuration/configuration.entities.js'
+import { ClusterEntity, ConfigOverrideEntity, RestartEntity } from '../configuration/configuration.entities.js'
 import { ConnectionEntity } from '../connections/connection.entity.js'
 import { MasterEntity } from '../duties/master.entity.js'
 import { OutboxEntity } from '../events/outbox.entity.js'
@@ -39,6 +39,7 @@ export function createDataSource(url: string, onPoolError: (error: Error) => voi
       RecordingPartEntity,
       ConfigOverrideEntity,
       RestartEntity,
+      ClusterEntity,
       IdempotentCallEntity,
     ],
     migrations: [...MIGRATIONS],

@@ -41,7 +41,7 @@ export const CLUSTER = {
   SERVICE_PRO_CLUSTER_ID: property('master', text, {
     default: '',
     restartable: true,
-    meaning: 'Name of the cluster in events',
+    meaning: 'Name of the cluster in events; one that is drawn and kept in the database unless given',
   }),
   SERVICE_PRO_CLUSTER_ENVIRONMENT: property('master', choice('on_premise', 'process', 'kubernetes'), {
     default: 'on_premise',

@@ -31,6 +31,9 @@ export const EVENT_NAMES = [
   'broadcastStopped',
 ] as const
 
+/** Servers of the lineage know these too: lists that name them are taken over as they are. */
+const NEVER_SENT = ['HANodeRegistered', 'HANodeDeregistered'] as const
+
 /** Recording, call records and webhook. */
 export const FEATURES = {
   SERVICE_CDR: property('master', boolean, {
@@ -107,7 +110,7 @@ export const FEATURES = {
     restartable: true,
     meaning: 'Headers of every event posted',
   }),
-  SERVICE_WEBHOOK_EVENTS: property('master', namesOf('event', EVENT_NAMES), {
+  SERVICE_WEBHOOK_EVENTS: property('master', namesOf('event', [...EVENT_NAMES, ...NEVER_SENT]), {
     default: [...EVENT_NAMES],
     restartable: true,
     meaning: 'Events that are posted',

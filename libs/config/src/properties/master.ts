@@ -80,6 +80,7 @@ export const MASTER = {
   ),
   SERVICE_STREAMS_ALLOW_TRANSCODING: property('master', boolean, {
     default: false,
+    pending: true,
     meaning: '`allowTranscoding` of sessions created without it',
   }),
   SERVICE_SESSIONS_GARBAGE_INTERVAL: property('master', integer(), {

@@ -20,9 +20,9 @@ export const MediaserverOptions = z.object({
 export type MediaserverOptions = z.output<typeof MediaserverOptions>
 
 const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)`
-const ICE_URL = new RegExp(
-  String.raw`^(?:stuns?:${HOST}(?::\d{1,5})?|turns?:${HOST}(?::\d{1,5})?(?:\?transport=(?:udp|tcp))?)$`,
-)
+/** 1 to 65535. */
+const PORT = String.raw`(?::(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?`
+const ICE_URL = new RegExp(String.raw`^(?:stuns?:${HOST}${PORT}|turns?:${HOST}${PORT}(?:\?transport=(?:udp|tcp))?)$`)
 
 export const IceServer = z
   .object({

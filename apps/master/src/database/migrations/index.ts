@@ -11,6 +11,7 @@ import { SessionPlacement1790000000021 } from './1790000000021-session-placement
 import { RecordingRemoval1790000000022 } from './1790000000022-recording-removal.js'
 import { SessionTold1790000000023 } from './1790000000023-session-told.js'
 import { IdempotentCall1790000000024 } from './1790000000024-idempotent-call.js'
+import { Cluster1790000000026 } from './1790000000026-cluster.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -27,4 +28,5 @@ export const MIGRATIONS = [
   RecordingRemoval1790000000022,
   SessionTold1790000000023,
   IdempotentCall1790000000024,
+  Cluster1790000000026,
 ] as const
