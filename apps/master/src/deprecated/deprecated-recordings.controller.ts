@@ -30,12 +30,12 @@ export class DeprecatedRecordingsController {
     return this.view(await this.recordings.start(body))
   }
 
-  /** Its callers know no 501: with the module off there is no recording to stop. */
+  /** Its callers know no 501: with the module off there is no recording to stop. They expect a file, in any edition. */
   @Post('stop/:recordingId')
   @HttpCode(200)
   async stop(@Param('recordingId') id: string): Promise<LegacyRecording> {
     if (!this.recordings.isEnabled) throw noSuchRecording(id)
-    return this.view(await this.recordings.stop(id))
+    return this.view(await this.recordings.stop(id, true))
   }
 
   @Get()

@@ -1,4 +1,4 @@
-import type { RecordingEnded, RecordingInfo, Role } from '@session-service/contract'
+import type { RecordingEnded, RecordingInfo, RecordingProperties, Role } from '@session-service/contract'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../configuration/configuration.module.js'
 import { updated } from '../database/updated.js'
@@ -17,6 +17,8 @@ export type RecordingRow = Pick<
   | 'isAutomatic'
   | 'size'
   | 'duration'
+  | 'hasAudio'
+  | 'hasVideo'
   | 'file'
   | 'stopReason'
   | 'mediaNodeId'
@@ -24,7 +26,8 @@ export type RecordingRow = Pick<
 >
 
 export const RECORDING_ROW = `r.id, r.session_id AS "sessionId", r.unique_session_id AS "uniqueSessionId", r.status,
-  r.created_at AS "createdAt", r.properties, r.is_automatic AS "isAutomatic", r.size, r.duration, r.file,
+  r.created_at AS "createdAt", r.properties, r.is_automatic AS "isAutomatic", r.size, r.duration,
+  r.has_audio AS "hasAudio", r.has_video AS "hasVideo", r.file,
   r.stop_reason AS "stopReason", r.media_node_id AS "mediaNodeId", r.attempts`
 
 const AGE_MS = (column: string): string => `(extract(epoch FROM clock_timestamp() - ${column}) * 1000)::float8`
@@ -66,6 +69,17 @@ export class RecordingReads {
       [id],
     )
     return row
+  }
+
+  /** What a start in the session begins with; undefined when there is none. */
+  async beforeStart(sessionId: string): Promise<{ defaults: RecordingProperties; isBeingMade: boolean } | undefined> {
+    const [session] = await this.dataSource.query<{ defaults: RecordingProperties; isBeingMade: boolean }[]>(
+      `SELECT recording_properties AS defaults, EXISTS (
+         SELECT 1 FROM recording r WHERE r.unique_session_id = s.unique_id AND r.status IN ('starting', 'started')
+       ) AS "isBeingMade" FROM session s WHERE s.id = $1`,
+      [sessionId],
+    )
+    return session
   }
 
   page(after: Position = BEFORE_ALL): Promise<RecordingRow[]> {

@@ -50,6 +50,13 @@ export class RecordingEntity {
   @Column({ type: 'double precision', default: 0 })
   duration!: number
 
+  /** Whether there is sound in the finished file; null before. */
+  @Column({ name: 'has_audio', type: 'boolean', nullable: true })
+  hasAudio!: boolean | null
+
+  @Column({ name: 'has_video', type: 'boolean', nullable: true })
+  hasVideo!: boolean | null
+
   /** The finished file's name, in the recording's folder. */
   @Column({ type: 'text', nullable: true })
   file!: string | null

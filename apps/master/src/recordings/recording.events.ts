@@ -1,6 +1,6 @@
 import type { EventDraft } from '../events/event-drafts.js'
-import { recordingPropertiesView } from '../sessions/session.view.js'
 import type { RecordingRow } from './recording.repository.js'
+import { shownProperties } from './recording.view.js'
 
 /** Nobody is told of `starting`. */
 export type ToldState = Exclude<RecordingRow['status'], 'starting'>
@@ -11,7 +11,7 @@ export function recordingStatusChanged(
   told: { status: ToldState; reason?: string | undefined; now: number; isPaid: boolean },
 ): EventDraft {
   const { name, outputMode, hasAudio, hasVideo, resolution, frameRate, recordingLayout, customLayout } =
-    recordingPropertiesView(row.properties)
+    shownProperties(row)
   const { status, reason, now, isPaid } = told
   return {
     name: 'recordingStatusChanged',

@@ -9,7 +9,7 @@ import { LOST_WITH_ITS_NODE } from './recording-reads.js'
 import { RecordingRepository } from './recording.repository.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 
-const FILE = { size: 1, duration: 2, file: 'take.mp4' }
+const FILE = { size: 1, duration: 2, hasAudio: true, hasVideo: false, file: 'take.mp4' }
 const CONFIG = {
   ...{ SERVICE_CDR: false, SERVICE_WEBHOOK: true, SERVICE_WEBHOOK_EVENTS: ['recordingStatusChanged'] },
   ...{ SERVICE_EDITION: 'pro', SERVICE_RECORDING: true },
@@ -66,7 +66,7 @@ describe('a file that is made', () => {
 
   it('is one master’s, until it is there', async () => {
     expect(await other.claim('take')).toBeUndefined()
-    expect(await one.ready('take', FILE, [part])).toMatchObject({ status: 'ready', file: 'take.mp4' })
+    expect(await one.ready('take', FILE, [part])).toMatchObject({ status: 'ready', ...FILE })
     expect(await told()).toHaveLength(1)
   })
 

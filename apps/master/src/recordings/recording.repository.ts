@@ -195,12 +195,12 @@ export class RecordingRepository extends RecordingReads {
   /** Undefined when there is no such recording, or parts have come that the file was not made of. */
   ready(
     id: string,
-    file: Pick<RecordingRow, 'size' | 'duration'> & { file: string },
+    made: Pick<RecordingRow, 'size' | 'duration' | 'hasAudio' | 'hasVideo'> & { file: string },
     madeOf: readonly number[],
   ): Promise<RecordingRow | undefined> {
     return this.finish(id, 'ready', undefined, {
-      set: ['size = $2', 'duration = $3', 'file = $4'],
-      values: [file.size, file.duration, file.file],
+      set: ['size = $2', 'duration = $3', 'file = $4', 'has_audio = $5', 'has_video = $6'],
+      values: [made.size, made.duration, made.file, made.hasAudio, made.hasVideo],
       madeOf,
     })
   }

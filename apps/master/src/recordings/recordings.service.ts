@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import {
   describeIssues,
   rangeFaults,
-  RecordingProperties,
+  type RecordingProperties,
   type RecordingView,
   ServiceError,
   SessionRef,
@@ -27,7 +27,7 @@ import { recordingView } from './recording.view.js'
 
 const Target = z.object({ session: SessionRef })
 
-/** In the free edition a stop is answered when the file is there, or after this long with what there is then, ms. */
+/** Where a stop is answered when the file is there: after this long with what there is then, ms. */
 const FILE_MS = 60_000
 const LOOK_EVERY_MS = 100
 
@@ -60,8 +60,10 @@ export class RecordingsService {
     const { session: sessionId } = read(Target, body)
     const session = await this.sessions.get(sessionId)
     requireRecordable(session)
+    const { defaults, isBeingMade } = await this.beforeStart(sessionId)
+    if (isBeingMade) throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)
     const options = read(StartRecordingOptions, body)
-    const { hasAudio, hasVideo } = session.defaultRecordingProperties
+    const { hasAudio, hasVideo } = defaults
     const faults = rangeFaults({
       ...options,
       hasAudio: options.hasAudio ?? hasAudio,
@@ -72,18 +74,20 @@ export class RecordingsService {
     if (this.isPaid && mediaNode !== undefined && !this.mediaNodes.isKnown(mediaNode)) {
       throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${mediaNode}`)
     }
-    await this.requireLayout(session, options)
+    // Before anything is begun: a layout that cannot be had leaves no trace of a recording.
+    const decided = decideProperties(defaults, options, sessionId)
+    if (isCustomLayout(decided)) await this.layouts.require(decided.customLayout)
     return this.view(await this.maker.start(sessionId, options))
   }
 
-  /** Before anything is begun: a layout that cannot be had leaves no trace of a recording. */
-  private async requireLayout(session: SessionView, options: StartRecordingOptions): Promise<void> {
-    const defaults = RecordingProperties.parse(session.defaultRecordingProperties)
-    const decided = decideProperties(defaults, options, session.id)
-    if (isCustomLayout(decided)) await this.layouts.require(decided.customLayout)
+  private async beforeStart(sessionId: string): Promise<{ defaults: RecordingProperties; isBeingMade: boolean }> {
+    const found = await this.recordings.beforeStart(sessionId)
+    if (!found) throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
+    return found
   }
 
-  async stop(id: string): Promise<RecordingView> {
+  /** `isFileAwaited`: answered when the file is there, or after a minute. */
+  async stop(id: string, isFileAwaited = !this.isPaid): Promise<RecordingView> {
     const row = await this.require(id)
     this.channel.requireBus()
     requireStarted(row)
@@ -93,7 +97,7 @@ export class RecordingsService {
       throw new ServiceError('CONFLICT', `recording ${id} is being changed`)
     }
     await this.sessions.closeEmpty(stopped.uniqueSessionId, 'lastParticipantLeft')
-    return this.view(this.isPaid ? stopped : await this.finished(stopped))
+    return this.view(isFileAwaited ? await this.finished(stopped) : stopped)
   }
 
   async get(id: string): Promise<RecordingView> {
@@ -146,10 +150,9 @@ export class RecordingsService {
   }
 }
 
-function requireRecordable({ id, connections, mediaMode, recording }: SessionView): void {
+function requireRecordable({ id, connections, mediaMode }: SessionView): void {
   if (connections.numberOfElements === 0) throw new ServiceError('NOT_READY', `nobody is in the session ${id}`)
   if (mediaMode !== 'ROUTED') throw new ServiceError('CONFLICT', `the media of session ${id} is not ROUTED`)
-  if (recording) throw new ServiceError('CONFLICT', `session ${id} is being recorded`)
 }
 
 function requireStarted({ id, status }: RecordingRow): void {

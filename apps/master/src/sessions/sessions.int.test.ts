@@ -117,6 +117,11 @@ describe('POST sessions', () => {
       'defaultRecordingProperties.hasVideo',
     ],
     ['an unknown media node', { mediaNode: { id: 'media_nowhere' } }, 'mediaNode.id'],
+    [
+      'an unknown media node to record on',
+      { defaultRecordingProperties: { mediaNode: { id: 'media_nowhere' } } },
+      'defaultRecordingProperties.mediaNode',
+    ],
     ['mediaNode', { mediaNode: 7 }, 'mediaNode'],
   ])('refuses a bad %s and names it', async (_, body, field) => {
     const answer = await stack.rest('POST', '/sessions', body)

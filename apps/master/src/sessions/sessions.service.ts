@@ -45,9 +45,7 @@ export class SessionsService {
   ) {}
 
   async create(body: CreateSessionBody): Promise<SessionView> {
-    if (this.config.SERVICE_EDITION !== 'ce' && body.mediaNode && !this.mediaNodes.isKnown(body.mediaNode.id)) {
-      throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${body.mediaNode.id}`)
-    }
+    this.requireNodes(body)
     const id = body.customSessionId || newSessionId()
     const createdAt = this.clock.now()
     const session = {
@@ -64,6 +62,16 @@ export class SessionsService {
     }
     await this.sessions.insert(session)
     return sessionView({ ...session, mediaNodeId: null, isRecorded: false }, [])
+  }
+
+  private requireNodes({ mediaNode, defaultRecordingProperties }: CreateSessionBody): void {
+    if (this.config.SERVICE_EDITION === 'ce') return
+    for (const [field, nodeId] of [
+      ['mediaNode.id', mediaNode?.id],
+      ['defaultRecordingProperties.mediaNode', defaultRecordingProperties?.mediaNode],
+    ] as const)
+      if (nodeId !== undefined && !this.mediaNodes.isKnown(nodeId))
+        throw new ServiceError('INVALID', `${field}: no media node with the id ${nodeId}`)
   }
 
   async get(id: string, withPending = false): Promise<SessionView> {

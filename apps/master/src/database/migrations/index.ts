@@ -11,6 +11,7 @@ import { SessionPlacement1790000000021 } from './1790000000021-session-placement
 import { RecordingRemoval1790000000022 } from './1790000000022-recording-removal.js'
 import { SessionTold1790000000023 } from './1790000000023-session-told.js'
 import { IdempotentCall1790000000024 } from './1790000000024-idempotent-call.js'
+import { RecordingContents1790000000025 } from './1790000000025-recording-contents.js'
 import { Cluster1790000000026 } from './1790000000026-cluster.js'
 
 /** In the order they run. */
@@ -28,5 +29,6 @@ export const MIGRATIONS = [
   RecordingRemoval1790000000022,
   SessionTold1790000000023,
   IdempotentCall1790000000024,
+  RecordingContents1790000000025,
   Cluster1790000000026,
 ] as const
