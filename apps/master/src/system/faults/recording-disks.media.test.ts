@@ -92,6 +92,25 @@ withDisks('the disk of a media node', () => {
     await nothingLeft()
   })
 
+  it('C15: that can have no file more refuses what is new; what is recorded goes on, and other nodes record', async () => {
+    const running = await recorded('small', COMPOSED)
+    nodeDisk?.takeFiles()
+    const { id } = await session('small')
+    expect(await recordings.start(id, INDIVIDUAL)).toMatchObject({ status: 503 })
+    expect(recordings.told(id).filter((line) => line.startsWith('started'))).toEqual([])
+    const other = await recorded('large', INDIVIDUAL)
+    await recordings.lasts(1.5)
+    await recordings.stop(other.id)
+    await recordings.stop(running.id)
+    nodeDisk?.empty()
+    for (const made of [running, other])
+      expect((await recordings.becomes(made.id, 'ready')).duration).toBeGreaterThan(1)
+    await until('it records again', async () => (await recordings.start(id, INDIVIDUAL)).status === 200)
+    await recordings.stop(id)
+    await recordings.becomes(id, 'ready')
+    await nothingLeft()
+  })
+
   it('C3 C21: that is read-only has no slot and says so; another node records, and so does it when it is put right', async () => {
     const { id } = await session('small')
     if (nodeDisk) nodeDisk.isReadOnly = true
