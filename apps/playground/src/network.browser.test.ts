@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Tab } from './fixtures/tab.js'
 import { UdpProxy } from './fixtures/udp-proxy.js'
 
-describe('a network that lets no media through', () => {
+describe('a network', () => {
   let stack: Stack
   let browser: TestBrowser
   let proxy: UdpProxy
@@ -47,7 +47,7 @@ describe('a network that lets no media through', () => {
     await stack?.stop()
   })
 
-  it('is told, and when it lets media through again, from another port, media is back without anybody leaving', async () => {
+  it('that lets no media through is told of; when it does again, from another port, media is back and nobody left', async () => {
     const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'tea', name)
     const [ada, grace] = [await join('Ada'), await join('Grace')]
     await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])
@@ -66,5 +66,20 @@ describe('a network that lets no media through', () => {
       expect(new Set(told.map(({ name }) => name))).toEqual(new Set(['exception']))
       for (const { reason } of told) expect(reason).toMatch(/^ICE_CONNECTION_(DISCONNECTED|FAILED)$/)
     }
+    await Promise.all([ada.leave(), grace.leave()])
+  })
+
+  it('B10: that loses a fifth and is slow is made good for; nobody is told of anything', async () => {
+    const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'storm', name)
+    const [ada, grace] = [await join('Ada'), await join('Grace')]
+    const calm = await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])
+    await Promise.all([ada.forget(), grace.forget()])
+    proxy.weather = { loss: 0.2, delayMs: 150 }
+    const storm = await Promise.all([ada.seesFrames(60, 60_000), grace.seesFrames(60, 60_000)])
+    for (const [nth, { repairsAsked }] of storm.entries())
+      expect(repairsAsked).toBeGreaterThan(calm[nth]?.repairsAsked ?? 0)
+    proxy.weather = undefined
+    await Promise.all([ada.seesFrames(20), grace.seesFrames(20)])
+    for (const tab of [ada, grace]) expect(await tab.events()).toEqual([])
   })
 })
