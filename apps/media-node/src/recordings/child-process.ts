@@ -18,7 +18,7 @@ export const LADDER: readonly Rung[] = [
 ]
 
 export interface ChildOptions {
-  /** A name that is looked for in PATH, or a path. Nothing passes through a shell. */
+  /** A name that is looked for in PATH, or a path. No shell reads it. */
   command: string
   args: readonly string[]
   cwd?: string
@@ -159,8 +159,13 @@ export const redact = (line: string): string =>
 
 const SETPRIV = process.platform === 'linux' ? which('setpriv') : undefined
 
+/** Becomes the program in its last arguments, unless its parent, the first one, died before the kernel was told to care. */
+const IF_PARENT_LIVES = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
+
 function commandLine({ command, args }: ChildOptions): [string, ...string[]] {
-  return SETPRIV ? [SETPRIV, '--pdeathsig', 'KILL', '--', command, ...args] : [command, ...args]
+  if (!SETPRIV) return [command, ...args]
+  const shell = ['/bin/sh', '-c', IF_PARENT_LIVES, 'sh', String(process.pid)]
+  return [SETPRIV, '--pdeathsig', 'KILL', '--', ...shell, command, ...args]
 }
 
 const systemEnvironment = (): Record<string, string | undefined> =>
