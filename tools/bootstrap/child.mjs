@@ -19,6 +19,9 @@ export function oncePerPress(act, now = () => performance.now()) {
   }
 }
 
+/** Becomes the program in its last arguments, unless its parent, the first one, died before the kernel was told to care. */
+const IF_PARENT_LIVES = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
+
 /** The exit status a shell would report. */
 export const exitStatus = (code, signal) => code ?? 128 + (constants.signals[signal] ?? 0)
 
@@ -32,7 +35,8 @@ export const exitStatus = (code, signal) => code ?? 128 + (constants.signals[sig
 export function runScript({ node, script, args, env, cwd, onSignal }) {
   const setpriv = process.platform === 'linux' ? which('setpriv') : undefined
   const words = [node, script, ...args]
-  const [command, ...rest] = setpriv ? [setpriv, '--pdeathsig', 'TERM', ...words] : words
+  const shell = ['/bin/sh', '-c', IF_PARENT_LIVES, 'sh', String(process.pid)]
+  const [command, ...rest] = setpriv ? [setpriv, '--pdeathsig', 'TERM', ...shell, ...words] : words
   const child = spawn(command, rest, { stdio: 'inherit', env, cwd, detached: true })
   onSignal((signal) => child.kill(signal))
   const resized = () => child.kill('SIGWINCH')
