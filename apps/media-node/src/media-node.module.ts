@@ -48,13 +48,14 @@ const createMedia = (
 @Module({})
 export class MediaNodeModule {
   static on({ config, identity, pool, bus, facts }: Foundations): DynamicModule {
+    const state = new NodeState()
     return {
       module: MediaNodeModule,
       imports: [
         OpsModule.forRoot({
           host: config.SERVICE_OPS_HOST,
           port: config.SERVICE_OPS_PORT,
-          readiness: readinessChecks(bus, pool),
+          readiness: readinessChecks(bus, pool, state),
         }),
       ],
       controllers: [CommandsController],
@@ -65,7 +66,7 @@ export class MediaNodeModule {
         { provide: FactSender, useValue: facts },
         { provide: NODE_CONFIG, useValue: config },
         { provide: Fence, useValue: new Fence() },
-        NodeState,
+        { provide: NodeState, useValue: state },
         RoomEvents,
         {
           provide: MediaService,

@@ -53,10 +53,19 @@ export class HeartbeatService implements OnModuleDestroy {
   beat(): void {
     if (!this.#timer || !this.fence.isOpen()) return
     try {
-      this.bus.publish(SUBJECT.heartbeat(this.identity.nodeId), Heartbeat, this.#heartbeat())
+      const sent = this.bus.publish(SUBJECT.heartbeat(this.identity.nodeId), Heartbeat, this.#heartbeat())
+      if (sent && !this.state.announced) void this.#announced()
     } catch (error) {
       this.#logger.error({ err: error }, 'no heartbeat was sent')
     }
+  }
+
+  /** What could not be confirmed is so after the next heartbeat. */
+  #announced(): Promise<void> {
+    return this.bus.flush().then(
+      () => void (this.state.announced = true),
+      () => undefined,
+    )
   }
 
   #heartbeat(): z.input<typeof Heartbeat> {

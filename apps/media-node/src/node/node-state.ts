@@ -12,6 +12,8 @@ export const NODE_CONFIG = Symbol('configuration of the media node')
 export class NodeState {
   readonly cpu = new CpuMeter(CPU_WINDOW_MS / HEARTBEAT_INTERVAL_MS)
   life: Life = RUNNING
+  /** Whether masters can know of it: the bus has its subscriptions and its first heartbeat. */
+  announced = false
 
   /** Also while it ends. */
   get draining(): boolean {
