@@ -34,13 +34,19 @@ export class MembershipService implements OnModuleDestroy {
   start(): void {
     this.fence.contact()
     this.#greet()
-    this.bus.onStatus((connected) => (connected ? this.#greet() : this.fence.shut()))
+    this.bus.onStatus((connected) => (connected ? this.#reconnected() : this.fence.shut()))
     this.#timer = setInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
   }
 
   /** The media of a node that is cut off for good goes on: nobody else can tell it to stop. */
   onModuleDestroy(): void {
     clearInterval(this.#timer)
+  }
+
+  /** The silence ends here: noticed only while the hello is on its way, it would ask for another one. */
+  #reconnected(): void {
+    this.fence.contact()
+    this.#greet()
   }
 
   #tick(): void {
@@ -68,8 +74,9 @@ export class MembershipService implements OnModuleDestroy {
 
   async #greetUntilOpen(): Promise<void> {
     for (;;) {
-      const { times } = this.fence
+      // Looking may shut it.
       const wasOpen = this.fence.isOpen()
+      const { times } = this.fence
       if (!(await this.#hello())) return
       if (!this.fence.open(times)) continue
       this.events.release((roomId) => this.media.rooms.find(roomId)?.epoch)
