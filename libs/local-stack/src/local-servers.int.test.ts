@@ -140,6 +140,6 @@ test('a parent killed with -9 leaves nothing: no server, no stubborn child, no g
   const { pids, dataDir } = JSON.parse(line) as { pids: number[]; dataDir: string }
   expect(pids.map(isAlive)).toEqual([true, true, true, true])
   parent.kill('SIGKILL')
-  await until('all of them are gone', () => !pids.some(isAlive), 20_000)
+  await until('all of them are gone', () => !pids.some(isAlive), 40_000)
   await until('Postgres ended in order', () => !existsSync(join(dataDir, 'postmaster.pid')))
 })

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
 
-/** How long children that lost their parent may take to end by themselves. */
-const GRACE_SECONDS = 5
+/** How long children that lost their parent may take to end by themselves: no less than Postgres gets otherwise. */
+const GRACE_SECONDS = 15
 
 /**
  * Reads `+ <pid> <signal>` and `- <pid>` from its parent. When the parent is gone, however it died, the pipe ends:
