@@ -15,16 +15,21 @@ export function portRange(lane = process.env.TEST_LANE): { first: number; end: n
   return { first: FIRST + (own - 1) * share, end: FIRST + own * share }
 }
 
-/** Ports that were free on TCP and UDP a moment ago; nothing holds them for the caller. */
+/** What this process has looked at for somebody: those who ask at the same time do not get the same. */
+const given = new Set<number>()
+
+/** Ports that were free on TCP and UDP a moment ago and that nobody else in this process gets; nothing holds them. */
 export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
   const { first, end } = portRange()
-  const found = new Set<number>()
-  for (let tries = 0; found.size < count; tries++) {
+  const found: number[] = []
+  for (let tries = 0; found.length < count; tries++) {
     if (tries > 1_000) throw new Error(`no ${count} free ports between ${first} and ${end}`)
     const port = randomInt(first, end)
-    if (!found.has(port) && (await isFree(port, host)) && (await canBind(port, host))) found.add(port)
+    if (given.has(port)) continue
+    given.add(port)
+    if ((await isFree(port, host)) && (await canBind(port, host))) found.push(port)
   }
-  return [...found]
+  return found
 }
 
 /** The first free port of `wanted`, `wanted` + 1, … */
