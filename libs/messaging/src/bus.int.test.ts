@@ -201,6 +201,8 @@ describe('serve and subscribe', () => {
     )
     const outcomes = Promise.allSettled(asked)
     await until('one is taken', () => taken > 0)
+    // All have been sent.
+    await asker.flush()
     const stopped = subscription.stop()
     open()
     await stopped

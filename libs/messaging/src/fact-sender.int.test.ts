@@ -87,7 +87,7 @@ describe('FactSender', () => {
 
   it('repeats under the same id until a master can take it', async () => {
     const [masterBus, node] = [await stage.bus(nats.url), await stage.bus(nats.url)]
-    const sender = senderOn(node, { firstPauseMs: 10, longestPauseMs: 20, attemptMs: 200 })
+    const sender = senderOn(node, { firstPauseMs: 10, longestPauseMs: 20, attemptMs: 2_000 })
     const sent = sender.send({ kind: 'roomsLost', rooms: held('r') })
     const ids: string[] = []
     masterBus.serve(SUBJECT.allFacts, FACT_RPC, async ({ factId }) => {
