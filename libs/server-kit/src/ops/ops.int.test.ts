@@ -38,7 +38,9 @@ async function get(
   path: string,
   method = 'GET',
 ): Promise<{ status: number; text: string; type: string }> {
-  const response = await fetch(`http://127.0.0.1:${ops.port}${path}`, { method })
+  // A kept connection may have been given up by the server meanwhile.
+  const headers = { connection: 'close' }
+  const response = await fetch(`http://127.0.0.1:${ops.port}${path}`, { method, headers })
   return { status: response.status, text: await response.text(), type: response.headers.get('content-type') ?? '' }
 }
 const readiness = async (ops: OpsService): Promise<{ status: number; body: unknown }> => {
