@@ -28,19 +28,19 @@ describe('facts', () => {
     for (const roomId of ['a', 'b', 'c', 'd']) await rig.master.join(nodeId, roomId, 'con')
     const deaf = new ServiceError('UNAVAILABLE', 'the database is away')
     rig.master.onFact = () => {
-      if (rig.master.factsOf(nodeId, 'roomsLost').length < 3) throw deaf
+      if (rig.master.tellingsOf(nodeId, 'roomsLost').length < 3) throw deaf
       return { dropRoomIds: [] }
     }
     process.kill(workersOf(node)[0]!, 'SIGKILL')
-    await until('the third telling', () => rig.master.factsOf(nodeId, 'roomsLost').length === 3)
+    await until('the third telling', () => rig.master.tellingsOf(nodeId, 'roomsLost').length === 3)
     const { rooms } = await rig.master.ask(nodeId, 'inventory', {})
-    const tellings = rig.master.factsOf(nodeId, 'roomsLost')
+    const tellings = rig.master.tellingsOf(nodeId, 'roomsLost')
     expect(new Set(tellings.map(({ factId }) => factId)).size).toBe(1)
     expect(tellings[0]!.rooms).toHaveLength(2)
     expect([...tellings[0]!.rooms, ...rooms].map(({ roomId }) => roomId).toSorted()).toEqual(['a', 'b', 'c', 'd'])
     await until('the worker is back', () => workersOf(node).length === 2)
     await until('heartbeats tell of it', () => rig.master.heardOf(nodeId)?.workers === 2)
-    expect(rig.master.factsOf(nodeId, 'roomsLost')).toHaveLength(3)
+    expect(rig.master.tellingsOf(nodeId, 'roomsLost')).toHaveLength(3)
     expect(node.running).toBe(true)
   })
 })

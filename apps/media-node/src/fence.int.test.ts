@@ -45,7 +45,7 @@ describe('a node that was frozen', () => {
     thawedAt = Date.now()
     node.kill('SIGCONT')
     expect(await late).toMatchObject({ code: 'UNAVAILABLE' })
-    await until('the hello is repeated', () => early.length === 2)
+    await until('the hello is repeated', () => early.length >= 2)
     await expect(rig.master.ask(nodeId, 'inventory', {})).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(await metricOf(node, 'fenced')).toBe(1)
     mayAnswer = true
@@ -83,7 +83,7 @@ describe('a node that was frozen', () => {
 describe('a node whose bus hung', () => {
   test('says hello when it answers again, before it takes commands', async () => {
     const bus = await startNats()
-    const ownMaster = await BusMaster.connect(bus.url)
+    const ownMaster = await BusMaster.connect(bus.url, { pingIntervalMs: 500 })
     try {
       const { node, nodeId } = await rig.launchReady({ NATS_URL: bus.url }, ownMaster)
       await ownMaster.join(nodeId, 'stray', 'con')
