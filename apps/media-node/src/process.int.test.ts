@@ -64,10 +64,29 @@ describe('the process', () => {
     expect(badConfig.node.lastLines.join('\n')).toMatch(/MEDIA_NODE_WORKERS.*\n.*MEDIA_NODE_RTC_PORT/)
   })
 
+  test('is ready only when it takes commands and has been heard', async () => {
+    const { node, nodeId } = await rig.launch()
+    await node.ready
+    // Comes by the same way as the heartbeat, after it.
+    expect((await rig.master.ask(nodeId, 'inventory', {})).rooms).toEqual([])
+    expect(rig.master.heardOf(nodeId)).toMatchObject({ status: 'running' })
+  })
+
   test('is not ready while it has no bus or no worker', async () => {
     const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_WORKERS: '1' })
     expect(await failingOf(node)).toEqual([])
-    process.kill(workersOf(node)[0]!, 'SIGKILL')
+    const killed = new Set<number>()
+    const serving = (): Promise<number> =>
+      until('a worker serves', async () => {
+        const { workers } = await rig.master.ask(nodeId, 'describe', {})
+        return workers.find(({ pid }) => !killed.has(pid))?.pid
+      })
+    // After the third death it takes seconds until another one is started.
+    for (let deaths = 1; deaths <= 3; deaths += 1) {
+      const pid = await serving()
+      killed.add(pid)
+      process.kill(pid, 'SIGKILL')
+    }
     await until('it says that it has no worker', async () => (await failingOf(node)).includes('workers'))
     await until('it is ready again', async () => (await failingOf(node)).length === 0)
     await rig.master.join(nodeId, 'room', 'con')
