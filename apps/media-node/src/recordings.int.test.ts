@@ -41,9 +41,11 @@ describe('a recording', () => {
     const [first, again] = await Promise.all([1, 2].map(() => rig.master.ask(nodeId, 'startRecording', job)))
     expect(again).toEqual(first)
     const running = { recordingId: job.recordingId, part: 1, state: 'recording' }
-    const beat = await until('a heartbeat tells', () =>
-      rig.master.heardOf(nodeId)?.jobs.length ? rig.master.heardOf(nodeId) : undefined,
-    )
+    // A heartbeat from before has it start.
+    const beat = await until('a heartbeat tells', () => {
+      const heard = rig.master.heardOf(nodeId)
+      return heard?.jobs[0]?.state === 'recording' && heard
+    })
     expect(beat).toMatchObject({ jobs: [running], slots: { recording: { used: 1, total: 3 } } })
     expect((await rig.master.ask(nodeId, 'inventory', {})).jobs).toEqual([running])
     expect(await metricsOf(node)).toMatch(/^session_service_recordings_running 1$/m)

@@ -46,7 +46,7 @@ describe('a program', () => {
     await until('it is up', () => lines.includes('up'))
     const ladder = [
       { afterMs: 0, signal: 'SIGINT' },
-      { afterMs: 100, signal: 'SIGKILL' },
+      { afterMs: 3_000, signal: 'SIGKILL' },
     ] as const
     expect(await deaf.stop(ladder)).toEqual({ code: null, signal: 'SIGKILL' })
     expect(lines).toContain('deaf')
@@ -94,17 +94,22 @@ describe('a program', () => {
     expect(JSON.parse(lines[0] ?? '')).toEqual({ failure: expect.stringContaining('EMFILE'), isOpen: false })
   })
 
-  test('dies with us, however we die', async () => {
+  test.each([
+    ['however we die', ''],
+    ['however early we die', 'process.kill(process.pid, "SIGKILL")'],
+  ])('dies with us, %s', async (_how, end) => {
     const helper = new URL('child-process.js', import.meta.url).href
-    const script = `const { ChildProgram } = await import(${JSON.stringify(helper)})
+    const script = `import { writeSync } from 'node:fs'
+      const { ChildProgram } = await import(${JSON.stringify(helper)})
       const child = new ChildProgram({ command: process.execPath, args: ['-e', 'process.on("SIGINT", () => {}); setInterval(() => {}, 1000)'] })
-      console.log(child.pid)`
+      writeSync(1, String(child.pid))
+      ${end}`
     const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [said] = (await once(parent.stdout, 'data')) as [Buffer]
     const pid = Number(said.toString())
-    await until('the program runs', () => isRunning(pid))
+    if (end === '') await until('the program runs', () => isRunning(pid))
     parent.kill('SIGKILL')
     await until('it has gone too', () => !isRunning(pid))
   })

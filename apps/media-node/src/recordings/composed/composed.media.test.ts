@@ -43,7 +43,11 @@ function linkOf(path: string): string {
   }
 }
 const isRecorded = (kbytes: number, name = 'composed.mp4'): Promise<unknown> =>
-  until(`${kbytes} kB are recorded`, async () => (await stat(join(composition.folder, name))).size > kbytes * 1_000)
+  until(
+    `${kbytes} kB are recorded`,
+    async () => (await stat(join(composition.folder, name))).size > kbytes * 1_000,
+    PATIENCE_MS,
+  )
 
 test.each([
   { codec: 'VP8', frameRate: 25, ...SIZE },
@@ -82,7 +86,7 @@ test('who comes, mutes, unmutes and leaves is seen to do so', async () => {
   const [file] = await recorder.stop()
   const { duration } = await probe(composition.path(file!))
   expect(Math.abs(duration - seconds(file!))).toBeLessThan(0.5)
-})
+}, 180_000)
 
 test('who sends nothing, or only sound, has a name', async () => {
   await composition.publish({ connectionId: 'mute', video: picture('red'), isSilent: true, clientData: 'Nobody' })
@@ -103,13 +107,13 @@ test('who sends pictures that are far too large has a name, and is heard', async
   await composition.publish({ connectionId: 'huge', video: 'color=blue:size=4200x2400:rate=2', audio: TONE })
   await until('it is refused', () => composition.complaints.length > 0, PATIENCE_MS)
   // Of the sound: one for the media, one for reports.
-  await until('its sound alone is taken', () => sockets() === before + 2)
+  await until('its sound alone is taken', () => sockets() === before + 2, PATIENCE_MS)
   await sees('red', 'tile')
   expect(sockets()).toBe(before + 2)
   await recorder.stop()
   expect(composition.complaints).toEqual([expect.objectContaining({ problem: 'its pictures are too large' })])
   expect(composition.ends).toEqual([])
-}, 90_000)
+}, 180_000)
 
 test('streams that can not be composed end for themselves alone', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
@@ -124,7 +128,7 @@ test('streams that can not be composed end for themselves alone', async () => {
   await until('they were tried again and again', isOver, PATIENCE_MS)
   await recorder.stop()
   expect(composition.ends).toEqual([])
-}, 60_000)
+}, 120_000)
 
 test('without video there is sound alone', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
@@ -157,7 +161,8 @@ test.each([
   const even = { width: width & ~1, height: height & ~1 }
   const middle = [[width / 2, height / 2]] as const
   const path = join(composition.folder, 'composed.mp4')
-  await until('the middle is red', async () => (await coloursAt(path, even, middle)).at(-1)?.[0] === 'red')
+  const isRed = async (): Promise<boolean> => (await coloursAt(path, even, middle)).at(-1)?.[0] === 'red'
+  await until('the middle is red', isRed, PATIENCE_MS)
   const [file] = await recorder.stop()
   expect((await probe(composition.path(file!))).streams[0]).toMatchObject({ codec: 'h264', ...even })
 })

@@ -9,6 +9,7 @@ import { coloursAt, probe } from './fixtures/recorded.js'
 
 const CHANGES = 140
 const LONGEST_PAUSE_MS = 250
+const PATIENCE_MS = 40_000
 const SIZE = { width: 320, height: 180 }
 
 let composition: Composition
@@ -45,20 +46,22 @@ test('people who come, go and mute all the time leave nothing behind, and the fi
     await pause(Math.random() * LONGEST_PAUSE_MS)
   }
   for (const { room, stream } of publishers) if (room.streams.has(stream.id)) room.unpublished(stream)
-  await until('nothing is held for them', () => {
+  const isLeftAlone = (): boolean => {
     const { files, threads } = held(pid!)
     // Two threads of the pool that runs tasks wait a while for the next one.
     return files <= before.files && threads <= before.threads + 2
-  })
+  }
+  await until('nothing is held for them', isLeftAlone, PATIENCE_MS)
   const [red] = publishers
   await red!.stream.change({ video: true })
   toggle(red!)
   const path = join(composition.folder, 'composed.mp4')
-  await until('red is seen', async () => (await coloursAt(path, SIZE, [[160, 50]])).at(-1)?.[0] === 'red')
+  const isRed = async (): Promise<boolean> => (await coloursAt(path, SIZE, [[160, 50]])).at(-1)?.[0] === 'red'
+  await until('red is seen', isRed, PATIENCE_MS)
   const [file] = await recorder.stop()
   expect(composition.ends).toEqual([])
   expect(composition.complaints).toEqual([])
   const { duration, streams } = await probe(composition.path(file!))
   expect(Math.abs(duration - (file!.endedAt - file!.startedAt) / 1_000)).toBeLessThan(0.5)
   expect(streams[0]!.frames / duration).toBeGreaterThan(23)
-})
+}, 180_000)

@@ -63,8 +63,11 @@ afterEach(async () => {
   await Promise.all(recorders.map((recorder) => recorder.stop()))
   recorders = []
   await rm(folder, { recursive: true, force: true })
-  expect((await readdir(tmpdir())).filter((name) => name.startsWith('session-recorder-'))).toEqual([])
-  expect((await commandLines()).filter((line) => line.includes('session-recorder-'))).toEqual([])
+  await until('no folder and no process is left', async () => {
+    expect((await readdir(tmpdir())).filter((name) => name.startsWith('session-recorder-'))).toEqual([])
+    expect((await commandLines()).filter((line) => line.includes('session-recorder-'))).toEqual([])
+    return true
+  })
 })
 
 async function commandLines(): Promise<string[]> {
