@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { Logger } from '@nestjs/common'
-import { until } from '@session-service/local-stack'
+import { freePorts, until } from '@session-service/local-stack'
 import { MediaStack } from './fixtures/media-stack.js'
 import { publication } from './fixtures/samples.js'
 import { WorkerPool } from './worker-pool.js'
@@ -43,7 +43,8 @@ describe('a worker', () => {
   })
 
   test('that is frozen is killed and handled likewise', async () => {
-    stack = await MediaStack.start({ watchdog: { tickMs: 50, askEvery: 2, patience: 10 } })
+    // Patient enough for a healthy one that waits for the processor.
+    stack = await MediaStack.start({ watchdog: { tickMs: 50, askEvery: 2, patience: 40 } })
     const { lost, pool } = stack
     await stack.join('room', 'con')
     const { pid } = pool.pick().worker
@@ -78,10 +79,8 @@ describe('a worker', () => {
   })
 
   test('that listens keeps its port over its death', async () => {
-    stack = await MediaStack.start()
     const port = async (): Promise<number> => (await stack!.join('room', 'con')).sendTransport.iceCandidates[0]!.port
-    const firstPort = await port()
-    await stack.stop()
+    const [firstPort = 0] = await freePorts(1)
     stack = await MediaStack.start({ firstPort })
     expect(await port()).toBe(firstPort)
     process.kill(stack.pool.pick().worker.pid, 'SIGKILL')
@@ -101,9 +100,7 @@ describe('the pool', () => {
     const lines: unknown[] = []
     const write = (...parts: unknown[]): void => void lines.push(parts)
     Logger.overrideLogger({ log: write, error: write, warn: write })
-    stack = await MediaStack.start()
-    const firstPort = (await stack.join('room', 'con')).sendTransport.iceCandidates[0]!.port
-    await stack.stop()
+    const [firstPort = 0] = await freePorts(1)
     stack = await MediaStack.start({ firstPort })
     const { pool } = stack
     const squatter = createSocket('udp4')
