@@ -1,5 +1,5 @@
-import { until } from '@session-service/testing'
-import { describe, expect, it } from '@jest/globals'
+import { SyntheticParticipant, until } from '@session-service/testing'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { Tab } from './fixtures/tab.js'
 import { useCall } from './fixtures/call.js'
 
@@ -8,9 +8,22 @@ const names = async (tab: Tab): Promise<string[]> => (await tab.events()).map(({
 /** A participant whose socket is gone for 12 s is evicted by a master that lives. */
 const TOO_LONG_MS = 14_000
 
+const guests: SyntheticParticipant[] = []
+afterEach(async () => {
+  for (const guest of guests.splice(0)) await guest.leave()
+})
+
 describe('what is lost on the way', () => {
   const call = useCall({ frames: 5, problemsExpected: true })
-  const { join, both } = call
+  const { both } = call
+  /** Without a browser, which would take longer to come than a socket may be away. */
+  const alanComes = async (): Promise<SyntheticParticipant> => {
+    const { token } = await call.stack.api.createConnection(call.sessionId)
+    const alan = await SyntheticParticipant.join(token ?? '')
+    guests.push(alan)
+    await alan.publish()
+    return alan
+  }
   /** From now on no socket can be opened by the tab, and the one it has is cut. */
   const cut = (tab: Tab): Promise<void> =>
     tab.page.evaluate(() => {
@@ -42,7 +55,7 @@ describe('what is lost on the way', () => {
     await cut(ada)
     await ada.page.getByText('Connection lost. Reconnecting…').waitFor()
     await grace.page.keyboard.press('m')
-    await join('Alan')
+    await alanComes()
     const { framesDecoded } = await ada.seesFrames(10)
     const muting = ada.page.evaluate(() => window.playground.publisher?.publishAudio(false))
     await heal(ada)
