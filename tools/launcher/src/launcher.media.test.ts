@@ -15,6 +15,8 @@ import {
 } from '@session-service/testing'
 
 const START_MS = 60_000
+/** More than those get that lost their parent. */
+const ORPHANS_MS = 40_000
 const data = mkdtempSync(join(tmpdir(), 'launcher-'))
 chmodSync(data, 0o755)
 const running: Launcher[] = []
@@ -75,7 +77,8 @@ test('starts everything, keeps sessions and secret over a restart, and leaves no
   const family = descendantsOf(first.pid).map(({ pid }) => pid)
   expect(await first.end('SIGINT')).toBe(0)
   expect(first.output).toContain('Everything has ended.')
-  expect(family.filter(isAlive)).toEqual([])
+  // The one that watches over them ends after us.
+  await until('nothing is left of it', () => family.filter(isAlive).length === 0)
 
   const kept = secret()
   const second = await launch()
@@ -83,7 +86,7 @@ test('starts everything, keeps sessions and secret over a restart, and leaves no
   expect(secret()).toBe(kept)
   expect(await api(second.port).getSession('kept')).toMatchObject({ id: session.id, createdAt: session.createdAt })
   expect(await second.end('SIGTERM')).toBe(0)
-})
+}, 180_000)
 
 test('--reset forgets what was kept', async () => {
   const before = existsSync(join(data, 'secret')) ? secret() : ''
@@ -100,38 +103,41 @@ test('killed with -9 it leaves nothing, and starts again', async () => {
   const family = descendantsOf(launcher.pid).map(({ pid }) => pid)
   expect(family.length).toBeGreaterThan(4)
   await launcher.end('SIGKILL')
-  await until('nothing is left of it', () => family.filter(isAlive).length === 0)
+  await until('nothing is left of it', () => family.filter(isAlive).length === 0, ORPHANS_MS)
   const again = await launch()
   await again.says('Session Service is ready')
   expect(await again.end('SIGINT')).toBe(0)
-})
+}, 180_000)
 
 test('what dies comes back: a media node, the master, NATS, Postgres', async () => {
   const launcher = await launch()
   await launcher.says('Session Service is ready')
   const nodes = async () =>
     (await api(launcher.port).listMediaNodes()).content.map(({ id, connected }) => ({ id, connected }))
-  const before = await nodes()
+  const before = await until('the media node is there', async () => {
+    const there = await nodes()
+    return there.length === 1 && there[0]?.connected && there
+  })
   for (const part of ['apps/media-node', 'apps/master', 'nats-server', 'bin/postgres -D']) {
     const find = () => descendantsOf(launcher.pid).find(({ command }) => command.includes(part))
     const victim = find()
     if (!victim) throw new Error(`${part} does not run`)
     process.kill(victim.pid, 'SIGKILL')
-    await until(`${part} is back`, () => {
-      const found = find()
-      return found !== undefined && found.pid !== victim.pid
-    })
+    const isBack = (): boolean => ![undefined, victim.pid].includes(find()?.pid)
+    await until(`${part} is back`, isBack, START_MS)
     await until('the API takes work', () => api(launcher.port).createSession(), START_MS)
   }
   // The one that came back is the same to the masters: nobody misses another.
-  await until('the media node is there again', async () => (await nodes()).every(({ connected }) => connected))
-  expect(await nodes()).toEqual(before)
+  await until('the media node is there again', async () => {
+    expect(await nodes()).toEqual(before)
+    return true
+  })
   const deaths = launcher.output
     .split('\n')
     .filter((line) => line.includes('ended (killed by a signal), starting it again in 0.5 s'))
   expect(deaths).toHaveLength(4)
   expect(await launcher.end('SIGINT')).toBe(0)
-})
+}, 180_000)
 
 test('an outside Postgres and NATS are used, and none is started', async () => {
   const database = await createTestDatabase()
@@ -180,7 +186,7 @@ test('a second signal forces', async () => {
   await launcher.says('Ending')
   launcher.child.kill('SIGINT')
   expect(await launcher.exited).toBe(130)
-  await until('nothing is left of it', () => family.every(({ pid }) => !isAlive(pid)))
+  await until('nothing is left of it', () => family.every(({ pid }) => !isAlive(pid)), ORPHANS_MS)
 })
 
 test('--help tells the options and starts nothing', async () => {
