@@ -1,4 +1,5 @@
 export { reportBusProblems } from './bus-problems.js'
+export { canDieWithUs, dyingWithUs, which } from './dying-with-us.js'
 export { fewAtOnce } from './few-at-once.js'
 export { flush, isErrno, moveDurably } from './files.js'
 export { translateDatabaseError, type ErrorTranslator } from './http/database-errors.js'

@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { canDieWithUs, dyingWithUs } from '@session-service/server-kit'
 
 /** What a program is told, so many ms after it was asked to end; the last rung is one that nothing survives. */
 export interface Rung {
@@ -57,14 +56,14 @@ export class ChildProgram {
   #error: Error | undefined
 
   constructor(private readonly options: ChildOptions) {
-    const [command, ...args] = commandLine(options)
+    const [command, ...args] = dyingWithUs(options.command, options.args)
     const channel = options.hasChannel === true ? (['pipe', 'pipe'] as const) : []
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe', ...channel],
       env: { ...systemEnvironment(), ...options.env },
       ...(options.cwd !== undefined && { cwd: options.cwd }),
       // Ctrl-C in a terminal is for us: we end it in order.
-      detached: SETPRIV !== undefined,
+      detached: canDieWithUs,
     })
     this.exited = new Promise((resolve) => {
       this.#child.once('error', (error) => {
@@ -128,7 +127,7 @@ export class ChildProgram {
 
   /** What it has started and left behind holds the pipes that are read to their end. */
   #killGroup(): void {
-    if (this.#child.pid === undefined || SETPRIV === undefined) return
+    if (this.#child.pid === undefined || !canDieWithUs) return
     try {
       process.kill(-this.#child.pid, 'SIGKILL')
     } catch {
@@ -157,31 +156,5 @@ export const redact = (line: string): string =>
     .replace(/(\w+:\/\/)[^\s/@]+@/g, '$1…@')
     .replace(/\b(token|secret|password|authorization)(["']?\s*[=:]\s*)(bearer\s+)?[^\s&"',;]+/gi, '$1$2…')
 
-const SETPRIV = process.platform === 'linux' ? which('setpriv') : undefined
-
-/** Becomes the program in its last arguments, unless its parent, the first one, died before the kernel was told to care. */
-const IF_PARENT_LIVES = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
-
-function commandLine({ command, args }: ChildOptions): [string, ...string[]] {
-  if (!SETPRIV) return [command, ...args]
-  const shell = ['/bin/sh', '-c', IF_PARENT_LIVES, 'sh', String(process.pid)]
-  return [SETPRIV, '--pdeathsig', 'KILL', '--', ...shell, command, ...args]
-}
-
 const systemEnvironment = (): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => SYSTEM_VARIABLES.test(name)))
-
-/** The program's path; undefined when there is none of that name. */
-export function which(name: string): string | undefined {
-  const places = name.includes('/')
-    ? [name]
-    : (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name))
-  return places.find((place) => {
-    try {
-      accessSync(place, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
-}

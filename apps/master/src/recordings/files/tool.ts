@@ -1,14 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { availableParallelism, setPriority } from 'node:os'
 import { ServiceError } from '@session-service/contract'
-import { isErrno } from '@session-service/server-kit'
+import { canDieWithUs, dyingWithUs, isErrno } from '@session-service/server-kit'
 
 /** Participants go first. */
 const NICENESS = 10
 const KEPT_OF_OUTPUT = 1_048_576
 const KEPT_OF_ERRORS = 2_000
-const SETPRIV = '/usr/bin/setpriv'
 /** Of ffmpeg, which takes a signal for a wish. */
 const ENDED_BY_SIGNAL = 255
 
@@ -63,14 +61,11 @@ export async function runTool(program: string, args: readonly string[], options:
 }
 
 function start(program: string, args: readonly string[]): ChildProcess {
-  // It goes when we go, also when we are killed.
-  const [command, ...rest] = existsSync(SETPRIV)
-    ? [SETPRIV, '--pdeathsig', 'KILL', program, ...args]
-    : [program, ...args]
-  const child = spawn(command ?? program, rest, {
+  const [command, ...rest] = dyingWithUs(program, args)
+  const child = spawn(command, rest, {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C in a terminal is for us: it would end a file in the midst of it.
-    detached: command === SETPRIV,
+    detached: canDieWithUs,
   })
   if (child.pid !== undefined) lowerPriority(child.pid)
   return child

@@ -1,5 +1,5 @@
 import { ServiceError } from '@session-service/contract'
-import { which } from '../child-process.js'
+import { which } from '@session-service/server-kit'
 
 const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
