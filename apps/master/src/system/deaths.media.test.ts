@@ -9,6 +9,7 @@ import {
   until,
 } from '@session-service/testing'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { reviveAll } from './fixtures/meeting.js'
 
 let stack: Stack
 const present: SyntheticParticipant[] = []
@@ -16,6 +17,7 @@ const present: SyntheticParticipant[] = []
 beforeEach(async () => {
   stack = await startStack({ nodes: 0 })
   await Promise.all(['media_one', 'media_two'].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
+  await reviveAll(stack)
 })
 afterEach(async () => {
   await Promise.all(present.splice(0).map((participant) => participant.close()))

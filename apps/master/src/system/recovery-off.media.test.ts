@@ -1,6 +1,6 @@
 import { descendantsOf, EventSink, startStack, type Stack, until, webhookEnv } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { leaveAll, meet, nodeOf } from './fixtures/meeting.js'
+import { leaveAll, meet, nodeOf, reviveAll } from './fixtures/meeting.js'
 import { Recordings } from './fixtures/recorded.js'
 
 let stack: Stack
@@ -11,6 +11,7 @@ beforeAll(async () => {
   const masterEnv = { ...webhookEnv(sink), SERVICE_PRO_SESSION_RECOVERY: 'false', SERVICE_RECORDING: 'true' }
   stack = await startStack({ nodes: 0, masters: 2, masterEnv })
   await Promise.all(['media_one', 'media_two'].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
+  await reviveAll(stack)
 })
 afterAll(async () => {
   await stack.stop()

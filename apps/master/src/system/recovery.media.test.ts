@@ -10,7 +10,7 @@ import {
   webhookEnv,
 } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { mediaShown, type Meeting, nodeOf, returnsOf, seenAgain, useMeetings } from './fixtures/meeting.js'
+import { mediaShown, type Meeting, nodeOf, returnsOf, reviveAll, seenAgain, useMeetings } from './fixtures/meeting.js'
 
 const NODES = ['media_one', 'media_two', 'media_three']
 let stack: Stack
@@ -20,6 +20,7 @@ beforeAll(async () => {
   sink = await EventSink.open()
   stack = await startStack({ nodes: 0, masters: 2, masterEnv: webhookEnv(sink), nodeEnv: { MEDIA_NODE_WORKERS: '2' } })
   await Promise.all(NODES.map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
+  await reviveAll(stack)
 })
 afterAll(async () => {
   await stack.stop()
