@@ -1,12 +1,20 @@
-import { SignallingClient, SignallingError, startStack, type Stack, until } from '@session-service/testing'
+import {
+  descendantsOf,
+  SignallingClient,
+  SignallingError,
+  startStack,
+  type Stack,
+  until,
+} from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { mediaShown, type Meeting, nodeOf, returnsOf, seenAgain, useMeetings } from './fixtures/meeting.js'
+import { mediaShown, type Meeting, nodeOf, returnsOf, reviveAll, seenAgain, useMeetings } from './fixtures/meeting.js'
 
 let stack: Stack
 
 beforeAll(async () => {
   stack = await startStack({ nodes: 0, masters: 2 })
   await Promise.all(['media_one', 'media_two'].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
+  await reviveAll(stack)
 })
 afterAll(() => stack.stop())
 
@@ -92,7 +100,13 @@ describe('rejoin', () => {
     const { alice, bob } = pairOf(met)
     alice.dropSocket()
     await alice.socketClosed
-    await seenAgain([{ ...met, peers: [bob], watched: [] }], async () => (await nodeOf(stack, met.id)).kill('SIGKILL'))
+    // Told of at once, where the loss of a node takes seconds: she may not be away for long.
+    const killWorker = async (): Promise<void> => {
+      for (const { pid, command } of descendantsOf((await nodeOf(stack, met.id)).pid)) {
+        if (command.includes('mediasoup-worker')) process.kill(pid, 'SIGKILL')
+      }
+    }
+    await seenAgain([{ ...met, peers: [bob], watched: [] }], killWorker)
     const took = await seenAgain([met], () => alice.resume())
     console.info(`media again ${(took / 1000).toFixed(2)} s after a resumption that followed a loss`)
     expect(alice.events.filter(({ method }) => method === 'mediaLost')).toEqual([])

@@ -173,6 +173,13 @@ describe('while media flows', () => {
       await rig.becomes('ready', rig.master(), '/readyz', 200)
       await until('writes work', async () => (await rig.stack.rest('POST', '/sessions', {})).status === 200)
       figure('healed after ms', since())
+      await until('who went meanwhile has a deadline', async () => {
+        const [row] = await rig.stack.postgres.query('SELECT evict_at FROM connection WHERE id = $1', [
+          kept.sender.connectionId,
+        ])
+        return row?.evict_at instanceof Date
+      })
+      await kept.sender.resume()
       const events = (): string[] =>
         sink.ofSession(doomed.id).map(({ event }) => `${event.event} ${String(event.reason)}`)
       await until(
@@ -182,13 +189,6 @@ describe('while media flows', () => {
       )
       figure('the worker lost meanwhile is told of after ms', since())
       expect(pause).toBeLessThan(PAUSE_MS)
-      await until('who went meanwhile has a deadline', async () => {
-        const [row] = await rig.stack.postgres.query('SELECT evict_at FROM connection WHERE id = $1', [
-          kept.sender.connectionId,
-        ])
-        return row?.evict_at instanceof Date
-      })
-      await kept.sender.resume()
       await expectUnharmed(kept)
     }))
 

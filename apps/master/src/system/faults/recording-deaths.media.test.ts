@@ -106,6 +106,7 @@ describe('kill -9 while something is recorded', () => {
       }
       await recordings.goesOn(id, 2)
       figure('recorded again after ms', since())
+      await until('alice has her media again', () => alice.mediaReturns.at(-1)?.kind === 'reconnected', 40_000)
       expect(alice.mediaReturns.map(({ kind }) => kind)).toEqual(['reconnecting', 'reconnected'])
       await recordings.lasts(1.5)
       await recordings.stop(id)
@@ -121,6 +122,8 @@ describe('kill -9 while something is recorded', () => {
       exempt(master)
       master.kill('SIGKILL')
       await master.exited
+      // She has some seconds to come back, to whichever master there is.
+      await alice.resume(rig.stack.atMaster(1, alice.url))
       const authorization = `Basic ${Buffer.from(`SERVICEAPP:${rig.stack.secret}`).toString('base64')}`
       const call = (method: string, path: string) =>
         fetch(`${rig.stack.masterUrls[1]}/service/api/recordings/${path}`, { method, headers: { authorization } })
@@ -131,7 +134,6 @@ describe('kill -9 while something is recorded', () => {
         ((await (await call('GET', id)).json()) as { status: string }).status === 'ready'
       await until('the other one has finished it', isReady, 30_000)
       await rig.stack.revive(master)
-      await alice.resume()
       await expectWhole(id, 1)
       await recordings.toldOnce(id, ...ENDED)
       expect((await recordings.parts(id)).length).toBe(1)
