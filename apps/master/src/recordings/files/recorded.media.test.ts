@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RecordingView } from '@session-service/contract'
 import { startStack, type Stack, until } from '@session-service/testing'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { inspect } from './fixtures/media.js'
+
+/** Of a machine that is busy with other things as well. */
+const READY_MS = 60_000
+jest.setTimeout(2 * READY_MS)
 
 let stack: Stack
 let folder: string
@@ -24,10 +28,11 @@ test('what was recorded is fetched from any master, and gone once it is deleted'
   expect({ status, body }).toMatchObject({ status: 200, body: { status: 'started' } })
   await until('two seconds are recorded', () => Date.now() - RecordingView.parse(body).createdAt > 2_000)
   await stack.rest('POST', `/recordings/stop/${id}`)
-  const { url, size, duration } = await until('it is ready', async () => {
+  const ready = async (): Promise<RecordingView | false> => {
     const recording = RecordingView.parse((await stack.rest('GET', `/recordings/${id}`)).body)
     return recording.status === 'ready' && recording
-  })
+  }
+  const { url, size, duration } = await until('it is ready', ready, READY_MS)
   const address = String(url).replace(stack.masterUrl, stack.masterUrls[1] ?? '')
   const headers = { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` }
   const fetched = Buffer.from(await (await fetch(address, { headers })).arrayBuffer())
