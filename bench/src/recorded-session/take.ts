@@ -10,7 +10,7 @@ export interface Recorded {
   startedAt: number
   /** As REST says, s. */
   duration: number
-  /** Until the request to stop, s: since the answer to the start, and since its request. */
+  /** From the answer to the start until the request to stop, and from that request until that answer, s. */
   lasted: { least: number; most: number }
 }
 
@@ -25,15 +25,16 @@ export async function startTake(
   const { id } = await stack.api.startRecording({ session, outputMode, ...more })
   const answered = performance.now()
   return async () => {
-    const now = performance.now()
+    const stopAsked = performance.now()
     await stack.api.stopRecording(id)
+    const stopAnswered = performance.now()
     const { duration } = await until(`${id} is ready`, () => isReady(stack, id), READY_MS)
     const [part] = await stack.postgres.query(FIRST_FILE, [id])
     return {
       file: join(stack.recordingsFolder, id, `${id}.${outputMode === 'COMPOSED' ? 'mp4' : 'zip'}`),
       startedAt: Number(part?.['started_at']),
       duration,
-      lasted: { least: (now - answered) / 1000, most: (now - asked) / 1000 },
+      lasted: { least: (stopAsked - answered) / 1000, most: (stopAnswered - asked) / 1000 },
     }
   }
 }
