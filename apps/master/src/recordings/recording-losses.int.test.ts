@@ -7,10 +7,12 @@ import {
   until,
   webhookEnv,
 } from '@session-service/testing'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { SILENT_TRACK, StandInNode } from './fixtures/stand-in-node.js'
 
 const PATIENCE_MS = 60_000
+jest.setTimeout(3 * PATIENCE_MS)
+
 let stack: Stack
 let sink: EventSink
 const nodes: StandInNode[] = []
@@ -83,9 +85,11 @@ describe('a media node that is killed', () => {
     await alice.request('rejoin', {})
     await alice.request('publish', { tracks: [SILENT_TRACK] })
     await until('the other node records', () => [...second.jobs.values()].some(({ state }) => state === 'recording'))
-    const crash = sink.accepted.find(({ event }) => event.event === 'nodeCrashed')
-    expect(crash?.event).toMatchObject({ id: 'first', sessionIds: [id], recordingIds: [id] })
-    expect(inShort(id)).toEqual(['started -'])
+    const crash = await until('the crash is told', () =>
+      sink.accepted.find(({ event }) => event.event === 'nodeCrashed'),
+    )
+    expect(crash.event).toMatchObject({ id: 'first', sessionIds: [id], recordingIds: [id] })
+    await toldOf(id, 'started -')
     expect((await stack.rest('POST', `/recordings/stop/${id}`)).status).toBe(200)
     await becomes(id, 'ready')
     const ready = await get(id)
@@ -163,7 +167,7 @@ describe('a master that is killed', () => {
     await answer
     await until('it is gone', async () => (await get(id)).status === 404, PATIENCE_MS)
     await until('nothing records', () => node.jobs.size === 0, PATIENCE_MS)
-    expect(inShort(id)).toEqual(['failed its start was not finished'])
+    await toldOf(id, 'failed its start was not finished')
     await stack.revive(master(A))
     alice.terminate()
     await node.kill()

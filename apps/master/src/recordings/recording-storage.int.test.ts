@@ -2,9 +2,11 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
 import { until } from '@session-service/testing'
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals'
 import { S3Server } from './files/fixtures/s3-server.js'
-import { RecordingDesk } from './fixtures/recording-desk.js'
+import { RecordingDesk, TEST_MS } from './fixtures/recording-desk.js'
+
+jest.setTimeout(TEST_MS)
 
 let s3: S3Server
 let desk: RecordingDesk
@@ -47,9 +49,8 @@ it('a storage that says nothing holds up nobody who ends a recording or its sess
   s3.fault = (method) => (method === 'PUT' ? 'silence' : undefined)
   const { id } = await desk.busy()
   await desk.start(id)
-  const [part = 0] = desk.node.jobs.keys()
   desk.node.onStart = () => Promise.reject(new ServiceError('NO_CAPACITY', 'no recorder'))
-  await desk.node.recorderDies(part)
+  await desk.node.recorderDies(desk.partOf(id))
   const open = async (): Promise<number> =>
     (await desk.stack.postgres.query(`SELECT 1 FROM recording_part WHERE recording_id = $1 AND ended IS NULL`, [id]))
       .length

@@ -2,9 +2,11 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
 import { memoryOf, ServiceApi, until } from '@session-service/testing'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { RecordingDesk } from './fixtures/recording-desk.js'
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { RecordingDesk, TEST_MS } from './fixtures/recording-desk.js'
 import { StandInNode } from './fixtures/stand-in-node.js'
+
+jest.setTimeout(TEST_MS)
 
 let free: ServiceApi
 let desk: RecordingDesk
@@ -40,8 +42,7 @@ describe('a recording', () => {
     const ready = await desk.get(id)
     expect(ready).toMatchObject({ ...common, ...made, url, status: 'ready' })
     expect(ready.duration).toBeCloseTo(2, 0)
-    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${desk.stack.secret}`).toString('base64')}`
-    const file = await fetch(url, { headers: { authorization } })
+    const file = await fetch(url, { headers: { authorization: desk.authorization } })
     expect([file.status, (await file.arrayBuffer()).byteLength]).toEqual([200, ready.size])
 
     await desk.toldOf(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
@@ -126,7 +127,7 @@ describe('a recording', () => {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        authorization: `Basic ${Buffer.from(`SERVICEAPP:${desk.stack.secret}`).toString('base64')}`,
+        authorization: desk.authorization,
       },
       body: JSON.stringify({ session: id }),
     })
@@ -171,10 +172,9 @@ describe('a recorder that dies', () => {
   it('is followed by another; the parts become one file', async () => {
     const { id } = await desk.busy()
     await desk.start(id)
-    const [part = 0] = desk.node.jobs.keys()
-    await desk.node.recorderDies(part)
-    await until('another records', () => [...desk.node.jobs.values()].some(({ state }) => state === 'recording'))
-    expect(desk.inShort(id)).toEqual(['started -'])
+    await desk.node.recorderDies(desk.partOf(id))
+    await until('another records', () => desk.node.jobs.get(desk.partOf(id))?.state === 'recording')
+    await desk.toldOf(id, 'started -')
     await desk.stop(id)
     await desk.becomes(id, 'ready')
     expect((await desk.get(id)).duration).toBeCloseTo(4, 0)
@@ -183,7 +183,7 @@ describe('a recorder that dies', () => {
   it('again and again is given up, with what there is', async () => {
     const { id } = await desk.busy()
     await desk.start(id)
-    const [first = 0] = desk.node.jobs.keys()
+    const first = desk.partOf(id)
     desk.node.onStart = () => {
       throw new ServiceError('INTERNAL', 'no recorder')
     }
@@ -196,7 +196,7 @@ describe('a recorder that dies', () => {
   it('without having written anything leaves a failed recording that says why', async () => {
     const { id } = await desk.busy()
     await desk.start(id)
-    const [first = 0] = desk.node.jobs.keys()
+    const first = desk.partOf(id)
     desk.node.onStart = () => {
       throw new ServiceError('INTERNAL', 'no recorder')
     }
@@ -218,9 +218,8 @@ describe('the list of recordings', () => {
              'frameRate', 25), false, 1000, 10, 'take.mp4', 'stand_in' FROM generate_series(1, 50000) AS n`)
     const pid = desk.stack.masters[0]?.pid ?? 0
     const read = async (): Promise<{ bytes: number; last: string }> => {
-      const authorization = `Basic ${Buffer.from(`SERVICEAPP:${desk.stack.secret}`).toString('base64')}`
       const { body, status } = await fetch(`${desk.stack.masterUrl}/service/api/recordings`, {
-        headers: { authorization },
+        headers: { authorization: desk.authorization },
       })
       expect(status).toBe(200)
       let [bytes, last] = [0, '']

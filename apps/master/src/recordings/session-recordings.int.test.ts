@@ -2,13 +2,16 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
 import { ServiceApi, until } from '@session-service/testing'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { PATIENCE_MS, RecordingDesk } from './fixtures/recording-desk.js'
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { PATIENCE_MS, RecordingDesk, TEST_MS } from './fixtures/recording-desk.js'
+
+jest.setTimeout(TEST_MS)
 
 let desk: RecordingDesk
 
 beforeAll(async () => {
-  desk = await RecordingDesk.open()
+  // Time enough to come back on a busy machine.
+  desk = await RecordingDesk.open({ SERVICE_RECORDING_AUTOSTOP_TIMEOUT: '5' })
 })
 afterAll(() => desk.close())
 afterEach(() => desk.clear())
@@ -33,6 +36,7 @@ describe('the end of a session', () => {
   it('waits for who may come back, and then comes with the recording', async () => {
     const { id, alice } = await desk.busy()
     await desk.start(id)
+    await desk.toldOf(id, 'started -')
     await alice.request('leave', {})
     expect((await desk.stack.rest('POST', '/sessions', { customSessionId: id })).status).toBe(409)
     expect(desk.inShort(id)).toEqual(['started -'])
@@ -112,7 +116,7 @@ describe('a session that was kept for its recording alone', () => {
   it('ends when the recording is given up', async () => {
     const { id, alice } = await desk.busy()
     await desk.start(id)
-    const [first = 0] = desk.node.jobs.keys()
+    const first = desk.partOf(id)
     await alice.request('leave', {})
     // Its time is not what ends it.
     await desk.stack.postgres.query(`UPDATE recording SET autostop_at = now() + interval '1 day' WHERE id = $1`, [id])
@@ -186,11 +190,13 @@ describe('who of a session is told that it is recorded', () => {
     ['moderator', ['MODERATOR']],
     ['none', []],
   ])('with SERVICE_RECORDING_NOTIFICATION %s: %j', async (who, told: readonly string[]) => {
-    const { opsUrl, env } = await desk.stack.addMaster({ SERVICE_RECORDING_NOTIFICATION: who })
+    // Nobody publishes: the recording is not to stop by itself meanwhile.
+    const env = { SERVICE_RECORDING_NOTIFICATION: who, SERVICE_RECORDING_AUTOSTOP_TIMEOUT: '60' }
+    const { opsUrl, env: own } = await desk.stack.addMaster(env)
     expect((await fetch(`${opsUrl}/readyz`)).status).toBe(200)
     const at = (token: string | null): string =>
-      (token ?? '').replace(/\/\/[^/]+\//, `//${env.SERVICE_HOST}:${env.SERVICE_PORT}/`)
-    const api = new ServiceApi(`http://${env.SERVICE_HOST}:${env.SERVICE_PORT}`, desk.stack.secret)
+      (token ?? '').replace(/\/\/[^/]+\//, `//${own.SERVICE_HOST}:${own.SERVICE_PORT}/`)
+    const api = new ServiceApi(`http://${own.SERVICE_HOST}:${own.SERVICE_PORT}`, desk.stack.secret)
     const { id } = await api.createSession()
     const clients = await Promise.all(ROLES.map((role) => desk.enter(id, role)))
     expect((await api.request('POST', '/recordings/start', { session: id })).status).toBe(200)
