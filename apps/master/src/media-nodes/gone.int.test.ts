@@ -1,8 +1,9 @@
 import { type AppProcess, EventSink, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { ENTERED, GONE, toldOf } from './fixtures/told.js'
 
 const PATIENCE_MS = 60_000
+jest.setTimeout(3 * PATIENCE_MS)
 const WAITING = 'waiting-idle-to-terminate'
 
 let stack: Stack

@@ -1,9 +1,10 @@
 import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 import { SILENT_TRACK, StandInNode } from '../recordings/fixtures/stand-in-node.js'
 
 /** Two looks of the reconciler, and some. */
 const RECONCILED_MS = 60_000
+jest.setTimeout(3 * RECONCILED_MS)
 
 let stack: Stack
 let node: StandInNode
