@@ -1,6 +1,9 @@
 import { Client } from 'pg'
+import { until } from '@session-service/local-stack'
 import { runSql, type TestDatabase } from '../stack/test-database.js'
 import { freeze, thaw } from './processes.js'
+
+const EXHAUSTED_MS = 30_000
 
 /** What may happen to a Postgres server that belongs to one test alone. */
 export class PostgresFaults {
@@ -59,19 +62,33 @@ export class PostgresFaults {
   async exhaust(applicationName: string): Promise<() => Promise<void>> {
     const admin = await this.#client()
     const held = [admin]
-    const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${applicationName}'`
-    do held.push(...(await this.#takeAll()))
-    while ((await admin.query(cut)).rows.length > 0)
-    return async () => void (await Promise.all(held.map((client) => client.end())))
+    const release = async (): Promise<void> => void (await Promise.all(held.map((client) => client.end())))
+    try {
+      const { rows } = await admin.query<{ most: number }>(`SELECT current_setting('max_connections')::int AS most`)
+      // What was cut off goes a moment later, and may be back sooner than its place is taken.
+      const isAllHeld = async (): Promise<boolean> => {
+        await this.#takeRest(held)
+        if (held.length === rows[0]?.most) return true
+        await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [
+          applicationName,
+        ])
+        return false
+      }
+      await until('every connection is held', isAllHeld, EXHAUSTED_MS)
+    } catch (error) {
+      await release()
+      throw error
+    }
+    return release
   }
 
-  async #takeAll(): Promise<Client[]> {
-    const taken: Client[] = []
+  /** Also those that are reserved: for a superuser, as we are. */
+  async #takeRest(held: Client[]): Promise<void> {
     for (;;) {
       try {
-        taken.push(await this.#client())
+        held.push(await this.#client())
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === '53300') return taken
+        if (error instanceof Error && 'code' in error && error.code === '53300') return
         throw error
       }
     }
