@@ -66,6 +66,7 @@ describe('POST restart', () => {
     stack = await startStack()
     const { id } = await stack.api.createSession({ customSessionId: 'standup' })
     const [alice, bob] = [await stack.join(id), await stack.join(id)]
+    const { mediaNodeId } = await stack.api.getSession(id)
     const rooms = () => stack.postgres.query('SELECT 1 FROM session')
     expect((await restart({})).status).toBe(200)
     for (const client of [alice, bob]) await client.closed
@@ -79,6 +80,9 @@ describe('POST restart', () => {
       async () => (await stack.rest('POST', '/sessions', { customSessionId: 'standup' })).status === 200,
       PATIENCE_MS,
     )
+    const onNode = { mediaNode: { id: mediaNodeId } }
+    const isHeard = async (): Promise<boolean> => (await stack.rest('POST', '/sessions', onNode)).status === 200
+    await until('the media node is heard again', isHeard, PATIENCE_MS)
     const back = await stack.join('standup')
     await back.close()
   }, 120_000)
