@@ -1,7 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals'
 import type { BackendEvent, WebhookBody } from '@session-service/contract'
 import { EventSink, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
 import { ToldNode } from './fixtures/told-node.js'
+
+jest.setTimeout(180_000)
 
 const PATIENCE_MS = 25_000
 const ENV = {
