@@ -1,7 +1,9 @@
 import { EventSink, startStack, type Stack, SyntheticParticipant, until, webhookEnv } from '@session-service/testing'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 const PATIENCE_MS = 60_000
+jest.setTimeout(3 * PATIENCE_MS)
+
 let stack: Stack
 let sink: EventSink
 
