@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { newSecret } from '@session-service/contract'
+import { newSecret, ServiceError } from '@session-service/contract'
 import { type Environment, loadMasterConfig } from '@session-service/config'
 import { Bus, BusTransport } from '@session-service/messaging'
 import {
@@ -25,6 +25,7 @@ import { answerRepeats } from './http/idempotency/idempotency.js'
 import { IdempotentCalls } from './http/idempotency/idempotent-calls.service.js'
 import { answerWhileLeaving } from './http/leaving.js'
 import { type Foundations, MasterModule } from './master.module.js'
+import { MediaNodesService } from './media-nodes/media-nodes.service.js'
 import { openRecordingAddresses, routeRecordingFiles } from './recordings/files/recording-routes.js'
 import { RecordingRepository } from './recordings/recording.repository.js'
 import { SignallingServer } from './signalling/signalling.server.js'
@@ -151,5 +152,9 @@ async function createApplication(foundations: Foundations, logger: ServiceLogger
   app.useGlobalFilters(errors)
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
   app.get(SignallingServer).attachTo(app.getHttpServer())
+  app.get(OpsService).alsoReadyWhen('nodes', async () => {
+    if (app.get(MediaNodesService).isCutOff)
+      throw new ServiceError('UNAVAILABLE', 'most media nodes are not heard here')
+  })
   return app
 }

@@ -61,6 +61,33 @@ describe('HeartbeatWatch', () => {
     expect(watch.table.live()).toEqual([])
   })
 
+  it('tells of a loss again that is put off, without a complaint, and not of one that has ended meanwhile', async () => {
+    const [master, nodes] = [await stage.bus(nats.url), await stage.bus(nats.url)]
+    const told: string[] = []
+    let isPutOff = true
+    const watch = new HeartbeatWatch(master, {
+      silentMs: 1_500,
+      onLost: ({ nodeId }) => {
+        told.push(nodeId)
+        if (isPutOff) return false
+      },
+      onProblem: (problem) => stage.problems.push(problem),
+    })
+    ends.push(() => watch.stop())
+    const [stopA, stopB] = [beating(nodes, 'a'), beating(nodes, 'b')]
+    await until('both nodes are known', () => watch.table.live().length === 2)
+    stopA()
+    stopB()
+    await until('both are told twice', () => ['a', 'b'].every((id) => told.filter((one) => one === id).length >= 2))
+    const stopAgain = beating(nodes, 'a')
+    await until('a is heard again', () => watch.table.live().length === 1)
+    isPutOff = false
+    await until('b is dealt with', () => watch.table.get('b') === undefined)
+    expect(watch.table.live().map(({ nodeId }) => nodeId)).toEqual(['a'])
+    expect(stage.problems).toEqual([])
+    stopAgain()
+  })
+
   it('takes no node for lost when the bus freezes and when it is gone', async () => {
     const [master, nodes] = [await stage.bus(nats.url), await stage.bus(nats.url)]
     const lost: string[] = []

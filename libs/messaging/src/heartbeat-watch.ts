@@ -7,8 +7,8 @@ import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
 export interface HeartbeatWatchOptions {
   /** `before` as HeartbeatTable.beat gives it. */
   onBeat?: (heartbeat: Heartbeat, before: Heartbeat | undefined) => void
-  /** Called once for each loss; when it rejects, again at the next check. Left out: the table keeps what is lost. */
-  onLost?: (heartbeat: Heartbeat) => void | Promise<void>
+  /** Called once for each loss; when it rejects or gives false, again at the next check. Left out: the table keeps what is lost. */
+  onLost?: (heartbeat: Heartbeat) => void | false | Promise<void>
   silentMs?: number
   onProblem?: OnProblem
 }
@@ -57,8 +57,8 @@ export class HeartbeatWatch {
     // It may have been heard while another loss was dealt with.
     if (!this.table.lost().includes(heartbeat)) return
     try {
-      await this.#options.onLost?.(heartbeat)
-      this.table.forget(heartbeat.nodeId)
+      const isDealtWith = (await this.#options.onLost?.(heartbeat)) !== false
+      if (isDealtWith) this.table.forget(heartbeat.nodeId)
     } catch (error) {
       const report = this.#options.onProblem ?? warnOfProblem
       report({ kind: 'handler', message: `a lost node was not dealt with: ${messageOf(error)}`, error })

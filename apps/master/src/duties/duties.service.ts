@@ -16,6 +16,7 @@ import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../configuration/co
 import { ConnectionsService } from '../connections/connections.service.js'
 import { ParticipationService } from '../connections/participation.service.js'
 import { IdempotentCalls } from '../http/idempotency/idempotent-calls.service.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { NodeUpkeepService } from '../media-nodes/node-upkeep.service.js'
 import { NodeWatchService } from '../media-nodes/node-watch.service.js'
 import { RecordingWork } from '../recordings/recording-work.service.js'
@@ -61,6 +62,7 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
     private readonly sessions: SessionsService,
     private readonly connections: ConnectionsService,
     private readonly participation: ParticipationService,
+    private readonly mediaNodes: MediaNodesService,
     private readonly nodeUpkeep: NodeUpkeepService,
     private readonly nodeWatch: NodeWatchService,
     private readonly autoscaling: AutoscalingService,
@@ -108,7 +110,9 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
   private async tick(now: number): Promise<void> {
     try {
       await this.showAlive()
-      const isOurs = await this.lock.isOurs()
+      // Whoever hears most of the nodes is to judge them.
+      if (this.mediaNodes.isCutOff) await this.lock.giveUp()
+      const isOurs = !this.mediaNodes.isCutOff && (await this.lock.isOurs())
       // What cannot be told to clients and nodes is not begun.
       if (!this.bus.connected) return
       for (const duty of this.duties) if (isOurs || !duty.once) await this.runIfDue(duty, now)

@@ -39,6 +39,10 @@ export class MediaNodeEntity {
   @Column({ name: 'connection_time', type: 'bigint', nullable: true })
   connectionTime!: number | null
 
+  /** When a master heard it last, as far as that was written down; UTC ms. */
+  @Column({ name: 'heard_at', type: 'bigint', default: 0 })
+  heardAt!: number
+
   /** When it was found to be lost, UTC ms; null while it is heard. */
   @Column({ name: 'disconnected_at', type: 'bigint', nullable: true })
   disconnectedAt!: number | null

@@ -24,6 +24,8 @@ export interface MediaNodeRow {
   bootId: string | null
   launchingTime: number
   connectionTime: number | null
+  /** By any master, as far as it was written down. */
+  heardAt: number
   disconnectedAt: number | null
   crashEventId: string | null
   drainDeadline: number | null
@@ -43,7 +45,7 @@ export interface NodeChange {
   record: RecordEvents
 }
 
-type Changes = Partial<Omit<MediaNodeRow, 'id' | 'status' | 'statusAge' | 'launchingTime'>>
+type Changes = Partial<Omit<MediaNodeRow, 'id' | 'status' | 'statusAge' | 'launchingTime' | 'heardAt'>>
 const COLUMNS: { [C in keyof Changes]-?: string } = {
   environmentId: 'environment_id',
   ip: 'ip',
@@ -59,7 +61,8 @@ const isColumn = (name: string): name is keyof Changes => name in COLUMNS
 
 const ROW = `n.id, n.environment_id AS "environmentId", n.ip, n.uri, n.version, n.status,
   (extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::float8 AS "statusAge", n.boot_id AS "bootId",
-  n.launching_time AS "launchingTime", n.connection_time AS "connectionTime", n.disconnected_at AS "disconnectedAt",
+  n.launching_time AS "launchingTime", n.connection_time AS "connectionTime",
+  n.heard_at AS "heardAt", n.disconnected_at AS "disconnectedAt",
   n.crash_event_id AS "crashEventId", n.drain_deadline AS "drainDeadline"`
 
 /** The nodes of the cluster as all masters see them. Each change is made under the row's lock, with its events. */
@@ -91,6 +94,17 @@ export class MediaNodeRepository {
       id,
     ])
     return row
+  }
+
+  /** Writes down when nodes were heard, UTC ms, unless that was done lately; whoever has a row locked knows of it anyway. */
+  async noteHeard(nodes: readonly (NodeBoot & { at: number })[], latelyMs: number): Promise<void> {
+    await this.dataSource.query(
+      `UPDATE media_node m SET heard_at = d.at FROM (
+         SELECT n.id, r.at FROM media_node n JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS r(id, boot_id, at)
+           ON r.id = n.id AND r.boot_id = n.boot_id AND r.at > n.heard_at + $4
+         FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id`,
+      [nodes.map(({ nodeId }) => nodeId), nodes.map(({ bootId }) => bootId), nodes.map(({ at }) => at), latelyMs],
+    )
   }
 
   /** A new node, `launching`. Undefined when there is one of that id; a former one that has ended gives way. */

@@ -5,24 +5,30 @@ import {
   type NodeCommand,
   type NodeCommandParams,
   type NodeCommandResult,
+  NODE_SILENT_MS,
   nodeRpc,
   SUBJECT,
 } from '@session-service/contract'
 import { Bus, HeartbeatWatch } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import { ClusterClock } from '../database/cluster-clock.js'
 import { isUp } from './media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
 import type { NodeBoot } from './room-place.js'
 
 /** How much later than its time a heartbeat may come, ms. */
 const HEARTBEAT_DELAY_MS = 150
-/** What other masters changed is seen after at most this long, ms. */
+/** What other masters changed is seen after at most this long, and what was heard is written down as often, ms. */
 const REFRESH_MS = 1_000
+/** What was written down so lately is not written again, ms. */
+const LATELY_MS = 500
+/** Whoever hears a node has written that down less than this long ago, unless it is held up, ms. */
+const HEARD_MS = NODE_SILENT_MS - 500
 
 export interface NodeListener {
   heard(node: Heartbeat): void
-  /** Called for each node that has fallen silent, by every master that heard it, until it resolves. */
+  /** Called for each node that has fallen silent and that no master hears, by every one that heard it, until it resolves. */
   lost(node: Heartbeat): Promise<void>
 }
 
@@ -39,10 +45,11 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
   constructor(
     private readonly bus: Bus,
     private readonly repository: MediaNodeRepository,
+    private readonly clock: ClusterClock,
   ) {
     this.heartbeats = new HeartbeatWatch(bus, {
       onBeat: (node) => this.listener?.heard(node),
-      onLost: (node) => this.listener?.lost(node),
+      onLost: (node) => (this.isHeard(node) ? false : this.listener?.lost(node)),
     })
     metrics.sampled('media_nodes', 'Media nodes that this master hears', () => this.live().length)
   }
@@ -146,8 +153,29 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
     })
   }
 
+  /** Whether a master hears that start of the node: this one, or another that has written so. */
+  isHeard({ nodeId, bootId }: NodeBoot, row = this.known.get(nodeId)): boolean {
+    return row !== undefined && row.bootId === bootId && isConnected(row) && this.clock.now() - row.heardAt < HEARD_MS
+  }
+
+  /** Of the nodes that masters hear this one hears less than half: it is on the lesser side of a bus that is split. */
+  get isCutOff(): boolean {
+    const heard = this.rows().filter((row) => this.isHeard({ nodeId: row.id, bootId: row.bootId ?? '' }))
+    const live = new Set(this.live().map(({ nodeId }) => nodeId))
+    return heard.filter(({ id }) => live.has(id)).length * 2 < heard.length
+  }
+
+  private async noteHeard(): Promise<void> {
+    const [now, since] = [this.clock.now(), performance.now()]
+    const beats = this.live().map(({ nodeId, bootId }) => {
+      return { nodeId, bootId, at: Math.round(now - (since - this.heardAt(nodeId))) }
+    })
+    if (beats.length > 0) await this.repository.noteHeard(beats, LATELY_MS)
+  }
+
   private async refreshQuietly(): Promise<void> {
-    await this.refresh().catch((error: unknown) => this.logger.debug(`media nodes could not be read: ${String(error)}`))
+    const written = this.noteHeard().then(() => this.refresh())
+    await written.catch((error: unknown) => this.logger.debug(`media nodes could not be read: ${String(error)}`))
   }
 }
 

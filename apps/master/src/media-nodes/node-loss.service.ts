@@ -40,6 +40,8 @@ export class NodeLossService implements OnModuleDestroy {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, nodeId)
       if (!found || found.bootId !== bootId || !isConnected(found)) return undefined
+      // Then it is this master that is cut off, or the bus is split.
+      if (this.mediaNodes.isHeard({ nodeId, bootId }, found)) return undefined
       const now = this.clock.now()
       // One that was told to end has ended, with or without a word.
       if (found.status === 'terminating') return this.repository.set(change, nodeId, { disconnectedAt: now })
@@ -96,7 +98,7 @@ export class NodeLossService implements OnModuleDestroy {
     await this.mediaNodes.refresh()
     await this.noteUnheard(now)
     for (const row of this.mediaNodes.rows().filter(isConnected))
-      if (this.isUnheard(bootOf(row), now)) await this.silent(bootOf(row))
+      if (this.isUnheard(bootOf(row), now) && !this.mediaNodes.isHeard(bootOf(row))) await this.silent(bootOf(row))
     await this.loseRooms()
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)

@@ -197,6 +197,8 @@ export class RecordingWork implements OnModuleDestroy {
     if (isEnded || since === undefined || Date.now() - this.lookedAt > STALE_MS) return false
     const isUp = this.mediaNodes.heard(nodeId)?.bootId === bootId
     if (isUp && !isStarted && askedForMs < START_MS) return false
+    // Another master hears the node, and what it records.
+    if (!isUp && this.mediaNodes.isHeard({ nodeId, bootId })) return false
     return Date.now() - since >= (isUp ? UNLISTED_MS : UNHEARD_MS)
   }
 }

@@ -49,6 +49,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   readonly #lag = new LoopLag()
   readonly #server: Server
   readonly #orders = new Map<string, () => void>()
+  readonly #readiness: Record<string, () => Promise<void>>
   #started = false
   #draining = false
 
@@ -58,6 +59,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
     @Inject(HttpAdapterHost) adapterHost: HttpAdapterHost,
   ) {
     this.#options = options
+    this.#readiness = { ...options.readiness }
     this.#indicators = indicators
     this.#adapterHost = adapterHost
     this.#server = createServer((request, response) => void this.#serve(request, response))
@@ -76,6 +78,11 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   /** While it drains it is not ready, so that nothing new is sent here. */
   setDraining(draining = true): void {
     this.#draining = draining
+  }
+
+  /** One check more, by what knows of it only once the application is made. */
+  alsoReadyWhen(name: string, check: () => Promise<void>): void {
+    this.#readiness[name] = check
   }
 
   /**
@@ -135,7 +142,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
       case '/healthz':
         return this.#lag.longest() < LONGEST_LAG_MS ? json(200, { status: 'ok' }) : json(503, { status: 'stuck' })
       case '/readyz':
-        return this.#readiness()
+        return this.#ready()
       case '/metrics':
         return { status: 200, type: registry.contentType, body: await registry.metrics() }
       default:
@@ -152,9 +159,9 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   }
 
   /** Names what fails, never how: the answer may be read by anybody who reaches the port. */
-  async #readiness(): Promise<Answer> {
+  async #ready(): Promise<Answer> {
     if (this.#draining) return json(503, { status: 'not ready', failing: ['draining'] })
-    const checks = Object.entries(this.#options.readiness).map(async ([name, check]) => {
+    const checks = Object.entries(this.#readiness).map(async ([name, check]) => {
       const result = await this.#indicators
         .check(name)
         .attempt(() => check())

@@ -13,6 +13,7 @@ import { SessionTold1790000000023 } from './1790000000023-session-told.js'
 import { IdempotentCall1790000000024 } from './1790000000024-idempotent-call.js'
 import { RecordingContents1790000000025 } from './1790000000025-recording-contents.js'
 import { Cluster1790000000026 } from './1790000000026-cluster.js'
+import { MediaNodeHeard1790000000027 } from './1790000000027-media-node-heard.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -31,4 +32,5 @@ export const MIGRATIONS = [
   IdempotentCall1790000000024,
   RecordingContents1790000000025,
   Cluster1790000000026,
+  MediaNodeHeard1790000000027,
 ] as const

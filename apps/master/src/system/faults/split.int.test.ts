@@ -1,0 +1,115 @@
+import {
+  EventSink,
+  freePorts,
+  type LocalNats,
+  ServiceApi,
+  type Stack,
+  startNats,
+  startStack,
+  statusOf,
+  TcpProxy,
+  until,
+  webhookEnv,
+} from '@session-service/testing'
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
+
+jest.setTimeout(120_000)
+
+/** Longer than a node may be silent, with what it takes to act on that. */
+const LONG_MS = 6_000
+const NODES = ['media_one', 'media_two', 'media_three'] as const
+
+let stack: Stack
+let sink: EventSink
+let route: TcpProxy
+let lesser: LocalNats
+let masters: [ServiceApi, ServiceApi]
+
+/** The second master and the third node are at a bus server of their own, which is one with the other over a route. */
+beforeAll(async () => {
+  const [routes = 0, own = 0] = await freePorts(2)
+  sink = await EventSink.open()
+  route = await TcpProxy.open({ host: '127.0.0.1', port: routes })
+  const cluster = (port: number, to = ''): string[] => [`cluster { name: bus, listen: "127.0.0.1:${port}", ${to} }`]
+  lesser = await startNats({
+    config: cluster(own, `routes: ["nats://${route.address.host}:${route.address.port}"]`),
+  })
+  stack = await startStack({
+    masters: 2,
+    nodes: 0,
+    masterEnv: webhookEnv(sink),
+    natsConfig: cluster(routes),
+    wire: ({ kind, number }, facts) => {
+      const isLesser = (kind === 'master' && number === 2) || (kind === 'node' && number === 3)
+      const env = kind === 'node' ? { MEDIA_NODE_ID: NODES[number - 1] ?? '' } : undefined
+      return Promise.resolve({ facts: isLesser ? { ...facts, natsUrl: lesser.url } : facts, env: { ...env } })
+    },
+  })
+  masters = [stack.api, new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)]
+  for (const _ of NODES) await stack.addNode()
+})
+afterAll(async () => {
+  await stack.stop()
+  await lesser.stop()
+  await route.close()
+  await sink.close()
+})
+
+const ready = (nth: number): Promise<number | undefined> => statusOf(`${stack.masters[nth]?.opsUrl}/readyz`)
+
+/** A session of that id on the node; undefined while the master does not hear the node. */
+async function placed(api: ServiceApi, node: string): Promise<string | undefined> {
+  const { status, body } = await api.request('POST', '/sessions', { mediaNode: { id: node } })
+  return status === 200 ? (body as { id: string }).id : undefined
+}
+const everywhere = (api: ServiceApi): Promise<string[]> =>
+  until('a session on each node', async () => {
+    const ids = await Promise.all(NODES.map((node) => placed(api, node)))
+    return ids.every((id) => id !== undefined) && ids
+  })
+const places = (): Promise<unknown[]> =>
+  stack.postgres.query(`SELECT id, media_node_id, media_epoch FROM session WHERE media_node_id IS NOT NULL ORDER BY id`)
+const join = async (nth: 0 | 1, id: string) => {
+  const { token } = await masters[nth].createConnection(id)
+  const client = await stack.openSocket(stack.atMaster(nth, token ?? ''))
+  return { client, joined: client.join() }
+}
+
+it('B9: on both sides of a bus that is split nobody takes the other for dead; only the greater is ready', async () => {
+  const [north = ''] = await everywhere(masters[0])
+  const [, , south = ''] = await everywhere(masters[1])
+  const [alice, bob] = [await join(0, north), await join(1, south)]
+  await Promise.all([alice.joined, bob.joined])
+  const before = await places()
+
+  route.mode = 'reset'
+  const splitAt = performance.now()
+  await until('the lesser side is not ready', async () => (await ready(1)) === 503, 30_000)
+  await until('any silence has been acted on', () => performance.now() - splitAt > LONG_MS, 30_000)
+  expect([await ready(0), await ready(1)]).toEqual([200, 503])
+  expect(await places()).toEqual(before)
+
+  // Both create the same session: one has it, and its room is where it was placed first.
+  const both = await Promise.all(masters.map((api) => api.request('POST', '/sessions', { customSessionId: 'both' })))
+  expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409])
+  const first = await join(0, 'both')
+  await first.joined
+  const between = await places()
+  const second = await join(1, 'both')
+  await expect(second.joined).rejects.toThrow()
+  expect(await places()).toEqual(between)
+  expect(between).toHaveLength(before.length + 1)
+
+  // Each side serves what it has.
+  await alice.client.request('signal', { data: 'north' })
+  await bob.client.request('signal', { data: 'south' })
+  await Promise.all([alice.client.waitFor('signal'), bob.client.waitFor('signal')])
+
+  route.mode = 'pass'
+  await until('both are ready again', async () => (await ready(0)) === 200 && (await ready(1)) === 200, 30_000)
+  await everywhere(masters[1])
+  expect(await places()).toEqual(between)
+  expect([alice, bob, first].every(({ client }) => client.isOpen)).toBe(true)
+  expect(sink.accepted.filter(({ event }) => event.event === 'nodeCrashed')).toEqual([])
+  await Promise.all([alice, bob, first].map(({ client }) => client.request('leave', {})))
+})
