@@ -210,12 +210,16 @@ describe('synthetic participants in a bare room', () => {
         [1, 2, 3, 4, 5].map((distance) => participant.subscribe(streams[(at + distance) % 20]?.streamId ?? '')),
       ),
     )
-    await Promise.all(subscriptions.map((subscription) => flows(subscription, 30, 60_000)))
-    // A machine too busy for all of them drops some at its sockets.
-    const received = subscriptions.flatMap((subscription) => [audio(subscription), video(subscription)])
-    const sum = (of: 'lost' | 'packets'): number => received.reduce((total, stats) => total + stats[of], 0)
-    expect(sum('lost')).toBeLessThan(sum('packets') / 50)
-    expect(received.every(({ undecryptable }) => undecryptable === 0)).toBe(true)
+    const allFlow = (): Promise<unknown> =>
+      Promise.all(subscriptions.map((subscription) => flows(subscription, 30, 60_000)))
+    const received = () => subscriptions.flatMap((subscription) => [audio(subscription), video(subscription)])
+    const sum = (of: 'lost' | 'packets'): number => received().reduce((total, stats) => total + stats[of], 0)
+    // While they all arrive at once, a busy machine drops some at its sockets.
+    await allFlow()
+    const before = { lost: sum('lost'), packets: sum('packets') }
+    await allFlow()
+    expect(sum('lost') - before.lost).toBeLessThan((sum('packets') - before.packets) / 50)
+    expect(received().every(({ undecryptable }) => undecryptable === 0)).toBe(true)
   }, 120_000)
 })
 
