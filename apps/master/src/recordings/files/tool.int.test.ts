@@ -20,6 +20,11 @@ describe('a program that', () => {
     })
   })
 
+  it('is not there says nothing of what it was given: it may be there another time', async () => {
+    const running = runTool('no-such-program', [], { signal: never, deadlineMs: 10_000 })
+    await expect(running).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'no-such-program is not installed' })
+  })
+
   it.each([
     ['is killed', 'kill -9 $$', 10_000, 'sh was ended: '],
     ['is ended by a signal that it heeds', 'exit 255', 10_000, 'sh was ended: '],

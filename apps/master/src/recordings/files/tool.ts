@@ -123,7 +123,8 @@ interface Ending {
 const missing = (program: string): ServiceError => new ServiceError('UNAVAILABLE', `${program} is not installed`)
 
 function failureOf(program: string, { code, killedBy, isLate, errors }: Ending): Error {
-  if (code === 127 && errors.startsWith('setpriv:')) return missing(program)
+  // Said by what binds it to us, in its place.
+  if (code === 127 && /^(setpriv|sh|\/bin\/sh):/.test(errors)) return missing(program)
   if (/no space left on device|disk quota exceeded/i.test(errors)) {
     return new ServiceError('NO_CAPACITY', `not enough disk for recordings: ${program} could not write`)
   }
