@@ -115,6 +115,9 @@ describe('RestClient', () => {
     expect(asked.map(({ headers }) => headers['idempotency-key'])).toEqual(['k-1', 'k-1', 'k-1', 'k-1'])
     await expect(client().sendSignal(signal, { idempotencyKey: 'k-2' })).rejects.toMatchObject({ status: 409 })
     expect(asked).toHaveLength(5)
+    const patient = await service(...Array.from({ length: 6 }, () => underWay), { status: 200 })
+    await patient.client({ retries: 1 }).sendSignal(signal, { idempotencyKey: 'k-3' })
+    expect(patient.asked).toHaveLength(7)
   })
 
   it('gives up on silence, and at once when told to', async () => {

@@ -30,6 +30,9 @@ export interface RestRequest {
   signal?: AbortSignal | undefined
 }
 
+/** How often one is sent again that an earlier try has under way: had a master died with that, it is known by then. */
+const UNDER_WAY_RETRIES = 7
+
 /** To repeat these changes nothing that the first did not. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'PATCH'])
 
@@ -44,17 +47,23 @@ export class Transport {
   }
 
   async send(request: RestRequest): Promise<RestAnswer> {
-    const mayRepeat = IDEMPOTENT.has(request.method) || request.idempotencyKey !== undefined
-    const tries = mayRepeat ? this.#options.retries : 0
     for (let attempt = 0; ; attempt++) {
       const outcome = await this.#attempt(request).catch((error: unknown) => error)
-      const waitMs = attempt < tries && !request.signal?.aborted ? this.#waitAfter(outcome, attempt) : undefined
+      const mayRepeat = attempt < this.#retries(request, outcome) && !request.signal?.aborted
+      const waitMs = mayRepeat ? this.#waitAfter(outcome, attempt) : undefined
       if (waitMs === undefined) {
         if (outcome instanceof Error) throw outcome
         return outcome as RestAnswer
       }
       await setTimeout(waitMs, undefined, request.signal ? { signal: request.signal } : {})
     }
+  }
+
+  #retries({ method, idempotencyKey }: RestRequest, outcome: unknown): number {
+    const { retries } = this.#options
+    if (!IDEMPOTENT.has(method) && idempotencyKey === undefined) return 0
+    const isUnderWay = !(outcome instanceof Error) && (outcome as RestAnswer).status === 409
+    return isUnderWay && retries > 0 ? Math.max(retries, UNDER_WAY_RETRIES) : retries
   }
 
   /** How long to wait before the next try, ms; undefined when there is no point in one. */

@@ -8,6 +8,7 @@ export class IdempotentCall1790000000024 implements MigrationInterface {
         key text CONSTRAINT idempotent_call_pk PRIMARY KEY,
         request text NOT NULL,
         master_id text NOT NULL,
+        claim text NOT NULL,
         asked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
         answer text
       );

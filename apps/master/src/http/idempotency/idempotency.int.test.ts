@@ -110,6 +110,29 @@ describe('a POST with an Idempotency-Key', () => {
     expect([again.status, again.headers.get('retry-after')]).toEqual([409, '1'])
   })
 
+  it('is answered as the first time also when that could not be written down at once', async () => {
+    await stack.postgres.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+      AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''57014''; END'`)
+    await stack.postgres.query(
+      'CREATE TRIGGER refusal BEFORE UPDATE OR DELETE ON idempotent_call FOR EACH ROW EXECUTE FUNCTION refuse()',
+    )
+    const first = await post('/sessions', {})
+    expect([first.status, (await post('/sessions', {})).status]).toEqual([200, 409])
+    await stack.postgres.query('DROP TRIGGER refusal ON idempotent_call')
+    const again = await until('it is written down', async () => {
+      const answer = await post('/sessions', {})
+      return answer.status === 200 && answer
+    })
+    expect([replayed(again), again.body]).toEqual([true, first.body])
+  })
+
+  it('may come over a deprecated path', async () => {
+    const old = (): Promise<RestAnswer> =>
+      stack.api.transport.send({ method: 'POST', path: '/api/sessions', body: {}, idempotencyKey: key })
+    const [first, again] = [await old(), await old()]
+    expect([replayed(first), replayed(again), again.body]).toEqual([false, true, first.body])
+  })
+
   it('is forgotten after a day', async () => {
     await post('/sessions', {})
     await stack.postgres.query(`UPDATE idempotent_call SET asked_at = asked_at - interval '25 hours'`)

@@ -1,10 +1,11 @@
 import { ServiceError } from '@session-service/contract'
 import { Logger } from '@nestjs/common'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { API_PREFIX } from '../api.js'
 import type { Answer, IdempotentCalls } from './idempotent-calls.service.js'
 
 const HEADER = 'idempotency-key'
+/** Current and deprecated paths. */
+const API = /^\/(service\/)?api\//
 /** Visible ASCII, so that every proxy hands it on as it is. */
 const KEY = /^[\x21-\x7e]{1,255}$/
 /** Most calls are answered by then. */
@@ -16,32 +17,36 @@ const RETRY_AFTER_S = 1
  */
 export function answerRepeats(fastify: FastifyInstance, calls: IdempotentCalls): void {
   const logger = new Logger('Idempotency')
-  const ours = new WeakMap<FastifyRequest, string>()
+  const ours = new WeakMap<FastifyRequest, { key: string; claim: string }>()
   fastify.addHook('preHandler', async (request, reply) => {
     const key = keyOf(request)
     if (key === undefined) return undefined
     const claim = await calls.claim(key, JSON.stringify([request.url, request.body ?? null]))
     if (claim.is === 'answered') return replay(reply, claim.answer)
-    if (claim.is === 'ours') ours.set(request, key)
+    if (claim.is === 'ours') ours.set(request, { key, claim: claim.claim })
     else refuse(claim.is, reply)
     return undefined
   })
   fastify.addHook('onSend', async (request, reply, payload) => {
-    const key = ours.get(request)
-    if (key === undefined) return payload
+    const call = ours.get(request)
+    if (!call) return payload
     ours.delete(request)
-    const answer = answerOf(reply, payload)
     // Whatever becomes of it, the call itself was done, and its answer is due.
-    await (answer ? calls.answered(key, answer) : calls.giveUp(key)).catch((error: unknown) =>
-      logger.warn({ err: error, requestId: request.id }, 'an answer could not be kept for a repeated call'),
-    )
+    await calls
+      .settle({ ...call, answer: answerOf(reply, payload) })
+      .catch((error: unknown) =>
+        logger.warn(
+          { err: error, requestId: request.id },
+          'what became of a call is kept later, for when it is repeated',
+        ),
+      )
     return payload
   })
 }
 
-function keyOf({ method, url, headers }: FastifyRequest): string | undefined {
+function keyOf({ method, routeOptions, headers }: FastifyRequest): string | undefined {
   const key = headers[HEADER]
-  if (key === undefined || method !== 'POST' || !url.startsWith(`/${API_PREFIX}/`)) return undefined
+  if (key === undefined || method !== 'POST' || !API.test(routeOptions.url ?? '')) return undefined
   if (typeof key === 'string' && KEY.test(key)) return key
   throw new ServiceError('INVALID', 'Idempotency-Key must have 1 to 255 visible ASCII characters')
 }

@@ -16,6 +16,10 @@ export class IdempotentCallEntity {
   @Column({ name: 'master_id', type: 'text' })
   masterId!: string
 
+  /** Which of the times it came it is done for. */
+  @Column({ type: 'text' })
+  claim!: string
+
   @Column({ name: 'asked_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   askedAt!: Date
 
