@@ -147,6 +147,7 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
       { name: 'recordings', once: true, everyMs: 0, run: (now) => this.recordings.upkeep(now) },
       { name: 'stray recordings', once: true, everyMs: RECONCILE_EVERY_MS, run: () => this.recordings.stopStrays() },
       { name: 'lost parts', once: true, everyMs: LOST_PARTS_EVERY_MS, run: () => this.recordings.forgetLostParts() },
+      { name: 'calls', once: false, everyMs: 0, run: () => this.calls.settleRest() },
       { name: 'old calls', once: true, everyMs: OLD_CALLS_EVERY_MS, run: () => this.calls.forgetOld() },
       { name: 'node figures', once: false, everyMs: 0, run: () => Promise.resolve(this.autoscaling.showFigures()) },
       { name: 'loads', once: true, everyMs: 0, run: () => Promise.resolve(this.autoscaling.sample()) },
@@ -183,11 +184,13 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
   }
 
   private async showAlive(): Promise<void> {
-    await this.dataSource.query(
-      `INSERT INTO master (id, alive_at, uri) VALUES ($1, clock_timestamp(), $2)
-       ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at`,
-      [this.masterId, this.config.SERVICE_PUBLICURL],
+    const [others] = await this.dataSource.query<{ most: number }[]>(
+      `INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
+       ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
+       RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`,
+      [this.masterId, this.config.SERVICE_PUBLICURL, this.mediaNodes.heardCount],
     )
+    this.mediaNodes.lookAround(others?.most ?? 0)
     await this.lookAtClock()
   }
 

@@ -12,4 +12,8 @@ export class MasterEntity {
   /** Where it is reached, as `GET health` shows it. */
   @Column({ type: 'text', default: '' })
   uri!: string
+
+  /** Media nodes of the cluster that it hears. */
+  @Column({ name: 'nodes_heard', type: 'integer', default: 0 })
+  nodesHeard!: number
 }

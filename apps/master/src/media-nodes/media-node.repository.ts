@@ -31,6 +31,9 @@ export interface MediaNodeRow {
   drainDeadline: number | null
 }
 
+/** No master is behind another by as much: the database's clock was set back, ms. */
+const SET_BACK_MS = 30_000
+
 /** A room on a boot of a node that does not hold it any more. */
 export interface LostRoom extends PlacedRoom {
   isCrashed: boolean
@@ -101,9 +104,15 @@ export class MediaNodeRepository {
     await this.dataSource.query(
       `UPDATE media_node m SET heard_at = d.at FROM (
          SELECT n.id, r.at FROM media_node n JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS r(id, boot_id, at)
-           ON r.id = n.id AND r.boot_id = n.boot_id AND r.at > n.heard_at + $4
+           ON r.id = n.id AND r.boot_id = n.boot_id AND (r.at > n.heard_at + $4 OR r.at < n.heard_at - $5)
          FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id`,
-      [nodes.map(({ nodeId }) => nodeId), nodes.map(({ bootId }) => bootId), nodes.map(({ at }) => at), latelyMs],
+      [
+        nodes.map(({ nodeId }) => nodeId),
+        nodes.map(({ bootId }) => bootId),
+        nodes.map(({ at }) => at),
+        latelyMs,
+        SET_BACK_MS,
+      ],
     )
   }
 

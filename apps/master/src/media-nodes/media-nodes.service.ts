@@ -41,6 +41,8 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
   private known = new Map<string, MediaNodeRow>()
   private timer: NodeJS.Timeout | undefined
   private reads = 0
+  /** As of the last look at what other masters hear. */
+  isCutOff = false
 
   constructor(
     private readonly bus: Bus,
@@ -155,14 +157,30 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
 
   /** Whether a master hears that start of the node: this one, or another that has written so. */
   isHeard({ nodeId, bootId }: NodeBoot, row = this.known.get(nodeId)): boolean {
-    return row !== undefined && row.bootId === bootId && isConnected(row) && this.clock.now() - row.heardAt < HEARD_MS
+    return (
+      row !== undefined &&
+      row.bootId === bootId &&
+      isConnected(row) &&
+      Math.abs(this.clock.now() - row.heardAt) < HEARD_MS
+    )
   }
 
-  /** Of the nodes that masters hear this one hears less than half: it is on the lesser side of a bus that is split. */
-  get isCutOff(): boolean {
-    const heard = this.rows().filter((row) => this.isHeard({ nodeId: row.id, bootId: row.bootId ?? '' }))
+  /** Nodes of the cluster that this master hears. */
+  get heardCount(): number {
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
-    return heard.filter(({ id }) => live.has(id)).length * 2 < heard.length
+    return this.heardAnywhere.filter(({ id }) => live.has(id)).length
+  }
+
+  /**
+   * It hears less than half of the nodes that masters hear, and another one hears more: it is on the lesser side of a
+   * bus that is split. `mostElsewhere`: how many that other one hears.
+   */
+  lookAround(mostElsewhere: number): void {
+    this.isCutOff = this.heardCount * 2 < this.heardAnywhere.length && this.heardCount < mostElsewhere
+  }
+
+  private get heardAnywhere(): MediaNodeRow[] {
+    return this.rows().filter((row) => this.isHeard({ nodeId: row.id, bootId: row.bootId ?? '' }))
   }
 
   private async noteHeard(): Promise<void> {

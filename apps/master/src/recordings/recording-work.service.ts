@@ -181,15 +181,20 @@ export class RecordingWork implements OnModuleDestroy {
 
   /** Notes which open parts no node lists, and since when. */
   private noteUnlisted(rows: readonly UnsettledRow[], now: number): void {
-    const listed = new Set(this.mediaNodes.live().flatMap(({ jobs }) => jobs.map(({ part }) => part)))
-    const open = rows.flatMap(({ parts }) => parts.filter(({ isEnded }) => !isEnded).map(({ part }) => part))
-    const unlisted = new Set(open.filter((part) => !listed.has(part)))
+    const live = this.mediaNodes.live()
+    const listed = new Set(live.flatMap(({ jobs }) => jobs.map(({ part }) => part)))
+    const heard = new Set(live.map(({ nodeId }) => nodeId))
+    const open = rows.flatMap(({ parts }) => parts.filter(({ isEnded }) => !isEnded))
+    // A node that only another master hears may record it.
+    const isUnlisted = ({ part, ...node }: (typeof open)[number]): boolean =>
+      !listed.has(part) && (heard.has(node.nodeId) || !this.mediaNodes.isHeard(node))
+    const unlisted = new Set(open.filter(isUnlisted).map(({ part }) => part))
     // Another master has looked meanwhile, or none: what was unlisted then may have been listed since.
     if (now - this.lookedAt > STALE_MS) this.unlistedSince.clear()
     this.lookedAt = now
     for (const part of this.unlistedSince.keys()) if (!unlisted.has(part)) this.unlistedSince.delete(part)
     for (const part of unlisted) if (!this.unlistedSince.has(part)) this.unlistedSince.set(part, now)
-    for (const part of this.toldAt.keys()) if (!open.includes(part)) this.toldAt.delete(part)
+    for (const part of this.toldAt.keys()) if (!open.some((one) => one.part === part)) this.toldAt.delete(part)
   }
 
   private isLost({ part, nodeId, bootId, isEnded, isStarted, askedForMs }: UnsettledRow['parts'][number]): boolean {
@@ -197,8 +202,6 @@ export class RecordingWork implements OnModuleDestroy {
     if (isEnded || since === undefined || Date.now() - this.lookedAt > STALE_MS) return false
     const isUp = this.mediaNodes.heard(nodeId)?.bootId === bootId
     if (isUp && !isStarted && askedForMs < START_MS) return false
-    // Another master hears the node, and what it records.
-    if (!isUp && this.mediaNodes.isHeard({ nodeId, bootId })) return false
     return Date.now() - since >= (isUp ? UNLISTED_MS : UNHEARD_MS)
   }
 }
