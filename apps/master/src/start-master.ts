@@ -92,9 +92,8 @@ async function layFoundations({ env, lifecycle, logger, signal, opened }: Ground
   await untilReachable('the database', logger, signal, () => dataSource.initialize())
   opened.defer(() => dataSource.destroy())
   await untilReachable('the schema', logger, signal, () => migrate(dataSource))
-  const named = await withClusterId(dataSource, env)
-  const overrides = await readOverrides(dataSource, named)
-  const config = loadMasterConfig({ ...named, ...overrides.values })
+  const overrides = await readOverrides(dataSource, env)
+  const config = loadMasterConfig(await withClusterId(dataSource, { ...env, ...overrides.values }))
   const bus = await Bus.connect({
     servers: config.NATS_URL,
     name: masterId,
@@ -102,7 +101,7 @@ async function layFoundations({ env, lifecycle, logger, signal, opened }: Ground
     onProblem: reportBusProblems(logger),
   })
   opened.defer(() => bus.close())
-  return { config, masterId, bus, dataSource, lifecycle, origin: { env: named, overrides } }
+  return { config, masterId, bus, dataSource, lifecycle, origin: { env, overrides } }
 }
 
 /** At start what we depend on may still be starting too. */

@@ -35,7 +35,7 @@ export async function readOverrides(dataSource: DataSource, env: Environment): P
   return { generation: row?.generation ?? 0, values }
 }
 
-/** The environment with a name for the cluster, the same for all masters and for good, where it gives none. */
+/** With a name for the cluster, the same for all masters and for good, where none is given. */
 export async function withClusterId(dataSource: DataSource, env: Environment): Promise<Environment> {
   if (env.SERVICE_PRO_CLUSTER_ID?.trim()) return env
   const [cluster] = await dataSource.query<{ id: string }[]>('SELECT id FROM cluster')
