@@ -97,6 +97,8 @@ async function layFoundations({ env, lifecycle, logger, signal, opened }: Ground
   const bus = await Bus.connect({
     servers: config.NATS_URL,
     name: masterId,
+    cluster: config.SERVICE_BUS_CLUSTER,
+    role: 'master',
     signal,
     onProblem: reportBusProblems(logger),
   })

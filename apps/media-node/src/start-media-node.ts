@@ -76,6 +76,8 @@ async function layFoundations(config: NodeConfig, logger: ServiceLogger, signal?
     const bus = await Bus.connect({
       servers: config.NATS_URL,
       name: identity.nodeId,
+      cluster: config.SERVICE_BUS_CLUSTER,
+      role: 'node',
       onProblem,
       ...(signal && { signal }),
     })

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from '@nats-io/transport-node'
-import { ERROR_CODES, ServiceError } from '@session-service/contract'
+import { busScope, DEFAULT_BUS_CLUSTER, ERROR_CODES, ServiceError } from '@session-service/contract'
 import { z } from 'zod'
 import { NatsServer } from './fixtures/nats-server.js'
 import { gate, Stage } from './fixtures/stage.js'
@@ -10,6 +10,7 @@ const Params = z.object({ count: z.number().int(), note: z.string().default('non
 const Result = z.object({ next: z.number(), tags: z.array(z.string()).default([]) })
 const NEXT = [Params, Result, 2_000] as const
 const Message = z.object({ n: z.number() })
+const { prefix: PREFIX } = busScope(DEFAULT_BUS_CLUSTER, 'master')
 
 let nats: NatsServer
 const stage = new Stage()
@@ -165,8 +166,9 @@ describe('serve and subscribe', () => {
     await bus.flush()
     const poison = ['', '{', 'null', '[]', '"text"', '{"n":"1","count":"1"}', '['.repeat(100_000)]
     const bytes = [new Uint8Array([0xff, 0xfe, 0x00]), new Uint8Array(1_000)]
-    for (const subject of ['news', 'next']) for (const payload of [...poison, ...bytes]) raw.publish(subject, payload)
-    raw.publish('news', '{"n":7,"extra":true}')
+    for (const subject of ['news', 'next'])
+      for (const payload of [...poison, ...bytes]) raw.publish(PREFIX + subject, payload)
+    raw.publish(`${PREFIX}news`, '{"n":7,"extra":true}')
     await raw.drain()
     await until('the good message after the poison is heard', () => heard.length > 0)
     expect(heard).toEqual([7])

@@ -1,5 +1,5 @@
 import { errors, type Msg, type NatsConnection } from '@nats-io/transport-node'
-import { ServiceError } from '@session-service/contract'
+import { busScope, type BusScope, DEFAULT_BUS_CLUSTER, ServiceError } from '@session-service/contract'
 import type { z } from 'zod'
 import { openConnection, type ConnectOptions } from './connection.js'
 import { Listener, type BusSubscription } from './listener.js'
@@ -23,9 +23,13 @@ function sendError(error: unknown, subject: string): ServiceError {
   return new ServiceError('INTERNAL', `cannot send to ${subject}: ${messageOf(error)}`, { cause: error })
 }
 
-/** Typed requests and messages on NATS: every payload is checked by its schema on both sides. Nothing is stored. */
+/**
+ * Typed requests and messages on NATS: every payload is checked by its schema on both sides. Nothing is stored. Subjects
+ * are those of one cluster: on the wire each has the prefix of the cluster.
+ */
 export class Bus {
   readonly #connection: NatsConnection
+  readonly #prefix: string
   readonly #inbox: ReplyInbox
   readonly #onProblem: OnProblem
   readonly #listeners = new Set<Listener>()
@@ -36,13 +40,15 @@ export class Bus {
   /** Keeps trying until the bus is there; afterwards never gives up reconnecting. */
   static async connect(options: ConnectOptions): Promise<Bus> {
     const onProblem = options.onProblem ?? warnOfProblem
-    return new Bus(await openConnection({ ...options, onProblem }), onProblem)
+    const scope = busScope(options.cluster ?? DEFAULT_BUS_CLUSTER, options.role ?? 'master')
+    return new Bus(await openConnection({ ...options, onProblem }), scope, onProblem)
   }
 
-  private constructor(connection: NatsConnection, onProblem: OnProblem) {
+  private constructor(connection: NatsConnection, { prefix, inbox }: BusScope, onProblem: OnProblem) {
     this.#connection = connection
+    this.#prefix = prefix
     this.#onProblem = onProblem
-    this.#inbox = new ReplyInbox(connection, (error) => this.#connectionProblem(error))
+    this.#inbox = new ReplyInbox(connection, inbox, (error) => this.#connectionProblem(error))
     void this.#followStatus()
   }
 
@@ -70,7 +76,7 @@ export class Bus {
     if (!this.#connected) throw unavailable('the bus is not connected')
     let reply: Msg
     try {
-      reply = await this.#inbox.ask(subject, payload, timeoutMs)
+      reply = await this.#inbox.ask(this.#prefix + subject, payload, timeoutMs)
     } catch (error) {
       throw sendError(error, subject)
     }
@@ -87,7 +93,7 @@ export class Bus {
     const work = async (msg: Msg): Promise<void> => {
       try {
         const input = this.#read(params, msg)
-        if (input) this.#reply(msg, result, await handler(input.value, msg.subject))
+        if (input) this.#reply(msg, result, await handler(input.value, this.#subjectOf(msg)))
       } catch (error) {
         this.#refuse(msg, error)
       }
@@ -100,7 +106,7 @@ export class Bus {
     const payload = encode(schema, message)
     if (!this.#connected) return false
     try {
-      this.#connection.publish(subject, payload)
+      this.#connection.publish(this.#prefix + subject, payload)
       return true
     } catch (error) {
       throw sendError(error, subject)
@@ -117,9 +123,9 @@ export class Bus {
     const work = async (msg: Msg): Promise<void> => {
       try {
         const message = this.#read(schema, msg)
-        if (message) await handler(message.value, msg.subject)
+        if (message) await handler(message.value, this.#subjectOf(msg))
       } catch (error) {
-        this.#onProblem({ kind: 'handler', subject: msg.subject, message: messageOf(error), error })
+        this.#onProblem({ kind: 'handler', subject: this.#subjectOf(msg), message: messageOf(error), error })
       }
     }
     return this.#listen(subject, queue, work, false)
@@ -156,7 +162,7 @@ export class Bus {
   #listen(subject: string, queue: string | undefined, work: (msg: Msg) => Promise<void>, finishSent: boolean) {
     if (this.#closing) throw unavailable('the bus is closed')
     const listener = new Listener(this.#connection, {
-      subject,
+      subject: this.#prefix + subject,
       queue,
       work,
       finishSent,
@@ -167,12 +173,16 @@ export class Bus {
     return listener
   }
 
+  #subjectOf(msg: Msg): string {
+    return msg.subject.slice(this.#prefix.length)
+  }
+
   /** Undefined for a message that cannot be read: that is reported, and answered where somebody waits. */
   #read<S extends z.ZodType>(schema: S, msg: Msg): { value: z.output<S> } | undefined {
     try {
       return { value: decode(schema, msg) }
     } catch (error) {
-      this.#onProblem({ kind: 'poison', subject: msg.subject, message: messageOf(error) })
+      this.#onProblem({ kind: 'poison', subject: this.#subjectOf(msg), message: messageOf(error) })
       if (error instanceof ServiceError) this.#respondError(msg, error)
       return undefined
     }
@@ -182,14 +192,14 @@ export class Bus {
     try {
       msg.respond(encode(result, answer))
     } catch (error) {
-      this.#onProblem({ kind: 'answer', subject: msg.subject, message: messageOf(error), error })
+      this.#onProblem({ kind: 'answer', subject: this.#subjectOf(msg), message: messageOf(error), error })
       this.#respondError(msg, new ServiceError('INTERNAL', 'internal error'))
     }
   }
 
   #refuse(msg: Msg, error: unknown): void {
     if (error instanceof ServiceError) return this.#respondError(msg, error)
-    this.#onProblem({ kind: 'handler', subject: msg.subject, message: messageOf(error), error })
+    this.#onProblem({ kind: 'handler', subject: this.#subjectOf(msg), message: messageOf(error), error })
     this.#respondError(msg, new ServiceError('INTERNAL', 'internal error'))
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node'
-import { ServiceError } from '@session-service/contract'
+import { type BusRole, ServiceError } from '@session-service/contract'
 import { messageOf, type OnProblem } from './problem.js'
 
 export interface ConnectOptions {
@@ -8,6 +8,10 @@ export interface ConnectOptions {
   servers: string
   /** Shown in the server's list of clients. */
   name: string
+  /** Processes of another cluster on the same server send and receive nothing here; DEFAULT_BUS_CLUSTER. */
+  cluster?: string | undefined
+  /** Where replies arrive; that of a master. */
+  role?: BusRole
   /** How often a silent server is asked for a sign of life, ms; after two unanswered it counts as gone. */
   pingIntervalMs?: number
   /** Ends the wait for the first connection. */

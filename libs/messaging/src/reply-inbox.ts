@@ -10,12 +10,13 @@ interface Waiting {
 /** One subscription takes the answers of all requests; the last token of the reply subject tells whose each is. */
 export class ReplyInbox {
   readonly #connection: NatsConnection
-  readonly #prefix = `${createInbox()}.`
+  readonly #prefix: string
   readonly #waiting = new Map<string, Waiting>()
   #lastToken = 0
 
-  constructor(connection: NatsConnection, onError: (error: Error) => void) {
+  constructor(connection: NatsConnection, inbox: string, onError: (error: Error) => void) {
     this.#connection = connection
+    this.#prefix = `${createInbox(inbox)}.`
     connection.subscribe(`${this.#prefix}*`, {
       callback: (error, msg) => (error ? onError(error) : this.#deliver(msg)),
     })

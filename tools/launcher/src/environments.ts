@@ -8,6 +8,7 @@ export interface Facts {
   secret: string
   databaseUrl: string
   natsUrl: string
+  busCluster: string
   ports: Ports
   nodes: number
   /** Of the media nodes, without their number. */
@@ -34,7 +35,7 @@ const commonEnv = (given: Env): Env => ({
 /** Where masters keep recordings; nodes that see the same folder hand theirs over by a rename. */
 const recordingsEnv = (dataFolder: string): Env => ({ SERVICE_RECORDING_PATH: join(dataFolder, 'recordings') })
 
-export const masterEnv = (given: Env, { secret, databaseUrl, natsUrl, ports, dataFolder }: Facts): Env => ({
+export const masterEnv = (given: Env, { secret, databaseUrl, natsUrl, busCluster, ports, dataFolder }: Facts): Env => ({
   ...commonEnv(given),
   ...recordingsEnv(dataFolder),
   // For nodes that the master starts.
@@ -45,12 +46,14 @@ export const masterEnv = (given: Env, { secret, databaseUrl, natsUrl, ports, dat
   SERVICE_SECRET: secret,
   DATABASE_URL: databaseUrl,
   NATS_URL: natsUrl,
+  SERVICE_BUS_CLUSTER: busCluster,
   SERVICE_PORT: String(ports.service),
   SERVICE_OPS_PORT: String(ports.masterOps),
 })
 
 /** `index` counts from 0. What may be there once only is spread over the nodes. */
-export function nodeEnv(given: Env, { natsUrl, ports, nodes, nodeName, dataFolder }: Facts, index: number): Env {
+export function nodeEnv(given: Env, facts: Facts, index: number): Env {
+  const { natsUrl, busCluster, ports, nodes, nodeName, dataFolder } = facts
   const workers = Number(given.MEDIA_NODE_WORKERS ?? 0) || Math.max(1, Math.floor(availableParallelism() / nodes))
   const { MEDIA_NODE_ID: name = nodeName, MEDIA_NODE_RTC_PORT: firstPort } = given
   // A node takes what it finds there for its own, left by an earlier run.
@@ -61,6 +64,7 @@ export function nodeEnv(given: Env, { natsUrl, ports, nodes, nodeName, dataFolde
     ...given,
     MEDIA_NODE_RECORDING_PATH: recordings,
     NATS_URL: natsUrl,
+    SERVICE_BUS_CLUSTER: busCluster,
     SERVICE_OPS_PORT: String(ports.nodeOps[index] ?? 0),
     MEDIA_NODE_WORKERS: String(workers),
     // One that is started again is the same to the masters.

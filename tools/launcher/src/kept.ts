@@ -5,6 +5,7 @@ import { join } from 'node:path'
 export const SECRET_FILE = 'secret'
 
 const NODE_NAME_FILE = 'media-node'
+const CLUSTER_FILE = 'cluster'
 
 /** SERVICE_SECRET, else the one kept in the data folder. */
 export const findSecret = (env: NodeJS.ProcessEnv, dataFolder: string): string =>
@@ -13,6 +14,10 @@ export const findSecret = (env: NodeJS.ProcessEnv, dataFolder: string): string =
 /** What the media nodes of this folder are called: the same at each start, and like those of no other machine. */
 export const nodeName = (dataFolder: string): string =>
   kept(join(dataFolder, NODE_NAME_FILE), () => `media_${randomBytes(5).toString('hex')}`)
+
+/** Cluster on the bus: SERVICE_BUS_CLUSTER, else one of this folder, so that several can share a bus server. */
+export const busCluster = (env: NodeJS.ProcessEnv, dataFolder: string): string =>
+  env.SERVICE_BUS_CLUSTER || kept(join(dataFolder, CLUSTER_FILE), () => `local_${randomBytes(5).toString('hex')}`)
 
 /** What an earlier run wrote, made on the first one; readable for its owner alone. */
 function kept(file: string, make: () => string): string {

@@ -10,7 +10,7 @@ import {
 import { join, relative } from 'node:path'
 import type { ConsoleLog } from './console-log.js'
 import { type Env, type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './environments.js'
-import { nodeName } from './kept.js'
+import { busCluster, nodeName } from './kept.js'
 import type { Ports } from './ports.js'
 import { type Child, Supervised } from './supervised.js'
 
@@ -45,7 +45,8 @@ export class LocalService {
       ...(foundations.databaseUrl === '' ? [this.#postgres((url) => (foundations.databaseUrl = url))] : []),
       ...(foundations.natsUrl === '' ? [this.#nats((url) => (foundations.natsUrl = url))] : []),
     ])
-    const facts: Facts = { secret, ports, nodes, dataFolder, nodeName: nodeName(dataFolder), ...foundations }
+    const names = { nodeName: nodeName(dataFolder), busCluster: busCluster(given, dataFolder) }
+    const facts: Facts = { secret, ports, nodes, dataFolder, ...names, ...foundations }
     const master = this.#app('master', startMaster, masterEnv(given, facts))
     const others = [
       ...Array.from({ length: nodes }, (_, index) =>

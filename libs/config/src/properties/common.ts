@@ -1,11 +1,16 @@
 import { property } from '../property.js'
-import { address, choice, portOrFree, urls } from '../types.js'
+import { address, choice, portOrFree, textMatching, urls } from '../types.js'
 
 export const COMMON = {
   NATS_URL: property('both', urls('nats', 'tls'), {
     default: 'nats://127.0.0.1:4222',
     secret: true,
     meaning: 'Where the message bus is; user and password may be part of the URL',
+  }),
+  SERVICE_BUS_CLUSTER: property('both', textMatching(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 letters, digits, "-" and "_"'), {
+    default: 'default',
+    meaning:
+      'Cluster that this process belongs to on the message bus, the same for all its masters and media nodes; clusters that share a bus server need different ones',
   }),
   SERVICE_LOG_LEVEL: property('both', choice('fatal', 'error', 'warn', 'info', 'debug', 'trace'), {
     default: 'info',

@@ -1,6 +1,6 @@
 import type { NodeCommand } from './node.js'
 
-/** Every subject on the bus, and the queue groups. */
+/** Every subject of one cluster, relative to its prefix (`busScope`), and the queue groups. */
 export const SUBJECT = {
   nodeCommand: (nodeId: string, command: NodeCommand): string => `node.${nodeId}.${command}`,
   heartbeat: (nodeId: string): string => `heartbeat.${nodeId}`,
@@ -20,3 +20,21 @@ export const SUBJECT = {
 } as const
 
 export const QUEUE = { masters: 'masters' } as const
+
+/** Cluster of a process without `SERVICE_BUS_CLUSTER`. */
+export const DEFAULT_BUS_CLUSTER = 'default'
+
+/** What a process may do on the bus depends on this, where the bus has authorization. */
+export type BusRole = 'master' | 'node'
+
+export interface BusScope {
+  /** Starts every subject of the cluster, so that clusters on one bus server do not interfere. */
+  prefix: string
+  /** Starts the subjects of replies to requests of this role. */
+  inbox: string
+}
+
+export const busScope = (cluster: string, role: BusRole): BusScope => {
+  const prefix = `service.${cluster}.`
+  return { prefix, inbox: `${prefix}inbox.${role}` }
+}

@@ -1,13 +1,18 @@
 import { connect } from 'node:net'
+import { busScope, DEFAULT_BUS_CLUSTER } from '@session-service/contract'
 
 export interface RawMessage {
   subject: string
   payload: string | Buffer
 }
 
-/** Publishes anything whatever on any subject, as a stranger on the bus may; resolves when the server has it. */
+/**
+ * Publishes any payload on any subject of the default cluster, without the checks of our own clients; resolves when the
+ * server has it.
+ */
 export async function publishRaw(natsUrl: string, messages: readonly RawMessage[]): Promise<void> {
   const { hostname, port } = new URL(natsUrl)
+  const { prefix } = busScope(DEFAULT_BUS_CLUSTER, 'master')
   const socket = connect(Number(port), hostname)
   const heard = new Promise<void>((resolve, reject) => {
     socket.once('error', reject)
@@ -21,7 +26,7 @@ export async function publishRaw(natsUrl: string, messages: readonly RawMessage[
   socket.write('CONNECT {"verbose":false,"pedantic":false}\r\n')
   for (const { subject, payload } of messages) {
     const bytes = Buffer.from(payload)
-    socket.write(`PUB ${subject} ${bytes.length}\r\n`)
+    socket.write(`PUB ${prefix}${subject} ${bytes.length}\r\n`)
     socket.write(Buffer.concat([bytes, Buffer.from('\r\n')]))
   }
   socket.write('PING\r\n')

@@ -30,6 +30,8 @@ export interface StackOptions {
   nodeEnv?: Env
   /** A Postgres server of its own, that the test may kill. */
   ownPostgres?: boolean
+  /** The bus server of another stack, which must end after this one. */
+  nats?: StackNats
   /** Lines of the bus server's configuration file. */
   natsConfig?: readonly string[]
   /** Called before each master and node is started: what it is to take for database and bus, and its own properties. */
@@ -111,7 +113,10 @@ class StackBuilder {
 
   async build(): Promise<Stack> {
     const { nodes = 1, masters = 1, ownPostgres = false } = this.options
-    const [database, nats] = await Promise.all([createTestDatabase({ ownServer: ownPostgres }), this.#startNats()])
+    const [database, nats] = await Promise.all([
+      createTestDatabase({ ownServer: ownPostgres }),
+      this.options.nats ?? this.#startNats(),
+    ])
     this.#database = database
     const facts: StackFacts = {
       secret: this.#secret,
@@ -121,7 +126,7 @@ class StackBuilder {
     }
     const many = (count: number, add: () => Promise<AppProcess>) => Promise.all(Array.from({ length: count }, add))
     await Promise.all([many(masters, () => this.#addMaster(facts)), many(nodes, () => this.#addNode(facts))])
-    return this.#stack(facts, database, nats.url)
+    return this.#stack(facts, database, this.options.nats ?? this.#natsHandle(nats.url))
   }
 
   async stop(): Promise<void> {
@@ -136,7 +141,7 @@ class StackBuilder {
     )
   }
 
-  async #stack(facts: StackFacts, database: TestDatabase, natsUrl: string): Promise<Stack> {
+  async #stack(facts: StackFacts, database: TestDatabase, nats: StackNats): Promise<Stack> {
     const masters = this.#masters
     const [masterUrl = ''] = masters.map(urlOf)
     const api = new ServiceApi(masterUrl, this.#secret)
@@ -152,7 +157,7 @@ class StackBuilder {
       rest: (method, path, body) => api.request(method, path, body),
       masters,
       nodes: this.#nodes,
-      nats: this.#natsHandle(natsUrl),
+      nats,
       postgres: database,
       recordingsFolder: recordingsFolder(facts.folder),
       journal: this.#journal,
