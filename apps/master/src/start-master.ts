@@ -20,6 +20,7 @@ import { readOverrides, withClusterId } from './configuration/overrides.js'
 import { createDataSource, migrate } from './database/data-source.js'
 import { serveClientLibrary } from './http/client-library.js'
 import { corsOrigin } from './http/cors.js'
+import { warnAboutUntrustedProxy } from './http/forwarded-headers.js'
 import { createHttpAdapter } from './http/http-adapter.js'
 import { answerRepeats } from './http/idempotency/idempotency.js'
 import { IdempotentCalls } from './http/idempotency/idempotent-calls.service.js'
@@ -153,6 +154,7 @@ async function createApplication(foundations: Foundations, logger: ServiceLogger
   app.useGlobalFilters(errors)
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
   app.get(SignallingServer).attachTo(app.getHttpServer())
+  warnAboutUntrustedProxy(app.getHttpServer(), config.SERVICE_TRUSTED_PROXIES)
   app.get(OpsService).alsoReadyWhen('nodes', async () => {
     if (app.get(MediaNodesService).isCutOff)
       throw new ServiceError('UNAVAILABLE', 'most media nodes are not heard here')

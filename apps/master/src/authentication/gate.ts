@@ -11,7 +11,10 @@ const failures = metrics.counter('authentication_failures_total', {
   labels: {},
 })
 
-/** Lets in who knows the secret. A source that guesses too often is not heard for a while, right or wrong. */
+/**
+ * Checks the credentials of requests. Right ones always pass: behind a proxy or NAT one address is many callers, and
+ * one of them must not lock out the others. Failures of a source are throttled.
+ */
 export class Gate {
   readonly #logger = new Logger('Gate')
 
@@ -22,19 +25,19 @@ export class Gate {
   ) {}
 
   refuse(authorization: string | undefined, address: string): Refusal | undefined {
-    const source = sourceOf(address)
+    if (this.credentials.areIn(authorization)) return undefined
+    // A request without credentials is not a guess: browsers send one to be asked for them.
+    if (authorization === undefined) return { status: 401, message: 'the Authorization header is missing' }
+    failures.inc({})
+    return this.#throttle(sourceOf(address)) ?? { status: 401, message: 'the Authorization header is wrong' }
+  }
+
+  #throttle(source: string): Refusal | undefined {
     const retryAfterSeconds = this.attempts.wait(source, this.now())
     if (retryAfterSeconds > 0)
       return { status: 429, message: 'too many failed attempts from this address', retryAfterSeconds }
-    if (this.credentials.areIn(authorization)) return undefined
-    // Who sends no credentials guesses nothing.
-    if (authorization !== undefined) this.#note(source)
-    return { status: 401, message: 'the Authorization header is missing or wrong' }
-  }
-
-  #note(source: string): void {
-    failures.inc({})
     if (this.attempts.failed(source, this.now()))
-      this.#logger.warn({ source }, 'too many requests with wrong credentials: not heard for a while')
+      this.#logger.warn({ source }, 'too many requests with wrong credentials: throttling further ones')
+    return undefined
   }
 }

@@ -209,6 +209,14 @@ describe('methods and origins', () => {
   })
 })
 
+it('logs one warning when X-Forwarded-For arrives from an untrusted address', async () => {
+  const ask = (requestId: string) =>
+    call('GET', '/config', { 'x-forwarded-for': '192.0.2.7', 'x-request-id': requestId })
+  for (const requestId of ['forwarded-1', 'forwarded-2', 'forwarded-3']) expect((await ask(requestId)).status).toBe(200)
+  await until('the log has the last', () => stack.journal.find('"requestId":"forwarded-3"').length > 0)
+  expect(stack.journal.find('SERVICE_TRUSTED_PROXIES')).toHaveLength(1)
+})
+
 describe('request ids', () => {
   it.each([
     ['taken over', 'My-id_1.2', true],

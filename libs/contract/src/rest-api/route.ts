@@ -49,7 +49,7 @@ export const faults = <const T extends Readonly<Record<number, string>>>(byStatu
 /** What every operation may answer besides its own. */
 export const COMMON_ANSWERS: Readonly<Record<number, Answer>> = faults({
   401: 'The Authorization header is missing or wrong',
-  429: 'Too many failed attempts from this address: again after `Retry-After` seconds',
+  429: 'Wrong credentials, and too many such attempts from this address: again after `Retry-After` seconds',
   503: 'The service cannot serve this now: again after `Retry-After` seconds',
 })
 /** What every operation with a body may answer besides. */
