@@ -22,10 +22,11 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 
 /**
  * Runs compiled test files in one process of jest, one after another unless `parallel`; resolves to
- * `{ passed, failed, output }`. `results` names the file that jest writes, `show` says to show what it prints at once.
+ * `{ passed, failed, output, failedFiles: [{ file, passed, failed }] }`. `results` names the file that jest writes, `show`
+ * says to show its output at once.
  */
 export async function runJest({ folder, files, results, parallel, env, options, show, endTimeoutMs }) {
-  if (interrupted) return { passed: 0, failed: 0, output: '' }
+  if (interrupted) return { passed: 0, failed: 0, output: '', failedFiles: [] }
   rmSync(results, { force: true })
   const { code, output } = await spawnJest(
     [
@@ -39,16 +40,17 @@ export async function runJest({ folder, files, results, parallel, env, options, 
     ],
     { results, show, env, endTimeoutMs },
   )
-  const counts = readJestResult(results) ?? { passed: 0, failed: 1 }
+  const counts = readJestResult(results) ?? { passed: 0, failed: 1, files: [] }
   // A run whose process ended badly has failed, whatever its results say.
-  return { passed: counts.passed, failed: counts.failed === 0 && code !== 0 ? 1 : counts.failed, output }
+  const failed = counts.failed === 0 && code !== 0 ? 1 : counts.failed
+  return { passed: counts.passed, failed, output, failedFiles: counts.files.filter((each) => each.failed > 0) }
 }
 
 const configuration = (folder, files, parallel) => ({
   rootDir: folder,
   roots: ['<rootDir>/dist'],
   testMatch: files,
-  testEnvironment: 'node',
+  testEnvironment: join(ROOT, 'tools/test/environment.mjs'),
   transform: {},
   ...(!parallel && { maxWorkers: 1, testTimeout: 60_000 }),
 })

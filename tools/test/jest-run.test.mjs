@@ -16,8 +16,10 @@ function run(name, source, options) {
 }
 
 test('a run is counted, and what failed is in its output', async () => {
-  const { passed, failed, output } = await run('plain', `test('good', () => {}); test('bad', () => expect(1).toBe(2))`)
+  const source = `test('good', () => {}); test('bad', () => expect(1).toBe(2))`
+  const { passed, failed, output, failedFiles } = await run('plain', source)
   assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
+  assert.deepEqual(failedFiles, [{ file: join(folder, 'dist/plain.test.js'), passed: 1, failed: 1 }])
   assert.match(output, /● bad/)
 })
 
@@ -31,4 +33,10 @@ test('what a test leaves open fails the run, and is named', async () => {
   const { passed, failed, output } = await run('open', source, { endTimeoutMs: 500 })
   assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
   assert.match(output, /open: .*1 TCPServerWrap/)
+})
+
+test('the time budget that a test names grows with the slowness of the machine', async () => {
+  const source = `test('waits', () => new Promise((done) => setTimeout(done, 400)), 200)`
+  assert.equal((await run('reference', source)).failed, 1)
+  assert.equal((await run('slow', source, { env: { TEST_SLOWNESS: '8' } })).passed, 1)
 })

@@ -1,7 +1,8 @@
 // Runs one kind of tests of the workspace package in the current folder:
 // node ../../tools/test/jest.mjs <kind> [parts of paths in dist] [jest options]
 // The tests were compiled with the code; jest runs the compiled files, so what is tested is what ships.
-// Under "npm test" (TEST_EVENTS names a file) what jest says is kept, and one line about the suite goes to that file.
+// Under "npm test" (TEST_EVENTS names a file) jest's output is kept, and one line about the suite goes to that file:
+// its counts, and each failed file with its own.
 import { appendFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { runJest } from './jest-run.mjs'
@@ -44,21 +45,25 @@ async function main() {
   const started = performance.now()
   const runs = kind === 'unit' ? [await runUnitTests()] : await runInLanes(Math.min(LANES[kind], compiled.length))
   const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
-  const output = runs.flatMap((run) => (run.failed > 0 ? [run.output] : [])).join('\n')
-  tell({ passed: sum('passed'), failed: sum('failed'), ms: performance.now() - started, output })
+  const isShown = ({ failed }) => failed > 0 || compiled.length === 1
+  const output = runs.flatMap((run) => (isShown(run) ? [run.output] : [])).join('\n')
+  const failures = runs.flatMap(failuresOf)
+  tell({ passed: sum('passed'), failed: sum('failed'), ms: performance.now() - started, output, failures })
   if (!quiet && runs.length > 1) console.error(`${sum('passed')} passed, ${sum('failed')} failed`)
   if (sum('failed') > 0) process.exitCode = 1
 }
 
-function runUnitTests() {
-  return runJest({
-    folder,
-    files: compiled,
-    results: join(results, 'unit.json'),
-    parallel: true,
-    options,
-    show: !quiet,
-  })
+async function runUnitTests() {
+  const file = join(results, 'unit.json')
+  const run = await runJest({ folder, files: compiled, results: file, parallel: true, options, show: !quiet })
+  return { ...run, files: compiled }
+}
+
+/** Empty where the process that ran several files ended badly: no single file caused that. */
+function failuresOf({ files, passed, failed, failedFiles }) {
+  if (failed === 0) return []
+  const found = files.length === 1 ? [{ file: files[0], passed, failed }] : failedFiles
+  return found.map((each) => ({ ...each, file: relative(folder, each.file) }))
 }
 
 async function runInLanes(count) {
@@ -76,7 +81,7 @@ async function runInLanes(count) {
       })
       rmSync(join(results, `${kind}-${index}.json`), { force: true })
       if (!quiet && count > 1) process.stderr.write(run.output)
-      runs.push(run)
+      runs.push({ ...run, files: [file] })
     }
   })
   await Promise.all(lanes)

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Counts of a file that jest wrote: `{ passed, failed, ms }`, undefined when there is none.
- * A test file that did not even run counts as one failed test.
+ * Counts of a file that jest wrote: `{ passed, failed, ms, files: [{ file, passed, failed }] }`, undefined when there is
+ * none. A test file that did not even run counts as one failed test.
  */
 export function readJestResult(file) {
   let text
@@ -17,6 +17,11 @@ export function readJestResult(file) {
     passed: result.numPassedTests,
     failed: result.numFailedTests + result.numRuntimeErrorTestSuites,
     ms: Math.max(0, ended - result.startTime),
+    files: result.testResults.map(({ name, status, assertionResults = [] }) => {
+      const count = (wanted) => assertionResults.filter((each) => each.status === wanted).length
+      const failed = count('failed')
+      return { file: name, passed: count('passed'), failed: failed === 0 && status === 'failed' ? 1 : failed }
+    }),
   }
 }
 
@@ -28,10 +33,25 @@ export function readTapCounts(output) {
   return { passed, failed: failed + cancelled }
 }
 
+/** The files of the failed tests that `node --test --test-reporter=tap` printed: `[{ file, failed }]`. */
+export function readTapFailures(output) {
+  const files = [...output.matchAll(/^not ok [^]*?^ *location: '(.+?):\d+:\d+'$/gm)].map((match) => match[1])
+  return Object.entries(Object.groupBy(files, (file) => file)).map(([file, all]) => ({ file, failed: all.length }))
+}
+
 /** The last line of `npm test`. */
 export const sumLine = (suites) => {
   const total = (name) => suites.reduce((sum, suite) => sum + suite[name], 0)
   return `${total('passed')} passed, ${total('failed')} failed`
+}
+
+/** The list of flaky files before the last line. */
+export function flakyLines(flaky) {
+  if (flaky.length === 0) return ['flaky: none']
+  return [
+    `flaky: ${flaky.length} (failed, then passed when run once more alone)`,
+    ...flaky.map(({ suite, file }) => `  flaky ${suite} ${file}`),
+  ]
 }
 
 /** `✓ libs/contract unit  12 passed  1.2 s` */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { findTests, isKind, kindOf } from './kinds.mjs'
-import { readJestResult, readTapCounts, suiteLine, sumLine } from './results.mjs'
+import { flakyLines, readJestResult, readTapCounts, readTapFailures, suiteLine, sumLine } from './results.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'results-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -40,9 +40,25 @@ test('a test file that did not run counts as a failed test', () => {
     numFailedTests: 1,
     numRuntimeErrorTestSuites: 1,
     startTime: 1000,
-    testResults: [{ endTime: 1500 }, { endTime: 2500 }],
+    testResults: [
+      {
+        name: '/a.test.js',
+        status: 'failed',
+        endTime: 1500,
+        assertionResults: ['passed', 'failed', 'passed', 'passed'].map((status) => ({ status })),
+      },
+      { name: '/b.test.js', status: 'failed', endTime: 2500, assertionResults: [] },
+    ],
   })
-  assert.deepEqual(readJestResult(file), { passed: 3, failed: 2, ms: 1500 })
+  assert.deepEqual(readJestResult(file), {
+    passed: 3,
+    failed: 2,
+    ms: 1500,
+    files: [
+      { file: '/a.test.js', passed: 3, failed: 1 },
+      { file: '/b.test.js', passed: 0, failed: 1 },
+    ],
+  })
   assert.equal(readJestResult(join(folder, 'none.json')), undefined)
 })
 
@@ -50,6 +66,23 @@ test('a run of node that printed no counts has failed', () => {
   assert.deepEqual(readTapCounts('# tests 4\n# pass 3\n# fail 1\n# cancelled 0\n'), { passed: 3, failed: 1 })
   assert.deepEqual(readTapCounts('# pass 3\n# fail 0\n# cancelled 2\n'), { passed: 3, failed: 2 })
   assert.deepEqual(readTapCounts('Segmentation fault'), { passed: 0, failed: 1 })
+})
+
+test('the files of failed tests are read from the output of node', () => {
+  const failed = (name, file) => `not ok 2 - ${name}\n  ---\n  duration_ms: 0.3\n  location: '${file}:1:51'\n  ...\n`
+  const output = `TAP version 13\nok 1 - good\n  ---\n  ...\n${failed('b', '/t.mjs')}${failed('c', '/u.mjs')}${failed('d', '/t.mjs')}`
+  assert.deepEqual(readTapFailures(output), [
+    { file: '/t.mjs', failed: 2 },
+    { file: '/u.mjs', failed: 1 },
+  ])
+})
+
+test('the summary lists the flaky files', () => {
+  assert.deepEqual(flakyLines([]), ['flaky: none'])
+  assert.deepEqual(flakyLines([{ suite: 'apps/master media', file: 'dist/a.media.test.js' }]), [
+    'flaky: 1 (failed, then passed when run once more alone)',
+    '  flaky apps/master media dist/a.media.test.js',
+  ])
 })
 
 test('the sum is one line', () => {

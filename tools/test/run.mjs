@@ -1,10 +1,13 @@
-// npm test: all checks, then all tests through Nx. The last line is the sum alone: "<n> passed, <m> failed".
+// npm test: all checks, then all tests through Nx, then each failed file once more, alone. The last lines are the list
+// of flaky files and the sum alone: "<n> passed, <m> failed".
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { runChecks } from './check.mjs'
 import { findTests, KINDS } from './kinds.mjs'
-import { readJestResult, readTapCounts, suiteLine, sumLine } from './results.mjs'
+import { measureMachine, slownessOf } from './machine-speed.mjs'
+import { rerunFailures } from './rerun.mjs'
+import { flakyLines, readJestResult, readTapCounts, readTapFailures, suiteLine, sumLine } from './results.mjs'
 import { runNode } from './run-node.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -20,11 +23,12 @@ const NX_ENV = {
   FORCE_COLOR: process.stdout.isTTY ? '1' : '0',
 }
 
-const suites = []
+let suites = []
+let flaky = []
 
 function show(suite) {
   suites.push(suite)
-  if (suite.output) console.log(`\n${suite.output.trimEnd()}`)
+  if (suite.failed > 0 && suite.output) console.log(`\n${suite.output.trimEnd()}`)
   console.log(suiteLine(suite))
 }
 
@@ -43,11 +47,30 @@ function packages() {
 async function runToolTests() {
   const files = globSync('tools/**/*.test.mjs', { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted()
   for (const [folder, tests] of Object.entries(Object.groupBy(files, dirname))) {
-    const { code, output, ms } = await runNode(['--test', '--test-reporter=tap', ...tests], { cwd: ROOT })
-    const { passed, failed } = readTapCounts(output)
-    const bad = failed === 0 && code !== 0 ? 1 : failed
-    show({ suite: `${folder} node`, passed, failed: bad, ms, output: bad > 0 ? output : '' })
+    const { passed, failed, ms, output } = await runToolFiles(tests)
+    const failures = readTapFailures(output).map((each) => ({ ...each, file: relative(ROOT, each.file) }))
+    show({ suite: `${folder} node`, passed, failed, ms, output, failures })
   }
+}
+
+async function runToolFiles(files) {
+  const { code, output, ms } = await runNode(['--test', '--test-reporter=tap', ...files], { cwd: ROOT })
+  const { passed, failed } = readTapCounts(output)
+  return { passed, failed: failed === 0 && code !== 0 ? 1 : failed, ms, output }
+}
+
+/** Runs one failed file of a suite again, with nothing beside it. */
+async function runAlone(suite, file, env) {
+  const [, folder, kind] = /^(.+) (\S+)$/.exec(suite)
+  if (kind === 'node') return runToolFiles([file])
+  const events = `${EVENTS}.again`
+  rmSync(events, { force: true })
+  const { output } = await runNode([join(ROOT, 'tools/test/jest.mjs'), kind, file], {
+    cwd: join(ROOT, folder),
+    env: { ...env, TEST_EVENTS: events },
+  })
+  if (!existsSync(events)) return { passed: 0, failed: 1, output }
+  return JSON.parse(readFileSync(events, 'utf8'))
 }
 
 /** Runs one kind of tests of all packages that have some; Nx skips the unit tests of what did not change. */
@@ -120,15 +143,24 @@ function clearResults() {
   mkdirSync(dirname(EVENTS), { recursive: true })
 }
 
+async function rerunFailedFiles(env) {
+  const result = await rerunFailures(suites, (suite, file) => runAlone(suite, file, env), console.log)
+  suites = result.suites
+  flaky = result.flaky
+}
+
 async function main() {
   clearResults()
+  process.env.TEST_SLOWNESS ??= String(slownessOf(await measureMachine()))
+  console.log(`time budgets of tests × ${process.env.TEST_SLOWNESS} (the speed of this machine)`)
   await runChecks([], show)
   await runToolTests()
   await runKind('unit', process.env)
   const postgres = await startSharedPostgres()
+  const env = { ...process.env, TEST_POSTGRES_URL: postgres.url }
   try {
-    for (const kind of KINDS.filter((each) => each !== 'unit'))
-      await runKind(kind, { ...process.env, TEST_POSTGRES_URL: postgres.url })
+    for (const kind of KINDS.filter((each) => each !== 'unit')) await runKind(kind, env)
+    await rerunFailedFiles(env)
   } finally {
     await postgres.stop()
   }
@@ -139,5 +171,6 @@ try {
 } catch (error) {
   show({ suite: 'test run', passed: 0, failed: 1, ms: 0, output: String(error.stack) })
 }
+for (const line of flakyLines(flaky)) console.log(line)
 if (suites.some(({ failed }) => failed > 0)) process.exitCode ||= 1
 console.log(sumLine(suites))

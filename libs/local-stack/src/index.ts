@@ -4,4 +4,4 @@ export { findNatsServer, startNats, type LocalNats, type NatsOptions } from './n
 export { freePortFrom, freePorts, isFree, portHolder } from './ports.js'
 export { removePostgresData, startPostgres, type LocalPostgres, type PostgresOptions } from './postgres/postgres.js'
 export { describeExit, ManagedProcess, type OutputLine, type ProcessOptions } from './processes/managed-process.js'
-export { until } from './until.js'
+export { budgetMs, until } from './until.js'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { until } from './until.js'
+import { budgetMs, until } from './until.js'
 
 test('returns the first value that is there, zero and the empty text included', async () => {
   const answers = [undefined, null, false, 0]
@@ -17,7 +17,20 @@ test('a failed attempt is tried again', async () => {
 })
 
 test('rejects after the deadline with what was waited for and why it failed last', async () => {
-  await expect(until('the moon', () => false, 60)).rejects.toThrow('not within 60 ms: the moon')
+  const limit = `not within ${budgetMs(60)} ms`
+  await expect(until('the moon', () => false, 60)).rejects.toThrow(`${limit}: the moon`)
   const broken = () => Promise.reject(new Error('no sky'))
-  await expect(until('the moon', broken, 60)).rejects.toThrow('not within 60 ms: the moon: no sky')
+  await expect(until('the moon', broken, 60)).rejects.toThrow(`${limit}: the moon: no sky`)
+})
+
+test('a time budget grows with the slowness of the machine', () => {
+  const measured = process.env.TEST_SLOWNESS
+  try {
+    process.env.TEST_SLOWNESS = '2.5'
+    expect(budgetMs(1_000)).toBe(2_500)
+    delete process.env.TEST_SLOWNESS
+    expect(budgetMs(1_000)).toBe(1_000)
+  } finally {
+    if (measured !== undefined) process.env.TEST_SLOWNESS = measured
+  }
 })

@@ -3,16 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 const INTERVAL_MS = 25
 const DEADLINE_MS = 15_000
 
+/** A time budget of a test, ms, scaled by TEST_SLOWNESS: the speed of the machine that `npm test` measures at its start. */
+export const budgetMs = (ms: number): number => ms * Number(process.env.TEST_SLOWNESS ?? 1)
+
 /**
- * Asks `fn` again and again until it returns something else than undefined, null or false, and returns that.
- * Rejects after `deadlineMs` naming `what` was waited for, and what the last attempt threw.
+ * Calls `fn` until it returns something other than undefined, null or false, and returns that.
+ * Rejects after `deadlineMs`, scaled as every time budget, naming `what` and the error of the last attempt.
  */
 export async function until<T>(
   what: string,
   fn: () => T | Promise<T>,
   deadlineMs = DEADLINE_MS,
 ): Promise<Exclude<T, undefined | null | false>> {
-  const end = performance.now() + deadlineMs
+  const limitMs = budgetMs(deadlineMs)
+  const end = performance.now() + limitMs
   let failure: unknown
   do {
     try {
@@ -25,7 +29,7 @@ export async function until<T>(
     await delay(INTERVAL_MS)
   } while (performance.now() < end)
   const reason = failure === undefined ? '' : `: ${messageOf(failure)}`
-  throw new Error(`not within ${deadlineMs} ms: ${what}${reason}`, { cause: failure })
+  throw new Error(`not within ${limitMs} ms: ${what}${reason}`, { cause: failure })
 }
 
 const isThere = <T>(value: T): value is Exclude<T, undefined | null | false> =>

@@ -1,6 +1,14 @@
 export * from './faults/index.js'
 export { blockEventLoop, handlesOf, heapInUse, inspectable, type ProcessHandles } from './heap.js'
-export { freePorts, type LocalNats, startMaster, startNats, until, type AppProcess } from '@session-service/local-stack'
+export {
+  budgetMs,
+  freePorts,
+  type LocalNats,
+  startMaster,
+  startNats,
+  until,
+  type AppProcess,
+} from '@session-service/local-stack'
 export { findChromium, launchBrowser, type BrowserOptions, type TestBrowser } from './browser.js'
 export {
   descendantsOf,

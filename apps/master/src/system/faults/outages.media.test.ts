@@ -1,6 +1,7 @@
 import {
   type AppProcess,
   blockEventLoop,
+  budgetMs,
   countOf,
   descendantsOf,
   EventSink,
@@ -74,7 +75,7 @@ async function flowsFor({ watched }: Watched, ms: number): Promise<number> {
 }
 
 /** A machine with other things to do delays packets; a stream that stopped shows no packet at all. */
-const PAUSE_MS = 2_000
+const PAUSE_MS = budgetMs(2_000)
 
 /** Nobody was told of anything but media, and everybody is still there. */
 async function expectUnharmed({ id, sender, watcher, watched, mediaNodeId }: Watched): Promise<void> {
