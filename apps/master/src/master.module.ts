@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type Provider, type Type } from '@nestjs/co
 import type { Bus } from '@session-service/messaging'
 import { OpsModule } from '@session-service/server-kit'
 import type { DataSource } from 'typeorm'
+import { ClockSampler } from './database/clock-sampler.js'
 import { ClusterClock } from './database/cluster-clock.js'
 import { AutoscalingService } from './autoscaling/autoscaling.service.js'
 import { nodeDriverProvider } from './autoscaling/node-drivers.js'
@@ -107,6 +108,7 @@ const CONTROLLERS: Type[] = [
 const PROVIDERS: Provider[] = [
   nodeDriverProvider,
   ClusterClock,
+  ClockSampler,
   EventLog,
   OutboxRepository,
   WebhookSender,

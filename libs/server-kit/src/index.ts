@@ -1,4 +1,5 @@
 export { reportBusProblems } from './bus-problems.js'
+export { type ClockSample, ReferenceClock, serviceClock } from './clock/reference-clock.js'
 export { canDieWithUs, dyingWithUs, which } from './dying-with-us.js'
 export { fewAtOnce } from './few-at-once.js'
 export { flush, isErrno, moveDurably } from './files.js'

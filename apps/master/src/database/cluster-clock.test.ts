@@ -1,52 +1,60 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { ReferenceClock } from '@session-service/server-kit'
 import { ClusterClock } from './cluster-clock.js'
 
-let clock: ClusterClock
-beforeEach(() => {
-  jest.useFakeTimers({ now: 1_000_000 })
-  clock = new ClusterClock()
-})
-afterEach(() => {
-  jest.useRealTimers()
-})
+const ORIGIN = 1_000_000
 
-/** The database is so far ahead, and its answer took so long on one way. */
-function look(aheadMs: number, { there = 1, back = 1 } = {}): void {
-  const askedAt = Date.now()
-  jest.advanceTimersByTime(there + back)
-  clock.note({ askedAt, answeredAt: askedAt + there + back, databaseAt: askedAt + there + aheadMs })
+/** A cluster clock whose monotonic time passes only when it is advanced. */
+function bench() {
+  let monotonic = 0
+  const clock = new ClusterClock(new ReferenceClock(() => monotonic, ORIGIN))
+  return {
+    clock,
+    advance: (ms: number): void => void (monotonic += ms),
+    /** The clock of the database is this far ahead of the origin. */
+    sample: (aheadMs: number, { there = 1, back = 1 } = {}): number => {
+      const askedAt = monotonic
+      monotonic += there + back
+      return clock.note({ askedAt, answeredAt: monotonic, referenceAt: ORIGIN + aheadMs + askedAt + there })
+    },
+    ahead: (): number => clock.now() - ORIGIN - monotonic,
+  }
 }
 
-describe('the clock of the cluster', () => {
-  it('is the machine’s until it has looked at the database’s', () => {
-    expect(clock.now()).toBe(Date.now())
+describe('ClusterClock', () => {
+  it('is the wall clock of the start of the process until the first sample', () => {
+    const { ahead } = bench()
+    expect(ahead()).toBe(0)
   })
 
-  it.each([10_000, -10_000, 0, 3])('is the database’s, which is %d ms ahead', (ahead) => {
-    look(ahead)
-    expect(clock.now() - Date.now()).toBe(ahead)
+  it.each([10_000, -10_000, 0, 3])('follows the database, which is %d ms ahead', (by) => {
+    const { sample, ahead } = bench()
+    expect(sample(by)).toBe(0)
+    expect(ahead()).toBe(by)
   })
 
-  it('goes by the quickest answer of the last few', () => {
-    look(10_000)
-    look(10_000, { there: 400, back: 1 })
-    expect(clock.now() - Date.now()).toBe(10_000)
+  it('forgets the times of this machine with the first sample, so that it may go back', () => {
+    const { clock, sample, ahead } = bench()
+    clock.now()
+    sample(-10_000)
+    expect(ahead()).toBe(-10_000)
   })
 
-  it('follows the database’s clock after a while', () => {
-    look(10_000)
-    for (let n = 0; n < 16; n++) look(10_050, { there: 2, back: 2 })
-    expect(clock.now() - Date.now()).toBe(10_050)
-  })
-
-  it('stands still rather than going back, unless it was wrong by far', () => {
-    look(10_000)
+  it('never goes backwards by less than a minute', () => {
+    const { clock, advance, sample, ahead } = bench()
+    sample(10_000)
     const before = clock.now()
-    for (let n = 0; n < 16; n++) look(0)
+    expect(sample(0)).toBe(-10_000)
     expect(clock.now()).toBe(before)
-    jest.advanceTimersByTime(20_000)
-    expect(clock.now()).toBe(Date.now())
-    for (let n = 0; n < 16; n++) look(-3_600_000)
-    expect(clock.now() - Date.now()).toBe(-3_600_000)
+    advance(20_000)
+    expect(ahead()).toBe(0)
+  })
+
+  it('goes backwards when the database was set back by more', () => {
+    const { clock, sample, ahead } = bench()
+    sample(0)
+    clock.now()
+    expect(sample(-3_600_000)).toBe(-3_600_000)
+    expect(ahead()).toBe(-3_600_000)
   })
 })

@@ -1,38 +1,29 @@
-import { Injectable } from '@nestjs/common'
+import { type ClockSample, ReferenceClock, serviceClock } from '@session-service/server-kit'
+import { Injectable, Optional } from '@nestjs/common'
 
-/** The answer that took the shortest time says best what the time was: of so many, so that drift is followed. */
-const SAMPLES = 16
-/** Never backwards, unless the clock was put right by more than this, ms. */
+/** Never backwards, unless the clock was set back by more than this, ms. */
 const MOST_HELD_MS = 60_000
 
-/** One look at the database's clock. UTC ms. */
-export interface ClockSample {
-  askedAt: number
-  answeredAt: number
-  databaseAt: number
-}
-
 /**
- * The time that all masters have in common, UTC ms: the database's, as well as it is known here, for whatever is written
- * down or told. Masters whose own clocks differ so agree to a few milliseconds. For intervals, use the machine's.
+ * The time that all masters have in common, UTC ms: the clock of the database, measured every second. For every point
+ * in time that is stored, sent or compared with that of another machine; intervals use `performance.now()`.
  */
 @Injectable()
 export class ClusterClock {
-  private readonly samples: { offset: number; tookMs: number }[] = []
-  private offset = 0
   private last = -Infinity
 
+  constructor(@Optional() private readonly reference: ReferenceClock = serviceClock) {}
+
   now(): number {
-    const now = Math.round(Date.now() + this.offset)
+    const now = this.reference.now()
     this.last = this.last - now > MOST_HELD_MS ? now : Math.max(now, this.last)
     return this.last
   }
 
-  note({ askedAt, answeredAt, databaseAt }: ClockSample): void {
-    // What was said before the first look was this machine's opinion.
-    if (this.samples.length === 0) this.last = -Infinity
-    this.samples.push({ offset: databaseAt - (askedAt + answeredAt) / 2, tookMs: answeredAt - askedAt })
-    if (this.samples.length > SAMPLES) this.samples.shift()
-    this.offset = this.samples.reduce((best, sample) => (sample.tookMs <= best.tookMs ? sample : best)).offset
+  /** Returns by how many ms the clock of the database has stepped since the last sample, else 0. */
+  note(sample: ClockSample): number {
+    // Times before the first sample were those of this machine.
+    if (!this.reference.isSynchronized) this.last = -Infinity
+    return this.reference.note(sample)
   }
 }

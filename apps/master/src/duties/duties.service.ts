@@ -10,7 +10,6 @@ import {
   type OnModuleInit,
 } from '@nestjs/common'
 import { DataSource } from 'typeorm'
-import { ClusterClock } from '../database/cluster-clock.js'
 import { AutoscalingService } from '../autoscaling/autoscaling.service.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../configuration/configuration.module.js'
 import { ConnectionsService } from '../connections/connections.service.js'
@@ -57,7 +56,6 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: ClusterClock,
     private readonly bus: Bus,
     private readonly sessions: SessionsService,
     private readonly connections: ConnectionsService,
@@ -77,7 +75,6 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
     bus.onStatus(() => this.nodeUpkeep.forgetSilence())
   }
 
-  /** Before anything is written down: with it comes the time. */
   async onModuleInit(): Promise<void> {
     await this.showAlive()
   }
@@ -103,7 +100,7 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
   private schedule(): void {
     if (this.isStopping) return
     this.timer = setTimeout(() => {
-      this.underWay = this.tick(Date.now()).finally(() => this.schedule())
+      this.underWay = this.tick(performance.now()).finally(() => this.schedule())
     }, TICK_MS)
   }
 
@@ -122,7 +119,7 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
   }
 
   private async runIfDue({ name, everyMs, run }: Duty, now: number): Promise<void> {
-    if (now - (this.lastRun.get(name) ?? 0) < everyMs || this.isStopping) return
+    if (now - (this.lastRun.get(name) ?? -Infinity) < everyMs || this.isStopping) return
     this.lastRun.set(name, now)
     // One that fails does not keep the others from being done.
     await run(now).catch((error: unknown) => this.logger.warn({ err: error, duty: name }, 'a duty could not be done'))
@@ -191,15 +188,5 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
       [this.masterId, this.config.SERVICE_PUBLICURL, this.mediaNodes.heardCount],
     )
     this.mediaNodes.lookAround(others?.most ?? 0)
-    await this.lookAtClock()
-  }
-
-  /** By a statement that has nothing to commit: that would come between the time and the answer, and make it look old. */
-  private async lookAtClock(): Promise<void> {
-    const askedAt = Date.now()
-    const [row] = await this.dataSource.query<{ now: number }[]>(
-      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
-    )
-    if (row) this.clock.note({ askedAt, answeredAt: Date.now(), databaseAt: row.now })
   }
 }
