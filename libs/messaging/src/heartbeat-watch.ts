@@ -9,6 +9,8 @@ export interface HeartbeatWatchOptions {
   onBeat?: (heartbeat: Heartbeat, before: Heartbeat | undefined) => void
   /** Called once for each loss; when it rejects or gives false, again at the next check. Left out: the table keeps what is lost. */
   onLost?: (heartbeat: Heartbeat) => void | false | Promise<void>
+  /** Applied to each heartbeat before anything else. */
+  adjust?: (heartbeat: Heartbeat) => Heartbeat
   silentMs?: number
   onProblem?: OnProblem
 }
@@ -26,7 +28,8 @@ export class HeartbeatWatch {
     this.#bus = bus
     this.#options = options
     this.table = new HeartbeatTable(options.silentMs === undefined ? {} : { silentMs: options.silentMs })
-    this.#subscription = bus.subscribe(SUBJECT.allHeartbeats, Heartbeat, (heartbeat) => {
+    this.#subscription = bus.subscribe(SUBJECT.allHeartbeats, Heartbeat, (received) => {
+      const heartbeat = options.adjust?.(received) ?? received
       const before = this.table.beat(heartbeat)
       options.onBeat?.(heartbeat, before)
     })

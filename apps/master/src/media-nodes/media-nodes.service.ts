@@ -13,6 +13,7 @@ import { Bus, HeartbeatWatch } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { ClusterClock } from '../database/cluster-clock.js'
+import { inClusterTime } from './cluster-time.js'
 import { isUp } from './media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
 import type { NodeBoot } from './room-place.js'
@@ -50,6 +51,7 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
     private readonly clock: ClusterClock,
   ) {
     this.heartbeats = new HeartbeatWatch(bus, {
+      adjust: (beat) => inClusterTime(beat, clock.now()),
       onBeat: (node) => this.listener?.heard(node),
       onLost: (node) => (this.isHeard(node) ? false : this.listener?.lost(node)),
     })

@@ -2,6 +2,8 @@ import type { Heartbeat } from '@session-service/contract'
 import { isLeaving } from './media-node-status.js'
 import type { MediaNodeRow } from './media-node.repository.js'
 
+const DEADLINE_TOLERANCE_MS = 1_000
+
 /**
  * What a heartbeat makes of a node's row:
  * - `enter`: a node that is new, or a new process in place of one that was to go or has gone;
@@ -42,8 +44,12 @@ function ofOneThatIsUp(row: Seen, beat: Heartbeat): NodeReaction {
   return saysSomethingElse(row, beat) ? 'note' : 'none'
 }
 
+/** Heartbeats give the deadline to some milliseconds, which differ from one to the next. */
+const isAlike = (one: number | null, other: number | null): boolean =>
+  one === null || other === null ? one === other : Math.abs(one - other) < DEADLINE_TOLERANCE_MS
+
 function saysSomethingElse(row: Seen, { ip, uri, version, environmentId, drainDeadline }: Heartbeat): boolean {
-  const isNewDeadline = row.status === 'waiting-idle-to-terminate' && row.drainDeadline !== drainDeadline
+  const isNewDeadline = row.status === 'waiting-idle-to-terminate' && !isAlike(row.drainDeadline, drainDeadline)
   // A name that an operator gave over REST stays when the node has none of its own.
   const isRenamed = environmentId !== '' && row.environmentId !== environmentId
   return row.ip !== ip || row.uri !== uri || row.version !== version || isRenamed || isNewDeadline

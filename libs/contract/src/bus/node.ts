@@ -154,7 +154,7 @@ export const Heartbeat = z.object({
   nodeId: Id,
   /** New at every start of the process: what an older boot held is gone. */
   bootId: Id,
-  /** UTC ms at the node. */
+  /** UTC ms by the node's clock, which may be wrong: its other times say how long before or after this they are. */
   sentAt: z.number(),
   /** When the process started, UTC ms at the node. */
   launchedAt: z.number().default(0),
