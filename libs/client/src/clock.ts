@@ -1,7 +1,9 @@
 /** Time and chance as the library sees them; tests give their own. */
 export interface Clock {
-  /** Wall-clock ms: it goes on while the computer sleeps, so a socket that slept is noticed. */
+  /** Monotonic ms, for intervals. It may stand still while the computer sleeps. */
   now(): number
+  /** Wall-clock ms: it goes on while the computer sleeps, and may be set at any time. */
+  wall(): number
   /** Runs `task` once after `ms`; the returned function cancels it. */
   after(ms: number, task: () => void): () => void
   /** Uniform in [0, 1). */
@@ -9,7 +11,9 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => performance.now(),
+  // oxlint-disable-next-line clock/no-wall-clock -- only compared with the monotonic clock, to notice a sleep
+  wall: () => Date.now(),
   after: (ms, task) => {
     const timer = setTimeout(task, ms)
     return () => clearTimeout(timer)

@@ -90,6 +90,35 @@ describe('Signalling', () => {
     }
   })
 
+  it('asks the server at once after the computer slept, and keeps a socket that works', async () => {
+    const asked = server.calls('ping').length
+    clock.sleep(3_600_000)
+    clock.pass(SIGNALLING_TIMES.watch)
+    await until('a ping', () => server.calls('ping').length === asked + 1)
+    clock.pass(SIGNALLING_TIMES.watch)
+    await until('an answer', () => server.calls('ping').length >= asked + 1)
+    expect(log).toEqual([])
+  })
+
+  it('resumes within seconds after the computer slept, when its socket is dead', async () => {
+    server.answer('ping', () => 'silence')
+    clock.sleep(3_600_000)
+    clock.pass(SIGNALLING_TIMES.watch)
+    await until('a ping', () => server.calls('ping').length > 0)
+    clock.pass(SIGNALLING_TIMES.retryOpen)
+    await passUntil('resumed', () => log.includes('resumed'))
+    expect(log).toEqual(['reconnecting', 'resumed'])
+  })
+
+  it('keeps its socket when the clock of the computer is set back', async () => {
+    clock.sleep(-3_600_000)
+    for (let pings = 1; pings <= 5; pings++) {
+      clock.pass(SIGNALLING_WINDOWS.ping)
+      await until(`ping ${pings}`, () => server.calls('ping').length === pings)
+    }
+    expect(log).toEqual([])
+  })
+
   it('takes a socket that has been silent too long for dead', async () => {
     server.answer('ping', () => 'silence')
     clock.pass(SIGNALLING_WINDOWS.silent)

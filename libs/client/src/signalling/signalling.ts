@@ -176,13 +176,24 @@ export class Signalling {
   #watch(socket: RpcSocket): void {
     this.#stopWatching()
     let lastPing = this.#clock.now()
+    let ahead = this.#clock.wall() - lastPing
     this.#stopWatching = every(this.#clock, SIGNALLING_TIMES.watch, () => {
       const now = this.#clock.now()
+      const before = ahead
+      ahead = this.#clock.wall() - now
+      if (ahead - before > SIGNALLING_WINDOWS.silent) this.#probe(socket)
       if (now - socket.lastHeard > SIGNALLING_WINDOWS.silent) this.#lose()
       else if (now - lastPing >= this.#joined.pingInterval) {
         lastPing = now
         socket.request('ping', {}, SIGNALLING_TIMES.request).catch(() => {})
       }
+    })
+  }
+
+  /** The computer slept, or its clock was set: only the server can say whether the socket still works. */
+  #probe(socket: RpcSocket): void {
+    socket.request('ping', {}, SIGNALLING_TIMES.retryOpen).catch(() => {
+      if (socket === this.#socket) this.#lose()
     })
   }
 
