@@ -37,11 +37,11 @@ export function recordedReport(options = {}) {
 
 /** Waits until `probe` gives something; fails with `reason` after `ms`. */
 export async function until(probe, reason, ms = 20_000) {
-  const deadline = Date.now() + ms
+  const deadline = performance.now() + ms
   for (;;) {
     const value = await probe()
     if (value) return value
-    if (Date.now() > deadline) throw new Error(`gave up waiting: ${reason}`)
+    if (performance.now() > deadline) throw new Error(`gave up waiting: ${reason}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

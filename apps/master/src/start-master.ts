@@ -17,6 +17,7 @@ import { Gate } from './authentication/gate.js'
 import { bindPattern } from './bus/bindings.js'
 import { type Generation, Lifecycle } from './configuration/lifecycle.js'
 import { readOverrides, withClusterId } from './configuration/overrides.js'
+import { ClusterClock } from './database/cluster-clock.js'
 import { createDataSource, migrate } from './database/data-source.js'
 import { serveClientLibrary } from './http/client-library.js'
 import { corsOrigin } from './http/cors.js'
@@ -149,7 +150,12 @@ async function createApplication(foundations: Foundations, logger: ServiceLogger
     strictPreflight: false,
   })
   const isWanted = (part: number): Promise<boolean> => app.get(RecordingRepository).hasPart(part)
-  await routeRecordingFiles(adapter.getInstance(), config, { gate, errors, isWanted })
+  await routeRecordingFiles(adapter.getInstance(), config, {
+    gate,
+    errors,
+    clock: app.get(ClusterClock),
+    isWanted,
+  })
   answerRepeats(adapter.getInstance(), app.get(IdempotentCalls))
   app.useGlobalFilters(errors)
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })

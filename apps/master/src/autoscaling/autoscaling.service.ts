@@ -2,6 +2,7 @@ import { MediaNodeStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { ClusterClock } from '../database/cluster-clock.js'
 import type { Manager } from '../events/event-log.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
@@ -50,7 +51,7 @@ export class AutoscalingService implements OnModuleDestroy {
   private readonly patience: LaunchPatience
   /** Launched here, and what came of it is not known yet. */
   private readonly begun = new Set<string>()
-  private readonly startedAt = Date.now()
+  private readonly startedAt = performance.now()
   private memory = NO_MEMORY
   private isAtStart = true
   private asked: { count: number; at: number } | undefined
@@ -59,6 +60,7 @@ export class AutoscalingService implements OnModuleDestroy {
     private readonly mediaNodes: MediaNodesService,
     private readonly fleet: NodeFleet,
     private readonly launches: NodeLaunchService,
+    private readonly clock: ClusterClock,
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
@@ -109,7 +111,12 @@ export class AutoscalingService implements OnModuleDestroy {
   }
 
   private async decide(next: Plan, cluster: Cluster, permission: Permission): Promise<boolean> {
-    const event = autoscalingEvent(next, cluster, this.limits, this.config.SERVICE_PRO_CLUSTER_ID)
+    const event = autoscalingEvent(
+      next,
+      { ...cluster, now: this.clock.now() },
+      this.limits,
+      this.config.SERVICE_PRO_CLUSTER_ID,
+    )
     const launched = next.actions
       .filter((action) => isLaunch(action) && this.driver.startsNodes)
       .map(() => this.fleet.newNode())

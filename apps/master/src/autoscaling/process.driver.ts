@@ -70,7 +70,7 @@ export class ProcessDriver implements NodeDriver {
     const pids = await processesWith(MARK, id)
     // Workers end with their node; only what hangs is ended one by one.
     for (const pid of signal === 'SIGKILL' ? pids : await oldestOf(pids)) kill(pid, signal)
-    for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await setTimeout(POLL_MS))
+    for (const deadline = performance.now() + patienceMs; performance.now() < deadline; await setTimeout(POLL_MS))
       if ((await processesWith(MARK, id)).length === 0) return true
     return false
   }

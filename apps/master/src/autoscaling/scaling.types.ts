@@ -17,7 +17,7 @@ export interface ScaledNode {
 }
 
 export interface Cluster {
-  /** UTC ms, of one clock throughout. */
+  /** Ms of one clock throughout: monotonic for a plan, UTC for an event. */
   now: number
   /** Those that are gone or not heard are left out. */
   nodes: readonly ScaledNode[]

@@ -73,9 +73,9 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   private async endSessions(): Promise<void> {
     const { requestedAt } = await latestRestart(this.dataSource)
     await this.sessions.closeAll(requestedAt, 'serviceServerStopped')
-    const deadline = Date.now() + FAREWELL_MS
+    const deadline = performance.now() + FAREWELL_MS
     // The clients here may be told by another master, over the bus.
-    while (Date.now() < deadline && [...this.sockets.all()].length > 0) await setTimeout(LOOK_EVERY_MS)
+    while (performance.now() < deadline && [...this.sockets.all()].length > 0) await setTimeout(LOOK_EVERY_MS)
   }
 }
 

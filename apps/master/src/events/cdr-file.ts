@@ -29,7 +29,7 @@ export class CdrFile {
   constructor(private readonly folder: string) {}
 
   /** Resolves once the lines are on the disk. */
-  async append(lines: readonly string[], now = new Date()): Promise<void> {
+  async append(lines: readonly string[], now: Date): Promise<void> {
     const handle = await this.current(now)
     await handle.appendFile(lines.map((line) => `${line}\n`).join(''))
     await handle.datasync()

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { ClusterClock } from '../database/cluster-clock.js'
 import { CdrFile } from './cdr-file.js'
 import { EventLog } from './event-log.js'
 import { OutboxRepository } from './outbox.repository.js'
@@ -20,6 +21,7 @@ export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
     private readonly outbox: OutboxRepository,
     private readonly events: EventLog,
+    private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     this.file = new CdrFile(config.SERVICE_CDR_PATH)
@@ -52,7 +54,10 @@ export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
       let written = BATCH
       while (written === BATCH && !this.isStopping) {
         written = await this.outbox.takeCallRecords(BATCH, (events) =>
-          this.file.append(events.map(({ name, payload }) => `{${JSON.stringify(name)}:${payload}}`)),
+          this.file.append(
+            events.map(({ name, payload }) => `{${JSON.stringify(name)}:${payload}}`),
+            new Date(this.clock.now()),
+          ),
         )
       }
     } catch (error) {

@@ -17,6 +17,7 @@ async function post(receiver: Partial<WebhookReceiver> & { endpoint: string }): 
     allowedAddresses: ['127.0.0.1'],
     caFile: '',
     timeoutMs: 5_000,
+    now: () => Date.now(),
     ...receiver,
   })
   try {

@@ -16,6 +16,8 @@ export interface WebhookReceiver {
   /** PEM file of further authorities; empty for none. */
   caFile: string
   timeoutMs: number
+  /** UTC ms. */
+  now: () => number
   resolve?: Resolve
 }
 
@@ -74,7 +76,7 @@ export class WebhookPost {
     for (;;) {
       const request = this.request(id, body, signal)
       try {
-        return await outcomeOf(request)
+        return await outcomeOf(request, this.receiver.now)
       } catch (error) {
         // The receiver closed a kept connection at that very moment: it never saw the event.
         if (!request.reusedSocket || signal.aborted || !isReset(error)) throw error
@@ -90,7 +92,7 @@ export class WebhookPost {
       sent.setHeader(line.slice(0, colon), line.slice(colon + 1).trim())
     }
     sent.setHeader('content-type', 'application/json; charset=utf-8')
-    const signed = webhookHeaders(this.receiver.secrets, { id, body, now: Date.now() })
+    const signed = webhookHeaders(this.receiver.secrets, { id, body, now: this.receiver.now() })
     for (const [name, value] of Object.entries(signed)) sent.setHeader(name, value)
     sent.end(body)
     return sent
@@ -99,7 +101,7 @@ export class WebhookPost {
 
 const isReset = (error: unknown): boolean => isErrno(error, 'ECONNRESET')
 
-async function outcomeOf(request: ClientRequest): Promise<PostOutcome> {
+async function outcomeOf(request: ClientRequest, now: () => number): Promise<PostOutcome> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
     request.on('error', reject)
@@ -108,7 +110,7 @@ async function outcomeOf(request: ClientRequest): Promise<PostOutcome> {
   const status = answer.statusCode ?? 0
   if (status >= 200 && status < 300) return { outcome: 'delivered' }
   const error = status >= 300 && status < 400 ? `a redirect (${status}), which is not followed` : `status ${status}`
-  return { outcome: 'failed', error, retryAfterMs: retryAfter(answer.headers['retry-after'], Date.now()) }
+  return { outcome: 'failed', error, retryAfterMs: retryAfter(answer.headers['retry-after'], now()) }
 }
 
 /** The answer's body means nothing; it is read so that the connection can be used again, unless it is too long. */

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { ClusterClock } from '../database/cluster-clock.js'
 import { EventLog } from './event-log.js'
 import { OutboxRepository, type QueuedEvent } from './outbox.repository.js'
 import { WebhookPost } from './webhook-post.js'
@@ -28,7 +29,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   private timer: NodeJS.Timeout | undefined
   private looking: Promise<void> | undefined
   private wantsAnotherLook = false
-  private lastPurge = 0
+  private lastPurge = -Infinity
   private readonly attempts = metrics.counter('webhook_attempts_total', {
     help: 'Attempts to post an event, by outcome',
     labels: { outcome: ['delivered', 'failed', 'refused', 'timeout', 'given_up'] },
@@ -37,6 +38,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
     private readonly outbox: OutboxRepository,
     private readonly events: EventLog,
+    private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     if (!config.SERVICE_WEBHOOK) return
@@ -54,6 +56,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       allowedAddresses: config.SERVICE_WEBHOOK_ALLOWED_ADDRESSES,
       caFile: config.SERVICE_WEBHOOK_CA_FILE,
       timeoutMs: config.SERVICE_WEBHOOK_TIMEOUT,
+      now: () => this.clock.now(),
     })
     this.events.onRecorded(() => this.look())
     this.look()
@@ -136,8 +139,8 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private async purgeOld(): Promise<void> {
-    if (Date.now() - this.lastPurge < PURGE_EVERY_MS) return
-    this.lastPurge = Date.now()
+    if (performance.now() - this.lastPurge < PURGE_EVERY_MS) return
+    this.lastPurge = performance.now()
     await this.outbox.purge({ olderThanDays: this.config.SERVICE_WEBHOOK_KEEP_DEAD })
   }
 }

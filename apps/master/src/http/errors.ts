@@ -1,9 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorView } from '@session-service/contract'
+import { serviceClock } from '@session-service/server-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export const errorView = (status: number, message: string, path: string): ErrorView => ({
-  timestamp: Date.now(),
+  timestamp: serviceClock.now(),
   status,
   error: STATUS_CODES[status] ?? 'Error',
   message,

@@ -122,7 +122,7 @@ export class NodeLossService implements OnModuleDestroy {
   }
 
   /** Whether it has not been heard for longer than a node may be silent. */
-  private isUnheard(boot: NodeBoot, now = Date.now()): boolean {
+  private isUnheard(boot: NodeBoot, now = performance.now()): boolean {
     const since = this.unheardSince.get(keyOf(boot))
     return since !== undefined && now - since >= NODE_SILENT_MS
   }

@@ -27,7 +27,7 @@ export class NodeOrdersService {
 
   /** What the status of the row demands, now. */
   async carryOut(row: MediaNodeRow): Promise<void> {
-    this.toldAt.set(row.id, Date.now())
+    this.toldAt.set(row.id, performance.now())
     if (row.status === 'waiting-idle-to-terminate' && isConnected(row)) {
       await this.mediaNodes.tell({ nodeId: row.id }, 'drain', { deadlineMs: null })
     }

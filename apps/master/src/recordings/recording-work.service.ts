@@ -32,7 +32,7 @@ export class RecordingWork implements OnModuleDestroy {
   private readonly underWay = new Map<string, Promise<void>>()
   private readonly again = new Set<string>()
   private readonly unlistedSince = new Map<number, number>()
-  private lookedAt = 0
+  private lookedAt = -Infinity
   private readonly toldAt = new Map<number, number>()
   private isStopping = false
 
@@ -173,8 +173,8 @@ export class RecordingWork implements OnModuleDestroy {
   }
 
   private async askToStop(recordingId: string, { part, nodeId }: PartSeen): Promise<void> {
-    const now = Date.now()
-    if (now - (this.toldAt.get(part) ?? 0) < AGAIN_MS) return
+    const now = performance.now()
+    if (now - (this.toldAt.get(part) ?? -Infinity) < AGAIN_MS) return
     this.toldAt.set(part, now)
     await this.mediaNodes.tell({ nodeId }, 'stopRecording', { recordingId, part })
   }
@@ -199,9 +199,9 @@ export class RecordingWork implements OnModuleDestroy {
 
   private isLost({ part, nodeId, bootId, isEnded, isStarted, askedForMs }: UnsettledRow['parts'][number]): boolean {
     const since = this.unlistedSince.get(part)
-    if (isEnded || since === undefined || Date.now() - this.lookedAt > STALE_MS) return false
+    if (isEnded || since === undefined || performance.now() - this.lookedAt > STALE_MS) return false
     const isUp = this.mediaNodes.heard(nodeId)?.bootId === bootId
     if (isUp && !isStarted && askedForMs < START_MS) return false
-    return Date.now() - since >= (isUp ? UNLISTED_MS : UNHEARD_MS)
+    return performance.now() - since >= (isUp ? UNLISTED_MS : UNHEARD_MS)
   }
 }

@@ -122,7 +122,7 @@ export class RecordingsService {
   }
 
   private async finished(stopped: RecordingRow): Promise<RecordingRow> {
-    for (const deadline = Date.now() + FILE_MS; Date.now() < deadline && !this.assembly.isStopping;) {
+    for (const deadline = performance.now() + FILE_MS; performance.now() < deadline && !this.assembly.isStopping;) {
       const row = await this.recordings.find(stopped.id)
       if (row?.status !== 'stopped') return row ?? stopped
       await setTimeout(LOOK_EVERY_MS)

@@ -7,6 +7,7 @@ import {
 import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
 import { ParticipationService } from '../connections/participation.service.js'
+import { ClusterClock } from '../database/cluster-clock.js'
 import { iceServersFor } from '../ice/ice-servers.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
@@ -40,6 +41,7 @@ export class MediaMethods {
     private readonly streams: StreamsService,
     private readonly mediaNodes: MediaNodesService,
     private readonly rooms: RoomSockets,
+    private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -48,7 +50,7 @@ export class MediaMethods {
       this.mediaNodes.ask(place, 'connectTransport', { roomId, connectionId, ...call }),
     restartIce: async ({ place, roomId, connectionId, iceServers }, call) => ({
       ...(await this.mediaNodes.ask(place, 'restartIce', { roomId, connectionId, ...call })),
-      iceServers: iceServersFor(iceServers, this.config, Date.now()),
+      iceServers: iceServersFor(iceServers, this.config, this.clock.now()),
     }),
     changeSubscription: ({ place, roomId, connectionId }, call) =>
       this.mediaNodes.ask(place, 'changeSubscription', { roomId, connectionId, ...call }),
@@ -119,7 +121,7 @@ export class MediaMethods {
     socket.hold()
     try {
       const snapshot = await this.participation.snapshot(occupant)
-      const iceServers = iceServersFor(occupant.iceServers, this.config, Date.now())
+      const iceServers = iceServersFor(occupant.iceServers, this.config, this.clock.now())
       return { ...media, iceServers, snapshot: { ...snapshot, mediaEpoch: place.epoch } }
     } catch (error) {
       socket.releaseAfter()

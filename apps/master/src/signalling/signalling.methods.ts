@@ -12,6 +12,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration
 import { ConnectionsService } from '../connections/connections.service.js'
 import { ParticipationService } from '../connections/participation.service.js'
 import { VERSION } from '../configuration/version.js'
+import { ClusterClock } from '../database/cluster-clock.js'
 import { iceServersFor } from '../ice/ice-servers.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
@@ -35,6 +36,7 @@ export class SignallingMethods {
     private readonly mediaNodes: MediaNodesService,
     private readonly rooms: RoomSockets,
     private readonly channel: SessionChannel,
+    private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -69,7 +71,7 @@ export class SignallingMethods {
         pingInterval: SIGNALLING_WINDOWS.ping,
         evictAfter: SIGNALLING_WINDOWS.evict,
         ...media,
-        iceServers: iceServersFor(participant.iceServers, this.config, Date.now()),
+        iceServers: iceServersFor(participant.iceServers, this.config, this.clock.now()),
         simulcast: this.config.SERVICE_WEBRTC_SIMULCAST,
         maxSendKbps: this.participation.limits(participant).maxSendKbps,
         snapshot: { ...snapshot, mediaEpoch: place.epoch },

@@ -60,7 +60,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
   ) {
     this.addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
     channel.whenBack(() => this.tellAllAnew())
-    this.watch = setInterval(() => this.checkAll(Date.now()), CHECK_EVERY_MS)
+    this.watch = setInterval(() => this.checkAll(performance.now()), CHECK_EVERY_MS)
     metrics.sampled('client_sockets', 'Sockets of clients that this master holds', () => this.sockets.size)
   }
 
@@ -83,7 +83,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
 
   private accept(webSocket: WebSocket, request: IncomingMessage): void {
     const platform = describePlatform(request.headers['user-agent'] ?? 'unknown')
-    const socket = new ClientSocket(webSocket, this.addressOf(request), platform, Date.now())
+    const socket = new ClientSocket(webSocket, this.addressOf(request), platform, performance.now())
     const queue = new KeyedQueue()
     this.sockets.add(socket)
     this.underWay.add(queue)
@@ -99,7 +99,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
   }
 
   private receive(socket: ClientSocket, queue: KeyedQueue, data: string, isBinary: boolean): void {
-    const request = socket.read(data, isBinary, Date.now())
+    const request = socket.read(data, isBinary, performance.now())
     if (!request) return
     if (socket.isMarkedLost && this.rooms.isCurrent(socket)) this.foundAgain(socket)
     if (!isSignallingMethod(request.method)) {
@@ -171,7 +171,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
     const { occupant } = socket
     if (!occupant || !this.rooms.isCurrent(socket)) return
     this.rooms.detach(occupant.roomId, occupant.connectionId, socket)
-    await this.markLost(socket, Date.now())
+    await this.markLost(socket, performance.now())
   }
 
   private async markLost(socket: ClientSocket, now: number): Promise<void> {

@@ -183,7 +183,7 @@ export class WorkerPool {
   }
 
   #respawnLater(slot: number): void {
-    const now = Date.now()
+    const now = performance.now()
     const deaths = [...recentDeaths(this.#deaths.get(slot) ?? [], now), now]
     this.#deaths.set(slot, deaths)
     const timer = setTimeout(() => {

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
 import type { z } from 'zod'
 import { Bus } from '@session-service/messaging'
+import { serviceClock } from '@session-service/server-kit'
 import { MediaService } from '../media/media.service.js'
 import { WorkerPool } from '../media/worker-pool.js'
 import { committedTo } from './commitment.js'
@@ -75,7 +76,7 @@ export class HeartbeatService implements OnModuleDestroy {
     return {
       nodeId,
       bootId,
-      sentAt: Date.now(),
+      sentAt: serviceClock.now(),
       launchedAt,
       version: VERSION,
       ip: address,

@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { newMediaNodeId, newSecret } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
+import { serviceClock } from '@session-service/server-kit'
 
 /** Who this process is. */
 export class NodeIdentity {
   /** New at every start. */
   readonly bootId = newSecret()
-  readonly launchedAt = Math.round(performance.timeOrigin)
 
   constructor(
     readonly nodeId: string,
@@ -18,6 +18,11 @@ export class NodeIdentity {
     /** False: the node waits until it is added over REST. */
     readonly joins = true,
   ) {}
+
+  /** When the process started, UTC ms. */
+  get launchedAt(): number {
+    return serviceClock.at(0)
+  }
 
   /** Where media is taken, as the REST interface writes it. */
   uri(port: number): string {

@@ -38,7 +38,7 @@ export class LifecycleService implements OnModuleDestroy {
 
   /** Null: however long it takes. */
   drain(deadlineMs: number | null): void {
-    this.#take({ kind: 'drain', deadline: deadlineMs === null ? null : Date.now() + deadlineMs })
+    this.#take({ kind: 'drain', deadline: deadlineMs === null ? null : performance.now() + deadlineMs })
   }
 
   /** @throws ServiceError CONFLICT */
@@ -52,7 +52,7 @@ export class LifecycleService implements OnModuleDestroy {
 
   /** Each SIGTERM or SIGINT. */
   signalled(): void {
-    this.#take({ kind: 'signal', deadline: Date.now() + this.#drainTimeoutMs })
+    this.#take({ kind: 'signal', deadline: performance.now() + this.#drainTimeoutMs })
   }
 
   onModuleDestroy(): void {
@@ -65,7 +65,11 @@ export class LifecycleService implements OnModuleDestroy {
     if (life === before) return
     this.state.life = life
     this.ops.setDraining(life.phase !== 'running')
-    this.#logger.log({ ...life, rooms: this.media.rooms.size, cause: event.kind }, `the media node is ${life.phase}`)
+    const { drainDeadline } = this.state
+    this.#logger.log(
+      { ...life, deadline: drainDeadline, rooms: this.media.rooms.size, cause: event.kind },
+      `the media node is ${life.phase}`,
+    )
     this.heartbeat.beat()
     clearInterval(this.#looking)
     if (life.phase === 'ending') return this.#end()
@@ -75,7 +79,7 @@ export class LifecycleService implements OnModuleDestroy {
   }
 
   #look(): void {
-    this.#take({ kind: 'look', now: Date.now(), empty: this.#isEmpty })
+    this.#take({ kind: 'look', now: performance.now(), empty: this.#isEmpty })
   }
 
   /** Also nothing that was recorded waits to be delivered. */
@@ -87,6 +91,6 @@ export class LifecycleService implements OnModuleDestroy {
   #secondsLeft(): number {
     const { life } = this.state
     if (life.phase !== 'draining') return 0
-    return life.deadline === null ? Number.POSITIVE_INFINITY : Math.max(0, (life.deadline - Date.now()) / 1_000)
+    return life.deadline === null ? Number.POSITIVE_INFINITY : Math.max(0, (life.deadline - performance.now()) / 1_000)
   }
 }

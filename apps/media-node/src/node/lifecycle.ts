@@ -3,7 +3,7 @@ import { ServiceError } from '@session-service/contract'
 /** Where a node is on its way from start to end. */
 export type Life =
   | { readonly phase: 'running' }
-  /** Takes no new rooms and waits for those it has; `deadline` in UTC ms. `final`: there is no way back. */
+  /** Takes no new rooms and waits for those it has; `deadline` in monotonic ms. `final`: there is no way back. */
   | { readonly phase: 'draining'; readonly deadline: number | null; readonly final: boolean }
   /** Closes what it holds and ends. */
   | { readonly phase: 'ending' }

@@ -1,4 +1,5 @@
 import { HEARTBEAT_INTERVAL_MS, ServiceError } from '@session-service/contract'
+import { serviceClock } from '@session-service/server-kit'
 import { CpuMeter } from './cpu-meter.js'
 import { RUNNING, type Life } from './lifecycle.js'
 
@@ -22,7 +23,8 @@ export class NodeState {
 
   /** UTC ms. */
   get drainDeadline(): number | null {
-    return this.life.phase === 'draining' ? this.life.deadline : null
+    if (this.life.phase !== 'draining' || this.life.deadline === null) return null
+    return serviceClock.at(this.life.deadline)
   }
 
   /**

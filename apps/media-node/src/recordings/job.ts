@@ -11,6 +11,7 @@ import {
   type RecordingJob,
   type RunningJob,
 } from '@session-service/contract'
+import { serviceClock } from '@session-service/server-kit'
 import type { Room } from '../media/room.js'
 import { deliver, type Sendable } from './delivery.js'
 import { Journal, type Notes } from './journal.js'
@@ -160,7 +161,7 @@ export class Job extends Delivering {
     /** Rejects when nothing can be recorded now. */
     private readonly admit: () => Promise<void>,
   ) {
-    super(environment, { job, startedAt: Date.now(), state: 'recording', files: [] })
+    super(environment, { job, startedAt: serviceClock.now(), state: 'recording', files: [] })
     this.#end = Promise.withResolvers<void>()
     this.started = this.#start()
   }
@@ -203,7 +204,7 @@ export class Job extends Delivering {
     await Promise.race([this.#recorder.start(), this.#end.promise])
     this.#requireWanted()
     this.#state = 'recording'
-    this.notes.startedAt = Date.now()
+    this.notes.startedAt = serviceClock.now()
     return { startedAt: this.notes.startedAt }
   }
 

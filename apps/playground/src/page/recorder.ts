@@ -46,7 +46,7 @@ export class Recorder {
     session.on('recordingStopped', () => {
       this.#show()
       notices.say('The recording has stopped.')
-      void this.#waitUntilReady(Date.now() + PATIENCE_MS)
+      void this.#waitUntilReady(performance.now() + PATIENCE_MS)
     })
   }
 
@@ -104,7 +104,7 @@ export class Recorder {
     const [last] = this.#items
     if (last?.status === 'ready') return this.options.notices.say('The recording is ready.')
     if (last?.status === 'failed') return this.options.notices.say('The recording could not be saved.', 'problem')
-    if (Date.now() < deadline) this.#waiting = setTimeout(() => void this.#waitUntilReady(deadline), POLL_MS)
+    if (performance.now() < deadline) this.#waiting = setTimeout(() => void this.#waitUntilReady(deadline), POLL_MS)
   }
 
   #open(): void {

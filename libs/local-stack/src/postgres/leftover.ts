@@ -15,13 +15,13 @@ export async function clearLeftover(dataDir: string): Promise<void> {
   const pidFile = join(dataDir, 'postmaster.pid')
   if (!existsSync(pidFile) || !existsSync('/proc/self/cwd')) return
   const master = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)
-  const deadline = Date.now() + STOP_MS
+  const deadline = performance.now() + STOP_MS
   let told: NodeJS.Signals | undefined
   for (let alive = processesIn(dataDir); alive.length > 0; alive = processesIn(dataDir)) {
-    const signal = Date.now() < deadline ? 'SIGINT' : 'SIGQUIT'
+    const signal = performance.now() < deadline ? 'SIGINT' : 'SIGQUIT'
     if (told !== signal) tell(alive.includes(master) ? [master] : alive, signal)
     told = signal
-    if (Date.now() > deadline + STOP_MS)
+    if (performance.now() > deadline + STOP_MS)
       throw new Error(`a Postgres of before does not end: process ${alive.join(', ')}`)
     await delay(POLL_MS)
   }

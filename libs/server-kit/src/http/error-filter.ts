@@ -11,6 +11,7 @@ import {
 import { ServiceError, type ErrorView } from '@session-service/contract'
 import { throwError, type Observable } from 'rxjs'
 import { redactText } from '../logging/redact.js'
+import { serviceClock } from '../clock/reference-clock.js'
 import { translateDatabaseError, type ErrorTranslator } from './database-errors.js'
 import { HTTP_STATUS, RETRY_AFTER_S } from './status.js'
 
@@ -109,6 +110,6 @@ export class HttpErrorFilter implements ExceptionFilter {
     if (status === 401) reply.header('www-authenticate', 'Basic realm="service"')
     reply
       .code(status)
-      .send({ timestamp: Date.now(), status, error: STATUS_CODES[status] ?? 'Error', message: text, path })
+      .send({ timestamp: serviceClock.now(), status, error: STATUS_CODES[status] ?? 'Error', message: text, path })
   }
 }

@@ -2,6 +2,7 @@ import type { MasterConfig } from '@session-service/config'
 import type { HttpErrorFilter } from '@session-service/server-kit'
 import type { FastifyInstance } from 'fastify'
 import type { Gate } from '../../authentication/gate.js'
+import type { ClusterClock } from '../../database/cluster-clock.js'
 import { LayoutCookies } from '../layouts/layout-cookies.js'
 import { LAYOUT_ADDRESS, serveLayouts } from '../layouts/layout-routes.js'
 import { PartUploads } from './part-uploads.js'
@@ -9,6 +10,13 @@ import { RecordingFolders } from './recording-folders.js'
 import { RECORDING_ADDRESS, serveRecordings } from './serve-recordings.js'
 import { takeUploads, UPLOAD_ADDRESS } from './upload-routes.js'
 import { UploadTokens } from './upload-token.js'
+
+interface Surroundings {
+  gate: Gate
+  errors: HttpErrorFilter
+  clock: ClusterClock
+  isWanted: (part: number) => Promise<boolean>
+}
 
 /** Which addresses need no credentials of the service. */
 export function openRecordingAddresses(config: MasterConfig): RegExp[] {
@@ -21,7 +29,7 @@ export function openRecordingAddresses(config: MasterConfig): RegExp[] {
 export async function routeRecordingFiles(
   fastify: FastifyInstance,
   config: MasterConfig,
-  { gate, errors, isWanted }: { gate: Gate; errors: HttpErrorFilter; isWanted: (part: number) => Promise<boolean> },
+  { gate, errors, clock, isWanted }: Surroundings,
 ): Promise<void> {
   if (!config.SERVICE_RECORDING) return
   const folders = new RecordingFolders(config.SERVICE_RECORDING_PATH)
@@ -29,5 +37,5 @@ export async function routeRecordingFiles(
   await takeUploads(fastify, { uploads: new PartUploads(folders, isWanted), tokens, errors })
   await serveRecordings(fastify, { folders, errors })
   const cookies = new LayoutCookies(config.SERVICE_SECRET)
-  await serveLayouts(fastify, { root: config.SERVICE_RECORDING_CUSTOM_LAYOUT, cookies, gate, errors })
+  await serveLayouts(fastify, { root: config.SERVICE_RECORDING_CUSTOM_LAYOUT, cookies, clock, gate, errors })
 }

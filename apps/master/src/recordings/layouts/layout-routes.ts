@@ -4,6 +4,7 @@ import { ServiceError } from '@session-service/contract'
 import type { HttpErrorFilter } from '@session-service/server-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Gate } from '../../authentication/gate.js'
+import type { ClusterClock } from '../../database/cluster-clock.js'
 import { refuse } from '../../http/http-server.js'
 import type { LayoutCookies } from './layout-cookies.js'
 import { type LayoutFile, openLayoutFile } from './layout-file.js'
@@ -43,6 +44,7 @@ const TYPES: Readonly<Record<string, string>> = {
 interface Layouts {
   root: string
   cookies: LayoutCookies
+  clock: ClusterClock
   gate: Gate
   errors: HttpErrorFilter
 }
@@ -50,13 +52,16 @@ interface Layouts {
 type Asked = FastifyRequest<{ Params: { '*': string } }>
 
 /** The pages of custom layouts, and the library that they join with. */
-export async function serveLayouts(fastify: FastifyInstance, { root, cookies, gate, errors }: Layouts): Promise<void> {
+export async function serveLayouts(
+  fastify: FastifyInstance,
+  { root, cookies, clock, gate, errors }: Layouts,
+): Promise<void> {
   const library = fileURLToPath(new URL('./bundle/', import.meta.resolve('@session-service/client')))
   await fastify.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => errors.answer(error, request, reply))
     scope.addHook('onRequest', async (request, reply) => {
       const path = `${LAYOUTS_PATH}${(request as Asked).params['*']}`
-      const isOpen = path === LAYOUTS_PATH + LIBRARY || cookies.isIn(request.headers.cookie, path, Date.now())
+      const isOpen = path === LAYOUTS_PATH + LIBRARY || cookies.isIn(request.headers.cookie, path, clock.now())
       return !isOpen && refuse(gate, request, reply) ? reply : undefined
     })
     scope.route<{ Params: { '*': string } }>({

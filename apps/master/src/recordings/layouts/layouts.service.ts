@@ -1,6 +1,7 @@
 import { type RecordingJob, SIGNALLING_PATH } from '@session-service/contract'
 import { Inject, Injectable, InternalServerErrorException } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../configuration/configuration.module.js'
+import { ClusterClock } from '../../database/cluster-clock.js'
 import { ConnectionsService } from '../../connections/connections.service.js'
 import { type LayoutAddress, layoutAddress } from './layout-address.js'
 import { LayoutCookies } from './layout-cookies.js'
@@ -18,6 +19,7 @@ export class LayoutsService {
 
   constructor(
     private readonly connections: ConnectionsService,
+    private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     this.cookies = new LayoutCookies(config.SERVICE_SECRET)
@@ -45,7 +47,7 @@ export class LayoutsService {
     if (address.kind === 'other') return { url: address.url, token }
     const { folder } = address
     const path = `${new URL(base).pathname.replace(/\/$/, '')}${LAYOUTS_PATH}${folder === '' ? '' : `${folder}/`}`
-    const cookie = this.cookies.of(LAYOUTS_PATH + (folder === '' ? '' : `${folder}/`), Date.now())
+    const cookie = this.cookies.of(LAYOUTS_PATH + (folder === '' ? '' : `${folder}/`), this.clock.now())
     return { url: `${base}${LAYOUTS_PATH}${indexOf(folder)}`, token, cookie: { ...cookie, path } }
   }
 }

@@ -3,6 +3,7 @@ import { ServiceError, type RecordedFile } from '@session-service/contract'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { types } from 'mediasoup'
+import { serviceClock } from '@session-service/server-kit'
 import type { Stream } from '../../media/stream.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder.js'
 import { Compositor, type CompositorEvent } from './compositor.js'
@@ -105,7 +106,7 @@ class ComposedRecorder implements Recorder {
     this.#endTold = true
     this.#unobserve()
     clearInterval(this.#reminder)
-    this.#endedAt ??= Date.now()
+    this.#endedAt ??= serviceClock.now()
     await this.#compositor.stop()
     for (const member of this.#members.values()) member.close({ isHeard: true })
     this.#members.clear()
@@ -126,7 +127,7 @@ class ComposedRecorder implements Recorder {
 
   #hear(event: CompositorEvent): void {
     if (event.event === 'writing') {
-      this.#startedAt = Date.now() - event.sinceStartMs
+      this.#startedAt = serviceClock.now() - event.sinceStartMs
       this.context.onFiles?.([this.#described(0, this.#startedAt, this.#startedAt)])
       this.#writing.resolve()
     }
@@ -189,7 +190,7 @@ class ComposedRecorder implements Recorder {
   }
 
   #exited(failure: string | undefined): void {
-    this.#endedAt ??= Date.now()
+    this.#endedAt ??= serviceClock.now()
     this.#fail('LAUNCH_FAILED', failure ?? 'the compositor ended by itself')
     this.#end(failure ?? 'the compositor ended by itself')
   }
@@ -199,7 +200,7 @@ class ComposedRecorder implements Recorder {
   }
 
   #end(failure?: string): void {
-    this.#endedAt ??= Date.now()
+    this.#endedAt ??= serviceClock.now()
     if (this.#endTold) return
     this.#endTold = true
     this.context.onEnded(failure)

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError, type RecordedFile, type RecordingJob } from '@session-service/contract'
+import { serviceClock } from '@session-service/server-kit'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder.js'
 import { Grabber } from './grabber.js'
 import { PageBrowser } from './page-browser.js'
@@ -95,7 +96,7 @@ class CustomRecorder implements Recorder {
     const { width, height, frameRate } = this.output
     const { hasAudio } = this.context.job
     const { display, env } = screen
-    const begunAt = Date.now()
+    const begunAt = serviceClock.now()
     const program = this.programs.ffmpeg
     const grabber = new Grabber({ program, display, env, screen: { width, height }, frameRate, hasAudio, file })
     this.#ends.push(() => grabber.stop())
@@ -107,7 +108,7 @@ class CustomRecorder implements Recorder {
 
   async #stop(): Promise<RecordedFile[]> {
     this.#endTold = true
-    this.#endedAt ??= Date.now()
+    this.#endedAt ??= serviceClock.now()
     this.#abort.abort(new ServiceError('LAUNCH_FAILED', 'the recording was stopped before it began'))
     await this.#starting.catch(() => undefined)
     for (const end of this.#ends.toReversed()) await end()
@@ -122,7 +123,7 @@ class CustomRecorder implements Recorder {
   }
 
   #end(failure?: string): void {
-    this.#endedAt ??= Date.now()
+    this.#endedAt ??= serviceClock.now()
     if (this.#endTold) return
     this.#endTold = true
     this.context.onEnded(failure)

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import type { types } from 'mediasoup'
+import { serviceClock } from '@session-service/server-kit'
 import { Feed, type FeedPorts } from '../../media/feed.js'
 import type { Stream } from '../../media/stream.js'
 import { ChildProgram, type Rung } from '../child-process.js'
@@ -113,7 +114,7 @@ export class StreamFile {
     const { stream, kinds } = this.options
     const { clientData, serverData } = stream.peer.about
     const hasVideo = kinds.includes('video')
-    const startedAt = this.#startedAt ?? Date.now()
+    const startedAt = this.#startedAt ?? serviceClock.now()
     return {
       name: basename(this.path),
       size: 0,
@@ -154,7 +155,7 @@ export class StreamFile {
       ports[feed.tracks.findIndex((track) => track.kind === kind)]
     const pictured = Promise.withResolvers<void>()
     await feed.onBegun(({ track }) => {
-      this.#startedAt ??= Date.now()
+      this.#startedAt ??= serviceClock.now()
       if (track.kind === 'audio') return
       this.#videoBegun = true
       pictured.resolve()
@@ -170,7 +171,7 @@ export class StreamFile {
   async #look(): Promise<void> {
     if (!this.#videoBegun) await this.feed.requestKeyFrame()
     const packets = await this.#sent()
-    if (packets > this.#packets) this.#lastPacketAt = Date.now()
+    if (packets > this.#packets) this.#lastPacketAt = serviceClock.now()
     this.#packets = packets
   }
 
