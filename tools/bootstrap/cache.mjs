@@ -82,6 +82,7 @@ function sweep(folder) {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
     try {
+      // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
       if (Date.now() - statSync(path).mtimeMs > LEFTOVER_AGE_MS) rmSync(path, { recursive: true, force: true })
     } catch {
       // Another run swept it at the same time.

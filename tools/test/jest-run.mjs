@@ -80,6 +80,7 @@ function spawnJest(args, { results, show, env, endTimeoutMs = END_TIMEOUT_MS }) 
 function endWhenDone(child, { results, endTimeoutMs, say }) {
   const watch = setInterval(() => {
     const written = existsSync(results) ? statSync(results).mtimeMs : Infinity
+    // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
     if (Date.now() - written < endTimeoutMs) return
     clearInterval(watch)
     say(`\nthe tests are over, but something they left open kept them from ending for ${endTimeoutMs / 1000} s\n`)

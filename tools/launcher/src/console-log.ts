@@ -30,6 +30,7 @@ export class ConsoleLog {
 
   line(name: string, level: Level, text: string, details = ''): void {
     if (LEVELS.indexOf(level) > LEVELS.indexOf(this.options.level)) return
+    // oxlint-disable-next-line clock/no-wall-clock -- the time that the user reads on the same computer
     const time = (this.options.now?.() ?? new Date()).toTimeString().slice(0, 8)
     const colour = LEVEL_COLOUR[level]
     const body = colour === undefined ? text : this.paint(colour, text)

@@ -51,6 +51,7 @@ export class Journal {
   /** Until the answer is called those of other machines see that somebody is at work. */
   keepAlive(everyMs = TOUCH_MS): () => void {
     const touch = (): void => {
+      // oxlint-disable-next-line clock/no-wall-clock -- the time of a file
       const now = new Date()
       // Without a journal there is nothing to be taken over.
       void utimes(join(this.folder, NAME), now, now).catch(() => undefined)
@@ -63,6 +64,7 @@ export class Journal {
    * Takes over a job whose node died; undefined when it lives, somebody else took it, or there is no journal.
    * @throws what is wrong with a journal that can not be read
    */
+  // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
   async claim(now = Date.now()): Promise<Notes | undefined> {
     const found = await this.#find()
     if (!found || (await lives(found, now))) return undefined
@@ -82,6 +84,7 @@ export class Journal {
   }
 
   /** Removes the folder of a job that died before it had a journal: there is nothing else in it then. */
+  // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
   async sweep(now = Date.now()): Promise<void> {
     const names = await readdir(this.folder).catch(() => undefined)
     const touched = await stat(this.folder).catch(() => undefined)

@@ -55,6 +55,7 @@ export class RecordingsFolder {
 
   /** Seconds since the one of these jobs wrote whose last write is the longest ago; 0 without jobs. */
   async longestSilence(jobs: readonly RecordingPartRef[]): Promise<number> {
+    // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
     const ages = jobs.map(async (job) => Date.now() - (await lastWrite(this.ofJob(job))))
     return Math.max(0, ...(await Promise.all(ages))) / 1_000
   }
@@ -78,5 +79,6 @@ async function lastWrite(folder: string): Promise<number> {
       .then(({ mtimeMs }) => mtimeMs)
       .catch(() => 0),
   )
+  // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
   return Math.max(0, ...(await Promise.all(times))) || Date.now()
 }

@@ -13,6 +13,7 @@ export interface ChatOptions {
   readonly problem: (text: string) => void
 }
 
+// oxlint-disable-next-line clock/no-wall-clock -- the time that the user reads on the same computer
 const time = (): string => new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 
 /** Messages by signals of the type `chat`: everybody gets them, the sender too. */
