@@ -30,7 +30,8 @@ Usage: npm start -- [options]
 Environment:
   SERVICE_SECRET     password of the API; else one is made once and kept with the data
   SERVICE_PORT       port of REST and signalling (4443)
-  PLAYGROUND_PORT    port of the page (4444); PLAYGROUND_HOST=0.0.0.0 opens it to other machines
+  PLAYGROUND_PORT    port of the page (4444); PLAYGROUND_HOST=0.0.0.0 opens it to other machines,
+                     PLAYGROUND_HOSTNAMES=demo.example names it to browsers that come through a proxy here
   DATABASE_URL       use this Postgres instead of starting one
   NATS_URL           use this NATS instead of starting one
   MEDIA_NODE_ANNOUNCED_ADDRESS

@@ -1,6 +1,10 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type Stack, freePorts, startStack } from '@session-service/testing'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -15,7 +19,7 @@ describe('the server of the playground', () => {
 
   const build = (more: { serviceUrl?: string; secret?: string } = {}): FastifyInstance => {
     const built = buildApp(
-      { host: '127.0.0.1', port: 0, serviceUrl: stack.masterUrl, secret: stack.secret, ...more },
+      { host: '127.0.0.1', port: 0, hostNames: [], serviceUrl: stack.masterUrl, secret: stack.secret, ...more },
       { publicDir, report: (error) => reports.push(error) },
     )
     apps.push(built)
@@ -82,13 +86,41 @@ describe('the server of the playground', () => {
     expect((await app.inject('/api/recordings')).statusCode).toBe(400)
   })
 
-  it.each(['/recordings/none', '/recordings/..%2fconfig', '/recordings/..%2f..%2fapi%2fconfig'])(
+  it.each(['/recordings/none', '/recordings/..%2fconfig', '/recordings/..%2f..%2fapi%2fconfig', '/recordings/%00'])(
     'gives no file for %s',
     async (url) => {
       const answer = await app.inject(url)
       expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, expect.stringContaining('json')])
     },
   )
+
+  describe('on a socket', () => {
+    let port: number
+    beforeAll(async () => {
+      const server = build()
+      await server.listen({ host: '127.0.0.1', port: 0 })
+      port = (server.server.address() as AddressInfo).port
+    })
+    const send = async (method: string, path: string, host = 'localhost', body?: object) => {
+      const headers = { host: `${host}:${port}`, ...(body && { 'content-type': 'application/json' }) }
+      const asking = request({ host: '127.0.0.1', port, path, method, headers }).end(body && JSON.stringify(body))
+      const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+      return { status: answer.statusCode, body: await text(answer) }
+    }
+
+    it('answers by its own names only, so that DNS rebinding gets no token', async () => {
+      const token = (host: string) => send('POST', '/api/connection', host, { session: 'tea', role: 'MODERATOR' })
+      expect(await token('evil.example')).toMatchObject({ status: 403, body: expect.not.stringContaining('tok_') })
+      for (const host of ['localhost', '127.0.0.1']) expect((await token(host)).status).toBe(200)
+    })
+
+    it.each(['/recordings/..', '/recordings/.', '/recordings/%2e%2e'])(
+      'asks the service nothing for %s',
+      async (path) => {
+        expect(await send('GET', path)).toEqual({ status: 404, body: '{"message":"There is no such recording."}' })
+      },
+    )
+  })
 
   it('refuses what is no JSON', async () => {
     const headers = { 'content-type': 'application/json' }
@@ -119,7 +151,10 @@ describe('the server of the playground', () => {
 
   it('does not start without its page', () => {
     expect(() =>
-      buildApp({ host: '', port: 0, serviceUrl: '', secret: '' }, { publicDir: join(publicDir, 'none') }),
+      buildApp(
+        { host: '', port: 0, hostNames: [], serviceUrl: '', secret: '' },
+        { publicDir: join(publicDir, 'none') },
+      ),
     ).toThrow(/the page is not built/)
   })
 })

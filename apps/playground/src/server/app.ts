@@ -4,9 +4,10 @@ import fastifyStatic from '@fastify/static'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { PlaygroundConfig } from './config.js'
+import { isOwnName } from './host-names.js'
 import { recordingRoutes } from './recordings.js'
 import { ApiError, ServiceApi } from './service-api.js'
-import { SessionName } from './session-name.js'
+import { SessionName } from './ids.js'
 
 const ConnectionBody = z.object({
   session: SessionName,
@@ -45,6 +46,9 @@ export function buildApp(config: PlaygroundConfig, options: AppOptions = {}): Fa
   const service = new ServiceApi(config.serviceUrl, config.secret)
   const app = Fastify({ bodyLimit: 16_384, forceCloseConnections: true })
 
+  app.addHook('onRequest', async ({ raw }) => {
+    if (!isOwnName(raw, config.hostNames)) throw new ApiError(403, 'This server is not known by that name.')
+  })
   app.addHook('onSend', async (_, reply) => {
     for (const [name, value] of Object.entries(HEADERS)) if (!reply.hasHeader(name)) void reply.header(name, value)
   })

@@ -6,6 +6,7 @@ describe('readConfig', () => {
     expect(readConfig({ SERVICE_SECRET: 's' })).toEqual({
       host: '0.0.0.0',
       port: 4444,
+      hostNames: [],
       serviceUrl: 'http://localhost:4443',
       secret: 's',
     })
@@ -15,12 +16,14 @@ describe('readConfig', () => {
     const env = {
       PLAYGROUND_HOST: '127.0.0.1',
       PLAYGROUND_PORT: '8080',
+      PLAYGROUND_HOSTNAMES: 'Demo.example.org, www.example.org',
       SERVICE_URL: 'https://example.org:4443/',
       SERVICE_SECRET: 's',
     }
     expect(readConfig(env)).toEqual({
       host: '127.0.0.1',
       port: 8080,
+      hostNames: ['demo.example.org', 'www.example.org'],
       serviceUrl: 'https://example.org:4443',
       secret: 's',
     })

@@ -5,6 +5,16 @@ const port = z.coerce.number().int().min(1).max(65_535)
 const Environment = z.object({
   PLAYGROUND_HOST: z.string().min(1).default('0.0.0.0'),
   PLAYGROUND_PORT: port.default(4444),
+  /** By which names browsers reach it, beside those of this machine: `demo.example.org,www.example.org`. */
+  PLAYGROUND_HOSTNAMES: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .toLowerCase()
+        .split(/[\s,]+/)
+        .filter((name) => name !== ''),
+    ),
   /** Where this application reaches the REST interface of the service. */
   SERVICE_URL: z.url({ protocol: /^https?$/ }).default('http://localhost:4443'),
   SERVICE_SECRET: z.string({ error: 'is mandatory: the secret of the service' }).min(1, 'is mandatory'),
@@ -13,6 +23,8 @@ const Environment = z.object({
 export interface PlaygroundConfig {
   readonly host: string
   readonly port: number
+  /** Empty: those of this machine on loopback, any elsewhere. */
+  readonly hostNames: readonly string[]
   readonly serviceUrl: string
   readonly secret: string
 }
@@ -22,6 +34,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): P
   const parsed = Environment.safeParse(env)
   if (!parsed.success)
     throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
-  const { PLAYGROUND_HOST: host, PLAYGROUND_PORT, SERVICE_URL, SERVICE_SECRET: secret } = parsed.data
-  return { host, port: PLAYGROUND_PORT, serviceUrl: SERVICE_URL.replace(/\/+$/, ''), secret }
+  const { PLAYGROUND_HOST: host, PLAYGROUND_PORT, PLAYGROUND_HOSTNAMES: hostNames } = parsed.data
+  const { SERVICE_URL, SERVICE_SECRET: secret } = parsed.data
+  return { host, port: PLAYGROUND_PORT, hostNames, serviceUrl: SERVICE_URL.replace(/\/+$/, ''), secret }
 }

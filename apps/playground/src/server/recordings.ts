@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { SessionName } from './session-name.js'
+import { RecordingId, SessionName } from './ids.js'
 import { ApiError, type ServiceApi, refused } from './service-api.js'
 
 /** The service answers when the first bytes are on disk. */
@@ -16,7 +16,7 @@ const TOLD = [404, 406, 409, SWITCHED_OFF]
 
 const SessionBody = z.object({ session: SessionName })
 const Recording = z.object({
-  id: z.string(),
+  id: RecordingId,
   sessionId: z.string(),
   status: z.string(),
   createdAt: z.number(),
@@ -68,7 +68,10 @@ export function recordingRoutes(app: FastifyInstance, service: ServiceApi): void
     return viewOf(Recording.parse(await (await accepted(service.call('POST', path, {}, START_MS))).json()))
   })
   app.get<{ Params: { id: string } }>('/recordings/:id', async ({ params, headers }, reply) => {
-    const path = `/recordings/${encodeURIComponent(params.id)}`
+    const id = RecordingId.safeParse(params.id)
+    // `..` would lead to another path of the service, with this server's credentials.
+    if (!id.success) throw new ApiError(404, 'There is no such recording.')
+    const path = `/recordings/${encodeURIComponent(id.data)}`
     const { url } = Recording.parse(await (await accepted(service.call('GET', path))).json())
     if (url === null) throw new ApiError(404, 'This recording is not ready.')
     const { pathname } = new URL(url)

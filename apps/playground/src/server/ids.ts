@@ -1,5 +1,8 @@
 import { z } from 'zod'
 
+/** What the service calls a recording. */
+export const RecordingId = z.string().regex(/^[0-9a-zA-Z_~-]{1,256}$/)
+
 /** What the page may call a session. */
 export const SessionName = z
   .string({ error: 'is missing' })
