@@ -29,7 +29,7 @@ export interface CallOf<O extends Operation> extends CallOptions {
 }
 
 function requestOf(route: Route, { path = {}, query, body, ...options }: Untyped): RestRequest {
-  const url = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''))
+  const url = route.path.replace(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name] ?? ''))
   const given = Object.entries<string | undefined>({ ...(query as object) }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as [string, string]],
   )
@@ -45,6 +45,12 @@ interface Untyped extends CallOptions {
   path?: Record<string, string>
   query?: unknown
   body?: unknown
+}
+
+/** Nothing, `.` and `..` would name another path: that of the whole list, say. */
+function segment(name: string, id: string): string {
+  if (/^\.{0,2}$/.test(id)) throw new TypeError(`${name}: "${id}" is not an id`)
+  return encodeURIComponent(id)
 }
 
 function failure({ method, path }: RestRequest, { status, body }: RestAnswer): RestError {

@@ -65,6 +65,12 @@ describe('RestClient', () => {
     expect(asked[1]?.headers['content-type']).toBe('application/json')
   })
 
+  it.each(['', '.', '..'])('sends nothing for the id "%s", which would name another path', async (id) => {
+    const { asked, client } = await service({ status: 204 })
+    await expect(client().deleteDeadLetter(id)).rejects.toThrow(`eventId: "${id}" is not an id`)
+    expect(asked).toEqual([])
+  })
+
   it('rejects with the status and what the service says of it', async () => {
     const view = { timestamp: 1, status: 404, error: 'Not Found', message: 'no such session', path: '/x' }
     const { client } = await service({ status: 404, body: view }, { status: 502, body: 'proxy' })

@@ -43,7 +43,10 @@ async function send(method, path, inputs, body) {
   let url = path
   const query = new URLSearchParams()
   for (const { parameter, input } of inputs) {
-    if (parameter.in === 'path') url = url.replace('{' + parameter.name + '}', encodeURIComponent(input.value))
+    if (parameter.in === 'path') {
+      if (/^\\.{0,2}$/.test(input.value)) throw new Error(parameter.name + ' is missing')
+      url = url.replace('{' + parameter.name + '}', encodeURIComponent(input.value))
+    }
     else if (input.value !== '') query.set(parameter.name, input.value)
   }
   const headers = body === undefined ? {} : { 'content-type': 'application/json' }
