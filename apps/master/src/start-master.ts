@@ -20,7 +20,8 @@ import { readOverrides, withClusterId } from './configuration/overrides.js'
 import { ClusterClock } from './database/cluster-clock.js'
 import { createDataSource, migrate } from './database/data-source.js'
 import { serveClientLibrary } from './http/client-library.js'
-import { corsOrigin } from './http/cors.js'
+import { corsOptions } from './http/cors.js'
+import { namedOrigins } from './http/cross-site.js'
 import { warnAboutUntrustedProxy } from './http/forwarded-headers.js'
 import { createHttpAdapter } from './http/http-adapter.js'
 import { answerRepeats } from './http/idempotency/idempotency.js'
@@ -134,6 +135,7 @@ async function createApplication(foundations: Foundations, logger: ServiceLogger
     gate,
     errors,
     trustedProxies: config.SERVICE_TRUSTED_PROXIES,
+    namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
     open: openRecordingAddresses(config),
   })
   answerWhileLeaving(adapter.getInstance(), lifecycle)
@@ -143,12 +145,7 @@ async function createApplication(foundations: Foundations, logger: ServiceLogger
     bodyParser: false,
     abortOnError: false,
   })
-  app.enableCors({
-    origin: corsOrigin(config.SERVICE_CORS_ORIGINS),
-    methods: '*',
-    allowedHeaders: '*',
-    strictPreflight: false,
-  })
+  app.enableCors(corsOptions(config.SERVICE_CORS_ORIGINS))
   const isWanted = (part: number): Promise<boolean> => app.get(RecordingRepository).hasPart(part)
   await routeRecordingFiles(adapter.getInstance(), config, {
     gate,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorView } from './errors.js'
+import { PROTECTIVE_HEADERS } from './response-headers.js'
 
 /** How long the client has to read the answer, ms. */
 const LINGER_MS = 1_000
@@ -23,6 +24,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${randomUUID()}`,
+    ...Object.entries(PROTECTIVE_HEADERS).map(([name, value]) => `${name}: ${value}`),
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)

@@ -41,12 +41,13 @@ const pathOf = ({ path }: Route): string =>
     .replace('{connectionId}', connectionId)
     .replace(/\{\w+\}/g, 'none')
 
-async function send(method: string, path: string, body?: unknown, authorized = true) {
+async function send(method: string, path: string, body?: unknown, authorized = true, more: object = {}) {
   const answer = await fetch(stack.masterUrl + path, {
     method,
     headers: {
       ...(authorized && { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...more,
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
@@ -135,6 +136,17 @@ describe(`${ALL.length} routes`, () => {
     expect(answer.status).toBe(401)
     expect(ErrorView.parse(answer.body).path).toBe(pathOf(route))
   })
+
+  it.each(ALL.filter(([, { method }]) => method !== 'GET'))(
+    '%s answers 403 to a form of a foreign page',
+    async (_, route) => {
+      for (const foreign of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
+        const answer = await send(route.method, pathOf(route), undefined, true, foreign)
+        expect(answer.status).toBe(403)
+        expect(ErrorView.parse(answer.body).message).toMatch(/^Origin: /)
+      }
+    },
+  )
 
   it.each(ALL)('%s takes no other method than its path has', async (_, { path }) => {
     const methods = ALL.filter(([, route]) => route.path.replace(/\{\w+\}/g, '{}') === path.replace(/\{\w+\}/g, '{}'))

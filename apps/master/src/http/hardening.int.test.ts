@@ -209,6 +209,82 @@ describe('methods and origins', () => {
   })
 })
 
+describe('pages of other origins', () => {
+  const EVIL = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+  const count = async () => (await stack.api.listSessions()).numberOfElements
+
+  it('cannot create sessions or restart the service by a form that the browser sends with credentials', async () => {
+    const before = await count()
+    for (const path of ['/sessions', '/restart', '/webhook/dead-letters/replay', '/nowhere']) {
+      const { status, body, headers } = await call('POST', path, { ...EVIL, ...FORM })
+      expect([path, status]).toEqual([path, 403])
+      expect(ErrorView.parse(JSON.parse(body)).message).toMatch(/^Origin: /)
+      expect(headers.get('access-control-allow-origin')).toBeNull()
+    }
+    expect((await call('DELETE', `/sessions/${sessionId}`, { origin: 'null' })).status).toBe(403)
+    expect((await call('POST', '/sessions', { 'sec-fetch-site': 'same-site' })).status).toBe(403)
+    expect(await count()).toBe(before)
+  })
+
+  it('get 401 without credentials, as every caller does', async () => {
+    expect((await call('POST', '/sessions', { ...EVIL, authorization: '' })).status).toBe(401)
+  })
+
+  it.each<[string, Record<string, string>]>([
+    ['an origin that is named', { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' }],
+    [
+      'the page of this server that tries operations',
+      { origin: 'https://outer.example', 'sec-fetch-site': 'same-origin' },
+    ],
+    ['a program', {}],
+  ])('are no obstacle for %s', async (_, headers) => {
+    const { status, body } = await call('POST', '/sessions', { ...JSON_TYPE, ...headers }, '{}')
+    expect(status).toBe(200)
+    await stack.api.deleteSession(SessionView.parse(JSON.parse(body)).id)
+  })
+
+  it('may read what CORS lets them', async () => {
+    expect((await call('GET', '/sessions', EVIL)).status).toBe(200)
+  })
+})
+
+describe('headers of answers', () => {
+  it.each<[string, string, Record<string, string>, number]>([
+    ['GET', '/sessions', {}, 200],
+    ['DELETE', '/sessions/none', {}, 404],
+    ['PUT', '/sessions', {}, 405],
+    ['POST', '/sessions', { 'content-type': 'text/plain' }, 200],
+    ['GET', '/sessions', { authorization: 'none' }, 401],
+    ['GET', '/%zz', {}, 400],
+  ])('%s %s with %j forbids to guess the type and to store it', async (method, path, headers, status) => {
+    const answer = await call(method, path, headers)
+    expect([answer.status, answer.headers.get('x-content-type-options'), answer.headers.get('cache-control')]).toEqual([
+      status,
+      'nosniff',
+      'no-store',
+    ])
+  })
+
+  it('forbid it in answers to what is no HTTP', async () => {
+    expect(await raw(['nonsense'])).toMatch(/^x-content-type-options: nosniff\r\ncache-control: no-store\r$/m)
+  })
+
+  it('let browsers keep the client library', async () => {
+    const answer = await fetch(`${stack.masterUrl}/service/client/session-client.js`)
+    expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([200, 'nosniff'])
+    expect(answer.headers.get('cache-control')).not.toContain('no-store')
+  })
+
+  it('let pages of named origins send credentials, and read what clients need', async () => {
+    const asked = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+    const preflight = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS', headers: asked })
+    expect(preflight.headers.get('access-control-allow-headers')?.split(/, */)).toEqual(['*', 'Authorization'])
+    const { headers } = await call('GET', '/sessions', { origin: 'https://app.example' })
+    expect(headers.get('access-control-expose-headers')).toBe('X-Request-Id, Retry-After, Idempotent-Replayed')
+  })
+})
+
 it('logs one warning when X-Forwarded-For arrives from an untrusted address', async () => {
   const ask = (requestId: string) =>
     call('GET', '/config', { 'x-forwarded-for': '192.0.2.7', 'x-request-id': requestId })

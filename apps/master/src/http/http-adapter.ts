@@ -4,8 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Gate } from '../authentication/gate.js'
 import { readBodies } from './bodies.js'
 import { answerBrokenRequest } from './broken-requests.js'
+import { refuseForeignPages } from './cross-site.js'
 import { measureRequests } from './http-metrics.js'
 import { answerUnknownRoutes, logRequests, newRequestId, protect, refuse } from './http-server.js'
+import { addProtectiveHeaders, protectAnswers } from './response-headers.js'
 
 /** Sizes in bytes, times in ms. */
 export interface HttpLimits {
@@ -35,6 +37,8 @@ export interface HttpOptions {
   errors: HttpErrorFilter
   /** Addresses or networks whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[]
+  /** Origins whose pages may change something. */
+  namedOrigins?: ReadonlySet<string>
   /** Addresses that need no credentials, or bring their own. */
   open?: readonly RegExp[]
   limits?: Partial<HttpLimits>
@@ -45,6 +49,7 @@ export function createHttpAdapter({
   gate,
   errors,
   trustedProxies,
+  namedOrigins = new Set(),
   open = [],
   limits = {},
 }: HttpOptions): FastifyAdapter {
@@ -53,6 +58,7 @@ export function createHttpAdapter({
     // Also what the router itself refuses is refused only to those who may know.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void reply.header('x-request-id', request.id)
+      addProtectiveHeaders(reply)
       if (!refuse(gate, request, reply)) errors.answer(error, request, reply)
     },
     // Whoever is connected already is answered to the end.
@@ -76,7 +82,9 @@ export function createHttpAdapter({
   readBodies(fastify)
   measureRequests(fastify)
   logRequests(fastify)
+  protectAnswers(fastify)
   protect(fastify, gate, open)
+  refuseForeignPages(fastify, namedOrigins)
   answerUnknownRoutes(fastify)
   return adapter
 }

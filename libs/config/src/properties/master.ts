@@ -40,7 +40,8 @@ export const MASTER = {
   }),
   SERVICE_CORS_ORIGINS: property('master', strings, {
     default: ['*'],
-    meaning: 'Origins whose pages may call the service from a browser; `*` means all',
+    meaning:
+      'Origins whose pages may call the service from a browser; `*` lets all of them read, and only named ones change something',
   }),
   SERVICE_TRUSTED_PROXIES: property('master', strings, {
     default: [],

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DeadLetterListView, DeadLetterView } from '../events/events.js'
 import * as rest from '../rest/schemas.js'
 import { DEPRECATED_ROUTES } from './deprecated-routes.js'
-import { BODY_ANSWERS, COMMON_ANSWERS, type Answer, type Route } from './route.js'
+import { BODY_ANSWERS, CHANGE_ANSWERS, COMMON_ANSWERS, type Answer, type Route } from './route.js'
 import { ConfigurationView, HealthView, ROUTES, StartRecordingBody } from './routes.js'
 
 type Json = Record<string, unknown>
@@ -90,6 +90,7 @@ const operationOf = (operationId: string, route: Route): Json => {
   const answers: Readonly<Record<number, Answer>> = {
     ...COMMON_ANSWERS,
     ...(route.body && BODY_ANSWERS),
+    ...(route.method !== 'GET' && CHANGE_ANSWERS),
     ...route.answers,
   }
   const parameters = parametersOf(route)

@@ -52,6 +52,10 @@ export const COMMON_ANSWERS: Readonly<Record<number, Answer>> = faults({
   429: 'Wrong credentials, and too many such attempts from this address: again after `Retry-After` seconds',
   503: 'The service cannot serve this now: again after `Retry-After` seconds',
 })
+/** What every operation that changes something may answer besides. */
+export const CHANGE_ANSWERS: Readonly<Record<number, Answer>> = faults({
+  403: 'A page of another origin sent it, which `SERVICE_CORS_ORIGINS` does not name',
+})
 /** What every operation with a body may answer besides. */
 export const BODY_ANSWERS: Readonly<Record<number, Answer>> = faults({
   400: 'A bad body; the message names each field',
