@@ -52,6 +52,18 @@ describe('a program', () => {
     expect(lines).toContain('deaf')
   })
 
+  test.each([
+    [false, { failure: 'sleep wrote nothing for 5 s' }],
+    [true, {}],
+  ])('that hangs is killed; asked to end before: %s', async (isAsked, why) => {
+    const hung = new ChildProgram({ command: 'sleep', args: ['60'] })
+    process.kill(hung.pid!, 'SIGSTOP')
+    if (isAsked) void hung.stop()
+    hung.kill('wrote nothing for 5 s')
+    expect(await hung.exited).toEqual({ code: null, signal: 'SIGKILL', ...why })
+    expect(isRunning(hung.pid!)).toBe(false)
+  })
+
   test('knows nothing of our environment but what it needs', async () => {
     process.env.SERVICE_TEST_SECRET = 'geheim'
     const lines: string[] = []

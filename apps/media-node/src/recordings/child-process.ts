@@ -54,6 +54,7 @@ export class ChildProgram {
   #asked = false
   #running = true
   #error: Error | undefined
+  #killedBecause: string | undefined
 
   constructor(private readonly options: ChildOptions) {
     const [command, ...args] = dyingWithUs(options.command, options.args)
@@ -116,6 +117,16 @@ export class ChildProgram {
     return this.exited
   }
 
+  /**
+   * Kills a program that hangs: a suspended one hears no other signal. That is its failure, unless it was asked to end
+   * and only hung at that.
+   */
+  kill(because: string): void {
+    if (!this.#running) return
+    this.#killedBecause ??= because
+    this.#child.kill('SIGKILL')
+  }
+
   /** One that could not be given descriptors has none of these: it never ran. */
   #listen(): void {
     const { stdin, stdout, stderr } = this.#child
@@ -144,6 +155,7 @@ export class ChildProgram {
     this.#running = false
     for (const timer of this.#timers) clearTimeout(timer)
     if (this.#asked) return { code, signal }
+    if (this.#killedBecause) return { code, signal, failure: `${this.options.command} ${this.#killedBecause}` }
     const how = this.#error?.message ?? (signal ? `was ended by ${signal}` : `ended with code ${code}`)
     const last = this.#lines.at(-1)
     return { code, signal, failure: `${this.options.command} ${how}${last ? `: ${last}` : ''}` }

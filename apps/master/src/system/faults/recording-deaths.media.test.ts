@@ -190,6 +190,48 @@ describe('a media node that leaves', () => {
     }))
 })
 
+describe('a recorder that hangs', () => {
+  it('is killed, another one follows, and what both recorded becomes one file', () =>
+    rig.run('A5', async ({ figure, mark, since }) => {
+      const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
+      await recordings.lasts(2.5)
+      const programs = recordersOf(node('media_one'))
+      expect(programs).toHaveLength(2)
+      mark()
+      for (const { pid } of programs) process.kill(pid, 'SIGSTOP')
+      await Promise.all(both.map(({ id }) => recordings.goesOn(id, 2)))
+      figure('recorded again after ms', since())
+      expect(since()).toBeLessThan(30_000)
+      expect(programs.filter(({ pid }) => isAlive(pid))).toEqual([])
+      const text = await (await fetch(`${node('media_one').opsUrl}/metrics`)).text()
+      for (const program of ['compositor', 'stream_recorder'])
+        expect(text).toContain(`job_stalls_total{program="${program}"} 1`)
+      await recordings.lasts(2)
+      for (const { id, alice } of both) {
+        expect(alice.mediaReturns).toEqual([])
+        expect((await recordings.stop(id)).status).toBe(200)
+        figure('seconds in the file', await expectWhole(id, 3))
+        await recordings.toldOnce(id, ...ENDED)
+      }
+      await nothingLeft()
+    }))
+
+  it('ends with a stop of the recording, which keeps what there is', () =>
+    rig.run('A5', async ({ figure, mark, since }) => {
+      const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
+      await recordings.lasts(2.5)
+      const programs = recordersOf(node('media_one'))
+      for (const { pid } of programs) process.kill(pid, 'SIGSTOP')
+      mark()
+      await Promise.all(both.map(({ id }) => recordings.stop(id)))
+      for (const { id } of both) await expectWhole(id, 0.5)
+      figure('ready after ms', since())
+      expect(programs.filter(({ pid }) => isAlive(pid))).toEqual([])
+      for (const { id } of both) await recordings.toldOnce(id, ...ENDED)
+      await nothingLeft()
+    }))
+})
+
 describe('kill -9 of everything, and a new start', () => {
   it('leaves no recording half done: what was recorded is saved, and told of', () =>
     rig.run('A12', async ({ figure, mark, since, exempt }) => {

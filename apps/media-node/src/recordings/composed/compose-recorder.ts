@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import type { types } from 'mediasoup'
 import { serviceClock } from '@session-service/server-kit'
 import type { Stream } from '../../media/stream.js'
+import { Supervisor } from '../../jobs/supervisor.js'
+import { cutEnd } from '../cut-end.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder.js'
 import { Compositor, type CompositorEvent } from './compositor.js'
 import { displayName } from './display-name.js'
@@ -35,6 +37,7 @@ class ComposedRecorder implements Recorder {
   readonly #kinds: readonly types.MediaKind[]
   #unobserve = (): void => undefined
   #reminder: NodeJS.Timeout | undefined
+  #supervisor: Supervisor | undefined
   #nextId = 1
   /** Who came as which. */
   readonly #numbers = new Map<string, number>()
@@ -107,17 +110,19 @@ class ComposedRecorder implements Recorder {
     this.#unobserve()
     clearInterval(this.#reminder)
     this.#endedAt ??= serviceClock.now()
-    await this.#compositor.stop()
+    const { signal } = await this.#compositor.stop()
     for (const member of this.#members.values()) member.close({ isHeard: true })
     this.#members.clear()
     this.#fail('LAUNCH_FAILED', 'the recording was stopped before it began')
-    return this.#files()
+    return this.#files(signal !== null)
   }
 
-  async #files(): Promise<RecordedFile[]> {
+  async #files(isCut: boolean): Promise<RecordedFile[]> {
     const found = await stat(join(this.context.folder, this.#file)).catch(() => undefined)
     if (!found?.size || this.#startedAt === undefined || this.#endedAt === undefined) return []
-    return [this.#described(found.size, this.#startedAt, this.#endedAt)]
+    const times = { startedAt: this.#startedAt, endedAt: this.#endedAt }
+    const endedAt = isCut ? cutEnd(times, found.mtimeMs) : times.endedAt
+    return [this.#described(found.size, times.startedAt, endedAt)]
   }
 
   #described(size: number, startedAt: number, endedAt: number): RecordedFile {
@@ -130,6 +135,7 @@ class ComposedRecorder implements Recorder {
       this.#startedAt = serviceClock.now() - event.sinceStartMs
       this.context.onFiles?.([this.#described(0, this.#startedAt, this.#startedAt)])
       this.#writing.resolve()
+      this.#supervise()
     }
     if (event.event === 'error') this.#warn(event.message)
     if (!('id' in event) || event.id === undefined) return
@@ -139,6 +145,16 @@ class ComposedRecorder implements Recorder {
     if (event.event === 'refused') return this.#replace(member, event.kind)
     if (member.heard(event)) this.#arrange()
     else if (event.event === 'size') this.#arrange()
+  }
+
+  /** It owes a fragment each second, whoever sends what: the background and the silence are its own. */
+  #supervise(): void {
+    const path = join(this.context.folder, this.#file)
+    this.#supervisor = new Supervisor({
+      program: 'compositor',
+      look: async () => ({ output: (await stat(path)).size }),
+      onStalled: (why) => this.#compositor.killStalled(why),
+    })
   }
 
   #warn(problem: string): void {
@@ -190,6 +206,7 @@ class ComposedRecorder implements Recorder {
   }
 
   #exited(failure: string | undefined): void {
+    this.#supervisor?.stop()
     this.#endedAt ??= serviceClock.now()
     this.#fail('LAUNCH_FAILED', failure ?? 'the compositor ended by itself')
     this.#end(failure ?? 'the compositor ended by itself')

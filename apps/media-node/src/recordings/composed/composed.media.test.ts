@@ -194,6 +194,40 @@ test('a compositor that dies is told of, and the file up to there plays', async 
   expect((await probe(composition.path(file!))).duration).toBeGreaterThan(0.5)
 })
 
+test.each([true, false])(
+  'A5: a compositor that is suspended is killed, its file ends there (video %s)',
+  async (hasVideo) => {
+    await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
+    const recorder = composition.recorder({ ...SIZE, hasVideo })
+    await recorder.start()
+    await isRecorded(20, hasVideo ? 'composed.mp4' : 'composed.webm')
+    const suspendedAt = Date.now()
+    const pids = composition.compositors()
+    for (const pid of pids) process.kill(pid, 'SIGSTOP')
+    await until('it is killed', () => composition.ends.length > 0, PATIENCE_MS)
+    expect(composition.ends).toEqual([expect.stringMatching(/compositor wrote nothing for \d+ s$/)])
+    expect(composition.compositors()).toEqual([])
+    const [file] = await recorder.stop()
+    expect(file!.endedAt).toBeLessThanOrEqual(suspendedAt)
+    const { duration } = await probe(composition.path(file!))
+    expect(duration).toBeGreaterThan(0.5)
+    expect(Math.abs(duration - seconds(file!))).toBeLessThan(1.5)
+  },
+  60_000,
+)
+
+test('A5: a suspended compositor does not hold up a stop', async () => {
+  await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  await sees('red', 'red')
+  for (const pid of composition.compositors()) process.kill(pid, 'SIGSTOP')
+  const [file] = await recorder.stop()
+  expect(composition.compositors()).toEqual([])
+  expect((await probe(composition.path(file!))).duration).toBeGreaterThan(0.5)
+  expect(composition.ends).toEqual([])
+}, 60_000)
+
 test('a compositor that can not write is a start that fails', async () => {
   const recorder = composition.recorder({ ...SIZE, folder: '/nowhere/to/be/found' })
   await expect(recorder.start()).rejects.toMatchObject({ code: 'LAUNCH_FAILED' })

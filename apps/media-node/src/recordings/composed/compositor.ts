@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ChildProgram } from '../child-process.js'
+import { ChildProgram, type ChildExit } from '../child-process.js'
 
 const Ports = z.object({ rtp: z.number().int(), rtcp: z.number().int() })
 
@@ -30,6 +30,7 @@ export class Compositor {
   /** Why it ended; undefined when it was asked to. */
   readonly exited: Promise<string | undefined>
   readonly #child: ChildProgram
+  #stalled = false
   #complaint: string | undefined
 
   constructor(
@@ -37,7 +38,9 @@ export class Compositor {
     private readonly onEvent: (event: CompositorEvent) => void,
   ) {
     this.#child = new ChildProgram({ command: program, args: [], onLine: (line) => this.#hear(line) })
-    this.exited = this.#child.exited.then(({ failure }) => failure && (this.#complaint ?? failure))
+    this.exited = this.#child.exited.then(
+      ({ failure }) => failure && ((this.#stalled ? undefined : this.#complaint) ?? failure),
+    )
   }
 
   get pid(): number | undefined {
@@ -49,12 +52,18 @@ export class Compositor {
   }
 
   /** Ends the file in order; one that takes too long is killed. */
-  async stop(): Promise<void> {
-    await this.#child.stop([{ afterMs: STOP_MS, signal: 'SIGKILL' }], 'stop')
+  stop(): Promise<ChildExit> {
+    return this.#child.stop([{ afterMs: STOP_MS, signal: 'SIGKILL' }], 'stop')
   }
 
   async kill(): Promise<void> {
     await this.#child.stop([{ afterMs: 0, signal: 'SIGKILL' }])
+  }
+
+  /** Kills it though it may have been asked to stop: it hangs. */
+  killStalled(why: string): void {
+    this.#stalled = true
+    this.#child.kill(why)
   }
 
   #hear(line: string): void {

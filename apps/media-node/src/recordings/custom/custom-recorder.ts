@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError, type RecordedFile, type RecordingJob } from '@session-service/contract'
 import { serviceClock } from '@session-service/server-kit'
+import { cutEnd } from '../cut-end.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder.js'
 import { Grabber } from './grabber.js'
 import { PageBrowser } from './page-browser.js'
@@ -28,6 +29,8 @@ class CustomRecorder implements Recorder {
   #stopping: Promise<RecordedFile[]> | undefined
   #startedAt: number | undefined
   #endedAt: number | undefined
+  /** Whether the program that writes the file was killed. */
+  #isCut = false
   #endTold = false
 
   constructor(
@@ -99,7 +102,7 @@ class CustomRecorder implements Recorder {
     const begunAt = serviceClock.now()
     const program = this.programs.ffmpeg
     const grabber = new Grabber({ program, display, env, screen: { width, height }, frameRate, hasAudio, file })
-    this.#ends.push(() => grabber.stop())
+    this.#ends.push(async () => void (this.#isCut = await grabber.stop()))
     await grabber.writing(this.#abort.signal)
     this.#startedAt = begunAt
     void grabber.failed.then((failure) => this.#end(failure))
@@ -114,7 +117,8 @@ class CustomRecorder implements Recorder {
     for (const end of this.#ends.toReversed()) await end()
     const found = await stat(join(this.context.folder, FILE)).catch(() => undefined)
     if (!found?.size || this.#startedAt === undefined) return []
-    return [this.#described(found.size, this.#endedAt)]
+    const times = { startedAt: this.#startedAt, endedAt: this.#endedAt }
+    return [this.#described(found.size, this.#isCut ? cutEnd(times, found.mtimeMs) : times.endedAt)]
   }
 
   #described(size: number, endedAt: number): RecordedFile {

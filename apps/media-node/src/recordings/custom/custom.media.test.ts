@@ -180,6 +180,28 @@ test.each(['chromium', 'pulseaudio'])('without %s it ends, and the file up to th
   expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
 })
 
+test.each([
+  ['ffmpeg', 'ffmpeg wrote nothing'],
+  ['Xvfb', 'ffmpeg wrote nothing'],
+  ['pulseaudio', 'ffmpeg wrote nothing'],
+  ['chromium', 'chromium wrote nothing'],
+])(
+  'A5: a suspended %s ends the part, and the file up to there plays',
+  async (name, why) => {
+    const recorder = record('/page')
+    await recorder.start()
+    for (const pid of childrenOf(process.pid)) {
+      if (readlinkSync(`/proc/${pid}/exe`).endsWith(`/${name}`)) process.kill(pid, 'SIGSTOP')
+    }
+    await until('it is told', () => ends.length > 0, 60_000)
+    expect(ends).toEqual([expect.stringContaining(why)])
+    const [file] = await recorder.stop()
+    expect(file?.size).toBeGreaterThan(0)
+    expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
+  },
+  90_000,
+)
+
 test('a page that crashes ends the part, and the file up to there plays', async () => {
   const recorder = record('/page')
   await recorder.start()

@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
+import { Supervisor } from '../../jobs/supervisor.js'
 import type { Size } from '../composed/layout.js'
 import { AUDIO_KBPS, videoKbps } from '../composed/quality.js'
 import { ChildProgram, type Rung } from '../child-process.js'
@@ -41,10 +42,24 @@ export class Grabber {
     const look = async (): Promise<true | undefined> => ((await hasFragment(file)) ? true : undefined)
     const ended = this.failed.then((failure) => Promise.reject(new Error(failure ?? 'the recording was stopped')))
     await Promise.race([ended, waitFor('the first picture of the screen', look, { ms: START_MS, signal })])
+    this.#supervise()
   }
 
-  async stop(): Promise<void> {
-    await this.#program.stop(END, 'q')
+  /** Whether it had to be killed. */
+  async stop(): Promise<boolean> {
+    const { signal } = await this.#program.stop(END, 'q')
+    return signal !== null
+  }
+
+  /** It owes a fragment each second, also of a screen that stands still. A frozen screen or sound server shows here too. */
+  #supervise(): void {
+    const { file } = this.options
+    const supervisor = new Supervisor({
+      program: 'screen_recorder',
+      look: async () => ({ output: (await stat(file)).size }),
+      onStalled: (why) => this.#program.kill(why),
+    })
+    void this.#program.exited.then(() => supervisor.stop())
   }
 }
 

@@ -3,12 +3,16 @@ import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
 import { z } from 'zod'
 import type { Size } from '../composed/layout.js'
+import { STALL_LIMITS } from '../../jobs/stall.js'
+import { Supervisor } from '../../jobs/supervisor.js'
 import { ChildProgram, type Rung } from '../child-process.js'
 import { DevTools } from './dev-tools.js'
 import { waitFor } from './wait.js'
 
 const START_MS = 20_000
 const JOIN_MS = 20_000
+/** A browser that starts or draws much answers late, and what it shows is recorded meanwhile. */
+const BROWSER_LIMITS = { ...STALL_LIMITS, outputMs: 10_000 }
 const END: readonly Rung[] = [
   { afterMs: 0, signal: 'SIGTERM' },
   { afterMs: 2_000, signal: 'SIGKILL' },
@@ -90,6 +94,7 @@ export class PageBrowser {
     signal.addEventListener('abort', stopped)
     try {
       await Promise.all([browser.#join(), browser.#joined.promise])
+      browser.#supervise()
       return browser
     } catch (error) {
       await browser.close()
@@ -106,6 +111,25 @@ export class PageBrowser {
 
   async close(): Promise<void> {
     await this.#program.stop(END)
+  }
+
+  /** A screen is recorded also when the browser behind it hangs: its answers are the output. */
+  #supervise(): void {
+    let answers = 0
+    const answered = (): void => void (answers += 1)
+    const supervisor = new Supervisor(
+      {
+        program: 'browser',
+        look: async () => {
+          // A refusal is an answer too.
+          void this.#tools.call('Browser.getVersion', {}, Nothing).then(answered, answered)
+          return { output: answers }
+        },
+        onStalled: (why) => this.#program.kill(why),
+      },
+      BROWSER_LIMITS,
+    )
+    void this.#program.exited.then(() => supervisor.stop())
   }
 
   async #exited(): Promise<void> {

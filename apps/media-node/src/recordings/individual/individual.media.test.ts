@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -214,6 +214,48 @@ test('a recorder that is killed ends the part, with what there is', async () => 
   expect(files.map(({ name }) => name).toSorted()).toEqual(['str_A.webm', 'str_B.webm'])
   for (const { name } of files) expect((await probe(join(own, name))).duration).toBeGreaterThan(1)
 })
+
+test('A5: a recorder that is suspended is killed, its file ends there; a muted stream is no reason', async () => {
+  const room = await newRoom()
+  await camera(room, 'str_A')
+  const muted = await camera(room, 'str_B')
+  const before = childrenOf(process.pid)
+  const { recorder, ended, folder: own } = await record(room)
+  await recorder.start()
+  const programs = childrenOf(process.pid).filter((pid) => !before.includes(pid))
+  expect(programs).toHaveLength(2)
+  await until('a second is in its file', async () => (await stat(join(own, 'str_B.webm'))).size > 20_000)
+  await muted.setActive({ audio: false, video: false })
+  // Longer than a program may be silent while media arrives.
+  await pause(7_000)
+  expect(ended).toEqual([])
+  await muted.setActive({ audio: true, video: true })
+  const suspendedAt = Date.now()
+  for (const pid of programs) process.kill(pid, 'SIGSTOP')
+  await until('it is told', () => ended.length > 0, 30_000)
+  expect(ended[0]).toMatch(/^the recording of stream str_[AB]: ffmpeg wrote nothing for \d+ s$/)
+  const files = await recorder.stop()
+  expect(childrenOf(process.pid).filter((pid) => programs.includes(pid))).toEqual([])
+  expect(files.map(({ name }) => name).toSorted()).toEqual(['str_A.webm', 'str_B.webm'])
+  for (const { endedAt } of files) expect(endedAt).toBeLessThanOrEqual(suspendedAt)
+  expect((await probe(join(own, 'str_A.webm'))).duration).toBeGreaterThan(5)
+}, 60_000)
+
+test('Opus with DTX in silence is no stall', async () => {
+  const room = await newRoom()
+  const sender = await camera(room, 'str_A', { kinds: ['audio'], mute: true })
+  const endSending = sender.sendDtx()
+  const { recorder, ended, folder: own } = await record(room)
+  await recorder.start()
+  // Twice as long as a program may be silent while media arrives.
+  await pause(12_000)
+  expect(ended).toEqual([])
+  await recorder.stop()
+  endSending()
+  const { duration, packets } = await probe(join(own, 'str_A.webm'))
+  expect(duration).toBeGreaterThan(10)
+  expect(packets).toBeLessThan(60)
+}, 60_000)
 
 test('the end of the room is told, and nothing runs on', async () => {
   const room = await newRoom()

@@ -6,7 +6,10 @@ import type { types } from 'mediasoup'
 import { serviceClock } from '@session-service/server-kit'
 import { Feed, type FeedPorts } from '../../media/feed.js'
 import type { Stream } from '../../media/stream.js'
+import { STALL_LIMITS } from '../../jobs/stall.js'
+import { Supervisor } from '../../jobs/supervisor.js'
 import { ChildProgram, type Rung } from '../child-process.js'
+import { cutEnd } from '../cut-end.js'
 import { sendGoodbye } from './goodbye.js'
 import { hasOpen, releasePorts, takePorts } from './ports.js'
 import { sdpOf } from './sdp.js'
@@ -21,6 +24,9 @@ const LOOK_MS = 10
 const PICTURE_MS = 1_000
 /** Between two looks at what is sent, and two requests for a key frame that did not come. */
 const WATCH_MS = 1_000
+
+/** A file that does not grow for so long though packets come may wait for a key frame. */
+const KEY_FRAME_AFTER_MS = 2_000
 
 const GOODBYE_MS = 100
 /** A goodbye ends it with all it has; signals are for one that did not hear, and cost the last cluster. */
@@ -55,7 +61,7 @@ export class StreamFile {
   #lastPacketAt: number | undefined
   #packets = 0
   #videoBegun = false
-  readonly #watch: NodeJS.Timeout
+  readonly #supervisor: Supervisor
 
   private constructor(
     private readonly options: StreamFileOptions,
@@ -65,7 +71,16 @@ export class StreamFile {
     private readonly path: string,
   ) {
     this.#videoBegun = !options.kinds.includes('video')
-    this.#watch = setInterval(() => void this.#look().catch(() => undefined), WATCH_MS)
+    this.#supervisor = new Supervisor(
+      {
+        program: 'stream_recorder',
+        look: (silentMs) => this.#activity(silentMs),
+        onStalled: (why) => program.kill(why),
+      },
+      STALL_LIMITS,
+      WATCH_MS,
+    )
+    void program.exited.then(() => this.#supervisor.stop())
     void program.exited.then(({ failure }) => failure !== undefined && options.onFailed(failure))
   }
 
@@ -132,17 +147,22 @@ export class StreamFile {
 
   /** Undefined when nothing has come. */
   async close(): Promise<RecordedFile | undefined> {
-    clearInterval(this.#watch)
     await this.#look().catch(() => undefined)
     const ended = this.program.stop(AFTER_GOODBYE)
     const goodbye = setInterval(() => sayGoodbye(this.feed, this.ports), GOODBYE_MS)
     if (this.program.running) sayGoodbye(this.feed, this.ports)
-    await ended
+    const { signal } = await ended
     clearInterval(goodbye)
     this.feed.close()
     this.ports.forEach(releasePorts)
     await rm(sdpPath(this.path), { force: true })
-    return (await hasMedia(this.path)) ? { ...this.described, size: await this.#size() } : undefined
+    return (await hasMedia(this.path)) ? this.#finished(signal !== null) : undefined
+  }
+
+  async #finished(isCut: boolean): Promise<RecordedFile> {
+    const { size, mtimeMs } = await stat(this.path)
+    const file = { ...this.described, size }
+    return isCut ? { ...file, endedAt: cutEnd(file, mtimeMs) } : file
   }
 
   /**
@@ -173,6 +193,15 @@ export class StreamFile {
     const packets = await this.#sent()
     if (packets > this.#packets) this.#lastPacketAt = serviceClock.now()
     this.#packets = packets
+  }
+
+  /** It owes nothing before the first packets of all its tracks: a picture cannot begin without a key frame. */
+  async #activity(silentMs: number): Promise<{ output: number; input: number } | undefined> {
+    await this.#look()
+    // After a loss pictures are dropped up to the next key frame, which a publisher sends only on request.
+    if (silentMs >= KEY_FRAME_AFTER_MS) await this.feed.requestKeyFrame()
+    if (!this.#videoBegun || this.#startedAt === undefined) return undefined
+    return { output: await this.#size(), input: this.#packets }
   }
 
   async #sent(): Promise<number> {
