@@ -66,6 +66,7 @@ import { SessionsController } from './sessions/sessions.controller.js'
 import { SessionsService } from './sessions/sessions.service.js'
 import { LostMediaWatch } from './signalling/lost-media-watch.js'
 import { MediaMethods } from './signalling/media.methods.js'
+import { ClientBudgets } from './signalling/client-budgets.js'
 import { RoomSockets } from './signalling/room-sockets.js'
 import { SessionChannel } from './signalling/session-channel.js'
 import { SignallingMethods } from './signalling/signalling.methods.js'
@@ -155,6 +156,7 @@ const PROVIDERS: Provider[] = [
   NodeSelection,
   NodeWatchService,
   SessionChannel,
+  ClientBudgets,
   RoomSockets,
   LostMediaWatch,
   MediaMethods,

@@ -250,6 +250,14 @@ export class ParticipantRepository {
     )
   }
 
+  async countActive(sessionId: string): Promise<number> {
+    const [row] = await this.dataSource.query<{ count: number }[]>(
+      `SELECT count(*)::int AS count FROM connection WHERE session_id = $1 AND status = 'active'`,
+      [sessionId],
+    )
+    return row?.count ?? 0
+  }
+
   async activeAmong(sessionId: string, connectionIds: string[]): Promise<Set<string>> {
     const rows = await this.dataSource.query<{ id: string }[]>(
       `SELECT id FROM connection WHERE session_id = $1 AND status = 'active' AND id = ANY($2)`,

@@ -217,6 +217,11 @@ export class ParticipationService {
     return this.participants.activeAmong(sessionId, connectionIds)
   }
 
+  /** How many participants a session has. */
+  size(sessionId: string): Promise<number> {
+    return this.participants.countActive(sessionId)
+  }
+
   /** Of a session, whether anybody is in and who of `among`; undefined when there is no such session. */
   audience(sessionId: string, among: string[]): Promise<Audience | undefined> {
     return this.participants.audience(sessionId, among)

@@ -6,16 +6,20 @@ import {
   RPC_CODE,
   ServiceError,
   type SessionSnapshot,
+  SIGNALLING_LIMITS,
   type SignallingNotification,
 } from '@session-service/contract'
 import type { WebSocket } from 'ws'
 import type { Participant } from '../connections/connection.records.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { CallBudget } from './call-budget.js'
-import { type HeldNotification, isNewsAfter } from './missed-events.js'
+import { ClientBudget } from './client-budgets.js'
+import { isNewsAfter } from './missed-events.js'
+import { SharedNotification } from './shared-notification.js'
 
 /** A client that does not read its socket is cut off when this much waits for it. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024
+/** A client that was closed for abuse has this long to close its side, ms. */
+const ABUSE_CLOSE_MS = 1_000
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 
@@ -35,13 +39,18 @@ export class ClientSocket {
   /** When the last frame came, ms. */
   lastSeen: number
   isMarkedLost = false
+  isAbusive = false
+  /** Called when a participant is in: the socket does not count as unjoined any more. */
+  onJoined: () => void = () => undefined
   /** Resolves when the socket is closed, by whichever side. */
   readonly ended: Promise<void>
-  private readonly budget: CallBudget
   /** While a snapshot is being read, what happens meanwhile waits here. */
-  private held: HeldNotification[] = []
+  private held: SharedNotification[] = []
   /** How many are reading one. */
   private holders = 0
+  private failedJoins = 0
+  /** Until a participant is in, who has one of its own. */
+  readonly unjoinedBudget: ClientBudget
 
   constructor(
     private readonly socket: WebSocket,
@@ -50,8 +59,8 @@ export class ClientSocket {
     now: number,
   ) {
     this.openedAt = this.lastSeen = now
+    this.unjoinedBudget = new ClientBudget(now)
     this.ended = new Promise((resolve) => socket.once('close', () => resolve()))
-    this.budget = new CallBudget(now)
   }
 
   get isOpen(): boolean {
@@ -59,13 +68,8 @@ export class ClientSocket {
   }
 
   /** The request in a frame; undefined when it was answered here, with the error it deserves. */
-  read(data: string, isBinary: boolean, now: number): RpcRequest | undefined {
-    this.lastSeen = now
-    if (!this.budget.spend(now)) {
-      this.close(CLOSE_CODE.abuse, 'too many calls')
-      return undefined
-    }
-    const frame = isBinary ? undefined : parseJson(data)
+  read(data: Buffer, isBinary: boolean): RpcRequest | undefined {
+    const frame = isBinary ? undefined : parseJson(data.toString('utf8'))
     if (frame === undefined) {
       this.fail(null, PARSE_ERROR, 'the frame is not JSON text')
       return undefined
@@ -76,6 +80,23 @@ export class ClientSocket {
       return undefined
     }
     return request.data
+  }
+
+  /** A call before joining was refused: the last of too many closes the socket. True when this one did. */
+  countFailedJoin(): boolean {
+    this.failedJoins++
+    if (this.failedJoins !== SIGNALLING_LIMITS.failedJoins) return false
+    this.closeForAbuse('too many failed joins')
+    return true
+  }
+
+  /** Nothing is read from the client any more; the socket is cut off when the client does not close it in time. */
+  closeForAbuse(reason: string): void {
+    if (this.isAbusive) return
+    this.isAbusive = true
+    this.close(CLOSE_CODE.abuse, reason)
+    const timeout = setTimeout(() => this.terminate(), ABUSE_CLOSE_MS)
+    void this.ended.then(() => clearTimeout(timeout))
   }
 
   answer(id: RpcId | undefined, result: unknown): void {
@@ -95,9 +116,9 @@ export class ClientSocket {
   }
 
   /** Passes on what happened in the session, later if a snapshot is being read. */
-  tell(notification: HeldNotification): void {
-    if (this.holders > 0) this.held.push(notification)
-    else this.send({ jsonrpc: '2.0', ...notification })
+  deliver(shared: SharedNotification): void {
+    if (this.holders > 0) this.held.push(shared)
+    else this.write(shared.frame)
   }
 
   /** The media of this epoch is gone; a client that knows is not told again. */
@@ -107,7 +128,8 @@ export class ClientSocket {
       if (!place || place.epoch > epoch) return
       this.occupant.place = null
     }
-    this.tell({ method: 'mediaLost', params: { mediaEpoch: epoch + 1, afterMs: Math.round(afterMs) } })
+    const params = { mediaEpoch: epoch + 1, afterMs: Math.round(afterMs) }
+    this.deliver(new SharedNotification({ method: 'mediaLost', params }))
   }
 
   hold(): void {
@@ -117,9 +139,9 @@ export class ClientSocket {
   /** After the snapshot has been sent: what is news beside it follows, once nobody else reads one. */
   releaseAfter(snapshot?: SessionSnapshot): void {
     this.holders--
-    const held = this.held.filter((notification) => !snapshot || isNewsAfter(snapshot, notification))
+    const held = this.held.filter(({ notification }) => !snapshot || isNewsAfter(snapshot, notification))
     this.held = this.holders > 0 ? held : []
-    if (this.holders === 0) for (const notification of held) this.tell(notification)
+    if (this.holders === 0) for (const shared of held) this.deliver(shared)
   }
 
   /** There will be no answer that what was held back could follow. */
@@ -137,9 +159,14 @@ export class ClientSocket {
   }
 
   private send(message: unknown): void {
+    if (this.isOpen) this.write(JSON.stringify(message))
+  }
+
+  /** Bytes are sent as they are, without a copy: sockets of one room share them. */
+  private write(frame: string | Buffer): void {
     if (!this.isOpen) return
     if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) return this.terminate()
-    this.socket.send(JSON.stringify(message))
+    this.socket.send(frame, { binary: false })
   }
 }
 

@@ -2,6 +2,7 @@ import { CLOSE_CODE, type RoomEvent, type SessionMessage } from '@session-servic
 import { Injectable } from '@nestjs/common'
 import type { ClientSocket } from './client-socket.js'
 import { SessionChannel } from './session-channel.js'
+import { SharedNotification } from './shared-notification.js'
 
 interface Room {
   sockets: Map<string, ClientSocket>
@@ -102,9 +103,11 @@ export class RoomSockets {
   private carryOut(roomId: string, { sockets }: Room, message: SessionMessage): void {
     switch (message.kind) {
       case 'notify': {
-        const { notification, to, except = [] } = message
-        for (const [connectionId, socket] of sockets) {
-          if ((!to || to.includes(connectionId)) && !except.includes(connectionId)) socket.tell(notification)
+        const shared = new SharedNotification(message.notification)
+        const excluded = new Set(message.except)
+        // One named twice is one recipient.
+        for (const connectionId of message.to ? new Set(message.to) : sockets.keys()) {
+          if (!excluded.has(connectionId)) sockets.get(connectionId)?.deliver(shared)
         }
         return
       }

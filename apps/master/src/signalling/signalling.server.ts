@@ -2,24 +2,23 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import {
   CLOSE_CODE,
-  describeIssues,
   describePlatform,
   isSignallingMethod,
   type RpcRequest,
   ServiceError,
   SIGNALLING_MAX_FRAME_BYTES,
-  SIGNALLING_METHODS,
-  SIGNALLING_PATH,
   SIGNALLING_WINDOWS,
-  type SignallingCall,
   type SignallingMethod,
 } from '@session-service/contract'
 import { metrics, translateDatabaseError } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common'
-import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import { type WebSocket, WebSocketServer } from 'ws'
 import { ParticipationService } from '../connections/participation.service.js'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { sourceOf } from '../authentication/failed-attempts.js'
 import { clientAddress } from '../http/client-address.js'
+import { bufferOf, queueKey, readCall } from './calls.js'
+import { type ClientBudget, ClientBudgets } from './client-budgets.js'
 import { ClientSocket } from './client-socket.js'
 import { KeyedQueue } from './keyed-queue.js'
 import { MediaMethods } from './media.methods.js'
@@ -27,6 +26,8 @@ import { requireRight } from './rights.js'
 import { RoomSockets } from './room-sockets.js'
 import { SessionChannel } from './session-channel.js'
 import { SignallingMethods } from './signalling.methods.js'
+import { UnjoinedSockets } from './unjoined-sockets.js'
+import { refuseUpgrade, upgradeRefusal } from './upgrade.js'
 
 const METHOD_NOT_FOUND = -32601
 const CHECK_EVERY_MS = 1_000
@@ -48,6 +49,11 @@ export class SignallingServer implements BeforeApplicationShutdown {
   private readonly underWay = new Set<KeyedQueue>()
   private readonly watch: NodeJS.Timeout
   private readonly addressOf: (request: IncomingMessage) => string
+  private readonly unjoined = new UnjoinedSockets()
+  private readonly refusals = metrics.counter('signalling_refusals_total', {
+    help: 'Frames, signals and sockets of clients that were refused, by the limit they exceeded',
+    labels: { limit: ['calls', 'bytes', 'failed_joins', 'unjoined_source', 'unjoined_total'] },
+  })
   private isClosing = false
 
   constructor(
@@ -56,6 +62,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
     private readonly participation: ParticipationService,
     private readonly rooms: RoomSockets,
     private readonly channel: SessionChannel,
+    private readonly budgets: ClientBudgets,
     @Inject(MASTER_CONFIG) config: MasterConfig,
   ) {
     this.addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
@@ -72,24 +79,29 @@ export class SignallingServer implements BeforeApplicationShutdown {
   private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     // Node has let go of its own listener, and an error without one would end the process.
     stream.on('error', () => stream.destroy())
-    const url = URL.parse(request.url ?? '/', 'http://localhost')
-    if (!url) return refuseUpgrade(stream, '400 Bad Request')
-    const { pathname, searchParams } = url
-    if (pathname !== SIGNALLING_PATH) return refuseUpgrade(stream, '404 Not Found')
-    if (this.isClosing) return refuseUpgrade(stream, '503 Service Unavailable')
-    if (!searchParams.get('sessionId') || !searchParams.get('token')) return refuseUpgrade(stream, '401 Unauthorized')
-    this.server.handleUpgrade(request, stream, head, (socket) => this.accept(socket, request))
+    const refusal = upgradeRefusal(request, this.isClosing)
+    if (refusal) return refuseUpgrade(stream, refusal)
+    const address = this.addressOf(request)
+    const exceeded = this.unjoined.exceededBy(sourceOf(address))
+    if (exceeded) {
+      this.refusals.inc({ limit: `unjoined_${exceeded}` })
+      return refuseUpgrade(stream, '429 Too Many Requests', ['Retry-After: 1'])
+    }
+    this.server.handleUpgrade(request, stream, head, (socket) => this.accept(socket, request, address))
   }
 
-  private accept(webSocket: WebSocket, request: IncomingMessage): void {
+  private accept(webSocket: WebSocket, request: IncomingMessage, address: string): void {
     const platform = describePlatform(request.headers['user-agent'] ?? 'unknown')
-    const socket = new ClientSocket(webSocket, this.addressOf(request), platform, performance.now())
+    const socket = new ClientSocket(webSocket, address, platform, performance.now())
     const queue = new KeyedQueue()
+    const countAsJoined = this.unjoined.add(sourceOf(address))
+    socket.onJoined = countAsJoined
     this.sockets.add(socket)
     this.underWay.add(queue)
-    webSocket.on('message', (data, isBinary) => this.receive(socket, queue, textOf(data), isBinary))
+    webSocket.on('message', (data, isBinary) => this.receive(socket, queue, bufferOf(data), isBinary))
     webSocket.on('error', (error) => this.logger.debug({ err: error }, 'a client socket failed'))
     webSocket.on('close', () => {
+      countAsJoined()
       this.sockets.delete(socket)
       void queue.idle().then(() => {
         this.underWay.delete(queue)
@@ -98,13 +110,20 @@ export class SignallingServer implements BeforeApplicationShutdown {
     })
   }
 
-  private receive(socket: ClientSocket, queue: KeyedQueue, data: string, isBinary: boolean): void {
-    const request = socket.read(data, isBinary, performance.now())
-    if (!request) return
+  private receive(socket: ClientSocket, queue: KeyedQueue, data: Buffer, isBinary: boolean): void {
+    if (socket.isAbusive) return
+    const now = (socket.lastSeen = performance.now())
+    const exceeded = this.budgetOf(socket, now).exceededBy(data.length, now)
+    if (exceeded) {
+      this.refusals.inc({ limit: exceeded })
+      return socket.closeForAbuse(`too many ${exceeded}`)
+    }
+    const request = socket.read(data, isBinary)
+    if (!request) return this.refusedUnjoined(socket)
     if (socket.isMarkedLost && this.rooms.isCurrent(socket)) this.foundAgain(socket)
     if (!isSignallingMethod(request.method)) {
       if (request.id !== undefined) socket.fail(request.id, METHOD_NOT_FOUND, `there is no method ${request.method}`)
-      return
+      return this.refusedUnjoined(socket)
     }
     const { method } = request
     if (method === 'ping') return socket.answer(request.id, {})
@@ -118,7 +137,17 @@ export class SignallingServer implements BeforeApplicationShutdown {
       const known = error instanceof ServiceError ? error : translateDatabaseError(error)
       if (!known) this.logger.error({ err: error, method }, 'a call of a client failed')
       socket.refuse(id, known ?? new ServiceError('INTERNAL', 'internal error'))
+      this.refusedUnjoined(socket)
     }
+  }
+
+  private budgetOf(socket: ClientSocket, now: number): ClientBudget {
+    const { occupant, unjoinedBudget } = socket
+    return occupant ? this.budgets.of(occupant.connectionId, now) : unjoinedBudget
+  }
+
+  private refusedUnjoined(socket: ClientSocket): void {
+    if (!socket.occupant && socket.countFailedJoin()) this.refusals.inc({ limit: 'failed_joins' })
   }
 
   private async dispatch(
@@ -162,6 +191,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
       method === 'join'
         ? await this.methods.join(socket, readCall('join', params))
         : await this.methods.resume(socket, readCall('resume', params))
+    socket.onJoined()
     socket.answer(id, result)
     socket.releaseAfter(result.snapshot)
   }
@@ -193,6 +223,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
   }
 
   private checkAll(now: number): void {
+    this.budgets.forgetFull(now)
     for (const socket of this.sockets) {
       const silent = now - socket.lastSeen
       if (!socket.occupant && now - socket.openedAt > SIGNALLING_WINDOWS.join) {
@@ -270,27 +301,4 @@ export class SignallingServer implements BeforeApplicationShutdown {
     await Promise.all([...this.sockets].map((socket) => socket.ended))
     clearTimeout(patience)
   }
-}
-
-/** The parameters of a call by their schema; INVALID names each field at fault. */
-function readCall<M extends SignallingMethod>(method: M, params: object): SignallingCall<M> {
-  const call = SIGNALLING_METHODS[method][0].safeParse(params)
-  if (!call.success) throw new ServiceError('INVALID', describeIssues(call.error).join('; '))
-  // The compiler does not see that the schema looked up by `method` gives the type looked up by `M`.
-  return call.data as SignallingCall<M>
-}
-
-/** What is about one subscription is done in its order, everything else of a socket in one line. */
-function queueKey({ method, params }: RpcRequest): string {
-  const isSubscription = method === 'subscribe' || method === 'unsubscribe' || method === 'changeSubscription'
-  return isSubscription && typeof params?.streamId === 'string' ? params.streamId : ''
-}
-
-const textOf = (data: RawData): string =>
-  (Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data).toString('utf8')
-
-/** No timeout of the HTTP server is for it any more: nobody is waited for to close it. */
-function refuseUpgrade(stream: Duplex, status: string): void {
-  stream.once('finish', () => stream.destroy())
-  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }

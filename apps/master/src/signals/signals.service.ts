@@ -1,20 +1,27 @@
 import { type SendSignalBody, ServiceError, type SignallingCall } from '@session-service/contract'
+import { metrics } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../database/cluster-clock.js'
 import { ParticipationService } from '../connections/participation.service.js'
 import { EventLog } from '../events/event-log.js'
 import { signalSent } from '../events/event-drafts.js'
+import { ClientBudgets } from '../signalling/client-budgets.js'
 import { SessionChannel } from '../signalling/session-channel.js'
 import { prefixedType } from './signal-type.js'
 
 /** Messages to participants of a session, from one of them or from the application's server. */
 @Injectable()
 export class SignalsService {
+  private readonly refusals = metrics.counter('signals_rate_limited_total', {
+    help: 'Signals of clients that exceeded the budget of their sender',
+  })
+
   constructor(
     private readonly participation: ParticipationService,
     private readonly channel: SessionChannel,
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
+    private readonly budgets: ClientBudgets,
   ) {}
 
   /** Backends are told who gets it: everybody by name when `to` is empty. */
@@ -31,11 +38,21 @@ export class SignalsService {
     })
   }
 
-  /** An empty `to` is everybody, the sender too. INVALID when any of `to` is not a participant. */
+  /**
+   * An empty `to` addresses all participants, the sender included. RATE_LIMITED when the sender's budget does not allow
+   * a signal of this size to that many recipients; INVALID when any of `to` is not a participant.
+   */
   async sendFromClient(
     from: { sessionId: string; roomId: string; connectionId: string },
-    { to, type, data }: SignallingCall<'signal'>,
+    { to: named, type, data }: SignallingCall<'signal'>,
   ): Promise<void> {
+    const to = [...new Set(named)]
+    const recipients = to.length > 0 ? to.length : await this.participation.size(from.sessionId)
+    const now = performance.now()
+    if (!this.budgets.of(from.connectionId, now).maySend(Buffer.byteLength(data), recipients, now)) {
+      this.refusals.inc({})
+      throw new ServiceError('RATE_LIMITED', `too much data in signals to ${recipients} recipients: try again later`)
+    }
     if (to.length > 0) {
       const present = await this.participation.activeAmong(from.sessionId, to)
       const absent = to.filter((id) => !present.has(id))

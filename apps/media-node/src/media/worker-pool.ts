@@ -43,9 +43,10 @@ export class WorkerPool {
     const logger = new Logger('mediasoup')
     setLogEventListeners({
       onwarn: (namespace, text) => logger.debug(`${namespace} ${text}`),
-      // Starts that fail and deaths are the pool's to tell, and ending workers complain of closed pipes.
+      // Starts that fail and deaths are the pool's to tell, and ending workers complain of closed pipes. A request that
+      // the worker refuses is answered to its caller, who may be any client: a line each would let it fill the log.
       onerror: (namespace, text, error) =>
-        this.#closing || text.startsWith('worker process')
+        this.#closing || text.startsWith('worker process') || isRefusedRequest(text)
           ? logger.debug(`${namespace} ${text}`)
           : logger.warn({ namespace, err: error }, text),
     })
@@ -204,6 +205,9 @@ function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   })
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
+
+/** A line in which a worker says that it refuses a request. */
+export const isRefusedRequest = (text: string): boolean => /\| throwing MediaSoup(Type)?Error: /.test(text)
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 

@@ -17,6 +17,7 @@ describe('what ends the trying', () => {
       'NO_CAPACITY',
       'UNAVAILABLE',
       'TIMEOUT',
+      'RATE_LIMITED',
       'INTERNAL',
     ])
   })

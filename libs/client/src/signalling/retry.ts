@@ -8,7 +8,7 @@ export const retryDelay = (attempt: number, chance: number): number =>
   attempt === 0 ? chance * FIRST_MS : Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS) * (0.5 + chance / 2)
 
 /** Answers to `resume` that may be others the next time; with any other the participant is not there any more. */
-const PASSING: readonly ErrorCode[] = ['NO_CAPACITY', 'UNAVAILABLE', 'TIMEOUT', 'INTERNAL']
+const PASSING: readonly ErrorCode[] = ['NO_CAPACITY', 'UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED', 'INTERNAL']
 export const isRefusal = (code: ErrorCode): boolean => !PASSING.includes(code)
 
 /** Answers about media that no other media node and no later moment would change. */

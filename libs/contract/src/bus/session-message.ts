@@ -3,7 +3,7 @@ import { DisconnectReason } from '../reasons.js'
 import { Role } from '../rest/connection.js'
 import { SIGNALLING_NOTIFICATIONS } from '../signalling/notifications.js'
 
-const notification = z.union([
+const notification = z.discriminatedUnion('method', [
   z.object({ method: z.literal('connectionCreated'), params: SIGNALLING_NOTIFICATIONS.connectionCreated }),
   z.object({ method: z.literal('connectionDestroyed'), params: SIGNALLING_NOTIFICATIONS.connectionDestroyed }),
   z.object({

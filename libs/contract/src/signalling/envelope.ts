@@ -38,13 +38,31 @@ export const SIGNALLING_WINDOWS = {
   join: 10_000,
 } as const
 
+/** What one client may use of a server. Budgets are token buckets: what they hold when full, and what is added a second. */
+export const SIGNALLING_LIMITS = {
+  /** Frames. More of them close the socket. */
+  calls: { burst: 400, perSecond: 100 },
+  /** Bytes of frames. More of them close the socket. */
+  bytes: { burst: 4 * 1024 * 1024, perSecond: 512 * 1024 },
+  /** Bytes of signals times their recipients. A signal beyond it is refused with RATE_LIMITED. */
+  deliveries: { burst: 16 * 1024 * 1024, perSecond: 4 * 1024 * 1024 },
+  /** Bytes that each delivery of a signal counts beside its data. */
+  deliveryOverhead: 256,
+  /** Connections that a client's signal may name. */
+  signalRecipients: 1_000,
+  /** So many refused calls of a socket before it has joined close it. */
+  failedJoins: 5,
+  /** Sockets that have not joined, of one source address (of IPv6 its /64 network) and of all. More are refused. */
+  unjoinedSockets: { source: 256, total: 4_096 },
+} as const
+
 /** Close codes of the socket. */
 export const CLOSE_CODE = {
   /** The participant left or was told `sessionDisconnected`. */
   done: 4000,
   /** The participant has resumed on another socket. */
   replaced: 4001,
-  /** No `join` or `resume` in time, a frame too large, or too many calls. */
+  /** No `join` or `resume` in time, too many of them that failed, or more calls or bytes than a client may send. */
   abuse: 4002,
   /** The server is going away: resume elsewhere. */
   goingAway: 1001,

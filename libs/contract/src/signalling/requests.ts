@@ -13,6 +13,7 @@ import {
   TransportDirection,
   TransportOptions,
 } from './rtp.js'
+import { SIGNALLING_LIMITS } from './envelope.js'
 import { SessionSnapshot } from './views.js'
 
 const Nothing = z.object({})
@@ -135,7 +136,7 @@ export const SIGNALLING_METHODS = {
   ],
   signal: [
     z.object({
-      to: z.array(Id).max(10_000).default([]),
+      to: z.array(Id).max(SIGNALLING_LIMITS.signalRecipients).default([]),
       type: text(256).optional(),
       data: text(DATA_MAX_LENGTH).default(''),
     }),

@@ -10,6 +10,7 @@ export const HTTP_STATUS: Record<ErrorCode, number> = {
   NOT_READY: 406,
   CONFLICT: 409,
   OUT_OF_RANGE: 422,
+  RATE_LIMITED: 429,
   INTERNAL: 500,
   DISABLED: 501,
   LAUNCH_FAILED: 502,

@@ -1,0 +1,56 @@
+import { SIGNALLING_LIMITS } from '@session-service/contract'
+import { Injectable } from '@nestjs/common'
+import { TokenBucket } from './token-bucket.js'
+
+/** What one client may still send, and cause to be sent to others. */
+export class ClientBudget {
+  private readonly calls: TokenBucket
+  private readonly bytes: TokenBucket
+  private readonly deliveries: TokenBucket
+
+  constructor(now: number) {
+    this.calls = new TokenBucket(SIGNALLING_LIMITS.calls, now)
+    this.bytes = new TokenBucket(SIGNALLING_LIMITS.bytes, now)
+    this.deliveries = new TokenBucket(SIGNALLING_LIMITS.deliveries, now)
+  }
+
+  /** The budget that a frame of `bytes` exceeds; undefined when the frame is within both. */
+  exceededBy(bytes: number, now: number): 'calls' | 'bytes' | undefined {
+    if (!this.calls.spend(now)) return 'calls'
+    return this.bytes.spend(now, bytes) ? undefined : 'bytes'
+  }
+
+  /** Whether a signal of `bytes` may go to that many recipients. */
+  maySend(bytes: number, recipients: number, now: number): boolean {
+    return this.deliveries.spend(now, (bytes + SIGNALLING_LIMITS.deliveryOverhead) * recipients)
+  }
+
+  isFull(now: number): boolean {
+    return [this.calls, this.bytes, this.deliveries].every((bucket) => bucket.isFull(now))
+  }
+}
+
+/** The budgets of participants. They outlive sockets, so that resuming does not fill them. */
+@Injectable()
+export class ClientBudgets {
+  private readonly budgets = new Map<string, ClientBudget>()
+
+  get size(): number {
+    return this.budgets.size
+  }
+
+  of(connectionId: string, now: number): ClientBudget {
+    const known = this.budgets.get(connectionId)
+    if (known) return known
+    const budget = new ClientBudget(now)
+    this.budgets.set(connectionId, budget)
+    return budget
+  }
+
+  /** Forgets budgets that equal new ones. */
+  forgetFull(now: number): void {
+    for (const [connectionId, budget] of this.budgets) {
+      if (budget.isFull(now)) this.budgets.delete(connectionId)
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/** What a bucket holds when it is full, and how much is added each second. */
+export interface BucketLimit {
+  readonly burst: number
+  readonly perSecond: number
+}
+
+/** A token bucket. Times are ms of a monotonic clock. */
+export class TokenBucket {
+  private left: number
+
+  constructor(
+    private readonly limit: BucketLimit,
+    private at: number,
+  ) {
+    this.left = limit.burst
+  }
+
+  /**
+   * Takes `amount`; false, and nothing is taken, when there is not enough. More than a whole burst needs a full bucket
+   * and leaves a debt, so that a single large message is slowed down and not impossible.
+   */
+  spend(now: number, amount = 1): boolean {
+    this.refill(now)
+    if (this.left < Math.min(amount, this.limit.burst)) return false
+    this.left -= amount
+    return true
+  }
+
+  /** A full bucket is equal to a new one. */
+  isFull(now: number): boolean {
+    this.refill(now)
+    return this.left === this.limit.burst
+  }
+
+  private refill(now: number): void {
+    this.left = Math.min(this.limit.burst, this.left + ((now - this.at) / 1000) * this.limit.perSecond)
+    this.at = now
+  }
+}
