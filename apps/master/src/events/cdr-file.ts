@@ -1,6 +1,6 @@
-import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises'
+import { open, readdir, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isErrno } from '@session-service/server-kit'
+import { isErrno, makeFolder } from '@session-service/server-kit'
 
 /** `CDR.<date>_<time of its start>.log`, UTC. */
 export const CDR_FILE = /^CDR\.\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}\.log$/
@@ -45,7 +45,7 @@ export class CdrFile {
     const day = now.toISOString().slice(0, 10)
     if (this.file?.day === day) return this.file.handle
     await this.close()
-    await mkdir(this.folder, { recursive: true })
+    await makeFolder(this.folder)
     const handle = await open(join(this.folder, fileName(now)), 'a', 0o640)
     this.file = { handle, day }
     await this.removeOld()

@@ -1,7 +1,8 @@
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Logger } from '@nestjs/common'
+import { makeFolder } from '@session-service/server-kit'
 import {
   DESCRIPTION_FILE,
   MOST_DESCRIPTION_BYTES,
@@ -188,7 +189,7 @@ export class Job extends Delivering {
   async #start(): Promise<{ startedAt: number }> {
     const { folder } = this.environment
     await this.admit()
-    await mkdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    await makeFolder(folder).catch((error: NodeJS.ErrnoException) => {
       throw new ServiceError('UNAVAILABLE', `the media node can not write recordings: ${error.code}`, { cause: error })
     })
     await this.journal.write(this.notes)

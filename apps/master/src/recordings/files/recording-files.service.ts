@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { RecordedFile, type RecordingDelivery, type RecordingEnded, ServiceError } from '@session-service/contract'
-import { flush, isErrno, moveDurably } from '@session-service/server-kit'
-import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
+import { flush, isErrno, makeFolder, moveDurably } from '@session-service/server-kit'
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { z } from 'zod'
 import { MASTER_CONFIG, type MasterConfig } from '../../configuration/configuration.module.js'
 import { type AssembledRecording, RecordingFiles, type RecordingOfFiles } from '../recording-files.js'
@@ -46,12 +46,13 @@ const withFiles = (parts: readonly RecordingEnded[]): number[] =>
 
 /** Files of recordings: made in one folder, which all masters share, and kept there or in an object storage. */
 @Injectable()
-export class RecordingFilesService extends RecordingFiles implements OnApplicationBootstrap {
+export class RecordingFilesService extends RecordingFiles implements OnApplicationBootstrap, OnModuleDestroy {
   readonly folders: RecordingFolders
   private readonly logger = new Logger('RecordingFiles')
   private readonly tokens: UploadTokens
   private readonly storage: RecordingStorage
-  private hasTools = false
+  private readonly ending = new AbortController()
+  private tools: Promise<void> | undefined
 
   constructor(@Inject(MASTER_CONFIG) private readonly config: MasterConfig) {
     super()
@@ -61,30 +62,42 @@ export class RecordingFilesService extends RecordingFiles implements OnApplicati
     this.storage = isS3 ? new S3Storage(config) : new LocalStorage(config.SERVICE_PUBLICURL)
   }
 
-  /** Whoever starts a master that cannot record hears of it at once. */
-  async onApplicationBootstrap(): Promise<void> {
+  /** Reports at start what keeps the master from recording. Not awaited: a slow disk or ffmpeg must not delay listening. */
+  onApplicationBootstrap(): void {
     if (!this.config.SERVICE_RECORDING) return
-    await this.requireSpace().catch((error: unknown) =>
-      this.logger.error({ err: error }, 'nothing can be recorded as it is'),
-    )
+    this.requireSpace().catch((error: unknown) => {
+      if (!this.ending.signal.aborted) this.logger.error({ err: error }, 'recording is not possible')
+    })
+  }
+
+  onModuleDestroy(): void {
+    this.ending.abort()
   }
 
   async requireSpace(): Promise<void> {
     await requireSpaceIn(this.folders.root, this.config.SERVICE_RECORDING_FREE_SPACE)
-    if (this.hasTools) return
-    const options = { signal: new AbortController().signal, deadlineMs: VERSION_DEADLINE_MS }
+    this.tools ??= this.requireTools()
+    try {
+      await this.tools
+    } catch (error) {
+      this.tools = undefined
+      throw error
+    }
+  }
+
+  private async requireTools(): Promise<void> {
+    const options = { signal: this.ending.signal, deadlineMs: VERSION_DEADLINE_MS }
     try {
       await Promise.all(['ffmpeg', 'ffprobe'].map((tool) => runTool(tool, ['-version'], options)))
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       throw new ServiceError('NO_CAPACITY', `the master cannot finish recordings: ${why}`, { cause: error })
     }
-    this.hasTools = true
   }
 
   async delivery({ id }: Pick<RecordingOfFiles, 'id'>, part: number): Promise<RecordingDelivery> {
     const folder = this.folders.part(id, part)
-    const make = (): Promise<unknown> => mkdir(folder, { recursive: true })
+    const make = (): Promise<void> => makeFolder(folder)
     // Again when the folder above, which had become empty, went meanwhile.
     await make().catch(make)
     return {
@@ -183,7 +196,7 @@ export class RecordingFilesService extends RecordingFiles implements OnApplicati
   /** Empty; what a master that died left of its own attempt goes. */
   private async workplace({ id }: RecordingOfFiles, signal: AbortSignal): Promise<Workplace> {
     const all = this.folders.partsOf(id)
-    await mkdir(all, { recursive: true })
+    await makeFolder(all)
     const left = (await readdir(all)).filter((name) => name.startsWith(WORK))
     await Promise.all(left.map((name) => rm(join(all, name), { recursive: true, force: true })))
     const folder = join(all, WORK + randomBytes(6).toString('hex'))
@@ -208,7 +221,7 @@ export class RecordingFilesService extends RecordingFiles implements OnApplicati
     const { id, properties } = recording
     const folder = this.folders.finished(id)
     const file = `${properties.name}.${made.extension}`
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
     if (made.thumbnail !== undefined) await moveDurably(made.thumbnail, join(folder, `${id}.jpg`))
     await moveDurably(made.path, join(folder, file))
     const { size, duration, hasAudio, hasVideo, leftOut } = made

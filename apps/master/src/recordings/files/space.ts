@@ -1,5 +1,6 @@
-import { access, constants, mkdir, statfs } from 'node:fs/promises'
+import { access, constants, statfs } from 'node:fs/promises'
 import { ServiceError } from '@session-service/contract'
+import { makeFolder } from '@session-service/server-kit'
 
 /** A recording needs some files of its own. */
 const LEAST_INODES = 64
@@ -20,7 +21,7 @@ export async function requireSpaceIn(folder: string, leastMib: number): Promise<
 
 async function writable(folder: string): Promise<Awaited<ReturnType<typeof statfs>>> {
   try {
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
     await access(folder, constants.W_OK | constants.X_OK)
     return await statfs(folder)
   } catch (error) {
