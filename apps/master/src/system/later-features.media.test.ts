@@ -117,7 +117,7 @@ describe('recordings while the module is on', () => {
     ]),
     ['neither sound nor picture', { session: 'busy', hasAudio: false, hasVideo: false }, 422, 'hasVideo'],
     ['neither, by the default of the session', { session: 'mute', hasAudio: false }, 422, 'hasVideo'],
-    ['a layout that is not there', { session: 'busy', recordingLayout: 'CUSTOM' }, 500, 'customLayout'],
+    ['a layout that is not there', { session: 'busy', recordingLayout: 'CUSTOM' }, 400, 'customLayout'],
     ['a member that is not known', { session: 'busy', recordingLayout: 'CUSTOM', colour: 'blue' }, 500, 'customLayout'],
     [
       'nulls',

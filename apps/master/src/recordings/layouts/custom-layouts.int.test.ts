@@ -34,6 +34,9 @@ beforeAll(async () => {
     'grid/.env',
     'other/index.html',
     '.hidden/index.html',
+    'passwd',
+    'grid/key.pem',
+    'grid/page.html.bak',
   ]
   for (const file of files) await writeFile(join(root, file), `this is ${file}`)
   await symlink('/etc/hostname', join(root, 'grid/link.html'))
@@ -187,9 +190,9 @@ describe('a recorder', () => {
 
 describe('a start', () => {
   it.each([
-    ['a folder without a page', 'empty', 500],
-    ['no folder', 'missing', 500],
-    ['a link to a folder', 'linked', 500],
+    ['a folder without a page', 'empty', 400],
+    ['no folder', 'missing', 400],
+    ['a link to a folder', 'linked', 400],
     ['a traversal', '../../../etc', 400],
     ['an absolute path', '/etc', 400],
     ['an encoded one', '%2e%2e/etc', 400],
@@ -259,6 +262,9 @@ describe('the files of layouts', () => {
     'grid//index.html',
     'grid%00/index.html',
     '/etc/passwd',
+    'passwd',
+    'grid/key.pem',
+    'grid/page.html.bak',
   ])('GET /service/layouts/%s shows nothing, to whomever', async (path) => {
     for (const header of [`authorization: ${basic()}`, 'accept: */*']) {
       const { status } = await rawRequest(stack.masterUrl, `GET /service/layouts/${path}`, [header])

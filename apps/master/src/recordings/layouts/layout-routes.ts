@@ -70,17 +70,19 @@ export async function serveLayouts(
       handler: async (request, reply) => {
         const { '*': path } = request.params
         if (path === LIBRARY) void reply.header('access-control-allow-origin', '*')
-        const found = await openLayoutFile(path === LIBRARY ? library : root, path)
+        const type = TYPES[extname(path).toLowerCase()]
+        // A file of another type is not part of a page: it is not opened.
+        const found = type && (await openLayoutFile(path === LIBRARY ? library : root, path))
         if (!found) throw new ServiceError('NOT_FOUND', 'there is no such file of a layout')
-        return answer(request, reply, path, found)
+        return answer(request, reply, type, found)
       },
     })
   })
 }
 
-async function answer(request: FastifyRequest, reply: FastifyReply, path: string, { handle, size }: LayoutFile) {
+async function answer(request: FastifyRequest, reply: FastifyReply, type: string, { handle, size }: LayoutFile) {
   void reply
-    .type(TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream')
+    .type(type)
     .header('content-length', size)
     .header('x-content-type-options', 'nosniff')
     .header('cache-control', 'no-store')

@@ -1,5 +1,5 @@
-import { type RecordingJob, SIGNALLING_PATH } from '@session-service/contract'
-import { Inject, Injectable, InternalServerErrorException } from '@nestjs/common'
+import { type RecordingJob, ServiceError, SIGNALLING_PATH } from '@session-service/contract'
+import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../configuration/configuration.module.js'
 import { ClusterClock } from '../../database/cluster-clock.js'
 import { ConnectionsService } from '../../connections/connections.service.js'
@@ -25,16 +25,14 @@ export class LayoutsService {
     this.cookies = new LayoutCookies(config.SERVICE_SECRET)
   }
 
-  /** Refuses with INVALID what the operator has not allowed; a layout without a page is the lineage's 500. */
+  /** @throws ServiceError INVALID for a layout that does not exist or that the operator has not allowed */
   async require(customLayout: string): Promise<LayoutAddress> {
     const address = layoutAddress(customLayout, this.config.SERVICE_RECORDING_LAYOUT_HOSTS)
     if (address.kind === 'other') return address
     const index = await openLayoutFile(this.config.SERVICE_RECORDING_CUSTOM_LAYOUT, indexOf(address.folder))
     await index?.handle.close()
     if (index) return address
-    throw new InternalServerErrorException(
-      `Error starting recording: customLayout: there is no ${indexOf(address.folder)} in the folder of layouts`,
-    )
+    throw new ServiceError('INVALID', `customLayout: there is no ${indexOf(address.folder)} in the folder of layouts`)
   }
 
   /** What a recorder opens, and what lets it in: into the session once, and to the layout's own files. */
