@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { newSecret, ServiceError } from '@session-service/contract'
-import { type Environment, loadMasterConfig } from '@session-service/config'
+import { type Environment, loadMasterConfig, overriddenConfig } from '@session-service/config'
 import { Bus, BusTransport } from '@session-service/messaging'
 import {
   createLogger,
@@ -96,7 +96,7 @@ async function layFoundations({ env, lifecycle, logger, signal, opened }: Ground
   opened.defer(() => dataSource.destroy())
   await untilReachable('the schema', logger, signal, () => migrate(dataSource))
   const overrides = await readOverrides(dataSource, env)
-  const config = loadMasterConfig(await withClusterId(dataSource, { ...env, ...overrides.values }))
+  const config = overriddenConfig(env, await withClusterId(dataSource, env, overrides.values))
   const bus = await Bus.connect({
     servers: config.NATS_URL,
     name: masterId,

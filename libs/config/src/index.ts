@@ -1,6 +1,7 @@
-export { configAdvice } from './advice.js'
+export { configAdvice, withoutEffect } from './advice.js'
 export type { ConfiguredIceServer } from './ice-servers.js'
 export { ConfigError, loadMasterConfig, loadNodeConfig, type Environment } from './load.js'
+export { isWithin, overriddenConfig, overriddenPaths } from './overrides.js'
 export { restartedConfig, type OverrideValue } from './restart.js'
 export { EVENT_NAMES } from './properties/features.js'
 export type { Audience, ProcessKind, Property } from './property.js'

@@ -85,11 +85,11 @@ describe('loadMasterConfig', () => {
     })
     expect(problems).toEqual([
       'NATS_URL: must be one URL or several, comma-separated, each with scheme (nats, tls) and host',
-      'SERVICE_SECRET: must be letters, digits, "-" and "_"',
+      'SERVICE_SECRET: must be up to 1024 letters, digits, "-" and "_"',
       'DATABASE_URL: must be a URL with scheme (postgres, postgresql) and host',
       'SERVICE_PORT: must be an integer from 1 to 65535, not "70000"',
       'SERVICE_STREAMS_FORCED_VIDEO_CODEC: must be one of [VP8, VP9, H264, NONE, MEDIA_SERVER_PREFERRED], not "AV1"',
-      'SERVICE_SESSIONS_GARBAGE_INTERVAL: must be a non-negative integer, not "-1"',
+      'SERVICE_SESSIONS_GARBAGE_INTERVAL: must be an integer from 0 to 31536000, not "-1"',
       'SERVICE_CDR: must be true or false, not "yes"',
       'SERVICE_WEBHOOK_HEADERS: each header must be of the form "Name: value"',
       `SERVICE_WEBHOOK_EVENTS: event 'exploded' does not exist, not "["sessionCreated","exploded"]"`,

@@ -1,4 +1,5 @@
 import type { ProcessKind, Property } from './property.js'
+import { isStorable, NOT_STORABLE } from './types.js'
 import {
   PROPERTIES,
   PROPERTY_NAMES,
@@ -24,10 +25,20 @@ export const isFor = (process: ProcessKind, { audience }: Property): boolean =>
 /** Undefined stands for the default: a variable that is set but empty says nothing. */
 const given = (env: Environment, name: string): string | undefined => env[name]?.trim() || undefined
 
+/** More than any list of properties needs. */
+const MAX_VALUE = 65_536
+/** A longer value is not repeated in a message. */
+const MAX_QUOTED = 200
+
 function parse(name: string, property: Property, text: string, problems: string[]): unknown {
+  if (!isStorable(text) || text.length > MAX_VALUE) {
+    problems.push(`${name}: ${isStorable(text) ? `must have at most ${MAX_VALUE} characters` : NOT_STORABLE}`)
+    return undefined
+  }
   const parsed = property.type.schema.safeParse(text)
   if (parsed.success) return parsed.data
-  const not = property.secret ? '' : `, not "${text}"`
+  // A URL may hold a password.
+  const not = property.secret || text.includes('@') || text.length > MAX_QUOTED ? '' : `, not "${text}"`
   for (const message of new Set(parsed.error.issues.map((issue) => issue.message)))
     problems.push(`${name}: ${message}${not}`)
   return undefined
@@ -65,12 +76,19 @@ const missing = (values: Partial<MasterConfig>): string[] => [
 ]
 
 const ORDERED: readonly (readonly [low: MasterProperty, high: MasterProperty])[] = [
+  ['SERVICE_WEBHOOK_FIRST_RETRY', 'SERVICE_WEBHOOK_LONGEST_RETRY'],
   ['SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES', 'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES'],
   ['SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD', 'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD'],
 ]
 
+/** A highest value of 0 is no limit. */
+const ORDERED_UNLESS_0: typeof ORDERED = [
+  ['SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH', 'SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH'],
+  ['SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH', 'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH'],
+]
+
 const disordered = (values: Partial<MasterConfig>): string[] =>
-  ORDERED.flatMap(([low, high]) =>
+  [...ORDERED, ...ORDERED_UNLESS_0.filter(([, high]) => values[high] !== 0)].flatMap(([low, high]) =>
     Number(values[low]) > Number(values[high]) ? [`${low}: must not be greater than ${high}`] : [],
   )
 

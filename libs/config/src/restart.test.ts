@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError, loadMasterConfig } from './load.js'
+import { overriddenConfig } from './overrides.js'
 import { type OverrideValue, restartedConfig } from './restart.js'
 import { PROPERTIES, PROPERTY_NAMES } from './table.js'
 import type { Property } from './property.js'
@@ -40,10 +41,14 @@ function problems(members: Record<string, OverrideValue>, set: Record<string, st
 
 describe('restartedConfig', () => {
   it('gives texts as the environment would', () => {
-    const members = { SERVICE_CDR: true, SERVICE_RECORDING_PATH: '/var/x/', SERVICE_WEBHOOK_HEADERS: ['A: b'] }
+    const members = {
+      SERVICE_CDR: true,
+      SERVICE_RECORDING_PATH: '/opt/service/recordings/x/',
+      SERVICE_WEBHOOK_HEADERS: ['A: b'],
+    }
     expect(restart({ ...members, SERVICE_SESSIONS_GARBAGE_INTERVAL: 0 })).toEqual({
       SERVICE_CDR: 'true',
-      SERVICE_RECORDING_PATH: '/var/x/',
+      SERVICE_RECORDING_PATH: '/opt/service/recordings/x/',
       SERVICE_WEBHOOK_HEADERS: '["A: b"]',
       SERVICE_SESSIONS_GARBAGE_INTERVAL: '0',
     })
@@ -63,10 +68,79 @@ describe('restartedConfig', () => {
       'SERVICE_CDR: must be a boolean',
       'SERVICE_TYPO: no such property',
       'DATABASE_URL: cannot be changed by a restart',
-      'SERVICE_SESSIONS_GARBAGE_INTERVAL: must be a non-negative integer, not "-1"',
+      'SERVICE_SESSIONS_GARBAGE_INTERVAL: must be an integer from 0 to 31536000, not "-1"',
       `SERVICE_WEBHOOK_EVENTS: event 'exploded' does not exist, not "["exploded"]"`,
       'SERVICE_WEBHOOK_ENDPOINT: is mandatory when SERVICE_WEBHOOK is true',
     ])
+  })
+
+  const allowed = { SERVICE_RECORDING_CUSTOM_LAYOUT: '/srv/layouts', SERVICE_RESTART_PATHS: '["/mnt/"]' }
+  it.each(['/', '/etc', '/srv', '/srv/layouts-2', '/srv/layouts/../secret', '/mnt/../etc', '/opt/service'])(
+    'refuses the folder of layouts %s, which the environment does not allow',
+    (folder) => {
+      expect(problems({ SERVICE_RECORDING_CUSTOM_LAYOUT: folder }, allowed).join()).toMatch(
+        /^SERVICE_RECORDING_CUSTOM_LAYOUT: must be at or below \/srv\/layouts or \/mnt \(SERVICE_RESTART_PATHS /,
+      )
+    },
+  )
+
+  it.each(['/srv/layouts/', '/srv/layouts/a', '/mnt', '/mnt/x/../y'])(
+    'accepts the folder of layouts %s, which the environment allows',
+    (folder) => expect(problems({ SERVICE_RECORDING_CUSTOM_LAYOUT: folder }, allowed)).toEqual([]),
+  )
+
+  it('refuses a stored path that the environment does not allow', () => {
+    expect(() => overriddenConfig(LEAST, { SERVICE_RECORDING_CUSTOM_LAYOUT: '/' })).toThrow(
+      'SERVICE_RECORDING_CUSTOM_LAYOUT: must be at or below /opt/service/custom-layout',
+    )
+  })
+
+  it.each<[string, OverrideValue]>([
+    ['SERVICE_PRO_CLUSTER_ID', 'a\0b'],
+    ['SERVICE_RECORDING_PATH', '/opt/service/recordings/\ud800'],
+    ['SERVICE_WEBHOOK_HEADERS', ['X: \udc00']],
+    ['SERVICE_WEBHOOK_HEADERS', ['X: a\0']],
+  ])('refuses NUL and lone surrogates in %s', (name, value) => {
+    expect(problems({ [name]: value })).toEqual([`${name}: must not contain NUL or a lone surrogate`])
+  })
+
+  it.each<[Record<string, OverrideValue>, string]>([
+    [
+      { SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH: 2_000 },
+      'SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH: must not be greater than SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH',
+    ],
+    [
+      { SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH: 500, SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH: 400 },
+      'SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH: must not be greater than SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH',
+    ],
+    [
+      { SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: 3 },
+      'SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: must not be greater than SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES',
+    ],
+  ])('refuses a minimum above its maximum: %j', (members, problem) => {
+    expect(problems(members)).toEqual([problem])
+  })
+
+  it('accepts any minimum below a maximum of 0, and a lower maximum alone', () => {
+    const unconstrained = {
+      SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH: 2_000,
+      SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: 0,
+    }
+    expect(problems(unconstrained)).toEqual([])
+    expect(problems({ SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: 200 })).toEqual([])
+    const env = { ...LEAST, SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: '200' }
+    expect(loadMasterConfig(env).SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH).toBe(200)
+  })
+
+  it.each(
+    PROPERTY_NAMES.filter((name) => {
+      const { audience, restartable, type }: Property = PROPERTIES[name]
+      return audience !== 'node' && restartable && type.label.startsWith('an integer')
+    }),
+  )('refuses a number of %s beyond its upper bound', (name) => {
+    expect(problems({ [name]: Number.MAX_SAFE_INTEGER }, { SERVICE_EDITION: 'enterprise' }).join()).toMatch(
+      new RegExp(`^${name}: must be an integer from `),
+    )
   })
 
   it.each(

@@ -1,6 +1,8 @@
-import { ConfigError, type Environment, isFor, loadMasterConfig } from './load.js'
+import { ConfigError, type Environment, isFor } from './load.js'
+import { overriddenConfig } from './overrides.js'
 import type { Property } from './property.js'
 import { type MasterConfig, PROPERTIES, PROPERTY_NAMES, type PropertyName } from './table.js'
+import { isStorable, NOT_STORABLE } from './types.js'
 
 /** What a member of the restart body may hold. */
 export type OverrideValue = string | number | boolean | readonly string[]
@@ -41,6 +43,7 @@ function refusal(name: string, value: OverrideValue, config: MasterConfig): stri
     const isGuarded = GUARDED.has(name) && !ownsAll
     return isGuarded ? `${name}: cannot be changed by a restart` : `${name}: no such property`
   }
+  if (![value].flat().every((part) => isStorable(String(part)))) return `${name}: ${NOT_STORABLE}`
   const kind = kindOf(config[name])
   if (kindOf(value) !== kind) return `${name}: must be ${kind}`
   const property: Property = PROPERTIES[name]
@@ -68,7 +71,7 @@ export function restartedConfig(
     else if (!isInForce(name, value, config)) changes[name] = asText(value)
   }
   try {
-    loadMasterConfig({ ...env, ...overrides, ...changes })
+    overriddenConfig(env, { ...overrides, ...changes })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     problems.push(...error.problems)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { configAdvice } from './advice.js'
+import { configAdvice, withoutEffect } from './advice.js'
+import { loadMasterConfig } from './load.js'
 import type { Property } from './property.js'
 import { PROPERTIES, PROPERTY_NAMES, SECTIONS } from './table.js'
 
@@ -117,6 +118,31 @@ describe('configAdvice', () => {
       SERVICE_MASTER_PORT_4443_TCP_ADDR: '10.0.0.1',
     }
     expect(configAdvice('master', env)).toEqual([])
+  })
+})
+
+describe('withoutEffect', () => {
+  const env = { SERVICE_SECRET: 'MY_SECRET', DATABASE_URL: 'postgres://app:pass@db/service' }
+  it.each<[string, Record<string, string>, string[]]>([
+    ['SERVICE_PRO_CLUSTER_PATH', {}, ['SERVICE_PRO_CLUSTER_PATH has no effect in this version']],
+    ['SERVICE_RECORDING_PATH', {}, ['SERVICE_RECORDING_PATH has no effect while SERVICE_RECORDING is false']],
+    ['SERVICE_RECORDING_PATH', { SERVICE_RECORDING: 'true' }, []],
+    ['SERVICE_RECORDING', {}, []],
+    ['SERVICE_WEBHOOK_HEADERS', {}, ['SERVICE_WEBHOOK_HEADERS has no effect while SERVICE_WEBHOOK is false']],
+    [
+      'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD',
+      {},
+      ['SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD has no effect while SERVICE_PRO_CLUSTER_AUTOSCALING is false'],
+    ],
+    [
+      'SERVICE_PRO_CLUSTER_MEDIA_NODES',
+      {},
+      ['SERVICE_PRO_CLUSTER_MEDIA_NODES has no effect while SERVICE_PRO_CLUSTER_ENVIRONMENT is on_premise'],
+    ],
+    ['SERVICE_PRO_CLUSTER_MEDIA_NODES', { SERVICE_PRO_CLUSTER_ENVIRONMENT: 'process' }, []],
+    ['SERVICE_CDR', {}, []],
+  ])('judges %s with %j', (name, set, expected) => {
+    expect(withoutEffect([name], loadMasterConfig({ ...env, ...set }))).toEqual(expected)
   })
 })
 

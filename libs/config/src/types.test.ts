@@ -11,16 +11,20 @@ import {
   hostAlone,
   integer,
   namesOf,
+  NOT_STORABLE,
   path,
+  paths,
   percent,
   port,
   portOrFree,
   strings,
+  text,
   textMatching,
   url,
   urls,
 } from './types.js'
 
+const BAD_USERINFO = 'user and password of the URL must be percent-encoded UTF-8'
 const colours = choice('red', 'green')
 const events = namesOf('event', ['created', 'destroyed'])
 const word = textMatching(/^[a-z]+$/, 'a word')
@@ -30,8 +34,8 @@ describe('types', () => {
     ['boolean', boolean, 'true', true],
     ['boolean', boolean, 'FALSE', false],
     ['boolean', boolean, 'True', true],
-    ['integer', integer(), '0', 0],
-    ['integer', integer(), '9007199254740991', 9007199254740991],
+    ['integer', integer(0, 9), '0', 0],
+    ['integer', integer(0, 86_400), '86400', 86_400],
     ['port', port, '65535', 65535],
     ['portOrFree', portOrFree, '0', 0],
     ['percent', percent, '100', 100],
@@ -42,6 +46,10 @@ describe('types', () => {
     ['urls', urls('nats'), 'nats://a:1, nats://b:2', 'nats://a:1, nats://b:2'],
     ['path', path, '/opt/service/recordings//', '/opt/service/recordings'],
     ['path', path, '/', '/'],
+    ['path', path, '/opt/./service//x/../recordings', '/opt/service/recordings'],
+    ['paths', paths, '["/mnt/a/","/opt/../srv"]', ['/mnt/a', '/srv']],
+    ['url with userinfo', url('http'), 'http://a%20b:%25@host/x', 'http://a%20b:%25@host/x'],
+    ['headerLines with Latin-1', headerLines, '["X: é"]', ['X: é']],
     ['address', address, '::1', '::1'],
     ['address', address, 'node-1.example.org', 'node-1.example.org'],
     ['hostAlone', hostAlone, '', ''],
@@ -66,8 +74,8 @@ describe('types', () => {
       '["url=turns:a.example,staticAuthSecret=a=b"]',
       [{ url: 'turns:a.example', staticAuthSecret: 'a=b' }],
     ],
-  ])('%s takes %3$j', (_name, type, text, expected) => {
-    expect(type.schema.parse(text)).toEqual(expected)
+  ])('%s takes %3$j', (_name, type, given, expected) => {
+    expect(type.schema.parse(given)).toEqual(expected)
     // What is shown can be given back.
     expect(type.schema.parse(type.show(expected))).toEqual(expected)
   })
@@ -75,12 +83,11 @@ describe('types', () => {
   it.each<[string, PropertyType<unknown>, string, string]>([
     ['boolean', boolean, 'yes', 'must be true or false'],
     ['boolean', boolean, '1', 'must be true or false'],
-    ['integer', integer(), '-1', 'must be a non-negative integer'],
-    ['integer', integer(), '1.5', 'must be a non-negative integer'],
-    ['integer', integer(), '1e3', 'must be a non-negative integer'],
-    ['integer', integer(), '0x10', 'must be a non-negative integer'],
-    ['integer', integer(), '99999999999999999999', 'must be a non-negative integer'],
-    ['integer', integer(1), '0', 'must be an integer of at least 1'],
+    ['integer', integer(0, 9), '-1', 'must be an integer from 0 to 9'],
+    ['integer', integer(0, 9), '1.5', 'must be an integer from 0 to 9'],
+    ['integer', integer(0, 9), '1e3', 'must be an integer from 0 to 9'],
+    ['integer', integer(0, 9), '0x10', 'must be an integer from 0 to 9'],
+    ['integer', integer(0, 9), '99999999999999999999', 'must be an integer from 0 to 9'],
     ['port', port, '0', 'must be an integer from 1 to 65535'],
     ['port', port, '65536', 'must be an integer from 1 to 65535'],
     ['choice', colours, 'blue', 'must be one of [red, green]'],
@@ -95,13 +102,44 @@ describe('types', () => {
       'nats://a,b',
       'must be one URL or several, comma-separated, each with scheme (nats) and host',
     ],
+    ['url', url('http'), 'http://a%zz:b@198.51.100.1/', BAD_USERINFO],
+    ['url', url('http'), 'http://u:%ff@198.51.100.1/', BAD_USERINFO],
+    ['url', url('http'), 'http://u:%00@198.51.100.1/', BAD_USERINFO],
+    ['urls', urls('nats'), 'nats://a:1,nats://%zz@b:2', BAD_USERINFO],
+    ['url', url('http'), `http://a/${'x'.repeat(4_096)}`, 'must have at most 4096 characters'],
     ['path', path, 'recordings', 'must be an absolute path'],
+    ['path', path, '/a\nb', 'must not contain control characters'],
+    ['path', path, `/${'x'.repeat(1_024)}`, 'must have at most 1024 characters'],
+    ['paths', paths, '["a"]', 'each must be an absolute path'],
+    ['text', text, 'a\tb', 'must not contain control characters'],
+    ['strings', strings, '["a\\u0000"]', NOT_STORABLE],
+    ['strings', strings, '["\\ud800"]', NOT_STORABLE],
     ['address', address, 'http://a', 'must be an address or a host name'],
     ['strings', strings, 'a,b', 'must be a JSON array of strings'],
     ['strings', strings, '"a"', 'must be a JSON array of strings'],
     ['strings', strings, '["a",1]', 'must be a JSON array of strings'],
     ['headerLines', headerLines, '["no colon"]', 'each header must be of the form "Name: value"'],
     ['headerLines', headerLines, '["A: b\\r\\nC: d"]', 'each header must be of the form "Name: value"'],
+    ['headerLines', headerLines, '["X: 漢"]', 'header X has a character that cannot be sent in a header'],
+    ['headerLines', headerLines, '["X: a\\u0000"]', NOT_STORABLE],
+    ['headerLines', headerLines, '["X: a\\u0001"]', 'header X has a character that cannot be sent in a header'],
+    ['headerLines', headerLines, `["X: ${'a'.repeat(8_192)}"]`, 'header X must have at most 8192 characters'],
+    ['headerLines', headerLines, JSON.stringify(Array(65).fill('X: a')), 'must have at most 64 headers'],
+    ...[
+      'Content-Length',
+      'transfer-encoding',
+      'Connection',
+      'Upgrade',
+      'Expect',
+      'Trailer',
+      'TE',
+      'Content-Encoding',
+    ].map((name): [string, PropertyType<unknown>, string, string] => [
+      'headerLines',
+      headerLines,
+      `["${name}: x"]`,
+      `header ${name} is set by the HTTP client and cannot be configured`,
+    ]),
     ['namesOf', events, '["created","exploded"]', "event 'exploded' does not exist"],
     [
       'iceServers',
@@ -150,8 +188,8 @@ describe('types', () => {
       'entry 1: staticAuthSecret stands in place of username and credential',
     ],
     ['iceServers', iceServers, '["url=stun:b,staticAuthSecret=s"]', 'entry 1: staticAuthSecret is for TURN alone'],
-  ])('%s refuses %3$j', (_name, type, text, message) => {
-    const parsed = type.schema.safeParse(text)
+  ])('%s refuses %3$j', (_name, type, given, message) => {
+    const parsed = type.schema.safeParse(given)
     expect([...new Set(parsed.error?.issues.map((issue) => issue.message))]).toEqual([message])
   })
 })
@@ -168,6 +206,7 @@ describe('what a webhook needs', () => {
   })
   it('a key is whsec_ and base64', () => {
     expect(webhookSecrets.schema.safeParse(JSON.stringify([`whsec_${'A'.repeat(44)}`])).success).toBe(true)
-    expect(webhookSecrets.schema.safeParse('["secret"]').success).toBe(false)
+    for (const bad of ['secret', `whsec_${'A'.repeat(30)}`, `whsec_${'A'.repeat(88)}`, `whsec_${'A'.repeat(33)}`])
+      expect(webhookSecrets.schema.safeParse(JSON.stringify([bad])).success).toBe(false)
   })
 })

@@ -1,4 +1,6 @@
+import { validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
+import { posix } from 'node:path'
 import { z } from 'zod'
 import type { PropertyType } from './property.js'
 
@@ -14,13 +16,9 @@ export const boolean: PropertyType<boolean> = {
   show: String,
 }
 
-export function integer(min = 0, max = Number.MAX_SAFE_INTEGER): PropertyType<number> {
-  const range =
-    max === Number.MAX_SAFE_INTEGER
-      ? min === 0
-        ? 'a non-negative integer'
-        : `an integer of at least ${min}`
-      : `an integer from ${min} to ${max}`
+/** Both bounds are mandatory: a timer, a column or a sum overflows at the numbers that no operator means. */
+export function integer(min: number, max: number): PropertyType<number> {
+  const range = `an integer from ${min} to ${max}`
   return {
     label: range,
     schema: z
@@ -37,7 +35,24 @@ export const port = integer(1, 65_535)
 export const portOrFree = integer(0, 65_535)
 export const percent = integer(0, 100)
 
-export const text: PropertyType<string> = { label: 'text', schema: z.string(), show: asIs }
+const MAX_TEXT = 1_024
+const MAX_URL = 4_096
+const MAX_HEADERS = 64
+const MAX_HEADER_LENGTH = 8_192
+
+// eslint-disable-next-line no-control-regex -- control characters are what it looks for
+const CONTROL = /[\0-\x1f\x7f]/
+export const NOT_STORABLE = 'must not contain NUL or a lone surrogate'
+/** Whether Postgres, JSON and HTTP can carry the text. */
+export const isStorable = (value: string): boolean => value.isWellFormed() && !value.includes('\0')
+
+const line = (max: number) =>
+  z
+    .string()
+    .max(max, `must have at most ${max} characters`)
+    .refine((value) => !CONTROL.test(value), 'must not contain control characters')
+
+export const text: PropertyType<string> = { label: 'text', schema: line(MAX_TEXT), show: asIs }
 
 export const textMatching = (pattern: RegExp, label: string): PropertyType<string> => ({
   label,
@@ -56,14 +71,26 @@ const hasSchemeAndHost = (value: string, schemes: readonly string[]): boolean =>
   return parsed !== null && parsed.hostname !== '' && schemes.includes(parsed.protocol.slice(0, -1))
 }
 
+const BAD_USERINFO = 'user and password of the URL must be percent-encoded UTF-8'
+
+/** Whether clients can decode user and password; `URL` keeps `%zz` as it is. */
+function hasReadableUserinfo(value: string): boolean {
+  const { username = '', password = '' } = URL.parse(value) ?? {}
+  try {
+    return isStorable(decodeURIComponent(username)) && isStorable(decodeURIComponent(password))
+  } catch {
+    return false
+  }
+}
+
 /** A URL without a slash at its end. */
 export function url(...schemes: readonly [string, ...string[]]): PropertyType<string> {
   const label = `a URL with scheme (${schemes.join(', ')}) and host`
   return {
     label,
-    schema: z
-      .string()
+    schema: line(MAX_URL)
       .refine((value) => hasSchemeAndHost(value, schemes), `must be ${label}`)
+      .refine(hasReadableUserinfo, BAD_USERINFO)
       .transform((value) => value.replace(/\/+$/, '')),
     show: asIs,
   }
@@ -74,24 +101,24 @@ export function urls(...schemes: readonly [string, ...string[]]): PropertyType<s
   const label = `one URL or several, comma-separated, each with scheme (${schemes.join(', ')}) and host`
   return {
     label,
-    schema: z
-      .string()
-      .refine((value) => value.split(',').every((one) => hasSchemeAndHost(one.trim(), schemes)), `must be ${label}`),
+    schema: line(MAX_URL)
+      .refine((value) => value.split(',').every((one) => hasSchemeAndHost(one.trim(), schemes)), `must be ${label}`)
+      .refine((value) => value.split(',').every((one) => hasReadableUserinfo(one.trim())), BAD_USERINFO),
     show: asIs,
   }
 }
 
-/** An absolute path without a slash at its end. */
+const NOT_ABSOLUTE = 'must be an absolute path'
+const normalized = (value: string): string => posix.normalize(value).replace(/(?<=.)\/+$/, '')
+
+/** An absolute path without `.`, `..` and a slash at its end. */
 export const path: PropertyType<string> = {
   label: 'an absolute path',
-  schema: z
-    .string()
-    .startsWith('/', 'must be an absolute path')
-    .transform((value) => value.replace(/(?<=.)\/+$/, '')),
+  schema: line(MAX_TEXT).startsWith('/', NOT_ABSOLUTE).transform(normalized),
   show: asIs,
 }
 
-export const address = textMatching(/^[0-9A-Za-z.:_-]*$/, 'an address or a host name')
+export const address = textMatching(/^[0-9A-Za-z.:_-]{0,255}$/, 'an address or a host name')
 
 /** What a URL can be made of. */
 export const hostAlone: PropertyType<string> = {
@@ -118,7 +145,7 @@ function parseJson(value: string): unknown {
 const jsonStrings = z
   .string()
   .transform(parseJson)
-  .pipe(z.array(z.string({ error: NOT_STRINGS }), { error: NOT_STRINGS }))
+  .pipe(z.array(z.string({ error: NOT_STRINGS }).refine(isStorable, NOT_STORABLE), { error: NOT_STRINGS }))
 
 export const strings: PropertyType<string[]> = {
   label: 'a JSON array of strings',
@@ -126,13 +153,52 @@ export const strings: PropertyType<string[]> = {
   show: (value) => JSON.stringify(value),
 }
 
+export const paths: PropertyType<string[]> = {
+  label: 'a JSON array of absolute paths',
+  schema: jsonStrings
+    .refine((values) => values.every((value) => value.startsWith('/')), 'each must be an absolute path')
+    .transform((values) => values.map(normalized)),
+  show: (value) => JSON.stringify(value),
+}
+
+/** The HTTP client sets these from the body and the connection: another value breaks the framing of the request. */
+const FRAMING: ReadonlySet<string> = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Why the HTTP client cannot send the header; undefined when it can. Values are not quoted: they may be credentials. */
+function headerProblem(header: string): string | undefined {
+  const name = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+): ?[^\r\n]+$/.exec(header)?.[1]
+  if (name === undefined) return 'each header must be of the form "Name: value"'
+  if (FRAMING.has(name.toLowerCase())) return `header ${name} is set by the HTTP client and cannot be configured`
+  if (header.length > MAX_HEADER_LENGTH) return `header ${name} must have at most ${MAX_HEADER_LENGTH} characters`
+  try {
+    validateHeaderValue(name, header.slice(name.length + 1).trim())
+    return undefined
+  } catch {
+    return `header ${name} has a character that cannot be sent in a header`
+  }
+}
+
 export const headerLines: PropertyType<string[]> = {
   label: 'a JSON array of `Name: value` strings',
-  schema: jsonStrings.superRefine((lines, context) => {
-    for (const line of lines)
-      if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+: ?[^\r\n]+$/.test(line))
-        context.addIssue({ code: 'custom', message: 'each header must be of the form "Name: value"' })
-  }),
+  schema: jsonStrings
+    .refine((headers) => headers.length <= MAX_HEADERS, `must have at most ${MAX_HEADERS} headers`)
+    .superRefine((headers, context) => {
+      for (const header of headers.filter(isStorable)) {
+        const problem = headerProblem(header)
+        if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+      }
+    }),
   show: (value) => JSON.stringify(value),
 }
 
@@ -170,9 +236,16 @@ export const hostsOrNetworks = jsonStringsOf(
   'each must be an address, a network in CIDR notation or a host name',
 )
 
+function isWebhookSecret(value: string): boolean {
+  const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) ?? []
+  const bytes = Buffer.from(encoded, 'base64')
+  const isWhole = encoded.replace(/=+$/, '').length % 4 !== 1
+  return isWhole && bytes.length >= 24 && bytes.length <= 64
+}
+
 /** Keys of the Standard Webhooks scheme: 24 to 64 bytes. */
 export const webhookSecrets = jsonStringsOf(
-  (value) => /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/.test(value),
+  isWebhookSecret,
   'a JSON array of `whsec_` and base64 of 24 to 64 bytes',
   'each must be whsec_ and the base64 of 24 to 64 bytes',
 )

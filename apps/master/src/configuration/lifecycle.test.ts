@@ -43,7 +43,7 @@ describe('a restart', () => {
     lifecycle.restart(() => Promise.resolve())
     await jest.advanceTimersByTimeAsync(30_000)
     expect([built(), lifecycle.isRestarting]).toEqual([2, false])
-    expect(complaints).toEqual(['the former configuration did not end in order'])
+    expect(complaints).toEqual(['closing the former configuration failed'])
   })
 
   it('serves again although what was before could not end', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { ServiceLogger } from '@session-service/server-kit'
+import { withDeadline } from './deadline.js'
 
 /** What was built for one generation of the configuration. */
 export interface Generation {
@@ -60,7 +61,9 @@ export class Lifecycle {
     const { current } = this
     this.current = undefined
     if (current) {
-      await this.survive('the former configuration did not end in order', () => within(CLOSE_MS, current.close()))
+      await this.survive('closing the former configuration failed', () =>
+        withDeadline('closing', CLOSE_MS, () => current.close()),
+      )
     }
     while (!this.signal.aborted && !this.current) {
       await this.survive('the restart failed, it is tried again', async () => {
@@ -77,10 +80,4 @@ export class Lifecycle {
       if (!this.signal.aborted) this.logger.error({ err: error }, message)
     }
   }
-}
-
-function within(ms: number, ending: Promise<void>): Promise<void> {
-  const { promise: tooLong, reject } = Promise.withResolvers<never>()
-  const patience = globalThis.setTimeout(() => reject(new Error(`it has not ended within ${ms} ms`)), ms)
-  return Promise.race([ending, tooLong]).finally(() => clearTimeout(patience))
 }

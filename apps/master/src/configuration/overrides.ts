@@ -35,11 +35,15 @@ export async function readOverrides(dataSource: DataSource, env: Environment): P
   return { generation: row?.generation ?? 0, values }
 }
 
-/** With a name for the cluster, the same for all masters and for good, where none is given. */
-export async function withClusterId(dataSource: DataSource, env: Environment): Promise<Environment> {
-  if (env.SERVICE_PRO_CLUSTER_ID?.trim()) return env
+/** The overrides with a name for the cluster, permanent and the same for all masters, where none is configured. */
+export async function withClusterId(
+  dataSource: DataSource,
+  env: Environment,
+  overrides: Environment,
+): Promise<Environment> {
+  if ({ ...env, ...overrides }.SERVICE_PRO_CLUSTER_ID?.trim()) return overrides
   const [cluster] = await dataSource.query<{ id: string }[]>('SELECT id FROM cluster')
-  return { ...env, SERVICE_PRO_CLUSTER_ID: cluster?.id }
+  return { ...overrides, SERVICE_PRO_CLUSTER_ID: cluster?.id }
 }
 
 export async function latestRestart(dataSource: DataSource): Promise<{ generation: number; requestedAt: number }> {

@@ -1,4 +1,4 @@
-import { RestartBody } from '@session-service/contract'
+import { RestartBody, type RestartView } from '@session-service/contract'
 import { Body, Controller, HttpCode, Post } from '@nestjs/common'
 import { API_PREFIX } from '../http/api.js'
 import { parsed } from '../http/parsed.js'
@@ -12,7 +12,7 @@ export class RestartController {
 
   @Post()
   @HttpCode(200)
-  restart(@Body(parsed(RestartBody)) members: RestartBody): Promise<void> {
+  restart(@Body(parsed(RestartBody)) members: RestartBody): Promise<RestartView> {
     return this.restarts.request(members)
   }
 }

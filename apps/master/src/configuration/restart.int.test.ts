@@ -1,10 +1,19 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { startStack, type RestAnswer, type Stack, until } from '@session-service/testing'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
 
 const PATIENCE_MS = 60_000
 let stack: Stack
 afterEach(() => stack.stop())
+
+let cdr: string
+beforeAll(async () => {
+  cdr = await mkdtemp(join(tmpdir(), 'cdr-'))
+})
+afterAll(() => rm(cdr, { recursive: true }))
 
 const restart = (body?: unknown): Promise<RestAnswer> => stack.rest('POST', '/restart', body)
 /** Undefined while nobody answers. */
@@ -41,15 +50,45 @@ describe('POST restart', () => {
     expect(await config()).toMatchObject({ SERVICE_CDR: false, HTTPS_PORT: expect.any(Number) })
   }, 60_000)
 
+  it('K3: refuses values that no master could serve with, and goes on serving', async () => {
+    stack = await startStack({ nodes: 0, masterEnv: { SERVICE_RECORDING: 'true', SERVICE_RESTART_PATHS: '["/proc"]' } })
+    const refused: [Record<string, unknown>, RegExp][] = [
+      [
+        { SERVICE_WEBHOOK: true, SERVICE_WEBHOOK_ENDPOINT: 'http://a%zz:b@198.51.100.1/' },
+        /^SERVICE_WEBHOOK_ENDPOINT: user and password /,
+      ],
+      [
+        { SERVICE_RECORDING_PATH: '/proc/x' },
+        /^SERVICE_RECORDING_PATH: the folder "\/proc\/x" cannot be created and written/,
+      ],
+      [{ SERVICE_RECORDING_CUSTOM_LAYOUT: '/' }, /^SERVICE_RECORDING_CUSTOM_LAYOUT: must be at or below /],
+      [{ SERVICE_WEBHOOK_HEADERS: ['X: 漢'] }, /^SERVICE_WEBHOOK_HEADERS: header X /],
+      [{ SERVICE_WEBHOOK_HEADERS: ['Content-Length: 1'] }, /^SERVICE_WEBHOOK_HEADERS: header Content-Length/],
+      [{ SERVICE_PRO_CLUSTER_ID: 'a\0b' }, /^SERVICE_PRO_CLUSTER_ID: must not contain NUL/],
+      [{ SERVICE_PRO_CLUSTER_ID: '\ud800' }, /^SERVICE_PRO_CLUSTER_ID: must not contain NUL/],
+      [{ SERVICE_RECORDING_AUTOSTOP_TIMEOUT: 1e15 }, /^SERVICE_RECORDING_AUTOSTOP_TIMEOUT: must be an integer from/],
+    ]
+    for (const [body, message] of refused) {
+      const answer = await restart(body)
+      expect([answer.status, messageOf(answer)]).toEqual([400, expect.stringMatching(message)])
+    }
+    expect(await stack.postgres.query('SELECT * FROM restart')).toEqual([])
+    expect(await stack.postgres.query('SELECT * FROM config_override')).toEqual([])
+    expect((await stack.rest('GET', '/sessions')).status).toBe(200)
+  }, 60_000)
+
   it('puts values in force at every master, in the same processes, and they stay when all begin anew', async () => {
-    stack = await startStack({ nodes: 0, masters: 2 })
+    stack = await startStack({ nodes: 0, masters: 2, masterEnv: { SERVICE_CDR_PATH: cdr } })
     const pids = stack.masters.map(({ pid }) => pid)
     const accepted = await restart({
       SERVICE_SESSIONS_GARBAGE_INTERVAL: 77,
       SERVICE_WEBHOOK_HEADERS: ['Authorization: Bearer hush'],
       SERVICE_CDR: null,
     })
-    expect([accepted.status, accepted.body]).toEqual([200, undefined])
+    expect([accepted.status, accepted.body]).toEqual([
+      200,
+      { warnings: ['SERVICE_WEBHOOK_HEADERS has no effect while SERVICE_WEBHOOK is false'] },
+    ])
     for (const url of stack.masterUrls) await inForce('SERVICE_SESSIONS_GARBAGE_INTERVAL', 77, url)
     expect(stack.masters.map(({ pid, running }) => [pid, running])).toEqual(pids.map((pid) => [pid, true]))
     expect(JSON.stringify(await stack.postgres.query('SELECT * FROM config_override'))).not.toContain('hush')

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { ConfigError, restartedConfig } from '@session-service/config'
-import { type RestartBody, RestartCall, ServiceError, SUBJECT } from '@session-service/contract'
+import { ConfigError, overriddenConfig, restartedConfig, withoutEffect } from '@session-service/config'
+import { type RestartBody, RestartCall, type RestartView, ServiceError, SUBJECT } from '@session-service/contract'
 import { Bus, type BusSubscription } from '@session-service/messaging'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { DataSource } from 'typeorm'
@@ -11,6 +11,7 @@ import { type ConfigOrigin, CONFIG_ORIGIN, MASTER_CONFIG, type MasterConfig } fr
 import { withoutMasks } from './configuration.view.js'
 import { Lifecycle } from './lifecycle.js'
 import { latestRestart, saveOverrides } from './overrides.js'
+import { verifyConfig } from './verify-config.js'
 
 /** A master that missed the call, for the bus was away, finds out this often, ms. */
 const CHECK_EVERY_MS = 3_000
@@ -47,17 +48,28 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** @throws ServiceError INVALID naming each property at fault; CONFLICT while another restart is under way */
-  async request(members: RestartBody): Promise<void> {
+  async request(members: RestartBody): Promise<RestartView> {
     const { env, overrides } = this.origin
     const { config } = this
-    const changes = changesOf(() =>
-      restartedConfig({ env, overrides: overrides.values, config }, withoutMasks(members, config)),
-    )
+    const wanted = withoutMasks(members, config)
+    const changes = changesOf(() => restartedConfig({ env, overrides: overrides.values, config }, wanted))
+    const all = { ...overrides.values, ...changes }
+    const next = overriddenConfig(env, all)
+    const { problems, warnings } = await verifyConfig({
+      env,
+      overrides: all,
+      config: next,
+      changed: Object.keys(changes),
+    })
+    if (problems.length > 0) throw new ServiceError('INVALID', problems.join('; '))
+    warnings.push(...withoutEffect(Object.keys(changes), next))
     this.channel.requireBus()
     const generation = await saveOverrides(this.dataSource, env, changes, overrides.generation)
     this.logger.log(`restart ${generation} changes ${Object.keys(changes).join(', ') || 'nothing'}`)
+    for (const warning of warnings) this.logger.warn(`restart ${generation}: ${warning}`)
     this.bus.publish(SUBJECT.restart, RestartCall, { generation })
     this.catchUp(generation)
+    return { warnings }
   }
 
   private async check(): Promise<void> {

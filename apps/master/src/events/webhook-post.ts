@@ -1,5 +1,6 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import http, { type ClientRequest, type IncomingMessage, OutgoingMessage, type RequestOptions } from 'node:http'
 import https from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { isErrno } from '@session-service/server-kit'
@@ -34,13 +35,14 @@ export class WebhookPost {
   private readonly options: RequestOptions & https.RequestOptions
   private readonly agent: http.Agent | https.Agent
 
-  /** @throws when `caFile` cannot be read */
+  /** @throws when `caFile` cannot be read or used, a header not be sent, or the user of the endpoint not be decoded */
   constructor(private readonly receiver: WebhookReceiver) {
     this.url = new URL(receiver.endpoint)
     this.guard = new AddressGuard(receiver.allowedAddresses, receiver.resolve)
     const isSecure = this.url.protocol === 'https:'
     this.agent = isSecure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
-    const ca = receiver.caFile ? [...rootCertificates, readFileSync(receiver.caFile, 'utf8')] : undefined
+    const ca = receiver.caFile ? [...rootCertificates, ...certificatesIn(receiver.caFile)] : undefined
+    this.setHeaders(new OutgoingMessage(), 'evt_probe', '{}')
     this.options = {
       method: 'POST',
       agent: this.agent,
@@ -87,16 +89,30 @@ export class WebhookPost {
   private request(id: string, body: string, signal: AbortSignal): ClientRequest {
     const { request } = this.url.protocol === 'https:' ? https : http
     const sent = request(this.url, { ...this.options, signal })
-    for (const line of this.receiver.headers) {
-      const colon = line.indexOf(':')
-      sent.setHeader(line.slice(0, colon), line.slice(colon + 1).trim())
-    }
-    sent.setHeader('content-type', 'application/json; charset=utf-8')
-    const signed = webhookHeaders(this.receiver.secrets, { id, body, now: this.receiver.now() })
-    for (const [name, value] of Object.entries(signed)) sent.setHeader(name, value)
+    this.setHeaders(sent, id, body)
     sent.end(body)
     return sent
   }
+
+  private setHeaders(message: OutgoingMessage, id: string, body: string): void {
+    for (const line of this.receiver.headers) {
+      const colon = line.indexOf(':')
+      message.setHeader(line.slice(0, colon), line.slice(colon + 1).trim())
+    }
+    message.setHeader('content-type', 'application/json; charset=utf-8')
+    const signed = webhookHeaders(this.receiver.secrets, { id, body, now: this.receiver.now() })
+    for (const [name, value] of Object.entries(signed)) message.setHeader(name, value)
+  }
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+
+/** TLS ignores what is no certificate: without this check each post would fail. */
+function certificatesIn(file: string): string[] {
+  const found = readFileSync(file, 'utf8').match(CERTIFICATE) ?? []
+  if (found.length === 0) throw new Error('there is no PEM certificate in the file')
+  for (const pem of found) new X509Certificate(pem)
+  return found
 }
 
 const isReset = (error: unknown): boolean => isErrno(error, 'ECONNRESET')

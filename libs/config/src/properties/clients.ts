@@ -16,7 +16,7 @@ export const CLIENTS = {
     secret: true,
     meaning: "What the service's own TURN server knows as `static-auth-secret`; mandatory with TURN_IP",
   }),
-  TURN_CREDENTIALS_TTL: property('master', integer(60), {
+  TURN_CREDENTIALS_TTL: property('master', integer(60, 31_536_000), {
     default: 86_400,
     unit: 's',
     meaning:

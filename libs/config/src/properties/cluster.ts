@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { property, type PropertyType } from '../property.js'
 import { boolean, choice, integer, path, percent, strings, text } from '../types.js'
 
+const DAY_S = 86_400
+const MAX_NODES = 1_000
+
 interface Details {
   meaning: string
   unit?: string
@@ -13,12 +16,12 @@ const pending = <T>(type: PropertyType<T>, value: NoInfer<T>, details: Details) 
 const version = (of: string) => pending(text, '', { meaning: `Version of ${of} as \`GET config\` shows it` })
 
 const reconnection: PropertyType<number> = {
-  label: '-1, or an integer of at least 3',
+  label: `-1, or an integer from 3 to ${DAY_S}`,
   schema: z
     .string()
-    .regex(/^-?\d+$/, 'must be -1, or an integer of at least 3')
+    .regex(/^-?\d+$/, `must be -1, or an integer from 3 to ${DAY_S}`)
     .transform(Number)
-    .refine((value) => value === -1 || value >= 3, 'must be -1, or an integer of at least 3'),
+    .refine((value) => value === -1 || (value >= 3 && value <= DAY_S), `must be -1, or an integer from 3 to ${DAY_S}`),
   show: String,
 }
 
@@ -28,12 +31,12 @@ export const CLUSTER = {
   MEDIASERVER_URIS: pending(strings, [], {
     meaning: 'Media servers as `GET config` shows them; media nodes announce themselves and need no entry',
   }),
-  SERVICE_PRO_STATS_MONITORING_INTERVAL: pending(integer(), 10, {
+  SERVICE_PRO_STATS_MONITORING_INTERVAL: pending(integer(0, DAY_S), 10, {
     unit: 's',
     restartable: true,
     meaning: 'How often load figures of the machines are taken; 0 means never',
   }),
-  SERVICE_PRO_STATS_WEBRTC_INTERVAL: pending(integer(), 30, {
+  SERVICE_PRO_STATS_WEBRTC_INTERVAL: pending(integer(0, DAY_S), 30, {
     unit: 's',
     restartable: true,
     meaning: 'How often figures of the media transports are taken; 0 means never',
@@ -48,7 +51,7 @@ export const CLUSTER = {
     meaning:
       'What starts and ends media nodes: the operator, the master as processes on its own machine, or Kubernetes (not in this version)',
   }),
-  SERVICE_PRO_CLUSTER_MEDIA_NODES: property('master', integer(), {
+  SERVICE_PRO_CLUSTER_MEDIA_NODES: property('master', integer(0, MAX_NODES), {
     default: 1,
     restartable: true,
     meaning: 'Media nodes that the first master starts, without autoscaling and not on premises',
@@ -75,12 +78,12 @@ export const CLUSTER = {
     unit: 's',
     meaning: 'How long a crashed media node is waited for until it counts as gone for good; -1 means for ever',
   }),
-  SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES: property('master', integer(1), {
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES: property('master', integer(1, MAX_NODES), {
     default: 2,
     restartable: true,
     meaning: 'The most media nodes autoscaling starts',
   }),
-  SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: property('master', integer(), {
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: property('master', integer(0, MAX_NODES), {
     default: 1,
     restartable: true,
     meaning: 'The media nodes autoscaling leaves running',
@@ -122,7 +125,7 @@ export const CLUSTER = {
     restartable: true,
     meaning: 'Whether clients are told the quality of their network',
   }),
-  SERVICE_PRO_NETWORK_QUALITY_INTERVAL: pending(integer(1), 5, {
+  SERVICE_PRO_NETWORK_QUALITY_INTERVAL: pending(integer(1, DAY_S), 5, {
     unit: 's',
     restartable: true,
     meaning: 'How often the quality of the network is worked out',

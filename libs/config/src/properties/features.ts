@@ -34,6 +34,9 @@ export const EVENT_NAMES = [
 /** Servers of the lineage know these too: lists that name them are taken over as they are. */
 const NEVER_SENT = ['HANodeRegistered', 'HANodeDeregistered'] as const
 
+/** 1 PiB. */
+const MAX_MIB = 1_073_741_824
+
 /** Recording, call records and webhook. */
 export const FEATURES = {
   SERVICE_CDR: property('master', boolean, {
@@ -60,7 +63,7 @@ export const FEATURES = {
     restartable: true,
     meaning: 'Folder of the recordings',
   }),
-  SERVICE_RECORDING_FREE_SPACE: property('master', integer(), {
+  SERVICE_RECORDING_FREE_SPACE: property('master', integer(0, MAX_MIB), {
     default: 256,
     unit: 'MiB',
     meaning: 'No recording is started while less is free in SERVICE_RECORDING_PATH',
@@ -88,7 +91,7 @@ export const FEATURES = {
     default: [],
     meaning: 'Hosts, `name` or `name:port`, whose pages may be recorded as a custom layout by their address',
   }),
-  SERVICE_RECORDING_AUTOSTOP_TIMEOUT: property('master', integer(), {
+  SERVICE_RECORDING_AUTOSTOP_TIMEOUT: property('master', integer(0, 604_800), {
     default: 120,
     unit: 's',
     restartable: true,
@@ -138,22 +141,22 @@ export const FEATURES = {
     default: 16,
     meaning: 'Events of different sessions that one master posts at the same time',
   }),
-  SERVICE_WEBHOOK_FIRST_RETRY: property('master', integer(10), {
+  SERVICE_WEBHOOK_FIRST_RETRY: property('master', integer(10, 86_400_000), {
     default: 1_000,
     unit: 'ms',
     meaning: 'Delay after the first attempt that failed; it doubles with each further one',
   }),
-  SERVICE_WEBHOOK_LONGEST_RETRY: property('master', integer(10), {
+  SERVICE_WEBHOOK_LONGEST_RETRY: property('master', integer(10, 86_400_000), {
     default: 900_000,
     unit: 'ms',
     meaning: 'Longest delay between two attempts',
   }),
-  SERVICE_WEBHOOK_GIVE_UP_AFTER: property('master', integer(1), {
+  SERVICE_WEBHOOK_GIVE_UP_AFTER: property('master', integer(1, 31_536_000), {
     default: 86_400,
     unit: 's',
     meaning: 'Age at which an event that cannot be posted becomes a dead letter',
   }),
-  SERVICE_WEBHOOK_KEEP_DEAD: property('master', integer(1), {
+  SERVICE_WEBHOOK_KEEP_DEAD: property('master', integer(1, 3_650), {
     default: 30,
     unit: 'days',
     meaning: 'How long dead letters are kept',

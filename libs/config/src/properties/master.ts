@@ -1,25 +1,44 @@
 import { iceServers } from '../ice-servers.js'
 import { property, type Known } from '../property.js'
-import { address, boolean, choice, integer, port, strings, textMatching, url } from '../types.js'
+import { address, boolean, choice, integer, paths, port, strings, textMatching, url } from '../types.js'
 
 const publicUrl = ({ values }: Known): URL => new URL(String(values.SERVICE_PUBLICURL))
 
-const bandwidth = (value: number, meaning: string) =>
-  property('master', integer(), {
-    default: value,
-    unit: 'kbps',
-    restartable: true,
+/** 10 Gbit/s. */
+const MAX_KBPS = 10_000_000
+const YEAR_S = 31_536_000
+
+type MaxBandwidth = 'SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH' | 'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH'
+const kbps = integer(0, MAX_KBPS)
+const bandwidth = { unit: 'kbps', restartable: true }
+
+const maxBandwidth = (meaning: string) =>
+  property('master', kbps, { default: 1000, ...bandwidth, meaning: `${meaning}; 0 means unconstrained` })
+
+const DEFAULT_MIN_KBPS = 300
+const minBandwidth = (max: MaxBandwidth, meaning: string) =>
+  property('master', kbps, {
+    // A lower maximum alone must be a valid configuration.
+    derived: {
+      text: `\`${DEFAULT_MIN_KBPS}\`, or ${max} when that is lower`,
+      from: ({ values }) => Math.min(DEFAULT_MIN_KBPS, Number(values[max]) || DEFAULT_MIN_KBPS),
+    },
+    ...bandwidth,
     meaning: `${meaning}; 0 means unconstrained`,
   })
 
 /** What a master cannot do without, and what clients get from it. */
 export const MASTER = {
-  SERVICE_SECRET: property('master', textMatching(/^[A-Za-z0-9_-]+$/, 'letters, digits, "-" and "_"'), {
-    mandatory: true,
-    secret: true,
-    restartable: true,
-    meaning: 'Password of the user SERVICEAPP in the REST API',
-  }),
+  SERVICE_SECRET: property(
+    'master',
+    textMatching(/^[A-Za-z0-9_-]{1,1024}$/, 'up to 1024 letters, digits, "-" and "_"'),
+    {
+      mandatory: true,
+      secret: true,
+      restartable: true,
+      meaning: 'Password of the user SERVICEAPP in the REST API',
+    },
+  ),
   DATABASE_URL: property('master', url('postgres', 'postgresql'), {
     mandatory: true,
     secret: true,
@@ -47,6 +66,11 @@ export const MASTER = {
     default: [],
     meaning: 'Addresses or networks of proxies whose `X-Forwarded-For` is believed, to know where a request comes from',
   }),
+  SERVICE_RESTART_PATHS: property('master', paths, {
+    default: [],
+    meaning:
+      'Folders below which `POST restart` may put a path, beside the folder that the environment gives to that path itself',
+  }),
   DOMAIN_OR_PUBLIC_IP: property('master', address, {
     derived: { text: 'the host of SERVICE_PUBLICURL', from: (known) => publicUrl(known).hostname },
     meaning: 'Public host as `GET config` shows it',
@@ -67,10 +91,16 @@ export const MASTER = {
     default: true,
     meaning: 'Whether the old paths of the REST API answer',
   }),
-  SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: bandwidth(1000, 'The most video the service sends to a subscriber'),
-  SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH: bandwidth(300, 'The least video the service sends to a subscriber'),
-  SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH: bandwidth(1000, 'The most video the service takes from a publisher'),
-  SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH: bandwidth(300, 'The least video the service asks of a publisher'),
+  SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: maxBandwidth('The most video the service sends to a subscriber'),
+  SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH: minBandwidth(
+    'SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH',
+    'The least video the service sends to a subscriber',
+  ),
+  SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH: maxBandwidth('The most video the service takes from a publisher'),
+  SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH: minBandwidth(
+    'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH',
+    'The least video the service asks of a publisher',
+  ),
   SERVICE_STREAMS_FORCED_VIDEO_CODEC: property(
     'master',
     choice('VP8', 'VP9', 'H264', 'NONE', 'MEDIA_SERVER_PREFERRED'),
@@ -84,13 +114,13 @@ export const MASTER = {
     pending: true,
     meaning: '`allowTranscoding` of sessions created without it',
   }),
-  SERVICE_SESSIONS_GARBAGE_INTERVAL: property('master', integer(), {
+  SERVICE_SESSIONS_GARBAGE_INTERVAL: property('master', integer(0, YEAR_S), {
     default: 900,
     unit: 's',
     restartable: true,
     meaning: 'How often sessions that nobody uses are looked for; 0 means never',
   }),
-  SERVICE_SESSIONS_GARBAGE_THRESHOLD: property('master', integer(), {
+  SERVICE_SESSIONS_GARBAGE_THRESHOLD: property('master', integer(0, YEAR_S), {
     default: 3600,
     unit: 's',
     restartable: true,

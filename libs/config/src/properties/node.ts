@@ -49,7 +49,7 @@ export const NODE = {
     default: 0,
     meaning: 'Recordings that this node makes at a time; 0 means as many as its processor cores pay for',
   }),
-  MEDIA_NODE_RECORDING_MIN_FREE: property('node', integer(0), {
+  MEDIA_NODE_RECORDING_MIN_FREE: property('node', integer(0, 1_073_741_824), {
     default: 512,
     unit: 'MiB',
     meaning:

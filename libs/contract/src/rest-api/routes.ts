@@ -3,7 +3,7 @@ import { ClusterHealth, MasterHealth } from '../bus/master.js'
 import { DeadLetterListView } from '../events/events.js'
 import { ConnectionListView, ConnectionView, CreateConnectionBody, UpdateConnectionBody } from '../rest/connection.js'
 import { RecordingListView, RecordingView, StartRecordingOptions } from '../rest/recording.js'
-import { RestartBody } from '../rest/restart.js'
+import { RestartBody, RestartView } from '../rest/restart.js'
 import { CreateSessionBody, SessionListView, SessionView } from '../rest/session.js'
 import { SendSignalBody, SessionRef } from '../rest/signal.js'
 import { LanguageModelBody } from '../rest/speech-to-text.js'
@@ -219,7 +219,7 @@ const SERVICE = {
     tag: 'Service',
     summary: 'Restart with changed configuration',
     body: RestartBody,
-    answers: { ...done('Restarting'), ...faults({ 404: PAID }) },
+    answers: { ...ok('Restarting', RestartView), ...faults({ 404: PAID, 409: 'Another restart is under way' }) },
   },
   loadLanguageModel: languageModel('load'),
   unloadLanguageModel: languageModel('unload'),

@@ -11,3 +11,7 @@ export const RestartBody = z
     Object.fromEntries(Object.entries(members).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))),
   )
 export type RestartBody = z.infer<typeof RestartBody>
+
+/** A sentence for each changed property that the service accepts although it changes nothing, or not what is expected. */
+export const RestartView = z.object({ warnings: z.array(z.string()) })
+export type RestartView = z.infer<typeof RestartView>
