@@ -1,4 +1,5 @@
 import { type ConnectionView, CreateConnectionBody, UpdateConnectionBody } from '@session-service/contract'
+import { type PendingQuery, ROUTES } from '@session-service/contract/rest-api'
 import { StatusWhenMissing } from '@session-service/server-kit'
 import {
   Body,
@@ -6,17 +7,15 @@ import {
   Delete,
   Get,
   HttpCode,
-  Param,
   Patch,
   Post,
-  Query,
   type StreamableFile,
   UseInterceptors,
 } from '@nestjs/common'
 import { Paid } from '../configuration/edition.js'
 import { API_PREFIX } from '../http/api.js'
+import { isTrue, PathParam, QueryParams } from '../http/parameters.js'
 import { parsed } from '../http/parsed.js'
-import { isTrue } from '../http/query.js'
 import { ConnectionsService } from './connections.service.js'
 import { SessionFirst } from './session-first.js'
 
@@ -28,7 +27,7 @@ export class ConnectionsController {
   @HttpCode(200)
   @UseInterceptors(SessionFirst)
   create(
-    @Param('sessionId') sessionId: string,
+    @PathParam('sessionId') sessionId: string,
     @Body(parsed(CreateConnectionBody)) body: CreateConnectionBody,
   ): Promise<ConnectionView> {
     return this.connections.create(sessionId, body)
@@ -36,15 +35,18 @@ export class ConnectionsController {
 
   @Get()
   list(
-    @Param('sessionId') sessionId: string,
-    @Query('pendingConnections') pendingConnections?: string,
+    @PathParam('sessionId') sessionId: string,
+    @QueryParams(ROUTES.listConnections.query) { pendingConnections }: PendingQuery,
   ): Promise<StreamableFile> {
     return this.connections.list(sessionId, isTrue(pendingConnections, true))
   }
 
   @Get(':connectionId')
   @StatusWhenMissing({ session: 400 })
-  get(@Param('sessionId') sessionId: string, @Param('connectionId') connectionId: string): Promise<ConnectionView> {
+  get(
+    @PathParam('sessionId') sessionId: string,
+    @PathParam('connectionId') connectionId: string,
+  ): Promise<ConnectionView> {
     return this.connections.get(sessionId, connectionId)
   }
 
@@ -52,8 +54,8 @@ export class ConnectionsController {
   @Paid()
   @UseInterceptors(SessionFirst)
   update(
-    @Param('sessionId') sessionId: string,
-    @Param('connectionId') connectionId: string,
+    @PathParam('sessionId') sessionId: string,
+    @PathParam('connectionId') connectionId: string,
     @Body(parsed(UpdateConnectionBody)) body: UpdateConnectionBody,
   ): Promise<ConnectionView> {
     return this.connections.update(sessionId, connectionId, body)
@@ -62,7 +64,7 @@ export class ConnectionsController {
   @Delete(':connectionId')
   @HttpCode(204)
   @StatusWhenMissing({ session: 400 })
-  delete(@Param('sessionId') sessionId: string, @Param('connectionId') connectionId: string): Promise<void> {
+  delete(@PathParam('sessionId') sessionId: string, @PathParam('connectionId') connectionId: string): Promise<void> {
     return this.connections.evict(sessionId, connectionId, 'forceDisconnectByServer')
   }
 }

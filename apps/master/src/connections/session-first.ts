@@ -1,6 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common'
 import { catchError, type Observable } from 'rxjs'
+import { parsePathParameter } from '../http/parameters.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 
 /** A bad body for a session that does not exist is answered for the missing session. Good bodies cost nothing more. */
@@ -12,7 +13,8 @@ export class SessionFirst implements NestInterceptor {
     const { params } = context.switchToHttp().getRequest<{ params: { sessionId: string } }>()
     return next.handle().pipe(
       catchError(async (error: unknown) => {
-        if (error instanceof ServiceError && error.code === 'INVALID') await this.sessions.require(params.sessionId)
+        if (error instanceof ServiceError && error.code === 'INVALID')
+          await this.sessions.require(parsePathParameter('sessionId', params.sessionId))
         throw error
       }),
     )

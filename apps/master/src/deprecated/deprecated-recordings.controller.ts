@@ -6,12 +6,14 @@ import {
   Get,
   HttpCode,
   Inject,
-  Param,
   Post,
   type StreamableFile,
+  UseGuards,
   UseInterceptors,
 } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { PathParam } from '../http/parameters.js'
+import { RecordingEnabled } from '../recordings/recording-enabled.guard.js'
 import { noSuchRecording, RecordingsService } from '../recordings/recordings.service.js'
 import { type LegacyRecording, legacyRecording } from './legacy-views.js'
 import { WarnDeprecated } from './warn-deprecated.js'
@@ -33,7 +35,7 @@ export class DeprecatedRecordingsController {
   /** Its callers know no 501: with the module off there is no recording to stop. They expect a file, in any edition. */
   @Post('stop/:recordingId')
   @HttpCode(200)
-  async stop(@Param('recordingId') id: string): Promise<LegacyRecording> {
+  async stop(@PathParam('recordingId') id: string): Promise<LegacyRecording> {
     if (!this.recordings.isEnabled) throw noSuchRecording(id)
     return this.view(await this.recordings.stop(id, true))
   }
@@ -44,13 +46,15 @@ export class DeprecatedRecordingsController {
   }
 
   @Get(':recordingId')
-  async get(@Param('recordingId') id: string): Promise<LegacyRecording> {
+  @UseGuards(RecordingEnabled)
+  async get(@PathParam('recordingId') id: string): Promise<LegacyRecording> {
     return this.view(await this.recordings.get(id))
   }
 
   @Delete(':recordingId')
+  @UseGuards(RecordingEnabled)
   @HttpCode(204)
-  delete(@Param('recordingId') id: string): Promise<void> {
+  delete(@PathParam('recordingId') id: string): Promise<void> {
     return this.recordings.delete(id)
   }
 

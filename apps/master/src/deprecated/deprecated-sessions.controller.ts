@@ -1,19 +1,10 @@
 import { CreateConnectionBody, CreateSessionBody, withDefault } from '@session-service/contract'
 import { StatusWhenMissing } from '@session-service/server-kit'
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  type StreamableFile,
-  UseInterceptors,
-} from '@nestjs/common'
+import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile, UseInterceptors } from '@nestjs/common'
 import { z } from 'zod'
 import { ConnectionsService } from '../connections/connections.service.js'
 import { SessionFirst } from '../connections/session-first.js'
+import { PathParam } from '../http/parameters.js'
 import { parsed } from '../http/parsed.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { StreamsService } from '../streams/streams.service.js'
@@ -46,13 +37,13 @@ export class DeprecatedSessionsController {
   }
 
   @Get(':sessionId')
-  async get(@Param('sessionId') sessionId: string): Promise<LegacySession> {
+  async get(@PathParam('sessionId') sessionId: string): Promise<LegacySession> {
     return legacySession(await this.sessions.get(sessionId))
   }
 
   @Delete(':sessionId')
   @HttpCode(204)
-  close(@Param('sessionId') sessionId: string): Promise<void> {
+  close(@PathParam('sessionId') sessionId: string): Promise<void> {
     return this.sessions.close(sessionId, 'sessionClosedByServer')
   }
 
@@ -60,7 +51,7 @@ export class DeprecatedSessionsController {
   @HttpCode(200)
   @UseInterceptors(SessionFirst)
   async createCamera(
-    @Param('sessionId') sessionId: string,
+    @PathParam('sessionId') sessionId: string,
     @Body(parsed(CreateCameraBody)) body: CreateCameraBody,
   ): Promise<LegacyConnection> {
     return legacyConnection(await this.connections.create(sessionId, body))
@@ -69,14 +60,14 @@ export class DeprecatedSessionsController {
   @Delete(':sessionId/connection/:connectionId')
   @HttpCode(204)
   @StatusWhenMissing({ session: 400 })
-  evict(@Param('sessionId') sessionId: string, @Param('connectionId') connectionId: string): Promise<void> {
+  evict(@PathParam('sessionId') sessionId: string, @PathParam('connectionId') connectionId: string): Promise<void> {
     return this.connections.evict(sessionId, connectionId, 'forceDisconnectByServer')
   }
 
   @Delete(':sessionId/stream/:streamId')
   @HttpCode(204)
   @StatusWhenMissing({ session: 400 })
-  unpublish(@Param('sessionId') sessionId: string, @Param('streamId') streamId: string): Promise<void> {
+  unpublish(@PathParam('sessionId') sessionId: string, @PathParam('streamId') streamId: string): Promise<void> {
     return this.streams.delete(sessionId, streamId)
   }
 }

@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
-import { Controller, Get, Inject, Param, StreamableFile } from '@nestjs/common'
+import { Controller, Get, Inject, StreamableFile } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { PathParam } from '../http/parameters.js'
 import { CDR_FILE, cdrFiles } from './cdr-file.js'
 
 /** The call records of this master's folder. */
@@ -16,7 +17,7 @@ export class CdrController {
   }
 
   @Get(':file')
-  async read(@Param('file') name: string): Promise<StreamableFile> {
+  async read(@PathParam('file') name: string): Promise<StreamableFile> {
     // The list decides, so that no name leads out of the folder.
     const isThere = CDR_FILE.test(name) && (await cdrFiles(this.config.SERVICE_CDR_PATH)).includes(name)
     if (!isThere) throw new ServiceError('NOT_FOUND', `no call records with the name ${name.slice(0, 100)}`)

@@ -1,6 +1,7 @@
 import { type DeadLetterListView, ServiceError } from '@session-service/contract'
-import { Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common'
+import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common'
 import { API_PREFIX } from '../http/api.js'
+import { PathParam } from '../http/parameters.js'
 import { OutboxRepository } from './outbox.repository.js'
 import { WebhookSender } from './webhook-sender.service.js'
 
@@ -29,7 +30,7 @@ export class DeadLettersController {
 
   @Post(':eventId/replay')
   @HttpCode(200)
-  async replay(@Param('eventId') id: string): Promise<{ replayed: number }> {
+  async replay(@PathParam('eventId') id: string): Promise<{ replayed: number }> {
     const replayed = found(await this.outbox.replay(id), id)
     this.sender.look()
     return { replayed }
@@ -43,7 +44,7 @@ export class DeadLettersController {
 
   @Delete(':eventId')
   @HttpCode(204)
-  async purge(@Param('eventId') id: string): Promise<void> {
+  async purge(@PathParam('eventId') id: string): Promise<void> {
     found(await this.outbox.purge({ id }), id)
   }
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { ErrorView } from '@session-service/contract'
 import { DEPRECATED_ROUTES, type Route, ROUTES } from '@session-service/contract/rest-api'
 import { startStack, until, type Stack } from '@session-service/testing'
@@ -51,8 +54,8 @@ async function send(method: string, path: string, body?: unknown, authorized = t
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  const text = await answer.text()
-  return { status: answer.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
+  const received = await answer.text()
+  return { status: answer.status, body: received === '' ? undefined : (JSON.parse(received) as unknown) }
 }
 
 const CANDIDATES: readonly unknown[] = ['', 7, true, [], {}, [7], 'not-one-of-these words']
@@ -127,6 +130,77 @@ describe(`${WITH_BODY.length} bodies`, () => {
 
   it.each(WITH_BODY)('$name: anything but an object is refused', async ({ route }) => {
     for (const body of [[], 'x', 7, null]) expect((await send(route.method, pathOf(route), body)).status).toBe(400)
+  })
+})
+
+const PLACES = ALL.flatMap(([name, route]) =>
+  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({ name, route, parameter })),
+)
+
+describe(`${PLACES.length} parameters of paths`, () => {
+  /** As it is written: `fetch` would resolve dots. */
+  const sendRaw = async (method: string, path: string): Promise<{ status: number | undefined; body: string }> => {
+    const { hostname, port } = new URL(stack.masterUrl)
+    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+    const asking = request({ hostname, port, method, path, headers: { authorization } }).end()
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+    return { status: answer.statusCode, body: await text(answer) }
+  }
+  const odd = [
+    '%00',
+    'a%00b',
+    '%20',
+    '%F0%9F%8E%A5',
+    '..%2f..',
+    '..',
+    '%27%3B--',
+    'a%0Ab',
+    'x'.repeat(201),
+    'x'.repeat(256),
+  ]
+
+  it.each(PLACES)('$name $parameter: what is not an id is answered as one that is not there', async (place) => {
+    const { route, parameter } = place
+    const at = (id: string): string => pathOf({ ...route, path: route.path.replace(`{${parameter}}`, id) })
+    const missing = await sendRaw(route.method, at('none'))
+    expect([400, 404]).toContain(missing.status)
+    for (const id of odd) {
+      const answer = await sendRaw(route.method, at(id))
+      expect([id, answer.status]).toEqual([id, missing.status])
+      expect(ErrorView.parse(JSON.parse(answer.body)).message).not.toMatch(/\0/)
+    }
+  })
+
+  it.each(['POST', 'PATCH'])('come before a bad body of a %s', async (method) => {
+    const path = `/service/api/sessions/%00/connection${method === 'PATCH' ? '/none' : ''}`
+    expect((await send(method, path, { role: 7, type: 7 })).status).toBe(404)
+  })
+
+  it('longer than the router takes are refused', async () => {
+    expect((await sendRaw('GET', `/service/api/sessions/${'x'.repeat(257)}`)).status).toBe(414)
+  })
+
+  it('that are not valid UTF-8 are refused', async () => {
+    expect((await sendRaw('GET', '/service/api/sessions/%ff')).status).toBe(400)
+  })
+})
+
+const PARAMETERS = ALL.flatMap(([name, route]) =>
+  Object.keys(route.query?.shape ?? {}).map((parameter) => ({ name, route, parameter })),
+)
+
+describe(`${PARAMETERS.length} parameters of queries`, () => {
+  it.each(PARAMETERS)('$name $parameter: given twice it is refused by name', async ({ route, parameter }) => {
+    const answer = await send(route.method, `${pathOf(route)}?${parameter}=true&${parameter}=false`)
+    expect([answer.status, ErrorView.parse(answer.body).message]).toEqual([
+      400,
+      `${parameter}: must be given only once`,
+    ])
+  })
+
+  it.each(PARAMETERS)('$name $parameter: NUL is no failure of the service', async ({ route, parameter }) => {
+    const { status } = await send(route.method, `${pathOf(route)}?${parameter}=%00&unknown=%00&unknown=1`)
+    expect(Object.keys(route.answers).map(Number)).toContain(status)
   })
 })
 

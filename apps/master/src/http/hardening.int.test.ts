@@ -184,6 +184,14 @@ describe('paths', () => {
   })
 })
 
+it('answers 501 for recordings while the module is off, also to what is not an id', async () => {
+  for (const id of ['none', '%00']) {
+    expect((await call('GET', `/recordings/${id}`)).status).toBe(501)
+    expect((await call('DELETE', `/recordings/${id}`)).status).toBe(501)
+    expect((await call('POST', `/recordings/stop/${id}`)).status).toBe(501)
+  }
+})
+
 describe('methods and origins', () => {
   it('HEAD answers as GET does, without a body', async () => {
     const answer = await call('HEAD', `/sessions/${sessionId}`)

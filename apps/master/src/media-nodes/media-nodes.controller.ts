@@ -1,18 +1,23 @@
 import { setTimeout } from 'node:timers/promises'
 import {
   AddMediaNodeBody,
-  DeletionStrategy,
   type MediaNodeListView,
   type MediaNodeView,
   ServiceError,
   UpdateMediaNodeBody,
 } from '@session-service/contract'
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res, UseGuards } from '@nestjs/common'
+import {
+  type AddMediaNodeQuery,
+  type NodeDetailsQuery,
+  type RemoveMediaNodeQuery,
+  ROUTES,
+} from '@session-service/contract/rest-api'
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Res, UseGuards } from '@nestjs/common'
 import type { FastifyReply } from 'fastify'
 import { Paid } from '../configuration/edition.js'
 import { API_PREFIX } from '../http/api.js'
+import { isTrue, PathParam, QueryParams } from '../http/parameters.js'
 import { parsed } from '../http/parsed.js'
-import { isTrue } from '../http/query.js'
 import { NotWhenHighlyAvailable } from './highly-available.guard.js'
 import { NodeAdmissionService } from './node-admission.service.js'
 import { NodeListingService, type NodeQuery } from './node-listing.service.js'
@@ -20,18 +25,11 @@ import { NodeRemovalService } from './node-removal.service.js'
 
 const POLL_MS = 200
 
-type RawQuery = Readonly<Partial<Record<'sessions' | 'recordings' | 'extra-info', string>>>
-const nodeQuery = (query: RawQuery): NodeQuery => ({
+const nodeQuery = (query: NodeDetailsQuery): NodeQuery => ({
   sessions: isTrue(query.sessions, false),
   recordings: isTrue(query.recordings, false),
   extraInfo: isTrue(query['extra-info'], false),
 })
-
-function strategyOf(text: string | undefined): DeletionStrategy {
-  const strategy = DeletionStrategy.safeParse(text ?? 'if-no-sessions')
-  if (strategy.success) return strategy.data
-  throw new ServiceError('INVALID', `deletion-strategy: must be one of [${DeletionStrategy.options.join(', ')}]`)
-}
 
 @Controller(`${API_PREFIX}/media-nodes`)
 @Paid()
@@ -43,12 +41,15 @@ export class MediaNodesController {
   ) {}
 
   @Get()
-  list(@Query() query: RawQuery): Promise<MediaNodeListView> {
+  list(@QueryParams(ROUTES.listMediaNodes.query) query: NodeDetailsQuery): Promise<MediaNodeListView> {
     return this.listing.list(nodeQuery(query))
   }
 
   @Get(':mediaNodeId')
-  get(@Param('mediaNodeId') id: string, @Query() query: RawQuery): Promise<MediaNodeView> {
+  get(
+    @PathParam('mediaNodeId') id: string,
+    @QueryParams(ROUTES.getMediaNode.query) query: NodeDetailsQuery,
+  ): Promise<MediaNodeView> {
     return this.listing.get(id, nodeQuery(query))
   }
 
@@ -57,7 +58,7 @@ export class MediaNodesController {
   @UseGuards(NotWhenHighlyAvailable)
   async add(
     @Body(parsed(AddMediaNodeBody)) body: AddMediaNodeBody,
-    @Query('wait') wait: string | undefined,
+    @QueryParams(ROUTES.addMediaNode.query) { wait }: AddMediaNodeQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MediaNodeView> {
     const node = await this.admission.add(body)
@@ -77,7 +78,7 @@ export class MediaNodesController {
   @Patch(':mediaNodeId')
   @UseGuards(NotWhenHighlyAvailable)
   async update(
-    @Param('mediaNodeId') id: string,
+    @PathParam('mediaNodeId') id: string,
     @Body(parsed(UpdateMediaNodeBody)) { status }: UpdateMediaNodeBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MediaNodeView | undefined> {
@@ -89,12 +90,11 @@ export class MediaNodesController {
   @Delete(':mediaNodeId')
   @UseGuards(NotWhenHighlyAvailable)
   async remove(
-    @Param('mediaNodeId') id: string,
-    @Query('deletion-strategy') strategy: string | undefined,
-    @Query('wait') wait: string | undefined,
+    @PathParam('mediaNodeId') id: string,
+    @QueryParams(ROUTES.removeMediaNode.query) { wait, 'deletion-strategy': strategy }: RemoveMediaNodeQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MediaNodeView | undefined> {
-    const { node, removal } = await this.removal.remove(id, strategyOf(strategy))
+    const { node, removal } = await this.removal.remove(id, strategy ?? 'if-no-sessions')
     if (!isTrue(wait, false)) {
       void reply.code(removal === 'waits' ? 202 : 200)
       return node

@@ -1,9 +1,12 @@
 import type { RecordingView } from '@session-service/contract'
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, type StreamableFile } from '@nestjs/common'
+import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile, UseGuards } from '@nestjs/common'
 import { API_PREFIX } from '../http/api.js'
+import { PathParam } from '../http/parameters.js'
+import { RecordingEnabled } from './recording-enabled.guard.js'
 import { RecordingsService } from './recordings.service.js'
 
 @Controller(`${API_PREFIX}/recordings`)
+@UseGuards(RecordingEnabled)
 export class RecordingsController {
   constructor(private readonly recordings: RecordingsService) {}
 
@@ -16,7 +19,7 @@ export class RecordingsController {
 
   @Post('stop/:recordingId')
   @HttpCode(200)
-  stop(@Param('recordingId') id: string): Promise<RecordingView> {
+  stop(@PathParam('recordingId') id: string): Promise<RecordingView> {
     return this.recordings.stop(id)
   }
 
@@ -26,13 +29,13 @@ export class RecordingsController {
   }
 
   @Get(':recordingId')
-  get(@Param('recordingId') id: string): Promise<RecordingView> {
+  get(@PathParam('recordingId') id: string): Promise<RecordingView> {
     return this.recordings.get(id)
   }
 
   @Delete(':recordingId')
   @HttpCode(204)
-  delete(@Param('recordingId') id: string): Promise<void> {
+  delete(@PathParam('recordingId') id: string): Promise<void> {
     return this.recordings.delete(id)
   }
 }

@@ -1,7 +1,8 @@
 import { CreateSessionBody, type SessionView } from '@session-service/contract'
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, type StreamableFile } from '@nestjs/common'
+import { type PendingQuery, ROUTES } from '@session-service/contract/rest-api'
+import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile } from '@nestjs/common'
 import { API_PREFIX } from '../http/api.js'
-import { isTrue } from '../http/query.js'
+import { isTrue, PathParam, QueryParams } from '../http/parameters.js'
 import { parsed } from '../http/parsed.js'
 import { SessionsService } from './sessions.service.js'
 
@@ -16,21 +17,21 @@ export class SessionsController {
   }
 
   @Get()
-  list(@Query('pendingConnections') pendingConnections?: string): Promise<StreamableFile> {
+  list(@QueryParams(ROUTES.listSessions.query) { pendingConnections }: PendingQuery): Promise<StreamableFile> {
     return this.sessions.list(isTrue(pendingConnections, false))
   }
 
   @Get(':sessionId')
   get(
-    @Param('sessionId') sessionId: string,
-    @Query('pendingConnections') pendingConnections?: string,
+    @PathParam('sessionId') sessionId: string,
+    @QueryParams(ROUTES.getSession.query) { pendingConnections }: PendingQuery,
   ): Promise<SessionView> {
     return this.sessions.get(sessionId, isTrue(pendingConnections, false))
   }
 
   @Delete(':sessionId')
   @HttpCode(204)
-  delete(@Param('sessionId') sessionId: string): Promise<void> {
+  delete(@PathParam('sessionId') sessionId: string): Promise<void> {
     return this.sessions.close(sessionId, 'sessionClosedByServer')
   }
 }

@@ -1,6 +1,7 @@
 import { StatusWhenMissing } from '@session-service/server-kit'
-import { Controller, Delete, HttpCode, Param } from '@nestjs/common'
+import { Controller, Delete, HttpCode } from '@nestjs/common'
 import { API_PREFIX } from '../http/api.js'
+import { PathParam } from '../http/parameters.js'
 import { StreamsService } from './streams.service.js'
 
 @Controller(`${API_PREFIX}/sessions/:sessionId/stream`)
@@ -10,7 +11,7 @@ export class StreamsController {
   @Delete(':streamId')
   @HttpCode(204)
   @StatusWhenMissing({ session: 400 })
-  delete(@Param('sessionId') sessionId: string, @Param('streamId') streamId: string): Promise<void> {
+  delete(@PathParam('sessionId') sessionId: string, @PathParam('streamId') streamId: string): Promise<void> {
     return this.streams.delete(sessionId, streamId)
   }
 }

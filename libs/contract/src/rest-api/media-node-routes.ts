@@ -18,6 +18,14 @@ const NodeDetails = z.object({
   recordings: Flag.describe('Whether the recordings and broadcasts on the node are told'),
   'extra-info': Flag.describe('Whether the node is asked what it runs; one that does not answer is shown without'),
 })
+export type NodeDetailsQuery = z.output<typeof NodeDetails>
+const AddMediaNode = z.object({ wait: Flag.describe('Whether to answer only once it runs') })
+export type AddMediaNodeQuery = z.output<typeof AddMediaNode>
+const RemoveMediaNode = z.object({
+  wait: Flag.describe('Whether to answer only once it has gone'),
+  'deletion-strategy': DeletionStrategy.optional().describe('What becomes of a busy one; `if-no-sessions` keeps it'),
+})
+export type RemoveMediaNodeQuery = z.output<typeof RemoveMediaNode>
 export const MEDIA_NODES = {
   listMediaNodes: {
     method: 'GET',
@@ -41,7 +49,7 @@ export const MEDIA_NODES = {
     tag: 'Media nodes',
     summary: 'Add a media node: on premises one that runs, elsewhere a new one',
     body: AddMediaNodeBody,
-    query: z.object({ wait: Flag.describe('Whether to answer only once it runs') }),
+    query: AddMediaNode,
     answers: {
       ...ok('Added', MediaNodeView),
       ...faults({
@@ -77,12 +85,7 @@ export const MEDIA_NODES = {
     path: NODE,
     tag: 'Media nodes',
     summary: 'Remove a media node',
-    query: z.object({
-      wait: Flag.describe('Whether to answer only once it has gone'),
-      'deletion-strategy': DeletionStrategy.optional().describe(
-        'What becomes of a busy one; `if-no-sessions` keeps it',
-      ),
-    }),
+    query: RemoveMediaNode,
     answers: {
       ...ok('It is going', MediaNodeView),
       202: { description: 'It goes once its sessions have', schema: MediaNodeView },

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DeadLetterListView, DeadLetterView } from '../events/events.js'
 import * as rest from '../rest/schemas.js'
 import { DEPRECATED_ROUTES } from './deprecated-routes.js'
+import { PATH_PARAMETERS, type PathParameter } from './parameters.js'
 import { BODY_ANSWERS, CHANGE_ANSWERS, COMMON_ANSWERS, type Answer, type Route } from './route.js'
 import { ConfigurationView, HealthView, ROUTES, StartRecordingBody } from './routes.js'
 
@@ -75,7 +76,7 @@ function parametersOf({ method, path, query }: Route): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    schema: schemaOf(PATH_PARAMETERS[name as PathParameter], 'input'),
   }))
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
     name,

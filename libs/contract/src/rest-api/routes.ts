@@ -17,6 +17,7 @@ const MODULE_OFF = 'The recording module is disabled'
 const Pending = z.object({
   pendingConnections: z.enum(['true', 'false']).optional().describe('Whether pending connections are listed as well'),
 })
+export type PendingQuery = z.output<typeof Pending>
 export const StartRecordingBody = z.object({ session: SessionRef, ...StartRecordingOptions.shape })
 export const ConfigurationView = z.looseObject({ VERSION: z.string() })
 export const HealthView = z.union([MasterHealth, ClusterHealth])

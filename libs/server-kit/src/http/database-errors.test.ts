@@ -37,6 +37,12 @@ describe('translateDatabaseError', () => {
       expect(translateDatabaseError(new Error(words))).toMatchObject({ code: 'UNAVAILABLE' })
   })
 
+  it.each(['22021', '22P05'])('takes %s for INVALID, also inside another error', (code) => {
+    const wrapped = Object.assign(new Error('query failed'), { driverError: withCode(code) })
+    for (const given of [withCode(code), wrapped])
+      expect(translateDatabaseError(given)).toMatchObject({ code: 'INVALID', cause: given })
+  })
+
   it.each([['23505'], ['42P01'], ['22P02']])('leaves %s to whoever made it', (code) => {
     expect(translateDatabaseError(withCode(code))).toBeUndefined()
   })

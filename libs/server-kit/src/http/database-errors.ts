@@ -8,6 +8,8 @@ export type ErrorTranslator = (error: unknown) => ServiceError | undefined
  * or another conflict of transactions, which are undone and may be tried again.
  */
 const SQLSTATE_UNAVAILABLE = /^(08...|53...|55P03|57P0[1-3]|57014|25006|40P01|40001)$/
+/** SQLSTATE: a byte sequence or an escape in JSON, NUL for one, that text cannot hold. A schema should refuse it before. */
+const SQLSTATE_BAD_TEXT: ReadonlySet<string> = new Set(['22021', '22P05'])
 const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -39,14 +41,23 @@ function* withCauses(error: unknown): Generator<object> {
   }
 }
 
+const codeOf = (error: object): string => ('code' in error && typeof error.code === 'string' ? error.code : '')
+
 function isUnavailable(error: object): boolean {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = codeOf(error)
   if (SQLSTATE_UNAVAILABLE.test(code) || SOCKET_UNAVAILABLE.has(code)) return true
   return error instanceof Error && DRIVER_UNAVAILABLE.test(error.message)
 }
 
-/** A database that cannot be reached or cannot answer now is UNAVAILABLE; anything else about it is a fault of ours. */
-export const translateDatabaseError: ErrorTranslator = (error) =>
-  [...withCauses(error)].some(isUnavailable)
-    ? new ServiceError('UNAVAILABLE', 'the database is not available', { cause: error })
-    : undefined
+/**
+ * A database that cannot be reached or cannot answer now is UNAVAILABLE, text that it cannot store is INVALID; anything
+ * else about it is a fault of ours.
+ */
+export const translateDatabaseError: ErrorTranslator = (error) => {
+  const causes = [...withCauses(error)]
+  if (causes.some(isUnavailable))
+    return new ServiceError('UNAVAILABLE', 'the database is not available', { cause: error })
+  if (causes.some((cause) => SQLSTATE_BAD_TEXT.has(codeOf(cause))))
+    return new ServiceError('INVALID', 'text must be well-formed and without NUL', { cause: error })
+  return undefined
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { Id } from '../ids.js'
+
+/** Every parameter in the path of a route. What its schema refuses names nothing: the answer is that of a missing id. */
+export const PATH_PARAMETERS = {
+  sessionId: Id,
+  connectionId: Id,
+  streamId: Id,
+  mediaNodeId: Id,
+  eventId: Id,
+  recordingId: z
+    .string()
+    .regex(/^[A-Za-z0-9_~-]+$/, 'may hold only letters, digits, "-", "_" and "~"')
+    .max(220),
+  file: z
+    .string()
+    .regex(/^\w[\w.-]*$/, 'may hold only letters, digits, ".", "-" and "_"')
+    .max(200),
+} as const satisfies Record<string, z.ZodType<string>>
+export type PathParameter = keyof typeof PATH_PARAMETERS
