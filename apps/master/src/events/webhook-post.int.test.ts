@@ -1,25 +1,26 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CERTIFICATE, KEY } from './fixtures/certificate.js'
-import { EventSink } from '@session-service/testing'
+import { EventSink, until } from '@session-service/testing'
 import { WebhookPost, type WebhookReceiver } from './webhook-post.js'
 
 const BODY = '{"event":"sessionCreated","timestamp":1}'
 
+const OPEN: Omit<WebhookReceiver, 'endpoint'> = {
+  headers: [],
+  secrets: [],
+  allowedAddresses: ['127.0.0.1'],
+  caFile: '',
+  timeoutMs: 5_000,
+  now: () => Date.now(),
+}
+
 async function post(receiver: Partial<WebhookReceiver> & { endpoint: string }): Promise<unknown> {
-  const poster = new WebhookPost({
-    headers: [],
-    secrets: [],
-    allowedAddresses: ['127.0.0.1'],
-    caFile: '',
-    timeoutMs: 5_000,
-    now: () => Date.now(),
-    ...receiver,
-  })
+  const poster = new WebhookPost({ ...OPEN, ...receiver })
   try {
     return await poster.post('evt_1', BODY)
   } finally {
@@ -95,8 +96,55 @@ describe('addresses and redirects', () => {
     await canary.close()
   })
 
+  it('the status decides also when it is a failure with a body beyond the limit', async () => {
+    sink.behaviour = () => ({ status: 503, headers: { 'retry-after': '7' }, body: 'x'.repeat(5_000_000) })
+    expect(await post({ endpoint: sink.url })).toEqual({ outcome: 'failed', error: 'status 503', retryAfterMs: 7_000 })
+  })
+
   it('an answer that does not come is a time-out', async () => {
     sink.behaviour = () => ({ hang: true })
     expect(await post({ endpoint: sink.url, timeoutMs: 200 })).toMatchObject({ outcome: 'timeout' })
+  })
+})
+
+describe('a 200 whose body has a fault', () => {
+  const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
+  const SHORT = `${HEAD}Content-Length: 100\r\n\r\n`
+  const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`
+  const filler = 'x'.repeat(16_384)
+  function writeEndlessly(socket: Socket, head: string, chunk: string): void {
+    const write = (): void => {
+      while (socket.writable && socket.write(chunk));
+    }
+    socket.on('drain', write)
+    socket.write(head)
+    write()
+  }
+  const answers: Record<string, (socket: Socket) => unknown> = {
+    endless: (socket) => writeEndlessly(socket, CHUNKED, `4000\r\n${filler}\r\n`),
+    oversized: (socket) => writeEndlessly(socket, `${HEAD}Content-Length: 1000000000000\r\n\r\n`, filler),
+    truncated: (socket) => socket.end(`${SHORT}ten bytes.`),
+    reset: (socket) => socket.write(`${SHORT}ten bytes.`, () => socket.resetAndDestroy()),
+    malformed: (socket) => socket.write(`${CHUNKED}no length\r\n`),
+    unfinished: (socket) => socket.write(SHORT),
+  }
+
+  it.each(Object.keys(answers))('is a success when the body is %s, and its connection is closed', async (fault) => {
+    const sockets: Socket[] = []
+    const server = createTcpServer((socket) => {
+      sockets.push(socket.on('error', () => socket.destroy()))
+      socket.once('data', () => answers[fault]?.(socket))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const poster = new WebhookPost({ ...OPEN, endpoint })
+    try {
+      expect(await poster.post('evt_1', BODY)).toEqual({ outcome: 'delivered' })
+      await until('the connection is closed', () => sockets.length === 1 && sockets.every(({ destroyed }) => destroyed))
+    } finally {
+      poster.close()
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    }
   })
 })

@@ -25,10 +25,11 @@ export interface WebhookReceiver {
 export type PostOutcome =
   { outcome: 'delivered' } | { outcome: 'refused' | 'failed' | 'timeout'; error: string; retryAfterMs: number }
 
-/** More of an answer than this many bytes is not read. */
-const MOST_ANSWER_BYTES = 65_536
+/** The body of an answer is discarded up to this size and time (ms); beyond them its connection is closed. */
+const DISCARD_BYTES = 65_536
+const DISCARD_MS = 500
 
-/** Posts events to one receiver. Only a 2xx is a success; redirects are not followed. */
+/** Posts events to one receiver. A status of 2xx is a success, whatever body follows; redirects are not followed. */
 export class WebhookPost {
   private readonly url: URL
   private readonly guard: AddressGuard
@@ -122,18 +123,27 @@ async function outcomeOf(request: ClientRequest, now: () => number): Promise<Pos
     request.once('response', resolve)
     request.on('error', reject)
   })
-  await readAway(answer)
+  await discardBody(answer)
   const status = answer.statusCode ?? 0
   if (status >= 200 && status < 300) return { outcome: 'delivered' }
   const error = status >= 300 && status < 400 ? `a redirect (${status}), which is not followed` : `status ${status}`
   return { outcome: 'failed', error, retryAfterMs: retryAfter(answer.headers['retry-after'], now()) }
 }
 
-/** The answer's body means nothing; it is read so that the connection can be used again, unless it is too long. */
-async function readAway(answer: IncomingMessage): Promise<void> {
-  let bytes = 0
-  for await (const chunk of answer) {
-    bytes += (chunk as Buffer).length
-    if (bytes > MOST_ANSWER_BYTES) break
-  }
+/** The status alone decides. The body is read so that the connection can be used again; its faults do not matter. */
+function discardBody(answer: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    if (answer.closed) return resolve()
+    const timeout = setTimeout(() => answer.destroy(), DISCARD_MS)
+    let bytes = 0
+    answer.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > DISCARD_BYTES) answer.destroy()
+    })
+    answer.on('error', () => answer.destroy())
+    answer.once('close', () => {
+      clearTimeout(timeout)
+      resolve()
+    })
+  })
 }
