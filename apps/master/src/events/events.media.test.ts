@@ -76,7 +76,7 @@ describe('the events of a session', () => {
     const microphone = { streamId: second, audioEnabled: true, videoEnabled: false }
     const out = { ...peer(alice), connection: 'OUTBOUND' }
     const into = { ...peer(bob), connection: 'INBOUND', receivingFrom: alice.connectionId }
-    const signal = { type: 'signal:chat', data: 'hello', from: alice.connectionId }
+    const signal = { type: 'chat', data: 'hello', from: alice.connectionId }
     const to = [alice.connectionId, bob.connectionId]
     const expected: [BackendEventName, object][] = [
       ['sessionCreated', { ...common, timestamp: createdAt }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { prefixedType } from './signal-type.js'
+import { prefixedType, typeInEvent } from './signal-type.js'
 
 describe('prefixedType', () => {
   it.each([
@@ -11,5 +11,15 @@ describe('prefixedType', () => {
     ['signals', 'signal:signals'],
   ])('%s', (type, expected) => {
     expect(prefixedType(type)).toBe(expected)
+  })
+})
+
+describe('typeInEvent', () => {
+  it.each([
+    ['signal', 'signal'],
+    ['signal:chat', 'chat'],
+    ['signal:signal:chat', 'signal:chat'],
+  ])('%s', (type, expected) => {
+    expect(typeInEvent(type)).toBe(expected)
   })
 })

@@ -7,7 +7,7 @@ import { EventLog } from '../events/event-log.js'
 import { signalSent } from '../events/event-drafts.js'
 import { ClientBudgets } from '../signalling/client-budgets.js'
 import { SessionChannel } from '../signalling/session-channel.js'
-import { prefixedType } from './signal-type.js'
+import { prefixedType, typeInEvent } from './signal-type.js'
 
 /** Messages to participants of a session, from one of them or from the application's server. */
 @Injectable()
@@ -59,7 +59,7 @@ export class SignalsService {
       if (absent.length > 0) throw new ServiceError('INVALID', `to: no participant ${absent.slice(0, 10).join(', ')}`)
     }
     const params = { type: prefixedType(type), data, from: from.connectionId }
-    await this.record({ id: from.sessionId, uniqueId: from.roomId }, { ...params, to })
+    await this.record({ id: from.sessionId, uniqueId: from.roomId }, { ...params, type: typeInEvent(params.type), to })
     this.channel.notify(from.roomId, { method: 'signal', params }, to.length > 0 ? { to } : {})
   }
 
