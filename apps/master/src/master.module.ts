@@ -41,6 +41,7 @@ import { NodeAdmissionService } from './media-nodes/node-admission.service.js'
 import { NodeLaunchService } from './media-nodes/node-launch.service.js'
 import { NodeListingService } from './media-nodes/node-listing.service.js'
 import { NodeFleet } from './media-nodes/node-fleet.service.js'
+import { NodeIdClaims } from './media-nodes/node-id-claims.service.js'
 import { NodeLossService } from './media-nodes/node-loss.service.js'
 import { NodeOrdersService } from './media-nodes/node-orders.service.js'
 import { NodeRegistryService } from './media-nodes/node-registry.service.js'
@@ -145,6 +146,7 @@ const PROVIDERS: Provider[] = [
   MediaNodesService,
   NodeFleet,
   AutoscalingService,
+  NodeIdClaims,
   NodeLossService,
   NodeRegistryService,
   NodeListingService,

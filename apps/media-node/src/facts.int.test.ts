@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { ServiceError } from '@session-service/contract'
+import { NODE_BOOT_RPC, ServiceError, SUBJECT } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { NodeRig, workersOf } from './fixtures/node-rig.js'
 
@@ -21,6 +21,55 @@ describe('facts', () => {
       return rooms.length === 1 && rooms[0]?.roomId === 'kept'
     })
     expect(rig.master.factsOf(nodeId, 'hello')).toHaveLength(2)
+  })
+
+  test('a process that is refused at its hello ends with a non-zero exit code and has served nothing', async () => {
+    rig.master.onFact = () => ({ dropRoomIds: [], refused: 'another process is alive with the id' })
+    const { node, nodeId } = await rig.launch()
+    expect(await node.exited).toBe(1)
+    const fatal = node.lastLines.filter((line) => line.includes('"level":"fatal"'))
+    expect(fatal).toEqual([expect.stringContaining('MEDIA_NODE_ID: another process is alive with the id')])
+    expect(rig.master.heardOf(nodeId)).toBeUndefined()
+  })
+
+  test('a process does not answer commands before a master has registered it, and tells that it is alive', async () => {
+    let mayAnswer = false
+    rig.master.onFact = () => {
+      if (!mayAnswer) throw new ServiceError('UNAVAILABLE', 'the holder of the id may be alive')
+      return { dropRoomIds: [] }
+    }
+    const { node, nodeId } = await rig.launch()
+    const hello = await until('a hello', () => rig.master.tellingsOf(nodeId, 'hello')[0])
+    await rig.master.bus.request(SUBJECT.nodeBoot(nodeId, hello.bootId), NODE_BOOT_RPC, {})
+    await expect(rig.master.ask(nodeId, 'inventory', {})).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect((await fetch(`${node.opsUrl}/healthz`)).status).toBe(200)
+    expect((await fetch(`${node.opsUrl}/readyz`)).status).toBe(503)
+    mayAnswer = true
+    await node.ready
+    expect((await rig.master.ask(nodeId, 'inventory', {})).bootId).toBe(hello.bootId)
+  })
+
+  test('a process that waits for its registration ends in order at SIGTERM', async () => {
+    rig.master.onFact = () => {
+      throw new ServiceError('UNAVAILABLE', 'the holder of the id may be alive')
+    }
+    const { node, nodeId } = await rig.launch()
+    await until('a hello', () => rig.master.tellingsOf(nodeId, 'hello')[0])
+    node.kill('SIGTERM')
+    expect(await node.exited).toBe(0)
+  })
+
+  test('a running process that is refused closes its rooms and ends with a non-zero exit code', async () => {
+    const { node, nodeId } = await rig.launchReady()
+    await rig.master.join(nodeId, 'room', 'con')
+    const { bootId } = rig.master.factsOf(nodeId, 'hello')[0]!
+    rig.master.onFact = ({ kind }) => ({
+      dropRoomIds: [],
+      ...(kind === 'hello' && { refused: 'another one is alive' }),
+    })
+    await rig.master.bus.request(SUBJECT.nodeBoot(nodeId, bootId), NODE_BOOT_RPC, { register: true })
+    expect(await node.exited).toBe(1)
+    expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
   test('rooms lost with their worker are told once, and repeated until heard', async () => {

@@ -41,7 +41,11 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   const { identity, bus, pool } = foundations
   const strategy = new BusTransport({ bus, bind: bindCommands(identity.nodeId) })
   const app = await NestFactory.createMicroservice(MediaNodeModule.on(foundations), { strategy, logger })
+  // Waiting for the registration ends with the process.
+  const giveUp = (): void => foundations.facts.close()
+  signal?.addEventListener('abort', giveUp, { once: true })
   await app.listen()
+  signal?.removeEventListener('abort', giveUp)
   app.get(MembershipService).start()
   app.get(HeartbeatService).start()
   app.get(RecordingsService).start()

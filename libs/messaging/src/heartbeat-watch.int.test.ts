@@ -34,6 +34,25 @@ function beating(bus: Bus, ...nodeIds: string[]): () => void {
 }
 
 describe('HeartbeatWatch', () => {
+  it('does not take heartbeats that are not accepted for signs of life', async () => {
+    const [master, nodes] = [await stage.bus(nats.url), await stage.bus(nats.url)]
+    const beats: [string, boolean][] = []
+    let isAccepted = true
+    const watch = new HeartbeatWatch(master, {
+      silentMs: 1_500,
+      accepts: () => isAccepted,
+      onBeat: ({ nodeId }, before) => void beats.push([nodeId, before !== undefined]),
+      onLost: ({ nodeId }) => void beats.push([nodeId, false]),
+    })
+    ends.push(() => watch.stop())
+    beating(nodes, 'a')
+    await until('the node is known', () => beats.length > 1)
+    expect(beats[1]).toEqual(['a', true])
+    isAccepted = false
+    await until('the node is lost, though heartbeats go on', () => watch.table.get('a') === undefined)
+    expect(beats.at(-1)).toEqual(['a', false])
+  })
+
   it('tells of each lost node once, again when that failed, also of the last one', async () => {
     const [master, nodes] = [await stage.bus(nats.url), await stage.bus(nats.url)]
     const [beats, lost]: [string[], string[]] = [[], []]

@@ -5,7 +5,9 @@ import type { BusSubscription } from './listener.js'
 import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
 
 export interface HeartbeatWatchOptions {
-  /** `before` as HeartbeatTable.beat gives it. */
+  /** Heartbeats for which this is false are no sign of life of the node: they do not change the table. */
+  accepts?: (heartbeat: Heartbeat) => boolean
+  /** `before` as HeartbeatTable.beat gives it; undefined for one that is not accepted. */
   onBeat?: (heartbeat: Heartbeat, before: Heartbeat | undefined) => void
   /** Called once for each loss; when it rejects or gives false, again at the next check. Left out: the table keeps what is lost. */
   onLost?: (heartbeat: Heartbeat) => void | false | Promise<void>
@@ -30,7 +32,8 @@ export class HeartbeatWatch {
     this.table = new HeartbeatTable(options.silentMs === undefined ? {} : { silentMs: options.silentMs })
     this.#subscription = bus.subscribe(SUBJECT.allHeartbeats, Heartbeat, (received) => {
       const heartbeat = options.adjust?.(received) ?? received
-      const before = this.table.beat(heartbeat)
+      const isAccepted = options.accepts?.(heartbeat) ?? true
+      const before = isAccepted ? this.table.beat(heartbeat) : undefined
       options.onBeat?.(heartbeat, before)
     })
     this.#timer = setInterval(() => void this.#check(), HEARTBEAT_INTERVAL_MS)

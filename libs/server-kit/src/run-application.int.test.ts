@@ -80,6 +80,12 @@ describe('runApplication', () => {
     expect(process.out).toBe('started\nclosing\nclosed\n')
   })
 
+  it('closes an application that cannot go on, says why and exits 1', async () => {
+    const process = run('giving up')
+    expect(await process.exited).toEqual([1, null])
+    expect(process.out).toMatch(/^started\n\{.*"level":"fatal".*another one holds the id.*\nclosing\nclosed\n$/)
+  })
+
   it('ends with 1 when closing takes too long', async () => {
     const process = run('late')
     await process.said('started')

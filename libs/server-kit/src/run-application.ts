@@ -14,7 +14,7 @@ export interface RunningApplication {
    * themselves; the third forces.
    */
   signalled?(): void
-  /** Resolves when the application wants to be closed by itself. */
+  /** Resolves when the application wants to be closed by itself; rejects when it cannot go on: then the exit code is 1. */
   ended?: Promise<void>
 }
 
@@ -46,8 +46,15 @@ export async function runApplication(
   } catch (error) {
     return process.exit(startFailure(error, signals.first, logger))
   }
-  await timeToClose(application, signals)
+  const isFailed = await timeToClose(application, signals).then(
+    () => false,
+    (err: unknown) => {
+      logger.fatal({ err }, 'cannot go on, ending')
+      return true
+    },
+  )
   await closeWithin(closeDeadlineMs, application, logger)
+  process.exit(isFailed ? 1 : 0)
 }
 
 /** Counts the signals that ask for the end. */
@@ -81,8 +88,8 @@ class EndSignals {
 }
 
 function timeToClose(application: RunningApplication, signals: EndSignals): Promise<void> {
-  return new Promise((resolve) => {
-    void application.ended?.then(resolve)
+  return new Promise((resolve, reject) => {
+    void application.ended?.then(resolve, reject)
     if (application.signalled) signals.listen(2, () => application.signalled?.())
     else signals.listen(1, resolve)
   })
@@ -108,7 +115,7 @@ function startFailure(error: unknown, ending: AbortSignal, logger: ServiceLogger
   return 1
 }
 
-async function closeWithin(deadlineMs: number, application: RunningApplication, logger: ServiceLogger): Promise<never> {
+async function closeWithin(deadlineMs: number, application: RunningApplication, logger: ServiceLogger): Promise<void> {
   setTimeout(() => {
     logger.error(`not closed within ${deadlineMs} ms, ending all the same`)
     process.exit(1)
@@ -119,5 +126,4 @@ async function closeWithin(deadlineMs: number, application: RunningApplication, 
     logger.error({ err: error }, 'closing failed')
     process.exit(1)
   }
-  process.exit(0)
 }

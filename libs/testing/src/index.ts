@@ -5,6 +5,7 @@ export {
   freePorts,
   type LocalNats,
   startMaster,
+  startMediaNode,
   startNats,
   until,
   type AppProcess,

@@ -16,6 +16,7 @@ import { ClusterClock } from '../database/cluster-clock.js'
 import { inClusterTime } from './cluster-time.js'
 import { isUp } from './media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
+import { isForeign } from './node-reaction.js'
 import type { NodeBoot } from './room-place.js'
 
 /** How much later than its time a heartbeat may come, ms. */
@@ -52,6 +53,7 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
   ) {
     this.heartbeats = new HeartbeatWatch(bus, {
       adjust: (beat) => inClusterTime(beat, clock.now()),
+      accepts: (node) => !isForeign(this.known.get(node.nodeId), node),
       onBeat: (node) => this.listener?.heard(node),
       onLost: (node) => (this.isHeard(node) ? false : this.listener?.lost(node)),
     })
@@ -95,6 +97,16 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
   /** What the node said last; nothing once its loss was dealt with. */
   heard(nodeId: string): Heartbeat | undefined {
     return this.heartbeats.table.get(nodeId)
+  }
+
+  /** The heartbeat of a process that turned out to hold the id of its node. */
+  accept(node: Heartbeat): void {
+    this.heartbeats.table.beat(node)
+  }
+
+  /** Whether this master hears that start of the node itself. */
+  hears({ nodeId, bootId }: NodeBoot): boolean {
+    return this.live().some((beat) => beat.nodeId === nodeId && beat.bootId === bootId)
   }
 
   /** When it said it, by `performance.now()`. */

@@ -5,6 +5,7 @@ import { NODE_DRIVER, type NodeDriver } from '../autoscaling/node-driver.js'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
 import { SessionRecovery } from '../sessions/session-recovery.service.js'
 import { SessionsService } from '../sessions/sessions.service.js'
+import { NodeIdClaims } from './node-id-claims.service.js'
 import { isLeaving, isUp } from './media-node-status.js'
 import { type LostRoom, MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
 import { isConnected, MediaNodesService } from './media-nodes.service.js'
@@ -26,6 +27,7 @@ export class NodeLossService implements OnModuleDestroy {
     private readonly repository: MediaNodeRepository,
     private readonly sessions: SessionsService,
     private readonly recovery: SessionRecovery,
+    private readonly claims: NodeIdClaims,
     private readonly clock: ClusterClock,
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -61,9 +63,7 @@ export class NodeLossService implements OnModuleDestroy {
     const node = { nodeId: fact.nodeId, bootId: fact.bootId }
     switch (fact.kind) {
       case 'hello':
-        await this.loseRooms(fact.nodeId)
-        await this.lose(await this.sessions.placedOn(node.nodeId, { exceptBootId: node.bootId }))
-        return { dropRoomIds: (await this.sessions.strayRooms(node, fact.rooms)).map(({ roomId }) => roomId) }
+        return this.hello(node, fact.rooms)
       case 'roomsLost':
         await this.lose(await this.stillPlaced(node, fact.rooms))
         return { dropRoomIds: [] }
@@ -71,6 +71,15 @@ export class NodeLossService implements OnModuleDestroy {
         await this.goodbye(node)
         return { dropRoomIds: [] }
     }
+  }
+
+  /** A process registers. What older starts of its node held is gone, once it is sure that none of them is alive. */
+  private async hello(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<NodeFactAnswer> {
+    await this.loseRooms(node.nodeId)
+    const refused = await this.claims.claim(node)
+    if (refused !== undefined) return { dropRoomIds: [], refused }
+    await this.lose(await this.sessions.placedOn(node.nodeId, { exceptBootId: node.bootId }))
+    return { dropRoomIds: (await this.sessions.strayRooms(node, rooms)).map(({ roomId }) => roomId) }
   }
 
   /** Moves or ends all that is on a node which is to go. */

@@ -1,18 +1,18 @@
 import type { Heartbeat } from '@session-service/contract'
-import { isLeaving } from './media-node-status.js'
+import { isUp } from './media-node-status.js'
 import type { MediaNodeRow } from './media-node.repository.js'
 
 const DEADLINE_TOLERANCE_MS = 1_000
 
 /**
  * What a heartbeat makes of a node's row:
- * - `enter`: a node that is new, or a new process in place of one that was to go or has gone;
+ * - `enter`: a node that is new, or a new process in place of one that has gone;
  * - `arrive`: the launch is over; `turnAway`: it is over, and the node is not wanted any more;
- * - `replace`: the process was started anew before anybody missed it, what the former one held is gone;
+ * - `foreign`: another process holds the id. A heartbeat alone never changes that: the process has to register first;
  * - `recover`: it is heard again after it was lost;
  * - `quarantine`: it says that it takes no new sessions; `note`: it says something else of itself than the row.
  */
-export type NodeReaction = 'none' | 'enter' | 'arrive' | 'turnAway' | 'replace' | 'recover' | 'quarantine' | 'note'
+export type NodeReaction = 'none' | 'enter' | 'arrive' | 'turnAway' | 'foreign' | 'recover' | 'quarantine' | 'note'
 
 type Seen = Pick<
   MediaNodeRow,
@@ -36,10 +36,8 @@ export function reactionTo(row: Seen | undefined, beat: Heartbeat): NodeReaction
 }
 
 function ofOneThatIsUp(row: Seen, beat: Heartbeat): NodeReaction {
-  const isOther = row.bootId !== beat.bootId
-  if (isOther && isLeaving(row.status)) return beat.joins ? 'enter' : 'none'
+  if (isForeign(row, beat)) return 'foreign'
   if (row.disconnectedAt !== null) return row.status === 'terminating' ? 'none' : 'recover'
-  if (isOther) return 'replace'
   if (row.status === 'running' && beat.status === 'draining') return 'quarantine'
   return saysSomethingElse(row, beat) ? 'note' : 'none'
 }
@@ -47,6 +45,12 @@ function ofOneThatIsUp(row: Seen, beat: Heartbeat): NodeReaction {
 /** Heartbeats give the deadline to some milliseconds, which differ from one to the next. */
 const isAlike = (one: number | null, other: number | null): boolean =>
   one === null || other === null ? one === other : Math.abs(one - other) < DEADLINE_TOLERANCE_MS
+
+/** Whether the row says that another process than the one of the heartbeat holds the id of the node. */
+export const isForeign = (
+  row: Pick<MediaNodeRow, 'status' | 'bootId'> | undefined,
+  { bootId }: Pick<Heartbeat, 'bootId'>,
+): boolean => row !== undefined && isUp(row.status) && row.bootId !== null && row.bootId !== bootId
 
 function saysSomethingElse(row: Seen, { ip, uri, version, environmentId, drainDeadline }: Heartbeat): boolean {
   const isNewDeadline = row.status === 'waiting-idle-to-terminate' && !isAlike(row.drainDeadline, drainDeadline)

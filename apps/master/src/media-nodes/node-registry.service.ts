@@ -1,11 +1,11 @@
 import type { Heartbeat } from '@session-service/contract'
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { ClusterClock } from '../database/cluster-clock.js'
-import { isUp } from './media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from './media-node.repository.js'
 import { MediaNodesService } from './media-nodes.service.js'
+import { NodeIdClaims } from './node-id-claims.service.js'
 import { NodeLossService } from './node-loss.service.js'
-import { type NodeReaction, reactionTo } from './node-reaction.js'
+import { isForeign, type NodeReaction, reactionTo } from './node-reaction.js'
 import { NodeWatchService } from './node-watch.service.js'
 
 /** What a node said just before an order reached it tells nothing of the order, ms. */
@@ -26,6 +26,7 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
     private readonly repository: MediaNodeRepository,
     private readonly loss: NodeLossService,
     private readonly watch: NodeWatchService,
+    private readonly claims: NodeIdClaims,
     private readonly clock: ClusterClock,
   ) {
     mediaNodes.listen({ heard: (beat) => this.heard(beat), lost: (beat) => this.loss.silent(beat) })
@@ -46,7 +47,7 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
     const row = await this.repository.change(async (change) => {
       const present = await this.repository.lock(change, beat.nodeId)
       if (present && present.status !== 'terminated' && present.status !== 'failed') return undefined
-      return this.enter(change, { ...beat, environmentId }, present)
+      return this.enter(change, { ...beat, environmentId })
     })
     if (row) this.mediaNodes.learn(row)
     return row
@@ -73,7 +74,10 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
     })
     if (!row) return
     this.mediaNodes.learn(row)
-    if (expected === 'replace' || expected === 'enter') await this.loss.loseRooms(beat.nodeId)
+    if (isForeign(row, beat)) return this.claims.challenge(beat)
+    // What this master knew of the row was old: the heartbeat counts after all.
+    if (expected === 'foreign') this.mediaNodes.accept(beat)
+    if (expected === 'enter') await this.loss.loseRooms(beat.nodeId)
   }
 
   private async discardFormerRooms(beat: Heartbeat): Promise<void> {
@@ -89,7 +93,7 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
     row: MediaNodeRow | undefined,
     beat: Heartbeat,
   ): Promise<MediaNodeRow | undefined> {
-    if (reaction === 'enter') return (await this.enter(change, beat, row)) ?? this.repository.lock(change, beat.nodeId)
+    if (reaction === 'enter') return (await this.enter(change, beat)) ?? this.repository.lock(change, beat.nodeId)
     if (!row) return undefined
     const now = this.clock.now()
     const boot = { ...ofItself(beat), bootId: beat.bootId }
@@ -98,9 +102,6 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
         return this.repository.setStatus(change, row, 'running', { ...boot, connectionTime: now })
       case 'turnAway':
         return this.repository.setStatus(change, row, 'terminating', { ...boot, connectionTime: now })
-      case 'replace':
-        this.logger.warn(`media node ${row.id} was started anew`)
-        return this.repository.set(change, row.id, { ...boot, connectionTime: now })
       case 'recover':
         this.logger.log(`media node ${row.id} is back`)
         return this.repository.recover(change, row, boot, now)
@@ -116,16 +117,7 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
     }
   }
 
-  private async enter(
-    change: NodeChange,
-    beat: Heartbeat,
-    former: MediaNodeRow | undefined,
-  ): Promise<MediaNodeRow | undefined> {
-    if (former && isUp(former.status)) {
-      const going =
-        former.status === 'terminating' ? former : await this.repository.setStatus(change, former, 'terminating')
-      await this.repository.setStatus(change, going, 'terminated')
-    }
+  private async enter(change: NodeChange, beat: Heartbeat): Promise<MediaNodeRow | undefined> {
     const now = this.clock.now()
     const entered = await this.repository.enter(change, {
       ...ofItself(beat),

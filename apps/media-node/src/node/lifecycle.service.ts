@@ -14,9 +14,10 @@ const LOOK_MS = 250
 export class LifecycleService implements OnModuleDestroy {
   readonly #logger = new Logger(LifecycleService.name)
   readonly #drainTimeoutMs: number
-  /** Resolves when the node shall close what it holds and end. */
+  /** Settles when the node shall close what it holds and end; rejects when that is because of an error. */
   readonly ended: Promise<void>
   #end: () => void = () => undefined
+  #fail: (error: Error) => void = () => undefined
   #looking: NodeJS.Timeout | undefined
 
   constructor(
@@ -28,7 +29,10 @@ export class LifecycleService implements OnModuleDestroy {
     private readonly recordings: RecordingsService,
   ) {
     this.#drainTimeoutMs = config.MEDIA_NODE_DRAIN_TIMEOUT * 1_000
-    this.ended = new Promise((resolve) => (this.#end = resolve))
+    this.ended = new Promise((resolve, reject) => {
+      this.#end = resolve
+      this.#fail = reject
+    })
     // For a hook that whoever ends the node runs before its SIGTERM.
     this.ops.onPost('/drain', () => this.drain(this.#drainTimeoutMs))
     metrics.sampled('drain_remaining_seconds', 'Time until a draining node ends whatever it holds', () =>
@@ -53,6 +57,11 @@ export class LifecycleService implements OnModuleDestroy {
   /** Each SIGTERM or SIGINT. */
   signalled(): void {
     this.#take({ kind: 'signal', deadline: performance.now() + this.#drainTimeoutMs })
+  }
+
+  /** Ends the node at once, with whatever it holds, because it must not go on. */
+  fail(error: Error): void {
+    this.#fail(error)
   }
 
   onModuleDestroy(): void {

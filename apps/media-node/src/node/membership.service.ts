@@ -1,16 +1,30 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
-import { HEARTBEAT_INTERVAL_MS, ServiceError, type NodeFactAnswer } from '@session-service/contract'
+import { setTimeout } from 'node:timers/promises'
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
+import {
+  HEARTBEAT_INTERVAL_MS,
+  NODE_BOOT_RPC,
+  nodeRpc,
+  ServiceError,
+  SUBJECT,
+  type HeldRoom,
+  type NodeFactAnswer,
+} from '@session-service/contract'
 import { Bus, FactSender } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
 import { MediaService } from '../media/media.service.js'
 import { Fence } from './fence.js'
 import { HeartbeatService } from './heartbeat.service.js'
 import { NodeIdentity } from './identity.js'
+import { LifecycleService } from './lifecycle.service.js'
 import { RoomEvents } from './room-events.js'
 
-/** Keeps the node in touch with the masters, and says hello when it was not: first of all, with the rooms it holds. */
+/** Without an answer of a master for this long a node serves when no other process does under its id, ms. */
+const UNREGISTERED_MS = 5_000
+const PROBE_MS = 1_000
+
+/** Registers the process with the masters, keeps in touch with them, and sends hello with its rooms when it was not. */
 @Injectable()
-export class MembershipService implements OnModuleDestroy {
+export class MembershipService implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #logger = new Logger(MembershipService.name)
   #timer: NodeJS.Timeout | undefined
   #greeting = false
@@ -24,16 +38,55 @@ export class MembershipService implements OnModuleDestroy {
     private readonly fence: Fence,
     private readonly events: RoomEvents,
     private readonly heartbeat: HeartbeatService,
+    private readonly lifecycle: LifecycleService,
   ) {
     metrics.sampled('fenced', '1 while the node waits to be told which of its rooms it still has', () =>
       Number(!fence.isOpen()),
     )
   }
 
-  /** Greets the masters, now and each time that they may have given it up. */
+  /**
+   * Before the node listens to commands: they are addressed to its id, so a second process with the same id would
+   * answer those of the first one.
+   */
+  async onApplicationBootstrap(): Promise<void> {
+    const { nodeId, bootId } = this.identity
+    this.bus.serve(SUBJECT.nodeBoot(nodeId, bootId), NODE_BOOT_RPC, ({ register }) => {
+      if (register) this.#registerAgain()
+      return {}
+    })
+    const registration = this.#sayHello([])
+    const ending = new AbortController()
+    const answer = await Promise.race([registration, this.#untilIdIsFree(ending.signal)]).finally(() => ending.abort())
+    if (answer?.refused !== undefined) throw duplicateId(answer.refused)
+    if (answer) return
+    this.#logger.warn('no master has registered this media node yet: it serves, since no other process has its id')
+    void registration.then(
+      ({ refused }) => this.#obey(refused),
+      () => undefined,
+    )
+  }
+
+  /** Masters may be away for long: a node that starts meanwhile is there when they come back. */
+  async #untilIdIsFree(signal: AbortSignal): Promise<undefined> {
+    const { nodeId } = this.identity
+    for (;;) {
+      await setTimeout(UNREGISTERED_MS, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return undefined
+      const error: unknown = await this.bus
+        .request(SUBJECT.nodeCommand(nodeId, 'inventory'), nodeRpc('inventory'), {}, { timeoutMs: PROBE_MS })
+        .then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        )
+      const hasNoListener = error instanceof ServiceError && error.code === 'UNAVAILABLE' && error.subject === undefined
+      if (hasNoListener && this.bus.connected) return undefined
+    }
+  }
+
+  /** Once the node takes commands. */
   start(): void {
     this.fence.contact()
-    this.#greet()
     this.bus.onStatus((connected) => (connected ? this.#reconnected() : this.fence.shut()))
     this.#timer = setInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
   }
@@ -46,6 +99,12 @@ export class MembershipService implements OnModuleDestroy {
   /** The silence ends here: noticed only while the hello is on its way, it would ask for another one. */
   #reconnected(): void {
     this.fence.contact()
+    this.#greet()
+  }
+
+  #registerAgain(): void {
+    this.#logger.warn('a master asks this process to register again: another one holds its id')
+    this.fence.shut()
     this.#greet()
   }
 
@@ -86,19 +145,36 @@ export class MembershipService implements OnModuleDestroy {
     }
   }
 
-  /** False when no master can be told: the node ends, or too much else waits to be told. */
+  /** False when the node ends: no master answers any more, or one refuses this process. */
   async #hello(): Promise<boolean> {
     const { held } = this.media.rooms
-    const answer = await this.facts
-      .send({ kind: 'hello', ip: this.identity.address, rooms: held })
-      .catch((error: unknown): NodeFactAnswer | undefined =>
-        // Masters that can not read it can not name rooms either.
-        error instanceof ServiceError && error.code === 'INVALID' ? { dropRoomIds: [] } : undefined,
-      )
+    const answer = await this.#sayHello(held).catch(() => undefined)
     if (!answer) return false
+    if (!this.#obey(answer.refused)) return false
     const dropped = held.filter(({ roomId }) => answer.dropRoomIds.includes(roomId))
     if (dropped.length > 0) this.#logger.warn({ rooms: dropped }, 'rooms nobody wants are closed')
     await Promise.all(dropped.map((room) => this.media.rooms.close(room)))
     return true
   }
+
+  /** False when this process is refused: it ends. */
+  #obey(refused: string | undefined): boolean {
+    if (refused === undefined) return true
+    this.fence.shut()
+    this.lifecycle.fail(duplicateId(refused))
+    return false
+  }
+
+  /** Rejects when no master can be asked: the node ends, or too many facts wait. */
+  #sayHello(rooms: HeldRoom[]): Promise<NodeFactAnswer> {
+    return this.facts
+      .send({ kind: 'hello', ip: this.identity.address, rooms })
+      .catch((error: unknown): NodeFactAnswer => {
+        // Masters that cannot read it cannot name rooms either.
+        if (error instanceof ServiceError && error.code === 'INVALID') return { dropRoomIds: [] }
+        throw error
+      })
+  }
 }
+
+const duplicateId = (reason: string): ServiceError => new ServiceError('CONFLICT', `MEDIA_NODE_ID: ${reason}`)

@@ -149,6 +149,12 @@ export const nodeRpc = <C extends NodeCommand>(command: C): NodeRpcs[C] => NODE_
 
 export const NODE_COMMAND_NAMES = Object.keys(NODE_COMMANDS) as NodeCommand[]
 
+/**
+ * Asked of one process of a node, on `node.<nodeId>.boot.<bootId>`. An answer proves that the process is alive.
+ * `register`: it must stop serving and send `hello` again, since another process holds its id.
+ */
+export const NODE_BOOT_RPC = [z.object({ register: z.boolean().default(false) }), z.object({}), 1_000] as const
+
 /** Published on `heartbeat.<nodeId>` every HEARTBEAT_INTERVAL_MS. */
 export const Heartbeat = z.object({
   nodeId: Id,
@@ -198,7 +204,10 @@ const factBase = { factId: Id, nodeId: Id, bootId: Id }
  * repeated until acknowledged; `factId` makes a repeat harmless.
  */
 export const NodeFact = z.discriminatedUnion('kind', [
-  /** After connecting to the bus, also again after a lost bus. Masters answer with the rooms to drop. */
+  /**
+   * Before the node serves, and again after a lost bus. Masters answer with the rooms to drop, or refuse the process
+   * when another one that is alive holds the id.
+   */
   z.object({ ...factBase, kind: z.literal('hello'), ip: z.string(), rooms: z.array(HeldRoom) }),
   /** Rooms that died with their worker. */
   z.object({ ...factBase, kind: z.literal('roomsLost'), rooms: z.array(HeldRoom).min(1) }),
@@ -208,7 +217,11 @@ export const NodeFact = z.discriminatedUnion('kind', [
   z.object({ ...factBase, kind: z.literal('goodbye'), rooms: z.array(HeldRoom) }),
 ])
 export type NodeFact = z.infer<typeof NodeFact>
-export const NodeFactAnswer = z.object({ dropRoomIds: z.array(Id).default([]) })
+export const NodeFactAnswer = z.object({
+  dropRoomIds: z.array(Id).default([]),
+  /** Why the process must end: another one holds the id of the node. */
+  refused: z.string().optional(),
+})
 export type NodeFactAnswer = z.infer<typeof NodeFactAnswer>
 
 /** What a node tells every master without asking for an answer, on `nodeEvent.<roomId>`. */

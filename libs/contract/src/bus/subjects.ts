@@ -3,6 +3,8 @@ import type { NodeCommand } from './node.js'
 /** Every subject of one cluster, relative to its prefix (`busScope`), and the queue groups. */
 export const SUBJECT = {
   nodeCommand: (nodeId: string, command: NodeCommand): string => `node.${nodeId}.${command}`,
+  /** Of one process of a node: a command goes to the node's id, this only to that start of it. */
+  nodeBoot: (nodeId: string, bootId: string): string => `node.${nodeId}.boot.${bootId}`,
   heartbeat: (nodeId: string): string => `heartbeat.${nodeId}`,
   allHeartbeats: 'heartbeat.*',
   fact: (nodeId: string): string => `fact.${nodeId}`,
