@@ -13,13 +13,14 @@ if (![TABLE, REST_API].every((file) => existsSync(file))) {
   console.error('not built: run "tsc -b libs/config libs/contract" first')
   process.exit(2)
 }
-const { SECTIONS } = await import(TABLE)
+const { SECTIONS, configurationSchema, restartSchema } = await import(TABLE)
 const { openApiDocument } = await import(REST_API)
 const { version } = JSON.parse(readFileSync(join(ROOT, 'apps/master/package.json'), 'utf8'))
+const configuration = { view: configurationSchema(), restart: restartSchema() }
 const FILES = {
   'docs/configuration.md': configurationPage(SECTIONS),
   '.env.example': environmentExample(SECTIONS),
-  'docs/api/openapi.json': `${JSON.stringify(openApiDocument(version), null, 2)}\n`,
+  'docs/api/openapi.json': `${JSON.stringify(openApiDocument(version, configuration), null, 2)}\n`,
 }
 
 const contentOf = (file) => (existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : undefined)

@@ -18,5 +18,6 @@ export function checksOf(root) {
       ],
     },
     ...(existsSync(generator) ? [{ name: 'generated', args: [generator, '--check'] }] : []),
+    { name: 'openapi', args: [join(root, 'tools/test/lint-openapi.mjs')] },
   ]
 }

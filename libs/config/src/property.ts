@@ -9,6 +9,8 @@ export interface PropertyType<T> {
   label: string
   schema: z.ZodType<T, string>
   show(value: T): string
+  /** JSON Schema of the value as REST shows it; a string unless given. */
+  json?: Readonly<Record<string, unknown>>
 }
 
 /** What is known when a default is worked out: the process and every property further up in the table. */

@@ -8,7 +8,7 @@ import { isStorable, NOT_STORABLE } from './types.js'
 export type OverrideValue = string | number | boolean | readonly string[]
 
 /** What a restart may not change, whatever else it says of these; only several masters on the operator's own machines may. */
-const GUARDED: ReadonlySet<string> = new Set([
+export const GUARDED: ReadonlySet<string> = new Set([
   'DOMAIN_OR_PUBLIC_IP',
   'CERTIFICATE_TYPE',
   'HTTP_PORT',

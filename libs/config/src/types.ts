@@ -14,6 +14,7 @@ export const boolean: PropertyType<boolean> = {
     .pipe(z.enum(['true', 'false'], { error: 'must be true or false' }))
     .transform((text) => text === 'true'),
   show: String,
+  json: { type: 'boolean' },
 }
 
 /** Both bounds are mandatory: a timer, a column or a sum overflows at the numbers that no operator means. */
@@ -27,6 +28,7 @@ export function integer(min: number, max: number): PropertyType<number> {
       .transform(Number)
       .refine((value) => value >= min && value <= max, `must be ${range}`),
     show: String,
+    json: { type: 'integer', minimum: min, ...(max !== Number.MAX_SAFE_INTEGER && { maximum: max }) },
   }
 }
 
@@ -64,6 +66,7 @@ export const choice = <const V extends string>(...values: readonly [V, ...V[]]):
   label: values.map((value) => `\`${value}\``).join(', '),
   schema: z.enum(values, { error: `must be one of [${values.join(', ')}]` }),
   show: asIs,
+  json: { type: 'string', enum: values },
 })
 
 const hasSchemeAndHost = (value: string, schemes: readonly string[]): boolean => {
@@ -147,10 +150,13 @@ const jsonStrings = z
   .transform(parseJson)
   .pipe(z.array(z.string({ error: NOT_STRINGS }).refine(isStorable, NOT_STORABLE), { error: NOT_STRINGS }))
 
+const STRINGS = { type: 'array', items: { type: 'string' } }
+
 export const strings: PropertyType<string[]> = {
   label: 'a JSON array of strings',
   schema: jsonStrings,
   show: (value) => JSON.stringify(value),
+  json: STRINGS,
 }
 
 export const paths: PropertyType<string[]> = {
@@ -200,6 +206,7 @@ export const headerLines: PropertyType<string[]> = {
       }
     }),
   show: (value) => JSON.stringify(value),
+  json: STRINGS,
 }
 
 export const namesOf = <const V extends string>(what: string, known: readonly V[]): PropertyType<V[]> => ({
@@ -212,6 +219,7 @@ export const namesOf = <const V extends string>(what: string, known: readonly V[
     }),
   ),
   show: (value) => JSON.stringify(value),
+  json: { type: 'array', items: { type: 'string', enum: known } },
 })
 
 const jsonStringsOf = (isGood: (value: string) => boolean, label: string, message: string): PropertyType<string[]> => ({
@@ -220,6 +228,7 @@ const jsonStringsOf = (isGood: (value: string) => boolean, label: string, messag
     if (!values.every(isGood)) context.addIssue({ code: 'custom', message })
   }),
   show: (value) => JSON.stringify(value),
+  json: STRINGS,
 })
 
 function isHostOrNetwork(value: string): boolean {

@@ -1,67 +1,9 @@
-import type { MasterConfig } from '@session-service/config'
+import { type MasterConfig, SHOWN } from '@session-service/config'
 import { type RestartBody, ServiceError } from '@session-service/contract'
 import { VERSION } from './version.js'
 
 type Name = keyof MasterConfig
 type ConfigurationView = { VERSION: string } & Partial<MasterConfig>
-
-const ALWAYS = [
-  'DOMAIN_OR_PUBLIC_IP',
-  'HTTPS_PORT',
-  'SERVICE_PUBLICURL',
-  'SERVICE_CDR',
-  'SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH',
-  'SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH',
-  'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH',
-  'SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH',
-  'SERVICE_STREAMS_FORCED_VIDEO_CODEC',
-  'SERVICE_STREAMS_ALLOW_TRANSCODING',
-  'SERVICE_WEBRTC_SIMULCAST',
-  'SERVICE_SESSIONS_GARBAGE_INTERVAL',
-  'SERVICE_SESSIONS_GARBAGE_THRESHOLD',
-  'SERVICE_RECORDING',
-  'SERVICE_WEBHOOK',
-] as const satisfies Name[]
-
-const WITH_RECORDING = [
-  'SERVICE_RECORDING_VERSION',
-  'SERVICE_RECORDING_PATH',
-  'SERVICE_RECORDING_PUBLIC_ACCESS',
-  'SERVICE_RECORDING_NOTIFICATION',
-  'SERVICE_RECORDING_CUSTOM_LAYOUT',
-  'SERVICE_RECORDING_AUTOSTOP_TIMEOUT',
-] as const satisfies Name[]
-
-const WITH_WEBHOOK = ['SERVICE_WEBHOOK_ENDPOINT', 'SERVICE_WEBHOOK_EVENTS'] as const satisfies Name[]
-
-const PAID = [
-  'SERVICE_SERVER_DEPENDENCY_VERSION',
-  'MEDIASERVER_URIS',
-  'SERVICE_PRO_STATS_MONITORING_INTERVAL',
-  'SERVICE_PRO_STATS_WEBRTC_INTERVAL',
-  'SERVICE_PRO_CLUSTER_ID',
-  'SERVICE_PRO_CLUSTER_ENVIRONMENT',
-  'SERVICE_PRO_CLUSTER_MEDIA_NODES',
-  'SERVICE_PRO_CLUSTER_PATH',
-  'SERVICE_PRO_CLUSTER_AUTOSCALING',
-  'SERVICE_PRO_NETWORK_QUALITY',
-  'SERVICE_PRO_SEARCH',
-  'SERVICE_PRO_SEARCH_HOST',
-  'SERVICE_PRO_SEARCH_VERSION',
-  'SERVICE_PRO_DASHBOARD',
-  'SERVICE_PRO_DASHBOARD_HOST',
-  'SERVICE_PRO_DASHBOARD_VERSION',
-  'SERVICE_PRO_RECORDING_STORAGE',
-] as const satisfies Name[]
-
-const WITH_AUTOSCALING = [
-  'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES',
-  'SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES',
-  'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD',
-  'SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD',
-] as const satisfies Name[]
-
-const WITH_NETWORK_QUALITY = ['SERVICE_PRO_NETWORK_QUALITY_INTERVAL'] as const satisfies Name[]
 
 /** Headers that let their reader in somewhere, by their names. */
 const CREDENTIAL = /auth|token|secret|key|cookie|password|credential/i
@@ -76,12 +18,12 @@ const nameOf = (line: string): string => line.slice(0, line.indexOf(':'))
 export function configurationView(config: MasterConfig): ConfigurationView {
   const isPaid = config.SERVICE_EDITION !== 'ce'
   const names: Name[] = [
-    ...ALWAYS,
-    ...(config.SERVICE_RECORDING ? WITH_RECORDING : []),
-    ...(config.SERVICE_WEBHOOK ? WITH_WEBHOOK : []),
-    ...(isPaid ? PAID : []),
-    ...(isPaid && config.SERVICE_PRO_CLUSTER_AUTOSCALING ? WITH_AUTOSCALING : []),
-    ...(isPaid && config.SERVICE_PRO_NETWORK_QUALITY ? WITH_NETWORK_QUALITY : []),
+    ...SHOWN.always,
+    ...(config.SERVICE_RECORDING ? SHOWN.recording : []),
+    ...(config.SERVICE_WEBHOOK ? SHOWN.webhook : []),
+    ...(isPaid ? SHOWN.paid : []),
+    ...(isPaid && config.SERVICE_PRO_CLUSTER_AUTOSCALING ? SHOWN.autoscaling : []),
+    ...(isPaid && config.SERVICE_PRO_NETWORK_QUALITY ? SHOWN.networkQuality : []),
   ]
   return {
     VERSION,

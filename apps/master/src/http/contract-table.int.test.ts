@@ -19,7 +19,12 @@ const WITH_BODY = ALL.flatMap(([name, route]): Bodied[] =>
   route.body instanceof z.ZodObject ? [{ name, route, shape: route.body.shape }] : [],
 )
 /** Of operations of the documentation, which document nothing of themselves. */
-const UNDOCUMENTED = ['GET /service/api/docs', 'GET /service/api/docs/page.js', 'GET /service/api/docs/openapi.json']
+const DOCS = ['', '/page.js', '/openapi.json', '/swagger-ui.css', '/swagger-ui-bundle.js'].map(
+  (file) => `/service/api/docs${file}`,
+)
+const UNDOCUMENTED = DOCS.map((path) => `GET ${path}`)
+/** Served beside the controllers. */
+const FILES = 1
 
 let stack: Stack
 let sessionId: string
@@ -255,12 +260,16 @@ describe(`${ALL.length} routes`, () => {
   it('are in the document that is served, with a page to try them', async () => {
     const { body } = await send('GET', '/service/api/docs/openapi.json')
     const { paths } = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) }).parse(body)
-    expect(Object.values(paths).flatMap((methods) => Object.keys(methods))).toHaveLength(ALL.length)
-    for (const path of ['/service/api/docs', '/service/api/docs/page.js', '/service/api/docs/openapi.json'])
-      expect((await fetch(stack.masterUrl + path)).status).toBe(401)
+    expect(Object.values(paths).flatMap((methods) => Object.keys(methods))).toHaveLength(ALL.length + FILES)
+    for (const path of DOCS) expect((await fetch(stack.masterUrl + path)).status).toBe(401)
     const page = await stack.rest('GET', '/docs')
     expect(page).toMatchObject({ status: 200, body: expect.stringContaining('/service/api/docs/page.js') as unknown })
-    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'")
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self'")
+    for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js'])
+      expect(await stack.rest('GET', `/docs/${file}`)).toMatchObject({
+        status: 200,
+        body: expect.stringContaining('swagger-ui') as unknown,
+      })
   })
 })
 

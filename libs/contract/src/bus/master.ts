@@ -8,13 +8,18 @@ export const RestartCall = z.object({ generation: z.number().int() })
 export const HealthStatus = z.enum(['UP', 'UNSTABLE', 'DOWN'])
 export type HealthStatus = z.infer<typeof HealthStatus>
 
-export const MasterHealth = z.object({ status: HealthStatus, disconnectedMediaNodes: z.array(z.string()) })
+export const MasterHealth = z.object({
+  status: HealthStatus.describe('UP, UNSTABLE or DOWN'),
+  disconnectedMediaNodes: z.array(z.string()).describe('Identifiers of the media nodes that are missing'),
+})
 export type MasterHealth = z.infer<typeof MasterHealth>
 
 /** `GET health` where there are several masters. */
 export const ClusterHealth = z.object({
-  clusterStatus: HealthStatus,
-  nodes: z.record(z.string(), MasterHealth.extend({ id: z.string(), uri: z.string() })),
+  clusterStatus: HealthStatus.describe('UP, UNSTABLE or DOWN'),
+  nodes: z
+    .record(z.string(), MasterHealth.extend({ id: z.string(), uri: z.string() }))
+    .describe('Health of each master, by its identifier'),
 })
 export type ClusterHealth = z.infer<typeof ClusterHealth>
 

@@ -177,18 +177,18 @@ export type WebhookBody = z.infer<typeof WebhookBody>
 
 /** An event that was given up: it is kept until it is replayed, purged or too old. */
 export const DeadLetterView = z.object({
-  /** As in the header `webhook-id`. */
-  id: z.string(),
-  object: z.literal('deadLetter'),
-  event: z.string(),
-  /** Absent for events of the cluster. */
-  uniqueSessionId: z.string().optional(),
-  createdAt: z.number(),
-  /** How often it was posted in vain. */
-  attempts: z.number(),
-  lastError: z.string(),
-  payload: WebhookBody,
+  id: z.string().describe('Identifier of the event, as in the header `webhook-id`'),
+  object: z.literal('deadLetter').describe('Always `deadLetter`'),
+  event: z.string().describe('Name of the event'),
+  uniqueSessionId: z.string().optional().describe('Session of the event; absent for events of the cluster'),
+  createdAt: z.number().describe('Time of the event, UTC ms'),
+  attempts: z.number().describe('Number of failed attempts'),
+  lastError: z.string().describe('Why the last attempt failed'),
+  payload: WebhookBody.describe('Body that was posted'),
 })
 export type DeadLetterView = z.infer<typeof DeadLetterView>
-export const DeadLetterListView = z.object({ numberOfElements: z.number(), content: z.array(DeadLetterView) })
+export const DeadLetterListView = z.object({
+  numberOfElements: z.number().describe('Number of all given-up events'),
+  content: z.array(DeadLetterView).describe('The oldest thousand'),
+})
 export type DeadLetterListView = z.infer<typeof DeadLetterListView>

@@ -2,10 +2,14 @@ import { describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
 import { DEPRECATED_ROUTES } from './deprecated-routes.js'
 import { openApiDocument } from './openapi.js'
+import { EXAMPLES } from './examples.js'
+import { FILE_ROUTES } from './file-routes.js'
+import type { Route } from './route.js'
 import { ROUTES } from './routes.js'
 
 const Operation = z.looseObject({
   operationId: z.string(),
+  description: z.string(),
   deprecated: z.boolean().optional(),
   parameters: z
     .array(
@@ -13,6 +17,7 @@ const Operation = z.looseObject({
         name: z.string(),
         in: z.enum(['path', 'query', 'header']),
         required: z.boolean(),
+        description: z.string().optional(),
         schema: z.unknown(),
       }),
     )
@@ -27,7 +32,7 @@ const Document = z.looseObject({
 })
 
 describe('openApiDocument', () => {
-  const document = openApiDocument('1.2.3')
+  const document = openApiDocument('1.2.3', { view: { type: 'object' }, restart: { type: 'object' } })
   const text = JSON.stringify(document)
   const { paths, components } = Document.parse(document)
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -36,7 +41,8 @@ describe('openApiDocument', () => {
 
   it('has every route once, by a name of its own', () => {
     const names = operations.map(({ operation }) => operation.operationId)
-    expect(names.toSorted()).toEqual([...Object.keys(ROUTES), ...Object.keys(DEPRECATED_ROUTES)].toSorted())
+    const known = [ROUTES, FILE_ROUTES, DEPRECATED_ROUTES].flatMap((routes) => Object.keys(routes))
+    expect(names.toSorted()).toEqual(known.toSorted())
     expect(new Set(names).size).toBe(names.length)
   })
 
@@ -50,6 +56,7 @@ describe('openApiDocument', () => {
   it('refers to nothing that it does not have, and has nothing that it does not need', () => {
     const referred = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name))
     expect([...referred].filter((name) => !(name !== undefined && name in components.schemas))).toEqual([])
+    expect(Object.keys(components.schemas).filter((name) => !referred.has(name))).toEqual([])
     expect(text).not.toMatch(/"\$schema"|"\$id"|"\$defs"/)
   })
 
@@ -61,6 +68,44 @@ describe('openApiDocument', () => {
       required: expect.arrayContaining(['id', 'sessionId']) as unknown,
     })
     expect(components.schemas.SessionView).not.toHaveProperty('additionalProperties')
+  })
+
+  it('describes every member of every named schema', () => {
+    const silent = Object.entries(components.schemas).flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties as Record<string, { description?: string }>).flatMap(([member, { description }]) =>
+        description ? [] : [`${name}.${member}`],
+      ),
+    )
+    expect(silent).toEqual([])
+  })
+
+  it('describes every operation and each of its parameters', () => {
+    const silent = operations.flatMap(({ operation }) =>
+      [operation, ...(operation.parameters ?? [])].some(({ description }) => !description) ? operation.operationId : [],
+    )
+    expect(silent).toEqual([])
+  })
+
+  it('has an example of every JSON body, and every example is what its schema takes', () => {
+    const faults = Object.entries<Route>(ROUTES).flatMap(([name, { body, answers }]) => {
+      const { request, response } = EXAMPLES[name as keyof typeof ROUTES] ?? {}
+      const wanted: [what: string, schema: z.ZodType | undefined, value: unknown][] = [
+        ['request', body, request],
+        ['response', answers[200]?.schema, response],
+      ]
+      return wanted.flatMap(([what, schema, value]) => {
+        if (schema === undefined) return value === undefined ? [] : [`${name} has a ${what} that it does not need`]
+        const { error } = schema.safeParse(value)
+        return error ? [`${name} ${what}: ${error.message}`] : []
+      })
+    })
+    expect(faults).toEqual([])
+  })
+
+  it('takes the schemas of the configuration from the table of properties', () => {
+    const view = { type: 'object', properties: { VERSION: { type: 'string' } } }
+    const given = openApiDocument('1.2.3', { view, restart: { type: 'object', properties: {} } })
+    expect(given).toMatchObject({ components: { schemas: { ConfigurationView: view } } })
   })
 
   it('marks old paths, and tokens, as deprecated', () => {

@@ -1,66 +1,12 @@
-import { z } from 'zod'
-import { DeadLetterListView, DeadLetterView } from '../events/events.js'
-import * as rest from '../rest/schemas.js'
+import type { z } from 'zod'
 import { DEPRECATED_ROUTES } from './deprecated-routes.js'
+import { EXAMPLES } from './examples.js'
+import { FILE_ROUTES, FILE_TEXTS } from './file-routes.js'
+import { type Json, namedSchemas, schemaOf } from './openapi-schemas.js'
+import { OPERATION_TEXTS, TAGS } from './operation-texts.js'
 import { PATH_PARAMETERS, type PathParameter } from './parameters.js'
-import { BODY_ANSWERS, CHANGE_ANSWERS, COMMON_ANSWERS, type Answer, type Route } from './route.js'
-import { ConfigurationView, HealthView, ROUTES, StartRecordingBody } from './routes.js'
-
-type Json = Record<string, unknown>
-
-type Io = 'input' | 'output'
-
-const uri = (name: string): string => `#/components/schemas/${name}`
-
-/** What has a name in the document, so that it is written once. */
-const NAMED = Object.entries<unknown>({
-  ...rest,
-  DeadLetterListView,
-  DeadLetterView,
-  ConfigurationView,
-  HealthView,
-  StartRecordingBody,
-}).flatMap(([name, schema]) =>
-  /(Body|View|Properties|Options)$/.test(name) && schema instanceof z.ZodType ? [{ name, schema }] : [],
-)
-const isView = (name: string): boolean => name.endsWith('View')
-
-const settings = (io: Io) =>
-  ({
-    target: 'draft-2020-12',
-    io,
-    unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema }) => {
-      // Null and absent are the same: what they stand for is of interest.
-      if (zodSchema instanceof z.ZodPrefault) jsonSchema.default = zodSchema.parse(undefined)
-      // Answers may grow members.
-      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-    },
-  }) as const satisfies z.core.ToJSONSchemaParams
-
-/** As part of a document that names its dialect and its parts itself. */
-const bare = (schema: Json): Json =>
-  Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$schema' && key !== '$id'))
-
-/** All named schemas: bodies as they are sent, views as they are received. */
-function namedSchemas(): Json {
-  const bodies = z.registry<{ id: string }>()
-  const views = z.registry<{ id: string }>()
-  for (const { name, schema } of NAMED) (isView(name) ? views : bodies).add(schema, { id: name })
-  const { schemas: sent } = z.toJSONSchema(bodies, { ...settings('input'), uri })
-  const { schemas: received } = z.toJSONSchema(views, { ...settings('output'), uri })
-  return Object.fromEntries(
-    Object.entries<Json>({ ...sent, ...received })
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([name, schema]) => [name, bare(schema)]),
-  )
-}
-
-function schemaOf(schema: z.ZodType, io: Io): Json {
-  const name = NAMED.find((named) => named.schema === schema)?.name
-  if (name !== undefined) return { $ref: uri(name) }
-  return bare(z.toJSONSchema(schema, settings(io)))
-}
+import { type Answer, BODY_ANSWERS, CHANGE_ANSWERS, COMMON_ANSWERS, POST_ANSWERS, type Route } from './route.js'
+import { type Operation, ROUTES } from './routes.js'
 
 const IDEMPOTENCY_KEY: Json = {
   name: 'Idempotency-Key',
@@ -71,72 +17,145 @@ const IDEMPOTENCY_KEY: Json = {
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
 }
 
+const HEADERS: Json = {
+  'X-Request-Id': { description: 'Identifies the request in the logs', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds until the request may be repeated', schema: { type: 'integer', minimum: 1 } },
+  'Idempotent-Replayed': {
+    description: 'The answer of the first request with this `Idempotency-Key`',
+    schema: { type: 'string', const: 'true' },
+  },
+}
+const RETRIED = new Set(['429', '503'])
+
+const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
+  sessionId: 'Identifier of the session',
+  connectionId: 'Identifier of the connection',
+  streamId: 'Identifier of the stream',
+  recordingId: 'Identifier of the recording',
+  mediaNodeId: 'Identifier of the media node',
+  eventId: 'Identifier of the event, as in the header `webhook-id`',
+  file: 'Name of the file',
+}
+
 function parametersOf({ method, path, query }: Route): Json[] {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
+    description: PARAMETER_TEXTS[name],
     schema: schemaOf(PATH_PARAMETERS[name as PathParameter], 'input'),
   }))
-  const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: false,
-    schema: schemaOf(schema as z.ZodType, 'input'),
-  }))
+  const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => {
+    const { description, ...bare } = schemaOf(schema as z.ZodType, 'input')
+    return { name, in: 'query', required: false, ...(description !== undefined && { description }), schema: bare }
+  })
   return [...inPath, ...inQuery, ...(method === 'POST' ? [IDEMPOTENCY_KEY] : [])]
 }
 
-const operationOf = (operationId: string, route: Route): Json => {
-  const answers: Readonly<Record<number, Answer>> = {
-    ...COMMON_ANSWERS,
-    ...(route.body && BODY_ANSWERS),
-    ...(route.method !== 'GET' && CHANGE_ANSWERS),
-    ...route.answers,
+const headersOf = (status: string, { method }: Route): Json => ({
+  'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+  ...(RETRIED.has(status) && { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }),
+  ...(method === 'POST' &&
+    status === '200' && { 'Idempotent-Replayed': { $ref: '#/components/headers/Idempotent-Replayed' } }),
+})
+
+/** Requests of the same status may fail for reasons of the operation and for those that all operations share. */
+function answersOf(route: Route): [status: string, Answer][] {
+  const merged: Record<string, Answer> = {}
+  const groups = [
+    COMMON_ANSWERS,
+    ...(route.body ? [BODY_ANSWERS] : []),
+    ...(route.method === 'GET' ? [] : [CHANGE_ANSWERS]),
+    ...(route.method === 'POST' ? [POST_ANSWERS] : []),
+  ]
+  for (const [status, answer] of [...groups, route.answers].flatMap((group) => Object.entries<Answer>(group))) {
+    const known = merged[status]
+    const isBoth = known !== undefined && !route.answers[Number(status)]?.contentType && known.schema === answer.schema
+    merged[status] = isBoth ? { ...answer, description: `${answer.description}; or: ${known.description}` } : answer
   }
+  return Object.entries(merged)
+}
+
+const responseOf = (status: string, answer: Answer, route: Route, example: unknown): Json => {
+  const { description, schema, contentType = 'application/json' } = answer
+  const media = schema && { schema: schemaOf(schema, 'output'), ...(example !== undefined && { example }) }
+  return { description, headers: headersOf(status, route), ...(media && { content: { [contentType]: media } }) }
+}
+
+const operationOf = (
+  operationId: string,
+  route: Route,
+  { text = '', operation }: { text?: string; operation?: Operation },
+): Json => {
   const parameters = parametersOf(route)
+  const { request, response }: { request?: unknown; response?: unknown } = (operation && EXAMPLES[operation]) ?? {}
+  const replaced = route.deprecated === undefined ? '' : `Replaced by \`${route.deprecated}\`.`
   return {
     operationId,
     tags: [route.tag],
     summary: route.summary,
-    ...(route.deprecated !== undefined && { deprecated: true, description: `Replaced by \`${route.deprecated}\`.` }),
+    description: [replaced, text].filter((part) => part !== '').join(' '),
+    ...(route.deprecated !== undefined && { deprecated: true }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
-      requestBody: { content: { 'application/json': { schema: schemaOf(route.body, 'input') } } },
+      requestBody: {
+        content: {
+          'application/json': {
+            schema: schemaOf(route.body, 'input'),
+            ...(request !== undefined && { example: request }),
+          },
+        },
+      },
     }),
     responses: Object.fromEntries(
-      Object.entries(answers).map(([status, { description, schema, contentType = 'application/json' }]) => [
+      answersOf(route).map(([status, answer]) => [
         status,
-        {
-          description,
-          ...(schema && { content: { [contentType]: { schema: schemaOf(schema, 'output') } } }),
-        },
+        responseOf(status, answer, route, status === '200' ? response : undefined),
       ]),
     ),
   }
 }
 
-/** The REST API as an OpenAPI 3.1 document. `version` is that of the server. */
-export function openApiDocument(version: string): Json {
+/** Every operation of the document under its path. */
+function pathsOf(): Json {
   const paths: Record<string, Json> = {}
-  for (const [operationId, route] of Object.entries<Route>({ ...ROUTES, ...DEPRECATED_ROUTES }))
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(operationId, route) }
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Session Service',
-      version,
-      description:
-        'Video-conference sessions, their connections, recordings and signals. On input null and absent are the same; members that are not known are ignored.',
-    },
-    servers: [{ url: '/' }],
-    security: [{ basic: [] }],
-    paths,
-    components: {
-      securitySchemes: {
-        basic: { type: 'http', scheme: 'basic', description: 'User `SERVICEAPP`, password `SERVICE_SECRET`' },
-      },
-      schemas: namedSchemas(),
-    },
+  const add = (operationId: string, route: Route, details: { text?: string; operation?: Operation }): void => {
+    const operation = operationOf(operationId, route, details)
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation }
   }
+  for (const [name, route] of Object.entries<Route>(ROUTES))
+    add(name, route, { text: OPERATION_TEXTS[name as Operation], operation: name as Operation })
+  for (const [name, route] of Object.entries<Route>(FILE_ROUTES))
+    add(name, route, { text: FILE_TEXTS[name as keyof typeof FILE_ROUTES] })
+  for (const [name, route] of Object.entries(DEPRECATED_ROUTES)) add(name, route, {})
+  return paths
 }
+
+/** JSON schemas of what the table of configuration properties says: this library knows no properties. */
+export interface ConfigurationSchemas {
+  view: Json
+  restart: Json
+}
+
+/** The REST API as an OpenAPI 3.1 document. `version` is that of the server. */
+export const openApiDocument = (version: string, configuration: ConfigurationSchemas): Json => ({
+  openapi: '3.1.0',
+  info: {
+    title: 'Session Service',
+    version,
+    description:
+      'Video-conference sessions, their connections, recordings and signals. On input null and absent are the same; unknown members are ignored. Times are UTC milliseconds.',
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  servers: [{ url: '/', description: 'The server that this document comes from' }],
+  security: [{ basic: [] }],
+  tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+  paths: pathsOf(),
+  components: {
+    securitySchemes: {
+      basic: { type: 'http', scheme: 'basic', description: 'User `SERVICEAPP`, password `SERVICE_SECRET`' },
+    },
+    headers: HEADERS,
+    schemas: { ...namedSchemas(), ConfigurationView: configuration.view, RestartBody: configuration.restart },
+  },
+})

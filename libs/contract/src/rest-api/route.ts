@@ -8,7 +8,7 @@ export interface Answer {
   description: string
   /** Of the JSON body; without one the body is empty. */
   schema?: z.ZodType
-  /** Of a body that is not JSON but text. */
+  /** Of a body that is not JSON. */
   contentType?: string
 }
 
@@ -61,4 +61,10 @@ export const BODY_ANSWERS: Readonly<Record<number, Answer>> = faults({
   400: 'A bad body; the message names each field',
   413: 'The body is larger than 1 MiB',
   415: 'The body is not JSON in UTF-8',
+})
+/** What every POST may answer besides, to a request that carries an `Idempotency-Key`. */
+export const POST_ANSWERS: Readonly<Record<number, Answer>> = faults({
+  400: 'The `Idempotency-Key` is malformed',
+  409: 'A request with this `Idempotency-Key` is under way',
+  422: 'Another request had this `Idempotency-Key`',
 })

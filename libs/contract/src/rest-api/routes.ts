@@ -18,7 +18,10 @@ const Pending = z.object({
   pendingConnections: z.enum(['true', 'false']).optional().describe('Whether pending connections are listed as well'),
 })
 export type PendingQuery = z.output<typeof Pending>
-export const StartRecordingBody = z.object({ session: SessionRef, ...StartRecordingOptions.shape })
+export const StartRecordingBody = z.object({
+  session: SessionRef.describe('The session to record'),
+  ...StartRecordingOptions.shape,
+})
 export const ConfigurationView = z.looseObject({ VERSION: z.string() })
 export const HealthView = z.union([MasterHealth, ClusterHealth])
 

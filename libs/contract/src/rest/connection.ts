@@ -11,11 +11,21 @@ const kbps = optional(z.number().int().nonnegative())
 
 /** Limits in kbps; 0 means unconstrained, absent means the global property. */
 export const MediaserverOptions = z.object({
-  videoMaxRecvBandwidth: kbps,
-  videoMinRecvBandwidth: kbps,
-  videoMaxSendBandwidth: kbps,
-  videoMinSendBandwidth: kbps,
-  allowedFilters: optional(z.array(text(256)).max(64)),
+  videoMaxRecvBandwidth: kbps.describe(
+    'Highest bandwidth of each video the connection receives, kbps; 0 is unconstrained, absent takes SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH',
+  ),
+  videoMinRecvBandwidth: kbps.describe(
+    'Lowest bandwidth of each video the connection receives, kbps; 0 is unconstrained, absent takes SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH',
+  ),
+  videoMaxSendBandwidth: kbps.describe(
+    'Highest bandwidth of each video the connection publishes, kbps; 0 is unconstrained, absent takes SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH',
+  ),
+  videoMinSendBandwidth: kbps.describe(
+    'Lowest bandwidth of each video the connection publishes, kbps; 0 is unconstrained, absent takes SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH',
+  ),
+  allowedFilters: optional(z.array(text(256)).max(64)).describe(
+    'Names of the filters that the connection may apply; accepted and shown, without effect',
+  ),
 })
 export type MediaserverOptions = z.output<typeof MediaserverOptions>
 
@@ -26,9 +36,12 @@ const ICE_URL = new RegExp(String.raw`^(?:stuns?:${HOST}${PORT}|turns?:${HOST}${
 
 export const IceServer = z
   .object({
-    url: z.string().regex(ICE_URL, 'must be a stun:, stuns:, turn: or turns: URL'),
-    username: optional(text(1024).min(1)),
-    credential: optional(text(1024).min(1)),
+    url: z
+      .string()
+      .regex(ICE_URL, 'must be a stun:, stuns:, turn: or turns: URL')
+      .describe('A `stun:`, `stuns:`, `turn:` or `turns:` URL'),
+    username: optional(text(1024).min(1)).describe('Mandatory for TURN'),
+    credential: optional(text(1024).min(1)).describe('Mandatory for TURN'),
   })
   .superRefine(({ url, username, credential }, context) => {
     const isTurn = url.startsWith('turn')
@@ -44,9 +57,9 @@ export type IceServer = z.output<typeof IceServer>
 
 /** As it is shown and handed out: what was once accepted is not judged again. */
 export const IceServerView = z.object({
-  url: z.string(),
-  username: z.string().optional(),
-  credential: z.string().optional(),
+  url: z.string().describe('URL of the STUN or TURN server'),
+  username: z.string().optional().describe('User name, for TURN'),
+  credential: z.string().optional().describe('Password, for TURN'),
 })
 export type IceServerView = z.infer<typeof IceServerView>
 
@@ -55,16 +68,30 @@ export const RtspUri = text(2048).regex(/^rtsps?:\/\/\S+$/, 'must be an RTSP URI
 
 export const CreateConnectionBody = z
   .object({
-    type: withDefault(ConnectionType, 'WEBRTC'),
-    data: withDefault(text(DATA_MAX_LENGTH), ''),
-    record: withDefault(z.boolean(), true),
-    role: withDefault(Role, 'PUBLISHER'),
-    mediaserverOptions: optional(MediaserverOptions),
-    customIceServers: withDefault(z.array(IceServer).max(16), []),
-    rtspUri: optional(RtspUri),
-    adaptativeBitrate: withDefault(z.boolean(), true),
-    onlyPlayWithSubscribers: withDefault(z.boolean(), true),
-    networkCache: withDefault(z.number().int().nonnegative(), 2000),
+    type: withDefault(ConnectionType, 'WEBRTC').describe('A regular participant or an IP camera'),
+    data: withDefault(text(DATA_MAX_LENGTH), '').describe('Metadata, becomes `serverData`'),
+    record: withDefault(z.boolean(), true).describe(
+      'Whether streams of the connection are recorded by INDIVIDUAL recordings; paid editions',
+    ),
+    role: withDefault(Role, 'PUBLISHER').describe(
+      'SUBSCRIBER receives; PUBLISHER also publishes; MODERATOR also evicts and unpublishes others. Only for WEBRTC',
+    ),
+    mediaserverOptions: optional(MediaserverOptions).describe(
+      'Bandwidth limits that override the global properties. Only for WEBRTC',
+    ),
+    customIceServers: withDefault(z.array(IceServer).max(16), []).describe(
+      'Replace the STUN and TURN servers of the service. Only for WEBRTC',
+    ),
+    rtspUri: optional(RtspUri).describe('RTSP address of the camera; mandatory for IPCAM'),
+    adaptativeBitrate: withDefault(z.boolean(), true).describe(
+      'Whether the bit rate of the camera follows the subscribers. Only for IPCAM',
+    ),
+    onlyPlayWithSubscribers: withDefault(z.boolean(), true).describe(
+      'Whether the camera is read only while a subscriber receives it. Only for IPCAM',
+    ),
+    networkCache: withDefault(z.number().int().nonnegative(), 2000).describe(
+      'Buffer of the camera, ms. Only for IPCAM',
+    ),
   })
   .refine(({ type, rtspUri }) => type === 'WEBRTC' || rtspUri !== undefined, {
     path: ['rtspUri'],
@@ -73,7 +100,10 @@ export const CreateConnectionBody = z
 export type CreateConnectionBody = z.output<typeof CreateConnectionBody>
 
 /** Absent members stay as they are. */
-export const UpdateConnectionBody = z.object({ role: optional(Role), record: optional(z.boolean()) })
+export const UpdateConnectionBody = z.object({
+  role: optional(Role).describe('The new role'),
+  record: optional(z.boolean()).describe('Whether INDIVIDUAL recordings include the streams of the connection'),
+})
 export type UpdateConnectionBody = z.output<typeof UpdateConnectionBody>
 
 export const TypeOfVideo = z.enum(['CAMERA', 'SCREEN', 'CUSTOM', 'IPCAM'])
@@ -81,52 +111,73 @@ export type TypeOfVideo = z.infer<typeof TypeOfVideo>
 
 /** `audioActive` only with audio; the four after `hasVideo` only with video. */
 export const MediaOptions = z.object({
-  hasAudio: z.boolean(),
-  audioActive: z.boolean().optional(),
-  hasVideo: z.boolean(),
-  videoActive: z.boolean().optional(),
-  typeOfVideo: TypeOfVideo.optional(),
-  frameRate: z.number().nullable().optional(),
-  /** JSON text of `{width, height}`. */
-  videoDimensions: z.string().nullable().optional(),
-  filter: z.record(z.string(), z.unknown()),
+  hasAudio: z.boolean().describe('Whether the stream has an audio track'),
+  audioActive: z.boolean().optional().describe('Whether the audio track is unmuted; absent without audio'),
+  hasVideo: z.boolean().describe('Whether the stream has a video track'),
+  videoActive: z.boolean().optional().describe('Whether the video track is unmuted; absent without video'),
+  typeOfVideo: TypeOfVideo.optional().describe('Source of the video'),
+  frameRate: z.number().nullable().optional().describe('Frames per second; null for cameras on the network'),
+  videoDimensions: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('JSON text of `{width, height}` in pixels; null for cameras on the network'),
+  filter: z.record(z.string(), z.unknown()).describe('Filter in use; always empty'),
 })
 export type MediaOptions = z.infer<typeof MediaOptions>
 
-export const PublisherView = z.object({ streamId: z.string(), createdAt: z.number(), mediaOptions: MediaOptions })
+export const PublisherView = z.object({
+  streamId: z.string().describe('Identifier of the stream'),
+  createdAt: z.number().describe('Time of publication, UTC ms'),
+  mediaOptions: MediaOptions.describe('Current properties of the stream'),
+})
 export type PublisherView = z.infer<typeof PublisherView>
-export const SubscriberView = z.object({ streamId: z.string(), createdAt: z.number() })
+export const SubscriberView = z.object({
+  streamId: z.string().describe('The subscribed stream, published by another connection'),
+  createdAt: z.number().describe('Time of the subscription, UTC ms'),
+})
 export type SubscriberView = z.infer<typeof SubscriberView>
 
 /** What does not apply to the type or status is null. */
 export const ConnectionView = z.object({
-  id: z.string(),
-  object: z.literal('connection'),
-  /** Same as `id`: client SDKs of the lineage read this name. */
-  connectionId: z.string(),
-  type: ConnectionType,
-  status: ConnectionStatus,
-  sessionId: z.string(),
-  createdAt: z.number(),
-  activeAt: z.number().nullable(),
-  location: z.string().nullable(),
-  ip: z.string().nullable(),
-  platform: z.string().nullable(),
-  token: z.string().nullable(),
-  serverData: z.string(),
-  clientData: z.string().nullable(),
-  record: z.boolean(),
-  role: Role.nullable(),
-  mediaserverOptions: z.record(z.string(), z.unknown()).nullable(),
-  customIceServers: z.array(IceServerView).nullable(),
-  rtspUri: z.string().nullable(),
-  adaptativeBitrate: z.boolean().nullable(),
-  onlyPlayWithSubscribers: z.boolean().nullable(),
-  networkCache: z.number().nullable(),
-  publishers: z.array(PublisherView).nullable(),
-  subscribers: z.array(SubscriberView).nullable(),
+  id: z.string().describe('Identifier of the connection'),
+  object: z.literal('connection').describe('Always `connection`'),
+  connectionId: z.string().describe('Same as `id`; older client SDKs read this name'),
+  type: ConnectionType.describe('WEBRTC or IPCAM'),
+  status: ConnectionStatus.describe('`pending` until a client takes the token, then `active`'),
+  sessionId: z.string().describe('The session of the connection'),
+  createdAt: z.number().describe('Time of creation, UTC ms'),
+  activeAt: z.number().nullable().describe('Time at which a client took the token, UTC ms; null while pending'),
+  location: z.string().nullable().describe('Geographic location of the participant; paid editions'),
+  ip: z.string().nullable().describe('IP address of the participant'),
+  platform: z.string().nullable().describe('Platform of the participant; `IPCAM` for cameras'),
+  token: z.string().nullable().describe('Lets one client join, once; null for IPCAM'),
+  serverData: z.string().describe('`data` given at creation'),
+  clientData: z
+    .string()
+    .nullable()
+    .describe('Metadata given by the client when it joined; null while pending and for IPCAM'),
+  record: z.boolean().describe('Whether INDIVIDUAL recordings include the streams of the connection'),
+  role: Role.nullable().describe('Role of the participant; null for IPCAM'),
+  mediaserverOptions: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('Bandwidth limits of the connection; null for IPCAM'),
+  customIceServers: z.array(IceServerView).nullable().describe('ICE servers given at creation; null for IPCAM'),
+  rtspUri: z.string().nullable().describe('RTSP address of the camera; null for WEBRTC'),
+  adaptativeBitrate: z.boolean().nullable().describe('Whether the bit rate follows the subscribers; null for WEBRTC'),
+  onlyPlayWithSubscribers: z
+    .boolean()
+    .nullable()
+    .describe('Whether the camera is read only with subscribers; null for WEBRTC'),
+  networkCache: z.number().nullable().describe('Buffer of the camera, ms; null for WEBRTC'),
+  publishers: z.array(PublisherView).nullable().describe('Streams the connection publishes'),
+  subscribers: z.array(SubscriberView).nullable().describe('Streams the connection receives'),
 })
 export type ConnectionView = z.infer<typeof ConnectionView>
 
-export const ConnectionListView = z.object({ numberOfElements: z.number(), content: z.array(ConnectionView) })
+export const ConnectionListView = z.object({
+  numberOfElements: z.number().describe('Number of the connections'),
+  content: z.array(ConnectionView).describe('The connections'),
+})
 export type ConnectionListView = z.infer<typeof ConnectionListView>

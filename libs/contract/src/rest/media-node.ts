@@ -15,79 +15,84 @@ export type MediaNodeStatus = z.infer<typeof MediaNodeStatus>
 
 /** What a media node really runs. The first four members are the lineage's. */
 export const MediaserverInfo = z.object({
-  /** Resident memory of the process and its workers, KiB. */
-  memory: z.number(),
-  /** Of the media node, semver. */
-  version: z.string(),
-  capabilities: z.array(z.string()),
-  modules: z.array(
-    z.object({
-      name: z.string(),
-      version: z.string(),
-      generationTime: z.string(),
-      factories: z.array(z.string()),
-    }),
-  ),
-  workers: z.array(
-    z.object({
-      pid: z.number().int(),
-      /** UDP and TCP. */
-      port: z.number().int(),
-      rooms: z.number().int(),
-      consumers: z.number().int(),
-      /** Resident memory, KiB. */
-      memory: z.number(),
-    }),
-  ),
-  /** MIME types that routers take. */
-  codecs: z.array(z.string()),
-  /** What jobs it may run beside media, by kind. */
-  slots: z.record(z.string(), z.object({ used: z.number().int(), total: z.number().int() })),
+  memory: z.number().describe('Resident memory of the process and its workers, KiB'),
+  version: z.string().describe('Version of the media node'),
+  capabilities: z.array(z.string()).describe('Features of the media server'),
+  modules: z
+    .array(
+      z.object({
+        name: z.string(),
+        version: z.string(),
+        generationTime: z.string(),
+        factories: z.array(z.string()),
+      }),
+    )
+    .describe('Modules of the media server'),
+  workers: z
+    .array(
+      z.object({
+        pid: z.number().int(),
+        /** UDP and TCP. */
+        port: z.number().int(),
+        rooms: z.number().int(),
+        consumers: z.number().int(),
+        /** Resident memory, KiB. */
+        memory: z.number(),
+      }),
+    )
+    .describe('Workers of the media server'),
+  codecs: z.array(z.string()).describe('MIME types that routers take'),
+  slots: z
+    .record(z.string(), z.object({ used: z.number().int(), total: z.number().int() }))
+    .describe('Jobs that may run beside media, by kind'),
 })
 export type MediaserverInfo = z.infer<typeof MediaserverInfo>
 
 /** Times in UTC ms. During launch most members are missing. */
 export const MediaNodeView = z.object({
-  id: z.string(),
-  object: z.literal('mediaNode'),
-  environmentId: z.string().optional(),
-  ip: z.string().optional(),
-  uri: z.string().optional(),
-  launchingTime: z.number(),
-  connected: z.boolean(),
-  connectionTime: z.number().optional(),
-  /** Only while it is not connected. */
-  disconnectionTime: z.number().optional(),
-  /** Share of the machine's processors in use, 0.00–100.00. */
-  load: z.number(),
-  status: MediaNodeStatus,
-  /** While it is on its way out: when it ends whatever it holds; absent without a deadline. */
-  drainDeadline: z.number().optional(),
-  /** While it is on its way out: what it still waits for. */
-  remaining: z.object({ sessions: z.number().int(), recordings: z.number().int() }).optional(),
-  /** With `sessions=true`. */
-  sessions: z.array(SessionView).optional(),
-  /** With `recordings=true`. */
-  recordingIds: z.array(z.string()).optional(),
-  broadcasts: z.array(z.string()).optional(),
-  /** With `extra-info=true`. */
-  mediaserverInfo: MediaserverInfo.optional(),
+  id: z.string().describe('Identifier, used by the operations on the node'),
+  object: z.literal('mediaNode').describe('Always `mediaNode`'),
+  environmentId: z.string().optional().describe('Identifier in the environment that runs the node'),
+  ip: z.string().optional().describe('IP address of the node'),
+  uri: z.string().optional().describe('Address of the node as the cluster names it'),
+  launchingTime: z.number().describe('Time of launch, UTC ms'),
+  connected: z.boolean().describe('Whether a master receives its heartbeats'),
+  connectionTime: z.number().optional().describe('Time of registration, UTC ms'),
+  disconnectionTime: z.number().optional().describe('Time of the loss, UTC ms; only while not connected'),
+  load: z.number().describe('Share of the processors of the machine in use, 0.00 to 100.00'),
+  status: MediaNodeStatus.describe('State of the node'),
+  drainDeadline: z.number().optional().describe('Time at which a draining node ends at the latest, UTC ms'),
+  remaining: z
+    .object({
+      sessions: z.number().int(),
+      recordings: z.number().int(),
+    })
+    .optional()
+    .describe('Sessions and recordings that a draining node waits for'),
+  sessions: z.array(SessionView).optional().describe('Sessions on the node, with `sessions=true`'),
+  recordingIds: z.array(z.string()).optional().describe('Recordings on the node, with `recordings=true`'),
+  broadcasts: z.array(z.string()).optional().describe('Broadcasts on the node, with `recordings=true`'),
+  mediaserverInfo: MediaserverInfo.optional().describe('Details of the media server, with `extra-info=true`'),
 })
 export type MediaNodeView = z.infer<typeof MediaNodeView>
-export const MediaNodeListView = z.object({ numberOfElements: z.number(), content: z.array(MediaNodeView) })
+export const MediaNodeListView = z.object({
+  numberOfElements: z.number().describe('Number of all media nodes'),
+  content: z.array(MediaNodeView).describe('The media nodes'),
+})
 export type MediaNodeListView = z.infer<typeof MediaNodeListView>
 
 /** On premises `uri` is mandatory; elsewhere it is ignored. */
 export const AddMediaNodeBody = z.object({
-  uri: optional(text(2_048)),
-  environmentId: optional(text(255)),
-  instanceType: optional(text(255)),
-  /** GB. */
-  volumeSize: optional(z.number().int().positive()),
+  uri: optional(text(2_048)).describe('Address of a running node; mandatory on premises, ignored elsewhere'),
+  environmentId: optional(text(255)).describe('Identifier of the node in its environment'),
+  instanceType: optional(text(255)).describe('Kind of machine, where the environment launches one'),
+  volumeSize: optional(z.number().int().positive()).describe(
+    'Disk of the machine in GB, where the environment launches one',
+  ),
 })
 export type AddMediaNodeBody = z.infer<typeof AddMediaNodeBody>
 
-export const UpdateMediaNodeBody = z.object({ status: MediaNodeStatus })
+export const UpdateMediaNodeBody = z.object({ status: MediaNodeStatus.describe('The state to go to') })
 export type UpdateMediaNodeBody = z.infer<typeof UpdateMediaNodeBody>
 
 export const DeletionStrategy = z.enum(['if-no-sessions', 'when-no-sessions', 'now'])

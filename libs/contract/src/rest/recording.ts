@@ -33,20 +33,34 @@ const RecordingNode = z.union([text(200), z.object({ id: text(200) }).transform(
 /** What a recording is made with; as the default of a session every fault is a 400. */
 export const RecordingProperties = z
   .object({
-    name: withDefault(RecordingName, ''),
-    hasAudio: withDefault(z.boolean(), true),
-    hasVideo: withDefault(z.boolean(), true),
-    outputMode: withDefault(OutputMode, 'COMPOSED'),
-    recordingLayout: withDefault(RecordingLayout, 'BEST_FIT'),
-    customLayout: withDefault(CustomLayout, ''),
+    name: withDefault(RecordingName, '').describe(
+      'Name of the recording and of its file; empty or absent takes the id',
+    ),
+    hasAudio: withDefault(z.boolean(), true).describe('Whether audio is recorded'),
+    hasVideo: withDefault(z.boolean(), true).describe('Whether video is recorded'),
+    outputMode: withDefault(OutputMode, 'COMPOSED').describe(
+      'One composed file, one file per stream, or a composed file that starts quicker',
+    ),
+    recordingLayout: withDefault(RecordingLayout, 'BEST_FIT').describe(
+      'Arrangement of the videos; only with composed video',
+    ),
+    customLayout: withDefault(CustomLayout, '').describe(
+      'Folder of the page below the layouts, or its address; only with CUSTOM',
+    ),
     resolution: withDefault(
       z.string().regex(RESOLUTION, 'must be <width>x<height>, each from 100 to 1999'),
       '1280x720',
+    ).describe('`<width>x<height>` in pixels, each 100 to 1999; only with composed video'),
+    frameRate: withDefault(z.number().int().min(FRAME_RATE_MIN).max(FRAME_RATE_MAX), 25).describe(
+      'Frames per second, 1 to 120; only with composed video',
     ),
-    frameRate: withDefault(z.number().int().min(FRAME_RATE_MIN).max(FRAME_RATE_MAX), 25),
-    shmSize: withDefault(z.number().int().min(SHM_SIZE_MIN), SHM_SIZE_DEFAULT),
-    ignoreFailedStreams: withDefault(z.boolean(), false),
-    mediaNode: optional(RecordingNode),
+    shmSize: withDefault(z.number().int().min(SHM_SIZE_MIN), SHM_SIZE_DEFAULT).describe(
+      'Shared memory of the recorder in bytes, at least 134217728; only with composed video',
+    ),
+    ignoreFailedStreams: withDefault(z.boolean(), false).describe(
+      'Whether INDIVIDUAL starts although a stream sends nothing',
+    ),
+    mediaNode: optional(RecordingNode).describe('Media node that records composed video; paid editions'),
   })
   .refine(({ hasAudio, hasVideo }) => hasAudio || hasVideo, {
     path: ['hasVideo'],
@@ -59,17 +73,25 @@ export type RecordingProperties = z.output<typeof RecordingProperties>
  * Only types and forms: a figure out of its range is no bad body but a fault of its own, see `rangeFaults`.
  */
 export const StartRecordingOptions = z.object({
-  name: optional(RecordingName),
-  hasAudio: optional(z.boolean()),
-  hasVideo: optional(z.boolean()),
-  outputMode: optional(OutputMode),
-  recordingLayout: optional(RecordingLayout),
-  customLayout: optional(CustomLayout),
-  resolution: optional(text(32).regex(/^\d+x\d+$/, 'must be <width>x<height>')),
-  frameRate: optional(z.number().int()),
-  shmSize: optional(z.number().int()),
-  ignoreFailedStreams: optional(z.boolean()),
-  mediaNode: optional(RecordingNode),
+  name: optional(RecordingName).describe('Name of the recording and of its file; empty or absent takes the id'),
+  hasAudio: optional(z.boolean()).describe('Whether audio is recorded'),
+  hasVideo: optional(z.boolean()).describe('Whether video is recorded'),
+  outputMode: optional(OutputMode).describe(
+    'One composed file, one file per stream, or a composed file that starts quicker',
+  ),
+  recordingLayout: optional(RecordingLayout).describe('Arrangement of the videos; only with composed video'),
+  customLayout: optional(CustomLayout).describe(
+    'Folder of the page below the layouts, or its address; only with CUSTOM',
+  ),
+  resolution: optional(text(32).regex(/^\d+x\d+$/, 'must be <width>x<height>')).describe(
+    '`<width>x<height>` in pixels, each 100 to 1999; only with composed video',
+  ),
+  frameRate: optional(z.number().int()).describe('Frames per second, 1 to 120; only with composed video'),
+  shmSize: optional(z.number().int()).describe(
+    'Shared memory of the recorder in bytes, at least 134217728; only with composed video',
+  ),
+  ignoreFailedStreams: optional(z.boolean()).describe('Whether INDIVIDUAL starts although a stream sends nothing'),
+  mediaNode: optional(RecordingNode).describe('Media node that records composed video; paid editions'),
 })
 export type StartRecordingOptions = z.output<typeof StartRecordingOptions>
 
@@ -95,17 +117,26 @@ export function rangeFaults(
 
 /** As returned in a session: only the members that apply to the output mode; `mediaNode` is an id. */
 export const RecordingPropertiesView = z.object({
-  name: z.string(),
-  hasAudio: z.boolean(),
-  hasVideo: z.boolean(),
-  outputMode: OutputMode,
-  recordingLayout: RecordingLayout.optional(),
-  customLayout: z.string().optional(),
-  resolution: z.string().optional(),
-  frameRate: z.number().optional(),
-  shmSize: z.number().optional(),
-  ignoreFailedStreams: z.boolean().optional(),
-  mediaNode: z.string().optional(),
+  name: z.string().describe('Name of the recording and of its file; empty or absent takes the id'),
+  hasAudio: z.boolean().describe('Whether audio is recorded'),
+  hasVideo: z.boolean().describe('Whether video is recorded'),
+  outputMode: OutputMode.describe('One composed file, one file per stream, or a composed file that starts quicker'),
+  recordingLayout: RecordingLayout.optional().describe('Arrangement of the videos; only with composed video'),
+  customLayout: z
+    .string()
+    .optional()
+    .describe('Folder of the page below the layouts, or its address; only with CUSTOM'),
+  resolution: z
+    .string()
+    .optional()
+    .describe('`<width>x<height>` in pixels, each 100 to 1999; only with composed video'),
+  frameRate: z.number().optional().describe('Frames per second, 1 to 120; only with composed video'),
+  shmSize: z
+    .number()
+    .optional()
+    .describe('Shared memory of the recorder in bytes, at least 134217728; only with composed video'),
+  ignoreFailedStreams: z.boolean().optional().describe('Whether INDIVIDUAL starts although a stream sends nothing'),
+  mediaNode: z.string().optional().describe('Media node that records composed video; paid editions'),
 })
 export type RecordingPropertiesView = z.infer<typeof RecordingPropertiesView>
 
@@ -113,17 +144,20 @@ export const RecordingStatus = z.enum(['starting', 'started', 'stopped', 'ready'
 
 /** `size` in bytes and `duration` in seconds are final, and `url` is there, when `ready`. Times in UTC ms. */
 export const RecordingView = z.object({
-  id: z.string(),
-  object: z.literal('recording'),
+  id: z.string().describe('Identifier, made of that of the session'),
+  object: z.literal('recording').describe('Always `recording`'),
   ...RecordingPropertiesView.shape,
-  sessionId: z.string(),
-  createdAt: z.number(),
-  size: z.number(),
-  duration: z.number(),
-  url: z.string().nullable(),
-  status: RecordingStatus,
+  sessionId: z.string().describe('The recorded session'),
+  createdAt: z.number().describe('Start of the recording, UTC ms'),
+  size: z.number().describe('Bytes of the file, final once `ready`'),
+  duration: z.number().describe('Seconds, final once `ready`'),
+  url: z.string().nullable().describe('Address of the file, not null once `ready`'),
+  status: RecordingStatus.describe('State of the recording'),
 })
 export type RecordingView = z.infer<typeof RecordingView>
 
-export const RecordingListView = z.object({ count: z.number(), items: z.array(RecordingView) })
+export const RecordingListView = z.object({
+  count: z.number().describe('Number of all recordings'),
+  items: z.array(RecordingView).describe('The recordings'),
+})
 export type RecordingListView = z.infer<typeof RecordingListView>

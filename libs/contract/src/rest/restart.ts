@@ -13,5 +13,9 @@ export const RestartBody = z
 export type RestartBody = z.infer<typeof RestartBody>
 
 /** A sentence for each changed property that the service accepts although it changes nothing, or not what is expected. */
-export const RestartView = z.object({ warnings: z.array(z.string()) })
+export const RestartView = z.object({
+  warnings: z
+    .array(z.string())
+    .describe('Properties of the new configuration that have no effect, each with the reason'),
+})
 export type RestartView = z.infer<typeof RestartView>

@@ -19,41 +19,58 @@ export const CustomSessionId = z
 export const MediaNodeRef = z.union([text(200).transform((id) => ({ id })), z.object({ id: text(200) })])
 
 export const CreateSessionBody = z.object({
-  mediaMode: withDefault(MediaMode, 'ROUTED'),
-  recordingMode: withDefault(RecordingMode, 'MANUAL'),
-  customSessionId: withDefault(CustomSessionId, ''),
-  /** Absent: the property SERVICE_STREAMS_FORCED_VIDEO_CODEC decides. */
-  forcedVideoCodec: optional(ForcedVideoCodec),
-  /** Absent: the property SERVICE_STREAMS_ALLOW_TRANSCODING decides. */
-  allowTranscoding: optional(z.boolean()),
-  defaultRecordingProperties: optional(RecordingProperties),
-  defaultOutputMode: optional(z.enum(['COMPOSED', 'INDIVIDUAL', 'COMPOSED_QUICK_START'])),
-  defaultRecordingLayout: optional(RecordingLayout),
-  defaultCustomLayout: optional(CustomLayout),
-  mediaNode: optional(MediaNodeRef),
+  mediaMode: withDefault(MediaMode, 'ROUTED').describe('Only ROUTED sessions can be recorded'),
+  recordingMode: withDefault(RecordingMode, 'MANUAL').describe(
+    'ALWAYS records from the first published stream to the last participant',
+  ),
+  customSessionId: withDefault(CustomSessionId, '').describe('Identifier to use; empty or absent gives a random one'),
+  forcedVideoCodec: optional(ForcedVideoCodec).describe(
+    'The video codec of all clients; absent takes SERVICE_STREAMS_FORCED_VIDEO_CODEC',
+  ),
+  allowTranscoding: optional(z.boolean()).describe(
+    'Accepted and shown, without effect: media nodes forward what clients send; absent takes SERVICE_STREAMS_ALLOW_TRANSCODING',
+  ),
+  defaultRecordingProperties: optional(RecordingProperties).describe('Defaults of the recordings of this session'),
+  defaultOutputMode: optional(z.enum(['COMPOSED', 'INDIVIDUAL', 'COMPOSED_QUICK_START'])).describe(
+    'Earlier form of `defaultRecordingProperties.outputMode`',
+  ),
+  defaultRecordingLayout: optional(RecordingLayout).describe(
+    'Earlier form of `defaultRecordingProperties.recordingLayout`',
+  ),
+  defaultCustomLayout: optional(CustomLayout).describe('Earlier form of `defaultRecordingProperties.customLayout`'),
+  mediaNode: optional(MediaNodeRef).describe('Media node that hosts the session; paid editions'),
 })
 export type CreateSessionBody = z.output<typeof CreateSessionBody>
 
 export const SessionView = z.object({
-  id: z.string(),
-  object: z.literal('session'),
-  /** Same as `id`: client SDKs of the lineage read this name. */
-  sessionId: z.string(),
-  createdAt: z.number(),
-  mediaMode: MediaMode,
-  recordingMode: RecordingMode,
-  defaultRecordingProperties: RecordingPropertiesView,
-  customSessionId: z.string().optional(),
-  connections: z.object({ numberOfElements: z.number(), content: z.array(ConnectionView) }),
-  recording: z.boolean(),
-  broadcasting: z.boolean(),
-  forcedVideoCodec: ForcedVideoCodec,
-  allowTranscoding: z.boolean(),
-  mediaNodeId: z.string().optional(),
-  /** The node that was asked for, if one was: client SDKs of the lineage read it. */
-  mediaNode: z.object({ id: z.string() }).optional(),
+  id: z.string().describe('Identifier of the session'),
+  object: z.literal('session').describe('Always `session`'),
+  sessionId: z.string().describe('Same as `id`; older client SDKs read this name'),
+  createdAt: z.number().describe('Time of creation, UTC ms'),
+  mediaMode: MediaMode.describe('ROUTED or RELAYED'),
+  recordingMode: RecordingMode.describe('ALWAYS or MANUAL'),
+  defaultRecordingProperties: RecordingPropertiesView.describe('Defaults of the recordings of this session'),
+  customSessionId: z.string().optional().describe('Present only if it was given at creation'),
+  connections: z
+    .object({ numberOfElements: z.number(), content: z.array(ConnectionView) })
+    .describe('The active connections; with `pendingConnections=true` also the pending ones'),
+  recording: z.boolean().describe('Whether the session is being recorded'),
+  broadcasting: z.boolean().describe('Whether the session is being broadcast'),
+  forcedVideoCodec: ForcedVideoCodec.describe('The video codec of all clients'),
+  allowTranscoding: z.boolean().describe('As given at creation'),
+  mediaNodeId: z
+    .string()
+    .optional()
+    .describe('Media node that hosts the session; absent before the first participant joins'),
+  mediaNode: z
+    .object({ id: z.string() })
+    .optional()
+    .describe('Media node that was forced at creation; older client SDKs read this name'),
 })
 export type SessionView = z.infer<typeof SessionView>
 
-export const SessionListView = z.object({ numberOfElements: z.number(), content: z.array(SessionView) })
+export const SessionListView = z.object({
+  numberOfElements: z.number().describe('Number of all sessions'),
+  content: z.array(SessionView).describe('The sessions'),
+})
 export type SessionListView = z.infer<typeof SessionListView>

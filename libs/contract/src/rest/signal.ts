@@ -7,9 +7,11 @@ export const SessionRef = text(200).min(1)
 
 /** No `to`, or an empty one, is everybody. */
 export const SendSignalBody = z.object({
-  session: SessionRef,
-  to: withDefault(z.array(text(200)).max(10_000), []),
-  type: optional(text(256)),
-  data: withDefault(text(DATA_MAX_LENGTH), ''),
+  session: SessionRef.describe('The target session'),
+  to: withDefault(z.array(text(200)).max(10_000), []).describe('Connection ids; absent or empty is every participant'),
+  type: optional(text(256)).describe(
+    'Clients that subscribed to `signal:<type>` receive it; those that subscribed to `signal` receive every type',
+  ),
+  data: withDefault(text(DATA_MAX_LENGTH), '').describe('Payload'),
 })
 export type SendSignalBody = z.output<typeof SendSignalBody>

@@ -3,7 +3,7 @@ import { text } from '../optional.js'
 
 /** Which language model of which media node is loaded or unloaded. */
 export const LanguageModelBody = z.object({
-  lang: text(64).min(1),
-  mediaNode: z.object({ id: text(200).min(1) }),
+  lang: text(64).min(1).describe('Language model'),
+  mediaNode: z.object({ id: text(200).min(1) }).describe('The target media node'),
 })
 export type LanguageModelBody = z.output<typeof LanguageModelBody>

@@ -5,24 +5,23 @@ import { SessionRef } from './signal.js'
 
 /** Deprecated: POST connection gives the same and more. */
 export const CreateTokenBody = z.object({
-  session: SessionRef,
-  role: withDefault(Role, 'PUBLISHER'),
-  data: withDefault(text(DATA_MAX_LENGTH), ''),
-  mediaserverOptions: optional(MediaserverOptions),
+  session: SessionRef.describe('The session to join'),
+  role: withDefault(Role, 'PUBLISHER').describe('Role of the participant'),
+  data: withDefault(text(DATA_MAX_LENGTH), '').describe('Metadata, becomes `serverData`'),
+  mediaserverOptions: optional(MediaserverOptions).describe('Bandwidth limits of the participant'),
 })
 export type CreateTokenBody = z.output<typeof CreateTokenBody>
 
 /** `mediaserverOptions` only when they were given. */
 export const TokenView = z.object({
-  /** Same as `token`. */
-  id: z.string(),
-  token: z.string(),
-  connectionId: z.string(),
-  createdAt: z.number(),
-  session: z.string(),
-  role: Role,
-  data: z.string(),
-  record: z.boolean(),
-  mediaserverOptions: z.record(z.string(), z.unknown()).optional(),
+  id: z.string().describe('Same as `token`'),
+  token: z.string().describe('Lets one client join, once'),
+  connectionId: z.string().describe('Identifier of the connection'),
+  createdAt: z.number().describe('Time of creation, UTC ms'),
+  session: z.string().describe('The session to join'),
+  role: Role.describe('Role of the participant'),
+  data: z.string().describe('Metadata of the token'),
+  record: z.boolean().describe('Whether INDIVIDUAL recordings include the streams of the participant'),
+  mediaserverOptions: z.record(z.string(), z.unknown()).optional().describe('Bandwidth limits, if they were given'),
 })
 export type TokenView = z.infer<typeof TokenView>

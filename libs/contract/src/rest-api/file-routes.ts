@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { faults, type Route } from './route.js'
+
+const FILE = '/service/recordings/{recordingId}/{file}'
+const NO_FILE = 'No such file of a finished recording'
+const Content = z.string().meta({ format: 'binary' })
+const kind = (contentType: string) => ({ description: 'The file', schema: Content, contentType })
+
+/** The `url` of a recording: files, so that the document has them and clients of the JSON operations do not. */
+export const FILE_ROUTES = {
+  getRecordingFile: {
+    method: 'GET',
+    path: FILE,
+    tag: 'Recordings',
+    summary: 'Download a file of a recording',
+    answers: {
+      200: kind('video/mp4'),
+      206: { ...kind('video/mp4'), description: 'The range that the `Range` header names' },
+      304: { description: 'Unchanged since the `ETag` or the time that the request names' },
+      ...faults({ 404: NO_FILE, 416: 'The range lies outside the file' }),
+    },
+  },
+} as const satisfies Record<string, Route>
+
+export const FILE_TEXTS: Readonly<Record<keyof typeof FILE_ROUTES, string>> = {
+  getRecordingFile:
+    '`<name>.mp4` or `<name>.webm` of composed recordings, `<name>.zip` of INDIVIDUAL ones, `<name>.jpg` the thumbnail. Without credentials where `SERVICE_RECORDING_PUBLIC_ACCESS` is true.',
+}
