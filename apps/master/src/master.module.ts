@@ -73,6 +73,7 @@ import { SessionChannel } from './signalling/session-channel.js'
 import { SignallingMethods } from './signalling/signalling.methods.js'
 import { SignallingServer } from './signalling/signalling.server.js'
 import { SignalsController } from './signals/signals.controller.js'
+import { RecentSignals } from './signals/recent-signals.js'
 import { SignalsService } from './signals/signals.service.js'
 import { SpeechToTextController } from './speech-to-text/speech-to-text.controller.js'
 import { SpeechToTextService } from './speech-to-text/speech-to-text.service.js'
@@ -130,6 +131,7 @@ const PROVIDERS: Provider[] = [
   ParticipationService,
   StreamRepository,
   StreamsService,
+  RecentSignals,
   SignalsService,
   TokensService,
   TokenRequestsService,

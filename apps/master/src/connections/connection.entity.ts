@@ -76,4 +76,8 @@ export class ConnectionEntity {
   /** When a participant whose socket is gone is evicted, or a recorder that does not come; null while it has one. */
   @Column({ name: 'evict_at', type: 'timestamptz', nullable: true })
   evictAt!: Date | null
+
+  /** The newest signal that was sent to the participant when the loss of its socket was noticed. */
+  @Column({ name: 'last_signal_id', type: 'bigint', nullable: true })
+  lastSignalId!: number | null
 }

@@ -136,13 +136,19 @@ export class ParticipantRepository {
   }
 
   /** Moves a participant to a socket of `masterId`; undefined when it is gone or the key is wrong. */
-  async resume(connectionId: string, resumeHash: Buffer, masterId: string): Promise<Participant | undefined> {
-    const [participant] = await updated<Participant>(
+  async resume(
+    connectionId: string,
+    resumeHash: Buffer,
+    masterId: string,
+  ): Promise<(Participant & { lastSignalId: number | null }) | undefined> {
+    const [participant] = await updated<Participant & { lastSignalId: number | null }>(
       this.dataSource.manager,
       `UPDATE connection c SET master_id = $3, evict_at = NULL
-       FROM session s WHERE s.id = c.session_id AND c.id = $1 AND c.resume_hash = $2
+       FROM session s, connection former
+       WHERE s.id = c.session_id AND former.id = c.id AND c.id = $1 AND c.resume_hash = $2
          AND c.status IN ('active', 'hidden')
-       RETURNING ${PARTICIPANT}`,
+       RETURNING ${PARTICIPANT},
+         CASE WHEN former.evict_at IS NOT NULL THEN former.last_signal_id END AS "lastSignalId"`,
       [connectionId, resumeHash, masterId],
     )
     return participant

@@ -176,10 +176,11 @@ export class ParticipationService {
   async resume(
     connectionId: string,
     resumeKey: string,
-  ): Promise<{ participant: Participant; place: RoomPlace | null }> {
-    const participant = await this.participants.resume(connectionId, digest(resumeKey), this.masterId)
-    if (!participant) throw new ServiceError('UNAUTHENTICATED', 'there is no such participant any more')
-    return { participant, place: (await this.place(participant.roomId)) ?? null }
+  ): Promise<{ participant: Participant; place: RoomPlace | null; lastSignalId: number | null }> {
+    const resumed = await this.participants.resume(connectionId, digest(resumeKey), this.masterId)
+    if (!resumed) throw new ServiceError('UNAUTHENTICATED', 'there is no such participant any more')
+    const { lastSignalId, ...participant } = resumed
+    return { participant, place: (await this.place(participant.roomId)) ?? null, lastSignalId }
   }
 
   /** Where the session's media is; undefined while it is lost, or when the session has ended. */
@@ -198,9 +199,10 @@ export class ParticipationService {
     return { connections, streams, mediaEpoch, ...(recordings && { recordings }) }
   }
 
-  /** The socket has been silent for `silentMs`: the participant has the rest of the window to come back. */
-  lost(connectionId: string, silentMs: number): Promise<void> {
-    return this.presence.markLost(connectionId, this.masterId, Math.max(SIGNALLING_WINDOWS.evict - silentMs, 0))
+  /** The socket, to which signals were sent up to `lastSignalId`, has been silent for `silentMs`: the participant has the rest of the window to come back. */
+  lost(connectionId: string, silentMs: number, lastSignalId?: number): Promise<void> {
+    const window = Math.max(SIGNALLING_WINDOWS.evict - silentMs, 0)
+    return this.presence.markLost(connectionId, this.masterId, window, lastSignalId)
   }
 
   /** What was missed of sockets coming and going while the database was away, or this master taken for dead. */

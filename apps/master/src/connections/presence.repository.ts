@@ -7,11 +7,12 @@ export class PresenceRepository {
   constructor(private readonly dataSource: DataSource) {}
 
   /** The participant's socket is gone: it is evicted in `ms` unless it resumes. */
-  async markLost(connectionId: string, masterId: string, ms: number): Promise<void> {
+  async markLost(connectionId: string, masterId: string, ms: number, lastSignalId?: number): Promise<void> {
     await this.dataSource.query(
-      `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond'
+      `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond',
+              last_signal_id = coalesce($4, last_signal_id)
        WHERE id = $1 AND master_id = $2 AND status IN ('active', 'hidden')`,
-      [connectionId, masterId, ms],
+      [connectionId, masterId, ms, lastSignalId ?? null],
     )
   }
 
@@ -51,7 +52,7 @@ export class PresenceRepository {
   /** Participants whose sockets went with their master get the usual time to come back. */
   async markLostOfDeadMasters(ms: number): Promise<void> {
     await this.dataSource.query(
-      `UPDATE connection SET evict_at = clock_timestamp() + $1 * interval '1 millisecond'
+      `UPDATE connection SET evict_at = clock_timestamp() + $1 * interval '1 millisecond', last_signal_id = NULL
        WHERE master_id IS NOT NULL AND evict_at IS NULL AND status IN ('active', 'hidden')
          AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = connection.master_id)`,
       [ms],
@@ -64,7 +65,7 @@ export class PresenceRepository {
    */
   async alignDeadlines(masterId: string, held: string[], speaking: string[], ms: number): Promise<void> {
     await this.dataSource.query(
-      `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond'
+      `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond', last_signal_id = NULL
        WHERE master_id = $1 AND evict_at IS NULL AND status IN ('active', 'hidden') AND id <> ALL($2)`,
       [masterId, held, ms],
     )

@@ -9,6 +9,7 @@ import { IdempotentCallEntity } from '../http/idempotency/idempotent-call.entity
 import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
 import { RecordingEntity, RecordingPartEntity } from '../recordings/recording.entity.js'
 import { SessionEntity } from '../sessions/session.entity.js'
+import { RecentSignalEntity } from '../signals/recent-signal.entity.js'
 import { StreamEntity, SubscriptionEntity } from '../streams/stream.entity.js'
 import { GuardedPool } from './guarded-pool.js'
 import { MIGRATIONS } from './migrations/index.js'
@@ -41,6 +42,7 @@ export function createDataSource(url: string, onPoolError: (error: Error) => voi
       RestartEntity,
       ClusterEntity,
       IdempotentCallEntity,
+      RecentSignalEntity,
     ],
     migrations: [...MIGRATIONS],
     migrationsTransactionMode: 'all',

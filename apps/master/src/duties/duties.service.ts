@@ -21,6 +21,7 @@ import { NodeWatchService } from '../media-nodes/node-watch.service.js'
 import { RecordingWork } from '../recordings/recording-work.service.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { LostMediaWatch } from '../signalling/lost-media-watch.js'
+import { RecentSignals } from '../signals/recent-signals.js'
 import { SignallingServer } from '../signalling/signalling.server.js'
 import { DutyLock } from './duty-lock.js'
 
@@ -68,6 +69,7 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
     private readonly signalling: SignallingServer,
     private readonly lostMedia: LostMediaWatch,
     private readonly calls: IdempotentCalls,
+    private readonly recentSignals: RecentSignals,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {
@@ -145,6 +147,7 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
       { name: 'stray recordings', once: true, everyMs: RECONCILE_EVERY_MS, run: () => this.recordings.stopStrays() },
       { name: 'lost parts', once: true, everyMs: LOST_PARTS_EVERY_MS, run: () => this.recordings.forgetLostParts() },
       { name: 'calls', once: false, everyMs: 0, run: () => this.calls.settleRest() },
+      { name: 'recent signals', once: true, everyMs: 0, run: () => this.recentSignals.trim() },
       { name: 'old calls', once: true, everyMs: OLD_CALLS_EVERY_MS, run: () => this.calls.forgetOld() },
       { name: 'node figures', once: false, everyMs: 0, run: () => Promise.resolve(this.autoscaling.showFigures()) },
       { name: 'loads', once: true, everyMs: 0, run: () => Promise.resolve(this.autoscaling.sample()) },

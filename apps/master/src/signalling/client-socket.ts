@@ -12,6 +12,7 @@ import {
 import type { WebSocket } from 'ws'
 import type { Participant } from '../connections/connection.records.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
+import type { MissedSignals } from '../signals/recent-signals.js'
 import { ClientBudget } from './client-budgets.js'
 import { isNewsAfter } from './missed-events.js'
 import { SharedNotification } from './shared-notification.js'
@@ -39,6 +40,8 @@ export class ClientSocket {
   /** When the last frame came, ms. */
   lastSeen: number
   isMarkedLost = false
+  /** The newest signal that was sent to the client. */
+  lastSignalId = 0
   isAbusive = false
   /** Called when a participant is in: the socket does not count as unjoined any more. */
   onJoined: () => void = () => undefined
@@ -49,6 +52,9 @@ export class ClientSocket {
   /** How many are reading one. */
   private holders = 0
   private failedJoins = 0
+  /** Signals to send after the answer to `resume`; all that were sent so, by id. */
+  private missed: SharedNotification[] = []
+  private readonly replayed = new Set<number>()
   /** Until a participant is in, who has one of its own. */
   readonly unjoinedBudget: ClientBudget
 
@@ -117,8 +123,16 @@ export class ClientSocket {
 
   /** Passes on what happened in the session, later if a snapshot is being read. */
   deliver(shared: SharedNotification): void {
+    if (shared.signalId !== undefined && this.replayed.has(shared.signalId)) return
     if (this.holders > 0) this.held.push(shared)
-    else this.write(shared.frame)
+    else this.writeShared(shared)
+  }
+
+  /** Signals that the participant missed: they follow the answer to `resume`, and are not sent a second time. */
+  replayAfterAnswer({ signals, after }: MissedSignals): void {
+    this.lastSignalId = after
+    this.missed = signals.map(({ id, params }) => new SharedNotification({ method: 'signal', params }, id))
+    for (const { id } of signals) this.replayed.add(id)
   }
 
   /** The media of this epoch is gone; a client that knows is not told again. */
@@ -139,6 +153,7 @@ export class ClientSocket {
   /** After the snapshot has been sent: what is news beside it follows, once nobody else reads one. */
   releaseAfter(snapshot?: SessionSnapshot): void {
     this.holders--
+    for (const shared of this.missed.splice(0)) this.writeShared(shared)
     const held = this.held.filter(({ notification }) => !snapshot || isNewsAfter(snapshot, notification))
     this.held = this.holders > 0 ? held : []
     if (this.holders === 0) for (const shared of held) this.deliver(shared)
@@ -148,6 +163,7 @@ export class ClientSocket {
   forgetHeld(): void {
     this.holders--
     this.held = []
+    this.missed = []
   }
 
   close(code: number, reason: string): void {
@@ -160,6 +176,11 @@ export class ClientSocket {
 
   private send(message: unknown): void {
     if (this.isOpen) this.write(JSON.stringify(message))
+  }
+
+  private writeShared({ frame, signalId = 0 }: SharedNotification): void {
+    if (this.isOpen) this.lastSignalId = Math.max(this.lastSignalId, signalId)
+    this.write(frame)
   }
 
   /** Bytes are sent as they are, without a copy: sockets of one room share them. */

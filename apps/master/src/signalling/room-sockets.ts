@@ -103,7 +103,7 @@ export class RoomSockets {
   private carryOut(roomId: string, { sockets }: Room, message: SessionMessage): void {
     switch (message.kind) {
       case 'notify': {
-        const shared = new SharedNotification(message.notification)
+        const shared = new SharedNotification(message.notification, message.signalId)
         const excluded = new Set(message.except)
         // One named twice is one recipient.
         for (const connectionId of message.to ? new Set(message.to) : sockets.keys()) {

@@ -30,8 +30,12 @@ export class SessionChannel {
     })
   }
 
-  notify(roomId: string, notification: SessionNotification, who: { to?: string[]; except?: string[] } = {}): void {
-    this.send(roomId, { kind: 'notify', notification, ...who })
+  notify(
+    roomId: string,
+    notification: SessionNotification,
+    options: { to?: string[]; except?: string[]; signalId?: number } = {},
+  ): void {
+    this.send(roomId, { kind: 'notify', notification, ...options })
   }
 
   /** Tells the others what goes with the participant, then the participant itself, whose socket then closes. */

@@ -4,9 +4,13 @@ import type { HeldNotification } from './missed-events.js'
 export class SharedNotification {
   private bytes: Buffer | undefined
 
-  constructor(readonly notification: HeldNotification) {}
+  constructor(
+    readonly notification: HeldNotification,
+    readonly signalId?: number,
+  ) {}
 
   get frame(): Buffer {
-    return (this.bytes ??= Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...this.notification })))
+    const { notification, signalId } = this
+    return (this.bytes ??= Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...notification, signalId })))
   }
 }

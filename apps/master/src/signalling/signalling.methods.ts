@@ -16,6 +16,7 @@ import { ClusterClock } from '../database/cluster-clock.js'
 import { iceServersFor } from '../ice/ice-servers.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
+import { RecentSignals } from '../signals/recent-signals.js'
 import { SignalsService } from '../signals/signals.service.js'
 import type { ClientSocket, Occupant } from './client-socket.js'
 import type { MediaMethod } from './media.methods.js'
@@ -33,6 +34,7 @@ export class SignallingMethods {
     private readonly participation: ParticipationService,
     private readonly connections: ConnectionsService,
     private readonly signals: SignalsService,
+    private readonly recentSignals: RecentSignals,
     private readonly mediaNodes: MediaNodesService,
     private readonly rooms: RoomSockets,
     private readonly channel: SessionChannel,
@@ -98,15 +100,20 @@ export class SignallingMethods {
 
   async resume(socket: ClientSocket, call: SignallingCall<'resume'>): Promise<SignallingResult<'resume'>> {
     this.channel.requireBus()
-    const { participant, place } = await this.participation.resume(call.connectionId, call.resumeKey)
+    const { participant, place, lastSignalId } = await this.participation.resume(call.connectionId, call.resumeKey)
     const { roomId, connectionId } = participant
     socket.hold()
     const occupant: Occupant = (socket.occupant = { ...participant, place })
     try {
       await this.rooms.attach(roomId, connectionId, socket)
       this.channel.taken(roomId, connectionId, socket.id)
-      const [snapshot] = await Promise.all([this.participation.snapshot(participant), this.refreshRights(occupant)])
+      const [snapshot, missed] = await Promise.all([
+        this.participation.snapshot(participant),
+        this.recentSignals.missed(participant, { received: call.receivedSignals, lastSent: lastSignalId }),
+        this.refreshRights(occupant),
+      ])
       this.knowEpoch(occupant, snapshot)
+      socket.replayAfterAnswer(missed)
       return { role: occupant.role, record: occupant.record, snapshot }
     } catch (error) {
       socket.forgetHeld()

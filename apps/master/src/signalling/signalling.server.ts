@@ -205,10 +205,10 @@ export class SignallingServer implements BeforeApplicationShutdown {
   }
 
   private async markLost(socket: ClientSocket, now: number): Promise<void> {
-    const { occupant, lastSeen } = socket
+    const { occupant, lastSeen, lastSignalId } = socket
     if (!occupant) return
     socket.isMarkedLost = true
-    await this.participation.lost(occupant.connectionId, now - lastSeen).catch((error: unknown) => {
+    await this.participation.lost(occupant.connectionId, now - lastSeen, lastSignalId).catch((error: unknown) => {
       this.logger.warn({ err: error, connectionId: occupant.connectionId }, 'a lost participant could not be marked')
     })
   }

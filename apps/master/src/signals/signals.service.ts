@@ -7,6 +7,7 @@ import { EventLog } from '../events/event-log.js'
 import { signalSent } from '../events/event-drafts.js'
 import { ClientBudgets } from '../signalling/client-budgets.js'
 import { SessionChannel } from '../signalling/session-channel.js'
+import { RecentSignals, type SentSignal } from './recent-signals.js'
 import { prefixedType, typeInEvent } from './signal-type.js'
 
 /** Messages to participants of a session, from one of them or from the application's server. */
@@ -22,19 +23,19 @@ export class SignalsService {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
     private readonly budgets: ClientBudgets,
+    private readonly recent: RecentSignals,
   ) {}
 
-  /** Backends are told who gets it: everybody by name when `to` is empty. */
-  private async record(
-    session: { id: string; uniqueId: string },
-    signal: { from: string | null; to: string[]; type: string; data: string },
-  ): Promise<void> {
-    if (!this.events.isOn) return
-    await this.events.change({ where: 's.unique_id = $1', values: [session.uniqueId] }, async (manager, record) => {
-      const everybody =
-        signal.to.length > 0 ? [] : await this.events.participants(manager, 'c.session_id = $1', [session.id])
-      const to = signal.to.length > 0 ? signal.to : everybody.map(({ connectionId }) => connectionId)
-      await record(signalSent(session, { ...signal, to }, this.clock.now()))
+  /** Keeps the signal for participants that resume; its event names all recipients when `to` is empty. */
+  private store(session: { id: string; uniqueId: string }, signal: SentSignal, typeOfEvent: string): Promise<number> {
+    const { to, from, data } = signal
+    return this.events.change({ where: 's.unique_id = $1', values: [session.uniqueId] }, async (manager, record) => {
+      if (this.events.isOn) {
+        const present = to.length > 0 ? [] : await this.events.participants(manager, 'c.session_id = $1', [session.id])
+        const recipients = to.length > 0 ? [...to] : present.map(({ connectionId }) => connectionId)
+        await record(signalSent(session, { from, to: recipients, type: typeOfEvent, data }, this.clock.now()))
+      }
+      return this.recent.insert(manager, signal)
     })
   }
 
@@ -59,8 +60,9 @@ export class SignalsService {
       if (absent.length > 0) throw new ServiceError('INVALID', `to: no participant ${absent.slice(0, 10).join(', ')}`)
     }
     const params = { type: prefixedType(type), data, from: from.connectionId }
-    await this.record({ id: from.sessionId, uniqueId: from.roomId }, { ...params, type: typeInEvent(params.type), to })
-    this.channel.notify(from.roomId, { method: 'signal', params }, to.length > 0 ? { to } : {})
+    const { sessionId: id, roomId } = from
+    const signalId = await this.store({ id, uniqueId: roomId }, { roomId, to, ...params }, typeInEvent(params.type))
+    this.channel.notify(roomId, { method: 'signal', params }, { signalId, ...(to.length > 0 && { to }) })
   }
 
   /** From REST, so without `from`. NOT_READY unless somebody is there to get it: all of `to`, or anybody. */
@@ -73,8 +75,10 @@ export class SignalsService {
     const present = new Set(audience.present)
     const absent = named.filter((id) => !present.has(id))
     if (absent.length > 0) throw new ServiceError('NOT_READY', `to: no participant ${absent.slice(0, 10).join(', ')}`)
-    const notification = { method: 'signal', params: { type: prefixedType(type), data } } as const
-    await this.record({ id: session, uniqueId: audience.roomId }, { ...notification.params, from: null, to: named })
-    this.channel.notify(audience.roomId, notification, named.length > 0 ? { to: named } : {})
+    const { roomId } = audience
+    const params = { type: prefixedType(type), data }
+    const signal = { roomId, to: named, from: null, ...params }
+    const signalId = await this.store({ id: session, uniqueId: roomId }, signal, params.type)
+    this.channel.notify(roomId, { method: 'signal', params }, { signalId, ...(named.length > 0 && { to: named }) })
   }
 }

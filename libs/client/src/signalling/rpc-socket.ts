@@ -25,6 +25,9 @@ export class SocketLost extends Error {
 /** Close code of a socket that this side gave up: nobody may be there to agree. */
 const ABANDONED = 4900
 
+/** `signalId` identifies a signal, which may come again after resuming. */
+type NotificationListener = (notification: ServerNotification, signalId?: number) => void
+
 interface Call {
   settle(answer: RpcResponse | Error): void
 }
@@ -54,8 +57,8 @@ export class RpcSocket {
   #lastHeard: number
   #lost: SocketLost | undefined
   /** Notifications that came before somebody listened, in their order. */
-  #backlog: ServerNotification[] = []
-  #listener: ((notification: ServerNotification) => void) | undefined
+  #backlog: [ServerNotification, number | undefined][] = []
+  #listener: NotificationListener | undefined
   #onLost: ((code: number) => void) | undefined
 
   private constructor(socket: WebSocket, clock: Clock) {
@@ -87,10 +90,10 @@ export class RpcSocket {
   }
 
   /** Hands over what came so far and all that comes; `onLost` runs once, not after `close`. */
-  listen(onNotification: (notification: ServerNotification) => void, onLost: (code: number) => void): void {
+  listen(onNotification: NotificationListener, onLost: (code: number) => void): void {
     this.#listener = onNotification
     this.#onLost = onLost
-    for (const notification of this.#backlog.splice(0)) onNotification(notification)
+    for (const [notification, signalId] of this.#backlog.splice(0)) onNotification(notification, signalId)
     if (this.#lost) onLost(this.#lost.code)
   }
 
@@ -139,15 +142,16 @@ export class RpcSocket {
     this.#lastHeard = this.#clock.now()
     const frame = typeof data === 'string' ? asObject(data) : undefined
     if (!frame) return
-    if (typeof frame['method'] === 'string') this.#notified(frame['method'], frame['params'])
+    if (typeof frame['method'] === 'string') this.#notified(frame['method'], frame['params'], frame['signalId'])
     else this.#answered(frame)
   }
 
-  #notified(method: string, params: unknown): void {
+  #notified(method: string, params: unknown, id: unknown): void {
     const notification = readNotification(method, params)
     if (!notification) return
-    if (this.#listener) this.#listener(notification)
-    else this.#backlog.push(notification)
+    const signalId = typeof id === 'number' ? id : undefined
+    if (this.#listener) this.#listener(notification, signalId)
+    else this.#backlog.push([notification, signalId])
   }
 
   #answered(frame: unknown): void {

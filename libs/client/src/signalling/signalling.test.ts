@@ -83,6 +83,22 @@ describe('Signalling', () => {
     expect(server.calls('unpublish')).toEqual([])
   })
 
+  it('names the signals it received when it resumes, and hands each over once', async () => {
+    const signals = (): number => log.filter((entry) => entry === 'signal').length
+    const send = (signalId: number): void =>
+      server.send({ jsonrpc: '2.0', method: 'signal', params: { type: 'signal', data: '' }, signalId })
+    send(7)
+    await until('the first', () => signals() === 1)
+    cut()
+    await passUntil('resumed', () => log.includes('resumed'))
+    expect(server.calls('resume')[0]?.params).toMatchObject({ receivedSignals: [7] })
+    send(7)
+    send(8)
+    server.notify('connectionDestroyed', { connectionId: 'con_a', reason: 'disconnect' })
+    await until('the last', () => log.includes('connectionDestroyed'))
+    expect(signals()).toBe(2)
+  })
+
   it('pings as often as the server wishes', async () => {
     for (const count of [1, 2, 3]) {
       clock.pass(3_000)

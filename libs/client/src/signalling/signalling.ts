@@ -1,4 +1,5 @@
 import {
+  SIGNALLING_LIMITS,
   SIGNALLING_METHODS,
   SIGNALLING_WINDOWS,
   ServiceError,
@@ -11,6 +12,7 @@ import { type Clock, every } from '../clock.js'
 import { deferred } from '../deferred.js'
 import { onBackOnline } from '../platform.js'
 import type { ServerNotification } from './notification.js'
+import { RecentIds } from './recent-ids.js'
 import { isFinalClose, isRefusal, retryDelay } from './retry.js'
 import { RpcSocket, SocketLost } from './rpc-socket.js'
 
@@ -74,6 +76,7 @@ export class Signalling {
   #isLeaving = false
   #stopWatching = (): void => {}
   #hurry = (): void => {}
+  readonly #receivedSignals = new RecentIds(SIGNALLING_LIMITS.missedSignals.count)
   readonly #url: string
   readonly #clock: Clock
   readonly #handlers: SignallingHandlers
@@ -162,13 +165,15 @@ export class Signalling {
     this.#socket = socket
     this.#watch(socket)
     socket.listen(
-      (notification) => this.#notified(notification),
+      (notification, signalId) => this.#notified(notification, signalId),
       (code) => this.#dropped(socket, code),
     )
   }
 
-  #notified(notification: ServerNotification): void {
+  /** A signal that came on the former socket may come again on the new one. */
+  #notified(notification: ServerNotification, signalId?: number): void {
     if (this.#state === 'ended') return
+    if (signalId !== undefined && !this.#receivedSignals.add(signalId)) return
     if (notification.method === 'reconnect') this.#move(notification.params.afterMs)
     else this.#handlers.notified(notification)
   }
@@ -248,7 +253,8 @@ export class Signalling {
     let socket: RpcSocket | undefined
     try {
       socket = await RpcSocket.open(this.#url, this.#clock, SIGNALLING_TIMES.retryOpen)
-      const result = await socket.request('resume', { connectionId, resumeKey }, SIGNALLING_TIMES.retryOpen)
+      const call = { connectionId, resumeKey, receivedSignals: this.#receivedSignals.list }
+      const result = await socket.request('resume', call, SIGNALLING_TIMES.retryOpen)
       return { socket, result }
     } catch (error) {
       socket?.close()

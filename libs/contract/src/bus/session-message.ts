@@ -26,6 +26,8 @@ export const SessionMessage = z.discriminatedUnion('kind', [
     to: z.array(z.string()).optional(),
     except: z.array(z.string()).optional(),
     notification,
+    /** Of a signal, as it is kept for participants that resume. */
+    signalId: z.number().int().optional(),
   }),
   /** The connection is over: tell it and close its socket. */
   z.object({ kind: z.literal('evict'), connectionId: z.string(), reason: DisconnectReason }),

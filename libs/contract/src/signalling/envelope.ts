@@ -19,6 +19,8 @@ export const RpcNotification = z.object({
   jsonrpc: z.literal('2.0'),
   method: z.string(),
   params: z.record(z.string(), z.unknown()),
+  /** Of a signal: the client names the last ones it received when it resumes. */
+  signalId: z.number().int().optional(),
 })
 
 /** Where clients open their socket: `ws(s)://host/service/signalling?sessionId=…&token=tok_…`. */
@@ -50,6 +52,8 @@ export const SIGNALLING_LIMITS = {
   deliveryOverhead: 256,
   /** Connections that a client's signal may name. */
   signalRecipients: 1_000,
+  /** Signals of a session that are kept for participants that resume: so many, with so many bytes of data, so long (ms). */
+  missedSignals: { count: 256, bytes: 1024 * 1024, ms: 30_000 },
   /** So many refused calls of a socket before it has joined close it. */
   failedJoins: 5,
   /** Sockets that have not joined, of one source address (of IPv6 its /64 network) and of all. More are refused. */

@@ -68,7 +68,12 @@ export const SIGNALLING_METHODS = {
   ],
   /** A new socket for a participant whose old one dropped. Its media went on meanwhile. */
   resume: [
-    z.object({ connectionId: Id, resumeKey: z.string().max(200) }),
+    z.object({
+      connectionId: Id,
+      resumeKey: z.string().max(200),
+      /** Ids of the last signals that the client received: those it missed follow the answer. */
+      receivedSignals: z.array(z.number().int().nonnegative()).max(SIGNALLING_LIMITS.missedSignals.count).optional(),
+    }),
     z.object({ role: Role, record: z.boolean(), snapshot: SessionSnapshot }),
   ],
   /**

@@ -1,13 +1,14 @@
-import type {
-  IceParameters,
-  NotificationParams,
-  SessionSnapshot,
-  SignallingMethod,
-  SignallingNotification,
-  SignallingParams,
-  SignallingResult,
-  StreamInfo,
-  TransportDirection,
+import {
+  type IceParameters,
+  type NotificationParams,
+  type SessionSnapshot,
+  SIGNALLING_LIMITS,
+  type SignallingMethod,
+  type SignallingNotification,
+  type SignallingParams,
+  type SignallingResult,
+  type StreamInfo,
+  type TransportDirection,
 } from '@session-service/contract'
 import { SignallingClient } from '../signalling/signalling-client.js'
 import { type Certificate, ownCertificate } from './dtls.js'
@@ -199,7 +200,9 @@ export class SyntheticParticipant {
     const { connectionId, resumeKey, pingInterval } = this.joined
     const socket = await openSocket(url, this.log)
     try {
-      const resumed = await socket.request('resume', { connectionId, resumeKey })
+      const receivedSignals = [...this.#formerSockets, this.#socket].flatMap((each) => each.receivedSignals)
+      const last = receivedSignals.slice(-SIGNALLING_LIMITS.missedSignals.count)
+      const resumed = await socket.request('resume', { connectionId, resumeKey, receivedSignals: last })
       this.#formerSockets.push(this.#socket)
       this.#socket = socket
       socket.keepAlive(pingInterval)

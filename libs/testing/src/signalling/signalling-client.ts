@@ -52,6 +52,8 @@ interface Pending {
  */
 export class SignallingClient {
   readonly notifications: ReceivedNotification[] = []
+  /** Ids of the signals that came, for `resume`. */
+  readonly receivedSignals: number[] = []
   /** What the server sent against the contract. */
   readonly violations: string[] = []
   /** Answers that belong to no `request`: those to raw frames. */
@@ -199,7 +201,8 @@ export class SignallingClient {
     this.violations.push(`a frame that is neither answer nor notification: ${textOf(data).slice(0, 200)}`)
   }
 
-  #notified({ method, params }: Notification): void {
+  #notified({ method, params, signalId }: Notification): void {
+    if (signalId !== undefined) this.receivedSignals.push(signalId)
     if (!isSignallingNotification(method)) return void this.violations.push(`unknown notification ${method}`)
     const checked = SIGNALLING_NOTIFICATIONS[method].safeParse(params)
     if (!checked.success) return void this.violations.push(`${method}: ${checked.error.message}`)

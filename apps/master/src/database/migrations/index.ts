@@ -14,6 +14,7 @@ import { IdempotentCall1790000000024 } from './1790000000024-idempotent-call.js'
 import { RecordingContents1790000000025 } from './1790000000025-recording-contents.js'
 import { Cluster1790000000026 } from './1790000000026-cluster.js'
 import { MediaNodeHeard1790000000027 } from './1790000000027-media-node-heard.js'
+import { RecentSignal1790000000040 } from './1790000000040-recent-signal.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -33,4 +34,5 @@ export const MIGRATIONS = [
   RecordingContents1790000000025,
   Cluster1790000000026,
   MediaNodeHeard1790000000027,
+  RecentSignal1790000000040,
 ] as const

@@ -1,0 +1,99 @@
+import { type NotificationParams, SIGNALLING_LIMITS } from '@session-service/contract'
+import { Injectable } from '@nestjs/common'
+import { DataSource } from 'typeorm'
+import type { Manager } from '../events/event-log.js'
+
+export interface SentSignal {
+  roomId: string
+  /** Empty: all participants. */
+  to: readonly string[]
+  from: string | null
+  type: string
+  data: string
+}
+
+/** What a resuming participant is known to have received. */
+export interface SignalPosition {
+  /** By the client: the ids of the last signals it received. */
+  received: readonly number[] | undefined
+  /** By the master that held its socket, when it noticed the loss: the newest id that it sent. */
+  lastSent: number | null
+}
+
+export interface MissedSignals {
+  /** In the order in which they were sent. */
+  signals: { id: number; params: NotificationParams<'signal'> }[]
+  /** The newest id that does not have to be sent any more. */
+  after: number
+}
+
+type SignalRow = { id: number; type: string; data: string; sender: string | null }
+
+const { count: MOST_SIGNALS, bytes: MOST_BYTES, ms: KEPT_MS } = SIGNALLING_LIMITS.missedSignals
+
+/**
+ * The signals of the last seconds of each session, in the database: a participant that resumes, at any master, is sent
+ * those that it did not receive. Bounded per session in age, number and bytes; the oldest go first.
+ */
+@Injectable()
+export class RecentSignals {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Returns the signal's id; ids of one session ascend in the order of their insertion. */
+  async insert(manager: Manager, { roomId, to, from, type, data }: SentSignal): Promise<number> {
+    const [row] = await manager.query<{ id: number }[]>(
+      `INSERT INTO recent_signal (session_key, recipients, sender, type, data, bytes)
+       VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
+      [roomId, to.length > 0 ? to : null, from, type, data, Buffer.byteLength(data)],
+    )
+    if (!row) throw new Error('the signal was not stored')
+    return row.id
+  }
+
+  /** Nothing when it is not known what the participant received. */
+  async missed(
+    participant: { roomId: string; connectionId: string; activeAt: number },
+    { received, lastSent }: SignalPosition,
+  ): Promise<MissedSignals> {
+    const after = received ? floorOf(received) : lastSent
+    if (after === null) return { signals: [], after: await this.newestId(participant.roomId) }
+    const { roomId, connectionId, activeAt } = participant
+    const rows = await this.dataSource.query<SignalRow[]>(
+      `SELECT id, type, data, sender FROM (
+         SELECT *, row_number() OVER w AS nth, sum(bytes) OVER w AS total FROM recent_signal
+         WHERE session_key = $1 AND id > $3 AND id <> ALL($4) AND (recipients IS NULL OR $2 = ANY(recipients))
+           AND sent_at > to_timestamp($5::float8 / 1000) AND sent_at > clock_timestamp() - $6 * interval '1 millisecond'
+         WINDOW w AS (ORDER BY id DESC)
+       ) r WHERE nth <= $7 AND total <= $8 ORDER BY id`,
+      [roomId, connectionId, after, received ?? [], activeAt, KEPT_MS, MOST_SIGNALS, MOST_BYTES],
+    )
+    const signals = rows.map(({ id, type, data, sender }) => ({
+      id,
+      params: { type, data, ...(sender !== null && { from: sender }) },
+    }))
+    return { signals, after: Math.max(after, ...(received ?? [])) }
+  }
+
+  /** Deletes what is beyond the bounds. */
+  async trim(): Promise<void> {
+    await this.dataSource.query(
+      `DELETE FROM recent_signal WHERE id IN (
+         SELECT id FROM (
+           SELECT id, sent_at, row_number() OVER w AS nth, sum(bytes) OVER w AS total FROM recent_signal
+           WINDOW w AS (PARTITION BY session_key ORDER BY id DESC)
+         ) r WHERE sent_at < clock_timestamp() - $1 * interval '1 millisecond' OR nth > $2 OR total > $3)`,
+      [KEPT_MS, MOST_SIGNALS, MOST_BYTES],
+    )
+  }
+
+  private async newestId(roomId: string): Promise<number> {
+    const [row] = await this.dataSource.query<{ id: number }[]>(
+      'SELECT coalesce(max(id), 0) AS id FROM recent_signal WHERE session_key = $1',
+      [roomId],
+    )
+    return row?.id ?? 0
+  }
+}
+
+/** A client names the last signals only: older ones it received too. */
+const floorOf = (received: readonly number[]): number => (received.length < MOST_SIGNALS ? 0 : Math.min(...received))
