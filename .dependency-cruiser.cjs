@@ -31,7 +31,11 @@ module.exports = {
     },
     libraryRule('contract', [], 'The contract is schemas, without I/O.'),
     libraryRule('config', []),
-    libraryRule('local-stack', ['config'], 'Starts processes; knows them by their environment.'),
+    libraryRule(
+      'local-stack',
+      ['contract', 'config'],
+      'Starts processes; knows them by their environment, and the bus by its subjects.',
+    ),
     libraryRule('messaging', ['contract', 'config']),
     libraryRule('client', ['contract'], 'Runs in browsers.'),
     libraryRule('rest-client', ['contract']),

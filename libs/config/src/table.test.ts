@@ -84,6 +84,7 @@ describe('the table', () => {
     'SERVICE_SECRET',
     'DATABASE_URL',
     'NATS_URL',
+    'MEDIA_NODE_NATS_URL',
     'SERVICE_WEBRTC_ICE_SERVERS',
     'SERVICE_WEBHOOK_HEADERS',
     'TURN_SHARED_SECRET_KEY',

@@ -1,6 +1,14 @@
 export { startMaster, startMediaNode, startPlayground, type AppOptions, type AppProcess } from './apps.js'
 export { FolderInUseError, lockFolder } from './folder-lock.js'
 export { findNatsServer, startNats, type LocalNats, type NatsOptions } from './nats.js'
+export {
+  clusterUsers,
+  natsAuthorization,
+  natsUrlOf,
+  newClusterUsers,
+  newPassword,
+  type ClusterUsers,
+} from './nats-users.js'
 export { freePortFrom, freePorts, isFree, portHolder } from './ports.js'
 export { removePostgresData, startPostgres, type LocalPostgres, type PostgresOptions } from './postgres/postgres.js'
 export { describeExit, ManagedProcess, type OutputLine, type ProcessOptions } from './processes/managed-process.js'

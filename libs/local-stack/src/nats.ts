@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, join } from 'node:path'
+import { type ClusterUsers, natsAuthorization } from './nats-users.js'
 import { freePorts } from './ports.js'
 import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
 import { says } from './processes/poll.js'
@@ -15,6 +16,10 @@ export interface NatsOptions {
   dir?: string
   /** Lines of its configuration file, such as `max_payload: 8KB`. */
   config?: readonly string[]
+  /** Who may connect, and what each may do; without it anyone may do everything. */
+  users?: readonly ClusterUsers[]
+  /** Where the configuration is written, readable for its owner alone; a temporary file. */
+  configFile?: string
   onLine?: OutputLine
 }
 
@@ -31,7 +36,10 @@ export interface LocalNats {
 export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
   const [free = 0] = options.port === undefined ? await freePorts(1) : []
   const port = options.port ?? free
-  const configFile = options.config && writeConfig(options.config)
+  const lines = [...(options.config ?? []), ...(options.users ? natsAuthorization(options.users) : [])]
+  const temporary = lines.length > 0 && !options.configFile ? mkdtempSync(join(tmpdir(), 'nats-')) : undefined
+  const configFile = options.configFile ?? (temporary && join(temporary, 'nats.conf'))
+  if (configFile) writeConfig(configFile, lines)
   const server = await ManagedProcess.start({
     name: 'nats',
     command: findNatsServer(process.env),
@@ -41,15 +49,15 @@ export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
     whenReady: says(/Server is ready/),
     onLine: options.onLine,
   })
-  if (configFile) void server.exited.then(() => rmSync(dirname(configFile), { recursive: true, force: true }))
+  if (temporary) void server.exited.then(() => rmSync(temporary, { recursive: true, force: true }))
   await server.ready
   return { url: `nats://127.0.0.1:${port}`, port, pid: server.pid, process: server, stop: () => server.stop() }
 }
 
-function writeConfig(lines: readonly string[]): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'nats-')), 'nats.conf')
-  writeFileSync(file, lines.join('\n'))
-  return file
+/** It holds passwords. A file that is there already would keep its mode. */
+function writeConfig(file: string, lines: readonly string[]): void {
+  rmSync(file, { force: true })
+  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx' })
 }
 
 /** NATS_SERVER_BIN, or the first nats-server in PATH and where systems put servers. */

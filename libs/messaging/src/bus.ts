@@ -1,4 +1,4 @@
-import { errors, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { errors, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { busScope, type BusScope, DEFAULT_BUS_CLUSTER, ServiceError } from '@session-service/contract'
 import type { z } from 'zod'
 import { openConnection, type ConnectOptions } from './connection.js'
@@ -29,7 +29,7 @@ function sendError(error: unknown, subject: string): ServiceError {
  */
 export class Bus {
   readonly #connection: NatsConnection
-  readonly #prefix: string
+  readonly #scope: BusScope
   readonly #inbox: ReplyInbox
   readonly #onProblem: OnProblem
   readonly #listeners = new Set<Listener>()
@@ -44,11 +44,11 @@ export class Bus {
     return new Bus(await openConnection({ ...options, onProblem }), scope, onProblem)
   }
 
-  private constructor(connection: NatsConnection, { prefix, inbox }: BusScope, onProblem: OnProblem) {
+  private constructor(connection: NatsConnection, scope: BusScope, onProblem: OnProblem) {
     this.#connection = connection
-    this.#prefix = prefix
+    this.#scope = scope
     this.#onProblem = onProblem
-    this.#inbox = new ReplyInbox(connection, inbox, (error) => this.#connectionProblem(error))
+    this.#inbox = new ReplyInbox(connection, scope.inbox, (error) => this.#connectionProblem(error))
     void this.#followStatus()
   }
 
@@ -76,7 +76,7 @@ export class Bus {
     if (!this.#connected) throw unavailable('the bus is not connected')
     let reply: Msg
     try {
-      reply = await this.#inbox.ask(this.#prefix + subject, payload, timeoutMs)
+      reply = await this.#inbox.ask(this.#scope.prefix + subject, payload, timeoutMs)
     } catch (error) {
       throw sendError(error, subject)
     }
@@ -106,7 +106,7 @@ export class Bus {
     const payload = encode(schema, message)
     if (!this.#connected) return false
     try {
-      this.#connection.publish(this.#prefix + subject, payload)
+      this.#connection.publish(this.#scope.prefix + subject, payload)
       return true
     } catch (error) {
       throw sendError(error, subject)
@@ -162,7 +162,7 @@ export class Bus {
   #listen(subject: string, queue: string | undefined, work: (msg: Msg) => Promise<void>, finishSent: boolean) {
     if (this.#closing) throw unavailable('the bus is closed')
     const listener = new Listener(this.#connection, {
-      subject: this.#prefix + subject,
+      subject: this.#scope.prefix + subject,
       queue,
       work,
       finishSent,
@@ -174,7 +174,7 @@ export class Bus {
   }
 
   #subjectOf(msg: Msg): string {
-    return msg.subject.slice(this.#prefix.length)
+    return msg.subject.slice(this.#scope.prefix.length)
   }
 
   /** Undefined for a message that cannot be read: that is reported, and answered where somebody waits. */
@@ -190,7 +190,7 @@ export class Bus {
 
   #reply(msg: Msg, result: z.ZodType, answer: unknown): void {
     try {
-      msg.respond(encode(result, answer))
+      this.#respond(msg, encode(result, answer))
     } catch (error) {
       this.#onProblem({ kind: 'answer', subject: this.#subjectOf(msg), message: messageOf(error), error })
       this.#respondError(msg, new ServiceError('INTERNAL', 'internal error'))
@@ -206,10 +206,20 @@ export class Bus {
   #respondError(msg: Msg, error: ServiceError): void {
     try {
       const { payload, headers } = encodeError(error)
-      msg.respond(payload, { headers })
+      this.#respond(msg, payload, headers)
     } catch (cause) {
       this.#connectionProblem(cause)
     }
+  }
+
+  /**
+   * Whoever may send a request chooses where its reply goes. Outside the inboxes that would be any subject that this
+   * process may publish on, such as a command to a node.
+   */
+  #respond({ subject, reply }: Msg, payload: string, headers?: MsgHdrs): void {
+    if (!reply) return
+    if (reply.startsWith(this.#scope.inboxes)) this.#connection.publish(reply, payload, headers ? { headers } : {})
+    else this.#onProblem({ kind: 'poison', subject, message: `the reply must go to an inbox, not to ${reply}` })
   }
 
   #connectionProblem(error: unknown): void {

@@ -19,10 +19,10 @@ afterEach(async () => {
 })
 afterAll(() => nats.kill())
 
-function beat(bus: Bus, nodeId: string): void {
+function beat(bus: Bus, nodeId: string, subject = SUBJECT.heartbeat(nodeId)): void {
   const figures = { cpuLoad: 0, memoryBytes: 0, workers: 1, rooms: 0, connections: 0, streams: 0, consumers: 0 }
   const told = { nodeId, bootId: 'boot', sentAt: Date.now(), ip: '127.0.0.1', status: 'running' as const, ...figures }
-  bus.publish(SUBJECT.heartbeat(nodeId), Heartbeat, told)
+  bus.publish(subject, Heartbeat, told)
 }
 
 /** Nodes that beat every 100 ms, all in the same tick, until they are told to stop. */
@@ -51,6 +51,19 @@ describe('HeartbeatWatch', () => {
     isAccepted = false
     await until('the node is lost, though heartbeats go on', () => watch.table.get('a') === undefined)
     expect(beats.at(-1)).toEqual(['a', false])
+  })
+
+  it('ignores a heartbeat in the name of another node than that of its subject', async () => {
+    const [master, nodes] = [await stage.bus(nats.url), await stage.bus(nats.url)]
+    const received: string[] = []
+    const watch = new HeartbeatWatch(master, { onBeat: ({ nodeId }) => void received.push(nodeId) })
+    await master.flush()
+    beat(nodes, 'victim', SUBJECT.heartbeat('rogue'))
+    beat(nodes, 'honest')
+    await until('the later heartbeat is received', () => received.includes('honest'))
+    expect(received).toEqual(['honest'])
+    expect(stage.problems).toMatchObject([{ message: 'nodeId: a heartbeat of victim came on heartbeat.rogue' }])
+    await watch.stop()
   })
 
   it('tells of each lost node once, again when that failed, also of the last one', async () => {

@@ -1,4 +1,4 @@
-import { Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
+import { Heartbeat, HEARTBEAT_INTERVAL_MS, ServiceError, SUBJECT } from '@session-service/contract'
 import type { Bus } from './bus.js'
 import { HeartbeatTable } from './heartbeat-table.js'
 import type { BusSubscription } from './listener.js'
@@ -30,7 +30,10 @@ export class HeartbeatWatch {
     this.#bus = bus
     this.#options = options
     this.table = new HeartbeatTable(options.silentMs === undefined ? {} : { silentMs: options.silentMs })
-    this.#subscription = bus.subscribe(SUBJECT.allHeartbeats, Heartbeat, (received) => {
+    this.#subscription = bus.subscribe(SUBJECT.allHeartbeats, Heartbeat, (received, subject) => {
+      // What the bus lets a node publish on is the only proof of which node it is.
+      if (subject !== SUBJECT.heartbeat(received.nodeId))
+        throw new ServiceError('INVALID', `nodeId: a heartbeat of ${received.nodeId} came on ${subject}`)
       const heartbeat = options.adjust?.(received) ?? received
       const isAccepted = options.accepts?.(heartbeat) ?? true
       const before = isAccepted ? this.table.beat(heartbeat) : undefined

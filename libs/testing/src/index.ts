@@ -4,6 +4,8 @@ export {
   budgetMs,
   freePorts,
   type LocalNats,
+  natsUrlOf,
+  newClusterUsers,
   startMaster,
   startMediaNode,
   startNats,

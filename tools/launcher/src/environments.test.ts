@@ -5,7 +5,8 @@ import { type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './envir
 const facts: Facts = {
   secret: 'hidden',
   databaseUrl: 'postgres://db',
-  natsUrl: 'nats://bus',
+  natsUrl: 'nats://master@bus',
+  nodeNatsUrl: 'nats://node@bus',
   busCluster: 'ours',
   nodes: 2,
   nodeName: 'media_ours',
@@ -31,7 +32,8 @@ test('a property passes through; what the launcher decides wins over it', () => 
     SERVICE_OPS_HOST: '0.0.0.0',
     SERVICE_SECRET: 'hidden',
     DATABASE_URL: 'postgres://db',
-    NATS_URL: 'nats://bus',
+    NATS_URL: 'nats://master@bus',
+    MEDIA_NODE_NATS_URL: 'nats://node@bus',
     SERVICE_BUS_CLUSTER: 'ours',
   })
   expect(masterEnv({}, facts).SERVICE_OPS_HOST).toBe('127.0.0.1')
@@ -56,7 +58,7 @@ test('nodes share the cores, and get names and ports of their own', () => {
   })
   expect(nodeEnv({}, facts, 0).MEDIA_NODE_WORKERS).toBe(String(Math.max(1, Math.floor(availableParallelism() / 2))))
   expect(nodeEnv({}, { ...facts, nodes: 1 }, 0).MEDIA_NODE_WORKERS).toBe(String(availableParallelism()))
-  expect(nodeEnv({}, facts, 1).SERVICE_BUS_CLUSTER).toBe('ours')
+  expect(nodeEnv({}, facts, 1)).toMatchObject({ SERVICE_BUS_CLUSTER: 'ours', NATS_URL: 'nats://node@bus' })
   expect(nodeEnv({}, facts, 1).MEDIA_NODE_ID).toBe('media_ours-2')
   expect(nodeEnv({}, { ...facts, nodes: 1 }, 0).MEDIA_NODE_ID).toBe('media_ours-1')
   expect(nodeEnv({ MEDIA_NODE_ID: 'mine' }, { ...facts, nodes: 1 }, 0).MEDIA_NODE_ID).toBe('mine')

@@ -7,7 +7,10 @@ export type Env = Record<string, string>
 export interface Facts {
   secret: string
   databaseUrl: string
+  /** Of the bus, with the credentials of masters. */
   natsUrl: string
+  /** With those of media nodes. */
+  nodeNatsUrl: string
   busCluster: string
   ports: Ports
   nodes: number
@@ -35,7 +38,10 @@ const commonEnv = (given: Env): Env => ({
 /** Where masters keep recordings; nodes that see the same folder hand theirs over by a rename. */
 const recordingsEnv = (dataFolder: string): Env => ({ SERVICE_RECORDING_PATH: join(dataFolder, 'recordings') })
 
-export const masterEnv = (given: Env, { secret, databaseUrl, natsUrl, busCluster, ports, dataFolder }: Facts): Env => ({
+export const masterEnv = (
+  given: Env,
+  { secret, databaseUrl, natsUrl, nodeNatsUrl, busCluster, ports, dataFolder }: Facts,
+): Env => ({
   ...commonEnv(given),
   ...recordingsEnv(dataFolder),
   // For nodes that the master starts.
@@ -46,6 +52,7 @@ export const masterEnv = (given: Env, { secret, databaseUrl, natsUrl, busCluster
   SERVICE_SECRET: secret,
   DATABASE_URL: databaseUrl,
   NATS_URL: natsUrl,
+  MEDIA_NODE_NATS_URL: nodeNatsUrl,
   SERVICE_BUS_CLUSTER: busCluster,
   SERVICE_PORT: String(ports.service),
   SERVICE_OPS_PORT: String(ports.masterOps),
@@ -53,7 +60,7 @@ export const masterEnv = (given: Env, { secret, databaseUrl, natsUrl, busCluster
 
 /** `index` counts from 0. What may be there once only is spread over the nodes. */
 export function nodeEnv(given: Env, facts: Facts, index: number): Env {
-  const { natsUrl, busCluster, ports, nodes, nodeName, dataFolder } = facts
+  const { nodeNatsUrl, busCluster, ports, nodes, nodeName, dataFolder } = facts
   const workers = Number(given.MEDIA_NODE_WORKERS ?? 0) || Math.max(1, Math.floor(availableParallelism() / nodes))
   const { MEDIA_NODE_ID: name = nodeName, MEDIA_NODE_RTC_PORT: firstPort } = given
   // A node takes what it finds there for its own, left by an earlier run.
@@ -63,7 +70,7 @@ export function nodeEnv(given: Env, facts: Facts, index: number): Env {
     ...recordingsEnv(dataFolder),
     ...given,
     MEDIA_NODE_RECORDING_PATH: recordings,
-    NATS_URL: natsUrl,
+    NATS_URL: nodeNatsUrl,
     SERVICE_BUS_CLUSTER: busCluster,
     SERVICE_OPS_PORT: String(ports.nodeOps[index] ?? 0),
     MEDIA_NODE_WORKERS: String(workers),

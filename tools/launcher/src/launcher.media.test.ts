@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, chmodSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, chmodSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from '@jest/globals'
@@ -10,6 +10,7 @@ import {
   freePorts,
   isAlive,
   processesNamed,
+  publishRaw,
   ServiceApi,
   until,
 } from '@session-service/testing'
@@ -68,11 +69,26 @@ const nodesOf = (launcher: Launcher): number[] =>
     .filter(({ command }) => command.includes('apps/media-node'))
     .map(({ pid }) => pid)
 
+/** The bus refuses a client without credentials, and its configuration is readable for its owner alone. */
+async function expectGuardedBus(launcher: Launcher): Promise<void> {
+  const { command = '' } = descendantsOf(launcher.pid).find((each) => each.command.includes('nats-server')) ?? {}
+  const port = /--port (\d+)/.exec(command)?.[1]
+  const restart = { subject: 'masters.restart', payload: '{"generation":99}' }
+  await expect(publishRaw(`nats://127.0.0.1:${port}`, [restart])).rejects.toThrow(/Authorization Violation/)
+  for (const file of ['nats.conf', 'nats-master', 'nats-node', 'secret'])
+    expect([file, statSync(join(data, file)).mode & 0o777]).toEqual([file, 0o600])
+  const password = readFileSync(join(data, 'nats-master'), 'utf8').trim()
+  expect(launcher.output).not.toContain(password)
+  const environments = nodesOf(launcher).map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8'))
+  expect(environments.filter((text) => text.includes(password))).toEqual([])
+}
+
 test('starts everything, keeps sessions and secret over a restart, and leaves nothing behind', async () => {
   const first = await launch(['--nodes', '2'])
   await first.says('Session Service is ready')
   expect(nodesOf(first)).toHaveLength(2)
   expect(first.output).toContain(secret())
+  await expectGuardedBus(first)
   const session = await api(first.port).createSession({ customSessionId: 'kept' })
   const family = descendantsOf(first.pid).map(({ pid }) => pid)
   expect(await first.end('SIGINT')).toBe(0)

@@ -7,7 +7,7 @@ import { LocalService } from './local-service.js'
 import { type Level, LEVELS, readLogLine } from './log-line.js'
 import { HELP, type LauncherOptions, OptionError, parseOptions } from './options.js'
 import { choosePorts } from './ports.js'
-import { findSecret, SECRET_FILE } from './kept.js'
+import { findSecret, SECRET_FILES } from './kept.js'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const USAGE = 2
@@ -105,7 +105,7 @@ async function openDataFolder(folder: string): Promise<() => void> {
 async function reset(folder: string, env: NodeJS.ProcessEnv, log: ConsoleLog): Promise<void> {
   if (env.DATABASE_URL) log.line('launcher', 'warn', 'the database of DATABASE_URL is not reset')
   await removePostgresData(join(folder, 'postgres'))
-  rmSync(join(folder, SECRET_FILE), { force: true })
+  for (const name of SECRET_FILES) rmSync(join(folder, name), { force: true })
   for (const name of ['recordings', 'media-nodes']) rmSync(join(folder, name), { recursive: true, force: true })
 }
 

@@ -1,6 +1,8 @@
 import {
   type AppOptions,
   type AppProcess,
+  type ClusterUsers,
+  natsUrlOf,
   startMaster,
   startMediaNode,
   startNats,
@@ -10,7 +12,7 @@ import {
 import { join, relative } from 'node:path'
 import type { ConsoleLog } from './console-log.js'
 import { type Env, type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './environments.js'
-import { busCluster, nodeName } from './kept.js'
+import { busCluster, busUsers, nodeName } from './kept.js'
 import type { Ports } from './ports.js'
 import { type Child, Supervised } from './supervised.js'
 
@@ -24,6 +26,14 @@ export interface LocalServiceOptions {
   nodes: number
   log: ConsoleLog
 }
+
+type BusAddresses = Pick<Facts, 'natsUrl' | 'nodeNatsUrl'>
+
+/** A bus that the launcher does not start; media nodes have credentials of their own there where the person gives them. */
+const outsideBus = ({ NATS_URL: natsUrl = '', MEDIA_NODE_NATS_URL: nodeNatsUrl = natsUrl }: Env): BusAddresses => ({
+  natsUrl,
+  nodeNatsUrl,
+})
 
 /** Everything that runs on this machine, each part looked after. */
 export class LocalService {
@@ -40,12 +50,13 @@ export class LocalService {
   async start(): Promise<void> {
     const { dataFolder, ports, secret, nodes } = this.#options
     const given = givenEnv(this.#options.env)
-    const foundations = { databaseUrl: given.DATABASE_URL ?? '', natsUrl: given.NATS_URL ?? '' }
+    const cluster = busCluster(given, dataFolder)
+    const foundations = { databaseUrl: given.DATABASE_URL ?? '', ...outsideBus(given) }
     await this.#launch([
       ...(foundations.databaseUrl === '' ? [this.#postgres((url) => (foundations.databaseUrl = url))] : []),
-      ...(foundations.natsUrl === '' ? [this.#nats((url) => (foundations.natsUrl = url))] : []),
+      ...(foundations.natsUrl === '' ? [this.#nats(busUsers(cluster, dataFolder), foundations)] : []),
     ])
-    const names = { nodeName: nodeName(dataFolder), busCluster: busCluster(given, dataFolder) }
+    const names = { nodeName: nodeName(dataFolder), busCluster: cluster }
     const facts: Facts = { secret, ports, nodes, dataFolder, ...names, ...foundations }
     const master = this.#app('master', startMaster, masterEnv(given, facts))
     const others = [
@@ -100,11 +111,18 @@ export class LocalService {
     })
   }
 
-  #nats(tell: (url: string) => void): Supervised {
+  #nats(users: ClusterUsers, addresses: BusAddresses): Supervised {
     const { ports, log, dataFolder } = this.#options
     return this.#supervise('nats', async () => {
-      const server = await startNats({ port: ports.nats, dir: dataFolder, onLine: log.writer('nats') })
-      tell(server.url)
+      const server = await startNats({
+        port: ports.nats,
+        dir: dataFolder,
+        configFile: join(dataFolder, 'nats.conf'),
+        users: [users],
+        onLine: log.writer('nats'),
+      })
+      addresses.natsUrl = natsUrlOf(server.url, users.master)
+      addresses.nodeNatsUrl = natsUrlOf(server.url, users.node)
       log.line('nats', 'info', `ready at 127.0.0.1:${server.port}`)
       return server.process
     })

@@ -16,7 +16,7 @@ export function nodeDriverFor(config: MasterConfig, { env }: ConfigOrigin): Node
     case 'on_premise':
       return new OnPremiseDriver()
     case 'process':
-      return new ProcessDriver({ env, natsUrl: config.NATS_URL })
+      return new ProcessDriver({ env, natsUrl: config.MEDIA_NODE_NATS_URL })
     case 'kubernetes':
       throw new ConfigError(['SERVICE_PRO_CLUSTER_ENVIRONMENT: kubernetes is not part of this version'])
   }

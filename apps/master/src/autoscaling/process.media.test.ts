@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 /** Also those that no process of this test has started. */
 const nodeProcesses = async (): Promise<number[]> => {
-  const [all, own] = [await processesWith('NATS_URL', stack.nats.url), stack.masters.map(({ pid }) => pid)]
+  const [all, own] = [await processesWith('NATS_URL', stack.nats.nodeUrl), stack.masters.map(({ pid }) => pid)]
   return all.filter((pid) => !own.includes(pid))
 }
 const kill = (pid: number): void => {

@@ -1,6 +1,6 @@
 import { nodeRpc, SUBJECT } from '@session-service/contract'
 import { Bus } from '@session-service/messaging'
-import { type Stack, startStack, until } from '@session-service/testing'
+import { newClusterUsers, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 
 const PATIENCE_MS = 60_000
@@ -10,6 +10,7 @@ let north: Stack
 let south: Stack
 beforeAll(async () => {
   north = await startStack({
+    busUsers: ['north', 'south'].map(newClusterUsers),
     env: { SERVICE_BUS_CLUSTER: 'north' },
     nodeEnv: { MEDIA_NODE_ID: 'north-node' },
   })
@@ -38,7 +39,9 @@ it('two clusters on one bus server see only their own media nodes and leave the 
   const { id } = await north.api.createSession()
   const alice = await north.join(id)
   const buses = await Promise.all(
-    ['north', 'south'].map((cluster) => Bus.connect({ servers: north.nats.url, name: 'tester', cluster })),
+    ['north', 'south'].map((cluster) =>
+      Bus.connect({ servers: north.nats.urlsOf(cluster).natsUrl, name: 'tester', cluster }),
+    ),
   )
   const [northBus, southBus] = buses
   if (!northBus || !southBus) throw new Error('both buses are connected')

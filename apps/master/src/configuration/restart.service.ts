@@ -38,7 +38,7 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.subscription = this.bus.subscribe(SUBJECT.restart, RestartCall, ({ generation }) => this.catchUp(generation))
+    this.subscription = this.bus.subscribe(SUBJECT.restart, RestartCall, () => this.check())
     this.timer = setInterval(() => void this.check(), CHECK_EVERY_MS)
   }
 
@@ -72,6 +72,7 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
     return { warnings }
   }
 
+  /** The table alone says which generation there is: a message on the bus only says that it is time to look. */
   private async check(): Promise<void> {
     const latest = await latestRestart(this.dataSource).catch(() => undefined)
     if (latest) this.catchUp(latest.generation)

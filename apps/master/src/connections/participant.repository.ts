@@ -1,4 +1,4 @@
-import { type ConnectionInfo, type DisconnectReason, endedByLast } from '@session-service/contract'
+import { type ConnectionInfo, type DisconnectReason, endedByLast, type Role } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { ClusterClock } from '../database/cluster-clock.js'
@@ -45,6 +45,12 @@ export class ParticipantRepository {
       [id],
     )
     return rights
+  }
+
+  /** Without a lock: a change that is being written may be missed. */
+  async role(id: string): Promise<Role | undefined> {
+    const [row] = await this.dataSource.query<{ role: Role }[]>('SELECT role FROM connection WHERE id = $1', [id])
+    return row?.role
   }
 
   /** Who of a session is in; undefined when there is no such session. */

@@ -3,6 +3,7 @@ import {
   type ForcedVideoCodec,
   newSecret,
   type NodeCommandResult,
+  type Role,
   ServiceError,
   type SessionSnapshot,
   SIGNALLING_WINDOWS,
@@ -230,6 +231,11 @@ export class ParticipationService {
   }
 
   /** What the participant may do now; undefined when it is gone. */
+  /** The role as the database has it; that of the participant as it is known here once its row is gone. */
+  async role({ connectionId, role }: Pick<Participant, 'connectionId' | 'role'>): Promise<Role> {
+    return (await this.participants.role(connectionId)) ?? role
+  }
+
   rights(connectionId: string): Promise<Rights | undefined> {
     return this.participants.rights(connectionId)
   }

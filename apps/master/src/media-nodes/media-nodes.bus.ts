@@ -1,6 +1,6 @@
-import type { NodeFact, NodeFactAnswer } from '@session-service/contract'
-import { BusController } from '@session-service/messaging'
-import { MessagePattern, Payload } from '@nestjs/microservices'
+import { type NodeFact, type NodeFactAnswer, ServiceError, SUBJECT } from '@session-service/contract'
+import { BusContext, BusController } from '@session-service/messaging'
+import { Ctx, MessagePattern, Payload } from '@nestjs/microservices'
 import { RecordingWork } from '../recordings/recording-work.service.js'
 import { NodeLossService } from './node-loss.service.js'
 
@@ -15,7 +15,10 @@ export class MediaNodesBus {
   ) {}
 
   @MessagePattern(FACT_PATTERN)
-  async fact(@Payload() fact: NodeFact): Promise<NodeFactAnswer> {
+  async fact(@Payload() fact: NodeFact, @Ctx() context: BusContext): Promise<NodeFactAnswer> {
+    // What the bus lets a node publish on is the only proof of which node it is.
+    if (context.getSubject() !== SUBJECT.fact(fact.nodeId))
+      throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${context.getSubject()}`)
     if (fact.kind !== 'recordingEnded') return this.loss.take(fact)
     await this.recordings.partEnded(fact.ended)
     return { dropRoomIds: [] }

@@ -41,6 +41,8 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
   private readonly heartbeats: HeartbeatWatch
   private listener: NodeListener | undefined
   private known = new Map<string, MediaNodeRow>()
+  /** Nodes that have to wait for their registration. */
+  private deferred = new Set<string>()
   private timer: NodeJS.Timeout | undefined
   private reads = 0
   /** As of the last look at what other masters hear. */
@@ -88,10 +90,15 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
   members(): Heartbeat[] {
     return this.live().flatMap((beat) => {
       const row = this.known.get(beat.nodeId)
-      if (!row) return beat.joins ? [beat] : []
+      if (!row) return beat.joins && !this.deferred.has(beat.nodeId) ? [beat] : []
       if (!isConnected(row) || row.bootId !== beat.bootId) return []
       return [row.status === 'running' ? beat : { ...beat, status: 'draining' as const }]
     })
+  }
+
+  /** An unknown node that is not registered yet takes no sessions. */
+  defer(nodeId: string): void {
+    this.deferred.add(nodeId)
   }
 
   /** What the node said last; nothing once its loss was dealt with. */
@@ -140,6 +147,8 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
     const nth = ++this.reads
     const rows = await this.repository.all()
     if (nth === this.reads) this.known = new Map(rows.map((row) => [row.id, row]))
+    const live = new Set(this.live().map(({ nodeId }) => nodeId))
+    this.deferred = new Set([...this.deferred].filter((nodeId) => live.has(nodeId) && !this.known.has(nodeId)))
   }
 
   /** A row as it has just been read or written here. */

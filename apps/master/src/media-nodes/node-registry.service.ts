@@ -1,4 +1,5 @@
 import type { Heartbeat } from '@session-service/contract'
+import { metrics } from '@session-service/server-kit'
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { ClusterClock } from '../database/cluster-clock.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from './media-node.repository.js'
@@ -7,6 +8,7 @@ import { NodeIdClaims } from './node-id-claims.service.js'
 import { NodeLossService } from './node-loss.service.js'
 import { isForeign, type NodeReaction, reactionTo } from './node-reaction.js'
 import { NodeWatchService } from './node-watch.service.js'
+import { RegistrationBudget } from './registration-budget.js'
 
 /** What a node said just before an order reached it tells nothing of the order, ms. */
 const ORDER_SETTLES_MS = 1_000
@@ -18,6 +20,10 @@ const ORDER_SETTLES_MS = 1_000
 @Injectable()
 export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(NodeRegistryService.name)
+  private readonly deferrals = metrics.counter('media_node_registrations_deferred_total', {
+    help: 'Attempts to register an unknown media node that had to wait',
+  })
+  private readonly budget = new RegistrationBudget(performance.now())
   private readonly underWay = new Map<string, Promise<void>>()
   private isStopping = false
 
@@ -57,10 +63,19 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
     if (this.isStopping || this.underWay.has(beat.nodeId)) return
     const reaction = reactionTo(this.mediaNodes.row(beat.nodeId), beat)
     if (reaction === 'none') return
+    if (!this.mediaNodes.row(beat.nodeId) && !this.mayRegister(beat)) return
     const work = this.react(beat, reaction)
       .catch((error: unknown) => this.logger.warn({ err: error }, `media node ${beat.nodeId} could not be registered`))
       .finally(() => this.underWay.delete(beat.nodeId))
     this.underWay.set(beat.nodeId, work)
+  }
+
+  /** A node that has to wait is heard again with its next heartbeat. */
+  private mayRegister({ nodeId }: Heartbeat): boolean {
+    if (this.budget.take(performance.now())) return true
+    this.mediaNodes.defer(nodeId)
+    this.deferrals.inc({})
+    return false
   }
 
   private async react(beat: Heartbeat, expected: NodeReaction): Promise<void> {

@@ -23,6 +23,12 @@ const RIGHTS: Record<Role, ReadonlySet<SignallingMethod>> = {
   MODERATOR: new Set(MODERATOR),
 }
 
+/**
+ * Methods that not every role may call. The role is read from the database for these: what a socket's master remembers
+ * of it comes over the bus.
+ */
+export const isPrivileged = (method: SignallingMethod): boolean => !RIGHTS.SUBSCRIBER.has(method)
+
 /** A recorder that spoke would be noticed. */
 const NOT_HIDDEN: readonly SignallingMethod[] = ['signal', 'publish', 'forceDisconnect', 'forceUnpublish']
 

@@ -22,7 +22,7 @@ import { type ClientBudget, ClientBudgets } from './client-budgets.js'
 import { ClientSocket } from './client-socket.js'
 import { KeyedQueue } from './keyed-queue.js'
 import { MediaMethods } from './media.methods.js'
-import { requireRight } from './rights.js'
+import { isPrivileged, requireRight } from './rights.js'
 import { RoomSockets } from './room-sockets.js'
 import { SessionChannel } from './session-channel.js'
 import { SignallingMethods } from './signalling.methods.js'
@@ -165,7 +165,8 @@ export class SignallingServer implements BeforeApplicationShutdown {
       return this.methods.farewell(socket)
     }
     if (method === 'ping') return
-    requireRight(occupant.role, method, occupant.isHidden)
+    const role = isPrivileged(method) ? await this.participation.role(occupant) : occupant.role
+    requireRight(role, method, occupant.isHidden)
     this.channel.requireBus()
     if (method === 'rejoin') {
       const result = await this.media.rejoin(socket, occupant)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { property, type PropertyType } from '../property.js'
-import { boolean, choice, integer, path, percent, strings, text } from '../types.js'
+import { boolean, choice, integer, path, percent, strings, text, urls } from '../types.js'
 
 const DAY_S = 86_400
 const MAX_NODES = 1_000
@@ -55,6 +55,11 @@ export const CLUSTER = {
     default: 1,
     restartable: true,
     meaning: 'Media nodes that the first master starts, without autoscaling and not on premises',
+  }),
+  MEDIA_NODE_NATS_URL: property('master', urls('nats', 'tls'), {
+    derived: { text: 'NATS_URL', from: ({ values }) => String(values.NATS_URL) },
+    secret: true,
+    meaning: 'NATS_URL of the media nodes that the master starts, with the credentials of a media node',
   }),
   SERVICE_PRO_SESSION_RECOVERY: property('master', boolean, {
     default: true,

@@ -32,11 +32,13 @@ export type BusRole = 'master' | 'node'
 export interface BusScope {
   /** Starts every subject of the cluster, so that clusters on one bus server do not interfere. */
   prefix: string
+  /** Starts the subjects of all replies. */
+  inboxes: string
   /** Starts the subjects of replies to requests of this role. */
   inbox: string
 }
 
 export const busScope = (cluster: string, role: BusRole): BusScope => {
   const prefix = `service.${cluster}.`
-  return { prefix, inbox: `${prefix}inbox.${role}` }
+  return { prefix, inboxes: `${prefix}inbox.`, inbox: `${prefix}inbox.${role}` }
 }

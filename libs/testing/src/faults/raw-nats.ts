@@ -11,7 +11,7 @@ export interface RawMessage {
  * server has it.
  */
 export async function publishRaw(natsUrl: string, messages: readonly RawMessage[]): Promise<void> {
-  const { hostname, port } = new URL(natsUrl)
+  const { hostname, port, username, password } = new URL(natsUrl)
   const { prefix } = busScope(DEFAULT_BUS_CLUSTER, 'master')
   const socket = connect(Number(port), hostname)
   const heard = new Promise<void>((resolve, reject) => {
@@ -23,7 +23,8 @@ export async function publishRaw(natsUrl: string, messages: readonly RawMessage[
       else if (text.includes('PONG')) resolve()
     })
   })
-  socket.write('CONNECT {"verbose":false,"pedantic":false}\r\n')
+  const credentials = { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
+  socket.write(`CONNECT ${JSON.stringify({ verbose: false, pedantic: false, ...(username && credentials) })}\r\n`)
   for (const { subject, payload } of messages) {
     const bytes = Buffer.from(payload)
     socket.write(`PUB ${prefix}${subject} ${bytes.length}\r\n`)

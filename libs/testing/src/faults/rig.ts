@@ -211,8 +211,8 @@ async function wireUp(
     wires.set(`${kind}${number}-${to}`, proxy)
     return proxy.via(url)
   }
-  const natsUrl = await through('nats', facts.natsUrl, '127.0.0.31')
-  if (kind === 'node') return { facts: { ...facts, natsUrl }, env: { MEDIA_NODE_IP: host } }
+  const natsUrl = await through('nats', kind === 'node' ? facts.nodeNatsUrl : facts.natsUrl, '127.0.0.31')
+  if (kind === 'node') return { facts: { ...facts, nodeNatsUrl: natsUrl }, env: { MEDIA_NODE_IP: host } }
   const databaseUrl = await through('postgres', facts.databaseUrl, '127.0.0.41')
   return { facts: { ...facts, natsUrl, databaseUrl }, env: { SERVICE_HOST: host } }
 }

@@ -5,7 +5,10 @@ export type Env = Readonly<Record<string, string>>
 export interface StackFacts {
   secret: string
   databaseUrl: string
+  /** Of the bus, with the credentials of masters. */
   natsUrl: string
+  /** With those of media nodes. */
+  nodeNatsUrl: string
   /** Where masters keep recordings and nodes make them. */
   folder: string
 }
@@ -26,13 +29,14 @@ export const masterEnv = (facts: StackFacts, [port, opsPort]: readonly number[],
   SERVICE_OPS_PORT: String(opsPort),
   SERVICE_RECORDING_PATH: recordingsFolder(facts.folder),
   // For nodes that the master starts.
+  MEDIA_NODE_NATS_URL: facts.nodeNatsUrl,
   MEDIA_NODE_RECORDING_PATH: join(facts.folder, 'nodes'),
 })
 
 /** `number` counts from 1: what a node records it keeps for itself until it is delivered. */
 export const nodeEnv = (facts: StackFacts, opsPort: number, number: number): Env => ({
   ...COMMON,
-  NATS_URL: facts.natsUrl,
+  NATS_URL: facts.nodeNatsUrl,
   SERVICE_OPS_PORT: String(opsPort),
   MEDIA_NODE_IP: '127.0.0.1',
   MEDIA_NODE_WORKERS: '1',

@@ -2,9 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DEFAULT_BUS_CLUSTER } from '@session-service/contract'
 import {
   type AppProcess,
+  type ClusterUsers,
   freePorts,
+  natsUrlOf,
+  newClusterUsers,
   startMaster,
   startMediaNode,
   startNats,
@@ -30,8 +34,10 @@ export interface StackOptions {
   nodeEnv?: Env
   /** A Postgres server of its own, that the test may kill. */
   ownPostgres?: boolean
-  /** The bus server of another stack, which must end after this one. */
+  /** The bus server of another stack, which has users for the cluster of this one, and ends after it. */
   nats?: StackNats
+  /** Users of the bus server; those of the stack's own cluster. */
+  busUsers?: readonly ClusterUsers[]
   /** Lines of the bus server's configuration file. */
   natsConfig?: readonly string[]
   /** Called before each master and node is started: what it is to take for database and bus, and its own properties. */
@@ -46,7 +52,12 @@ export interface Actor {
 
 /** NATS of the stack. It survives being killed: `restart` brings it back on the same port. */
 export interface StackNats {
+  /** With the credentials of masters. */
   url: string
+  /** With those of media nodes. */
+  nodeUrl: string
+  /** Of the server, with those of a cluster. */
+  urlsOf(cluster: string): { natsUrl: string; nodeNatsUrl: string }
   readonly pid: number
   kill(signal?: NodeJS.Signals): void
   restart(): Promise<void>
@@ -105,28 +116,33 @@ class StackBuilder {
   readonly #secret = randomBytes(18).toString('base64url')
   #playground: AppProcess | undefined
   #database: TestDatabase | undefined
+  readonly #cluster: string
+  readonly #busUsers: readonly ClusterUsers[]
   #nats: Awaited<ReturnType<typeof startNats>> | undefined
   #masterCount = 0
   #nodeCount = 0
 
-  constructor(private readonly options: StackOptions) {}
+  constructor(private readonly options: StackOptions) {
+    this.#cluster = options.env?.SERVICE_BUS_CLUSTER ?? DEFAULT_BUS_CLUSTER
+    this.#busUsers = options.busUsers ?? [newClusterUsers(this.#cluster)]
+  }
 
   async build(): Promise<Stack> {
     const { nodes = 1, masters = 1, ownPostgres = false } = this.options
     const [database, nats] = await Promise.all([
       createTestDatabase({ ownServer: ownPostgres }),
-      this.options.nats ?? this.#startNats(),
+      this.options.nats ?? this.#startNats().then(({ url }) => this.#natsHandle(url)),
     ])
     this.#database = database
     const facts: StackFacts = {
       secret: this.#secret,
       databaseUrl: database.url,
-      natsUrl: nats.url,
+      ...nats.urlsOf(this.#cluster),
       folder: this.#folder,
     }
     const many = (count: number, add: () => Promise<AppProcess>) => Promise.all(Array.from({ length: count }, add))
     await Promise.all([many(masters, () => this.#addMaster(facts)), many(nodes, () => this.#addNode(facts))])
-    return this.#stack(facts, database, this.options.nats ?? this.#natsHandle(nats.url))
+    return this.#stack(facts, database, nats)
   }
 
   async stop(): Promise<void> {
@@ -179,19 +195,28 @@ class StackBuilder {
     const { natsConfig } = this.options
     this.#nats = await startNats({
       onLine,
+      users: this.#busUsers,
       ...(port !== undefined && { port }),
       ...(natsConfig && { config: natsConfig }),
     })
     return this.#nats
   }
 
-  #natsHandle(url: string): StackNats {
+  #natsHandle(serverUrl: string): StackNats {
     const current = () => {
       if (!this.#nats) throw new Error('NATS was never started')
       return this.#nats
     }
+    const urlsOf = (cluster: string): { natsUrl: string; nodeNatsUrl: string } => {
+      const users = this.#busUsers.find((each) => each.cluster === cluster)
+      if (!users) throw new Error(`the bus server has no users for the cluster ${cluster}`)
+      return { natsUrl: natsUrlOf(serverUrl, users.master), nodeNatsUrl: natsUrlOf(serverUrl, users.node) }
+    }
+    const { natsUrl: url, nodeNatsUrl: nodeUrl } = urlsOf(this.#cluster)
     return {
       url,
+      nodeUrl,
+      urlsOf,
       get pid() {
         return current().pid
       },

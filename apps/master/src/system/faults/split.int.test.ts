@@ -1,7 +1,10 @@
+import { DEFAULT_BUS_CLUSTER } from '@session-service/contract'
 import {
   EventSink,
   freePorts,
   type LocalNats,
+  natsUrlOf,
+  newClusterUsers,
   ServiceApi,
   type Stack,
   startNats,
@@ -31,10 +34,14 @@ beforeAll(async () => {
   sink = await EventSink.open()
   route = await TcpProxy.open({ host: '127.0.0.1', port: routes })
   const cluster = (port: number, to = ''): string[] => [`cluster { name: bus, listen: "127.0.0.1:${port}", ${to} }`]
+  const users = newClusterUsers(DEFAULT_BUS_CLUSTER)
   lesser = await startNats({
     config: cluster(own, `routes: ["nats://${route.address.host}:${route.address.port}"]`),
+    users: [users],
   })
+  const atLesser = { natsUrl: natsUrlOf(lesser.url, users.master), nodeNatsUrl: natsUrlOf(lesser.url, users.node) }
   stack = await startStack({
+    busUsers: [users],
     masters: 2,
     nodes: 0,
     masterEnv: webhookEnv(sink),
@@ -42,7 +49,7 @@ beforeAll(async () => {
     wire: ({ kind, number }, facts) => {
       const isLesser = (kind === 'master' && number === 2) || (kind === 'node' && number === 3)
       const env = kind === 'node' ? { MEDIA_NODE_ID: NODES[number - 1] ?? '' } : undefined
-      return Promise.resolve({ facts: isLesser ? { ...facts, natsUrl: lesser.url } : facts, env: { ...env } })
+      return Promise.resolve({ facts: isLesser ? { ...facts, ...atLesser } : facts, env: { ...env } })
     },
   })
   masters = [stack.api, new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)]

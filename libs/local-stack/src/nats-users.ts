@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import { type BusRole, busPermissions } from '@session-service/contract'
+
+export interface NatsUser {
+  user: string
+  password: string
+}
+
+/** The two users that the processes of a cluster connect to the bus with. */
+export interface ClusterUsers extends Readonly<Record<BusRole, NatsUser>> {
+  cluster: string
+}
+
+export const newPassword = (): string => randomBytes(24).toString('base64url')
+
+export const clusterUsers = (cluster: string, passwords: Readonly<Record<BusRole, string>>): ClusterUsers => ({
+  cluster,
+  master: { user: `${cluster}-master`, password: passwords.master },
+  node: { user: `${cluster}-node`, password: passwords.node },
+})
+
+export const newClusterUsers = (cluster: string): ClusterUsers =>
+  clusterUsers(cluster, { master: newPassword(), node: newPassword() })
+
+/** The address of a bus server for one user. */
+export function natsUrlOf(serverUrl: string, { user, password }: NatsUser): string {
+  const url = new URL(serverUrl)
+  url.username = encodeURIComponent(user)
+  url.password = encodeURIComponent(password)
+  return url.href.replace(/\/$/, '')
+}
+
+const list = (subjects: readonly string[]): string => `[${subjects.map((each) => JSON.stringify(each)).join(', ')}]`
+
+function userLines({ user, password }: NatsUser, cluster: string, role: BusRole): string[] {
+  const { publish, subscribe, responds } = busPermissions(cluster, role)
+  return [
+    '    {',
+    `      user: ${JSON.stringify(user)}`,
+    `      password: ${JSON.stringify(password)}`,
+    '      permissions: {',
+    `        publish: { allow: ${list(publish)} }`,
+    `        subscribe: { allow: ${list(subscribe)} }`,
+    // A recording is answered once its first bytes are in a file, which may take 35 s.
+    ...(responds ? ['        allow_responses: { max: 1, expires: "1m" }'] : []),
+    '      }',
+    '    }',
+  ]
+}
+
+/** Lines of the configuration file of nats-server (2.9 or later): who may do what; anyone else is refused. */
+export const natsAuthorization = (clusters: readonly ClusterUsers[]): string[] => [
+  'authorization {',
+  '  users: [',
+  ...clusters.flatMap((users) => [
+    ...userLines(users.master, users.cluster, 'master'),
+    ...userLines(users.node, users.cluster, 'node'),
+  ]),
+  '  ]',
+  '}',
+]

@@ -1,0 +1,32 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from '@jest/globals'
+import { startNats } from './nats.js'
+import { newClusterUsers } from './nats-users.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'nats-test-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('writes the passwords of a bus server readable for its owner alone, also over a file that anyone may read', async () => {
+  const configFile = join(folder, 'nats.conf')
+  writeFileSync(configFile, 'old', { mode: 0o644 })
+  const users = newClusterUsers('north')
+  const server = await startNats({ configFile, users: [users] })
+  try {
+    expect(statSync(configFile).mode & 0o777).toBe(0o600)
+    expect(readFileSync(configFile, 'utf8')).toContain(users.node.password)
+    const commandLine = readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')
+    expect([users.master, users.node].filter(({ password }) => commandLine.includes(password))).toEqual([])
+  } finally {
+    await server.stop()
+  }
+})
+
+it('leaves no configuration file behind when none was asked for', async () => {
+  const server = await startNats({ users: [newClusterUsers('north')] })
+  const file = /--config\0([^\0]+)/.exec(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8'))?.[1] ?? ''
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  await server.stop()
+  expect(() => statSync(file)).toThrow('ENOENT')
+})
