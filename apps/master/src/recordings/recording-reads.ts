@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../configuration/configuration.module.js'
 import { updated } from '../database/updated.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position } from '../http/streamed-list.js'
+import type { NodeBoot } from '../media-nodes/room-place.js'
 import type { PartSeen, RecordingSeen } from './next-step.js'
 import type { RecordingEntity } from './recording.entity.js'
 
@@ -35,6 +36,8 @@ const AGE_MS = (column: string): string => `(extract(epoch FROM clock_timestamp(
 /** A recording that is not finished, as it stands. Ages in ms. */
 export interface UnsettledRow extends RecordingRow, Omit<RecordingSeen, 'status' | 'parts'> {
   parts: (Omit<PartSeen, 'isLost'> & { bootId: string; isStarted: boolean; askedForMs: number })[]
+  /** Where its session's media is; null while it has none. */
+  placedOn: NodeBoot | null
 }
 
 /** Who is told of recordings, by SERVICE_RECORDING_NOTIFICATION. */
@@ -48,8 +51,16 @@ const TOLD_ROLES = {
 /** What is taken for the end of a part whose node is gone; the node may yet come back with it. */
 export const LOST_WITH_ITS_NODE = 'its media node was lost'
 
-/** Its time is over, and nobody publishes who came in the same moment. */
-export const OVERDUE = `r.autostop_at < clock_timestamp()
+/**
+ * Its time is over, and nobody publishes who came in the same moment. An empty session that has lost the media
+ * that was recorded is not waited for: nothing is recorded of it any more.
+ */
+export const OVERDUE = `(r.autostop_at < clock_timestamp() OR r.autostop_at IS NOT NULL AND EXISTS (
+    SELECT 1 FROM session w WHERE w.unique_id = r.unique_session_id
+      AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.session_id = w.id AND c.status = 'active')
+      AND (w.media_node_id IS NULL OR NOT EXISTS (
+        SELECT 1 FROM recording_part p
+        WHERE p.recording_id = r.id AND p.media_epoch = w.media_epoch AND p.started_at IS NOT NULL))))
   AND NOT EXISTS (SELECT 1 FROM stream p WHERE p.session_id = r.session_id)`
 
 /** How long a master has a finished recording for itself without renewing that, s. */
@@ -123,6 +134,8 @@ export class RecordingReads {
     return this.dataSource.query<UnsettledRow[]>(
       `SELECT ${RECORDING_ROW}, ${AGE_MS('r.changed_at')} AS "ageMs", s.id IS NOT NULL AS "hasSession",
               CASE WHEN s.media_node_id IS NOT NULL THEN s.media_epoch END AS epoch,
+              CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
+                'nodeId', s.media_node_id, 'bootId', s.media_node_boot_id) END AS "placedOn",
               EXISTS (SELECT 1 FROM master m WHERE m.id = r.claimed_by) AS "hasStarter",
               coalesce(r.claimed_until > clock_timestamp(), false) AS "isClaimed",
               r.removed_at IS NOT NULL AS "isRemoved",

@@ -2,6 +2,7 @@ import type { RecordingEnded, RecordingStopReason } from '@session-service/contr
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { SessionsService } from '../sessions/sessions.service.js'
+import { BackOff } from './back-off.js'
 import { nextStep, type PartSeen } from './next-step.js'
 import { RecordingAssembly } from './recording-assembly.service.js'
 import { RecordingFiles } from './recording-files.js'
@@ -34,6 +35,7 @@ export class RecordingWork implements OnModuleDestroy {
   private readonly unlistedSince = new Map<number, number>()
   private lookedAt = -Infinity
   private readonly toldAt = new Map<number, number>()
+  private readonly backOff = new BackOff()
   private isStopping = false
 
   constructor(
@@ -57,6 +59,7 @@ export class RecordingWork implements OnModuleDestroy {
   async upkeep(now: number): Promise<void> {
     const rows = await this.recordings.unsettled()
     this.noteUnlisted(rows, now)
+    this.backOff.keepOnly(rows.map(({ id }) => id))
     for (const { id, uniqueSessionId, isEmpty } of await this.recordings.overdue()) {
       if (isEmpty) await this.sessions.closeEmpty(uniqueSessionId, 'automaticStop')
       await this.stop(id, 'automaticStop')
@@ -130,7 +133,7 @@ export class RecordingWork implements OnModuleDestroy {
     const [row] = await this.recordings.unsettled(id)
     if (!row || this.isStopping) return
     const parts = row.parts.map((part) => ({ ...part, isLost: this.isLost(part) }))
-    const step = nextStep({ ...row, parts })
+    const step = nextStep({ ...row, parts, epoch: this.isUp(row) ? row.epoch : null })
     switch (step.kind) {
       case 'wait':
         return
@@ -140,8 +143,9 @@ export class RecordingWork implements OnModuleDestroy {
         }
         return
       case 'continue': {
+        if (!this.backOff.isOver(id)) return
         const asked = await this.recordings.nextPart(id, step.after)
-        if (asked) await this.maker.startPart(asked)
+        if (asked) this.backOff.note(id, await this.maker.startPart(asked))
         return
       }
       case 'stop':
@@ -195,6 +199,11 @@ export class RecordingWork implements OnModuleDestroy {
     for (const part of this.unlistedSince.keys()) if (!unlisted.has(part)) this.unlistedSince.delete(part)
     for (const part of unlisted) if (!this.unlistedSince.has(part)) this.unlistedSince.set(part, now)
     for (const part of this.toldAt.keys()) if (!open.some((one) => one.part === part)) this.toldAt.delete(part)
+  }
+
+  /** Whether the node that has the session's media runs as it did then: after its restart the media is lost. */
+  private isUp({ placedOn }: UnsettledRow): boolean {
+    return placedOn !== null && this.mediaNodes.heard(placedOn.nodeId)?.bootId === placedOn.bootId
   }
 
   private isLost({ part, nodeId, bootId, isEnded, isStarted, askedForMs }: UnsettledRow['parts'][number]): boolean {

@@ -128,6 +128,25 @@ describe('a session that was kept for its recording alone', () => {
   })
 })
 
+describe('an empty session that waits for its recording', () => {
+  it.each([
+    ['has lost its media', 'media_node_id = NULL, media_node_boot_id = NULL'],
+    ['has media that was never recorded', 'media_epoch = media_epoch + 1'],
+  ])('A12: does not wait any longer when it %s', async (_, change) => {
+    const { id, alice } = await desk.busy()
+    await desk.start(id)
+    const part = desk.partOf(id)
+    await alice.request('leave', {})
+    desk.node.onStart = () => Promise.reject(new ServiceError('NOT_FOUND', 'no room', { subject: 'session' }))
+    await desk.stack.postgres.query(`UPDATE recording SET autostop_at = now() + interval '1 day' WHERE id = $1`, [id])
+    await desk.stack.postgres.query(`UPDATE session SET ${change} WHERE id = $1`, [id])
+    await desk.node.recorderDies(part)
+    await desk.becomes(id, 'ready')
+    await desk.sink.ended(id)
+    await desk.toldOf(id, 'started -', 'stopped automaticStop', 'ready automaticStop')
+  })
+})
+
 describe('a recording that nobody publishes to', () => {
   it('stops by itself, and the session goes on', async () => {
     const { id } = await desk.stack.api.createSession()
