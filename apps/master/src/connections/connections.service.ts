@@ -6,7 +6,8 @@ import {
   ServiceError,
   type UpdateConnectionBody,
 } from '@session-service/contract'
-import { Injectable, type StreamableFile } from '@nestjs/common'
+import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
 import { ClusterClock } from '../database/cluster-clock.js'
 import { streamedList } from '../http/streamed-list.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
@@ -33,6 +34,7 @@ export class ConnectionsService {
     private readonly channel: SessionChannel,
     private readonly tokens: TokensService,
     private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
   async create(sessionId: string, body: CreateConnectionBody): Promise<ConnectionView> {
@@ -47,7 +49,8 @@ export class ConnectionsService {
       sessionId,
       createdAt: this.clock.now(),
       serverData: body.data,
-      record: body.record,
+      // Paid: the free edition records every connection.
+      record: this.config.SERVICE_EDITION === 'ce' || body.record,
       role: body.role,
       mediaserverOptions: body.mediaserverOptions ?? null,
       iceServers: body.customIceServers,

@@ -154,6 +154,15 @@ describe('a recording', () => {
     expect(body).not.toHaveProperty('mediaNode')
   })
 
+  it('has every connection of the free edition in it, which ignores record: false', async () => {
+    const { id } = await desk.stack.api.createSession()
+    expect(await free.createConnection(id, { record: false })).toMatchObject({ record: true })
+    expect(await desk.stack.api.createConnection(id, { record: false })).toMatchObject({ record: false })
+    const { content } = await free.listConnections(id)
+    expect(content.map(({ record }) => record)).toEqual([true, false])
+    await desk.stack.api.deleteSession(id)
+  })
+
   it('of a composed kind is made on the node of its session, and on no other', async () => {
     const { id } = await desk.busy()
     const other = await StandInNode.start(desk.stack.nats.url, 'other')
