@@ -1,6 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { UnsupportedMediaTypeException } from '@nestjs/common'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { sendError } from './errors.js'
 import { isDeeper } from './json-depth.js'
 
 /** Nothing in the contract is nearly as deep. */
@@ -29,6 +30,15 @@ export function readBodies(fastify: FastifyInstance): void {
   fastify.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
     if (body.length === 0) return done(null, undefined)
     return done(new UnsupportedMediaTypeException('a body must be sent as application/json'))
+  })
+}
+
+/** HTTP's parser takes the chunks of any coding that ends in `chunked`, and leaves what is in them encoded. */
+export function refuseTransferCodings(fastify: FastifyInstance): void {
+  fastify.addHook('onRequest', async (request, reply) => {
+    const coding = request.headers['transfer-encoding']?.toLowerCase()
+    if (coding === undefined || coding === 'chunked') return undefined
+    return sendError(request, reply, 501, 'Transfer-Encoding: only chunked is implemented')
   })
 }
 

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorView } from './errors.js'
 import { PROTECTIVE_HEADERS } from './response-headers.js'
+import { isAnswered } from './unread-bodies.js'
 
 /** How long the client has to read the answer, ms. */
 const LINGER_MS = 1_000
@@ -17,6 +18,8 @@ const REASONS: Readonly<Record<string, readonly [status: number, message: string
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   // No longer writable: what follows on a connection that was answered already.
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
+  // The rest of a refused body was broken or took too long: the client has its answer.
+  if (isAnswered(socket)) return void socket.destroy()
   const [status, message] = REASONS[error.code ?? ''] ?? [400, 'the request is not valid HTTP']
   const body = JSON.stringify(errorView(status, message, ''))
   const head = [

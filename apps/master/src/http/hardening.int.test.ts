@@ -82,6 +82,18 @@ describe('bodies', () => {
     )
   })
 
+  it.each([
+    ['gzip, chunked', 501],
+    ['deflate, chunked', 501],
+    ['Chunked', 200],
+    ['gzip', 400],
+  ])('Transfer-Encoding: %s is answered %d', async (coding, status) => {
+    const head = ['POST /service/api/sessions HTTP/1.1', 'content-type: application/json']
+    const lines = [...head, `transfer-encoding: ${coding}`]
+    expect(statusOf(await raw([...lines, `authorization: ${credentials()}`], '2\r\n{}\r\n0\r\n\r\n'))).toBe(status)
+    if (status === 501) expect(statusOf(await raw(lines, '2\r\n{}\r\n0\r\n\r\n'))).toBe(401)
+  })
+
   it('a body longer than announced is not read on as a request', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     const answer = await raw([...head, 'content-type: application/json', 'content-length: 2'], `{}${'x'.repeat(100)}`)

@@ -2,12 +2,13 @@ import type { HttpErrorFilter } from '@session-service/server-kit'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Gate } from '../authentication/gate.js'
-import { readBodies } from './bodies.js'
+import { readBodies, refuseTransferCodings } from './bodies.js'
 import { answerBrokenRequest } from './broken-requests.js'
 import { refuseForeignPages } from './cross-site.js'
 import { measureRequests } from './http-metrics.js'
 import { answerUnknownRoutes, logRequests, newRequestId, protect, refuse } from './http-server.js'
 import { addProtectiveHeaders, protectAnswers } from './response-headers.js'
+import { discardUnreadBodies } from './unread-bodies.js'
 
 /** Sizes in bytes, times in ms. */
 export interface HttpLimits {
@@ -83,8 +84,10 @@ export function createHttpAdapter({
   measureRequests(fastify)
   logRequests(fastify)
   protectAnswers(fastify)
+  discardUnreadBodies(fastify)
   protect(fastify, gate, open)
   refuseForeignPages(fastify, namedOrigins)
+  refuseTransferCodings(fastify)
   answerUnknownRoutes(fastify)
   return adapter
 }

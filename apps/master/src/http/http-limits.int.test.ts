@@ -1,5 +1,8 @@
 import { connect, type AddressInfo, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { ErrorView } from '@session-service/contract'
 import { HttpErrorFilter } from '@session-service/server-kit'
 import { until } from '@session-service/testing'
@@ -98,6 +101,58 @@ describe('slow and broken requests', () => {
           server.getConnections((error: Error | null, count: number) => (error ? reject(error) : resolve(count <= 1)))
         }),
     )
+  })
+})
+
+describe('bodies that are not read', () => {
+  const SIZE = 12_000_000
+  const body = Buffer.alloc(SIZE, 'x')
+  const chunked = Buffer.concat([Buffer.from(`${SIZE.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')])
+  const LENGTH = `content-length: ${SIZE}`
+  const CHUNKED = 'transfer-encoding: chunked'
+  const JSON_TYPE = 'content-type: application/json'
+  const RIGHT = `authorization: ${AUTHORIZATION}`
+  const head = (path: string, ...lines: string[]): string =>
+    `${[`POST ${path} HTTP/1.1`, 'host: x', ...lines].join('\r\n')}\r\n\r\n`
+
+  /** As most clients do it: the answer is read when all is sent. Rejects when sending or reading fails. */
+  async function sendAll(start: string, rest: Buffer): Promise<string> {
+    const socket = connect(port, '127.0.0.1')
+    try {
+      await pipeline(Readable.from([Buffer.from(start), rest]), socket, { end: false })
+      return await text(socket)
+    } finally {
+      socket.destroy()
+    }
+  }
+
+  it.each<[string, string, Buffer, number]>([
+    ['announced as too large', head('/echo', RIGHT, JSON_TYPE, LENGTH), body, 413],
+    ['too large in chunks', head('/echo', RIGHT, JSON_TYPE, CHUNKED), chunked, 413],
+    ['without credentials', head('/echo', JSON_TYPE, LENGTH), body, 401],
+    ['in chunks, without credentials', head('/echo', JSON_TYPE, CHUNKED), chunked, 401],
+    ['to a path that is not there', head('/nowhere', RIGHT, JSON_TYPE, LENGTH), body, 404],
+    [
+      'in an unknown transfer coding',
+      head('/echo', RIGHT, JSON_TYPE, 'transfer-encoding: gzip, chunked'),
+      chunked,
+      501,
+    ],
+  ])('E4, E5: %s, the client gets the answer and no broken pipe', async (_, start, rest, status) => {
+    const answer = await sendAll(start, rest)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\\}$`))
+    expect(answer).toMatch(/^connection: close\r$/im)
+    expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
+  })
+
+  it('E4: the answer comes at once, and once, to a client that announces a body and sends none', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(head('/echo', RIGHT, JSON_TYPE, LENGTH))
+    const [first] = (await once(socket, 'data')) as [Buffer]
+    expect(first.toString()).toMatch(/^HTTP\/1\.1 413 /)
+    // The request itself times out meanwhile: that is no second answer.
+    expect(await text(socket)).not.toContain('HTTP/1.1')
   })
 })
 
