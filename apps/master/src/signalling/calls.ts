@@ -8,6 +8,10 @@ import {
 } from '@session-service/contract'
 import type { RawData } from 'ws'
 
+/** Whether the method is one with which a socket becomes that of a participant. */
+export const isEntry = (method: SignallingMethod): method is 'join' | 'resume' =>
+  method === 'join' || method === 'resume'
+
 /** The parameters of a call by their schema; INVALID names each field at fault. */
 export function readCall<M extends SignallingMethod>(method: M, params: object): SignallingCall<M> {
   const call = SIGNALLING_METHODS[method][0].safeParse(params)

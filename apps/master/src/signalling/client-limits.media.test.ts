@@ -118,8 +118,6 @@ describe('sockets that have not joined', () => {
   it.each([
     ['joins', () => ({ method: 'join', params: { token: 'tok_wrong' } })],
     ['resumptions', () => ({ method: 'resume', params: { connectionId: 'con_wrong', resumeKey: 'x' } })],
-    ['calls before joining', () => ({ method: 'signal', params: { data: 'x' } })],
-    ['calls of unknown methods', () => ({ method: 'nothing', params: {} })],
   ])('are closed after five failed %s', async (_, call) => {
     const { token } = await stack.api.createConnection(id)
     const client = await stack.openSocket(token ?? '')

@@ -88,7 +88,7 @@ export class ClientSocket {
     return request.data
   }
 
-  /** A call before joining was refused: the last of too many closes the socket. True when this one did. */
+  /** A `join` or `resume` was refused: the last of too many closes the socket. True when this one did. */
   countFailedJoin(): boolean {
     this.failedJoins++
     if (this.failedJoins !== SIGNALLING_LIMITS.failedJoins) return false

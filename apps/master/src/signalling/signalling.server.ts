@@ -17,7 +17,7 @@ import { ParticipationService } from '../connections/participation.service.js'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
 import { sourceOf } from '../authentication/failed-attempts.js'
 import { clientAddress } from '../http/client-address.js'
-import { bufferOf, queueKey, readCall } from './calls.js'
+import { bufferOf, isEntry, queueKey, readCall } from './calls.js'
 import { type ClientBudget, ClientBudgets } from './client-budgets.js'
 import { ClientSocket } from './client-socket.js'
 import { KeyedQueue } from './keyed-queue.js'
@@ -119,11 +119,11 @@ export class SignallingServer implements BeforeApplicationShutdown {
       return socket.closeForAbuse(`too many ${exceeded}`)
     }
     const request = socket.read(data, isBinary)
-    if (!request) return this.refusedUnjoined(socket)
+    if (!request) return
     if (socket.isMarkedLost && this.rooms.isCurrent(socket)) this.foundAgain(socket)
     if (!isSignallingMethod(request.method)) {
       if (request.id !== undefined) socket.fail(request.id, METHOD_NOT_FOUND, `there is no method ${request.method}`)
-      return this.refusedUnjoined(socket)
+      return
     }
     const { method } = request
     if (method === 'ping') return socket.answer(request.id, {})
@@ -137,7 +137,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
       const known = error instanceof ServiceError ? error : translateDatabaseError(error)
       if (!known) this.logger.error({ err: error, method }, 'a call of a client failed')
       socket.refuse(id, known ?? new ServiceError('INTERNAL', 'internal error'))
-      this.refusedUnjoined(socket)
+      if (isEntry(method)) this.countFailedJoin(socket)
     }
   }
 
@@ -146,7 +146,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
     return occupant ? this.budgets.of(occupant.connectionId, now) : unjoinedBudget
   }
 
-  private refusedUnjoined(socket: ClientSocket): void {
+  private countFailedJoin(socket: ClientSocket): void {
     if (!socket.occupant && socket.countFailedJoin()) this.refusals.inc({ limit: 'failed_joins' })
   }
 
@@ -156,7 +156,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
     params: object,
     id: RpcRequest['id'],
   ): Promise<void> {
-    if (method === 'join' || method === 'resume') return this.letIn(socket, method, params, id)
+    if (isEntry(method)) return this.letIn(socket, method, params, id)
     const { occupant } = socket
     if (!occupant) throw new ServiceError('NOT_ALLOWED', `${method} before join`)
     if (method === 'leave') {

@@ -54,7 +54,7 @@ export const SIGNALLING_LIMITS = {
   signalRecipients: 1_000,
   /** Signals of a session that are kept for participants that resume: so many, with so many bytes of data, so long (ms). */
   missedSignals: { count: 256, bytes: 1024 * 1024, ms: 30_000 },
-  /** So many refused calls of a socket before it has joined close it. */
+  /** So many refused calls of `join` and `resume` close a socket. */
   failedJoins: 5,
   /** Sockets that have not joined, of one source address (of IPv6 its /64 network) and of all. More are refused. */
   unjoinedSockets: { source: 256, total: 4_096 },
