@@ -170,13 +170,13 @@ export class RecordingMaker {
     }
   }
 
-  /** A node that composes what another one hosts is not built: who asks for one is told, rather than given another. */
+  /** Media is not relayed to another node for its recorder, so a retry cannot succeed: a bad request, not a 503. */
   private requireItsNode({ mediaNode, outputMode, hasVideo }: RecordingProperties, place: RoomPlace): void {
     const isMeant = this.config.SERVICE_EDITION !== 'ce' && outputMode !== 'INDIVIDUAL' && hasVideo
     if (!isMeant || mediaNode === undefined || mediaNode === place.nodeId) return
     throw new ServiceError(
-      'UNAVAILABLE',
-      `mediaNode.id: a session is recorded on the media node that hosts it, which is ${place.nodeId}`,
+      'INVALID',
+      `mediaNode.id: media node ${mediaNode} cannot record the session: only ${place.nodeId}, which hosts it, can`,
     )
   }
 }

@@ -163,14 +163,18 @@ describe('a recording', () => {
     await desk.stack.api.deleteSession(id)
   })
 
-  it('of a composed kind is made on the node of its session, and on no other', async () => {
+  it('refuses a forced other media node with 400 and names the one that can record', async () => {
     const { id } = await desk.busy()
     const other = await StandInNode.start(desk.stack.nats.url, 'other')
-    await until('it is known', async () => (await desk.start(id, { mediaNode: 'other' })).status !== 400)
-    expect(await desk.start(id, { mediaNode: 'other' })).toMatchObject({
-      status: 503,
-      body: { message: expect.stringContaining('stand_in') },
+    const refused = await until('the master knows the other node', async () => {
+      const answer = await desk.start(id, { mediaNode: 'other' })
+      return JSON.stringify(answer.body).includes('no media node with the id') ? undefined : answer
     })
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { message: 'mediaNode.id: media node other cannot record the session: only stand_in, which hosts it, can' },
+    })
+    expect(refused.headers.get('retry-after')).toBeNull()
     expect((await desk.start(id, { mediaNode: { id: 'stand_in' } })).status).toBe(200)
     await desk.stop(id)
     await other.stop()
