@@ -10,8 +10,17 @@ describe('FailedAttempts', () => {
     expect(attempts.wait('a', 1000)).toBe(2)
     expect(attempts.wait('a', 2999)).toBe(1)
     expect(attempts.wait('a', 3000)).toBe(0)
-    expect(attempts.failed('a', 3000)).toBe(true)
+    expect([attempts.failed('a', 3000), attempts.wait('a', 3000)]).toEqual([false, 2])
     expect(attempts.wait('a', 60_000)).toBe(0)
+  })
+
+  it('reports once a source that never stops, and again after a pause', () => {
+    const attempts = new FailedAttempts(LIMITS)
+    let reports = 0
+    for (let now = 0; now < 100_000; now += 500)
+      if (attempts.wait('a', now) === 0 && attempts.failed('a', now)) reports++
+    expect(reports).toBe(1)
+    expect([1, 2, 3].map(() => attempts.failed('a', 300_000))).toEqual([false, false, true])
   })
 
   it('holds one source against no other', () => {

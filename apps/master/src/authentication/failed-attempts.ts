@@ -9,7 +9,7 @@ const LIMITS: AttemptLimits = { burst: 60, perSecond: 1, sources: 10_000 }
 
 /** Who tried wrong credentials how often: a leaking bucket per source. Times are ms of any steady clock. */
 export class FailedAttempts {
-  readonly #levels = new Map<string, { level: number; at: number }>()
+  readonly #levels = new Map<string, { level: number; at: number; isReported: boolean }>()
 
   constructor(private readonly limits: AttemptLimits = LIMITS) {}
 
@@ -23,14 +23,17 @@ export class FailedAttempts {
     return over > 0 ? Math.ceil(over / this.limits.perSecond) : 0
   }
 
-  /** Returns whether this was the one that closed the door. */
+  /** Returns whether the source is throttled from now on: once, until half of its burst has leaked. */
   failed(source: string, now: number): boolean {
-    const level = this.#level(source, now) + 1
+    const before = this.#level(source, now)
+    const level = before + 1
+    const wasReported = before > this.limits.burst / 2 && this.#levels.get(source)?.isReported === true
+    const isThrottled = level > this.limits.burst - 1
     // Whoever failed last goes to the end: the longest quiet is forgotten first.
     this.#levels.delete(source)
-    this.#levels.set(source, { level, at: now })
+    this.#levels.set(source, { level, at: now, isReported: wasReported || isThrottled })
     if (this.#levels.size > this.limits.sources) this.#forgetOldest()
-    return this.wait(source, now) > 0
+    return isThrottled && !wasReported
   }
 
   #level(source: string, now: number): number {
