@@ -97,7 +97,9 @@ async function write(path: string, { range, size }: SentRange, body: Readable): 
   try {
     let position = range?.from ?? 0
     const end = range ? range.to + 1 : 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    // To destroy the body of a refused piece would reset the connection before the answer is out.
+    const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+    for await (const chunk of chunks) {
       if (position + chunk.length > end) throw new ServiceError('INVALID', 'the body is longer than its Content-Range')
       // A disk that is nearly full takes less than it is given before it says so.
       for (let at = 0; at < chunk.length;) {

@@ -3,6 +3,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { ErrorView } from '@session-service/contract'
 import { startStack, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -150,6 +153,18 @@ describe('a file that a node sends', () => {
     const answer = await rawRequest(stack.masterUrl, `PUT /service/internal/recordings/${path}`, lines, 'four')
     expect(answer.status).toBe(status)
     expect(await readdir(folder())).not.toContain('f.mp4')
+  })
+
+  it('is refused with an answer and no broken pipe when its body is longer than its Content-Range', async () => {
+    const { hostname, port } = new URL(stack.masterUrl)
+    const body = randomBytes(12_000_000)
+    const lines = ['PUT /service/internal/recordings/up/2/h.mp4 HTTP/1.1', 'host: x', `content-length: ${body.length}`]
+    const head = [...lines, `authorization: ${bearer().authorization}`, 'content-range: bytes 0-99/100']
+    const socket = connect(Number(port), hostname)
+    // The answer is read when all is sent.
+    await pipeline(Readable.from([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]), socket, { end: false })
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
+    expect(await readdir(folder())).not.toContain('h.mp4')
   })
 
   it('has a token that opens nothing else', async () => {
