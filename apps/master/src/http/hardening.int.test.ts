@@ -147,6 +147,8 @@ describe('paths', () => {
     '/service/api/sessions;x',
     '/service/client/%2e%2e/api/sessions',
     '/service/client/..%2fapi',
+    '/service/client/%00',
+    '/service/cdr/%00',
     `/service/api/sessions/${'x'.repeat(5000)}`,
     '/SERVICE/API/SESSIONS',
     '/service/api/sessions?authorization=x',
