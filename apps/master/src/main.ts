@@ -1,4 +1,4 @@
-import { runApplication } from '@session-service/server-kit'
+import { runApplication, takeProperties } from '@session-service/server-kit'
 import { startMaster } from './start-master.js'
 
-await runApplication((signal) => startMaster(process.env, signal), { name: 'master' })
+await runApplication((signal) => startMaster(takeProperties(process.env), signal), { name: 'master' })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { startNats, until } from '@session-service/local-stack'
 import { BusMaster } from './fixtures/bus-master.js'
@@ -17,6 +18,16 @@ describe('the process', () => {
     expect(workers.filter(isRunning)).toEqual([])
     expect(rig.master.heardOf(nodeId)?.status).toBe('draining')
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
+  })
+
+  test('gives its workers no property but its id, and nothing else of its environment that they do not need', async () => {
+    const { node, nodeId } = await rig.launchReady({ SERVICE_SECRET: 'hush', OTHER_SECRET: 'hush' })
+    const allowed = /^(PATH|HOME|TMPDIR|LANG|TZ|\w+_BIN|NODE_EXTRA_CA_CERTS|MEDIA_NODE_ID|MEDIASOUP_VERSION)$/
+    for (const pid of workersOf(node)) {
+      const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
+      expect(entries).toContain(`MEDIA_NODE_ID=${nodeId}`)
+      expect(entries.map((entry) => entry.split('=', 1)[0] ?? '').filter((name) => !allowed.test(name))).toEqual([])
+    }
   })
 
   test('leaves no worker behind when it is killed', async () => {

@@ -13,4 +13,5 @@ export { metrics, registry, type CounterMetric, type GaugeMetric, type Histogram
 export { OpsModule } from './ops/ops.module.js'
 export { OpsService } from './ops/ops.service.js'
 export type { OpsOptions } from './ops/options.js'
+export { takeAllBut, takeProperties } from './own-environment.js'
 export { runApplication, type RunningApplication, type RunOptions } from './run-application.js'

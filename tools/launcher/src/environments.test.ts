@@ -39,6 +39,25 @@ test('a property passes through; what the launcher decides wins over it', () => 
   expect(masterEnv({}, facts).SERVICE_OPS_HOST).toBe('127.0.0.1')
 })
 
+test('a media node and the page get no secret of the master', () => {
+  const given = {
+    ...{
+      SERVICE_SECRET: 'a',
+      DATABASE_URL: 'postgres://b',
+      SERVICE_PRO_AWS_SECRET_KEY: 'c',
+      TURN_SHARED_SECRET_KEY: 'd',
+    },
+    ...{ NATS_URL: 'nats://e', MEDIA_NODE_NATS_URL: 'nats://f', PATH: '/bin', SERVICE_LOG_LEVEL: 'warn' },
+  }
+  const node = nodeEnv(given, facts, 0)
+  expect(node).toMatchObject({ PATH: '/bin', SERVICE_LOG_LEVEL: 'warn', NATS_URL: 'nats://node@bus' })
+  const page = playgroundEnv(given, facts)
+  expect(page).toMatchObject({ PATH: '/bin', SERVICE_SECRET: 'hidden' })
+  const secrets = ['DATABASE_URL', 'SERVICE_PRO_AWS_SECRET_KEY', 'TURN_SHARED_SECRET_KEY', 'MEDIA_NODE_NATS_URL']
+  for (const name of [...secrets, 'SERVICE_SECRET']) expect(node).not.toHaveProperty(name)
+  for (const name of [...secrets, 'NATS_URL']) expect(page).not.toHaveProperty(name)
+})
+
 test('LOG_LEVEL reaches the processes, unless their own property is set', () => {
   expect(masterEnv({ LOG_LEVEL: 'debug' }, facts).SERVICE_LOG_LEVEL).toBe('debug')
   expect(nodeEnv({ LOG_LEVEL: 'debug', SERVICE_LOG_LEVEL: 'warn' }, facts, 0).SERVICE_LOG_LEVEL).toBe('warn')

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { type ProcessKind, PROPERTIES, type PropertyName } from '@session-service/config'
 import type { Ports } from './ports.js'
 
 export type Env = Record<string, string>
@@ -27,6 +28,21 @@ export const givenEnv = (env: NodeJS.ProcessEnv): Env =>
     ),
   )
 
+/** Properties of another kind of process stay away from this one: a media node has no use for the API's secret. */
+const ownOf = (given: Env, kind: ProcessKind): Env =>
+  Object.fromEntries(
+    Object.entries(given).filter(([name]) => {
+      const property = isPropertyName(name) ? PROPERTIES[name] : undefined
+      return property === undefined || property.audience === kind || property.audience === 'both'
+    }),
+  )
+
+const isPropertyName = (name: string): name is PropertyName => name in PROPERTIES
+
+/** The page is a client of the API: of the service's own properties it gets those that `playgroundEnv` names. */
+const withoutProperties = (given: Env): Env =>
+  Object.fromEntries(Object.entries(given).filter(([name]) => !isPropertyName(name)))
+
 const commonEnv = (given: Env): Env => ({
   // Probes and metrics need no credentials.
   SERVICE_OPS_HOST: '127.0.0.1',
@@ -48,6 +64,7 @@ export const masterEnv = (
   MEDIA_NODE_RECORDING_PATH: join(dataFolder, 'media-nodes'),
   // Without a compositor the machine was not made ready for it, and the person was told.
   SERVICE_RECORDING: String(given.COMPOSITOR_BIN !== undefined),
+  // Media nodes that the master starts take their properties from its environment.
   ...given,
   SERVICE_SECRET: secret,
   DATABASE_URL: databaseUrl,
@@ -68,7 +85,7 @@ export function nodeEnv(given: Env, facts: Facts, index: number): Env {
   return {
     ...commonEnv(given),
     ...recordingsEnv(dataFolder),
-    ...given,
+    ...ownOf(given, 'node'),
     MEDIA_NODE_RECORDING_PATH: recordings,
     NATS_URL: nodeNatsUrl,
     SERVICE_BUS_CLUSTER: busCluster,
@@ -86,7 +103,7 @@ export const playgroundEnv = (given: Env, { secret, ports }: Facts): Env => ({
   // Whoever opens the page may create sessions: only from here, unless the person says otherwise.
   PLAYGROUND_HOST: '127.0.0.1',
   SERVICE_URL: `http://localhost:${ports.service}`,
-  ...given,
+  ...withoutProperties(given),
   PLAYGROUND_PORT: String(ports.playground),
   SERVICE_SECRET: secret,
 })

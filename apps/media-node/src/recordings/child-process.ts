@@ -38,7 +38,8 @@ export interface ChildExit {
 
 const KEPT_LINES = 20
 const LONGEST_LINE = 500
-const SYSTEM_VARIABLES =
+/** What recording programs get of the environment of the node. */
+export const RECORDER_VARIABLES =
   /^(PATH|HOME|USER|TMPDIR|LANG|LC_\w+|TZ|LD_LIBRARY_PATH|FONTCONFIG_\w+|GST_\w+|XDG_CACHE_HOME)$/
 
 /**
@@ -169,4 +170,4 @@ export const redact = (line: string): string =>
     .replace(/\b(token|secret|password|authorization)(["']?\s*[=:]\s*)(bearer\s+)?[^\s&"',;]+/gi, '$1$2…')
 
 const systemEnvironment = (): Record<string, string | undefined> =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => SYSTEM_VARIABLES.test(name)))
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => RECORDER_VARIABLES.test(name)))
