@@ -51,6 +51,14 @@ export class MediaNodeEntity {
   @Column({ name: 'crash_event_id', type: 'text', nullable: true })
   crashEventId!: string | null
 
+  /** Crashes in a row, each soon after the return from the one before. */
+  @Column({ name: 'crash_count', type: 'integer', default: 0 })
+  crashCount!: number
+
+  /** Until when no session is placed there if another node can take it, UTC ms. */
+  @Column({ name: 'back_off_until', type: 'bigint', nullable: true })
+  backOffUntil!: number | null
+
   /** While it is on its way out: when it ends whatever it holds, UTC ms. */
   @Column({ name: 'drain_deadline', type: 'bigint', nullable: true })
   drainDeadline!: number | null

@@ -7,6 +7,7 @@ import { updated } from '../database/updated.js'
 import type { EventDraft } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record as RecordEvents } from '../events/event-log.js'
 import { USED_BOOTS } from '../sessions/session-place.js'
+import { backOffUntil, countCrash } from './flapping.js'
 import { mayBecome } from './media-node-status.js'
 import { mediaNodeStatusChanged, nodeCrashed, nodeRecovered } from './node-events.js'
 import type { NodeBoot, PlacedRoom } from './room-place.js'
@@ -29,6 +30,9 @@ export interface MediaNodeRow {
   disconnectedAt: number | null
   crashEventId: string | null
   drainDeadline: number | null
+  /** In a row. */
+  crashCount: number
+  backOffUntil: number | null
 }
 
 /** No master is behind another by as much: the database's clock was set back, ms. */
@@ -59,6 +63,8 @@ const COLUMNS: { [C in keyof Changes]-?: string } = {
   disconnectedAt: 'disconnected_at',
   crashEventId: 'crash_event_id',
   drainDeadline: 'drain_deadline',
+  crashCount: 'crash_count',
+  backOffUntil: 'back_off_until',
 }
 const isColumn = (name: string): name is keyof Changes => name in COLUMNS
 
@@ -66,7 +72,8 @@ const ROW = `n.id, n.environment_id AS "environmentId", n.ip, n.uri, n.version, 
   (extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::float8 AS "statusAge", n.boot_id AS "bootId",
   n.launching_time AS "launchingTime", n.connection_time AS "connectionTime",
   n.heard_at AS "heardAt", n.disconnected_at AS "disconnectedAt",
-  n.crash_event_id AS "crashEventId", n.drain_deadline AS "drainDeadline"`
+  n.crash_event_id AS "crashEventId", n.drain_deadline AS "drainDeadline",
+  n.crash_count AS "crashCount", n.back_off_until AS "backOffUntil"`
 
 /** The nodes of the cluster as all masters see them. Each change is made under the row's lock, with its events. */
 @Injectable()
@@ -116,17 +123,22 @@ export class MediaNodeRepository {
     )
   }
 
-  /** A new node, `launching`. Undefined when there is one of that id; a former one that has ended gives way. */
+  /** A new node, `launching`. Undefined when there is one of that id; a former one that has ended gives way; its crashes still count. */
   async enter(
     change: NodeChange,
     node: { id: string; environmentId: string; launchingTime: number } & Changes,
   ): Promise<MediaNodeRow | undefined> {
     const { id, environmentId, launchingTime, ...rest } = node
+    const [former] = await change.manager.query<{ crashCount: number }[]>(
+      `SELECT crash_count AS "crashCount" FROM media_node
+       WHERE id = $1 AND status = 'terminated' AND disconnected_at IS NOT NULL`,
+      [id],
+    )
     await change.manager.query(`DELETE FROM media_node WHERE id = $1 AND status IN ('failed', 'terminated')`, [id])
     const inserted = await change.manager.query<unknown[]>(
-      `INSERT INTO media_node (id, environment_id, status, launching_time) VALUES ($1, $2, 'launching', $3)
-       ON CONFLICT DO NOTHING RETURNING 1`,
-      [id, environmentId, launchingTime],
+      `INSERT INTO media_node (id, environment_id, status, launching_time, crash_count)
+       VALUES ($1, $2, 'launching', $3, $4) ON CONFLICT DO NOTHING RETURNING 1`,
+      [id, environmentId, launchingTime, former?.crashCount ?? 0],
     )
     const row = inserted.length > 0 ? await this.set(change, id, rest) : undefined
     if (row) await this.tellStatus(change, row, null)
@@ -170,16 +182,28 @@ export class MediaNodeRepository {
     )
     const held = { sessionIds: idsOf(sessions), recordingIds: idsOf(recordings) }
     const [crashEventId = null] = await change.record(nodeCrashed(row, held, this.clusterId, now))
-    return (await this.set(change, row.id, { disconnectedAt: now, crashEventId })) ?? row
+    return (
+      (await this.set(change, row.id, { disconnectedAt: now, crashEventId, crashCount: countCrash(row, now) })) ?? row
+    )
   }
 
   /** `row` is locked and disconnected. */
   async recover(change: NodeChange, row: MediaNodeRow, changes: Changes, now: number): Promise<MediaNodeRow> {
-    const after =
-      (await this.set(change, row.id, { ...changes, connectionTime: now, disconnectedAt: null, crashEventId: null })) ??
-      row
+    const until = backOffUntil(row.crashCount, now)
+    const connected = { connectionTime: now, disconnectedAt: null, crashEventId: null, backOffUntil: until }
+    const after = (await this.set(change, row.id, { ...changes, ...connected })) ?? row
     await change.record(nodeRecovered(after, row.disconnectedAt ?? now, this.clusterId, now))
+    if (until !== null) await this.tellStatus(change, after, after.status)
     return after
+  }
+
+  /** `row` is locked and connected: its process died and another one took its place before that was noticed. */
+  async replace(change: NodeChange, row: MediaNodeRow, bootId: string, now: number): Promise<MediaNodeRow> {
+    const crashCount = countCrash(row, now)
+    const until = backOffUntil(crashCount, now)
+    const after = await this.set(change, row.id, { bootId, connectionTime: now, crashCount, backOffUntil: until })
+    if (after && until !== null) await this.tellStatus(change, after, after.status)
+    return after ?? row
   }
 
   async set({ manager }: NodeChange, id: string, changes: Changes): Promise<MediaNodeRow | undefined> {

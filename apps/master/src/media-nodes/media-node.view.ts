@@ -1,5 +1,6 @@
 import type { Heartbeat, MediaNodeView, MediaserverInfo, SessionView } from '@session-service/contract'
 import { isLeaving } from './media-node-status.js'
+import { backOffOf } from './node-events.js'
 import type { MediaNodeRow } from './media-node.repository.js'
 import { isConnected } from './media-nodes.service.js'
 
@@ -10,11 +11,13 @@ export interface NodeDetails {
   recordingIds: string[]
   sessions?: SessionView[] | undefined
   withRecordings?: boolean
+  /** By the cluster's clock, UTC ms. */
+  now: number
   mediaserverInfo?: MediaserverInfo | undefined
 }
 
 export function mediaNodeView(row: MediaNodeRow, details: NodeDetails): MediaNodeView {
-  const { heartbeat, sessionCount, recordingIds, sessions, withRecordings = false, mediaserverInfo } = details
+  const { heartbeat, sessionCount, recordingIds, sessions, withRecordings = false, mediaserverInfo, now } = details
   const connected = isConnected(row)
   return {
     id: row.id,
@@ -28,6 +31,7 @@ export function mediaNodeView(row: MediaNodeRow, details: NodeDetails): MediaNod
     ...(row.disconnectedAt !== null && { disconnectionTime: row.disconnectedAt }),
     load: connected && heartbeat ? Math.round(heartbeat.cpuLoad * 100) / 100 : 0,
     status: row.status,
+    ...backOffOf(row, now),
     ...(isLeaving(row.status) && {
       ...(row.drainDeadline !== null && { drainDeadline: row.drainDeadline }),
       remaining: { sessions: sessionCount, recordings: recordingIds.length },

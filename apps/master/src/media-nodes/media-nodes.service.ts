@@ -14,6 +14,7 @@ import { metrics } from '@session-service/server-kit'
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { ClusterClock } from '../database/cluster-clock.js'
 import { inClusterTime } from './cluster-time.js'
+import { isBackedOff } from './flapping.js'
 import { isUp } from './media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
 import { isForeign } from './node-reaction.js'
@@ -27,6 +28,12 @@ const REFRESH_MS = 1_000
 const LATELY_MS = 500
 /** Whoever hears a node has written that down less than this long ago, unless it is held up, ms. */
 const HEARD_MS = NODE_SILENT_MS - 500
+
+/** A heartbeat of a node that belongs to the cluster. */
+export type Member = Heartbeat & {
+  /** It crashed repeatedly: sessions go elsewhere if they can. */
+  isBackedOff?: boolean
+}
 
 export interface NodeListener {
   heard(node: Heartbeat): void
@@ -60,6 +67,11 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
       onLost: (node) => (this.isHeard(node) ? false : this.listener?.lost(node)),
     })
     metrics.sampled('media_nodes', 'Media nodes that this master hears', () => this.live().length)
+    metrics.sampled(
+      'media_nodes_backed_off',
+      'Media nodes on which placement is backed off after repeated crashes',
+      () => this.rows().filter((row) => isConnected(row) && isBackedOff(row.backOffUntil, clock.now())).length,
+    )
   }
 
   /** A master serves once it has heard every node that there is. */
@@ -87,12 +99,13 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
    * Those of them that belong to the cluster, or do as soon as it is written down. A node that is to go shows as
    * draining even before it says so.
    */
-  members(): Heartbeat[] {
+  members(): Member[] {
     return this.live().flatMap((beat) => {
       const row = this.known.get(beat.nodeId)
       if (!row) return beat.joins && !this.deferred.has(beat.nodeId) ? [beat] : []
       if (!isConnected(row) || row.bootId !== beat.bootId) return []
-      return [row.status === 'running' ? beat : { ...beat, status: 'draining' as const }]
+      if (row.status !== 'running') return [{ ...beat, status: 'draining' as const }]
+      return [isBackedOff(row.backOffUntil, this.clock.now()) ? { ...beat, isBackedOff: true } : beat]
     })
   }
 

@@ -1,5 +1,6 @@
-import type { MediaNodeStatus } from '@session-service/contract'
+import type { MediaNodeStatus, PlacementBackOff } from '@session-service/contract'
 import type { EventDraft } from '../events/event-drafts.js'
+import { isBackedOff } from './flapping.js'
 import type { MediaNodeRow } from './media-node.repository.js'
 
 type Named = Pick<MediaNodeRow, 'id' | 'environmentId' | 'ip' | 'uri'>
@@ -13,14 +14,21 @@ const common = ({ id, environmentId, ip, uri }: Named, clusterId: string, timest
   clusterId,
 })
 
+/** `backOff`, while placement on the node is backed off after repeated crashes. */
+export const backOffOf = (
+  { crashCount, backOffUntil }: Pick<MediaNodeRow, 'crashCount' | 'backOffUntil'>,
+  now: number,
+): { backOff?: PlacementBackOff } =>
+  isBackedOff(backOffUntil, now) ? { backOff: { crashes: crashCount, until: backOffUntil } } : {}
+
 export const mediaNodeStatusChanged = (
-  node: Named & { status: MediaNodeStatus },
+  node: Named & Pick<MediaNodeRow, 'status' | 'crashCount' | 'backOffUntil'>,
   oldStatus: MediaNodeStatus | null,
   clusterId: string,
   now: number,
 ): EventDraft => ({
   name: 'mediaNodeStatusChanged',
-  payload: { ...common(node, clusterId, now), oldStatus, newStatus: node.status },
+  payload: { ...common(node, clusterId, now), oldStatus, newStatus: node.status, ...backOffOf(node, now) },
 })
 
 export const nodeCrashed = (

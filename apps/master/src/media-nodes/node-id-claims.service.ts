@@ -112,7 +112,7 @@ export class NodeIdClaims {
 
   /** One that was lost is connected again once it is heard. */
   private replace(change: NodeChange, row: MediaNodeRow, { bootId }: NodeBoot): Promise<MediaNodeRow | undefined> {
-    const isRestart = isConnected(row)
-    return this.repository.set(change, row.id, { bootId, ...(isRestart && { connectionTime: this.clock.now() }) })
+    if (isConnected(row)) return this.repository.replace(change, row, bootId, this.clock.now())
+    return this.repository.set(change, row.id, { bootId })
   }
 }

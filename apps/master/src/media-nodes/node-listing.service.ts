@@ -6,6 +6,7 @@ import {
 } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
+import { ClusterClock } from '../database/cluster-clock.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { isLeaving } from './media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
@@ -35,6 +36,7 @@ export class NodeListingService {
     private readonly mediaNodes: MediaNodesService,
     private readonly repository: MediaNodeRepository,
     private readonly sessions: SessionsService,
+    private readonly clock: ClusterClock,
   ) {
     metrics.sampled('draining_sessions', 'Sessions on media nodes that are on their way out', () => this.draining())
   }
@@ -64,6 +66,7 @@ export class NodeListingService {
           sessionCount: counts.get(row.id) ?? 0,
           recordingIds: recordings.get(row.id) ?? [],
           withRecordings: query.recordings,
+          now: this.clock.now(),
           ...(query.sessions && { sessions: await this.sessions.onNode(row.id) }),
           ...(query.extraInfo && { mediaserverInfo: await this.describe(row) }),
         }),

@@ -2,6 +2,7 @@ import type { Heartbeat } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { ClusterClock } from '../database/cluster-clock.js'
+import { backOffUntil } from './flapping.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from './media-node.repository.js'
 import { MediaNodesService } from './media-nodes.service.js'
 import { NodeIdClaims } from './node-id-claims.service.js'
@@ -114,7 +115,7 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
     const boot = { ...ofItself(beat), bootId: beat.bootId }
     switch (reaction) {
       case 'arrive':
-        return this.repository.setStatus(change, row, 'running', { ...boot, connectionTime: now })
+        return this.repository.setStatus(change, row, 'running', { ...boot, ...connectedSince(row, now) })
       case 'turnAway':
         return this.repository.setStatus(change, row, 'terminating', { ...boot, connectionTime: now })
       case 'recover':
@@ -142,9 +143,17 @@ export class NodeRegistryService implements OnApplicationBootstrap, OnModuleDest
     })
     // Another master was quicker.
     if (!entered) return undefined
-    return this.repository.setStatus(change, entered, 'running', { bootId: beat.bootId, connectionTime: now })
+    return this.repository.setStatus(change, entered, 'running', {
+      bootId: beat.bootId,
+      ...connectedSince(entered, now),
+    })
   }
 }
+
+const connectedSince = ({ crashCount }: MediaNodeRow, now: number) => ({
+  connectionTime: now,
+  backOffUntil: backOffUntil(crashCount, now),
+})
 
 const ofItself = ({ ip, uri, version, environmentId }: Heartbeat) => ({
   ip,

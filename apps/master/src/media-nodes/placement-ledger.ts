@@ -6,7 +6,8 @@ import type { Candidate } from './select-node.js'
 export type Report = Pick<
   Heartbeat,
   'nodeId' | 'bootId' | 'sentAt' | 'status' | 'workers' | 'cpuLoad' | 'committed' | 'roomsOpened'
->
+> &
+  Pick<Candidate, 'isBackedOff'>
 
 interface Placement {
   /** Percent of one core. */
@@ -28,6 +29,7 @@ class Account implements Candidate {
   readonly nodeId: string
   readonly bootId: string
   status: Report['status']
+  isBackedOff: boolean
   workers: number
   load: number
   pending = 0
@@ -44,6 +46,7 @@ class Account implements Candidate {
     this.nodeId = report.nodeId
     this.bootId = report.bootId
     this.status = report.status
+    this.isBackedOff = report.isBackedOff ?? false
     this.workers = report.workers
     this.#excess = excessOf(report)
     this.load = this.#loadOf(report)
@@ -55,6 +58,7 @@ class Account implements Candidate {
     this.heardAt = heardAt
     // Ours to say as well, between two reports.
     this.status = report.status
+    this.isBackedOff = report.isBackedOff ?? false
     if (report.sentAt === this.#sentAt) return
     // Rooms open in the order in which they were placed, but for some milliseconds.
     const opened = Math.max(report.roomsOpened - this.#roomsOpened, 0)

@@ -28,6 +28,19 @@ describe('selectNode', () => {
     ['nor one that refused', [node('a', { load: 0 }), node('b')], { refusedBefore: new Set(['a']) }, 'b'],
     ['a silent one only after the others', [node('a', { heardAt: NOW - 1_300 }), node('b', { load: 99 })], {}, 'b'],
     ['a silent one rather than none', [node('a', { heardAt: NOW - 2_900 })], {}, 'a'],
+    [
+      'a backed-off one only after the others',
+      [node('a', { isBackedOff: true, load: 0 }), node('b', { load: 99 })],
+      {},
+      'b',
+    ],
+    [
+      'a backed-off one only after a silent one',
+      [node('a', { isBackedOff: true }), node('b', { heardAt: NOW - 1_300, load: 99 })],
+      {},
+      'b',
+    ],
+    ['a backed-off one rather than none', [node('a', { isBackedOff: true })], {}, 'a'],
     ['a full one rather than none', [node('a', { load: 100, pending: 50 })], {}, 'a'],
     [
       'the forced one, however loaded the rest',

@@ -10,6 +10,8 @@ export interface Candidate {
   readonly heardAt: number
   /** As last reported, percent of the machine. */
   readonly load: number
+  /** It crashed repeatedly. */
+  readonly isBackedOff?: boolean
   /** What has been placed there since that report, percent of the machine. */
   readonly pending: number
 }
@@ -34,6 +36,8 @@ export type Choice<C extends Candidate = Candidate> = { node: C } | { node?: und
 const SILENT_AFTER_MS = 1_250
 /** More than any load: who is silent comes after all who are not. */
 const SILENT = 1e6
+/** More than that: a node that crashed repeatedly comes after all others, but is better than none. */
+const BACKED_OFF = 1e9
 
 /**
  * Of more nodes than this only so many are looked at, drawn at random. Masters hear of one another's choices some
@@ -42,8 +46,16 @@ const SILENT = 1e6
 const SAMPLE = 20
 
 /** The load that a node would have with this as well: what it reported, what was placed since, what comes now. */
-export const loadWith = ({ load, pending, workers, heardAt }: Candidate, cost: number, now: number): number =>
-  load + pending + cost / Math.max(workers, 1) + (now - heardAt > SILENT_AFTER_MS ? SILENT : 0)
+export const loadWith = (
+  { load, pending, workers, heardAt, isBackedOff = false }: Candidate,
+  cost: number,
+  now: number,
+): number =>
+  load +
+  pending +
+  cost / Math.max(workers, 1) +
+  (now - heardAt > SILENT_AFTER_MS ? SILENT : 0) +
+  (isBackedOff ? BACKED_OFF : 0)
 
 /**
  * Chooses the node for a new session: the forced one, or the one with the least load, ties at random. However loaded

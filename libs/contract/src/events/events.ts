@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DisconnectReason, SessionEndReason, StreamDestroyedReason } from '../reasons.js'
 import { TypeOfVideo } from '../rest/connection.js'
-import { MediaNodeStatus } from '../rest/media-node.js'
+import { MediaNodeStatus, PlacementBackOff } from '../rest/media-node.js'
 import { OutputMode, RecordingLayout, RecordingStatus } from '../rest/recording.js'
 
 /** Times in UTC ms. `uniqueSessionId` tells two uses of one custom session id apart. */
@@ -97,11 +97,12 @@ export const BACKEND_EVENTS = {
     reason: z.string().optional(),
     media_node_id: z.string().optional(),
   }),
-  /** `oldStatus` is null when the node is new. */
+  /** `oldStatus` is null when the node is new; both are the same when only the back-off has begun. */
   mediaNodeStatusChanged: z.strictObject({
     ...mediaNode,
     oldStatus: MediaNodeStatus.nullable(),
     newStatus: MediaNodeStatus,
+    backOff: PlacementBackOff.optional(),
   }),
   nodeCrashed: z.strictObject({
     ...mediaNode,

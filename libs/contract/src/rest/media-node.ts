@@ -48,6 +48,13 @@ export const MediaserverInfo = z.object({
 })
 export type MediaserverInfo = z.infer<typeof MediaserverInfo>
 
+/** After repeated crashes of a media node sessions are placed elsewhere. */
+export const PlacementBackOff = z.object({
+  crashes: z.number().int().describe('Crashes in a row'),
+  until: z.number().describe('Time until which other nodes are preferred, UTC ms'),
+})
+export type PlacementBackOff = z.infer<typeof PlacementBackOff>
+
 /** Times in UTC ms. During launch most members are missing. */
 export const MediaNodeView = z.object({
   id: z.string().describe('Identifier, used by the operations on the node'),
@@ -61,6 +68,7 @@ export const MediaNodeView = z.object({
   disconnectionTime: z.number().optional().describe('Time of the loss, UTC ms; only while not connected'),
   load: z.number().describe('Share of the processors of the machine in use, 0.00 to 100.00'),
   status: MediaNodeStatus.describe('State of the node'),
+  backOff: PlacementBackOff.optional().describe('Only while placement on the node is backed off'),
   drainDeadline: z.number().optional().describe('Time at which a draining node ends at the latest, UTC ms'),
   remaining: z
     .object({

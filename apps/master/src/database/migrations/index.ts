@@ -15,6 +15,7 @@ import { RecordingContents1790000000025 } from './1790000000025-recording-conten
 import { Cluster1790000000026 } from './1790000000026-cluster.js'
 import { MediaNodeHeard1790000000027 } from './1790000000027-media-node-heard.js'
 import { RecentSignal1790000000040 } from './1790000000040-recent-signal.js'
+import { MediaNodeFlapping1790000000050 } from './1790000000050-media-node-flapping.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -35,4 +36,5 @@ export const MIGRATIONS = [
   Cluster1790000000026,
   MediaNodeHeard1790000000027,
   RecentSignal1790000000040,
+  MediaNodeFlapping1790000000050,
 ] as const
