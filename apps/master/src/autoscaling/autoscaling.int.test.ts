@@ -10,7 +10,7 @@ const ENV = {
   SERVICE_PRO_CLUSTER_ID: 'test-cluster',
   SERVICE_PRO_CLUSTER_AUTOSCALING: 'true',
   SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: '0',
-  SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES: '4',
+  SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES: '6',
   SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL: '1',
   SERVICE_PRO_CLUSTER_AUTOSCALING_COOLDOWN: '4',
 }
@@ -60,7 +60,7 @@ test('on premises the operator is told how many nodes are wanted', async () => {
   )
   expect(mediaNodes).toMatchObject({ launch: { total: 1, newNodes: 1 }, terminate: { total: 0 } })
   expect(system).toMatchObject({
-    config: { maxNodes: 4, minNodes: 0, maxAvgLoad: 70, minAvgLoad: 20 },
+    config: { maxNodes: 6, minNodes: 0, maxAvgLoad: 70, minAvgLoad: 20 },
     status: { numNodes: 1, totalLoad: 90, avgLoad: 90, runningNodes: [{ id: 'one', load: 90, status: 'running' }] },
   })
   expect(clusterId).toBe('test-cluster')
@@ -98,6 +98,35 @@ test('an idle node is ended, a busy one drains and is woken when it is needed', 
   expect(one.orders).toEqual([])
   const about = (id: string) => events().findIndex((event) => event.id === id && event.newStatus === 'terminating')
   expect(about('idle-3')).toBeGreaterThan(events().findIndex((event) => event.event === 'autoscaling'))
+})
+
+test('nodes that died take their load with them: nothing is launched for it', async () => {
+  await nodeWith(95, 'dead-1')
+  await nodeWith(95, 'dead-2')
+  await nodeWith(95, 'dead-3')
+  await decision('a node is wanted for three', ({ system }) => system.status.numNodes === 3)
+  await Promise.all(nodes.splice(0).map((node) => node.vanish()))
+  await until('all are lost', async () => (await rows()).every(({ status }) => status !== 'running'), PATIENCE_MS)
+  await nodeWith(95, 'alive')
+  await decision('a node is wanted for the one', ({ system }) => system.status.runningNodes[0]?.id === 'alive')
+  const ofNone = decisions().filter(({ system }) => system.status.numNodes === 0)
+  expect(ofNone.map(({ mediaNodes }) => mediaNodes.launch.newNodes)).toEqual([])
+  const ofOne = decisions().filter(({ system }) => system.status.runningNodes[0]?.id === 'alive')
+  expect(ofOne.map(({ mediaNodes, system }) => [mediaNodes.launch.newNodes, system.status.totalLoad])).toEqual(
+    ofOne.map(() => [1, 95]),
+  )
+})
+
+test('the operator is asked only for what is lacking beyond what was asked for', async () => {
+  for (const id of ['grows-1', 'grows-2', 'grows-3']) await nodeWith(60, id)
+  expect(decisions()).toEqual([])
+  for (const node of nodes) node.cpuLoad = 80
+  const first = await decision('a fourth node is wanted', ({ mediaNodes: { launch } }) => launch.newNodes > 0)
+  for (const node of nodes) node.cpuLoad = 100
+  const second = await decision('a fifth node is wanted', ({ system }) => system.status.totalLoad === 300)
+  // After the cool-down all that is lacking is asked for again.
+  const isAgain = second.timestamp - first.timestamp >= 4_000
+  expect([first, second].map(({ mediaNodes }) => mediaNodes.launch.newNodes)).toEqual([1, isAgain ? 2 : 1])
 })
 
 test('a leader that was frozen finds that another has taken over', async () => {

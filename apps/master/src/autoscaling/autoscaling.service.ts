@@ -54,7 +54,8 @@ export class AutoscalingService implements OnModuleDestroy {
   private readonly startedAt = performance.now()
   private memory = NO_MEMORY
   private isAtStart = true
-  private asked: { count: number; at: number } | undefined
+  /** Nodes that the operator was asked for, and those that there were then. */
+  private asked: { count: number; at: number; ids: ReadonlySet<string> } | undefined
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
@@ -77,7 +78,7 @@ export class AutoscalingService implements OnModuleDestroy {
 
   /** To be called often: what a node says of itself is of one moment. */
   sample(): void {
-    for (const { nodeId, cpuLoad } of this.mediaNodes.live()) this.loads.add(nodeId, cpuLoad)
+    for (const { bootId, cpuLoad } of this.mediaNodes.live()) this.loads.add(bootId, cpuLoad)
   }
 
   /** To be called often, by every master. */
@@ -91,7 +92,7 @@ export class AutoscalingService implements OnModuleDestroy {
   async run(now: number, permission: Permission): Promise<void> {
     const fleet = await this.fleet.nodes()
     this.review(fleet, now)
-    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.scale({ now, nodes: this.scaled(fleet) }, permission)
+    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.scale(this.clusterOf(fleet, now), permission)
     else if (this.isAtStart && this.driver.startsNodes) await this.begin(fleet, now, permission)
     this.isAtStart = false
   }
@@ -102,7 +103,7 @@ export class AutoscalingService implements OnModuleDestroy {
     if (now - last > MEMORY_INTERVALS * this.intervalMs) this.memory = NO_MEMORY
     const next = plan(cluster, this.limits, this.memory)
     const launches = next.actions.filter(isLaunch).length
-    const mayLaunch = this.mayLaunch(launches, now)
+    const mayLaunch = this.mayLaunch(launches, cluster)
     const actions = next.actions.filter((action) => mayLaunch || !isLaunch(action))
     const isDone = actions.length === 0 || (await this.decide({ ...next, actions }, cluster, permission))
     // What came to nothing was no change.
@@ -132,12 +133,23 @@ export class AutoscalingService implements OnModuleDestroy {
     return true
   }
 
-  /** The operator is asked for the same again only after a while; a driver that fails is given time. */
-  private mayLaunch(count: number, now: number): boolean {
+  private clusterOf(fleet: readonly FleetNode[], now: number): Cluster {
+    const nodes = this.scaled(fleet)
+    return { now, nodes, inFlight: this.inFlight(nodes, now) }
+  }
+
+  /** What the operator was asked for counts as coming until it is there, or has been waited for long enough. */
+  private inFlight(nodes: readonly ScaledNode[], now: number): number {
+    const { asked } = this
+    if (!asked || now - asked.at >= this.limits.cooldownMs) return 0
+    return Math.max(0, asked.count - nodes.filter(({ id }) => !asked.ids.has(id)).length)
+  }
+
+  /** A driver that fails is given time. */
+  private mayLaunch(count: number, { now, nodes, inFlight = 0 }: Cluster): boolean {
     if (count === 0) return true
     if (this.driver.startsNodes) return this.patience.mayLaunch(now)
-    if (this.asked?.count === count && now - this.asked.at < this.limits.cooldownMs) return false
-    this.asked = { count, at: now }
+    this.asked = { count: inFlight + count, at: now, ids: new Set(nodes.map(({ id }) => id)) }
     return true
   }
 
@@ -160,7 +172,7 @@ export class AutoscalingService implements OnModuleDestroy {
       const isLeaving = this.leavingForGood.has(row.bootId ?? '') || (beat?.drainDeadline ?? null) !== null
       return {
         ...{ id: row.id, environmentId: row.environmentId, ip: row.ip, status: row.status },
-        load: isComing ? 0 : rounded((loads.get(row.id) ?? beat?.cpuLoad ?? 0) / sharing),
+        load: isComing ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing),
         held: Math.max(sessions, beat?.rooms ?? 0),
         launchingTime: row.launchingTime,
         canWake: !isLeaving,

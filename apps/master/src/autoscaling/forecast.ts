@@ -9,10 +9,13 @@ export interface Trend {
 }
 
 const MIN_SAMPLES = 6
+/** What happened within less than this, ms, is a step or noise: carried on for minutes it would be anything. */
+const MIN_SPAN_MS = 50_000
 
 /** Least squares; undefined while there is too little to see a trend. */
 export function trendOf(samples: readonly Sample[], now: number): Trend | undefined {
-  if (samples.length < MIN_SAMPLES) return undefined
+  const spanMs = (samples.at(-1)?.at ?? 0) - (samples[0]?.at ?? 0)
+  if (samples.length < MIN_SAMPLES || spanMs < MIN_SPAN_MS) return undefined
   const points = samples.map(({ at, totalLoad }) => ({ x: at - now, y: totalLoad }))
   const meanX = mean(points.map(({ x }) => x))
   const meanY = mean(points.map(({ y }) => y))

@@ -279,6 +279,70 @@ describe('a load that goes one way', () => {
   })
 })
 
+/** Decisions one after the other, each on the nodes given. */
+function inTurn(views: ScaledNode[][], limits = LIMITS): string[][] {
+  let memory: Memory = NO_MEMORY
+  return views.map((nodes, nth) => {
+    const decided = plan({ now: nth * EVERY_MS, nodes }, limits, memory)
+    memory = decided.memory
+    return inWords(decided)
+  })
+}
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
+
+describe('the load of nodes that died', () => {
+  const three = nodesOf([RUNNING, 60], [RUNNING, 65], [RUNNING, 70])
+
+  test.each([
+    [0, []],
+    [1, ['launch']],
+  ])(
+    'is that of no node any more: with at least %i nodes wanted %j follows when all are dead',
+    (minNodes, expected) => {
+      expect(inTurn([...times(12, three), []], { ...LIMITS, minNodes }).at(-1)).toEqual(expected)
+    },
+  )
+
+  test('is not counted twice when their sessions go on elsewhere', () => {
+    const left = nodesOf([RUNNING, 98], [RUNNING, 97])
+    const more = [...left, ...nodesOf([RUNNING], [RUNNING], ['launching']).slice(2)]
+    const decisions = inTurn([...times(30, three), left, ...times(11, more)])
+    expect(decisions.slice(30)).toEqual([['launch'], ...times(11, [])])
+  })
+
+  test('was seen too short ago to take a node away from those that are left', () => {
+    const left = nodesOf([RUNNING, 10], [RUNNING, 10])
+    const decisions = inTurn([...times(31, nodesOf([RUNNING, 10], [RUNNING, 10], [RUNNING, 60])), ...times(32, left)])
+    expect(decisions.slice(31, 61)).toEqual(times(30, []))
+    expect(decisions.slice(61)).toEqual([['drain n0'], []])
+  })
+
+  test('stays in the picture when they ended in order, so that a total that was steady shows no rise', () => {
+    const drained = Array.from({ length: 13 }, (_, nth) => nodesOf([RUNNING, 30 + 2 * nth], [WAITING, 24 - 2 * nth]))
+    const decisions = inTurn([...drained, ...times(3, nodesOf([RUNNING, 54]))])
+    expect(decisions).toEqual(times(16, []))
+  })
+})
+
+describe('one step of the load', () => {
+  test.each([
+    [40, 90, 1],
+    [20, 100, 1],
+    [60, 95, 1],
+  ])('from %i to %i %% on one node launches %i node, and no other one while that is starting', (from, to, launches) => {
+    const { changes } = along((now) => (now < 600_000 ? from : to), 0.3)
+    expect(changes.map(({ by }) => by)).toEqual(times(launches, 1))
+  })
+
+  test('launches what is lacking beyond what is on its way', () => {
+    const nodes = nodesOf([RUNNING, 100], [RUNNING, 100], [RUNNING, 90])
+    expect(inWords(plan({ now: 0, nodes }, LIMITS, NO_MEMORY))).toEqual(['launch', 'launch'])
+    expect(inWords(plan({ now: 0, nodes, inFlight: 1 }, LIMITS, NO_MEMORY))).toEqual(['launch'])
+    expect(inWords(plan({ now: 0, nodes, inFlight: 2 }, LIMITS, NO_MEMORY))).toEqual([])
+    expect(inWords(plan({ now: 0, nodes: [], inFlight: 1 }, LIMITS, NO_MEMORY))).toEqual([])
+  })
+})
+
 test('who has just taken over takes nothing away, but adds', () => {
   expect(plan({ now: 0, nodes: nodesOf([RUNNING, 1], [RUNNING, 0]) }, LIMITS, NO_MEMORY).actions).toEqual([])
   expect(plan({ now: 0, nodes: nodesOf([RUNNING, 90]) }, LIMITS, NO_MEMORY).actions).toHaveLength(1)

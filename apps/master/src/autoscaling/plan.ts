@@ -1,6 +1,6 @@
 import { trendOf } from './forecast.js'
 import { adding, removing } from './scaling-order.js'
-import type { Cluster, ClusterLoad, Limits, Memory, Plan, Sample, ScaledNode } from './scaling.types.js'
+import type { Cluster, ClusterLoad, Limits, Memory, Plan, ScaledNode, ScalingAction } from './scaling.types.js'
 
 /** The trend is that of the last boot time of a node, and of this long at least, ms. */
 const SHORTEST_TREND_MS = 60_000
@@ -14,6 +14,7 @@ interface View {
   limits: Limits
   memory: Memory
   load: ClusterLoad
+  inFlight: number
   /** Nodes that take sessions again at once when they are told to. */
   wakeable: number
   /** The total by the time a node that is launched now would take sessions. */
@@ -37,14 +38,20 @@ interface Wanted {
  */
 export function plan(cluster: Cluster, limits: Limits, before: Memory): Plan {
   const load = loadOf(cluster.nodes)
-  const memory = remember(before, { at: cluster.now, totalLoad: load.totalLoad }, limits)
+  const memory = remember(before, cluster, load.totalLoad, limits)
   const view = viewOf(cluster, limits, load, memory)
   const wanted = additions(view) ?? removals(view)
   if (!wanted) return { actions: [], reason: '', load, memory }
   const { count, reason } = wanted
   const actions = count > 0 ? adding(cluster.nodes, count) : removing(cluster.nodes, -count)
   const at = { [count > 0 ? 'addedAt' : 'removedAt']: cluster.now }
-  return { actions, reason, load, memory: { ...memory, ...at } }
+  return { actions, reason, load, memory: { ...memory, running: runningAfter(memory, actions), ...at } }
+}
+
+/** A node that is to end is not lost when it is gone. */
+function runningAfter({ running }: Memory, actions: readonly ScalingAction[]): Set<string> {
+  const ended = new Set(actions.flatMap((action) => (action.kind === 'terminate' ? [action.node.id] : [])))
+  return new Set([...running].filter((id) => !ended.has(id)))
 }
 
 /** Of the nodes that hold sessions, over those that take them or soon will. */
@@ -60,17 +67,32 @@ const rounded = (value: number): number => Math.round(value * 100) / 100
 
 const trendMs = ({ bootMs }: Limits): number => Math.max(bootMs, SHORTEST_TREND_MS)
 
-function remember(memory: Memory, sample: Sample, limits: Limits): Memory {
-  const oldest = sample.at - Math.max(limits.cooldownMs, trendMs(limits))
-  const earlier = memory.samples.filter(({ at }) => at < sample.at)
+/**
+ * A running node that is gone was lost. Then all samples go with it: its load is that of no node any more, and its
+ * sessions come to the others in one step, which is no trend.
+ */
+function remember(memory: Memory, { now, nodes }: Cluster, totalLoad: number, limits: Limits): Memory {
+  const there = new Set(nodes.map(({ id }) => id))
+  const isLossSeen = [...memory.running].some((id) => !there.has(id))
+  const oldest = now - Math.max(limits.cooldownMs, trendMs(limits))
+  const earlier = isLossSeen ? [] : memory.samples.filter(({ at }) => at < now)
   // One more than needed, which proves that the whole time was seen.
   const first = earlier.findLastIndex(({ at }) => at <= oldest)
-  return { ...memory, samples: [...earlier.slice(Math.max(first, 0)), sample] }
+  return {
+    ...memory,
+    samples: [...earlier.slice(Math.max(first, 0)), { at: now, totalLoad }],
+    running: new Set(nodes.filter(({ status }) => status === 'running').map(({ id }) => id)),
+  }
 }
 
-function viewOf({ now, nodes }: Cluster, limits: Limits, load: ClusterLoad, memory: Memory): View {
+function viewOf({ now, nodes, inFlight = 0 }: Cluster, limits: Limits, load: ClusterLoad, memory: Memory): View {
   const since = (ms: number) => memory.samples.filter(({ at }) => at > now - ms)
-  const trend = trendOf(since(trendMs(limits)), now)
+  // The step that nodes were added for is no trend: carried on, it would be reacted to again while they start.
+  const { addedAt = -Infinity } = memory
+  const trend = trendOf(
+    since(trendMs(limits)).filter(({ at }) => at > addedAt),
+    now,
+  )
   const foreseen = trend ? Math.max(0, trend.level + trend.slope * limits.bootMs) : load.totalLoad
   const seenSince = memory.samples[0]?.at ?? now
   const highest = Math.max(foreseen, load.totalLoad, ...since(limits.cooldownMs).map(({ totalLoad }) => totalLoad))
@@ -79,6 +101,7 @@ function viewOf({ now, nodes }: Cluster, limits: Limits, load: ClusterLoad, memo
     limits,
     memory,
     load,
+    inFlight,
     wakeable: nodes.filter(({ status, canWake }) => status === 'waiting-idle-to-terminate' && canWake).length,
     foreseen,
     highest: seenSince <= now - limits.cooldownMs ? highest : undefined,
@@ -88,10 +111,11 @@ function viewOf({ now, nodes }: Cluster, limits: Limits, load: ClusterLoad, memo
 function additions(view: View): Wanted | undefined {
   const { minNodes, maxNodes, maxLoad } = view.limits
   const { numNodes, avgLoad, totalLoad } = view.load
-  if (numNodes < minNodes) {
-    return { count: minNodes - numNodes, reason: `${numNodes} nodes are fewer than the least of ${minNodes}` }
+  const coming = numNodes + view.inFlight
+  if (coming < minNodes) {
+    return { count: minNodes - coming, reason: `${numNodes} nodes are fewer than the least of ${minNodes}` }
   }
-  const atMost = (wanted: number) => Math.min(Math.ceil(wanted), maxNodes) - numNodes
+  const atMost = (wanted: number) => Math.min(Math.ceil(wanted), maxNodes) - coming
   const average = `The average load of ${percent(avgLoad)}`
   // With a limit of 0 any load at all asks for as many as there may be.
   const lacking = atMost(Math.max(totalLoad, view.foreseen / FORESEEN_ABOVE) / Math.max(maxLoad, Number.EPSILON))

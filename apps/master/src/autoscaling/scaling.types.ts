@@ -21,6 +21,8 @@ export interface Cluster {
   now: number
   /** Those that are gone or not heard are left out. */
   nodes: readonly ScaledNode[]
+  /** Launches that were asked for and show in no node yet; 0. */
+  inFlight?: number
 }
 
 export interface Limits {
@@ -44,11 +46,18 @@ export interface Sample {
 export interface Memory {
   /** Oldest first. */
   samples: readonly Sample[]
+  /** Ids of those that were running at the last look. */
+  running: ReadonlySet<string>
   addedAt: number | undefined
   removedAt: number | undefined
 }
 
-export const NO_MEMORY: Memory = { samples: [], addedAt: undefined, removedAt: undefined }
+export const NO_MEMORY: Memory = {
+  samples: [],
+  running: new Set(),
+  addedAt: undefined,
+  removedAt: undefined,
+}
 
 export type ScalingAction =
   /** waiting-idle-to-terminate → running. */
