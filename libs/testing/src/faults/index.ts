@@ -1,3 +1,4 @@
+export { ClockShift } from './clock-shift.js'
 export { EventSink, webhookEnv, type Behaviour, type Received } from './event-sink.js'
 export { statusOf } from './health-watch.js'
 export { countOf } from './multiset.js'

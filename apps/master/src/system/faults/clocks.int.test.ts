@@ -1,4 +1,4 @@
-import { EventSink, ServiceApi, type Stack, startStack, webhookEnv } from '@session-service/testing'
+import { ClockShift, EventSink, ServiceApi, type Stack, startStack, webhookEnv } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(120_000)
@@ -6,21 +6,13 @@ jest.setTimeout(120_000)
 const AHEAD_MS = 10_000
 const ROUNDS = 6
 
-/** Before anything else runs in a process, its clock goes ahead; that for intervals stays as it is. */
-const AHEAD = `const real = Date.now
-Date.now = () => real() + ${AHEAD_MS}
-globalThis.Date = class extends Date {
-  constructor(...parts) {
-    super(...(parts.length === 0 ? [Date.now()] : parts))
-  }
-}`
-
+const clock = new ClockShift(AHEAD_MS)
 let stack: Stack
 let sink: EventSink
 let masters: ServiceApi[]
 beforeAll(async () => {
   sink = await EventSink.open()
-  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(AHEAD)}` }
+  const { env } = clock
   stack = await startStack({
     masters: 2,
     nodes: 1,
@@ -32,6 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack.stop()
   await sink.close()
+  clock.close()
 })
 
 const at = (nth: number): ServiceApi => masters[nth % masters.length] ?? stack.api
