@@ -49,11 +49,16 @@ export class PresenceRepository {
     return without(connectionIds, rows)
   }
 
-  /** Participants whose sockets went with their master get the usual time to come back. */
+  /**
+   * Participants whose sockets went with their master get the usual time to come back. Later deadlines are of before the
+   * clock of the database was set back.
+   */
   async markLostOfDeadMasters(ms: number): Promise<void> {
     await this.dataSource.query(
-      `UPDATE connection SET evict_at = clock_timestamp() + $1 * interval '1 millisecond', last_signal_id = NULL
-       WHERE master_id IS NOT NULL AND evict_at IS NULL AND status IN ('active', 'hidden')
+      `UPDATE connection SET evict_at = clock_timestamp() + $1 * interval '1 millisecond',
+              last_signal_id = CASE WHEN evict_at IS NOT NULL THEN last_signal_id END
+       WHERE master_id IS NOT NULL AND status IN ('active', 'hidden')
+         AND (evict_at IS NULL OR evict_at > clock_timestamp() + $1 * interval '1 millisecond')
          AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = connection.master_id)`,
       [ms],
     )
@@ -61,12 +66,15 @@ export class PresenceRepository {
 
   /**
    * Brings deadlines in line with the sockets of a master, whatever could not be written when they came or went:
-   * who has none of those it holds gets `ms` to come back, who speaks on one has no deadline.
+   * who has none of those it holds gets `ms` to come back, who speaks on one has no deadline. Later deadlines are of
+   * before the clock of the database was set back.
    */
   async alignDeadlines(masterId: string, held: string[], speaking: string[], ms: number): Promise<void> {
     await this.dataSource.query(
-      `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond', last_signal_id = NULL
-       WHERE master_id = $1 AND evict_at IS NULL AND status IN ('active', 'hidden') AND id <> ALL($2)`,
+      `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond',
+              last_signal_id = CASE WHEN evict_at IS NOT NULL THEN last_signal_id END
+       WHERE master_id = $1 AND status IN ('active', 'hidden') AND id <> ALL($2)
+         AND (evict_at IS NULL OR evict_at > clock_timestamp() + $3 * interval '1 millisecond')`,
       [masterId, held, ms],
     )
     await this.dataSource.query(

@@ -177,9 +177,12 @@ export class DutiesService implements OnModuleInit, OnApplicationBootstrap, OnMo
   }
 
   private async noteDeadMasters(): Promise<void> {
-    await this.dataSource.query(`DELETE FROM master WHERE alive_at < clock_timestamp() - $1 * interval '1 second'`, [
-      MASTER_SILENT_SECONDS,
-    ])
+    // In the future: the clock of the database was set back since.
+    await this.dataSource.query(
+      `DELETE FROM master WHERE alive_at NOT BETWEEN clock_timestamp() - $1 * interval '1 second'
+                                                 AND clock_timestamp() + $1 * interval '1 second'`,
+      [MASTER_SILENT_SECONDS],
+    )
     await this.participation.giveTimeAfterDeadMasters()
   }
 

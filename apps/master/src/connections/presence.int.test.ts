@@ -1,0 +1,61 @@
+import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { createDataSource, migrate } from '../database/data-source.js'
+import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
+import { PresenceRepository } from './presence.repository.js'
+
+const WINDOW_MS = 12_000
+
+let database: TestDatabase
+let dataSource: DataSource
+let presence: PresenceRepository
+beforeAll(async () => {
+  database = await createTestDatabase()
+  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  await migrate(dataSource)
+  presence = new PresenceRepository(dataSource)
+})
+afterAll(async () => {
+  await dataSource.destroy()
+  await database.drop()
+})
+beforeEach(async () => {
+  await database.query('DELETE FROM session')
+  await insertSession(database, 'ses')
+  await insertParticipants(database, 'ses', 'alice')
+  await database.query("UPDATE connection SET status = 'active', master_id = 'one'")
+})
+
+/** As if the clock of the database had been set back by so many seconds since the deadline was set. */
+const deadlineIn = (seconds: number) =>
+  database.query(`UPDATE connection SET evict_at = clock_timestamp() + ${seconds} * interval '1 second'`)
+const secondsLeft = async (): Promise<number> => {
+  const [row] = await database.query(
+    'SELECT extract(epoch FROM evict_at - clock_timestamp())::float8 AS left FROM connection',
+  )
+  return Number(row?.left)
+}
+
+describe('the deadline of a lost participant, after the clock of the database was set back by an hour', () => {
+  it('is at most the usual window, by the master that lost its socket', async () => {
+    await deadlineIn(3_600)
+    await presence.alignDeadlines('one', [], [], WINDOW_MS)
+    expect(await secondsLeft()).toBeLessThanOrEqual(WINDOW_MS / 1_000)
+    expect(await secondsLeft()).toBeGreaterThan(0)
+  })
+
+  it('is at most the usual window, also when that master has died', async () => {
+    await deadlineIn(3_600)
+    await presence.markLostOfDeadMasters(WINDOW_MS)
+    expect(await secondsLeft()).toBeLessThanOrEqual(WINDOW_MS / 1_000)
+    expect(await secondsLeft()).toBeGreaterThan(0)
+  })
+})
+
+it('a deadline within the window stays as it is', async () => {
+  await deadlineIn(5)
+  await presence.alignDeadlines('one', [], [], WINDOW_MS)
+  await presence.markLostOfDeadMasters(WINDOW_MS)
+  expect(await secondsLeft()).toBeLessThanOrEqual(5)
+})
