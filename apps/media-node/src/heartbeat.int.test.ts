@@ -32,6 +32,18 @@ describe('a node tells', () => {
     expect(heard.launchedAt).toBeLessThanOrEqual(heard.sentAt)
   })
 
+  test('the time of the masters, whatever its own clock says', async () => {
+    const aheadMs = 3_600_000
+    rig.master.clock = () => Date.now() + aheadMs
+    const { nodeId } = await rig.launchReady()
+    const by = (): number => (rig.master.heardOf(nodeId)?.sentAt ?? 0) - Date.now()
+    await until('its heartbeats have that time', () => Math.abs(by() - aheadMs) < 5_000)
+    const { launchedAt = 0, sentAt = 0 } = rig.master.heardOf(nodeId) ?? {}
+    expect(sentAt - launchedAt).toBeGreaterThan(0)
+    expect(sentAt - launchedAt).toBeLessThan(60_000)
+    rig.master.clock = () => Date.now()
+  })
+
   test('what it has taken on, and how many rooms it ever opened', async () => {
     const { nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'a', 'one')

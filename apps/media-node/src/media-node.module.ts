@@ -11,6 +11,7 @@ import { NodeIdentity } from './node/identity.js'
 import { RecordingsService } from './recordings/recordings.service.js'
 import { LifecycleService } from './node/lifecycle.service.js'
 import { MediaserverInfoService } from './node/mediaserver-info.js'
+import { ClockSyncService } from './node/clock-sync.service.js'
 import { MembershipService } from './node/membership.service.js'
 import { NodeMetrics } from './node/node-metrics.js'
 import { NODE_CONFIG, NodeState } from './node/node-state.js'
@@ -75,6 +76,7 @@ export class MediaNodeModule {
         },
         HeartbeatService,
         MembershipService,
+        ClockSyncService,
         RecordingsService,
         LifecycleService,
         MediaserverInfoService,

@@ -12,6 +12,7 @@ import {
 import { WorkerPool } from './media/worker-pool.js'
 import { MediaNodeModule, type Foundations } from './media-node.module.js'
 import { bindCommands } from './node/commands.controller.js'
+import { ClockSyncService } from './node/clock-sync.service.js'
 import { HeartbeatService } from './node/heartbeat.service.js'
 import { identify } from './node/identity.js'
 import { LifecycleService } from './node/lifecycle.service.js'
@@ -47,6 +48,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   await app.listen()
   signal?.removeEventListener('abort', giveUp)
   app.get(MembershipService).start()
+  app.get(ClockSyncService).start()
   app.get(HeartbeatService).start()
   app.get(RecordingsService).start()
   logger.log(`media node ${identity.nodeId} takes media at ${identity.address} with ${pool.workers.size} workers`)

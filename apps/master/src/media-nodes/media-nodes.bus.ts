@@ -1,6 +1,7 @@
 import { type NodeFact, type NodeFactAnswer, ServiceError, SUBJECT } from '@session-service/contract'
 import { BusContext, BusController } from '@session-service/messaging'
 import { Ctx, MessagePattern, Payload } from '@nestjs/microservices'
+import { ClusterClock } from '../database/cluster-clock.js'
 import { RecordingWork } from '../recordings/recording-work.service.js'
 import { NodeLossService } from './node-loss.service.js'
 
@@ -12,6 +13,7 @@ export class MediaNodesBus {
   constructor(
     private readonly loss: NodeLossService,
     private readonly recordings: RecordingWork,
+    private readonly clock: ClusterClock,
   ) {}
 
   @MessagePattern(FACT_PATTERN)
@@ -19,6 +21,7 @@ export class MediaNodesBus {
     // What the bus lets a node publish on is the only proof of which node it is.
     if (context.getSubject() !== SUBJECT.fact(fact.nodeId))
       throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${context.getSubject()}`)
+    if (fact.kind === 'clock') return { dropRoomIds: [], now: this.clock.now() }
     if (fact.kind !== 'recordingEnded') return this.loss.take(fact)
     await this.recordings.partEnded(fact.ended)
     return { dropRoomIds: [] }

@@ -59,7 +59,7 @@ export class NodeLossService implements OnModuleDestroy {
   }
 
   /** What a node says of itself. Twice the same does no harm. */
-  async take(fact: Exclude<NodeFact, { kind: 'recordingEnded' }>): Promise<NodeFactAnswer> {
+  async take(fact: Exclude<NodeFact, { kind: 'recordingEnded' | 'clock' }>): Promise<NodeFactAnswer> {
     const node = { nodeId: fact.nodeId, bootId: fact.bootId }
     switch (fact.kind) {
       case 'hello':

@@ -213,6 +213,8 @@ export const NodeFact = z.discriminatedUnion('kind', [
   z.object({ ...factBase, kind: z.literal('roomsLost'), rooms: z.array(HeldRoom).min(1) }),
   /** A part of a recording has ended and its files are delivered. */
   z.object({ ...factBase, kind: z.literal('recordingEnded'), ended: RecordingEnded }),
+  /** Changes nothing; the answer has the time. */
+  z.object({ ...factBase, kind: z.literal('clock') }),
   /** The node ends in order; rooms that it still held are closed. */
   z.object({ ...factBase, kind: z.literal('goodbye'), rooms: z.array(HeldRoom) }),
 ])
@@ -221,6 +223,8 @@ export const NodeFactAnswer = z.object({
   dropRoomIds: z.array(Id).default([]),
   /** Why the process must end: another one holds the id of the node. */
   refused: z.string().optional(),
+  /** UTC ms by the clock of the masters. */
+  now: z.number().optional(),
 })
 export type NodeFactAnswer = z.infer<typeof NodeFactAnswer>
 
