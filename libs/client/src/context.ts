@@ -22,6 +22,9 @@ export interface SessionContext {
   readonly simulcast: boolean
   /** 0 = unconstrained. */
   readonly maxSendKbps: number
+  readonly minSendKbps: number
+  /** By id of an own stream, the lowest maximum of its receivers, kbps; absent or 0 = none. */
+  readonly receiverLimits: Map<string, number>
   /** By stream id, what is published. */
   readonly publishers: Map<string, Publisher>
   readonly subscribers: Map<string, Subscriber>

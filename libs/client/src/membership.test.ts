@@ -164,7 +164,7 @@ describe('a participant whose media is lost', () => {
     lone.tellLoss()
     await lone.hears('sessionDisconnected nodeCrashed')
     expect(lone.member.state).toBe('disconnected')
-    expect(lone.server.calls('leave')).toHaveLength(1)
+    await until('the server hears that it leaves', () => lone.server.calls('leave').length === 1)
   })
 
   it('ends an own stream that it may not publish again, and goes on', async () => {

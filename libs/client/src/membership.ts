@@ -45,6 +45,7 @@ export class Membership implements SessionContext {
   readonly subscribers = new Map<string, Subscriber>()
   readonly roster: Roster
   readonly lost = new LostStreams()
+  readonly receiverLimits = new Map<string, number>()
   readonly recordings = new Recordings((name, event) => this.options.emit(name, event))
   readonly media: MediaLine
   state: 'connected' | 'reconnecting' | 'disconnected' = 'connected'
@@ -77,7 +78,11 @@ export class Membership implements SessionContext {
       clock: options.clock,
       open,
       rejoin: () => signalling.call('rejoin', {}),
-      lost: () => this.#comeback.lost(),
+      lost: () => {
+        // The receivers at the lost node are gone with it.
+        this.receiverLimits.clear()
+        this.#comeback.lost()
+      },
       rejoined: (snapshot) => this.#bringTo(snapshot),
       back: (back) => void this.#comeback.back(back),
       refused: () => this.#turnedAway(),
@@ -117,6 +122,9 @@ export class Membership implements SessionContext {
   }
   get maxSendKbps(): number {
     return this.joined.maxSendKbps
+  }
+  get minSendKbps(): number {
+    return this.joined.minSendKbps
   }
   get ownConnectionId(): string {
     return this.joined.connectionId
@@ -188,6 +196,8 @@ export class Membership implements SessionContext {
         return this.#signalled(notification.params)
       case 'layersChanged':
         return this.subscribers.get(notification.params.streamId)?.layersChanged(notification.params.layers)
+      case 'sendLimitChanged':
+        return this.#sendLimitChanged(notification.params)
       case 'snapshot':
         this.media.seen(notification.params.mediaEpoch)
         return this.#bringTo(notification.params)
@@ -260,6 +270,12 @@ export class Membership implements SessionContext {
   private iceException(name: 'ICE_CONNECTION_FAILED' | 'ICE_CONNECTION_DISCONNECTED', origin: 'send' | 'recv'): void {
     const what = name === 'ICE_CONNECTION_FAILED' ? 'cannot reach the server' : 'does not get through'
     this.exception(name, `the media of transport "${origin}" ${what}`, origin)
+  }
+
+  /** It may come before the answer to `publish`. */
+  #sendLimitChanged({ streamId, maxKbps }: { streamId: string; maxKbps: number }): void {
+    this.receiverLimits.set(streamId, maxKbps)
+    this.publishers.get(streamId)?.fitEncodings()
   }
 
   #signalled({ type, data, from }: { type: string; data: string; from?: string | undefined }): void {

@@ -9,10 +9,11 @@ import {
 import type { types } from 'mediasoup-client'
 import type { SessionContext } from './context.js'
 import { liveOrBlank } from './media/blank-track.js'
-import { videoEncodings } from './media/encodings.js'
+import { type Video, fittedEncodings, videoEncodings } from './media/encodings.js'
 import type { Engine, Offer, TrackToSend } from './media/engine.js'
 import type { LocalTracks } from './media/local-tracks.js'
 import { type VideoMeasure, measure } from './media/measure.js'
+import { changeEncodings } from './media/sender-encodings.js'
 import { unlessGone } from './service-error.js'
 import type { Stream, StreamProperty } from './stream.js'
 
@@ -46,6 +47,7 @@ export class Publication {
   #isBeingSent = false
   #ended = false
   #changes: Promise<void> = Promise.resolve()
+  #fitted: Promise<void> = Promise.resolve()
   #restored: Promise<void> = Promise.resolve()
 
   constructor(private readonly options: PublicationOptions) {
@@ -89,6 +91,15 @@ export class Publication {
     await this.#producers.get(kind)?.replaceTrack({ track })
   }
 
+  /**
+   * Brings the encodings to the picture that is sent now and to the limits of now. One after the other, since a
+   * sender takes only the parameters that it gave last. Never rejects: what a browser does not take stays as it was.
+   */
+  fitEncodings(): Promise<void> {
+    this.#fitted = this.#fitted.then(() => this.#fitNow()).catch(() => {})
+    return this.#fitted
+  }
+
   tellActive(kind: MediaKind): Promise<void> {
     return this.#change({ [STATE_OF[kind]]: this.#tracks.active[kind] }, REASON_OF[kind])
   }
@@ -123,6 +134,7 @@ export class Publication {
       const stream = this.#stream ?? this.#announce(description, answer)
       this.#context.lost.back(stream.streamId)
       this.#catchUp(description)
+      void this.fitEncodings()
       return stream
     } catch (error) {
       for (const producer of offer?.producers ?? []) producer.close()
@@ -162,16 +174,28 @@ export class Publication {
   }
 
   #videoToSend(track: MediaStreamTrack, engine: Engine): TrackToSend {
-    const { simulcast, maxSendKbps } = this.#context
-    const { typeOfVideo } = this.options
-    const { width = 0, height = 0, frameRate = 0 } = track.getSettings()
-    const wanted = this.options.simulcast ?? (simulcast && typeOfVideo === 'CAMERA')
-    const video = { width, height, frameRate, typeOfVideo, maxSendKbps }
+    const { simulcast, maxSendKbps, minSendKbps } = this.#context
+    const wanted = this.options.simulcast ?? (simulcast && this.options.typeOfVideo === 'CAMERA')
     return {
       track: this.#sendable(track),
-      encodings: videoEncodings({ ...video, simulcast: wanted && engine.canSimulcast }),
+      encodings: videoEncodings({ ...this.#video(track), simulcast: wanted && engine.canSimulcast }),
       startKbps: Math.min(START_KBPS, maxSendKbps || START_KBPS),
+      minKbps: Math.min(minSendKbps, maxSendKbps || minSendKbps),
     }
+  }
+
+  #video(track: MediaStreamTrack): Video {
+    const { maxSendKbps, receiverLimits } = this.#context
+    const { width = 0, height = 0, frameRate = 0 } = track.getSettings()
+    const receiverMaxKbps = receiverLimits.get(this.#stream?.streamId ?? '') ?? 0
+    return { width, height, frameRate, typeOfVideo: this.options.typeOfVideo, maxSendKbps, receiverMaxKbps }
+  }
+
+  async #fitNow(): Promise<void> {
+    const { track, rtpSender: sender } = this.#producers.get('video') ?? {}
+    if (!track || !sender) return
+    const count = sender.getParameters().encodings.length
+    await changeEncodings(sender, fittedEncodings(this.#video(track), count))
   }
 
   #description(): Description {

@@ -141,6 +141,11 @@ export class Publisher extends StreamManager<PublisherEvents> {
     }
   }
 
+  /** @internal The picture is of another size than before, or limited otherwise. */
+  fitEncodings(): void {
+    void this.#publication?.fitEncodings()
+  }
+
   /** @internal Its media is gone with the media node; it comes back by itself, or ends. */
   mediaLost(): void {
     this.#publication?.mediaLost()
@@ -197,6 +202,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
       const screen = this.typeOfVideo === 'SCREEN'
       const reason = dimensionsReason(before.videoDimensions, now.videoDimensions, screen)
       this.#publication?.report(now, reason).catch(() => {})
+      this.fitEncodings()
     })
   }
 
@@ -224,6 +230,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
     this.#state = 'ended'
     this.#stopMeasuring()
     this.#publication?.end()
+    if (this.#stream) this.#context?.receiverLimits.delete(this.#stream.streamId)
     this.closePlayer()
     this.#tracks.close()
   }

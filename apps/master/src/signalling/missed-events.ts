@@ -1,7 +1,10 @@
 import type { NotificationParams, SessionNotification, SessionSnapshot } from '@session-service/contract'
 
 /** What a socket is told of its session while it may be waiting for a snapshot. */
-export type HeldNotification = SessionNotification | { method: 'mediaLost'; params: NotificationParams<'mediaLost'> }
+export type HeldNotification =
+  | SessionNotification
+  | { method: 'mediaLost'; params: NotificationParams<'mediaLost'> }
+  | { method: 'sendLimitChanged'; params: NotificationParams<'sendLimitChanged'> }
 
 /**
  * Whether a notification that arrived while a snapshot was being read tells anything that is not in it.

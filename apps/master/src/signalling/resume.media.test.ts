@@ -56,6 +56,21 @@ describe('a dropped socket', () => {
     await bob.close()
   })
 
+  it('is resumed with the limit that a receiver put on the stream meanwhile', async () => {
+    const { id, alice, bob, streamId } = await pair()
+    const { token } = await stack.api.createConnection(id, { mediaserverOptions: { videoMaxRecvBandwidth: 200 } })
+    const carol = await SyntheticParticipant.join(token ?? '')
+    alice.dropSocket()
+    await carol.subscribe(streamId)
+    await alice.resume()
+    const { params } = await alice.waitFor('sendLimitChanged')
+    expect(params).toEqual({ streamId, maxKbps: 200 })
+    await carol.leave()
+    await alice.waitFor('sendLimitChanged', ({ maxKbps }) => maxKbps === 0)
+    await stack.api.deleteSession(id)
+    await Promise.all([alice, bob].map((each) => each.close()))
+  })
+
   it('is not resumed with a wrong key', async () => {
     const { id, alice, bob } = await pair()
     const socket = await stack.openSocket((await stack.api.createConnection(id)).token ?? '')

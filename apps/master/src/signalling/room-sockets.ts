@@ -135,9 +135,15 @@ export class RoomSockets {
     }
   }
 
-  private passOn({ sockets }: Room, { connectionId, epoch, streamId, layers }: RoomEvent): void {
+  private passOn({ sockets }: Room, event: RoomEvent): void {
+    const { connectionId, epoch, streamId } = event
     const socket = sockets.get(connectionId)
-    if (socket?.occupant?.place?.epoch === epoch) socket.notify('layersChanged', { streamId, layers })
+    if (socket?.occupant?.place?.epoch !== epoch) return
+    if (event.kind === 'layersChanged') socket.notify('layersChanged', { streamId, layers: event.layers })
+    else {
+      const params = { streamId, maxKbps: event.maxKbps }
+      socket.deliver(new SharedNotification({ method: 'sendLimitChanged', params }))
+    }
   }
 
   private replace(socket: ClientSocket): void {

@@ -10,6 +10,7 @@ import {
 import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
 import { ConnectionsService } from '../connections/connections.service.js'
+import type { Participant } from '../connections/connection.records.js'
 import { ParticipationService } from '../connections/participation.service.js'
 import { VERSION } from '../configuration/version.js'
 import { ClusterClock } from '../database/cluster-clock.js'
@@ -75,7 +76,7 @@ export class SignallingMethods {
         ...media,
         iceServers: iceServersFor(participant.iceServers, this.config, this.clock.now()),
         simulcast: this.config.SERVICE_WEBRTC_SIMULCAST,
-        maxSendKbps: this.participation.limits(participant).maxSendKbps,
+        ...this.sendLimits(participant),
         snapshot: { ...snapshot, mediaEpoch: place.epoch },
       }
     } catch (error) {
@@ -86,6 +87,11 @@ export class SignallingMethods {
       if (!isEvicted) await this.participation.turnAway(participant)
       throw error
     }
+  }
+
+  private sendLimits(participant: Participant): Pick<SignallingResult<'join'>, 'maxSendKbps' | 'minSendKbps'> {
+    const { maxSendKbps, minSendKbps } = this.participation.limits(participant)
+    return { maxSendKbps, minSendKbps }
   }
 
   /** Evicted, or its socket gone, while the node was opening its transports: they go too. */
@@ -107,6 +113,7 @@ export class SignallingMethods {
     try {
       await this.rooms.attach(roomId, connectionId, socket)
       this.channel.taken(roomId, connectionId, socket.id)
+      void this.requestSendLimits(occupant)
       const [snapshot, missed] = await Promise.all([
         this.participation.snapshot(participant),
         this.recentSignals.missed(participant, { received: call.receivedSignals, lastSent: lastSignalId }),
@@ -136,6 +143,11 @@ export class SignallingMethods {
     const changed = (['role', 'record'] as const).filter((property) => rights[property] !== occupant[property])
     Object.assign(occupant, rights)
     return changed
+  }
+
+  /** Events of the media node may have been missed: it reports the limits of what the participant publishes again. */
+  async requestSendLimits({ place, roomId, connectionId }: Occupant): Promise<void> {
+    if (place) await this.mediaNodes.tell(place, 'reportSendLimits', { roomId, connectionId })
   }
 
   async leave(socket: ClientSocket, { roomId, connectionId }: Occupant): Promise<void> {

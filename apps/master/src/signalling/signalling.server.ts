@@ -280,6 +280,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
         socket.notify('connectionPropertyChanged', params)
       }
       socket.releaseAfter(snapshot)
+      void this.methods.requestSendLimits(occupant)
     }
   }
 

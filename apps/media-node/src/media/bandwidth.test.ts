@@ -1,19 +1,48 @@
 import { describe, expect, test } from '@jest/globals'
-import { allowedLayers, fittingLayer, incomingMaximum, outgoingBitrates } from './bandwidth.js'
+import { allowedLayers, fittingLayer, incomingMaximum, outgoingBitrates, sendLimit } from './bandwidth.js'
+import { ReceiverMaxima } from './receiver-maxima.js'
 
 const limits = (values: object) => ({ maxSendKbps: 0, minSendKbps: 0, maxRecvKbps: 0, minRecvKbps: 0, ...values })
 
 describe('what a participant may send', () => {
-  test('is unconstrained at 0, else the limit times its video streams, and room for its audio', () => {
-    expect(incomingMaximum(limits({}), { audio: 3, video: 3 })).toBe(0)
-    expect(incomingMaximum(limits({ maxSendKbps: 1_000 }), { audio: 0, video: 0 })).toBe(1_000_000)
-    expect(incomingMaximum(limits({ maxSendKbps: 1_000 }), { audio: 1, video: 1 })).toBe(1_064_000)
-    expect(incomingMaximum(limits({ maxSendKbps: 1_000 }), { audio: 1, video: 2 })).toBe(2_064_000)
+  test.each<[string, number, Parameters<typeof incomingMaximum>[1], number]>([
+    ['all it wants, with 0', 0, { audio: 3, videoMaxKbps: [0, 0, 0] }, 0],
+    ['its maximum, before it publishes', 1_000, { audio: 0, videoMaxKbps: [] }, 1_000_000],
+    ['its maximum, and room for its audio', 1_000, { audio: 1, videoMaxKbps: [1_000] }, 1_064_000],
+    ['the sum of the maxima of its streams', 1_000, { audio: 1, videoMaxKbps: [1_000, 200] }, 1_264_000],
+    ['no more than the receivers of its only stream allow', 0, { audio: 0, videoMaxKbps: [200] }, 200_000],
+    ['all it wants, while one stream has no maximum', 0, { audio: 0, videoMaxKbps: [200, 0] }, 0],
+    ['never less than mediasoup takes', 1, { audio: 0, videoMaxKbps: [1] }, 30_000],
+    ['never more either', 0, { audio: 0, videoMaxKbps: [Number.MAX_SAFE_INTEGER] }, 1e9],
+  ])('is %s', (_, maxSendKbps, published, expected) => {
+    expect(incomingMaximum(limits({ maxSendKbps }), published)).toBe(expected)
+  })
+})
+
+describe('what the receivers of a stream allow its publisher', () => {
+  test('is the lowest maximum that any of them has', () => {
+    const maxima = new ReceiverMaxima()
+    expect(maxima.lowest).toBe(0)
+    for (const kbps of [500, 0, 200, 200]) maxima.add(kbps)
+    expect(maxima.lowest).toBe(200)
+    maxima.remove(200)
+    maxima.remove(0)
+    expect(maxima.lowest).toBe(200)
+    maxima.remove(200)
+    expect(maxima.lowest).toBe(500)
+    maxima.remove(500)
+    expect(maxima.lowest).toBe(0)
   })
 
-  test('is never less than mediasoup takes', () => {
-    expect(incomingMaximum(limits({ maxSendKbps: 1 }), { audio: 0, video: 1 })).toBe(30_000)
-    expect(incomingMaximum(limits({ maxSendKbps: Number.MAX_SAFE_INTEGER }), { audio: 0, video: 1 })).toBe(1e9)
+  test.each([
+    [0, 0, 0],
+    [0, 200, 200],
+    [1_000, 200, 200],
+    [1_000, 1_000, 0],
+    [200, 1_000, 0],
+    [1_000, 0, 0],
+  ])('limits a publisher of at most %d kbps to %d: %d', (own, lowest, expected) => {
+    expect(sendLimit(own, lowest)).toBe(expected)
   })
 })
 

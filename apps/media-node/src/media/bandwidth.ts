@@ -20,28 +20,41 @@ export interface TrackCounts {
   video: number
 }
 
+/** What a participant publishes, as far as its bandwidth is concerned. */
+export interface Published {
+  audio: number
+  /** The maximum of each video track in kbps, 0 = unconstrained. */
+  videoMaxKbps: readonly number[]
+}
+
 /** The limits hold for one stream, a transport carries all streams of its direction. */
-const maximum = (kbpsPerStream: number, tracks: TrackCounts): number =>
-  kbpsPerStream === 0
-    ? 0
-    : Math.min(
-        CEILING_BPS,
-        Math.max(FLOOR_BPS, (kbpsPerStream * Math.max(1, tracks.video) + AUDIO_KBPS * tracks.audio) * 1000),
-      )
+const maximum = (videoKbps: number, audioTracks: number): number =>
+  videoKbps === 0 ? 0 : Math.min(CEILING_BPS, Math.max(FLOOR_BPS, (videoKbps + AUDIO_KBPS * audioTracks) * 1000))
 
 /**
- * What a participant may send: told to its browser, which obeys. A minimum can not be forced on a sender; its
- * library asks the encoder for it.
+ * The maximum that the receivers of a stream put on its publisher: the lowest of theirs where it is below the
+ * publisher's own, else 0.
  */
-export const incomingMaximum = (limits: BandwidthLimits, published: TrackCounts): number =>
-  maximum(limits.maxSendKbps, published)
+export const sendLimit = (ownMaxKbps: number, lowestReceiverKbps: number): number =>
+  ownMaxKbps > 0 && lowestReceiverKbps >= ownMaxKbps ? 0 : lowestReceiverKbps
+
+/**
+ * What a participant may send over its transport, whatever its client does: browsers obey the REMB messages that carry
+ * it. One track without a maximum leaves the transport without one; then only the client can keep to the others.
+ */
+export function incomingMaximum({ maxSendKbps }: BandwidthLimits, { audio, videoMaxKbps }: Published): number {
+  if (videoMaxKbps.length === 0) return maximum(maxSendKbps, audio)
+  if (videoMaxKbps.includes(0)) return 0
+  const total = videoMaxKbps.reduce((sum, kbps) => sum + kbps, 0)
+  return maximum(total, audio)
+}
 
 /**
  * What is sent to a participant. The minimum is the floor of the estimate of the whole way to it, not times its
  * streams: on a narrow way that would choke what the floor is meant to keep.
  */
 export function outgoingBitrates(limits: BandwidthLimits, subscribed: TrackCounts): TransportBitrates {
-  const max = maximum(limits.maxRecvKbps, subscribed)
+  const max = maximum(limits.maxRecvKbps * Math.max(1, subscribed.video), subscribed.audio)
   const min = limits.minRecvKbps === 0 ? 0 : Math.min(CEILING_BPS, Math.max(FLOOR_BPS, limits.minRecvKbps * 1000))
   return { max, min: max === 0 ? min : Math.min(min, max) }
 }

@@ -81,6 +81,10 @@ export class MediaService implements Commands {
     return this.#withPeer(call, async (peer) => peer.setRecord(call.record))
   }
 
+  reportSendLimits(call: NodeCommandCall<'reportSendLimits'>): Answer<'reportSendLimits'> {
+    return this.#withPeer(call, async (peer) => peer.reportSendLimits())
+  }
+
   connectTransport(call: NodeCommandCall<'connectTransport'>): Answer<'connectTransport'> {
     return this.#withPeer(call, (peer) => peer.transport(call.direction).connect(call.dtlsParameters))
   }

@@ -4,7 +4,7 @@ import {
   type NodeCommandCall,
   type TransportDirection,
 } from '@session-service/contract'
-import { incomingMaximum, outgoingBitrates, type TrackCounts } from './bandwidth.js'
+import { incomingMaximum, outgoingBitrates, type Published, type TrackCounts } from './bandwidth.js'
 import type { Branch } from './branch.js'
 import { mediaError } from './media-errors.js'
 import type { Room } from './room.js'
@@ -146,6 +146,19 @@ export class Peer {
     this.room.consumersChanged(this.seat, -subscription.consumers.length)
   }
 
+  /** The receivers of one of its streams limit it in another way: the client gets a report, the transport follows. */
+  sendLimitChanged(stream: Stream): void {
+    if (this.#closed) return
+    this.#reportSendLimit(stream)
+    // Fails only with the transport, whose end is reported elsewhere.
+    this.#limitIncoming().catch(() => undefined)
+  }
+
+  /** For a client that may have missed a change. */
+  reportSendLimits(): void {
+    for (const stream of this.streams.values()) this.#reportSendLimit(stream)
+  }
+
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -185,18 +198,25 @@ export class Peer {
     stream.close()
   }
 
-  #published(): TrackCounts {
-    const counts: TrackCounts = { audio: 0, video: 0 }
-    for (const { sources } of this.streams.values()) for (const { kind } of sources) counts[kind]++
-    return counts
+  #reportSendLimit({ id: streamId, sendLimit: maxKbps }: Stream): void {
+    this.room.report({ kind: 'sendLimitChanged', connectionId: this.connectionId, streamId, maxKbps })
+  }
+
+  #limitIncoming(): Promise<void> {
+    return this.send.limitIncoming(incomingMaximum(this.limits, this.#published()))
+  }
+
+  #published(): Published {
+    const streams = [...this.streams.values()]
+    return {
+      audio: streams.filter((stream) => stream.source('audio')).length,
+      videoMaxKbps: streams.filter((stream) => stream.source('video')).map(({ videoMaxKbps }) => videoMaxKbps),
+    }
   }
 
   async #applyLimits(): Promise<void> {
     try {
-      await Promise.all([
-        this.send.limitIncoming(incomingMaximum(this.limits, this.#published())),
-        this.recv.limitOutgoing(outgoingBitrates(this.limits, this.#received)),
-      ])
+      await Promise.all([this.#limitIncoming(), this.recv.limitOutgoing(outgoingBitrates(this.limits, this.#received))])
     } catch (error) {
       throw this.#closed ? this.#gone() : mediaError(`bandwidth of ${this.connectionId}`, error)
     }

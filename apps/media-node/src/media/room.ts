@@ -25,6 +25,9 @@ export interface RoomObserver {
   closed(): void
 }
 
+/** Of each kind by itself: `Omit` of a union keeps only what all kinds have. */
+type WithoutEpoch<E> = E extends RoomEvent ? Omit<E, 'epoch'> : never
+
 export interface RoomContext {
   counts: MediaCounts
   report: (roomId: string, event: RoomEvent) => void
@@ -185,7 +188,7 @@ export class Room {
     seat.consumersChanged(by)
   }
 
-  report(event: Omit<RoomEvent, 'epoch'>): void {
+  report(event: WithoutEpoch<RoomEvent>): void {
     this.context.report(this.id, { ...event, epoch: this.epoch })
   }
 

@@ -1,7 +1,9 @@
 import { ServiceError, type NodeCommandCall } from '@session-service/contract'
 import type { types } from 'mediasoup'
+import { sendLimit } from './bandwidth.js'
 import { mediaError } from './media-errors.js'
 import type { Peer } from './peer.js'
+import { ReceiverMaxima } from './receiver-maxima.js'
 import { publishable } from './rtp.js'
 import { Source } from './source.js'
 import type { Subscription } from './subscription.js'
@@ -19,6 +21,9 @@ const KEY_FRAME_REQUEST_DELAY_MS = 350
 export class Stream {
   /** Those who receive it; they end with it. */
   readonly subscriptions = new Set<Subscription>()
+  readonly #maxima = new ReceiverMaxima()
+  #sendLimit = 0
+  #closed = false
 
   private constructor(
     readonly id: string,
@@ -46,6 +51,27 @@ export class Stream {
     return this.sources.find((source) => source.kind === kind)
   }
 
+  /** The maximum that its receivers put on its publisher, kbps; 0 = none below the publisher's own. */
+  get sendLimit(): number {
+    return this.#sendLimit
+  }
+
+  /** What its video may be sent with, kbps; of simulcast a receiver gets a layer that fits, and the rest goes on. */
+  get videoMaxKbps(): number {
+    const { maxSendKbps } = this.peer.limits
+    return this.#isSimulcast ? maxSendKbps : this.#sendLimit || maxSendKbps
+  }
+
+  /** A receiver with this maximum begins to receive its video, or ceases to. */
+  received(maxKbps: number, begins: boolean): void {
+    if (begins) this.#maxima.add(maxKbps)
+    else this.#maxima.remove(maxKbps)
+    const limit = sendLimit(this.peer.limits.maxSendKbps, this.#maxima.lowest)
+    if (limit === this.#sendLimit || this.#closed) return
+    this.#sendLimit = limit
+    this.peer.sendLimitChanged(this)
+  }
+
   /** Pauses or resumes at the source; what is absent stays as it is. */
   async change(active: Partial<Record<types.MediaKind, boolean | undefined>>): Promise<void> {
     try {
@@ -62,8 +88,13 @@ export class Stream {
   }
 
   close(): void {
+    this.#closed = true
     for (const source of this.sources) source.close()
     for (const subscription of this.subscriptions) subscription.ended()
+  }
+
+  get #isSimulcast(): boolean {
+    return (this.source('video')?.producer.rtpParameters.encodings?.length ?? 0) > 1
   }
 }
 

@@ -13,6 +13,8 @@ type Change = Omit<NodeCommandCall<'changeSubscription'>, 'roomId' | 'connection
 export class Subscription {
   readonly consumers: readonly types.Consumer[]
   #closed = false
+  /** Whether its maximum counts for the stream: only while video comes. */
+  #isCounted = false
 
   private constructor(
     readonly stream: Stream,
@@ -26,6 +28,7 @@ export class Subscription {
         consumer.on('layerschange', (layers) => this.#layersChanged(layers))
       }
     }
+    this.#count()
   }
 
   /** What the participant can not decode is left out; INVALID when that is all. */
@@ -71,6 +74,8 @@ export class Subscription {
       )
     } catch (error) {
       throw mediaError(`the subscription to ${this.stream.id} was not changed`, error)
+    } finally {
+      this.#count()
     }
   }
 
@@ -85,12 +90,20 @@ export class Subscription {
   ended(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#count()
     for (const { consumer, release } of this.received) {
       consumer.removeAllListeners('layerschange')
       release()
     }
     this.stream.subscriptions.delete(this)
     this.peer.unsubscribed(this)
+  }
+
+  #count(): void {
+    const counts = !this.#closed && this.consumers.some(({ kind, paused }) => kind === 'video' && !paused)
+    if (counts === this.#isCounted) return
+    this.#isCounted = counts
+    this.stream.received(this.peer.limits.maxRecvKbps, counts)
   }
 
   #prefer(consumer: types.Consumer, wanted: Layers): Promise<void> | undefined {

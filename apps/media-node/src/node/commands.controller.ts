@@ -45,6 +45,11 @@ export class CommandsController implements Commands<NodeCommand> {
     return this.media.changePeer(call)
   }
 
+  @Command('reportSendLimits')
+  reportSendLimits(@Payload() call: NodeCommandCall<'reportSendLimits'>): Answer<'reportSendLimits'> {
+    return this.media.reportSendLimits(call)
+  }
+
   @Command('connectTransport')
   connectTransport(@Payload() call: NodeCommandCall<'connectTransport'>): Answer<'connectTransport'> {
     return this.media.connectTransport(call)

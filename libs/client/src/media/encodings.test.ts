@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { type VideoToSend, videoEncodings } from './encodings.js'
+import { type VideoToSend, fittedEncodings, videoEncodings } from './encodings.js'
 
 const video: VideoToSend = {
   width: 1280,
@@ -8,6 +8,7 @@ const video: VideoToSend = {
   typeOfVideo: 'CAMERA',
   simulcast: true,
   maxSendKbps: 0,
+  receiverMaxKbps: 0,
 }
 const kbps = (more: Partial<VideoToSend>): number[] =>
   videoEncodings({ ...video, ...more }).map(({ maxBitrate = 0 }) => maxBitrate / 1_000)
@@ -59,5 +60,50 @@ describe('videoEncodings', () => {
     ['an own track with simulcast', { typeOfVideo: 'CUSTOM' }, [121, 484, 1935]],
   ])('%s', (_, more, expected) => {
     expect(kbps(more)).toEqual(expected)
+  })
+
+  it.each<[string, Partial<VideoToSend>, number[]]>([
+    ['limits a camera without simulcast', { simulcast: false, receiverMaxKbps: 200 }, [200]],
+    ['limits a screen', { typeOfVideo: 'SCREEN', receiverMaxKbps: 200 }, [200]],
+    ['never raises what a screen is sent with', { typeOfVideo: 'SCREEN', receiverMaxKbps: 4_000 }, [2_500]],
+    [
+      'gives way to a lower limit of the connection',
+      { simulcast: false, maxSendKbps: 150, receiverMaxKbps: 200 },
+      [150],
+    ],
+    ['limits more than the connection does', { simulcast: false, maxSendKbps: 500, receiverMaxKbps: 200 }, [200]],
+    ['below what browsers can send counts as 30 kbps', { simulcast: false, receiverMaxKbps: 1 }, [30]],
+    ['limits the lowest layer of simulcast alone', { receiverMaxKbps: 50 }, [50, 484, 1935]],
+    ['leaves simulcast alone when its lowest layer fits', { receiverMaxKbps: 200 }, [121, 484, 1935]],
+  ])('the lowest maximum of the receivers %s', (_, more, expected) => {
+    expect(kbps(more)).toEqual(expected)
+  })
+})
+
+describe('fittedEncodings', () => {
+  const layer = (scaleResolutionDownBy: number, maxKbps: number) => ({
+    active: true,
+    scaleResolutionDownBy,
+    maxBitrate: maxKbps * 1_000,
+  })
+  const unused = { active: false, scaleResolutionDownBy: 1 }
+
+  it.each([
+    [1280, 720, 3, [layer(4, 121), layer(2, 484), layer(1, 1935)]],
+    [720, 1280, 3, [layer(4, 121), layer(2, 484), layer(1, 1935)]],
+    [640, 360, 3, [layer(2, 121), layer(1, 484), unused]],
+    [320, 240, 3, [layer(1, 161), unused, unused]],
+    [320, 240, 2, [layer(1, 161), unused]],
+    [1280, 720, 2, [layer(2, 484), layer(1, 1935)]],
+    [1280, 720, 1, [{ active: true, scaleResolutionDownBy: 1 }]],
+  ])('sends all of a picture of %dx%d with %d encodings', (width, height, count, expected) => {
+    expect(fittedEncodings({ ...video, width, height }, count)).toEqual(expected)
+  })
+
+  it('keeps within the limits with as many layers as are left', () => {
+    const small = { ...video, width: 320, height: 240 }
+    expect(fittedEncodings({ ...small, maxSendKbps: 100 }, 3)).toEqual([layer(1, 100), unused, unused])
+    expect(fittedEncodings({ ...small, receiverMaxKbps: 90 }, 3)).toEqual([layer(1, 90), unused, unused])
+    expect(fittedEncodings({ ...small, receiverMaxKbps: 90 }, 1)).toEqual([layer(1, 90)])
   })
 })

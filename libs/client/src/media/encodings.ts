@@ -9,12 +9,23 @@ export interface VideoToSend {
   readonly simulcast: boolean
   /** Of the connection, for all layers together; 0 = unconstrained. */
   readonly maxSendKbps: number
+  /** The lowest maximum of its receivers; 0 = none. Simulcast keeps to it with its lowest layer. */
+  readonly receiverMaxKbps: number
 }
+
+/** …without what is fixed once it has been negotiated. */
+export type Video = Omit<VideoToSend, 'simulcast'>
 
 /** A part of `RTCRtpEncodingParameters`. */
 export interface Encoding {
   readonly maxBitrate?: number
   readonly scaleResolutionDownBy?: number
+}
+
+/** What an encoding that was negotiated already is changed to. */
+export interface EncodingChange extends Encoding {
+  readonly active: boolean
+  readonly scaleResolutionDownBy: number
 }
 
 /**
@@ -47,10 +58,30 @@ function layerKbps(wanted: readonly number[], limit: number): number[] {
   return [...lower, limit - lower.reduce((sum, kbps) => sum + kbps, 0)]
 }
 
+/** The lower of two limits, where 0 is none; never so low that a browser could send nothing with it. */
+function lowerLimit(one: number, other: number): number {
+  if (one === 0 && other === 0) return 0
+  return Math.max(LEAST_KBPS, Math.min(one || Infinity, other || Infinity))
+}
+
 /** One encoding for all of the picture; without a limit a camera's is left to the browser. */
-function single({ maxSendKbps, typeOfVideo }: VideoToSend): Encoding[] {
-  const kbps = maxSendKbps || (typeOfVideo === 'SCREEN' ? SCREEN_KBPS : 0)
+function single({ maxSendKbps, receiverMaxKbps, typeOfVideo }: Video): Encoding[] {
+  const kbps = lowerLimit(maxSendKbps || (typeOfVideo === 'SCREEN' ? SCREEN_KBPS : 0), receiverMaxKbps)
   return [kbps > 0 ? { maxBitrate: kbps * 1_000 } : {}]
+}
+
+/** At most `count` layers, smallest first, as far as the picture is large enough for them: at least one. */
+function layers(video: Video, count: number): EncodingChange[] {
+  const [width, height] = [video.width || 640, video.height || 480]
+  const scales = scalesFor(width * height).slice(-count)
+  const wanted = scales.map((scale) => usefulKbps(width / scale, height / scale, video.frameRate))
+  const [lowest = 0, ...others] = layerKbps(wanted, video.maxSendKbps)
+  const kbps = [lowerLimit(lowest, video.receiverMaxKbps), ...others]
+  return scales.map((scale, layer) => ({
+    active: true,
+    scaleResolutionDownBy: scale,
+    maxBitrate: (kbps[layer] ?? 0) * 1_000,
+  }))
 }
 
 /**
@@ -59,11 +90,18 @@ function single({ maxSendKbps, typeOfVideo }: VideoToSend): Encoding[] {
  */
 export function videoEncodings(video: VideoToSend): Encoding[] {
   const { maxSendKbps, typeOfVideo } = video
-  const [width, height] = [video.width || 640, video.height || 480]
-  const scales = scalesFor(width * height)
   const tooLow = maxSendKbps > 0 && maxSendKbps < LEAST_SIMULCAST_KBPS
-  if (!video.simulcast || typeOfVideo === 'SCREEN' || tooLow || scales.length === 1) return single(video)
-  const wanted = scales.map((scale) => usefulKbps(width / scale, height / scale, video.frameRate))
-  const kbps = layerKbps(wanted, maxSendKbps)
-  return scales.map((scale, layer) => ({ scaleResolutionDownBy: scale, maxBitrate: (kbps[layer] ?? 0) * 1_000 }))
+  const made = layers(video, SCALES.length)
+  if (!video.simulcast || typeOfVideo === 'SCREEN' || tooLow || made.length === 1) return single(video)
+  return made.map(({ scaleResolutionDownBy, maxBitrate = 0 }) => ({ scaleResolutionDownBy, maxBitrate }))
+}
+
+/**
+ * The same for a sender whose number of encodings is fixed since its negotiation: those that the picture is too small
+ * for are not sent. The lowest ones are used, since browsers leave out the others when they find a picture small.
+ */
+export function fittedEncodings(video: Video, count: number): EncodingChange[] {
+  if (count === 1) return single(video).map((encoding) => ({ active: true, scaleResolutionDownBy: 1, ...encoding }))
+  const used = layers(video, count)
+  return Array.from({ length: count }, (_, layer) => used[layer] ?? { active: false, scaleResolutionDownBy: 1 })
 }

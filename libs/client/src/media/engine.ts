@@ -38,6 +38,8 @@ export interface TrackToSend {
   readonly track: MediaStreamTrack
   readonly encodings?: Encoding[]
   readonly startKbps?: number
+  /** What the encoder is asked not to go below. */
+  readonly minKbps?: number
 }
 
 /** Local ends of a publication that the server has not been told of yet. */
@@ -192,7 +194,7 @@ export class MediaEngine {
     this.#made.recv?.transport.close()
   }
 
-  #produce({ track, encodings, startKbps }: TrackToSend): Promise<Producer> {
+  #produce({ track, encodings, startKbps, minKbps }: TrackToSend): Promise<Producer> {
     return this.#transport('send').produce({
       track,
       // Who opened a track stops it: the publisher does that.
@@ -201,7 +203,10 @@ export class MediaEngine {
       codecOptions:
         track.kind === 'audio'
           ? { opusDtx: true, opusFec: true }
-          : { ...(startKbps && { videoGoogleStartBitrate: startKbps }) },
+          : {
+              ...(startKbps && { videoGoogleStartBitrate: startKbps }),
+              ...(minKbps && { videoGoogleMinBitrate: minKbps }),
+            },
     })
   }
 

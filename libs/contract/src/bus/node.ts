@@ -65,6 +65,8 @@ export const NODE_COMMANDS = {
   leave: [Peer, Nothing, 4_000],
   /** Whether recordings of the room take what the connection publishes. */
   changePeer: [Peer.extend({ record: z.boolean() }), Nothing, 4_000],
+  /** Reports the event `sendLimitChanged` of each stream of the connection, for a client that may have missed one. */
+  reportSendLimits: [Peer, Nothing, 4_000],
   connectTransport: [Peer.extend({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing, 4_000],
   restartIce: [Peer.extend({ direction: TransportDirection }), z.object({ iceParameters: IceParameters }), 4_000],
   publish: [
@@ -237,6 +239,15 @@ export const RoomEvent = z.discriminatedUnion('kind', [
     connectionId: Id,
     streamId: Id,
     layers: Layers.nullable(),
+  }),
+  z.object({
+    kind: z.literal('sendLimitChanged'),
+    epoch: Epoch,
+    /** The publisher. */
+    connectionId: Id,
+    streamId: Id,
+    /** The lowest maximum of the receivers of the stream; 0 = none is below the publisher's own. */
+    maxKbps: z.number().int().nonnegative(),
   }),
 ])
 export type RoomEvent = z.infer<typeof RoomEvent>

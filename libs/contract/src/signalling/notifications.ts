@@ -26,6 +26,11 @@ export const SIGNALLING_NOTIFICATIONS = {
   signal: z.object({ type: z.string(), data: z.string(), from: z.string().optional() }),
   /** The layers the server now sends of a simulcast subscription; null while none. */
   layersChanged: z.object({ streamId: z.string(), layers: Layers.nullable() }),
+  /**
+   * To the publisher of the stream: the lowest maximum of its receivers, 0 = none is below the publisher's own. A single
+   * encoding is limited to it, and the lowest layer of simulcast.
+   */
+  sendLimitChanged: z.object({ streamId: z.string(), maxKbps: z.number().int().nonnegative() }),
   /** To those whom SERVICE_RECORDING_NOTIFICATION names. */
   recordingStarted: RecordingInfo,
   recordingStopped: RecordingInfo.extend({ reason: RecordingStopReason }),

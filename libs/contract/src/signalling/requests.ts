@@ -50,6 +50,8 @@ const JoinResult = z.object({
   simulcast: z.boolean(),
   /** Upper bound of the video this connection may send, kbps; 0 = unconstrained. */
   maxSendKbps: z.number(),
+  /** What the encoder of this connection's video is asked not to go below, kbps; 0 = unconstrained. */
+  minSendKbps: z.number().default(0),
 })
 
 /**

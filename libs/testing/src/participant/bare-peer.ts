@@ -139,6 +139,7 @@ export class BarePeer {
       iceServers: [],
       simulcast: true,
       maxSendKbps: 0,
+      minSendKbps: 0,
       snapshot: this.#snapshot(),
     }
   }

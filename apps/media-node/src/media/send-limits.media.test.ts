@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { PublishedTrack, RtpCapabilities } from '@session-service/contract'
+import { MediaStack } from './fixtures/media-stack.js'
+import { newRoom } from './fixtures/publisher.js'
+import { audioTrack, dtls, publication, simulcastTrack, UNLIMITED, videoTrack } from './fixtures/samples.js'
+
+let stack: MediaStack
+let roomId: string
+let rtpCapabilities: RtpCapabilities
+beforeAll(async () => void (stack = await MediaStack.start()))
+afterAll(() => stack.stop())
+beforeEach(() => {
+  roomId = newRoom()
+  stack.events.length = 0
+})
+
+async function publish(maxSendKbps: number, tracks: PublishedTrack[] = [audioTrack(), videoTrack()]): Promise<void> {
+  const joined = await stack.join(roomId, 'pub', { limits: { ...UNLIMITED, maxSendKbps } })
+  rtpCapabilities = joined.routerRtpCapabilities
+  await stack.service.publish(publication(roomId, 'pub', 'str', tracks))
+}
+
+const member = (connectionId: string) => ({ roomId, connectionId, streamId: 'str' })
+
+async function subscribe(connectionId: string, maxRecvKbps: number): Promise<void> {
+  await stack.join(roomId, connectionId, { limits: { ...UNLIMITED, maxRecvKbps } })
+  await stack.service.subscribe({ ...member(connectionId), rtpCapabilities })
+}
+
+/** The limits that were reported for the publisher of the room, oldest first. */
+const reported = (): number[] =>
+  stack.events.flatMap(({ event }) =>
+    event.kind === 'sendLimitChanged' && event.connectionId === 'pub' && event.streamId === 'str'
+      ? [event.maxKbps]
+      : [],
+  )
+
+/** What the worker lets the publisher send, kbps; undefined = all. */
+const enforced = async (): Promise<number | undefined> => {
+  const [stats] = await stack.peer(roomId, 'pub').send.transport.getStats()
+  return stats?.maxIncomingBitrate === undefined ? undefined : stats.maxIncomingBitrate / 1_000
+}
+
+describe('the lowest maximum of the receivers of a stream', () => {
+  test('limits its publisher as receivers come and go', async () => {
+    await publish(1_000)
+    await subscribe('free', 0)
+    await subscribe('same', 1_000)
+    expect(reported()).toEqual([])
+    await subscribe('low', 300)
+    await subscribe('lower', 200)
+    expect(await enforced()).toBe(264)
+    await stack.service.unsubscribe(member('lower'))
+    await stack.service.leave(member('low'))
+    expect(reported()).toEqual([300, 200, 300, 0])
+    expect(await enforced()).toBe(1_064)
+  })
+
+  test('limits a publisher that has no maximum of its own, until the last receiver with a maximum leaves', async () => {
+    await publish(0, [videoTrack()])
+    await subscribe('low', 200)
+    expect(await enforced()).toBe(200)
+    await stack.service.leave(member('low'))
+    expect(reported()).toEqual([200, 0])
+  })
+
+  test('leaves the other streams of the publisher their own', async () => {
+    await publish(500, [videoTrack()])
+    await stack.service.publish(publication(roomId, 'pub', 'other', [videoTrack()]))
+    await subscribe('low', 200)
+    expect(await enforced()).toBe(700)
+    await stack.service.unpublish(member('pub'))
+    expect(await enforced()).toBe(500)
+    expect(reported()).toEqual([200])
+  })
+
+  test('counts only while the picture is received', async () => {
+    await publish(0)
+    await stack.join(roomId, 'low', { limits: { ...UNLIMITED, maxRecvKbps: 200 } })
+    await stack.service.connectTransport({ ...member('low'), direction: 'recv', dtlsParameters: dtls() })
+    await stack.service.subscribe({ ...member('low'), rtpCapabilities })
+    expect(reported()).toEqual([])
+    await stack.service.changeSubscription({ ...member('low'), audio: true, video: true })
+    await stack.service.changeSubscription({ ...member('low'), video: false })
+    await stack.service.changeSubscription({ ...member('low'), audio: false })
+    expect(reported()).toEqual([200, 0])
+  })
+
+  test('is reported for simulcast as well, while the transport keeps the maximum of the publisher', async () => {
+    await publish(1_000, [simulcastTrack()])
+    await subscribe('low', 200)
+    expect(reported()).toEqual([200])
+    expect(await enforced()).toBe(1_000)
+  })
+
+  test('is reported again on request, also when there is none', async () => {
+    await publish(0)
+    await stack.service.publish(publication(roomId, 'pub', 'other', [videoTrack()]))
+    await subscribe('low', 200)
+    stack.events.length = 0
+    await stack.service.reportSendLimits({ roomId, connectionId: 'pub' })
+    expect(stack.events.map(({ event }) => event)).toEqual([
+      { kind: 'sendLimitChanged', epoch: 1, connectionId: 'pub', streamId: 'str', maxKbps: 200 },
+      { kind: 'sendLimitChanged', epoch: 1, connectionId: 'pub', streamId: 'other', maxKbps: 0 },
+    ])
+  })
+})

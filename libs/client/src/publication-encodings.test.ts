@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { LoneMember } from './fixtures/lone-member.js'
+import { until } from './fixtures/manual-clock.js'
+import type { StubSender } from './fixtures/stub-engine.js'
+
+let lone: LoneMember
+afterEach(() => lone.stop())
+
+const limitTo = (maxKbps: number, streamId = 'str_own1'): void =>
+  lone.server.notify('sendLimitChanged', { streamId, maxKbps })
+
+const sender = (engine = 0): StubSender => {
+  const [first] = lone.engines[engine]?.senders ?? []
+  if (!first) throw new Error('nothing is sent')
+  return first
+}
+const sends = (kbps: (number | undefined)[], engine = 0): Promise<boolean> =>
+  until(`${kbps.join(' ')} kbps`, () => JSON.stringify(sender(engine).kbps) === JSON.stringify(kbps))
+
+describe('a publisher whose receivers have a maximum', () => {
+  it('keeps to the lowest as it changes, until there is none', async () => {
+    lone = await LoneMember.join()
+    await lone.publish({ simulcast: false })
+    expect(sender().kbps).toEqual([0])
+    limitTo(200)
+    await sends([200])
+    limitTo(150)
+    await sends([150])
+    limitTo(0)
+    await sends([0])
+  })
+
+  it('keeps to the last of several limits that follow one another quickly', async () => {
+    lone = await LoneMember.join({}, { maxSendKbps: 500 })
+    await lone.publish({ simulcast: false })
+    for (const kbps of [200, 0, 300, 100, 400]) limitTo(kbps)
+    await sends([400])
+    limitTo(0)
+    await sends([500])
+  })
+
+  it('keeps to a limit that arrives before the answer to publish', async () => {
+    lone = await LoneMember.join()
+    lone.server.answer('publish', () => {
+      limitTo(200)
+      return { result: { streamId: 'str_own1', createdAt: 3 } }
+    })
+    await lone.publish({ simulcast: false })
+    await sends([200])
+  })
+
+  it('limits only the lowest layer of simulcast', async () => {
+    lone = await LoneMember.join()
+    await lone.publish()
+    const [lowest = 0, highest] = sender().kbps
+    expect(lowest).toBeGreaterThan(100)
+    limitTo(100)
+    await sends([100, highest])
+  })
+
+  it('has no limit after the media node of these receivers was lost', async () => {
+    lone = await LoneMember.join()
+    await lone.publish({ simulcast: false })
+    limitTo(200)
+    await sends([200])
+    lone.tellLoss()
+    await lone.hears('reconnected')
+    await sends([0], 1)
+  })
+})
+
+it.each([
+  ['the minimum of the connection', { minSendKbps: 300 }, 300],
+  ['no more than its maximum', { minSendKbps: 300, maxSendKbps: 200 }, 200],
+  ['nothing with 0', { minSendKbps: 0, maxSendKbps: 200 }, 0],
+])('the encoder is asked for %s', async (_, limits, minKbps) => {
+  lone = await LoneMember.join({}, limits)
+  await lone.publish()
+  expect(lone.engines[0]?.offered.flat()).toMatchObject([{}, { minKbps }])
+})
