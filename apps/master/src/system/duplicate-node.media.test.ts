@@ -83,7 +83,7 @@ describe('a second process with the MEDIA_NODE_ID of a node', () => {
     expect(met.peers.map(returnsOf)).toEqual(['', ''])
   })
 
-  it('takes over when the first is dead, and at once when it was killed', async () => {
+  it('takes over when the first was killed', async () => {
     const met = await meeting('north')
     const node = await nodeOf(stack, met.id)
     const boot = await bootOf('north')
@@ -94,7 +94,6 @@ describe('a second process with the MEDIA_NODE_ID of a node', () => {
     })
     console.info(`media again ${ms.toFixed(0)} ms after kill -9 and restart under the same id`)
     expect(await bootOf('north')).not.toBe(boot)
-    expect(sink.accepted.filter(({ event }) => event.event === 'nodeCrashed')).toEqual([])
   })
 
   it('takes over from a process that is frozen for good, which ends with a non-zero exit code when it wakes', async () => {
