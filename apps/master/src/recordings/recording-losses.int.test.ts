@@ -102,7 +102,7 @@ describe('a media node that is killed', () => {
     await toldOf(
       id,
       'started -',
-      ...['stopped recordingStoppedByServer', 'ready recordingStoppedByServer', 'ready recordingStoppedByServer'],
+      ...['stopped recordingStoppedByServer', 'ready recordingStoppedByServer', 'ready recovered'],
     )
     await back.kill()
     await alice.request('leave', {})
@@ -124,13 +124,7 @@ describe('a media node that is killed', () => {
     const back = await addNode('only_again')
     await back.deliverLate(made.job)
     await becomes(id, 'ready')
-    await toldOf(
-      id,
-      'started -',
-      'stopped sessionClosedByServer',
-      'failed its media node was lost',
-      'ready sessionClosedByServer',
-    )
+    await toldOf(id, 'started -', 'stopped sessionClosedByServer', 'failed its media node was lost', 'ready recovered')
     await back.kill()
   })
 })

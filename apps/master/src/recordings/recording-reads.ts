@@ -24,12 +24,13 @@ export type RecordingRow = Pick<
   | 'stopReason'
   | 'mediaNodeId'
   | 'attempts'
+  | 'isRecovered'
 >
 
 export const RECORDING_ROW = `r.id, r.session_id AS "sessionId", r.unique_session_id AS "uniqueSessionId", r.status,
   r.created_at AS "createdAt", r.properties, r.is_automatic AS "isAutomatic", r.size, r.duration,
   r.has_audio AS "hasAudio", r.has_video AS "hasVideo", r.file,
-  r.stop_reason AS "stopReason", r.media_node_id AS "mediaNodeId", r.attempts`
+  r.stop_reason AS "stopReason", r.media_node_id AS "mediaNodeId", r.attempts, r.is_recovered AS "isRecovered"`
 
 const AGE_MS = (column: string): string => `(extract(epoch FROM clock_timestamp() - ${column}) * 1000)::float8`
 

@@ -87,6 +87,10 @@ export class RecordingEntity {
   @Column({ type: 'integer', default: 0 })
   attempts!: number
 
+  /** Whether files came after it was finished, from a node that had been given up: it is finished once more with them. */
+  @Column({ name: 'is_recovered', type: 'boolean', default: false })
+  isRecovered!: boolean
+
   /** When it was deleted: for whoever asks there is no such recording; only its files have to be removed yet. */
   @Column({ name: 'removed_at', type: 'timestamptz', nullable: true })
   removedAt!: Date | null

@@ -29,6 +29,9 @@ export interface NewPart {
 /** A master that still makes a file of what was deleted has noticed by then, and its last request is over, s. */
 const LAST_FILE_S = 75
 
+/** The reason of a `ready` that follows another final state. */
+const RECOVERED = 'recovered'
+
 /** A recording under its lock, and the events of what is done to it. */
 interface Change {
   manager: EntityManager
@@ -166,11 +169,11 @@ export class RecordingRepository extends RecordingReads {
         return change.row
       }
       await change.manager.query(
-        `UPDATE recording SET status = 'stopped', attempts = 0, claimed_by = NULL, claimed_until = NULL,
+        `UPDATE recording SET status = 'stopped', is_recovered = true, attempts = 0, claimed_by = NULL, claimed_until = NULL,
                 changed_at = clock_timestamp() WHERE id = $1`,
         [ended.recordingId],
       )
-      return { ...change.row, status: 'stopped' }
+      return { ...change.row, status: 'stopped', isRecovered: true }
     })
   }
 
@@ -220,7 +223,7 @@ export class RecordingRepository extends RecordingReads {
       if (!(await this.isOurs(change.manager, id))) return undefined
       if (madeOf && (await hasMore(change.manager, id, madeOf))) return undefined
       return this.become(change, status, {
-        reason: reason ?? change.row.stopReason ?? undefined,
+        reason: reason ?? (change.row.isRecovered ? RECOVERED : change.row.stopReason) ?? undefined,
         set: [...set, 'claimed_by = NULL', 'claimed_until = NULL'].join(', '),
         values,
       })

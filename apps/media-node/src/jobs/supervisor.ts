@@ -3,6 +3,8 @@ import { metrics } from '@session-service/server-kit'
 import { type Activity, type Look, observe, STALL_LIMITS, stateOf, type StallLimits } from './stall.js'
 
 const LOOK_MS = 1_000
+/** A look that is so late means that this process was suspended, ms. */
+const SUSPENDED_MS = 5_000
 
 const stalls = metrics.counter('job_stalls_total', {
   help: 'Programs of jobs that were killed because they wrote nothing while media arrived',
@@ -22,6 +24,7 @@ export class Supervisor {
   readonly #logger = new Logger('Jobs')
   readonly #timer: NodeJS.Timeout
   #activity: Activity | undefined
+  #tickAt = performance.now()
   #looking = false
   #ended = false
 
@@ -30,12 +33,28 @@ export class Supervisor {
     private readonly limits: StallLimits = STALL_LIMITS,
     everyMs = LOOK_MS,
   ) {
-    this.#timer = setInterval(() => void this.#look(), everyMs)
+    this.#timer = setInterval(() => this.#tick(everyMs), everyMs)
   }
 
   stop(): void {
     this.#ended = true
     clearInterval(this.#timer)
+  }
+
+  /**
+   * A suspended node has lost its sessions to others, and a program that was suspended with it would fill the time with
+   * silence: its file ends where it is.
+   */
+  #tick(everyMs: number): void {
+    const elapsedMs = performance.now() - this.#tickAt
+    this.#tickAt += elapsedMs
+    if (elapsedMs < everyMs + SUSPENDED_MS) return void this.#look()
+    this.stop()
+    this.#logger.warn(
+      { program: this.supervised.program, elapsedMs: Math.round(elapsedMs) },
+      'the media node was suspended',
+    )
+    this.supervised.onStalled('was ended since the media node was suspended')
   }
 
   /** A look that fails is no look: whatever made it fail has its own event. */

@@ -16,6 +16,7 @@ import { Cluster1790000000026 } from './1790000000026-cluster.js'
 import { MediaNodeHeard1790000000027 } from './1790000000027-media-node-heard.js'
 import { RecentSignal1790000000040 } from './1790000000040-recent-signal.js'
 import { MediaNodeFlapping1790000000050 } from './1790000000050-media-node-flapping.js'
+import { RecordingRecovered1790000000055 } from './1790000000055-recording-recovered.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -37,4 +38,5 @@ export const MIGRATIONS = [
   MediaNodeHeard1790000000027,
   RecentSignal1790000000040,
   MediaNodeFlapping1790000000050,
+  RecordingRecovered1790000000055,
 ] as const

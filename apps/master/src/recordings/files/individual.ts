@@ -64,8 +64,14 @@ async function pack(
   const facts = isWhole ? asDelivered : await probe(path, signal)
   if (!facts) return undefined
   const media = { hasAudio: facts.audio !== undefined, hasVideo: facts.video !== undefined }
-  return { ...file, ...media, name, path, size: await sizeOf(path) }
+  return { ...file, ...media, name, path, size: await sizeOf(path), endedAt: endOf(file, facts.duration) }
 }
+
+/** No later than its media lasts: a node that was suspended, or died, may have noticed the end much later. */
+export const endOf = (
+  { startedAt, endedAt }: Pick<DeliveredFile, 'startedAt' | 'endedAt'>,
+  duration: number | undefined,
+): number => (duration === undefined ? endedAt : Math.min(endedAt, Math.round(startedAt + duration * 1_000)))
 
 async function isRemuxed(from: string, to: string, signal: AbortSignal): Promise<boolean> {
   try {
