@@ -27,6 +27,9 @@ export type StreamDestroyedReason = z.infer<typeof StreamDestroyedReason>
 export const SessionEndReason = z.enum(['lastParticipantLeft', 'automaticStop', ...DisconnectReason.options])
 export type SessionEndReason = z.infer<typeof SessionEndReason>
 
+/** What failures of parts begin with that a full disk has ended or refused. */
+export const NOT_ENOUGH_DISK = 'not enough disk'
+
 /** Why a recording was stopped. */
 export const RecordingStopReason = z.enum([
   'recordingStoppedByServer',
@@ -37,6 +40,7 @@ export const RecordingStopReason = z.enum([
   'mediaServerReconnect',
   'nodeCrashed',
   'serviceServerStopped',
+  'notEnoughDisk',
 ])
 export type RecordingStopReason = z.infer<typeof RecordingStopReason>
 

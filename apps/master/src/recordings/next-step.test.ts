@@ -7,6 +7,7 @@ const part: PartSeen = {
   epoch: 1,
   isEnded: false,
   isPoor: false,
+  isOutOfDisk: false,
   endedForMs: 0,
   isLost: false,
 }
@@ -69,6 +70,14 @@ describe('what a recording needs next that', () => {
       kind: 'continue',
       after: 7,
     })
+  })
+
+  it.each([
+    [false, 'mediaServerDisconnect'],
+    [true, 'notEnoughDisk'],
+  ])('has lost five soon names the cause; a full disk: %s', (isOutOfDisk, reason) => {
+    const parts = poor(5, 60_000).map((one) => ({ ...one, isOutOfDisk }))
+    expect(nextStep({ ...seen, parts })).toEqual({ kind: 'stop', reason })
   })
 
   it('is stopped names the parts concerned', () => {

@@ -9,6 +9,8 @@ export interface PartSeen {
   isEnded: boolean
   /** It brought no files, or only a few seconds. */
   isPoor: boolean
+  /** A full disk ended or refused it. */
+  isOutOfDisk: boolean
   /** Since its end; 0 before. */
   endedForMs: number
   /** Not ended, but no node runs it any more, for long enough to be sure. */
@@ -74,7 +76,10 @@ function stepOfStarted({ hasSession, epoch, parts }: RecordingSeen): Step {
   if (last.epoch < epoch) return { kind: 'continue', after: last.part }
   if (!last.isEnded && !last.isLost) return WAIT
   const poor = trailing(parts, ({ isPoor, isEnded, epoch: of }) => isPoor && isEnded && of === epoch)
-  if (poor >= MOST_POOR) return { kind: 'stop', reason: 'mediaServerDisconnect' }
+  if (poor >= MOST_POOR) {
+    const isOutOfDisk = parts.slice(-poor).some((part) => part.isOutOfDisk)
+    return { kind: 'stop', reason: isOutOfDisk ? 'notEnoughDisk' : 'mediaServerDisconnect' }
+  }
   const isTime = last.isLost || last.endedForMs >= (BACK_OFF_MS[poor] ?? 0)
   return isTime ? { kind: 'continue', after: last.part } : WAIT
 }

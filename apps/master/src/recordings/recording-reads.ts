@@ -1,4 +1,10 @@
-import type { RecordingEnded, RecordingInfo, RecordingProperties, Role } from '@session-service/contract'
+import {
+  NOT_ENOUGH_DISK,
+  type RecordingEnded,
+  type RecordingInfo,
+  type RecordingProperties,
+  type Role,
+} from '@session-service/contract'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../configuration/configuration.module.js'
 import { updated } from '../database/updated.js'
@@ -144,12 +150,13 @@ export class RecordingReads {
                  'epoch', p.media_epoch, 'isEnded', p.ended IS NOT NULL, 'isStarted', p.started_at IS NOT NULL,
                  'isPoor', p.started_at IS NULL OR p.ended->'files' = '[]'::jsonb
                            OR p.ended_at - p.asked_at < interval '10 seconds',
+                 'isOutOfDisk', starts_with(coalesce(p.ended->>'failure', ''), $2),
                  'askedForMs', ${AGE_MS('p.asked_at')}, 'endedForMs', coalesce(${AGE_MS('p.ended_at')}, 0)
                ) ORDER BY p.part), '[]') FROM recording_part p WHERE p.recording_id = r.id) AS parts
        FROM recording r LEFT JOIN session s ON s.unique_id = r.unique_session_id
        WHERE (r.status IN ('starting', 'started', 'stopped') OR r.removed_at IS NOT NULL)
          AND ($1::text IS NULL OR r.id = $1)`,
-      [id ?? null],
+      [id ?? null, NOT_ENOUGH_DISK],
     )
   }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { ServiceError, type RecordingPartRef } from '@session-service/contract'
+import { NOT_ENOUGH_DISK, ServiceError, type RecordingPartRef } from '@session-service/contract'
 import { isErrno } from '@session-service/server-kit'
 
 const MIB = 1024 * 1024
@@ -44,7 +44,10 @@ export class RecordingsFolder {
     const problem = await this.problem()
     if (problem !== undefined) throw new ServiceError('UNAVAILABLE', problem)
     if (await this.isFull()) {
-      throw new ServiceError('NO_CAPACITY', `not enough disk: less than ${this.floorMib} MiB are free for recordings`)
+      throw new ServiceError(
+        'NO_CAPACITY',
+        `${NOT_ENOUGH_DISK}: less than ${this.floorMib} MiB are free for recordings`,
+      )
     }
   }
 

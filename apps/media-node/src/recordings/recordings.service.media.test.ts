@@ -129,7 +129,9 @@ test('on a disk that gets full recordings end one after the other, each in order
   await pause(1_000)
   service.minFreeMib = Number.MAX_SAFE_INTEGER
   const ends = [await endOf(second!), await endOf(first!)]
-  expect(ends.map(({ failure }) => failure)).toEqual(Array(2).fill('the disk of the media node is nearly full'))
+  expect(ends.map(({ failure }) => failure)).toEqual(
+    Array(2).fill('not enough disk: the disk of the media node is nearly full'),
+  )
   expect(ends.map(({ files }) => files.length)).toEqual([1, 1])
   const order = master.factsOf(nodeId(), 'recordingEnded').map(({ ended }) => ended.recordingId)
   expect(order).toEqual([second!.recordingId, first!.recordingId])

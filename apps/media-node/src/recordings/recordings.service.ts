@@ -1,6 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
-import { ServiceError, type NodeCommandCall, type RunningJob, type Slots } from '@session-service/contract'
+import {
+  NOT_ENOUGH_DISK,
+  ServiceError,
+  type NodeCommandCall,
+  type RunningJob,
+  type Slots,
+} from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import { FactSender } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
@@ -18,7 +24,7 @@ import { hasSlots, recordingSlots, slotsOf } from './slots.js'
 /** How often it looks whether the disk is full, and whether somebody's jobs were left behind. */
 const LOOK_MS = 2_000
 const SALVAGE_MS = 30_000
-const DISK_FULL = 'the disk of the media node is nearly full'
+const DISK_FULL = `${NOT_ENOUGH_DISK}: the disk of the media node is nearly full`
 
 /** The recordings that this node makes: jobs, each of one part of a recording. */
 @Injectable()

@@ -72,7 +72,7 @@ withDisks('the disk of a media node', () => {
       const ready = await recordings.becomes(id, 'ready')
       expect(ready.duration).toBeGreaterThan(1)
       expect((await recordings.fetch(ready)).status).toBe(200)
-      await recordings.toldOnce(id, 'started -', 'stopped mediaServerDisconnect', 'ready mediaServerDisconnect')
+      await recordings.toldOnce(id, 'started -', 'stopped notEnoughDisk', 'ready notEnoughDisk')
       expect(alice.mediaReturns).toEqual([])
       expect((await stack.api.getSession(id)).recording).toBe(false)
     }
