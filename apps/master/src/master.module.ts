@@ -9,6 +9,7 @@ import { nodeDriverProvider } from './autoscaling/node-drivers.js'
 import { BusModule } from './bus/bus.module.js'
 import { type Configuration, ConfigurationModule } from './configuration/configuration.module.js'
 import { ConfigurationController } from './configuration/configuration.controller.js'
+import { OverridesController } from './configuration/overrides.controller.js'
 import { RestartController } from './configuration/restart.controller.js'
 import { RestartService } from './configuration/restart.service.js'
 import { ConnectionRepository } from './connections/connection.repository.js'
@@ -103,6 +104,7 @@ const CONTROLLERS: Type[] = [
   MediaNodesBus,
   MediaNodesController,
   ConfigurationController,
+  OverridesController,
   RestartController,
   HealthController,
   DocsController,

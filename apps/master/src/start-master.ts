@@ -1,67 +1,103 @@
 import { setTimeout } from 'node:timers/promises'
-import { newSecret, ServiceError } from '@session-service/contract'
-import { type Environment, loadMasterConfig, overriddenConfig } from '@session-service/config'
-import { Bus, BusTransport } from '@session-service/messaging'
+import { newSecret } from '@session-service/contract'
+import {
+  ConfigError,
+  configAdvice,
+  type Environment,
+  loadMasterConfig,
+  overriddenConfig,
+  withoutEffect,
+} from '@session-service/config'
+import { Bus } from '@session-service/messaging'
 import {
   createLogger,
-  HttpErrorFilter,
+  metrics,
   OpsService,
   reportBusProblems,
   type ServiceLogger,
   translateDatabaseError,
 } from '@session-service/server-kit'
-import { NestFactory } from '@nestjs/core'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
-import { BasicCredentials } from './authentication/basic-credentials.js'
-import { Gate } from './authentication/gate.js'
-import { bindPattern } from './bus/bindings.js'
+import type { DataSource } from 'typeorm'
+import { boundHooks } from './configuration/bound-hooks.js'
+import { withDeadline } from './configuration/deadline.js'
+import {
+  type Candidate,
+  changedNames,
+  currentGeneration,
+  earlierSets,
+  markServed,
+  mayRollBack,
+  saveRollback,
+} from './configuration/generations.js'
 import { type Generation, Lifecycle } from './configuration/lifecycle.js'
 import { readOverrides, withClusterId } from './configuration/overrides.js'
-import { ClusterClock } from './database/cluster-clock.js'
+import { type Served, serveWithFallback } from './configuration/serve-with-fallback.js'
+import { verifyConfig } from './configuration/verify-config.js'
+import { createApplication } from './create-application.js'
 import { createDataSource, migrate } from './database/data-source.js'
-import { serveClientLibrary } from './http/client-library.js'
-import { corsOptions } from './http/cors.js'
-import { namedOrigins } from './http/cross-site.js'
-import { warnAboutUntrustedProxy } from './http/forwarded-headers.js'
-import { createHttpAdapter } from './http/http-adapter.js'
-import { answerRepeats } from './http/idempotency/idempotency.js'
-import { IdempotentCalls } from './http/idempotency/idempotent-calls.service.js'
-import { answerWhileLeaving } from './http/leaving.js'
-import { type Foundations, MasterModule } from './master.module.js'
-import { MediaNodesService } from './media-nodes/media-nodes.service.js'
-import { openRecordingAddresses, routeRecordingFiles } from './recordings/files/recording-routes.js'
-import { RecordingRepository } from './recordings/recording.repository.js'
+import { EventLog } from './events/event-log.js'
+import type { Foundations } from './master.module.js'
 import { SignallingServer } from './signalling/signalling.server.js'
 
 /** A service that is not there yet is tried again this often, ms. */
 const RETRY_MS = 1_000
 /** Time for busy clients to let go of their connections: each gets one answer more, which says so, ms. */
 const LEAST_DELAY_MS = 250
+/** A step of the bootstrap that takes longer has failed, ms. The database and the bus are waited for instead. */
+const STEP_MS = 15_000
+/** All hooks together, ms: they run one module after another. */
+const LISTEN_MS = 45_000
+/** What cannot be closed by then is left, so that another configuration can be tried, ms. */
+const CLOSE_MS = 10_000
+
+const rollbacks = metrics.counter('configuration_rollbacks_total', {
+  help: 'Restarts that this master could not serve and rolled back',
+  labels: {},
+})
+
+interface Context {
+  env: Environment
+  lifecycle: Lifecycle
+  logger: ServiceLogger
+  signal: AbortSignal
+}
 
 /** Starts a master from its environment; resolves once it serves. It restarts in place when the API asks it to. */
 export async function startMaster(env: Environment, signal: AbortSignal): Promise<{ close(): Promise<void> }> {
   const config = loadMasterConfig(env)
   const logger = createLogger({ level: config.SERVICE_LOG_LEVEL, format: config.SERVICE_LOG_FORMAT, name: 'master' })
-  const lifecycle: Lifecycle = new Lifecycle(() => build(env, lifecycle, logger, signal), logger, signal)
+  for (const advice of configAdvice('master', env)) logger.warn(advice)
+  const lifecycle: Lifecycle = new Lifecycle(() => build({ env, lifecycle, logger, signal }), logger, signal)
   await lifecycle.start()
   return lifecycle
 }
 
+/** One application that serves, with what it stands on. */
+interface Instance {
+  app: NestFastifyApplication
+  foundations: Foundations
+  opened: AsyncDisposableStack
+}
+
 /** All of a master for the configuration as it is now; what was opened is closed again when it cannot be built. */
-async function build(
-  env: Environment,
-  lifecycle: Lifecycle,
-  logger: ServiceLogger,
-  signal: AbortSignal,
-): Promise<Generation> {
+async function build(context: Context): Promise<Generation> {
+  const { logger, signal } = context
   const opened = new AsyncDisposableStack()
   try {
-    const foundations = await layFoundations({ env, lifecycle, logger, signal, opened })
-    const app = await createApplication(foundations, logger)
-    opened.defer(() => app.close())
-    await app.startAllMicroservices()
+    const dataSource = await openDatabase(context, opened)
+    const latest = await untilReachable('the database', context, () => currentGeneration(dataSource))
+    const served = await serveWithFallback(latest, {
+      serve: (candidate) => serve(candidate, dataSource, context),
+      earlier: (candidate) => earlierSets(dataSource, candidate),
+      mayRollBack: (candidate) => mayRollBack(dataSource, candidate),
+      isBlamed: (error) => !signal.aborted && translateDatabaseError(error)?.code !== 'UNAVAILABLE',
+      logger,
+    })
+    const { app, foundations } = served.instance
+    opened.use(served.instance.opened)
+    await noteServed(served, dataSource, logger)
     const { config } = foundations
-    await app.listen(config.SERVICE_PORT, config.SERVICE_HOST)
     logger.log(`master ${foundations.masterId} serves ${config.SERVICE_PUBLICURL}`)
     return {
       close: async () => {
@@ -73,30 +109,64 @@ async function build(
       },
     }
   } catch (error) {
-    await opened.disposeAsync().catch((cause: unknown) => logger.warn({ err: cause }, 'not everything could be closed'))
+    await dispose(opened, logger)
     throw error
   }
 }
 
-interface Ground {
-  env: Environment
-  lifecycle: Lifecycle
-  logger: ServiceLogger
-  signal: AbortSignal
-  opened: AsyncDisposableStack
+async function dispose(opened: AsyncDisposableStack, logger: ServiceLogger): Promise<void> {
+  await withDeadline('closing', CLOSE_MS, () => opened.disposeAsync()).catch((cause: unknown) =>
+    logger.warn({ err: cause }, 'not everything could be closed'),
+  )
 }
 
-async function layFoundations({ env, lifecycle, logger, signal, opened }: Ground): Promise<Foundations> {
-  const masterId = `master_${newSecret(48)}`
-  const { DATABASE_URL: databaseUrl } = loadMasterConfig(env)
-  const dataSource = createDataSource(databaseUrl, (error) =>
-    logger.warn({ err: error }, 'a database connection failed'),
+async function openDatabase(context: Context, opened: AsyncDisposableStack): Promise<DataSource> {
+  const { DATABASE_URL: url } = loadMasterConfig(context.env)
+  const dataSource = createDataSource(url, (error) =>
+    context.logger.warn({ err: error }, 'a database connection failed'),
   )
-  await untilReachable('the database', logger, signal, () => dataSource.initialize())
+  await untilReachable('the database', context, () => dataSource.initialize())
   opened.defer(() => dataSource.destroy())
-  await untilReachable('the schema', logger, signal, () => migrate(dataSource))
-  const overrides = await readOverrides(dataSource, env)
-  const config = overriddenConfig(env, await withClusterId(dataSource, env, overrides.values))
+  await untilReachable('the schema', context, () => migrate(dataSource))
+  return dataSource
+}
+
+/** Builds the application with the overrides and listens. */
+async function serve(candidate: Candidate, dataSource: DataSource, context: Context): Promise<Instance> {
+  const opened = new AsyncDisposableStack()
+  try {
+    const foundations = await layFoundations(candidate, dataSource, context, opened)
+    const { config } = foundations
+    const app = await withDeadline('creating the application', STEP_MS, () =>
+      createApplication(foundations, context.logger),
+    )
+    opened.defer(() => app.close())
+    boundHooks(app, STEP_MS)
+    await withDeadline('starting the bus handlers', LISTEN_MS, () => app.startAllMicroservices())
+    await withDeadline('listening', LISTEN_MS, () => app.listen(config.SERVICE_PORT, config.SERVICE_HOST))
+    return { app, foundations, opened }
+  } catch (error) {
+    await dispose(opened, context.logger)
+    throw error
+  }
+}
+
+async function layFoundations(
+  candidate: Candidate,
+  dataSource: DataSource,
+  { env, lifecycle, logger, signal }: Context,
+  opened: AsyncDisposableStack,
+): Promise<Foundations> {
+  const masterId = `master_${newSecret(48)}`
+  const values = readOverrides(candidate.stored, env)
+  const config = overriddenConfig(env, await withClusterId(dataSource, env, values))
+  for (const text of withoutEffect(Object.keys(values), config)) logger.warn(`override: ${text}`)
+  if (!candidate.hasServed) {
+    const [last] = await earlierSets(dataSource, candidate)
+    const changed = changedNames(candidate.stored, last?.stored ?? {})
+    const { problems } = await verifyConfig({ env, overrides: values, config, changed })
+    if (problems.length > 0) throw new ConfigError(problems)
+  }
   const bus = await Bus.connect({
     servers: config.NATS_URL,
     name: masterId,
@@ -106,14 +176,43 @@ async function layFoundations({ env, lifecycle, logger, signal, opened }: Ground
     onProblem: reportBusProblems(logger),
   })
   opened.defer(() => bus.close())
+  const overrides = { generation: candidate.generation, values }
   return { config, masterId, bus, dataSource, lifecycle, origin: { env, overrides } }
+}
+
+/** Stores what is served, so that all masters agree. A failure here does not end what serves. */
+async function noteServed(
+  { instance, candidate, rollback }: Served<Instance>,
+  dataSource: DataSource,
+  logger: ServiceLogger,
+): Promise<void> {
+  const { app, foundations } = instance
+  const { overrides } = foundations.origin
+  try {
+    if (rollback) {
+      // Before it is stored: what is served here needs no restart.
+      overrides.generation = rollback.failed.generation
+      const id = await saveRollback(app.get(EventLog), foundations.config.SERVICE_PRO_CLUSTER_ID, rollback)
+      // Another restart came meanwhile: this master takes it over as soon as it looks.
+      if (id === undefined) return
+      overrides.generation = id
+      rollbacks.inc({})
+      const { properties, reason, failed, restored } = rollback
+      logger.error(
+        { properties, reason },
+        `restart ${failed.generation} was rolled back to the configuration of restart ${restored.generation}: ${properties.join(', ')}`,
+      )
+    }
+    await markServed(dataSource.manager, foundations.masterId, { ...candidate, generation: overrides.generation })
+  } catch (error) {
+    logger.error({ err: error }, 'the served configuration could not be noted')
+  }
 }
 
 /** At start what we depend on may still be starting too. */
 async function untilReachable<T>(
   what: string,
-  logger: ServiceLogger,
-  signal: AbortSignal,
+  { logger, signal }: Pick<Context, 'logger' | 'signal'>,
   attempt: () => Promise<T>,
 ): Promise<T> {
   for (;;) {
@@ -125,42 +224,4 @@ async function untilReachable<T>(
       await setTimeout(RETRY_MS, undefined, { signal })
     }
   }
-}
-
-async function createApplication(foundations: Foundations, logger: ServiceLogger): Promise<NestFastifyApplication> {
-  const { config, bus, lifecycle } = foundations
-  const errors = new HttpErrorFilter(translateDatabaseError)
-  const gate = new Gate(new BasicCredentials(config.SERVICE_SECRET))
-  const adapter = createHttpAdapter({
-    gate,
-    errors,
-    trustedProxies: config.SERVICE_TRUSTED_PROXIES,
-    namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
-    open: openRecordingAddresses(config),
-  })
-  answerWhileLeaving(adapter.getInstance(), lifecycle)
-  await serveClientLibrary(adapter.getInstance())
-  const app = await NestFactory.create<NestFastifyApplication>(MasterModule.on(foundations), adapter, {
-    logger,
-    bodyParser: false,
-    abortOnError: false,
-  })
-  app.enableCors(corsOptions(config.SERVICE_CORS_ORIGINS))
-  const isWanted = (part: number): Promise<boolean> => app.get(RecordingRepository).hasPart(part)
-  await routeRecordingFiles(adapter.getInstance(), config, {
-    gate,
-    errors,
-    clock: app.get(ClusterClock),
-    isWanted,
-  })
-  answerRepeats(adapter.getInstance(), app.get(IdempotentCalls))
-  app.useGlobalFilters(errors)
-  app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
-  app.get(SignallingServer).attachTo(app.getHttpServer())
-  warnAboutUntrustedProxy(app.getHttpServer(), config.SERVICE_TRUSTED_PROXIES)
-  app.get(OpsService).alsoReadyWhen('nodes', async () => {
-    if (app.get(MediaNodesService).isCutOff)
-      throw new ServiceError('UNAVAILABLE', 'most media nodes are not heard here')
-  })
-  return app
 }

@@ -89,6 +89,15 @@ export class RestClient implements Complete {
   restart(body: BodyOf<'restart'> = {}, options?: CallOptions): Result<'restart'> {
     return call(this.transport, 'restart', { body, ...options })
   }
+  listConfigurationOverrides(options?: CallOptions): Result<'listConfigurationOverrides'> {
+    return call(this.transport, 'listConfigurationOverrides', { ...options })
+  }
+  dropConfigurationOverrides(options?: CallOptions): Result<'dropConfigurationOverrides'> {
+    return call(this.transport, 'dropConfigurationOverrides', { ...options })
+  }
+  dropConfigurationOverride(property: string, options?: CallOptions): Result<'dropConfigurationOverride'> {
+    return call(this.transport, 'dropConfigurationOverride', { path: { property }, ...options })
+  }
   loadLanguageModel(body: BodyOf<'loadLanguageModel'>, options?: CallOptions): Result<'loadLanguageModel'> {
     return call(this.transport, 'loadLanguageModel', { body, ...options })
   }

@@ -26,4 +26,16 @@ export class RestartEntity {
   /** UTC ms by the database's clock. */
   @Column({ name: 'requested_at', type: 'bigint' })
   requestedAt!: number
+
+  /** All overrides it served with, by name, as in `config_override`. */
+  @Column({ type: 'jsonb', nullable: true })
+  overrides!: Record<string, string> | null
+
+  /** UTC ms at which a master served it first; null until then. */
+  @Column({ name: 'served_at', type: 'bigint', nullable: true })
+  servedAt!: number | null
+
+  /** Of a rollback: the restart that could not be served, the one restored, when and why. */
+  @Column({ type: 'jsonb', nullable: true })
+  rollback!: Record<string, unknown> | null
 }

@@ -1,5 +1,5 @@
-import { type MasterConfig, SHOWN } from '@session-service/config'
-import { type RestartBody, ServiceError } from '@session-service/contract'
+import { type MasterConfig, PROPERTIES, type Property, SHOWN } from '@session-service/config'
+import { type OverrideListView, OverrideValue, type RestartBody, ServiceError } from '@session-service/contract'
 import { VERSION } from './version.js'
 
 type Name = keyof MasterConfig
@@ -30,6 +30,22 @@ export function configurationView(config: MasterConfig): ConfigurationView {
     ...Object.fromEntries(names.map((name) => [name, config[name]])),
     ...(config.SERVICE_WEBHOOK && { SERVICE_WEBHOOK_HEADERS: config.SERVICE_WEBHOOK_HEADERS.map(shownHeader) }),
   }
+}
+
+/** The overrides in force, by name, with the values that `GET config` would show. */
+export function overrideListView(names: readonly string[], config: MasterConfig): OverrideListView {
+  const content = names
+    .toSorted()
+    .map((name) => ({ object: 'override' as const, name, value: shownValue(name, config) }))
+  return { numberOfElements: content.length, content }
+}
+
+function shownValue(name: string, config: MasterConfig): OverrideListView['content'][number]['value'] {
+  if (name === 'SERVICE_WEBHOOK_HEADERS') return config.SERVICE_WEBHOOK_HEADERS.map(shownHeader)
+  const properties: Readonly<Record<string, Property>> = PROPERTIES
+  const value = properties[name]?.secret ? HIDDEN : (config as Readonly<Record<string, unknown>>)[name]
+  // An override of a property that this version does not know has no value.
+  return OverrideValue.parse(value ?? '')
 }
 
 /** What a restart is asked for by who changed some of what was shown: the version is none of it, and hidden values are those in force. */

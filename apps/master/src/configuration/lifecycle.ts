@@ -41,9 +41,9 @@ export class Lifecycle {
     this.current = await this.build()
   }
 
-  /** Ends the present generation, after `farewell`, and builds the next. Asked again meanwhile it does nothing. */
+  /** Ends the present generation, after `farewell`, and builds the next. During a start or another restart it does nothing. */
   restart(farewell: () => Promise<void>): void {
-    if (this.isLeaving) return
+    if (this.isLeaving || !this.current) return
     this.replacement = this.replace(farewell).finally(() => {
       this.replacement = undefined
     })

@@ -10,7 +10,7 @@ import { SessionChannel } from '../signalling/session-channel.js'
 import { type ConfigOrigin, CONFIG_ORIGIN, MASTER_CONFIG, type MasterConfig } from './configuration.module.js'
 import { withoutMasks } from './configuration.view.js'
 import { Lifecycle } from './lifecycle.js'
-import { latestRestart, saveOverrides } from './overrides.js'
+import { latestRestart, removeOverrides, saveOverrides } from './overrides.js'
 import { verifyConfig } from './verify-config.js'
 
 /** A master that missed the call, for the bus was away, finds out this often, ms. */
@@ -52,24 +52,45 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
     const { env, overrides } = this.origin
     const { config } = this
     const wanted = withoutMasks(members, config)
-    const changes = changesOf(() => restartedConfig({ env, overrides: overrides.values, config }, wanted))
-    const all = { ...overrides.values, ...changes }
-    const next = overriddenConfig(env, all)
-    const { problems, warnings } = await verifyConfig({
-      env,
-      overrides: all,
-      config: next,
-      changed: Object.keys(changes),
-    })
-    if (problems.length > 0) throw new ServiceError('INVALID', problems.join('; '))
-    warnings.push(...withoutEffect(Object.keys(changes), next))
+    const changes = asInvalid(() => restartedConfig({ env, overrides: overrides.values, config }, wanted))
+    const warnings = await this.verified({ ...overrides.values, ...changes }, Object.keys(changes))
     this.channel.requireBus()
     const generation = await saveOverrides(this.dataSource, env, changes, overrides.generation)
     this.logger.log(`restart ${generation} changes ${Object.keys(changes).join(', ') || 'nothing'}`)
     for (const warning of warnings) this.logger.warn(`restart ${generation}: ${warning}`)
+    this.restartAll(generation)
+    return { warnings }
+  }
+
+  /**
+   * Drops one override, or all, and restarts with the environment's values.
+   * @throws ServiceError NOT_FOUND without the override; INVALID for what is left; CONFLICT during another restart
+   */
+  async drop(name?: string): Promise<void> {
+    const { values, generation: basedOn } = this.origin.overrides
+    const names = name === undefined ? Object.keys(values) : [name]
+    if (name !== undefined && !Object.hasOwn(values, name))
+      throw new ServiceError('NOT_FOUND', 'property: there is no override of this property')
+    if (names.length === 0) return
+    await this.verified(Object.fromEntries(Object.entries(values).filter(([each]) => !names.includes(each))), names)
+    this.channel.requireBus()
+    const generation = await removeOverrides(this.dataSource, names, basedOn)
+    this.logger.log(`restart ${generation} drops the overrides of ${names.join(', ')}`)
+    this.restartAll(generation)
+  }
+
+  /** The warnings of a configuration that can be used. @throws ServiceError INVALID */
+  private async verified(overrides: Readonly<Record<string, string>>, changed: readonly string[]): Promise<string[]> {
+    const { env } = this.origin
+    const config = asInvalid(() => overriddenConfig(env, overrides))
+    const { problems, warnings } = await verifyConfig({ env, overrides, config, changed })
+    if (problems.length > 0) throw new ServiceError('INVALID', problems.join('; '))
+    return [...warnings, ...withoutEffect(changed, config)]
+  }
+
+  private restartAll(generation: number): void {
     this.bus.publish(SUBJECT.restart, RestartCall, { generation })
     this.catchUp(generation)
-    return { warnings }
   }
 
   /** The table alone says which generation there is: a message on the bus only says that it is time to look. */
@@ -92,7 +113,7 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-function changesOf(work: () => Record<string, string>): Record<string, string> {
+function asInvalid<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {

@@ -16,4 +16,8 @@ export class MasterEntity {
   /** Media nodes of the cluster that it hears. */
   @Column({ name: 'nodes_heard', type: 'integer', default: 0 })
   nodesHeard!: number
+
+  /** Restart whose configuration it serves; null before it serves. */
+  @Column({ type: 'bigint', nullable: true })
+  generation!: number | null
 }

@@ -1,6 +1,7 @@
 import type {
   BackendEvent,
   BackendEventName,
+  ConfigurationRollback,
   DisconnectReason,
   MediaOptions,
   SessionEndReason,
@@ -48,6 +49,11 @@ const since = (startTime: number, now: number) => ({
   startTime,
   duration: Math.max(Math.floor((now - startTime) / 1_000), 0),
 })
+
+export const configurationRolledBack = (
+  clusterId: string,
+  { at, properties, reason }: ConfigurationRollback,
+): EventDraft => ({ name: 'configurationRolledBack', payload: { timestamp: at, clusterId, properties, reason } })
 
 export const sessionCreated = (session: EventSession): EventDraft => ({
   name: 'sessionCreated',

@@ -9,6 +9,7 @@ import { Bus, type BusSubscription } from '@session-service/messaging'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../configuration/configuration.module.js'
+import { latestRollback } from '../configuration/generations.js'
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { clusterStatus, masterStatus } from './health-status.js'
 import { settled } from './settled.js'
@@ -47,6 +48,14 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async overall(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {
+    const [{ status, body }, rollback] = await Promise.all([
+      this.withoutRollback(),
+      settled(PATIENCE_MS, () => latestRollback(this.dataSource)),
+    ])
+    return { status, body: { ...body, ...(rollback && { configurationRollback: rollback }) } }
+  }
+
+  private async withoutRollback(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {
     const masters = await settled(PATIENCE_MS, () => this.liveMasters())
     if (masters) this.areSeveral = masters.length > 1 || this.config.SERVICE_EDITION === 'enterprise'
     if (this.areSeveral) {

@@ -25,6 +25,7 @@ export const EVENT_NAMES = [
   'signalSent',
   'mediaNodeStatusChanged',
   'autoscaling',
+  'configurationRolledBack',
   'nodeCrashed',
   'nodeRecovered',
   'broadcastStarted',

@@ -8,9 +8,24 @@ export const RestartCall = z.object({ generation: z.number().int() })
 export const HealthStatus = z.enum(['UP', 'UNSTABLE', 'DOWN'])
 export type HealthStatus = z.infer<typeof HealthStatus>
 
+/** A restart that no master could serve: the configuration that served before it is in force again. */
+export const ConfigurationRollback = z.object({
+  at: z.number().describe('When, in UTC milliseconds'),
+  properties: z.array(z.string()).describe('The properties at fault, or all that the restart changed'),
+  reason: z.string().describe('What kept the configuration from being served'),
+})
+export type ConfigurationRollback = z.infer<typeof ConfigurationRollback>
+
+const rollback = {
+  configurationRollback: ConfigurationRollback.optional().describe(
+    'Present when no master could serve the latest restart, until the next one',
+  ),
+}
+
 export const MasterHealth = z.object({
   status: HealthStatus.describe('UP, UNSTABLE or DOWN'),
   disconnectedMediaNodes: z.array(z.string()).describe('Identifiers of the media nodes that are missing'),
+  ...rollback,
 })
 export type MasterHealth = z.infer<typeof MasterHealth>
 
@@ -18,8 +33,9 @@ export type MasterHealth = z.infer<typeof MasterHealth>
 export const ClusterHealth = z.object({
   clusterStatus: HealthStatus.describe('UP, UNSTABLE or DOWN'),
   nodes: z
-    .record(z.string(), MasterHealth.extend({ id: z.string(), uri: z.string() }))
+    .record(z.string(), MasterHealth.omit({ configurationRollback: true }).extend({ id: z.string(), uri: z.string() }))
     .describe('Health of each master, by its identifier'),
+  ...rollback,
 })
 export type ClusterHealth = z.infer<typeof ClusterHealth>
 

@@ -113,6 +113,14 @@ export const BACKEND_EVENTS = {
     timeOfDisconnection: z.number(),
   }),
   nodeRecovered: z.strictObject({ ...mediaNode, nodeRole, timeOfDisconnection: z.number() }),
+  /** No master could serve the latest restart: the configuration that served before it is in force again. */
+  configurationRolledBack: z.strictObject({
+    timestamp: z.number().int(),
+    clusterId: z.string(),
+    /** The properties at fault, or all that the restart changed. */
+    properties: z.array(z.string()),
+    reason: z.string(),
+  }),
   autoscaling: z.strictObject({
     timestamp: z.number().int(),
     clusterId: z.string(),
@@ -152,7 +160,13 @@ export const BACKEND_EVENTS = {
 } as const
 
 /** Events of the cluster; all others are of a session and carry its ids. */
-export const CLUSTER_EVENTS = ['mediaNodeStatusChanged', 'nodeCrashed', 'nodeRecovered', 'autoscaling'] as const
+export const CLUSTER_EVENTS = [
+  'mediaNodeStatusChanged',
+  'nodeCrashed',
+  'nodeRecovered',
+  'autoscaling',
+  'configurationRolledBack',
+] as const
 export type ClusterEventName = (typeof CLUSTER_EVENTS)[number]
 export const isClusterEvent = (name: string): name is ClusterEventName => CLUSTER_EVENTS.some((known) => known === name)
 

@@ -172,6 +172,9 @@ export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; r
     request: { SERVICE_RECORDING: true, SERVICE_RECORDING_NOTIFICATION: 'moderator' },
     response: { warnings: [] },
   },
+  listConfigurationOverrides: {
+    response: { numberOfElements: 1, content: [{ object: 'override', name: 'SERVICE_RECORDING', value: true }] },
+  },
   loadLanguageModel: { request: MODEL },
   unloadLanguageModel: { request: MODEL },
   createToken: {

@@ -3,11 +3,5 @@ export type { AddMediaNodeQuery, NodeDetailsQuery, RemoveMediaNodeQuery } from '
 export { openApiDocument } from './openapi.js'
 export { PATH_PARAMETERS, type PathParameter } from './parameters.js'
 export type { Answer, Method, Route } from './route.js'
-export {
-  ConfigurationView,
-  HealthView,
-  type Operation,
-  type PendingQuery,
-  ROUTES,
-  StartRecordingBody,
-} from './routes.js'
+export { ConfigurationView } from './configuration-routes.js'
+export { HealthView, type Operation, type PendingQuery, ROUTES, StartRecordingBody } from './routes.js'

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { DeadLetterListView, DeadLetterView } from '../events/events.js'
 import * as rest from '../rest/schemas.js'
-import { ConfigurationView, HealthView, StartRecordingBody } from './routes.js'
+import { ConfigurationView } from './configuration-routes.js'
+import { HealthView, StartRecordingBody } from './routes.js'
 
 export type Json = Record<string, unknown>
 

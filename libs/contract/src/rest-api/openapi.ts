@@ -34,6 +34,7 @@ const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   recordingId: 'Identifier of the recording',
   mediaNodeId: 'Identifier of the media node',
   eventId: 'Identifier of the event, as in the header `webhook-id`',
+  property: 'Name of the configuration property',
   file: 'Name of the file',
 }
 

@@ -45,6 +45,11 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
     'UP: all media nodes are connected. UNSTABLE: some are missing. DOWN: none is there, or the database or the bus is away. Several masters answer with `clusterStatus` and `nodes`.',
   restart:
     'Checks every member, stores the changes for all masters and answers; then each master ends its sessions and starts again with the new values. A 400 names each bad property, and nothing changes.',
+  listConfigurationOverrides:
+    'Properties that restarts have changed, with the values in force. Secrets are shown as `***`.',
+  dropConfigurationOverrides:
+    'Removes all overrides; then each master restarts with the configuration of the environment. Without an override nothing happens.',
+  dropConfigurationOverride: "Removes one override; then each master restarts with the environment's value.",
   loadLanguageModel: 'Needs `SERVICE_PRO_SPEECH_TO_TEXT` with an engine that manages models.',
   unloadLanguageModel: 'Frees the memory of the model. A model that is in use is a 405.',
   createToken: 'An earlier form of creating a connection.',

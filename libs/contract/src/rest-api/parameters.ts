@@ -8,6 +8,10 @@ export const PATH_PARAMETERS = {
   streamId: Id,
   mediaNodeId: Id,
   eventId: Id,
+  property: z
+    .string()
+    .regex(/^[A-Z0-9_]+$/, 'may hold only upper-case letters, digits and "_"')
+    .max(100),
   recordingId: z
     .string()
     .regex(/^[A-Za-z0-9_~-]+$/, 'may hold only letters, digits, "-", "_" and "~"')

@@ -3,11 +3,11 @@ import { ClusterHealth, MasterHealth } from '../bus/master.js'
 import { DeadLetterListView } from '../events/events.js'
 import { ConnectionListView, ConnectionView, CreateConnectionBody, UpdateConnectionBody } from '../rest/connection.js'
 import { RecordingListView, RecordingView, StartRecordingOptions } from '../rest/recording.js'
-import { RestartBody, RestartView } from '../rest/restart.js'
 import { CreateSessionBody, SessionListView, SessionView } from '../rest/session.js'
 import { SendSignalBody, SessionRef } from '../rest/signal.js'
 import { LanguageModelBody } from '../rest/speech-to-text.js'
 import { CreateTokenBody, TokenView } from '../rest/token.js'
+import { CONFIGURATION } from './configuration-routes.js'
 import { MEDIA_NODES } from './media-node-routes.js'
 import { done, faults, gone, ok, PAID, PREFIX as P, type Route } from './route.js'
 
@@ -22,7 +22,6 @@ export const StartRecordingBody = z.object({
   session: SessionRef.describe('The session to record'),
   ...StartRecordingOptions.shape,
 })
-export const ConfigurationView = z.looseObject({ VERSION: z.string() })
 export const HealthView = z.union([MasterHealth, ClusterHealth])
 
 const SESSIONS = {
@@ -198,13 +197,6 @@ const SERVICE = {
     body: SendSignalBody,
     answers: { ...done('Sent'), ...faults({ 404: NO_SESSION, 406: '`to` names a connection that is not there' }) },
   },
-  getConfiguration: {
-    method: 'GET',
-    path: `${P}/config`,
-    tag: 'Service',
-    summary: 'The configuration in force',
-    answers: ok('The configuration', ConfigurationView),
-  },
   getHealth: {
     method: 'GET',
     path: `${P}/health`,
@@ -216,14 +208,6 @@ const SERVICE = {
       503: { description: 'DOWN', schema: HealthView },
       ...faults({ 404: PAID }),
     },
-  },
-  restart: {
-    method: 'POST',
-    path: `${P}/restart`,
-    tag: 'Service',
-    summary: 'Restart with changed configuration',
-    body: RestartBody,
-    answers: { ...ok('Restarting', RestartView), ...faults({ 404: PAID, 409: 'Another restart is under way' }) },
   },
   loadLanguageModel: languageModel('load'),
   unloadLanguageModel: languageModel('unload'),
@@ -297,5 +281,13 @@ const EVENTS = {
 } as const satisfies Record<string, Route>
 
 /** Every operation of the current API, by the name that clients call it by. */
-export const ROUTES = { ...SESSIONS, ...CONNECTIONS, ...RECORDINGS, ...SERVICE, ...EVENTS, ...MEDIA_NODES }
+export const ROUTES = {
+  ...SESSIONS,
+  ...CONNECTIONS,
+  ...RECORDINGS,
+  ...SERVICE,
+  ...CONFIGURATION,
+  ...EVENTS,
+  ...MEDIA_NODES,
+}
 export type Operation = keyof typeof ROUTES

@@ -19,3 +19,16 @@ export const RestartView = z.object({
     .describe('Properties of the new configuration that have no effect, each with the reason'),
 })
 export type RestartView = z.infer<typeof RestartView>
+
+export const OverrideValue = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())])
+/** A property whose value a restart has changed; `***` stands for a secret. */
+export const OverrideView = z.object({
+  object: z.literal('override').describe('Always `override`'),
+  name: z.string().describe('Name of the property'),
+  value: OverrideValue.describe('The value in force; `***` for a secret'),
+})
+export const OverrideListView = z.object({
+  numberOfElements: z.number().describe('Number of overrides'),
+  content: z.array(OverrideView).describe('The overrides, by name'),
+})
+export type OverrideListView = z.infer<typeof OverrideListView>

@@ -14,6 +14,7 @@ import { IdempotentCall1790000000024 } from './1790000000024-idempotent-call.js'
 import { RecordingContents1790000000025 } from './1790000000025-recording-contents.js'
 import { Cluster1790000000026 } from './1790000000026-cluster.js'
 import { MediaNodeHeard1790000000027 } from './1790000000027-media-node-heard.js'
+import { ConfigurationRollback1790000000030 } from './1790000000030-configuration-rollback.js'
 import { RecentSignal1790000000040 } from './1790000000040-recent-signal.js'
 import { MediaNodeFlapping1790000000050 } from './1790000000050-media-node-flapping.js'
 import { RecordingRecovered1790000000055 } from './1790000000055-recording-recovered.js'
@@ -36,6 +37,7 @@ export const MIGRATIONS = [
   RecordingContents1790000000025,
   Cluster1790000000026,
   MediaNodeHeard1790000000027,
+  ConfigurationRollback1790000000030,
   RecentSignal1790000000040,
   MediaNodeFlapping1790000000050,
   RecordingRecovered1790000000055,
