@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { LoneMember } from './fixtures/lone-member.js'
 import { until } from './fixtures/manual-clock.js'
-import type { StubSender } from './fixtures/stub-engine.js'
+import { type StubSender, StubTrack } from './fixtures/stub-engine.js'
 
 let lone: LoneMember
 afterEach(() => lone.stop())
@@ -66,6 +66,53 @@ describe('a publisher whose receivers have a maximum', () => {
     lone.tellLoss()
     await lone.hears('reconnected')
     await sends([0], 1)
+  })
+})
+
+describe('a publisher of simulcast that sends another picture', () => {
+  /** What the server was given of the layers last. */
+  const reported = (): unknown =>
+    lone.server
+      .calls('changeStream')
+      .flatMap(({ params }) => params['layerKbps'] ?? [])
+      .slice(-2)
+  const track = (width: number, height: number): MediaStreamTrack =>
+    Object.assign(new StubTrack('video'), { width, height }) as unknown as MediaStreamTrack
+  const scales = (): (number | undefined)[] => sender().encodings.map((encoding) => encoding.scaleResolutionDownBy)
+
+  it('sends all of a smaller one with the lowest layers, and reports them', async () => {
+    lone = await LoneMember.join()
+    const publisher = await lone.publish()
+    expect(scales()).toEqual([2, 1])
+    await publisher.replaceTrack(track(320, 240))
+    expect(scales()).toEqual([1, 1])
+    expect(sender().kbps).toEqual([161, undefined])
+    expect(reported()).toEqual([161, 0])
+  })
+
+  it('sends all layers again when it becomes larger', async () => {
+    lone = await LoneMember.join()
+    const publisher = await lone.publish()
+    await publisher.replaceTrack(track(320, 240))
+    await publisher.replaceTrack(track(1280, 720))
+    expect(scales()).toEqual([2, 1])
+    expect(sender().kbps).toEqual([484, 1935])
+    expect(reported()).toEqual([484, 1935])
+  })
+
+  it('follows a track that changes its size by itself', async () => {
+    lone = await LoneMember.join()
+    const publisher = await lone.publish()
+    const own = track(640, 480)
+    await publisher.replaceTrack(own)
+    expect(reported()).toEqual([])
+    Object.assign(own, { width: 320, height: 240 })
+    await lone.passUntil(
+      'the layers of the smaller picture',
+      () => scales()[0] === 1 && lone.server.calls('changeStream').length > 1,
+    )
+    expect(scales()).toEqual([1, 1])
+    expect(reported()).toEqual([161, 0])
   })
 })
 

@@ -17,7 +17,7 @@ import { changeEncodings } from './media/sender-encodings.js'
 import { unlessGone } from './service-error.js'
 import type { Stream, StreamProperty } from './stream.js'
 
-type StreamChange = Omit<SignallingParams<'changeStream'>, 'streamId' | 'reason'>
+type StreamChange = Omit<SignallingParams<'changeStream'>, 'streamId' | 'layerKbps' | 'reason'>
 export type OwnTypeOfVideo = Exclude<TypeOfVideo, 'IPCAM'>
 /** What a publication is announced as. */
 type Description = VideoMeasure & { audioActive: boolean; videoActive: boolean; typeOfVideo: OwnTypeOfVideo }
@@ -89,6 +89,7 @@ export class Publication {
   async replace(kind: MediaKind, track: MediaStreamTrack): Promise<void> {
     // Without a producer it is sent when the media is back.
     await this.#producers.get(kind)?.replaceTrack({ track })
+    if (kind === 'video') await this.fitEncodings()
   }
 
   /**
@@ -193,9 +194,13 @@ export class Publication {
 
   async #fitNow(): Promise<void> {
     const { track, rtpSender: sender } = this.#producers.get('video') ?? {}
-    if (!track || !sender) return
+    const { streamId } = this.#stream ?? {}
+    if (!track || !sender || !streamId) return
     const count = sender.getParameters().encodings.length
-    await changeEncodings(sender, fittedEncodings(this.#video(track), count))
+    const encodings = fittedEncodings(this.#video(track), count)
+    if (!(await changeEncodings(sender, encodings)) || count === 1) return
+    const layerKbps = encodings.map(({ maxBitrate = 0 }) => Math.round(maxBitrate / 1_000))
+    await this.#context.call('changeStream', { streamId, layerKbps, reason: 'trackReplaced' })
   }
 
   #description(): Description {
@@ -230,7 +235,7 @@ export class Publication {
       if (description[STATE_OF[kind]] !== this.#tracks.active[kind]) this.tellActive(kind).catch(() => {})
       const [producer, track] = [this.#producers.get(kind), this.#tracks.get(kind)]
       if (producer && track?.readyState === 'live' && producer.track !== track)
-        producer.replaceTrack({ track }).catch(() => {})
+        this.replace(kind, track).catch(() => {})
     }
   }
 

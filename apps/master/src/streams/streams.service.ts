@@ -133,13 +133,14 @@ export class StreamsService {
     { sessionId, roomId, connectionId, place }: MediaPeer,
     call: SignallingCall<'changeStream'>,
   ): Promise<void> {
-    const { streamId, reason, ...told } = call
+    const { streamId, reason, layerKbps, ...told } = call
     const known = await this.streams.find(sessionId, streamId)
     if (known?.connectionId !== connectionId) throw noSuchStream(streamId)
     const changes = effectiveChanges(known.mediaOptions, told)
     const { audioActive, videoActive } = changes
-    if (audioActive !== undefined || videoActive !== undefined) {
-      await this.mediaNodes.ask(place, 'changeStream', { roomId, connectionId, streamId, audioActive, videoActive })
+    if (audioActive !== undefined || videoActive !== undefined || layerKbps !== undefined) {
+      const change = { audioActive, videoActive, layerKbps }
+      await this.mediaNodes.ask(place, 'changeStream', { roomId, connectionId, streamId, ...change })
     }
     if (Object.keys(changes).length === 0) return
     if (!(await this.streams.change(streamId, connectionId, changes))) throw noSuchStream(streamId)

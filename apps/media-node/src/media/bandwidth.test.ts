@@ -59,21 +59,23 @@ describe('what is sent to a participant', () => {
   })
 })
 
-describe('the layer to begin with', () => {
-  const layers = [{ maxBitrate: 100_000 }, { maxBitrate: 300_000 }, { maxBitrate: 900_000 }]
+describe('the highest layer for a receiver', () => {
+  const layers = [100, 300, 900]
 
-  test('is the highest that fits the limit of one stream', () => {
-    expect(fittingLayer(layers, 1_000)).toBeUndefined()
-    expect(fittingLayer(layers, 900)).toBeUndefined()
-    expect(fittingLayer(layers, 899)).toBe(1)
-    expect(fittingLayer(layers, 100)).toBe(0)
-    expect(fittingLayer(layers, 50)).toBe(0)
-  })
-
-  test('is left open without a limit, without simulcast, and when the publisher says nothing of bit rates', () => {
-    expect(fittingLayer(layers, 0)).toBeUndefined()
-    expect(fittingLayer([{ maxBitrate: 900_000 }], 100)).toBeUndefined()
-    expect(fittingLayer([{}, {}, {}], 100)).toBeUndefined()
+  test.each<[string, (number | undefined)[], number, number | undefined]>([
+    ['above all layers', layers, 1_000, undefined],
+    ['of the highest layer', layers, 900, undefined],
+    ['below the highest layer', layers, 899, 1],
+    ['of the lowest layer', layers, 100, 0],
+    ['below all layers', layers, 50, 0],
+    ['of 0', layers, 0, undefined],
+    ['without simulcast', [900], 100, undefined],
+    ['when the publisher names no bit rates', [undefined, undefined, undefined], 100, undefined],
+    ['of 0 when the highest layer is not sent', [100, 300, 0], 0, 1],
+    ['above all layers when only the lowest is sent', [100, 0, 0], 1_000, 0],
+    ['below the layers that are sent', [100, 300, 0], 200, 0],
+  ])('fits a maximum %s', (_, layerKbps, maxRecvKbps, expected) => {
+    expect(fittingLayer(layerKbps, maxRecvKbps)).toBe(expected)
   })
 
   test('bounds what a subscriber asks for', () => {

@@ -60,13 +60,14 @@ export function outgoingBitrates(limits: BandwidthLimits, subscribed: TrackCount
 }
 
 /**
- * The highest simulcast layer of which one stream fits the limit, by what the publisher says it sends at most;
- * undefined = no reason to hold anything back.
+ * The highest simulcast layer that is sent and of which one stream fits the limit, by what the publisher says it sends
+ * at most; undefined = no reason to hold anything back.
  */
-export function fittingLayer(encodings: readonly { maxBitrate?: number }[], maxRecvKbps: number): number | undefined {
-  if (maxRecvKbps === 0 || encodings.length < 2) return undefined
-  const top = encodings.findLastIndex(({ maxBitrate }) => maxBitrate === undefined || maxBitrate <= maxRecvKbps * 1000)
-  if (top === encodings.length - 1) return undefined
+export function fittingLayer(layerKbps: readonly (number | undefined)[], maxRecvKbps: number): number | undefined {
+  if (layerKbps.length < 2) return undefined
+  const limit = maxRecvKbps || Infinity
+  const top = layerKbps.findLastIndex((kbps) => kbps === undefined || (kbps > 0 && kbps <= limit))
+  if (top === layerKbps.length - 1) return undefined
   return Math.max(0, top)
 }
 

@@ -104,8 +104,7 @@ export class MediaService implements Commands {
   }
 
   changeStream(call: NodeCommandCall<'changeStream'>): Answer<'changeStream'> {
-    const active = { audio: call.audioActive, video: call.videoActive }
-    return this.#withPeer(call, (peer) => peer.ownStream(call.streamId).change(active))
+    return this.#withPeer(call, (peer) => peer.changeStream(call))
   }
 
   subscribe(call: NodeCommandCall<'subscribe'>): Answer<'subscribe'> {

@@ -94,6 +94,14 @@ export class Peer {
     await this.#applyLimits()
   }
 
+  async changeStream(call: NodeCommandCall<'changeStream'>): Promise<void> {
+    const stream = this.ownStream(call.streamId)
+    await stream.change({ audio: call.audioActive, video: call.videoActive })
+    if (!call.layerKbps) return
+    await stream.setLayers(call.layerKbps)
+    await this.#applyLimits()
+  }
+
   ownStream(streamId: string): Stream {
     const stream = this.streams.get(streamId)
     if (stream) return stream
@@ -120,7 +128,7 @@ export class Peer {
       subscription.close()
       throw ended
     }
-    await this.#applyLimits()
+    await Promise.all([this.#applyLimits(), subscription.fitLayers()])
     return subscription
   }
 

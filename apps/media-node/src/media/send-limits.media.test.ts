@@ -105,3 +105,42 @@ describe('the lowest maximum of the receivers of a stream', () => {
     ])
   })
 })
+
+describe('another picture of a publisher of simulcast', () => {
+  const spatialLayer = (connectionId: string): number | undefined =>
+    stack.peer(roomId, connectionId).subscription('str').consumers[0]?.preferredLayers?.spatialLayer
+  const setLayers = (layerKbps: number[]) => stack.service.changeStream({ ...member('pub'), layerKbps })
+
+  test('reaches each receiver in the highest layer that is sent and fits', async () => {
+    await publish(0, [simulcastTrack()])
+    await subscribe('low', 400)
+    await subscribe('free', 0)
+    await subscribe('modest', 0)
+    await stack.service.changeSubscription({ ...member('modest'), preferredLayers: { spatialLayer: 1 } })
+    expect(['low', 'modest'].map(spatialLayer)).toEqual([1, 1])
+    await setLayers([300, 600, 0])
+    expect(['low', 'free', 'modest'].map(spatialLayer)).toEqual([0, 1, 1])
+    await setLayers([500, 0, 0])
+    expect(['low', 'free', 'modest'].map(spatialLayer)).toEqual([0, 0, 0])
+    await setLayers([100, 300, 900])
+    expect(['low', 'free', 'modest'].map(spatialLayer)).toEqual([1, 2, 1])
+  })
+
+  test('is limited as a whole while a single layer is sent', async () => {
+    await publish(1_000, [simulcastTrack()])
+    await subscribe('low', 200)
+    expect(await enforced()).toBe(1_000)
+    await setLayers([500, 0, 0])
+    expect(await enforced()).toBe(200)
+    await setLayers([100, 300, 900])
+    expect(await enforced()).toBe(1_000)
+  })
+
+  test('with another number of layers is refused', async () => {
+    await publish(0, [simulcastTrack()])
+    await expect(setLayers([100])).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringContaining('layerKbps'),
+    })
+  })
+})

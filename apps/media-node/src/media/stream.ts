@@ -23,6 +23,7 @@ export class Stream {
   readonly subscriptions = new Set<Subscription>()
   readonly #maxima = new ReceiverMaxima()
   #sendLimit = 0
+  #layerKbps: readonly (number | undefined)[]
   #closed = false
 
   private constructor(
@@ -30,7 +31,10 @@ export class Stream {
     readonly peer: Peer,
     readonly sources: readonly Source[],
     readonly typeOfVideo: Publication['typeOfVideo'],
-  ) {}
+  ) {
+    const encodings = this.source('video')?.producer.rtpParameters.encodings ?? []
+    this.#layerKbps = encodings.map(({ maxBitrate }) => (maxBitrate === undefined ? undefined : maxBitrate / 1_000))
+  }
 
   /** All tracks or none. */
   static async publish(peer: Peer, publication: Publication): Promise<Stream> {
@@ -49,6 +53,22 @@ export class Stream {
 
   source(kind: types.MediaKind): Source | undefined {
     return this.sources.find((source) => source.kind === kind)
+  }
+
+  /** What its publisher sends each layer with at most, smallest first: undefined = not known, 0 = it is not sent. */
+  get layerKbps(): readonly (number | undefined)[] {
+    return this.#layerKbps
+  }
+
+  /** Its publisher sends another picture: receivers get the layers of it that fit their limits. */
+  async setLayers(layerKbps: readonly number[]): Promise<void> {
+    const { length } = this.#layerKbps
+    if (layerKbps.length !== length) {
+      throw new ServiceError('INVALID', `layerKbps: stream ${this.id} has ${length} layers, not ${layerKbps.length}`)
+    }
+    this.#layerKbps = layerKbps
+    // One that fails has ended, or its worker has.
+    await Promise.allSettled([...this.subscriptions].map((subscription) => subscription.fitLayers()))
   }
 
   /** The maximum that its receivers put on its publisher, kbps; 0 = none below the publisher's own. */
@@ -94,7 +114,7 @@ export class Stream {
   }
 
   get #isSimulcast(): boolean {
-    return (this.source('video')?.producer.rtpParameters.encodings?.length ?? 0) > 1
+    return this.#layerKbps.filter((kbps) => kbps !== 0).length > 1
   }
 }
 

@@ -15,12 +15,14 @@ export class Subscription {
   #closed = false
   /** Whether its maximum counts for the stream: only while video comes. */
   #isCounted = false
+  /** What the participant has chosen of the layers. */
+  #wanted: Layers | undefined
 
   private constructor(
     readonly stream: Stream,
     readonly peer: Peer,
     private readonly received: readonly Received[],
-    readonly layerCeiling: number | undefined,
+    private layerCeiling: number | undefined,
   ) {
     this.consumers = received.map(({ consumer }) => consumer)
     for (const consumer of this.consumers) {
@@ -33,8 +35,7 @@ export class Subscription {
 
   /** What the participant can not decode is left out; INVALID when that is all. */
   static async open(peer: Peer, stream: Stream, rtpCapabilities: RtpCapabilities): Promise<Subscription> {
-    const video = stream.sources.find(({ kind }) => kind === 'video')
-    const ceiling = video && fittingLayer(video.producer.rtpParameters.encodings ?? [], peer.limits.maxRecvKbps)
+    const ceiling = fittingLayer(stream.layerKbps, peer.limits.maxRecvKbps)
     const capabilities = receivable(rtpCapabilities)
     const made = await Promise.allSettled(stream.sources.map((source) => receive(peer, source, capabilities, ceiling)))
     const received = made.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
@@ -64,6 +65,7 @@ export class Subscription {
   /** What is absent stays as it is. Resuming asks for a key frame. */
   async change({ audio, video, preferredLayers }: Change): Promise<void> {
     const wanted = { audio, video }
+    if (preferredLayers) this.#wanted = preferredLayers
     try {
       await Promise.all(
         this.consumers.flatMap((consumer) => [
@@ -77,6 +79,16 @@ export class Subscription {
     } finally {
       this.#count()
     }
+  }
+
+  /** The publisher sends other layers than before: what of them the participant gets follows. */
+  async fitLayers(): Promise<void> {
+    const { layerKbps } = this.stream
+    const ceiling = fittingLayer(layerKbps, this.peer.limits.maxRecvKbps)
+    if (ceiling === this.layerCeiling || this.#closed) return
+    this.layerCeiling = ceiling
+    const wanted = this.#wanted ?? { spatialLayer: layerKbps.length - 1 }
+    await Promise.all(this.consumers.map((consumer) => this.#prefer(consumer, wanted)))
   }
 
   close(): void {

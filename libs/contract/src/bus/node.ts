@@ -7,6 +7,7 @@ import { ForcedVideoCodec } from '../rest/session.js'
 import {
   DtlsParameters,
   IceParameters,
+  LayerKbps,
   Layers,
   PublishedTrack,
   RtpCapabilities,
@@ -82,9 +83,14 @@ export const NODE_COMMANDS = {
     4_000,
   ],
   unpublish: [Peer.extend({ streamId: Id }), Nothing, 4_000],
-  /** Pauses or resumes the tracks of a stream at its source. */
+  /** Pauses or resumes the tracks of a stream at its source, and takes what its layers are sent with from now on. */
   changeStream: [
-    Peer.extend({ streamId: Id, audioActive: z.boolean().optional(), videoActive: z.boolean().optional() }),
+    Peer.extend({
+      streamId: Id,
+      audioActive: z.boolean().optional(),
+      videoActive: z.boolean().optional(),
+      layerKbps: LayerKbps.optional(),
+    }),
     Nothing,
     4_000,
   ],

@@ -6,8 +6,9 @@ import { DATA_MAX_LENGTH, IceServerView, Role, TypeOfVideo } from '../rest/conne
 import {
   DtlsParameters,
   IceParameters,
+  LayerKbps,
   Layers,
-  PublishedTrack,
+  OfferedTrack,
   RtpCapabilities,
   SubscribedTrack,
   TransportDirection,
@@ -99,7 +100,7 @@ export const SIGNALLING_METHODS = {
       streamId: Id.optional(),
       /** At most one track of a kind. */
       tracks: z
-        .array(PublishedTrack)
+        .array(OfferedTrack)
         .min(1)
         .max(2)
         .refine((tracks) => new Set(tracks.map(({ kind }) => kind)).size === tracks.length, 'one track of a kind'),
@@ -114,7 +115,7 @@ export const SIGNALLING_METHODS = {
     z.object({ streamId: z.string(), createdAt: z.number() }),
   ],
   unpublish: [z.object({ streamId: Id }), Nothing],
-  /** The publisher's own stream: mute and unmute, new dimensions. */
+  /** The publisher's own stream: mute and unmute, new dimensions, other layers after another picture. */
   changeStream: [
     z.object({
       streamId: Id,
@@ -122,6 +123,7 @@ export const SIGNALLING_METHODS = {
       videoActive: z.boolean().optional(),
       videoDimensions: dimensions.optional(),
       frameRate: z.number().min(-1).max(240).optional(),
+      layerKbps: LayerKbps.optional(),
       reason: StreamChangeReason,
     }),
     Nothing,

@@ -137,6 +137,15 @@ export type TransportDirection = z.infer<typeof TransportDirection>
 export const PublishedTrack = z.object({ kind: MediaKind, rtpParameters: RtpParameters })
 export type PublishedTrack = z.infer<typeof PublishedTrack>
 
+/** …by a client: each codec is of the kind of the track. */
+export const OfferedTrack = PublishedTrack.superRefine(({ kind, rtpParameters: { codecs } }, context) => {
+  for (const [index, { mimeType }] of codecs.entries()) {
+    if (mimeType.toLowerCase().startsWith(`${kind}/`)) continue
+    const path = ['rtpParameters', 'codecs', index, 'mimeType']
+    context.addIssue({ code: 'custom', path, message: `must be a codec of kind ${kind}, not ${mimeType}` })
+  }
+})
+
 /** One track of a stream as a subscriber receives it; `paused` ones wait for `resumeSubscription`. */
 export const SubscribedTrack = z.object({
   id: z.string(),
@@ -146,6 +155,10 @@ export const SubscribedTrack = z.object({
   paused: z.boolean(),
 })
 export type SubscribedTrack = z.infer<typeof SubscribedTrack>
+
+/** The maximum of each simulcast layer, smallest layer first, kbps; 0 = the layer is not sent. */
+export const LayerKbps = z.array(z.number().int().nonnegative()).min(1).max(8)
+export type LayerKbps = z.infer<typeof LayerKbps>
 
 /** Simulcast layers, 0 the smallest. */
 export const Layers = z.object({

@@ -1,0 +1,117 @@
+import { expect, it } from '@jest/globals'
+import { until } from '@session-service/testing'
+import type { Page } from 'playwright-core'
+import { useLibrary } from './fixtures/library.js'
+
+/** Bandwidth estimation raises the layers one after the other. */
+const DEADLINE_MS = 60_000
+const library = useLibrary()
+
+type Size = readonly [width: number, height: number]
+
+/** Publishes a drawing of that size as a camera with simulcast. */
+const publishDrawing = (page: Page, [width, height]: Size): Promise<unknown> =>
+  page.evaluate(
+    async (size) => {
+      const canvas = Object.assign(document.createElement('canvas'), size)
+      canvas.id = 'drawing'
+      document.body.append(canvas)
+      let frame = 0
+      setInterval(() => {
+        const context = canvas.getContext('2d')
+        if (!context) return
+        context.fillStyle = `hsl(${frame++ % 360} 80% 50%)`
+        context.fillRect(0, 0, canvas.width, canvas.height)
+      }, 100)
+      const [video] = canvas.captureStream().getVideoTracks()
+      if (!video) throw new Error('no track')
+      await window.bench.session.publish({ audio: false, video, typeOfVideo: 'CAMERA', simulcast: true })
+    },
+    { width, height },
+  )
+
+/** Replaces the track of the publisher by one of the camera, in exactly that size. */
+const replaceTrack = (page: Page, [width, height]: Size): Promise<unknown> =>
+  page.evaluate(
+    async (size) => {
+      const video = { width: { exact: size.width }, height: { exact: size.height } }
+      const [track] = (await navigator.mediaDevices.getUserMedia({ video })).getVideoTracks()
+      const [publisher] = window.bench.session.publishers.values()
+      if (!track || !publisher) throw new Error('no track')
+      await publisher.replaceTrack(track)
+    },
+    { width, height },
+  )
+
+const received = (): Promise<string> =>
+  library.receiver.evaluate(() => {
+    const element = document.querySelector('video')
+    return `${element?.videoWidth}x${element?.videoHeight}`
+  })
+const arrives = async ([width, height]: Size): Promise<void> => {
+  let size = ''
+  const expected = `${width}x${height}`
+  await until(
+    `the picture arrives as ${expected}`,
+    async () => {
+      size = await received()
+      return size === expected
+    },
+    DEADLINE_MS,
+  ).catch((error: unknown) => {
+    throw new Error(`it arrives as ${size}`, { cause: error })
+  })
+}
+
+it.each<[first: Size, then: Size]>([
+  [
+    [640, 480],
+    [320, 240],
+  ],
+  [
+    [960, 540],
+    [640, 360],
+  ],
+])(
+  'a camera of %j that is replaced by one of %j arrives in its full size',
+  async (first, then) => {
+    const resolution = first.join('x')
+    await library.publish({ audio: false, resolution })
+    await library.watch()
+    await arrives(first)
+    await replaceTrack(library.sender, then)
+    await arrives(then)
+    await replaceTrack(library.sender, first)
+    await arrives(first)
+  },
+  200_000,
+)
+
+it('a phone that is turned and turned back arrives in its full size', async () => {
+  await publishDrawing(library.sender, [1280, 720])
+  await library.watch()
+  await arrives([1280, 720])
+  const turn = ([width, height]: Size): Promise<unknown> =>
+    library.sender.evaluate(
+      (size) => Object.assign(document.querySelector<HTMLCanvasElement>('#drawing') ?? {}, size),
+      {
+        width,
+        height,
+      },
+    )
+  await turn([720, 1280])
+  await arrives([720, 1280])
+  await turn([1280, 720])
+  await arrives([1280, 720])
+}, 200_000)
+
+it('a track that shrinks by itself arrives in its full size', async () => {
+  await publishDrawing(library.sender, [640, 480])
+  await library.watch()
+  await arrives([640, 480])
+  await library.sender.evaluate(() =>
+    Object.assign(document.querySelector<HTMLCanvasElement>('#drawing') ?? {}, { width: 320, height: 240 }),
+  )
+  await arrives([320, 240])
+  expect(await library.sender.evaluate(() => [...window.bench.session.publishers.values()][0]?.published)).toBe(true)
+}, 150_000)
