@@ -6,6 +6,9 @@ import sys
 import urllib.error
 import urllib.request
 
+for name in ("SERVICE_URL", "SERVICE_SECRET"):
+    if not os.environ.get(name):
+        sys.exit(f"{name} is not set")
 URL = os.environ["SERVICE_URL"].rstrip("/") + "/service/api"
 SECRET = os.environ["SERVICE_SECRET"]
 AUTHORIZATION = "Basic " + base64.b64encode(f"SERVICEAPP:{SECRET}".encode()).decode()
@@ -16,16 +19,37 @@ def call(method, path, body=None):
     headers = {"Authorization": AUTHORIZATION, "Content-Type": "application/json"}
     try:
         with urllib.request.urlopen(urllib.request.Request(URL + path, data, headers, method=method), timeout=30) as answer:
-            text = answer.read()
-            return answer.status, json.loads(text) if text else None
+            return answer.status, parse(answer.read())
     except urllib.error.HTTPError as error:
-        return error.code, json.loads(error.read() or "null")
+        body = parse(error.read())
+        if error.code == 401:
+            sys.exit(f"The service rejects the credentials (401): check SERVICE_SECRET. {message_of(body)}")
+        if error.code == 429 or error.code >= 500:
+            sys.exit(f"The service does not process {method} {path} ({error.code}): try again later. {message_of(body)}")
+        return error.code, body
+    except urllib.error.URLError as error:
+        sys.exit(f"The service is not reachable at {URL}: check SERVICE_URL. {error.reason}")
+
+
+def parse(text):
+    """A proxy may answer with a page that is not JSON."""
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return text.decode(errors="replace")
+
+
+def message_of(body):
+    return body.get("message", "") if isinstance(body, dict) else ""
 
 
 room = sys.argv[1] if len(sys.argv) > 1 else "python-room"
 print("create", call("POST", "/sessions", {"customSessionId": room})[0])  # 409: it exists, which is as good
 status, connection = call("POST", f"/sessions/{room}/connection", {"role": "PUBLISHER", "data": "Ann"})
+if status != 200:
+    sys.exit(f"The service creates no connection ({status}): {message_of(connection)}")
 print("connection", status, "token" if connection.get("token") else connection)
-print("list", call("GET", "/sessions")[0], room in [one["id"] for one in call("GET", "/sessions")[1]["content"]])
+status, sessions = call("GET", "/sessions")
+print("list", status, room in [one["id"] for one in sessions["content"]])
 print("signal", call("POST", "/signal", {"session": room, "type": "chat", "data": "hello"})[0])  # 406: nobody there
 print("close", call("DELETE", f"/sessions/{room}")[0])

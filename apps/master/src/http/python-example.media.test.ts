@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
@@ -13,17 +12,28 @@ beforeAll(async () => {
 })
 afterAll(() => stack.stop())
 
+interface Outcome {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+function execute(env: Record<string, string>, ...args: string[]): Promise<Outcome> {
+  const options = { env: { ...process.env, SERVICE_URL: stack.masterUrl, SERVICE_SECRET: stack.secret, ...env } }
+  return new Promise((resolve, reject) => {
+    execFile('python3', [SCRIPT, ...args], options, (error, stdout, stderr) => {
+      const code = error?.code ?? 0
+      if (typeof code === 'number') return resolve({ code, stdout, stderr })
+      return reject(new Error('the test cannot run the example: is python3 installed?', { cause: error }))
+    })
+  })
+}
+
 /** What it prints, line by line. */
 async function run(...args: string[]): Promise<string[]> {
-  const env = { ...process.env, SERVICE_URL: stack.masterUrl, SERVICE_SECRET: stack.secret }
-  try {
-    const { stdout } = await promisify(execFile)('python3', [SCRIPT, ...args], { env })
-    return stdout.trim().split('\n')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      throw new Error('python3 is not installed: the example cannot be tried', { cause: error })
-    throw error
-  }
+  const { code, stdout, stderr } = await execute({}, ...args)
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout.trim().split('\n')
 }
 
 describe('the example in Python, with nothing but its standard library', () => {
@@ -36,5 +46,19 @@ describe('the example in Python, with nothing but its standard library', () => {
     const participant = await stack.join(id)
     expect(await run(id)).toEqual(['create 409', 'connection 200 token', 'list 200 True', 'signal 200', 'close 204'])
     await participant.close()
+  })
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    [
+      'a wrong secret',
+      { SERVICE_SECRET: 'wrong' },
+      /^The service rejects the credentials \(401\): check SERVICE_SECRET/,
+    ],
+    ['an empty secret', { SERVICE_SECRET: '' }, /^SERVICE_SECRET is not set$/],
+    ['an address without a service', { SERVICE_URL: 'http://127.0.0.1:9' }, /^The service is not reachable at http:/],
+  ])('reports %s in one line and fails', async (_, env, message) => {
+    const { code, stdout, stderr } = await execute(env)
+    expect([code, stdout, stderr.trim()]).toEqual([1, '', expect.stringMatching(message)])
+    expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 })
