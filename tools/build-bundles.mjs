@@ -1,9 +1,9 @@
 // Bundles what browsers load, after `tsc -b`: the client library as one ESM file, once more for pages that are recorded, and the playground's page.
 // node tools/build-bundles.mjs [client|playground …]; without names all of them.
-import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { rollTypes } from './bundles/roll-types.mjs'
 
@@ -46,6 +46,14 @@ const shared = {
   plugins: [shakeZod, leaveOut],
 }
 
+/** Beside the file, for servers that choose by `Accept-Encoding`. */
+function compress(relative) {
+  const bytes = readFileSync(path(relative))
+  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+  writeFileSync(path(`${relative}.gz`), gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }))
+  writeFileSync(path(`${relative}.br`), brotliCompressSync(bytes, { params }))
+}
+
 /** In the order in which they build on each other. */
 const BUNDLES = {
   client: async () => {
@@ -53,7 +61,9 @@ const BUNDLES = {
     const recorder = 'libs/client/dist/bundle/recorder.js'
     await build({ ...shared, entryPoints: ['libs/client/dist/bundle.js'], outfile })
     await build({ ...shared, entryPoints: ['libs/client/dist/recorder-bundle.js'], outfile: recorder })
-    rollTypes(path('libs/client/dist/index.d.ts'), path('libs/client/dist/bundle/session-client.d.ts'))
+    const types = 'libs/client/dist/bundle/session-client.d.ts'
+    rollTypes(path('libs/client/dist/index.d.ts'), path(types))
+    for (const file of [outfile, types]) compress(file)
     return [outfile, recorder]
   },
   playground: async () => {

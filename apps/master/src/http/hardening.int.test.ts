@@ -148,6 +148,7 @@ describe('paths', () => {
     '/service/client/%2e%2e/api/sessions',
     '/service/client/..%2fapi',
     '/service/client/%00',
+    '/service/client/0.1.0-000000000000/..%2fapi',
     '/service/cdr/%00',
     `/service/api/sessions/${'x'.repeat(5000)}`,
     '/SERVICE/API/SESSIONS',

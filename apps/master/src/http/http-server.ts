@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Gate } from '../authentication/gate.js'
 import { sendError } from './errors.js'
 
-/** Open to everybody: the client library. Exact spellings only; anything else needs credentials. */
-const PUBLIC = /^\/(service\/client\/[A-Za-z0-9._-]+)(\?|$)/
+/** Open to everybody: the client library, also by version. Exact spellings only; anything else needs credentials. */
+const PUBLIC = /^\/service\/client\/(\d+\.\d+\.\d+-[0-9a-f]{12}\/)?[A-Za-z0-9._-]+(\?|$)/
 
 /** 401 before anything else on every path but those that are open; a request id on every answer. */
 export function protect(fastify: FastifyInstance, gate: Gate, open: readonly RegExp[] = []): void {
