@@ -1,7 +1,7 @@
 import { loadMasterConfig } from '@session-service/config'
 import { RestartBody } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
-import { configurationView, withoutMasks } from './configuration.view.js'
+import { configurationView, mediaserverUris, withoutMasks } from './configuration.view.js'
 
 const SECRETS = { SERVICE_SECRET: 'very-hush', DATABASE_URL: 'postgres://a:hush@db/x', NATS_URL: 'nats://a:hush@bus' }
 const FREE = `VERSION DOMAIN_OR_PUBLIC_IP HTTPS_PORT SERVICE_PUBLICURL SERVICE_CDR
@@ -77,11 +77,25 @@ describe('what was shown, sent back to a restart', () => {
   })
 
   it('means what is in force', () => {
-    const { VERSION, ...shown } = configurationView(config)
-    expect(withoutMasks({ VERSION, ...RestartBody.parse(shown) }, config)).toEqual({
+    const nodes = [{ uri: 'ws://10.0.0.2:1/mediaserver' }, { uri: 'ws://10.0.0.1:1/mediaserver' }]
+    const uris = mediaserverUris(config, nodes)
+    const { VERSION, MEDIASERVER_URIS, ...shown } = configurationView(config, uris)
+    expect(MEDIASERVER_URIS).toEqual(['ws://10.0.0.1:1/mediaserver', 'ws://10.0.0.2:1/mediaserver'])
+    const body = RestartBody.parse({ ...shown, MEDIASERVER_URIS })
+    expect(withoutMasks({ VERSION, ...body }, config, uris)).toEqual({
       ...shown,
       SERVICE_WEBHOOK_HEADERS: config.SERVICE_WEBHOOK_HEADERS,
     })
+  })
+
+  it('keeps a list of media servers that differs from the one shown, which a restart then refuses', () => {
+    const body = { MEDIASERVER_URIS: ['ws://10.0.0.9:1/mediaserver'] }
+    expect(withoutMasks(body, config, [])).toEqual(body)
+  })
+
+  it('shows the media servers that the environment names in place of the nodes', () => {
+    const named = loadMasterConfig({ ...SECRETS, MEDIASERVER_URIS: '["ws://named/mediaserver"]' })
+    expect(mediaserverUris(named, [{ uri: 'ws://10.0.0.1:1/mediaserver' }])).toEqual(['ws://named/mediaserver'])
   })
 
   it.each<[string, string[], string[]]>([

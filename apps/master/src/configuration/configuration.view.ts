@@ -14,8 +14,15 @@ const shownHeader = (line: string): string => (CREDENTIAL.test(nameOf(line)) ? h
 const hidden = (line: string): string => `${nameOf(line)}: ${HIDDEN}`
 const nameOf = (line: string): string => line.slice(0, line.indexOf(':'))
 
-/** The contract's configuration object: what is in force, of each feature only while it is on, and never a secret. */
-export function configurationView(config: MasterConfig): ConfigurationView {
+/** Addresses of the connected media nodes, sorted, unless the environment names others to show. */
+export const mediaserverUris = (config: MasterConfig, nodes: readonly { uri: string }[]): string[] =>
+  config.MEDIASERVER_URIS.length > 0 ? config.MEDIASERVER_URIS : nodes.map(({ uri }) => uri).toSorted()
+
+/**
+ * The contract's configuration object: the values in force, of each feature only while it is on, and never a secret.
+ * `uris` are those of `mediaserverUris`.
+ */
+export function configurationView(config: MasterConfig, uris: string[] = config.MEDIASERVER_URIS): ConfigurationView {
   const isPaid = config.SERVICE_EDITION !== 'ce'
   const names: Name[] = [
     ...SHOWN.always,
@@ -28,6 +35,7 @@ export function configurationView(config: MasterConfig): ConfigurationView {
   return {
     VERSION,
     ...Object.fromEntries(names.map((name) => [name, config[name]])),
+    ...(isPaid && { MEDIASERVER_URIS: uris }),
     ...(config.SERVICE_WEBHOOK && { SERVICE_WEBHOOK_HEADERS: config.SERVICE_WEBHOOK_HEADERS.map(shownHeader) }),
   }
 }
@@ -48,11 +56,20 @@ function shownValue(name: string, config: MasterConfig): OverrideListView['conte
   return OverrideValue.parse(value ?? '')
 }
 
-/** What a restart is asked for by who changed some of what was shown: the version is none of it, and hidden values are those in force. */
-export function withoutMasks({ VERSION: version, ...members }: RestartBody, config: MasterConfig): RestartBody {
+/**
+ * The members of a restart body that may repeat the configuration shown: without the version and the media nodes as
+ * shown, which are no properties, and with the values in force in place of masked ones.
+ */
+export function withoutMasks(
+  { VERSION: version, MEDIASERVER_URIS: uris, ...members }: RestartBody,
+  config: MasterConfig,
+  shownUris: readonly string[] = config.MEDIASERVER_URIS,
+): RestartBody {
   const { SERVICE_WEBHOOK_HEADERS: headers } = members
+  const isShown = JSON.stringify(uris) === JSON.stringify(shownUris)
   return {
     ...members,
+    ...(uris !== undefined && !isShown && { MEDIASERVER_URIS: uris }),
     ...(version !== undefined && version !== VERSION && { VERSION: version }),
     ...(Array.isArray(headers) && { SERVICE_WEBHOOK_HEADERS: unmasked(headers, config.SERVICE_WEBHOOK_HEADERS) }),
   }

@@ -4,11 +4,12 @@ import { type RestartBody, RestartCall, type RestartView, ServiceError, SUBJECT 
 import { Bus, type BusSubscription } from '@session-service/messaging'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { RoomSockets } from '../signalling/room-sockets.js'
 import { SessionChannel } from '../signalling/session-channel.js'
 import { type ConfigOrigin, CONFIG_ORIGIN, MASTER_CONFIG, type MasterConfig } from './configuration.module.js'
-import { withoutMasks } from './configuration.view.js'
+import { mediaserverUris, withoutMasks } from './configuration.view.js'
 import { Lifecycle } from './lifecycle.js'
 import { latestRestart, removeOverrides, saveOverrides } from './overrides.js'
 import { verifyConfig } from './verify-config.js'
@@ -33,6 +34,7 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly sessions: SessionsService,
     private readonly sockets: RoomSockets,
     private readonly lifecycle: Lifecycle,
+    private readonly mediaNodes: MediaNodesService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
     @Inject(CONFIG_ORIGIN) private readonly origin: ConfigOrigin,
   ) {}
@@ -51,7 +53,7 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   async request(members: RestartBody): Promise<RestartView> {
     const { env, overrides } = this.origin
     const { config } = this
-    const wanted = withoutMasks(members, config)
+    const wanted = withoutMasks(members, config, mediaserverUris(config, this.mediaNodes.connected()))
     const changes = asInvalid(() => restartedConfig({ env, overrides: overrides.values, config }, wanted))
     const warnings = await this.verified({ ...overrides.values, ...changes }, Object.keys(changes))
     this.channel.requireBus()

@@ -1,8 +1,9 @@
 import { CreateTokenBody, SendSignalBody } from '@session-service/contract'
 import { Body, Controller, Get, HttpCode, Inject, Post, UseInterceptors } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
-import { configurationView } from '../configuration/configuration.view.js'
+import { configurationView, mediaserverUris } from '../configuration/configuration.view.js'
 import { parsed } from '../http/parsed.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { SignalsService } from '../signals/signals.service.js'
 import { TokenRequestsService } from '../tokens/token-requests.service.js'
 import { type LegacyToken, legacyToken } from './legacy-views.js'
@@ -14,6 +15,7 @@ export class DeprecatedController {
   constructor(
     private readonly tokens: TokenRequestsService,
     private readonly signals: SignalsService,
+    private readonly mediaNodes: MediaNodesService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -32,6 +34,7 @@ export class DeprecatedController {
   /** In every edition with the media servers, which the current path shows in the paid ones. */
   @Get('config')
   configuration(): ReturnType<typeof configurationView> {
-    return { ...configurationView(this.config), MEDIASERVER_URIS: this.config.MEDIASERVER_URIS }
+    const uris = mediaserverUris(this.config, this.mediaNodes.connected())
+    return { ...configurationView(this.config, uris), MEDIASERVER_URIS: uris }
   }
 }

@@ -158,7 +158,11 @@ describe('the deprecated paths', () => {
   it('show the configuration with the media servers, and no secret', async () => {
     const { status, body } = await call('GET', '/config')
     expect(status).toBe(200)
-    expect(body).toMatchObject({ VERSION: expect.any(String), SERVICE_RECORDING: false, MEDIASERVER_URIS: [] })
+    const { content } = await stack.api.listMediaNodes()
+    const uris = content.map(({ uri }) => uri)
+    expect(uris.length).toBeGreaterThan(0)
+    expect(body).toMatchObject({ VERSION: expect.any(String), SERVICE_RECORDING: false, MEDIASERVER_URIS: uris })
+    expect((await stack.rest('GET', '/config')).body).toMatchObject({ MEDIASERVER_URIS: uris })
     expect(JSON.stringify(body)).not.toContain(stack.secret)
   })
 })

@@ -70,7 +70,7 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
     metrics.sampled(
       'media_nodes_backed_off',
       'Media nodes on which placement is backed off after repeated crashes',
-      () => this.rows().filter((row) => isConnected(row) && isBackedOff(row.backOffUntil, clock.now())).length,
+      () => this.connected().filter((row) => isBackedOff(row.backOffUntil, clock.now())).length,
     )
   }
 
@@ -114,7 +114,12 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
     this.deferred.add(nodeId)
   }
 
-  /** What the node said last; nothing once its loss was dealt with. */
+  /** The nodes that the cluster has and that are connected. */
+  connected(): MediaNodeRow[] {
+    return this.rows().filter(isConnected)
+  }
+
+  /** The last heartbeat of the node; undefined once its loss was handled. */
   heard(nodeId: string): Heartbeat | undefined {
     return this.heartbeats.table.get(nodeId)
   }

@@ -29,7 +29,7 @@ const reconnection: PropertyType<number> = {
 export const CLUSTER = {
   SERVICE_SERVER_DEPENDENCY_VERSION: version('the server dependency'),
   MEDIASERVER_URIS: pending(strings, [], {
-    meaning: 'Media servers as `GET config` shows them; media nodes announce themselves and need no entry',
+    meaning: 'Shown by `GET config` in place of the addresses of the connected media nodes, which need no entry',
   }),
   SERVICE_PRO_STATS_MONITORING_INTERVAL: pending(integer(0, DAY_S), 10, {
     unit: 's',
