@@ -182,6 +182,8 @@ describe('paths', () => {
     '%',
     '_',
     String.raw`\x00`,
+    '\0',
+    'a\0b',
     '../../etc/passwd',
     '$$',
     '\u202ex',
@@ -192,7 +194,7 @@ describe('paths', () => {
         (path) => [path, id] as const,
       ),
     ),
-  )('%s finds nothing by %s', async (path, id) => {
+  )('E20: %s finds nothing by %j', async (path, id) => {
     const method = path.includes('stream') ? 'DELETE' : 'GET'
     const answer = await call(method, `/${path.replace('SESSION', sessionId).replace('?', encodeURIComponent(id))}`)
     expect(answer.status).toBe(404)
