@@ -7,7 +7,7 @@ const rig = NodeRig.forTests()
 
 const KEEP_DYING = 'the media workers keep dying'
 
-test('a node whose workers keep dying leaves placement and says so once', async () => {
+test('A4: a node whose workers keep dying leaves placement and says so once', async () => {
   const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_WORKERS: '4' })
   const lines: string[] = []
   node.onLine((line) => lines.push(line))

@@ -41,7 +41,7 @@ describe('a busy node that is told to end by SIGTERM', () => {
     expect(workers.filter(isRunning)).toEqual([])
   })
 
-  test('ends at the deadline with what it still holds', async () => {
+  test('A14: ends at the deadline with what it still holds', async () => {
     const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_DRAIN_TIMEOUT: '1' })
     await rig.master.join(nodeId, 'room', 'con')
     node.kill('SIGTERM')
@@ -49,7 +49,7 @@ describe('a busy node that is told to end by SIGTERM', () => {
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('ends at once and in order at a second signal, %s', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('A15: ends at once and in order at a second signal, %s', async (signal) => {
     const { node, nodeId } = await rig.launchReady(A_DAY)
     await rig.master.join(nodeId, 'room', 'con')
     const workers = workersOf(node)

@@ -65,7 +65,7 @@ describe('the process', () => {
     expect(workers.filter(isRunning)).toEqual([])
   })
 
-  test('says in one line why it can not start', async () => {
+  test('I8: says in one line why it can not start', async () => {
     const withoutWorker = await rig.launch({ MEDIASOUP_WORKER_BIN: '/nowhere/mediasoup-worker' })
     expect(await withoutWorker.node.exited).toBe(1)
     expect(withoutWorker.node.lastLines).toHaveLength(1)

@@ -47,7 +47,7 @@ describe('a network', () => {
     await stack?.stop()
   })
 
-  it('that lets no media through is told of; when it does again, from another port, media is back and nobody left', async () => {
+  it('B12: that lets no media through is told of; when it does again, from another port, media is back and nobody left', async () => {
     const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'tea', name)
     const [ada, grace] = [await join('Ada'), await join('Grace')]
     await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])

@@ -58,7 +58,7 @@ describe('loadMasterConfig', () => {
     expect(loadMasterConfig({ ...LEAST, ...env })).toMatchObject(expected)
   })
 
-  it('takes an empty variable for one that is not set, and spaces around a value for nothing', () => {
+  it('F18: takes an empty variable for one that is not set, and spaces around a value for nothing', () => {
     const env = { ...LEAST, SERVICE_PORT: '', SERVICE_LOG_LEVEL: '  ', SERVICE_HOST: ' 127.0.0.1 ' }
     expect(loadMasterConfig(env)).toMatchObject({
       SERVICE_PORT: 4443,
@@ -68,7 +68,7 @@ describe('loadMasterConfig', () => {
     expect(problemsOf(loadMasterConfig, { ...LEAST, SERVICE_SECRET: '' })).toEqual(['SERVICE_SECRET: is mandatory'])
   })
 
-  it('names every problem at once, and shows no secret', () => {
+  it('F18: names every problem at once, and shows no secret', () => {
     const problems = problemsOf(loadMasterConfig, {
       SERVICE_SECRET: 'hush hush',
       DATABASE_URL: 'mysql://user:hush@db',

@@ -129,7 +129,7 @@ test('the operator is asked only for what is lacking beyond what was asked for',
   expect([first, second].map(({ mediaNodes }) => mediaNodes.launch.newNodes)).toEqual([1, isAgain ? 2 : 1])
 })
 
-test('a leader that was frozen finds that another has taken over', async () => {
+test('G9: a leader that was frozen finds that another has taken over', async () => {
   await nodeWith(95, 'hot')
   await decision('somebody decides', () => true)
   const [line = ''] = stack.journal.find('is above 70.00 %').slice(-1)

@@ -12,7 +12,7 @@ function tries(intervals: number): number[] {
   })
 }
 
-test('what always fails is tried once per interval at first, then more and more seldom, but never given up', () => {
+test('K14: what always fails is tried once per interval at first, then more and more seldom, but never given up', () => {
   expect(tries(300)).toEqual([0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256])
 })
 

@@ -236,7 +236,7 @@ describe('a load that swings', () => {
 
   test.each(
     [20, 70, 180, 420, 900].flatMap((seconds) => [20, 40, 70, 130].map((middle) => [middle, seconds] as const)),
-  )('around %i %% every %i s changes the number of nodes at most once a window', (middle, seconds) => {
+  )('K13: around %i %% every %i s changes the number of nodes at most once a window', (middle, seconds) => {
     const { changes } = along(swing(middle, 9, seconds), 4, Math.ceil(middle / LIMITS.maxLoad))
     for (const [index, { at }] of changes.entries())
       expect(at - (changes[index - 1]?.at ?? -Infinity)).toBeGreaterThanOrEqual(WINDOW_MS)

@@ -62,7 +62,7 @@ test('a node that ends by itself says why', async () => {
   expect(await ended).toBe('it ended with code 3')
 })
 
-test('a node that hangs is killed', async () => {
+test('K14: a node that hangs is killed', async () => {
   const driver = driverOf(fixture('deaf-node'))
   const { ended } = await launch(driver, 'node-c')
   await until('it ignores signals', async () => (await processesOf('node-c')).some(isDeaf))

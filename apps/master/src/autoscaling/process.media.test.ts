@@ -93,7 +93,7 @@ test('nodes come with the load, outlive their master, and go when they are idle;
   await other.stop()
 }, 150_000)
 
-test('a node that cannot start has failed, and is tried again', async () => {
+test('K14: a node that cannot start has failed, and is tried again', async () => {
   const master = await stack.addMaster({
     ...SCALED,
     MEDIA_NODE_IP: BROKEN_IP,

@@ -48,7 +48,7 @@ describe('configurationView', () => {
     expect(Object.keys(view(env)).toSorted()).toEqual(names.toSorted())
   })
 
-  it('shows values, and no secret', () => {
+  it('F19: shows values, and no secret', () => {
     const headers = ['Authorization: Bearer hush', 'X-Api-Key: hush', 'X-Site: north']
     const shown = view({
       SERVICE_WEBHOOK: 'true',

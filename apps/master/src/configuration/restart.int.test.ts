@@ -27,7 +27,7 @@ const inForce = (name: string, value: unknown, url?: string): Promise<unknown> =
 const messageOf = ({ body }: RestAnswer): string => z.object({ message: z.string() }).parse(body).message
 
 describe('POST restart', () => {
-  it('refuses what cannot be, with every reason, and applies nothing', async () => {
+  it('K3: refuses what cannot be, with every reason, and applies nothing', async () => {
     stack = await startStack({ nodes: 0 })
     const wrong = await restart({
       SERVICE_CDR: true,
@@ -126,7 +126,7 @@ describe('POST restart', () => {
     await back.close()
   }, 120_000)
 
-  it('asked twice at once runs in the end, with one of everything', async () => {
+  it('K5: asked twice at once runs in the end, with one of everything', async () => {
     stack = await startStack({ nodes: 0, masters: 2 })
     const ask = async (url: string, value: number): Promise<number> => {
       const headers = {

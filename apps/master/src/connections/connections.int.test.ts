@@ -146,7 +146,7 @@ describe('the oddities of the routes', () => {
     ['DELETE', '/sessions/room/connection/con_X', 404],
     ['DELETE', '/sessions/missing/stream/str_X', 400],
     ['DELETE', '/sessions/room/stream/str_X', 404],
-  ])('%s %s answers %d', async (method, path, status) => {
+  ])('E21: %s %s answers %d', async (method, path, status) => {
     expect((await stack.rest(method, path)).status).toBe(status)
   })
 

@@ -126,7 +126,7 @@ describe('PATCH connection', () => {
 })
 
 describe('rights', () => {
-  it('keep a SUBSCRIBER from publishing and a PUBLISHER from moderating, without effect', async () => {
+  it('F10: keep a SUBSCRIBER from publishing and a PUBLISHER from moderating, without effect', async () => {
     const { id } = await stack.api.createSession()
     const [subscriber, publisher, moderator] = await Promise.all([
       enter(stack, id, 'SUBSCRIBER'),
@@ -147,7 +147,7 @@ describe('rights', () => {
     await Promise.all([subscriber, publisher, moderator].map((each) => each.close()))
   })
 
-  it('end at the session: nobody acts on what is in another', async () => {
+  it('F10, I4: end at the session: nobody acts on what is in another', async () => {
     const [here, there] = await Promise.all([twoTalking(stack), twoTalking(stack)])
     const { bob } = here
     const stranger = there.alice
@@ -169,7 +169,7 @@ describe('rights', () => {
 })
 
 describe('tokens', () => {
-  it('let exactly one of two in that come at once, over two masters', async () => {
+  it('F4: let exactly one of two in that come at once, over two masters', async () => {
     const { id } = await stack.api.createSession()
     const keeper = await enter(stack, id)
     const results: string[] = []
@@ -193,7 +193,7 @@ describe('tokens', () => {
     await keeper.leave()
   })
 
-  it('are rejected after use, after DELETE, altered, or of another session, always alike', async () => {
+  it('F5, F6: are rejected after use, after DELETE, altered, or of another session, always alike', async () => {
     const { id } = await stack.api.createSession()
     const keeper = await enter(stack, id)
     const used = (await stack.api.createConnection(id)).token ?? ''
@@ -202,8 +202,17 @@ describe('tokens', () => {
     await stack.api.deleteConnection(id, deleted.id)
     const good = (await stack.api.createConnection(id)).token ?? ''
     const altered = good.slice(0, -1) + (good.endsWith('A') ? 'B' : 'A')
+    const [other, doomed] = [await stack.api.createSession(), await stack.api.createSession()]
+    const ofOther = good.replace(`sessionId=${id}`, `sessionId=${other.id}`)
+    expect(ofOther).not.toBe(good)
+    const ofDeleted = (await stack.api.createConnection(doomed.id)).token ?? ''
+    await stack.api.deleteSession(doomed.id)
+    const kicked = (await stack.api.createConnection(id)).token ?? ''
+    const disconnected = await SyntheticParticipant.join(kicked)
+    await stack.api.deleteConnection(id, disconnected.connectionId)
+    await disconnected.waitFor('sessionDisconnected')
     const errors = []
-    for (const token of [used, deleted.token ?? '', altered]) {
+    for (const token of [used, deleted.token ?? '', altered, ofOther, ofDeleted, kicked]) {
       const socket = await stack.openSocket(token)
       errors.push(await socket.join().catch((error: unknown) => error))
       await socket.close()

@@ -49,7 +49,7 @@ describe('the duties', () => {
     await one.lock.giveUp()
   })
 
-  test('pass from a master that is frozen, which then cannot act any more', async () => {
+  test('G9: pass from a master that is frozen, which then cannot act any more', async () => {
     const one = await master(LEASE_MS)
     const two = await master()
     expect(await one.lock.isOurs()).toBe(true)

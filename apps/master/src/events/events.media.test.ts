@@ -151,7 +151,7 @@ describe('the events of a session', () => {
     await Promise.all([alice.close(), bob.close()])
   })
 
-  it('of ten sessions with a hundred signals each arrive in the order of each session, though many are refused at first', async () => {
+  it('H12: of ten sessions with a hundred signals each arrive in the order of each session, though many are refused at first', async () => {
     sink.behaviour = (_, before) => (before === 0 && Math.random() < 0.1 ? { status: 503 } : undefined)
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await stack.api.createSession()).id))
     const numbers = Array.from({ length: 100 }, (_, index) => String(index))

@@ -55,7 +55,7 @@ async function killAtRandom(answered: Answered): Promise<void> {
 }
 
 it(
-  `loses no event over ${KILLS} deaths of the master and a receiver that is away, and keeps the order`,
+  `H10: loses no event over ${KILLS} deaths of the master and a receiver that is away, and keeps the order`,
   async () => {
     const answered: Answered = { created: new Set(), deleted: new Set() }
     let isAway = true

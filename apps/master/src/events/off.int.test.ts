@@ -13,7 +13,7 @@ const countRows = async (url: string): Promise<number> => {
   }
 }
 
-it('without call records and webhook nothing is kept', async () => {
+it('H16: without call records and webhook nothing is kept', async () => {
   const stack = await startStack({ nodes: 0 })
   try {
     const { id } = await stack.api.createSession()

@@ -29,7 +29,7 @@ const connect = (guard: AddressGuard, host: string): Promise<string> =>
   )
 
 describe('which receivers may be posted to', () => {
-  it.each(CLOSED)('%s is not one', (address) => {
+  it.each(CLOSED)('H5: %s is not one', (address) => {
     expect(new AddressGuard([]).mayReach(address)).toBe(false)
   })
 
@@ -43,11 +43,11 @@ describe('which receivers may be posted to', () => {
     'http://0177.0.0.1/',
     'http://[::ffff:127.0.0.1]/',
     'http://good.example@127.0.0.1/',
-  ])('%s is loopback in another spelling', (url) => {
+  ])('H5: %s is loopback in another spelling', (url) => {
     expect(new AddressGuard([]).refusal(new URL(url).hostname)).toContain('private address')
   })
 
-  it('takes what the operator allows: an address, a network, a host name', async () => {
+  it('H5: takes what the operator allows: an address, a network, a host name', async () => {
     const guard = new AddressGuard(['10.0.0.0/8', '::1', 'receiver.internal'], (_, done) =>
       done(null, [{ address: '192.168.0.9', family: 4 }]),
     )
@@ -59,7 +59,7 @@ describe('which receivers may be posted to', () => {
     await expect(connect(guard, 'other.internal')).rejects.toThrow('192.168.0.9')
   })
 
-  it('connects to the address that was checked, whatever the name says a moment later', async () => {
+  it('H6: connects to the address that was checked, whatever the name says a moment later', async () => {
     const answers = ['1.1.1.1', '127.0.0.1']
     let asked = 0
     const rebinding: Resolve = (_, done) => done(null, [{ address: answers[asked++] ?? '', family: 4 }])

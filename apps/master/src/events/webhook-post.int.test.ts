@@ -47,14 +47,14 @@ describe('over TLS', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('a certificate of nobody known is a failure', async () => {
+  it('H7: a certificate of nobody known is a failure', async () => {
     expect(await post({ endpoint: `https://127.0.0.1:${port}/` })).toMatchObject({
       outcome: 'failed',
       error: expect.stringContaining('self-signed'),
     })
   })
 
-  it('the operator’s authorities are trusted, for the right host only', async () => {
+  it('H7: the operator’s authorities are trusted, for the right host only', async () => {
     const caFile = join(folder, 'ca.pem')
     expect(await post({ endpoint: `https://127.0.0.1:${port}/`, caFile })).toEqual({ outcome: 'delivered' })
     const wrongHost = {
@@ -74,7 +74,7 @@ describe('addresses and redirects', () => {
   })
   afterAll(() => sink.close())
 
-  it('a private receiver is refused without a connection, by address and by name', async () => {
+  it('H5: a private receiver is refused without a connection, by address and by name', async () => {
     const closed = { allowedAddresses: [] }
     expect(await post({ endpoint: sink.url, ...closed })).toMatchObject({ outcome: 'refused' })
     const named = sink.url.replace('127.0.0.1', 'localhost')
@@ -85,7 +85,7 @@ describe('addresses and redirects', () => {
     expect(sink.received).toHaveLength(0)
   })
 
-  it('a redirect is a failure, and nobody goes there', async () => {
+  it('H4: a redirect is a failure, and nobody goes there', async () => {
     const canary = await EventSink.open()
     sink.behaviour = () => ({ status: 307, headers: { location: canary.url } })
     expect(await post({ endpoint: sink.url })).toMatchObject({

@@ -38,7 +38,7 @@ const oneSession = async (): Promise<string> => {
 }
 
 describe('a webhook', () => {
-  it('carries the configured headers and signatures that an independent library verifies, with either secret', async () => {
+  it('H13, H15: carries the configured headers and signatures that an independent library verifies, with either secret', async () => {
     const id = await oneSession()
     await sink.ended(id)
     const [{ body, headers } = { body: '', headers: {} }] = sink.ofSession(id)
@@ -55,7 +55,7 @@ describe('a webhook', () => {
   })
 
   it.each([500, 404, 302])(
-    'that is answered %d comes again, the session’s next waits, other sessions go on',
+    'H1: that is answered %d comes again, the session’s next waits, other sessions go on',
     async (status) => {
       const stubborn = await stack.api.createSession()
       await until('it was told', () => sink.names(stubborn.id).length === 1)
@@ -75,7 +75,7 @@ describe('a webhook', () => {
     },
   )
 
-  it('waits as Retry-After asks, and keeps the order within the session meanwhile', async () => {
+  it('H1: waits as Retry-After asks, and keeps the order within the session meanwhile', async () => {
     sink.behaviour = ({ event }, before) =>
       event === 'sessionCreated' && before === 0 ? { status: 429, headers: { 'retry-after': '2' } } : undefined
     const id = await oneSession()
@@ -85,7 +85,7 @@ describe('a webhook', () => {
     expect(sink.names(id)).toEqual(['sessionCreated', 'sessionDestroyed'])
   })
 
-  it('is cut off when the receiver is slow, and holds nobody else up', async () => {
+  it('H2: is cut off when the receiver is slow, and holds nobody else up', async () => {
     const slow = await stack.api.createSession()
     await until('it was told', () => sink.names(slow.id).length === 1)
     sink.behaviour = ({ sessionId }, before) => (sessionId === slow.id && before === 0 ? { hang: true } : undefined)
@@ -129,7 +129,7 @@ describe('when the receiver is away for longer than events are kept', () => {
   const deadLetters = async (): Promise<{ numberOfElements: number; content: { id: string; event: string }[] }> =>
     (await dead.rest('GET', '/webhook/dead-letters')).body as never
 
-  it('they become dead letters that are listed, replayed under the same id, and purged', async () => {
+  it('H14: they become dead letters that are listed, replayed under the same id, and purged', async () => {
     away.behaviour = () => ({ status: 503 })
     const { id } = await dead.api.createSession()
     await dead.api.deleteSession(id)

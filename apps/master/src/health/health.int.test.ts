@@ -20,7 +20,7 @@ const becomes = (what: string, status: number, body: unknown): Promise<unknown> 
   )
 
 describe('GET health of a single master', () => {
-  it('goes with the media nodes, and needs credentials', async () => {
+  it('K1: goes with the media nodes, and needs credentials', async () => {
     stack = await startStack({ nodes: 0 })
     await becomes('DOWN without any node', 503, { status: 'DOWN', disconnectedMediaNodes: [] })
     expect((await fetch(`${stack.masterUrl}/service/api/health`)).status).toBe(401)
@@ -39,7 +39,7 @@ describe('GET health of a single master', () => {
     await becomes('DOWN', 503, { status: 'DOWN', disconnectedMediaNodes: ['south'] })
   }, 180_000)
 
-  it('is DOWN, never a 500, when the bus or the database is away, and gets over it', async () => {
+  it('K1: is DOWN, never a 500, when the bus or the database is away, and gets over it', async () => {
     stack = await startStack({ ownPostgres: true, nodeEnv: { MEDIA_NODE_ID: 'north' } })
     await becomes('UP', 200, { status: 'UP', disconnectedMediaNodes: [] })
     stack.nats.kill()

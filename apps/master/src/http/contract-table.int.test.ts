@@ -106,7 +106,7 @@ const FIELDS = WITH_BODY.flatMap(({ name, route, shape }) =>
 )
 
 describe(`${FIELDS.length} fields of ${WITH_BODY.length} bodies`, () => {
-  it.each(FIELDS)('$title: another type is refused by name', async ({ name, route, shape, field, schema }) => {
+  it.each(FIELDS)('E13: $title: another type is refused by name', async ({ name, route, shape, field, schema }) => {
     const answer = await send(route.method, pathOf(route), { ...minimal(shape), [field]: wrongValue(schema) })
     if (isJudgedLater(name, field)) return expect(answer.status).toBe(406)
     expect(answer.status).toBe(400)
@@ -125,7 +125,7 @@ describe(`${FIELDS.length} fields of ${WITH_BODY.length} bodies`, () => {
 })
 
 describe(`${WITH_BODY.length} bodies`, () => {
-  it.each(WITH_BODY)('$name: members that are not known are ignored', async ({ route, shape }) => {
+  it.each(WITH_BODY)('E14: $name: members that are not known are ignored', async ({ route, shape }) => {
     const body = minimal(shape)
     const plain = await send(route.method, pathOf(route), body)
     const more = await send(route.method, pathOf(route), { ...body, fromTheFuture: { deep: [1] }, toString: 1 })
@@ -133,7 +133,7 @@ describe(`${WITH_BODY.length} bodies`, () => {
     if (more.status >= 400) expect(ErrorView.parse(more.body).message).toBe(ErrorView.parse(plain.body).message)
   })
 
-  it.each(WITH_BODY)('$name: anything but an object is refused', async ({ route }) => {
+  it.each(WITH_BODY)('E2: $name: anything but an object is refused', async ({ route }) => {
     for (const body of [[], 'x', 7, null]) expect((await send(route.method, pathOf(route), body)).status).toBe(400)
   })
 })
@@ -164,7 +164,7 @@ describe(`${PLACES.length} parameters of paths`, () => {
     'x'.repeat(256),
   ]
 
-  it.each(PLACES)('$name $parameter: what is not an id is answered as one that is not there', async (place) => {
+  it.each(PLACES)('E20: $name $parameter: what is not an id is answered as one that is not there', async (place) => {
     const { route, parameter } = place
     const at = (id: string): string => pathOf({ ...route, path: route.path.replace(`{${parameter}}`, id) })
     const missing = await sendRaw(route.method, at('none'))
@@ -210,7 +210,7 @@ describe(`${PARAMETERS.length} parameters of queries`, () => {
 })
 
 describe(`${ALL.length} routes`, () => {
-  it.each(ALL)('%s answers 401 without credentials', async (_, route) => {
+  it.each(ALL)('F1: %s answers 401 without credentials', async (_, route) => {
     const answer = await send(route.method, pathOf(route), undefined, false)
     expect(answer.status).toBe(401)
     expect(ErrorView.parse(answer.body).path).toBe(pathOf(route))
@@ -227,7 +227,7 @@ describe(`${ALL.length} routes`, () => {
     },
   )
 
-  it.each(ALL)('%s takes no other method than its path has', async (_, { path }) => {
+  it.each(ALL)('E16: %s takes no other method than its path has', async (_, { path }) => {
     const methods = ALL.filter(([, route]) => route.path.replace(/\{\w+\}/g, '{}') === path.replace(/\{\w+\}/g, '{}'))
     const taken = new Set(methods.map(([, route]) => route.method as string))
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !taken.has(one))) {
@@ -239,7 +239,7 @@ describe(`${ALL.length} routes`, () => {
   })
 
   it.each(ALL.filter(([, { path }]) => path.includes('{sessionId}')))(
-    '%s answers for a session that is not there',
+    'E21: %s answers for a session that is not there',
     async (name, route) => {
       const path = route.path.replace('{sessionId}', 'nowhere').replace(/\{\w+\}/g, 'none')
       const { status } = await send(route.method, path, route.body ? {} : undefined)

@@ -63,18 +63,18 @@ describe('bodies', () => {
     ['a compressed body', { ...JSON_TYPE, 'content-encoding': 'gzip' }, '{}', 415],
     ['no type', {}, '{}', 415],
     ['a type that is none', { 'content-type': 'json' }, '{}', 415],
-  ])('%s is refused', async (_, headers, body, status) => {
+  ])('E1, E2, E3, E8: %s is refused', async (_, headers, body, status) => {
     const answer = await call('POST', '/sessions', headers, body)
     expect(answer.status).toBe(status)
     expect(ErrorView.parse(JSON.parse(answer.body))).toMatchObject({ status, path: '/service/api/sessions' })
   })
 
-  it('more than a megabyte, as announced, is refused before it is sent', async () => {
+  it('E4: more than a megabyte, as announced, is refused before it is sent', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     expect(statusOf(await raw([...head, 'content-type: application/json', 'content-length: 10000000']))).toBe(413)
   })
 
-  it('more than a megabyte in chunks is refused at the limit, whatever is to follow', async () => {
+  it('E5: more than a megabyte in chunks is refused at the limit, whatever is to follow', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     const chunk = `${(1_100_000).toString(16)}\r\n${'x'.repeat(1_100_000)}\r\n`
     expect(statusOf(await raw([...head, 'content-type: application/json', 'transfer-encoding: chunked'], chunk))).toBe(
@@ -94,13 +94,13 @@ describe('bodies', () => {
     if (status === 501) expect(statusOf(await raw(lines, '2\r\n{}\r\n0\r\n\r\n'))).toBe(401)
   })
 
-  it('a body longer than announced is not read on as a request', async () => {
+  it('E5: a body longer than announced is not read on as a request', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     const answer = await raw([...head, 'content-type: application/json', 'content-length: 2'], `{}${'x'.repeat(100)}`)
     expect(answer.match(/^HTTP\/1.1 /gm)?.length).toBe(1)
   })
 
-  it('unknown members are ignored, odd ones too, and pollute nothing', async () => {
+  it('E8: unknown members are ignored, odd ones too, and pollute nothing', async () => {
     const answer = await call('POST', '/sessions', JSON_TYPE, '{"fromTheFuture":{"deep":[1]},"toString":1}')
     expect(answer.status).toBe(200)
     expect(SessionView.parse(JSON.parse(answer.body))).not.toHaveProperty('polluted')
@@ -121,12 +121,12 @@ describe('bodies', () => {
     ['control characters', 'a\u0001b\u001f\r\n\t\u2028c\u202ed'],
     ['every plane', 'äöü 漢字 🎥 𝒳'],
     ['64 kB', 'ä'.repeat(65_536)],
-  ])('metadata with %s comes back as it was', async (_, data) => {
+  ])('E12: metadata with %s comes back as it was', async (_, data) => {
     const { serverData } = await stack.api.createConnection(sessionId, { data })
     expect(serverData).toBe(data)
   })
 
-  it('metadata beyond 64 kB is refused by name', async () => {
+  it('E12: metadata beyond 64 kB is refused by name', async () => {
     const answer = await call(
       'POST',
       `/sessions/${sessionId}/connection`,
@@ -159,10 +159,10 @@ describe('paths', () => {
     '*',
     'http://x/service/client/session-client',
   ]
-  it.each(odd)('%s is answered 401 without credentials', async (path) => {
+  it.each(odd)('F17: %s is answered 401 without credentials', async (path) => {
     expect(statusOf(await raw([`GET ${path} HTTP/1.1`]))).toBe(401)
   })
-  it.each(odd)('%s is an error of the client with credentials, with a body', async (path) => {
+  it.each(odd)('F17: %s is an error of the client with credentials, with a body', async (path) => {
     const answer = await raw([`GET ${path} HTTP/1.1`, `authorization: ${credentials()}`])
     if (statusOf(answer) === 200) return expect(path).toMatch(/sessions\?/)
     expect([400, 403, 404, 414]).toContain(statusOf(answer))
@@ -210,14 +210,14 @@ it('answers 501 for recordings while the module is off, also to what is not an i
 })
 
 describe('methods and origins', () => {
-  it('HEAD answers as GET does, without a body', async () => {
+  it('E23: HEAD answers as GET does, without a body', async () => {
     const answer = await call('HEAD', `/sessions/${sessionId}`)
     expect([answer.status, answer.body]).toEqual([200, ''])
     expect((await call('HEAD', '/sessions/none')).status).toBe(404)
     expect((await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'HEAD' })).status).toBe(401)
   })
 
-  it('OPTIONS answers without credentials, and tells nothing', async () => {
+  it('E23: OPTIONS answers without credentials, and tells nothing', async () => {
     const answer = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS' })
     expect([answer.status, await answer.text()]).toEqual([204, ''])
   })
@@ -225,7 +225,7 @@ describe('methods and origins', () => {
   it.each([
     ['https://app.example', 'https://app.example'],
     ['https://evil.example', null],
-  ])('pages of %s may call: %s', async (origin, allowed) => {
+  ])('E23: pages of %s may call: %s', async (origin, allowed) => {
     const headers = { origin, 'access-control-request-method': 'POST' }
     const preflight = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS', headers })
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, allowed])
@@ -330,7 +330,7 @@ describe('request ids', () => {
   })
 })
 
-it('no answer tells of paths, SQL, stacks, hosts or secrets', () => {
+it('E27: no answer tells of paths, SQL, stacks, hosts or secrets', () => {
   expect(seen.length).toBeGreaterThan(80)
   for (const answer of seen) {
     expect(answer).not.toMatch(

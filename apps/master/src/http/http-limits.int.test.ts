@@ -58,7 +58,7 @@ function errorIn(answer: string): ErrorView {
 }
 
 describe('slow and broken requests', () => {
-  it(`ends ${SLOW} connections with slow headers, and serves others meanwhile`, async () => {
+  it(`E19: ends ${SLOW} connections with slow headers, and serves others meanwhile`, async () => {
     const slow = Array.from({ length: SLOW }, () =>
       exchange('POST /echo HTTP/1.1\r\nhost: x\r\n', (socket) => socket.write('a: b\r\n')),
     )
@@ -66,7 +66,7 @@ describe('slow and broken requests', () => {
     for (const answer of await Promise.all(slow)) expect(errorIn(answer)).toMatchObject({ status: 408 })
   })
 
-  it(`ends ${SLOW} connections with slow bodies, and serves others meanwhile`, async () => {
+  it(`E19: ends ${SLOW} connections with slow bodies, and serves others meanwhile`, async () => {
     const head = `POST /echo HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-type: application/json\r\n`
     const slow = Array.from({ length: SLOW }, () =>
       exchange(`${head}content-length: 10000\r\n\r\n`, (socket) => socket.write(' ')),
@@ -83,7 +83,7 @@ describe('slow and broken requests', () => {
       `GET / HTTP/1.1\r\nhost: x\r\nauthorization: Basic ${'A'.repeat(1_000_000)}\r\n\r\n`,
       431,
     ],
-  ])('answers %s', async (_, head, status) => {
+  ])('F1: answers %s', async (_, head, status) => {
     expect(errorIn(await exchange(head))).toMatchObject({ status })
   })
 

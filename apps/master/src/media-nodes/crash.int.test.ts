@@ -1,4 +1,12 @@
-import { type AppProcess, EventSink, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
+import {
+  type AppProcess,
+  budgetMs,
+  EventSink,
+  type Stack,
+  startStack,
+  until,
+  webhookEnv,
+} from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { ENTERED, toldOf } from './fixtures/told.js'
 
@@ -67,7 +75,7 @@ describe('a media node', () => {
     expect(await health()).toEqual([200, 200])
   })
 
-  it('that is killed is told of once, is not chosen, and is back when it is started anew', async () => {
+  it('A1: that is killed is told of once, is not chosen, and is back when it is started anew', async () => {
     const south = nodeOf('south')
     south.kill('SIGKILL')
     const at = Date.now()
@@ -88,7 +96,9 @@ describe('a media node', () => {
       timestamp: crash?.timestamp,
       timeOfDisconnection: crash?.timeOfDisconnection,
     })
+    expect(Number(crash?.timestamp) - at).toBeLessThan(budgetMs(10_000))
     await healthIs(409)
+    expect(await stack.api.getMediaNode('south')).toMatchObject({ connected: false })
     expect((await stack.rest('POST', '/sessions', { mediaNode: { id: 'south' } })).status).toBe(400)
     const { id } = await stack.api.createSession()
     const alice = await stack.join(id)
@@ -103,7 +113,7 @@ describe('a media node', () => {
     await stack.api.deleteSession(next)
   })
 
-  it('that is frozen for long crashes and recovers; what it held is not its own any more', async () => {
+  it('B2: that is frozen for long crashes and recovers; what it held is not its own any more', async () => {
     const { pid } = nodeOf('north')
     const { id } = await stack.api.createSession({ mediaNode: { id: 'north' } })
     const alice = await stack.join(id)

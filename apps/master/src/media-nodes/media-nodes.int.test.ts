@@ -110,12 +110,12 @@ describe('POST media-nodes on premises', () => {
     ['with a metadata address', { uri: 'http://169.254.169.254/latest' }, 400, /^uri: is a link-local address/],
     ['where nobody is', { uri: 'ws://127.0.0.1:9/mediaserver' }, 404, /127\.0\.0\.1:9/],
     ['with a uri of another type', { uri: 7 }, 400, /^uri/],
-  ])('%s is refused', async (_, body, status, message) => {
+  ])('K10: %s is refused', async (_, body, status, message) => {
     const answer = await stack.rest('POST', '/media-nodes', body)
     expect(answer).toMatchObject({ status, body: { message: expect.stringMatching(message) as unknown } })
   })
 
-  it('with the address of the service itself, or of a node that belongs, is refused', async () => {
+  it('K10: with the address of the service itself, or of a node that belongs, is refused', async () => {
     expect((await stack.rest('POST', '/media-nodes', { uri: stack.masterUrl })).status).toBe(400)
     const { uri = '' } = await stack.api.getMediaNode('base')
     expect((await stack.rest('POST', '/media-nodes', { uri })).status).toBe(409)
@@ -123,7 +123,7 @@ describe('POST media-nodes on premises', () => {
 })
 
 describe('POST media-nodes on premises', () => {
-  it('of a node that waits adds it, once: of twenty at the same time one is answered 200', async () => {
+  it('G8: of a node that waits adds it, once: of twenty at the same time one is answered 200', async () => {
     const uri = await stranger('waits')
     expect((await stack.rest('GET', '/media-nodes/waits')).status).toBe(404)
     expect((await stack.rest('POST', '/sessions', { mediaNode: { id: 'waits' } })).status).toBe(400)
@@ -144,7 +144,7 @@ describe('POST media-nodes on premises', () => {
 })
 
 describe('PUT media-nodes', () => {
-  it('adds whoever waits, and nobody twice', async () => {
+  it('K11: adds whoever waits, and nobody twice', async () => {
     await stranger('one')
     await stranger('two')
     const added = new Set<string>()
@@ -170,12 +170,12 @@ describe('PUT media-nodes', () => {
 })
 
 describe('DELETE media-nodes', () => {
-  it('refuses what it does not know', async () => {
+  it('K7: refuses what it does not know', async () => {
     expect((await remove('none')).status).toBe(404)
     expect((await remove('base', '?deletion-strategy=perhaps')).status).toBe(400)
   })
 
-  it('if-no-sessions keeps a busy one, and lets an empty one go', async () => {
+  it('K7, K8: if-no-sessions keeps a busy one, and lets an empty one go', async () => {
     await member('idle')
     const free = await busy('idle')
     expect((await remove('idle')).status).toBe(409)
@@ -193,7 +193,7 @@ describe('DELETE media-nodes', () => {
     expect(told('idle')).toEqual([...ENTERED, 'running → terminating', 'terminating → terminated'])
   })
 
-  it('when-no-sessions waits for a busy one, which takes nothing new', async () => {
+  it('K7: when-no-sessions waits for a busy one, which takes nothing new', async () => {
     await member('busy')
     const free = await busy('busy')
     const answer = await remove('busy', '?deletion-strategy=when-no-sessions')
@@ -211,7 +211,7 @@ describe('DELETE media-nodes', () => {
     ])
   })
 
-  it('now takes the sessions away, and answers 204 once it has gone', async () => {
+  it('K7: now takes the sessions away, and answers 204 once it has gone', async () => {
     await member('doomed')
     const free = await busy('doomed')
     expect((await remove('doomed', '?deletion-strategy=now&wait=true')).status).toBe(204)
@@ -243,7 +243,7 @@ describe('DELETE media-nodes', () => {
 describe('PATCH media-nodes', () => {
   const patch = (id: string, status: unknown) => stack.rest('PATCH', `/media-nodes/${id}`, { status })
 
-  it('takes a node out of service and back, and nothing else', async () => {
+  it('K9: takes a node out of service and back, and nothing else', async () => {
     const free = await busy('base')
     expect((await patch('none', 'running')).status).toBe(404)
     expect((await patch('base', 'asleep')).status).toBe(400)
@@ -261,7 +261,7 @@ describe('PATCH media-nodes', () => {
     await free()
   })
 
-  it('of the last node leaves health DOWN', async () => {
+  it('K8: of the last node leaves health DOWN', async () => {
     await until('only it is left', async () => (await stack.api.listMediaNodes()).numberOfElements <= 2, PATIENCE_MS)
     for (const { id } of (await stack.api.listMediaNodes()).content)
       expect((await patch(id, 'terminating')).status).toBe(200)

@@ -49,7 +49,7 @@ async function arrive(running: Stack, what: string, isReady: () => Promise<boole
 }
 
 describe('the first users of 30 sessions arrive at once on three nodes', () => {
-  it.each([1, 2])('with %i masters: ten sessions each, or two more or less', async (masters) => {
+  it.each([1, 2])('G12: with %i masters: ten sessions each, or two more or less', async (masters) => {
     const running = (stack = await startStack({ masters, nodes: 0 }))
     // Their load is told: real ones share a machine, and each sees other moments of it.
     for (const id of NODES) standIns.push(await StandInNode.start(running.nats.url, id))

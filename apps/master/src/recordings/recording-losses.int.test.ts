@@ -137,7 +137,7 @@ describe('a master that is killed', () => {
     return found
   }
 
-  it('during a recording is not missed: the other stops and finishes it', async () => {
+  it('A8: during a recording is not missed: the other stops and finishes it', async () => {
     const node = await addNode('steady')
     const { id } = await recorded('steady')
     master(A).kill('SIGKILL')

@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 afterEach(() => desk.clear())
 
-it('a storage that fails keeps a recording waiting, whose file is here until the storage has it', async () => {
+it('C18: a storage that fails keeps a recording waiting, whose file is here until the storage has it', async () => {
   s3.fault = (method) => (method === 'PUT' ? { status: 500 } : undefined)
   const { id } = await desk.busy()
   await desk.start(id)

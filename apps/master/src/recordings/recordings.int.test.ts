@@ -20,7 +20,7 @@ afterAll(() => desk.close())
 afterEach(() => desk.clear())
 
 describe('a recording', () => {
-  it('goes from started to ready; everybody is told what the contract says', async () => {
+  it('D24: goes from started to ready; everybody is told what the contract says', async () => {
     const { id, alice } = await desk.busy()
     const answer = await desk.start(id, { name: 'mine' })
     const common = { id, name: 'mine', object: 'recording', sessionId: id, mediaNode: 'stand_in' }
@@ -71,7 +71,7 @@ describe('a recording', () => {
     expect((await desk.stack.api.getSession(id)).recording).toBe(false)
   })
 
-  it('is one of twenty that are asked for at once; the others are refused', async () => {
+  it('D2: is one of twenty that are asked for at once; the others are refused', async () => {
     const { id } = await desk.busy()
     const answers = await Promise.all(Array.from({ length: 20 }, () => desk.start(id)))
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(19).fill(409)])
@@ -80,7 +80,7 @@ describe('a recording', () => {
     await desk.toldOf(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
   })
 
-  it('is starting until bytes are in its file: it can neither be stopped nor deleted then', async () => {
+  it('D3, D4, D5, D24: is starting until bytes are in its file: it can neither be stopped nor deleted then', async () => {
     const { id } = await desk.busy()
     const { promise: untilToldTo, resolve: goOn } = Promise.withResolvers<void>()
     desk.node.onStart = () => untilToldTo
@@ -118,7 +118,7 @@ describe('a recording', () => {
     expect((body as { count: number }).count).toBe(ids.length)
   })
 
-  it('that a node has no slot for is refused with 503, and leaves no trace but an event', async () => {
+  it('D16: that a node has no slot for is refused with 503, and leaves no trace but an event', async () => {
     const { id } = await desk.busy()
     desk.node.onStart = () => {
       throw new ServiceError('NO_CAPACITY', 'no slot')

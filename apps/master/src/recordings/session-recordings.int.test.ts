@@ -17,7 +17,7 @@ afterAll(() => desk.close())
 afterEach(() => desk.clear())
 
 describe('the end of a session', () => {
-  it('that is deleted stops its recording: after its participants, before it', async () => {
+  it('D7: that is deleted stops its recording: after its participants, before it', async () => {
     const { id } = await desk.busy()
     await desk.start(id)
     await desk.stack.api.deleteSession(id)
@@ -33,7 +33,7 @@ describe('the end of a session', () => {
     ])
   })
 
-  it('waits for who may come back, and then comes with the recording', async () => {
+  it('D8: waits for who may come back, and then comes with the recording', async () => {
     const { id, alice } = await desk.busy()
     await desk.start(id)
     await desk.toldOf(id, 'started -')
@@ -66,7 +66,7 @@ describe('the end of a session', () => {
     await desk.becomes(id, 'ready')
   })
 
-  it('and a stop at the same moment end the recording once', async () => {
+  it('D6: and a stop at the same moment end the recording once', async () => {
     for (let round = 0; round < 4; round++) {
       const { id, alice } = await desk.busy()
       await desk.start(id)

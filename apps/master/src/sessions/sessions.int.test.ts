@@ -59,7 +59,7 @@ describe('POST sessions', () => {
     ['nulls', ALL_NULL],
     ['an empty custom id', { customSessionId: '' }],
     ['members it does not know', { fromTheFuture: { deep: [1] } }],
-  ])('takes %s for the defaults', async (_, body) => {
+  ])('E11: takes %s for the defaults', async (_, body) => {
     const answer = await stack.rest('POST', '/sessions', body)
     expect(answer.status).toBe(200)
     const session = SessionView.parse(answer.body)
@@ -100,6 +100,10 @@ describe('POST sessions', () => {
     ['customSessionId with a space', { customSessionId: 'a b' }, 'customSessionId'],
     ['customSessionId with a slash', { customSessionId: '../x' }, 'customSessionId'],
     ['customSessionId beyond ASCII', { customSessionId: 'é' }, 'customSessionId'],
+    ['customSessionId with NUL', { customSessionId: 'a\0b' }, 'customSessionId'],
+    ['customSessionId with an encoded slash', { customSessionId: 'a%2fb' }, 'customSessionId'],
+    ['customSessionId with a right-to-left mark', { customSessionId: 'a\u200fb' }, 'customSessionId'],
+    ['customSessionId with half a surrogate pair', { customSessionId: 'a\ud800' }, 'customSessionId'],
     ['customSessionId too long', { customSessionId: 'x'.repeat(129) }, 'customSessionId'],
     ['customSessionId as a number', { customSessionId: 7 }, 'customSessionId'],
     ['forcedVideoCodec', { forcedVideoCodec: 'AV2' }, 'forcedVideoCodec'],
@@ -123,7 +127,7 @@ describe('POST sessions', () => {
       'defaultRecordingProperties.mediaNode',
     ],
     ['mediaNode', { mediaNode: 7 }, 'mediaNode'],
-  ])('refuses a bad %s and names it', async (_, body, field) => {
+  ])('E11: refuses a bad %s and names it', async (_, body, field) => {
     const answer = await stack.rest('POST', '/sessions', body)
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({ status: 400, error: 'Bad Request', path: '/service/api/sessions' })
@@ -140,7 +144,7 @@ describe('POST sessions', () => {
     expect((await stack.rest('POST', '/sessions', body)).status).toBe(status)
   })
 
-  it('lets one of many with the same custom id win, over two masters', async () => {
+  it('G1, G2: lets one of many with the same custom id win, over two masters', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         index % 2 === 0
@@ -170,7 +174,7 @@ describe('GET and DELETE sessions', () => {
     expect((await stack.api.listSessions()).content.map((session) => session.id)).not.toContain(id)
   })
 
-  it('deletes once, however many ask, and frees the id', async () => {
+  it('G3: deletes once, however many ask, and frees the id', async () => {
     await stack.api.createSession({ customSessionId: 'reused' })
     const statuses = await Promise.all(
       Array.from({ length: 20 }, () => stack.rest('DELETE', '/sessions/reused').then(({ status }) => status)),
@@ -191,7 +195,7 @@ describe('every path', () => {
     '/service/client/../api/sessions',
   ]
   it.each(paths.flatMap((path) => wrong.map((header) => [path, header] as const)))(
-    'answers 401 on %s with %s',
+    'F1: answers 401 on %s with %s',
     async (path, authorization) => {
       const answer = await fetch(
         stack.masterUrl + path,
@@ -208,7 +212,7 @@ describe('every path', () => {
     ['PUT', '/sessions/x', 405],
     ['GET', '/nowhere', 404],
     ['POST', '/sessions/x/y/z/w', 404],
-  ])('%s %s answers %d', async (method, path, status) => {
+  ])('E16: %s %s answers %d', async (method, path, status) => {
     expect((await stack.rest(method, path)).status).toBe(status)
   })
 

@@ -147,7 +147,7 @@ describe('two who talk', () => {
 })
 
 describe('junk on a socket', () => {
-  it('is answered or closed, and harms nobody else', async () => {
+  it('F15, I1: is answered or closed, and harms nobody else', async () => {
     const { id, alice, bob, bobHears } = await twoTalking(stack)
     const { token } = await stack.api.createConnection(id)
     const socket = await stack.openSocket(token ?? '')
@@ -158,6 +158,7 @@ describe('junk on a socket', () => {
       'null',
       '{"jsonrpc":"2.0","id":1}',
       { jsonrpc: '2.0', id: 'x', method: 'nope' },
+      { jsonrpc: '2.0', id: 'x', method: 'nope' },
       { jsonrpc: '2.0', id: 'y', method: 'toString' },
       { jsonrpc: '2.0', id: 'z', method: 'publish', params: null },
       new Uint8Array(1000),
@@ -166,14 +167,21 @@ describe('junk on a socket', () => {
     await until('each frame is answered', () => socket.unmatched.length === frames.length)
     const codes = socket.unmatched.map((answer) => ('error' in answer ? answer.error.code : 0))
     expect(codes.toSorted((a, b) => a - b)).toEqual([
-      -32700, -32700, -32601, -32601, -32600, -32600, -32600, -32600, 403,
+      -32700, -32700, -32601, -32601, -32601, -32600, -32600, -32600, -32600, 403,
     ])
     await socket.join()
     for (const params of [{}, { tracks: [] }, { tracks: [{ kind: 'video', rtpParameters: {} }] }]) {
       await expect(socket.requestRaw('publish', params)).rejects.toMatchObject({ code: 'INVALID' })
     }
-    const empty = { direction: 'recv', dtlsParameters: { fingerprints: [] } }
-    await expect(socket.requestRaw('connectTransport', empty)).rejects.toMatchObject({ code: 'INVALID' })
+    const fingerprint = { algorithm: 'sha-256', value: 'AB:'.repeat(31) + 'AB' }
+    for (const dtlsParameters of [
+      { fingerprints: [] },
+      { fingerprints: [{ ...fingerprint, algorithm: 'sha-7' }] },
+      { fingerprints: [fingerprint], role: 'nobody' },
+    ]) {
+      const connecting = socket.requestRaw('connectTransport', { direction: 'recv', dtlsParameters })
+      await expect(connecting).rejects.toMatchObject({ code: 'INVALID' })
+    }
     await expect(socket.join()).rejects.toMatchObject({ code: 'CONFLICT' })
     socket.sendRaw('x'.repeat(300_000))
     expect((await socket.closed).code).toBe(1009)

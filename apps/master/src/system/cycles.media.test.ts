@@ -59,7 +59,7 @@ const gauge = async (opsUrl: string, name: string): Promise<number> => {
 const MIB = 1024 * 1024
 
 describe('200 cycles of create, join, publish, leave', () => {
-  it('leave rooms, transports, ports, sockets, rows and memory where they were', async () => {
+  it('G13: leave rooms, transports, ports, sockets, rows and memory where they were', async () => {
     const [master, node] = [stack.masters[0], stack.nodes[0]]
     if (!master || !node) throw new Error('a master and a node were asked for')
     const all = (): ProcessHoldings[] => {

@@ -29,7 +29,7 @@ const isDraining = async (): Promise<boolean> => {
 }
 
 describe('a busy media node that gets SIGTERM', () => {
-  it('keeps its sessions and takes no others, and ends when the last of them does', async () => {
+  it('A14: keeps its sessions and takes no others, and ends when the last of them does', async () => {
     const met = await meetingOnOne()
     const node = await nodeOf(stack, met.id)
     node.kill('SIGTERM')
@@ -51,7 +51,7 @@ describe('a busy media node that gets SIGTERM', () => {
     await until('REST shows it no more', async () => (await stack.rest('GET', '/media-nodes/media_one')).status === 404)
   })
 
-  it('ends at once at the second one, and its sessions go on elsewhere', async () => {
+  it('A15: ends at once at the second one, and its sessions go on elsewhere', async () => {
     const met = await meetingOnOne()
     const node = await nodeOf(stack, met.id)
     node.kill('SIGTERM')

@@ -29,7 +29,7 @@ const RECORDING_ROUTES = [
 ] as const
 
 describe('recordings while the module is off', () => {
-  it.each(RECORDING_ROUTES)('%s %s answers 501, whatever else is wrong', async (method, path) => {
+  it.each(RECORDING_ROUTES)('D15: %s %s answers 501, whatever else is wrong', async (method, path) => {
     const answer = await stack.rest(method, path, method === 'POST' ? { name: 5 } : undefined)
     expect(answer).toMatchObject({
       status: 501,
@@ -39,7 +39,7 @@ describe('recordings while the module is off', () => {
 })
 
 describe('recordings while the module is on', () => {
-  it('are none: an empty list, and 404 for each id', async () => {
+  it('E16, E21: are none: an empty list, and 404 for each id', async () => {
     expect(await on.request('GET', '/recordings')).toMatchObject({ status: 200, body: { count: 0, items: [] } })
     for (const [method, path] of RECORDING_ROUTES.filter(([, each]) => each.endsWith('/busy'))) {
       expect(await on.request(method, path)).toMatchObject({
@@ -108,6 +108,7 @@ describe('recordings while the module is on', () => {
         ['mediaNode', 'media_none', 400],
         ['name', 'A-z_0~9', 500],
         ['name', '', 500],
+        ['name', '-i', 500],
       ] as const
     ).map(([field, value, status]): [string, unknown, number, string] => [
       `${field} ${JSON.stringify(value).slice(0, 40)}`,
@@ -135,7 +136,7 @@ describe('recordings while the module is on', () => {
       'customLayout',
     ],
   ]
-  it.each(CASES)('start with %s', async (_, body, status, text) => {
+  it.each(CASES)('D1, D9, D10, D12, D13, D14: start with %s', async (_, body, status, text) => {
     const answer = await on.request('POST', '/recordings/start', body)
     expect(answer).toMatchObject({ status, body: { status, message: expect.stringContaining(text) } })
   })
@@ -150,7 +151,7 @@ describe('recordings while the module is on', () => {
 })
 
 describe.each(['load', 'unload'])('speech to text: %s', (action) => {
-  it('answers 501 while the module is off, whatever the body', async () => {
+  it('J4: answers 501 while the module is off, whatever the body', async () => {
     const answer = await stack.rest('POST', `/speech-to-text/${action}`, {})
     expect(answer).toMatchObject({
       status: 501,

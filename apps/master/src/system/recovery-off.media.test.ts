@@ -18,7 +18,7 @@ afterAll(async () => {
   await sink.close()
 })
 
-it('without recovery a killed node ends its sessions and their recordings: told in the order of the contract', async () => {
+it('A2: without recovery a killed node ends its sessions and their recordings: told in the order of the contract', async () => {
   const recordings = new Recordings(stack, sink)
   const met = await meet(stack)
   const other = await meet(stack)
@@ -60,7 +60,7 @@ it('without recovery a killed node ends its sessions and their recordings: told 
   await leaveAll([met, other])
 })
 
-it('without recovery a killed worker ends its sessions with mediaServerDisconnect', async () => {
+it('A3: without recovery a killed worker ends its sessions with mediaServerDisconnect', async () => {
   const met = await until('there is a node that takes a session', () => meet(stack), 30_000)
   const node = await nodeOf(stack, met.id)
   const crashes = sink.accepted.filter(({ event }) => event.event === 'nodeCrashed').length

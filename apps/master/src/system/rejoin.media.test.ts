@@ -114,7 +114,7 @@ describe('rejoin', () => {
 })
 
 describe('a master that is killed', () => {
-  it('while media flows: no packet is missed, sockets are back at the other, nothing is lost or doubled', async () => {
+  it('A8: while media flows: no packet is missed, sockets are back at the other, nothing is lost or doubled', async () => {
     const met = await meeting()
     const { alice, bob } = pairOf(met)
     const before = await mediaShown(stack, met.id)

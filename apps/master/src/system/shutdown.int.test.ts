@@ -34,7 +34,7 @@ const ask = (agent: Agent): Promise<Outcome> =>
   })
 
 describe('SIGTERM', () => {
-  it('cuts no request: each is answered whole, and whoever asks is told to come elsewhere', async () => {
+  it('A16: cuts no request: each is answered whole, and whoever asks is told to come elsewhere', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_SHUTDOWN_DELAY: '2' } })
     const [master] = stack.masters
     const outcomes: Outcome[] = []
@@ -81,7 +81,7 @@ describe('SIGTERM', () => {
     await node.stop()
   }, 60_000)
 
-  it('is not ready for as long as the property says, but answers', async () => {
+  it('A16: is not ready for as long as the property says, but answers', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_SHUTDOWN_DELAY: '3' } })
     const [master] = stack.masters
     const isReady = async (): Promise<boolean> => (await fetch(`${master?.opsUrl}/readyz`)).status === 200

@@ -61,7 +61,7 @@ describe('publish', () => {
     await expect(stack.service.publish(again)).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  test('is bounded for each connection', async () => {
+  test('I5: is bounded for each connection', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'pub')
     const publish = (streamId: string) => stack.service.publish(publication(roomId, 'pub', streamId, [audioTrack()]))

@@ -21,7 +21,7 @@ const isAlive = (pid: number): boolean => {
 }
 
 describe('a worker', () => {
-  test('that is killed takes along its own rooms only, which is told once, and comes back', async () => {
+  test('A3: that is killed takes along its own rooms only, which is told once, and comes back', async () => {
     stack = await MediaStack.start({ size: 2 })
     const { service, pool, lost } = stack
     for (const roomId of ['a', 'b', 'c', 'd']) {
@@ -42,7 +42,7 @@ describe('a worker', () => {
     expect(lost).toEqual([doomed])
   })
 
-  test('that is frozen is killed and handled likewise', async () => {
+  test('B4: that is frozen is killed and handled likewise', async () => {
     // Patient enough for a healthy one that waits for the processor.
     stack = await MediaStack.start({ watchdog: { tickMs: 50, askEvery: 2, patience: 40 } })
     const { lost, pool } = stack

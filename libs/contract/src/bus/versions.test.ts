@@ -42,7 +42,7 @@ function refusals(schema: unknown, path = ''): string[] {
 }
 
 describe('between two versions of the service', () => {
-  it.each(EDGES)('%s may have fields that this version does not know', (_, schema) => {
+  it.each(EDGES)('K15: %s may have fields that this version does not know', (_, schema) => {
     const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
     expect(refusals(described)).toEqual([])
   })
@@ -53,7 +53,7 @@ describe('between two versions of the service', () => {
     expect(refusals(described)).toEqual(['/properties/list/items'])
   })
 
-  it('fields that are not known are left out of what is taken', () => {
+  it('K15: fields that are not known are left out of what is taken', () => {
     const placed = { masterId: 'one', nodeId: 'media_one', bootId: 'boot', cost: 3 }
     expect(Placed.parse({ ...placed, zone: 'north' })).toEqual(placed)
     const message = { kind: 'evict', connectionId: 'con_A', reason: 'disconnect' }

@@ -147,7 +147,7 @@ describe('HttpErrorFilter', () => {
   it.each([
     ['/things/unknown', 'detail: postgres://a:***@b'],
     ['/things/code/INTERNAL', 'a message about INTERNAL'],
-  ])('answers %s without detail, and logs it with stack and request id', async (path, message) => {
+  ])('E27: answers %s without detail, and logs it with stack and request id', async (path, message) => {
     const { status, body, response } = await ask(path)
     expect(status).toBe(500)
     expect(body).toMatchObject({ error: 'Internal Server Error', message: 'internal error', path })

@@ -33,7 +33,7 @@ const sessionIds = async (): Promise<string[]> => (await stack.api.listSessions(
 const kept = async (): Promise<string> => JSON.stringify(await stack.postgres.query('SELECT * FROM idempotent_call'))
 
 describe('a POST with an Idempotency-Key', () => {
-  it('is answered the second time as the first, by any master, and adds nothing', async () => {
+  it('G10: is answered the second time as the first, by any master, and adds nothing', async () => {
     const first = await post('/sessions', {})
     const before = await sessionIds()
     const again = await post('/sessions', {}, key, 1)
@@ -69,7 +69,7 @@ describe('a POST with an Idempotency-Key', () => {
   it.each<[string, string, object]>([
     ['body', '/sessions', { mediaMode: 'RELAYED' }],
     ['path', '/signal', {}],
-  ])('is refused with 422 when its %s is another', async (_, path, body) => {
+  ])('G10: is refused with 422 when its %s is another', async (_, path, body) => {
     await post('/sessions', {})
     const other = await post(path, body, key, 1)
     expect([other.status, replayed(other)]).toEqual([422, false])

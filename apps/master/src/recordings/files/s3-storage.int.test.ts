@@ -94,7 +94,7 @@ describe('recordings kept in S3', () => {
     ['fails', (method) => (method === 'PUT' ? { status: 500 } : undefined)],
     ['denies', (method) => (method === 'PUT' ? { status: 403 } : undefined)],
     ['cannot show what it took', (method) => (method === 'HEAD' ? { status: 404 } : undefined)],
-  ])('stay here while the storage %s, and go when it works again', async (_, fault) => {
+  ])('C18: stay here while the storage %s, and go when it works again', async (_, fault) => {
     s3.fault = fault
     const part = await deliver()
     await expect(files().assemble(recording, [part], never)).rejects.toMatchObject({ code: 'UNAVAILABLE' })

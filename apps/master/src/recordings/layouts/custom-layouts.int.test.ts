@@ -206,7 +206,7 @@ describe('a start', () => {
     ['data', 'data:text/html,hello', 400],
     ['credentials', 'https://user@layouts.example.org/', 400],
     ['a port that is not allowed', 'https://layouts.example.org:8443/', 400],
-  ])('with %s is refused by the name of the field, and nothing was begun', async (_, layout, status) => {
+  ])('D10, D11: with %s is refused by the name of the field, and nothing was begun', async (_, layout, status) => {
     const { id } = await busy()
     const customLayout = typeof layout === 'string' ? layout : layout()
     const answer = await start(id, { customLayout })

@@ -18,8 +18,8 @@ beforeAll(async () => {
 afterEach(() => cluster.clear())
 afterAll(() => cluster.close())
 
-it('A4: a recording of a frozen node fails; when the node returns it is recovered, with the media that there is', () =>
-  rig.run('A4', async ({ figure, exempt, mark, since }) => {
+it('B2: a recording of a frozen node fails; when the node returns it is recovered, with the media that there is', () =>
+  rig.run('B2', async ({ figure, exempt, mark, since }) => {
     const both = [await cluster.recorded(INDIVIDUAL, 'media_one', true), await cluster.recorded(COMPOSED)]
     await recordings.lasts(2.5)
     const node = cluster.node('media_one')

@@ -113,7 +113,7 @@ function record(path: string, more: { width?: number; height?: number; hasAudio?
   return recorder
 }
 
-test('a page is recorded as it looks and sounds, and what it is given no command line shows', async () => {
+test('D22: a page is recorded as it looks and sounds, and what it is given no command line shows', async () => {
   const recorder = record('/page')
   await recorder.start()
   expect((await commandLines()).filter((line) => line.includes('tok_HIDDEN'))).toEqual([])
