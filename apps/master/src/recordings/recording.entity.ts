@@ -30,7 +30,7 @@ export class RecordingEntity {
   @Column({ type: 'text' })
   status!: RecordingState
 
-  /** When it was asked for; from `started` on, when it began. */
+  /** When it was asked for; from `started` on, the time of the first media in its files. */
   @Column({ name: 'created_at', type: 'bigint' })
   createdAt!: number
 
@@ -129,7 +129,7 @@ export class RecordingPartEntity {
   @Column({ name: 'asked_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   askedAt!: Date
 
-  /** When the first bytes were in its file. */
+  /** Time of its first media. */
   @Column({ name: 'started_at', type: 'bigint', nullable: true })
   startedAt!: number | null
 

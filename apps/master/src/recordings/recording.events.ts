@@ -5,7 +5,10 @@ import { shownProperties } from './recording.view.js'
 /** Nobody is told of `starting`. */
 export type ToldState = Exclude<RecordingRow['status'], 'starting'>
 
-/** `isPaid`: which node it is on is told only there. */
+/**
+ * `isPaid`: which node it is on is told only there. A `started` has the time at which the recording started, as its
+ * `startTime`; the event log moves it behind what the session was told meanwhile.
+ */
 export function recordingStatusChanged(
   row: RecordingRow,
   told: { status: ToldState; reason?: string | undefined; now: number; isPaid: boolean },
@@ -18,7 +21,7 @@ export function recordingStatusChanged(
     payload: {
       sessionId: row.sessionId,
       uniqueSessionId: row.uniqueSessionId,
-      timestamp: now,
+      timestamp: status === 'started' ? row.createdAt : now,
       id: row.id,
       name,
       outputMode,

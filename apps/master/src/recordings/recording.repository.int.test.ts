@@ -128,6 +128,33 @@ describe('a part that was given up', () => {
   })
 })
 
+describe('the start of a recording', () => {
+  const STARTED_AT = 1_000
+  const start = async (): Promise<unknown> => {
+    await database.query(`UPDATE recording SET status = 'starting'`)
+    await database.query(`UPDATE recording_part SET started_at = NULL`)
+    return one.started('take', part, STARTED_AT, 120)
+  }
+  const times = (): Promise<unknown[]> =>
+    database.query(
+      `SELECT payload::jsonb->'timestamp' AS timestamp, payload::jsonb->'startTime' AS "startTime" FROM outbox`,
+    )
+
+  it('is the time of its first media, in the recording and twice in its event', async () => {
+    await insertSession(database, 'take')
+    expect(await start()).toMatchObject({ status: 'started', createdAt: STARTED_AT })
+    expect(await times()).toEqual([{ timestamp: STARTED_AT, startTime: STARTED_AT }])
+    expect(await database.query('SELECT started_at::float8 AS at FROM recording_part')).toEqual([{ at: STARTED_AT }])
+  })
+
+  it('is told at the time of what was told of the session since, never before that', async () => {
+    await insertSession(database, 'take')
+    await database.query(`UPDATE session SET told_at = $1`, [STARTED_AT + 300])
+    expect(await start()).toMatchObject({ createdAt: STARTED_AT })
+    expect(await times()).toEqual([{ timestamp: STARTED_AT + 300, startTime: STARTED_AT }])
+  })
+})
+
 describe('what nodes are to record', () => {
   it('are parts of live recordings that have not ended', async () => {
     await database.query(`UPDATE recording SET status = 'started'`)

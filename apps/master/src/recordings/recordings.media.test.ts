@@ -1,8 +1,20 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { EventSink, startStack, type Stack, SyntheticParticipant, until, webhookEnv } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { z } from 'zod'
 
 const PATIENCE_MS = 60_000
 jest.setTimeout(3 * PATIENCE_MS)
+
+const run = promisify(execFile)
+const Description = z.object({
+  createdAt: z.number(),
+  files: z.array(z.object({ startTimeOffset: z.number() })),
+})
 
 let stack: Stack
 let sink: EventSink
@@ -17,6 +29,20 @@ afterAll(async () => {
 })
 
 const get = async (id: string) => (await stack.rest('GET', `/recordings/${id}`)).body as Record<string, unknown>
+
+/** When the recording was created, and when its files start after that, ms. */
+async function described(archive: Buffer, id: string): Promise<{ createdAt: number; offsets: number[] }> {
+  const folder = await mkdtemp(join(tmpdir(), 'archive-'))
+  try {
+    const path = join(folder, 'recording.zip')
+    await writeFile(path, archive)
+    const { stdout } = await run('unzip', ['-p', path, `${id}.json`])
+    const { createdAt, files } = Description.parse(JSON.parse(stdout))
+    return { createdAt, offsets: files.map(({ startTimeOffset }) => startTimeOffset) }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
 
 describe('what a real media node records', () => {
   it.each([
@@ -41,12 +67,14 @@ describe('what a real media node records', () => {
     expect(Number(size)).toBeGreaterThan(0)
     const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
     const file = await fetch(String(url), { headers: { authorization } })
-    expect([file.status, (await file.arrayBuffer()).byteLength > 1_000]).toEqual([200, true])
+    const content = Buffer.from(await file.arrayBuffer())
+    expect([file.status, content.length > 1_000]).toEqual([200, true])
+    if (extension === 'zip') expect(await described(content, id)).toEqual({ createdAt, offsets: [0] })
     await alice.leave()
     await sink.ended(id)
-    const told = sink
-      .ofSession(id)
-      .flatMap(({ event }) => (event.event === 'recordingStatusChanged' ? String(event.status) : []))
-    expect(told).toEqual(['started', 'stopped', 'ready'])
+    const told = sink.ofSession(id).flatMap(({ event }) => (event.event === 'recordingStatusChanged' ? [event] : []))
+    expect(told.map(({ status }) => status)).toEqual(['started', 'stopped', 'ready'])
+    expect(told.map(({ startTime }) => startTime)).toEqual([createdAt, createdAt, createdAt])
+    expect(told[0]?.timestamp).toBe(createdAt)
   })
 })

@@ -54,7 +54,7 @@ test('a recorder is made once there is a folder that it can write to, and a jour
     ROOM,
     () => {
       seen.push(existsSync(join(folder, 'job.json')))
-      return { start: () => Promise.resolve(), stop: () => Promise.resolve([]) }
+      return { start: () => Promise.resolve(1), stop: () => Promise.resolve([]) }
     },
     () => Promise.resolve(),
   )
@@ -62,6 +62,19 @@ test('a recorder is made once there is a folder that it can write to, and a jour
   job.end()
   expect(await job.done).toBe('stopped')
   expect(seen).toEqual([true])
+})
+
+test('a start is answered with the time of the first media, not with the time of the answer', async () => {
+  const job = new Job(
+    environment(),
+    jobOf('room', await deliveryTo(join(root, 'masters'))),
+    ROOM,
+    () => ({ start: () => Promise.resolve(1_234), stop: () => Promise.resolve([]) }),
+    () => Promise.resolve(),
+  )
+  expect(await job.started).toEqual({ startedAt: 1_234 })
+  job.end()
+  expect(await job.done).toBe('stopped')
 })
 
 test('a recorder is not made for a job that was ended before', async () => {

@@ -2,7 +2,7 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Logger } from '@nestjs/common'
-import { makeFolder } from '@session-service/server-kit'
+import { makeFolder, type ReferenceClock, serviceClock } from '@session-service/server-kit'
 import {
   DESCRIPTION_FILE,
   MOST_DESCRIPTION_BYTES,
@@ -12,8 +12,8 @@ import {
   type RecordingJob,
   type RunningJob,
 } from '@session-service/contract'
-import { serviceClock } from '@session-service/server-kit'
 import type { Room } from '../media/room.js'
+import { writtenAt } from './cut-end.js'
 import { deliver, type Sendable } from './delivery.js'
 import { Journal, type Notes } from './journal.js'
 import type { Recorder, RecorderFactory } from './recorder.js'
@@ -146,12 +146,14 @@ async function described(
 
 /** One part of a recording, from the command to the fact. */
 export class Job extends Delivering {
+  /** A correction of the clock during the recording does not move its files against each other. */
+  readonly #clock: ReferenceClock
   #recorder: Recorder | undefined
   readonly #end: { promise: Promise<void>; resolve: () => void }
   #state: RunningJob['state'] = 'starting'
   #ending = false
   #stopped: Promise<RecordedFile[]> | undefined
-  /** When the first bytes are in a file; rejects when it comes to nothing. */
+  /** Resolves when the first bytes are in a file, with the time of its first media; rejects when the start fails. */
   readonly started: Promise<{ startedAt: number }>
 
   constructor(
@@ -162,7 +164,9 @@ export class Job extends Delivering {
     /** Rejects when nothing can be recorded now. */
     private readonly admit: () => Promise<void>,
   ) {
-    super(environment, { job, startedAt: serviceClock.now(), state: 'recording', files: [] })
+    const clock = serviceClock.uncorrected()
+    super(environment, { job, startedAt: clock.now(), state: 'recording', files: [] })
+    this.#clock = clock
     this.#end = Promise.withResolvers<void>()
     this.started = this.#start()
   }
@@ -199,13 +203,14 @@ export class Job extends Delivering {
       job: this.job,
       room: this.room,
       folder,
+      clock: this.#clock,
       onEnded: (failure) => this.end(failure),
       onFiles: (files) => this.#note(files),
     })
-    await Promise.race([this.#recorder.start(), this.#end.promise])
+    const startedAt = await Promise.race([this.#recorder.start(), this.#end.promise])
     this.#requireWanted()
     this.#state = 'recording'
-    this.notes.startedAt = serviceClock.now()
+    this.notes.startedAt = startedAt ?? this.#clock.now()
     return { startedAt: this.notes.startedAt }
   }
 
@@ -270,7 +275,7 @@ export async function filesLeft(folder: string, { job, files, startedAt }: Notes
     .map(async (name): Promise<RecordedFile> => {
       const { size, mtimeMs } = await stat(join(folder, name))
       const noted = known.get(name) ?? { name, hasAudio: job.hasAudio, hasVideo: job.hasVideo, startedAt }
-      const endedAt = Math.max(noted.startedAt, Math.round(mtimeMs))
+      const endedAt = Math.max(noted.startedAt, Math.round(writtenAt(mtimeMs)))
       return { ...noted, size, endedAt }
     })
   return (await Promise.all(found)).filter(({ size }) => size > 0)

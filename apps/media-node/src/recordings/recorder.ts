@@ -1,4 +1,5 @@
 import type { RecordedFile, RecordingJob } from '@session-service/contract'
+import type { ReferenceClock } from '@session-service/server-kit'
 import type { Room } from '../media/room.js'
 
 /** What a recorder is given. */
@@ -7,6 +8,8 @@ export interface RecorderContext {
   room: Room
   /** Where it writes, its own alone. */
   folder: string
+  /** Time of all points that it reports. */
+  clock: Pick<ReferenceClock, 'now'>
   /** Called once when it can record no more, otherwise than by `stop`; the room's end is one such case. */
   onEnded: (failure?: string) => void
   /**
@@ -18,8 +21,11 @@ export interface RecorderContext {
 
 /** Records one part, into files that survive the death of whoever writes them. */
 export interface Recorder {
-  /** Resolves once the first bytes are in a file; rejects with a ServiceError. */
-  start(): Promise<void>
+  /**
+   * Resolves once the first bytes are in a file, with the time of the earliest media in the files: no file starts
+   * earlier. Rejects with a ServiceError.
+   */
+  start(): Promise<number>
   /** Ends in order, whatever has happened before; what there is. */
   stop(): Promise<RecordedFile[]>
 }

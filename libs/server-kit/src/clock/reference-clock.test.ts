@@ -70,6 +70,17 @@ describe('ReferenceClock', () => {
     expect(Math.abs(ahead() - drift)).toBeLessThan(3)
   })
 
+  it('without correction goes on by the monotonic clock alone', () => {
+    const { clock, advance, sample } = bench()
+    sample(10_000)
+    const line = clock.uncorrected()
+    const before = line.now()
+    sample(40_000)
+    advance(1_000)
+    expect(line.now() - before).toBe(1_002)
+    expect(clock.now() - line.now()).toBe(30_000)
+  })
+
   it('drops samples that are too old when newer ones arrive', () => {
     const { advance, sample, ahead } = bench()
     sample(0)

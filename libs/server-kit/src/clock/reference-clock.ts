@@ -43,6 +43,11 @@ export class ReferenceClock {
     return this.at(this.monotonic())
   }
 
+  /** The same time, but not corrected from now on: times that are compared with each other need one line. */
+  uncorrected(): ReferenceClock {
+    return new ReferenceClock(this.monotonic, this.#offset)
+  }
+
   /** The UTC time of a monotonic time. */
   at(monotonicMs: number): number {
     return Math.round(monotonicMs + this.#offset)

@@ -3,7 +3,6 @@ import { ServiceError, type RecordedFile } from '@session-service/contract'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { types } from 'mediasoup'
-import { serviceClock } from '@session-service/server-kit'
 import type { Stream } from '../../media/stream.js'
 import { Supervisor } from '../../jobs/supervisor.js'
 import { cutEnd } from '../cut-end.js'
@@ -32,7 +31,8 @@ class ComposedRecorder implements Recorder {
   readonly #compositor: Compositor
   readonly #stage: Stage | undefined
   readonly #members = new Map<Stream, Member>()
-  readonly #writing = Promise.withResolvers<void>()
+  /** The time of the file's beginning. */
+  readonly #writing = Promise.withResolvers<number>()
   readonly #file: string
   readonly #kinds: readonly types.MediaKind[]
   #unobserve = (): void => undefined
@@ -77,7 +77,7 @@ class ComposedRecorder implements Recorder {
     this.#writing.promise.catch(() => undefined)
   }
 
-  async start(): Promise<void> {
+  async start(): Promise<number> {
     const { room } = this.context
     if (room.closed) this.#fail('NOT_FOUND', 'the session has no media here any more')
     this.#unobserve = room.observe({
@@ -90,7 +90,7 @@ class ComposedRecorder implements Recorder {
     this.#reminder = setInterval(() => this.#remind(), REMIND_MS)
     const late = setTimeout(() => this.#fail('LAUNCH_FAILED', `nothing was written within ${START_MS} ms`), START_MS)
     try {
-      await this.#writing.promise
+      return await this.#writing.promise
     } catch (error) {
       await this.#compositor.kill()
       await this.stop()
@@ -109,7 +109,7 @@ class ComposedRecorder implements Recorder {
     this.#endTold = true
     this.#unobserve()
     clearInterval(this.#reminder)
-    this.#endedAt ??= serviceClock.now()
+    this.#endedAt ??= this.context.clock.now()
     const { signal } = await this.#compositor.stop()
     for (const member of this.#members.values()) member.close({ isHeard: true })
     this.#members.clear()
@@ -121,7 +121,7 @@ class ComposedRecorder implements Recorder {
     const found = await stat(join(this.context.folder, this.#file)).catch(() => undefined)
     if (!found?.size || this.#startedAt === undefined || this.#endedAt === undefined) return []
     const times = { startedAt: this.#startedAt, endedAt: this.#endedAt }
-    const endedAt = isCut ? cutEnd(times, found.mtimeMs) : times.endedAt
+    const endedAt = isCut ? cutEnd(times, found.mtimeMs, this.context.clock) : times.endedAt
     return [this.#described(found.size, times.startedAt, endedAt)]
   }
 
@@ -132,9 +132,9 @@ class ComposedRecorder implements Recorder {
 
   #hear(event: CompositorEvent): void {
     if (event.event === 'writing') {
-      this.#startedAt = serviceClock.now() - event.sinceStartMs
+      this.#startedAt = this.context.clock.now() - event.sinceStartMs
       this.context.onFiles?.([this.#described(0, this.#startedAt, this.#startedAt)])
-      this.#writing.resolve()
+      this.#writing.resolve(this.#startedAt)
       this.#supervise()
     }
     if (event.event === 'error') this.#warn(event.message)
@@ -207,7 +207,7 @@ class ComposedRecorder implements Recorder {
 
   #exited(failure: string | undefined): void {
     this.#supervisor?.stop()
-    this.#endedAt ??= serviceClock.now()
+    this.#endedAt ??= this.context.clock.now()
     this.#fail('LAUNCH_FAILED', failure ?? 'the compositor ended by itself')
     this.#end(failure ?? 'the compositor ended by itself')
   }
@@ -217,7 +217,7 @@ class ComposedRecorder implements Recorder {
   }
 
   #end(failure?: string): void {
-    this.#endedAt ??= serviceClock.now()
+    this.#endedAt ??= this.context.clock.now()
     if (this.#endTold) return
     this.#endTold = true
     this.context.onEnded(failure)

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError, type RecordedFile, type RecordingJob } from '@session-service/contract'
-import { serviceClock } from '@session-service/server-kit'
 import { cutEnd } from '../cut-end.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder.js'
 import { Grabber } from './grabber.js'
@@ -25,7 +24,7 @@ class CustomRecorder implements Recorder {
   readonly #abort = new AbortController()
   /** What was begun last ends first. */
   readonly #ends: (() => Promise<unknown>)[] = []
-  #starting: Promise<void> = Promise.resolve()
+  #starting: Promise<number> | undefined
   #stopping: Promise<RecordedFile[]> | undefined
   #startedAt: number | undefined
   #endedAt: number | undefined
@@ -39,7 +38,7 @@ class CustomRecorder implements Recorder {
     private readonly programs: Programs,
   ) {}
 
-  start(): Promise<void> {
+  start(): Promise<number> {
     this.#starting = this.#start().catch((error: unknown) => {
       throw error instanceof ServiceError ? error : new ServiceError('LAUNCH_FAILED', textOf(error), { cause: error })
     })
@@ -50,7 +49,7 @@ class CustomRecorder implements Recorder {
     return (this.#stopping ??= this.#stop())
   }
 
-  async #start(): Promise<void> {
+  async #start(): Promise<number> {
     const { room, folder } = this.context
     if (room.closed) throw new ServiceError('NOT_FOUND', `room ${room.id} is closed`, { subject: 'session' })
     const ignored = (): void => undefined
@@ -63,7 +62,7 @@ class CustomRecorder implements Recorder {
     this.#ends.push(async () => unobserve())
     const screen = await this.#openScreen()
     await this.#openPage(screen)
-    await this.#grab(screen, join(folder, FILE))
+    return this.#grab(screen, join(folder, FILE))
   }
 
   async #openScreen(): Promise<Screen> {
@@ -95,11 +94,11 @@ class CustomRecorder implements Recorder {
     void browser.failed.then((failure) => this.#end(failure))
   }
 
-  async #grab(screen: Screen, file: string): Promise<void> {
+  async #grab(screen: Screen, file: string): Promise<number> {
     const { width, height, frameRate } = this.output
     const { hasAudio } = this.context.job
     const { display, env } = screen
-    const begunAt = serviceClock.now()
+    const begunAt = this.context.clock.now()
     const program = this.programs.ffmpeg
     const grabber = new Grabber({ program, display, env, screen: { width, height }, frameRate, hasAudio, file })
     this.#ends.push(async () => void (this.#isCut = await grabber.stop()))
@@ -107,18 +106,19 @@ class CustomRecorder implements Recorder {
     this.#startedAt = begunAt
     void grabber.failed.then((failure) => this.#end(failure))
     this.context.onFiles?.([this.#described(0, begunAt)])
+    return begunAt
   }
 
   async #stop(): Promise<RecordedFile[]> {
     this.#endTold = true
-    this.#endedAt ??= serviceClock.now()
+    this.#endedAt ??= this.context.clock.now()
     this.#abort.abort(new ServiceError('LAUNCH_FAILED', 'the recording was stopped before it began'))
-    await this.#starting.catch(() => undefined)
+    await this.#starting?.catch(() => undefined)
     for (const end of this.#ends.toReversed()) await end()
     const found = await stat(join(this.context.folder, FILE)).catch(() => undefined)
     if (!found?.size || this.#startedAt === undefined) return []
     const times = { startedAt: this.#startedAt, endedAt: this.#endedAt }
-    return [this.#described(found.size, this.#isCut ? cutEnd(times, found.mtimeMs) : times.endedAt)]
+    return [this.#described(found.size, this.#isCut ? cutEnd(times, found.mtimeMs, this.context.clock) : times.endedAt)]
   }
 
   #described(size: number, endedAt: number): RecordedFile {
@@ -127,7 +127,7 @@ class CustomRecorder implements Recorder {
   }
 
   #end(failure?: string): void {
-    this.#endedAt ??= serviceClock.now()
+    this.#endedAt ??= this.context.clock.now()
     if (this.#endTold) return
     this.#endTold = true
     this.context.onEnded(failure)

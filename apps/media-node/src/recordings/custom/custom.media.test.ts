@@ -9,6 +9,7 @@ import { childrenOf } from '../../fixtures/processes.js'
 import { MediaStack } from '../../media/fixtures/media-stack.js'
 import { coloursAt, probe } from '../composed/fixtures/recorded.js'
 import type { Recorder } from '../recorder.js'
+import { serviceClock } from '@session-service/server-kit'
 import { createCustomRecorder } from './custom-recorder.js'
 import { openSite, type Site } from './fixtures/layout-site.js'
 
@@ -108,7 +109,13 @@ function record(path: string, more: { width?: number; height?: number; hasAudio?
     delivery: { folder: '', proof: { file: '', content: '' }, url: '', token: '' },
   }
   const room = stack.service.rooms.get(roomId())
-  const recorder = createCustomRecorder({ job, room, folder, onEnded: (failure) => ends.push(failure) })
+  const recorder = createCustomRecorder({
+    job,
+    room,
+    folder,
+    clock: serviceClock,
+    onEnded: (failure) => ends.push(failure),
+  })
   recorders.push(recorder)
   return recorder
 }

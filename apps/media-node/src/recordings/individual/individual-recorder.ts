@@ -30,13 +30,14 @@ class IndividualRecorder implements Recorder, RoomObserver {
 
   constructor(private readonly context: RecorderContext) {}
 
-  async start(): Promise<void> {
+  async start(): Promise<number> {
     const { room } = this.context
     if (room.closed) throw new ServiceError('NOT_FOUND', `room ${room.id} is closed`, { subject: 'session' })
     this.#unobserve = room.observe(this)
     const streams = [...room.streams.values()]
     await Promise.all(streams.map((stream) => this.#follow(stream)))
     await this.#untilWriting(streams)
+    return this.#earliest()
   }
 
   stop(): Promise<RecordedFile[]> {
@@ -74,6 +75,12 @@ class IndividualRecorder implements Recorder, RoomObserver {
     return this.#finished
   }
 
+  /** What has not started by now starts later. */
+  #earliest(): number {
+    const files = [...this.#finished, ...this.#files.values()]
+    return Math.min(this.context.clock.now(), ...files.flatMap(({ startedAt }) => startedAt ?? []))
+  }
+
   #followAside(stream: Stream): void {
     void this.#follow(stream).catch((error: unknown) => {
       if (!this.#closing) this.context.onEnded(error instanceof Error ? error.message : String(error))
@@ -106,12 +113,13 @@ class IndividualRecorder implements Recorder, RoomObserver {
   }
 
   async #open(stream: Stream, kinds: readonly types.MediaKind[]): Promise<void> {
+    const { folder, clock } = this.context
     const count = this.#counts.get(stream.id) ?? 0
     this.#counts.set(stream.id, count + 1)
     const name = count === 0 ? stream.id : `${stream.id}-${count}`
     const onFailed = (failure: string): void => this.context.onEnded(`the recording of stream ${stream.id}: ${failure}`)
     try {
-      const file = await StreamFile.open({ stream, kinds, folder: this.context.folder, name, onFailed })
+      const file = await StreamFile.open({ stream, kinds, folder, clock, name, onFailed })
       this.#files.set(stream, file)
       this.#tell()
     } catch (error) {

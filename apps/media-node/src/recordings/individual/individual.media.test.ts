@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { RecordedFile, RecordingJob } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
+import { serviceClock } from '@session-service/server-kit'
 import { childrenOf } from '../../fixtures/processes.js'
 import { MediaStack } from '../../media/fixtures/media-stack.js'
 import type { Room } from '../../media/room.js'
@@ -64,6 +65,7 @@ async function record(room: Room, job: Partial<RecordingJob> = {}): Promise<Reco
     } as RecordingJob,
     room,
     folder: own,
+    clock: serviceClock,
     onEnded: (failure) => void ended.push(failure),
   })
   recorders.push(recorder)
@@ -144,6 +146,22 @@ test('streams that come, go and come again each get a file; those not to be reco
     const { duration } = await probe(join(own, file.name))
     expect(Math.abs(duration - seconds(file))).toBeLessThan(0.5)
   }
+})
+
+test('the start is the time of the first packet that is in a file, and no file is older', async () => {
+  const room = await newRoom()
+  await camera(room, 'str_A')
+  await camera(room, 'str_B', { kinds: ['audio'] })
+  const { recorder } = await record(room)
+  const startedAt = await recorder.start()
+  const answeredAt = serviceClock.now()
+  await camera(room, 'str_C', { kinds: ['audio'] })
+  await pause(1_000)
+  const files = await recorder.stop()
+  const [first, second, third] = files.map((file) => file.startedAt).toSorted((a, b) => a - b)
+  expect(startedAt).toBe(first)
+  expect(second).toBeLessThan(answeredAt)
+  expect(third).toBeGreaterThanOrEqual(answeredAt)
 })
 
 test('what is stopped as soon as it has begun holds something all the same', async () => {

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import { serviceClock } from '@session-service/server-kit'
+import type { ReferenceClock } from '@session-service/server-kit'
 import { Feed, type FeedPorts } from '../../media/feed.js'
 import type { Stream } from '../../media/stream.js'
 import { STALL_LIMITS } from '../../jobs/stall.js'
@@ -51,6 +51,7 @@ export interface StreamFileOptions {
   folder: string
   /** Without an extension. */
   name: string
+  clock: Pick<ReferenceClock, 'now'>
   /** The program ended though nobody asked it to. */
   onFailed: (failure: string) => void
 }
@@ -115,6 +116,11 @@ export class StreamFile {
     return this.options.kinds
   }
 
+  /** The time of its first packet; undefined before that. */
+  get startedAt(): number | undefined {
+    return this.#startedAt
+  }
+
   async hasBytes(): Promise<boolean> {
     return (await this.#size()) > 0
   }
@@ -129,7 +135,7 @@ export class StreamFile {
     const { stream, kinds } = this.options
     const { clientData, serverData } = stream.peer.about
     const hasVideo = kinds.includes('video')
-    const startedAt = this.#startedAt ?? serviceClock.now()
+    const startedAt = this.#startedAt ?? this.options.clock.now()
     return {
       name: basename(this.path),
       size: 0,
@@ -162,7 +168,7 @@ export class StreamFile {
   async #finished(isCut: boolean): Promise<RecordedFile> {
     const { size, mtimeMs } = await stat(this.path)
     const file = { ...this.described, size }
-    return isCut ? { ...file, endedAt: cutEnd(file, mtimeMs) } : file
+    return isCut ? { ...file, endedAt: cutEnd(file, mtimeMs, this.options.clock) } : file
   }
 
   /**
@@ -175,7 +181,7 @@ export class StreamFile {
       ports[feed.tracks.findIndex((track) => track.kind === kind)]
     const pictured = Promise.withResolvers<void>()
     await feed.onBegun(({ track }) => {
-      this.#startedAt ??= serviceClock.now()
+      this.#startedAt ??= this.options.clock.now()
       if (track.kind === 'audio') return
       this.#videoBegun = true
       pictured.resolve()
@@ -191,7 +197,7 @@ export class StreamFile {
   async #look(): Promise<void> {
     if (!this.#videoBegun) await this.feed.requestKeyFrame()
     const packets = await this.#sent()
-    if (packets > this.#packets) this.#lastPacketAt = serviceClock.now()
+    if (packets > this.#packets) this.#lastPacketAt = this.options.clock.now()
     this.#packets = packets
   }
 
