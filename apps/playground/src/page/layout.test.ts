@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Rect, type Size, bestGrid, focusTiles, gridTiles } from './layout.js'
+import { type Rect, type Size, TILE_ASPECT, bestGrid, focusTiles, gridTiles } from './layout.js'
 
 const GAP = 12
 const wide: Size = { width: 1280, height: 640 }
@@ -39,10 +39,16 @@ describe('bestGrid', () => {
     expect(bestGrid(count, space, GAP).columns).toBe(columns)
   })
 
-  it.each(counts)('%d tiles leave little of a usual space empty', (count) => {
-    for (const space of [wide, phone, square]) {
+  it.each(counts)('%d tiles are as large as 16:9 allows: no other number of columns makes them larger', (count) => {
+    for (const [, space] of spaces) {
       const { width, height } = bestGrid(count, space, GAP)
-      expect((count * width * height) / (space.width * space.height)).toBeGreaterThan(0.5)
+      expect(width / height).toBeCloseTo(TILE_ASPECT, 6)
+      for (let columns = 1; columns <= count; columns++) {
+        const rows = Math.ceil(count / columns)
+        const [cellWidth, cellHeight] = [space.width - GAP * (columns - 1), space.height - GAP * (rows - 1)]
+        const possible = Math.min(cellWidth / columns, (cellHeight / rows) * TILE_ASPECT)
+        expect(width).toBeGreaterThanOrEqual(possible - 1e-9)
+      }
     }
   })
 })
@@ -55,7 +61,8 @@ describe.each(spaces)('tiles in a %s space', (_, space) => {
     expect(tiles.some((a, i) => tiles.slice(i + 1).some((b) => overlaps(a, b)))).toBe(false)
     const [left, right] = [Math.min(...tiles.map(({ x }) => x)), Math.max(...tiles.map(({ x, width }) => x + width))]
     expect(Math.abs(left - (space.width - right))).toBeLessThanOrEqual(count + 1)
-    for (const { width, height } of tiles) expect(width / height).toBeLessThanOrEqual(16 / 9 + 0.05)
+    // Whole pixels move the shape by less than one pixel of width or height.
+    for (const { width, height } of tiles) expect(Math.abs(width - height * TILE_ASPECT)).toBeLessThan(TILE_ASPECT)
   })
 
   it.each(counts)('with a screen among %d it is the largest and nothing overlaps', (count) => {
@@ -63,6 +70,8 @@ describe.each(spaces)('tiles in a %s space', (_, space) => {
     expect(tiles).toHaveLength(count)
     expect(tiles.every((tile) => isInside(tile, space))).toBe(true)
     expect(tiles.some((a, i) => tiles.slice(i + 1).some((b) => overlaps(a, b)))).toBe(false)
+    for (const { width, height } of tiles.slice(1))
+      expect(Math.abs(width - height * TILE_ASPECT)).toBeLessThan(TILE_ASPECT)
     const areas = tiles.map(({ width, height }) => width * height)
     expect(Math.max(...areas)).toBe(areas[0])
   })
