@@ -26,7 +26,10 @@ describe('a session that is recorded', () => {
       expect(await tab.event('recordingStopped', 20_000)).toMatchObject({ id, reason: 'recordingStoppedByServer' })
     for (const mark of marks) await mark.waitFor({ state: 'hidden' })
     await ada.page.getByText('The recording is ready.').waitFor({ timeout: 30_000 })
-    await ada.page.getByRole('button', { name: 'Recordings' }).click()
+    const list = ada.page.getByRole('button', { name: 'Recordings', includeHidden: true })
+    expect(await list.getAttribute('aria-expanded')).toBe('false')
+    await list.click()
+    expect(await list.getAttribute('aria-expanded')).toBe('true')
     const link = ada.page.getByRole('link', { name: 'Watch' })
     expect(await link.getAttribute('href')).toBe(`/recordings/${id}`)
 

@@ -7,7 +7,7 @@ import { Notices } from './notices.js'
 import { People } from './people.js'
 import { Recorder } from './recorder.js'
 import { SettingsDialog } from './settings.js'
-import { errorInWords } from './words.js'
+import { errorInWords, peopleInWords } from './words.js'
 
 export interface CallOptions {
   readonly name: string
@@ -32,7 +32,8 @@ export class CallScreen {
   readonly #chat: Chat
   readonly #controls: Controls
   readonly #recorder: Recorder
-  readonly #count = h('span', {}, '1')
+  readonly #count = h('span', {}, peopleInWords(1))
+  readonly #heading: HTMLElement
   readonly #copied = h('span', {}, 'Invite')
   #publisher: Publisher | undefined
   #screen: Publisher | undefined
@@ -51,11 +52,12 @@ export class CallScreen {
       leave: options.leave,
     })
     const { name } = options
+    this.#heading = h('h1', { tabindex: '-1' }, name)
     this.#recorder = new Recorder({ session, name, controls: this.#controls, notices: this.#notices })
     this.#chat = new Chat({
       session,
       unread: (count) => this.#controls.showUnread(count),
-      closed: () => this.#controls.chatClosed(),
+      shown: (isOpen) => this.#controls.showChat(isOpen),
       problem: (text) => this.#notices.say(text, 'problem'),
     })
     this.#listen()
@@ -89,6 +91,14 @@ export class CallScreen {
       publisher.close()
       this.#notices.say(`You are not seen and heard. ${errorInWords(error)}`, 'problem')
     }
+  }
+
+  /**
+   * The page has changed: a screen reader continues at the name of the session, and a second Enter on the form does
+   * not press a button here.
+   */
+  focus(): void {
+    this.#heading.focus()
   }
 
   async toggle(kind: 'audio' | 'video'): Promise<void> {
@@ -141,7 +151,7 @@ export class CallScreen {
 
   #showCount(): void {
     const { count } = this.#people
-    this.#count.textContent = String(count)
+    this.#count.textContent = peopleInWords(count)
     this.#alone.hidden = count !== 1
   }
 
@@ -162,9 +172,9 @@ export class CallScreen {
       icon('link'),
       this.#copied,
     )
-    const people = h('span', { class: 'chip still', title: 'Participants' }, icon('people'), this.#count)
+    const people = h('span', { class: 'chip still people' }, icon('people'), this.#count)
     const { mark, listButton } = this.#recorder
-    const bar = h('header', { class: 'top' }, h('h1', {}, this.options.name), mark, people, listButton, invite)
+    const bar = h('header', { class: 'top' }, this.#heading, mark, people, listButton, invite)
     return h(
       'div',
       { class: 'call' },
@@ -188,7 +198,10 @@ export class CallScreen {
   }
 
   #openSettings(): void {
-    new SettingsDialog(this.#publisher, (error) => this.#notices.say(errorInWords(error), 'problem')).open(this.element)
+    const problem = (error: unknown): void => this.#notices.say(errorInWords(error), 'problem')
+    const closed = (): void => this.#controls.showSettings(false)
+    new SettingsDialog(this.#publisher, problem, closed).open(this.element)
+    this.#controls.showSettings(true)
   }
 
   async #shareScreen(): Promise<void> {

@@ -5,11 +5,14 @@ import { errorInWords } from './words.js'
 
 const TYPE = 'chat'
 const LONGEST = 2_000
+/** The panel that the chat button opens (`aria-controls`). */
+export const CHAT_ID = 'chat'
 
 export interface ChatOptions {
   readonly session: Session
   readonly unread: (count: number) => void
-  readonly closed: () => void
+  /** The panel was opened or closed. */
+  readonly shown: (isOpen: boolean) => void
   readonly problem: (text: string) => void
 }
 
@@ -45,7 +48,7 @@ export class Chat {
     this.#input.addEventListener('input', () => this.#grow())
     this.element = h(
       'aside',
-      { class: 'chat', 'aria-label': 'Chat', hidden: true },
+      { class: 'chat', id: CHAT_ID, 'aria-label': 'Chat', hidden: true },
       h(
         'header',
         {},
@@ -67,14 +70,17 @@ export class Chat {
     this.element.hidden = false
     this.#unread = 0
     this.options.unread(0)
+    this.options.shown(true)
     this.#messages.scrollTop = this.#messages.scrollHeight
-    this.#input.focus()
+    // On a touch screen focus in the field would bring up the keyboard, over the pictures.
+    const target = matchMedia('(pointer: coarse)').matches ? this.#messages : this.#input
+    target.focus()
   }
 
   close(): void {
     if (!this.isOpen) return
     this.element.hidden = true
-    this.options.closed()
+    this.options.shown(false)
   }
 
   async #send(): Promise<void> {

@@ -1,5 +1,7 @@
 import type { Publisher } from '@session-service/client'
-import { h, icon, iconButton, relabel } from './dom.js'
+import { CHAT_ID } from './chat.js'
+import { h, icon, iconButton, markOpensDialog, relabel } from './dom.js'
+import { Toolbar } from './toolbar.js'
 
 export interface ControlActions {
   toggle(kind: 'audio' | 'video'): unknown
@@ -13,6 +15,25 @@ export interface ControlActions {
 const canShareScreen = (): boolean =>
   typeof (navigator.mediaDevices as Partial<MediaDevices> | undefined)?.getDisplayMedia === 'function'
 
+/**
+ * Unlike `disabled`, this leaves the focus where it is: a button that is busy for a moment would otherwise drop the
+ * focus of the keyboard user who has just pressed it.
+ */
+function setDisabled(button: HTMLButtonElement, isDisabled: boolean): void {
+  button.setAttribute('aria-disabled', String(isDisabled))
+}
+const isEnabled = (button: HTMLButtonElement): boolean => button.getAttribute('aria-disabled') !== 'true'
+
+function leaveButton(leave: () => void): HTMLButtonElement {
+  const label = 'Leave session'
+  return h(
+    'button',
+    { type: 'button', class: 'leave', 'aria-label': label, title: label, onclick: leave },
+    icon('leave'),
+    h('span', {}, 'Leave'),
+  )
+}
+
 /** The bar of buttons below the pictures. */
 export class Controls {
   readonly element: HTMLElement
@@ -21,46 +42,36 @@ export class Controls {
   readonly #screen: HTMLButtonElement
   readonly #record: HTMLButtonElement
   readonly #chat: HTMLButtonElement
+  readonly #settings: HTMLButtonElement
   readonly #unread = h('span', { class: 'unread', hidden: true })
+  readonly #toolbar: Toolbar
 
   constructor(actions: ControlActions) {
-    this.#mic = iconButton('mic', 'Mute microphone (M)', () => actions.toggle('audio'))
-    this.#camera = iconButton('camera', 'Turn camera off (V)', () => actions.toggle('video'))
+    const toggle = (kind: 'audio' | 'video', button: HTMLButtonElement): void => {
+      if (isEnabled(button)) actions.toggle(kind)
+    }
+    this.#mic = iconButton('mic', 'Mute microphone (M)', () => toggle('audio', this.#mic))
+    this.#camera = iconButton('camera', 'Turn camera off (V)', () => toggle('video', this.#camera))
     this.#screen = iconButton('screen', 'Share screen', () => actions.shareScreen())
     this.#screen.hidden = !canShareScreen()
-    this.#record = iconButton('record', 'Start recording', () => actions.record())
+    this.#record = iconButton('record', 'Start recording', () => isEnabled(this.#record) && actions.record())
     this.#record.hidden = true
     this.#chat = iconButton('chat', 'Chat (C)', () => actions.chat())
     this.#chat.append(this.#unread)
-    const leave = h(
-      'button',
-      {
-        type: 'button',
-        class: 'leave',
-        'aria-label': 'Leave session',
-        title: 'Leave session',
-        onclick: () => actions.leave(),
-      },
-      icon('leave'),
-      h('span', {}, 'Leave'),
-    )
-    this.element = h(
-      'div',
-      { class: 'controls', role: 'toolbar', 'aria-label': 'Controls' },
-      this.#mic,
-      this.#camera,
-      this.#screen,
-      this.#record,
-      this.#chat,
-      iconButton('settings', 'Devices', () => actions.settings()),
-      leave,
-    )
+    this.#chat.setAttribute('aria-expanded', 'false')
+    this.#chat.setAttribute('aria-controls', CHAT_ID)
+    this.#settings = iconButton('settings', 'Devices', () => actions.settings())
+    markOpensDialog(this.#settings)
+    const buttons = [this.#mic, this.#camera, this.#screen, this.#record, this.#chat, this.#settings]
+    const all = [...buttons, leaveButton(actions.leave)]
+    this.element = h('div', { class: 'controls', 'aria-label': 'Controls' }, ...all)
+    this.#toolbar = new Toolbar(this.element, all)
   }
 
   showMedia(publisher: Publisher | undefined): void {
     const [audio, video] = [publisher?.audioActive ?? false, publisher?.videoActive ?? false]
-    this.#mic.disabled = !publisher?.hasAudio
-    this.#camera.disabled = !publisher?.hasVideo
+    setDisabled(this.#mic, !publisher?.hasAudio)
+    setDisabled(this.#camera, !publisher?.hasVideo)
     relabel(this.#mic, audio ? 'mic' : 'micOff', audio ? 'Mute microphone (M)' : 'Unmute microphone (M)')
     relabel(this.#camera, video ? 'camera' : 'cameraOff', video ? 'Turn camera off (V)' : 'Turn camera on (V)')
     this.#mic.classList.toggle('off', !audio)
@@ -74,13 +85,14 @@ export class Controls {
 
   offerRecording(may: boolean): void {
     this.#record.hidden = !may
+    this.#toolbar.refresh()
   }
 
   /** `busy`: it is being started or stopped. */
   showRecording(running: boolean, busy: boolean): void {
     relabel(this.#record, running ? 'recordStop' : 'record', running ? 'Stop recording' : 'Start recording')
     this.#record.classList.toggle('recording', running)
-    this.#record.disabled = busy
+    setDisabled(this.#record, busy)
   }
 
   showUnread(count: number): void {
@@ -89,7 +101,13 @@ export class Controls {
     this.#chat.setAttribute('aria-label', count > 0 ? `Chat, ${count} unread (C)` : 'Chat (C)')
   }
 
-  chatClosed(): void {
-    this.#chat.focus()
+  /** Focus returns from the closed panel to the button that opens it. */
+  showChat(isOpen: boolean): void {
+    this.#chat.setAttribute('aria-expanded', String(isOpen))
+    if (!isOpen) this.#chat.focus()
+  }
+
+  showSettings(isOpen: boolean): void {
+    this.#settings.setAttribute('aria-expanded', String(isOpen))
   }
 }

@@ -115,3 +115,9 @@ export function relabel(button: HTMLButtonElement, name: IconName, label: string
   button.setAttribute('aria-label', label)
   button.title = label
 }
+
+/** Says that the button opens a dialog, now closed; the code that opens it updates `aria-expanded`. */
+export function markOpensDialog(button: HTMLButtonElement): void {
+  button.setAttribute('aria-haspopup', 'dialog')
+  button.setAttribute('aria-expanded', 'false')
+}

@@ -76,6 +76,12 @@ export class JoinScreen {
     this.element.remove()
   }
 
+  /** On what is to be done next: the name, or the button when there is a name. */
+  focus(): void {
+    const next = this.#name.value === '' ? this.#name : this.#submit
+    next.focus()
+  }
+
   toggle(kind: DeviceKind): void {
     keepChoices({ [kind]: (this.#choices[kind] = !this.#choices[kind]) })
     const has = kind === 'audio' ? this.#publisher?.hasAudio : this.#publisher?.hasVideo
@@ -100,19 +106,17 @@ export class JoinScreen {
       await this.options.join({ session, nickname, publisher: this.#publisher })
     } catch (error) {
       this.#isGivenAway = false
-      this.#complain(errorInWords(error))
       this.#busy(false)
+      this.#complain(errorInWords(error), this.#submit)
     }
   }
 
   #build(): HTMLElement {
-    const field = (label: string, input: HTMLInputElement): HTMLElement =>
-      h('div', { class: 'field' }, h('label', { for: input.id }, label), input)
     const form = h(
       'form',
       { class: 'join-form', novalidate: true },
       field('Your name', this.#name),
-      field('Session', this.#session),
+      field('Session', this.#session, 'Everyone who enters the same name meets in the same session.'),
       this.#pickers.video.element,
       this.#pickers.audio.element,
       this.#devicesProblem,
@@ -128,16 +132,10 @@ export class JoinScreen {
       h('div', { class: 'preview-controls' }, this.#buttons.audio, this.#buttons.video),
       this.#level,
     )
-    const heading = h(
-      'header',
-      { class: 'join-head' },
-      h('span', { class: 'mark' }, icon('tiles')),
-      h('h1', {}, 'Ready to join?'),
-    )
     return h(
       'div',
       { class: 'join' },
-      h('div', { class: 'join-card' }, preview, h('div', { class: 'join-side' }, heading, form)),
+      h('div', { class: 'join-card' }, preview, h('div', { class: 'join-side' }, introduction(), form)),
     )
   }
 
@@ -195,10 +193,10 @@ export class JoinScreen {
     this.#level.hidden = this.#publisher?.hasAudio !== true || !audio
   }
 
-  #complain(text: string, field?: HTMLInputElement): void {
+  #complain(text: string, focus: HTMLElement): void {
     this.#problem.textContent = text
     this.#problem.hidden = false
-    field?.focus()
+    focus.focus()
   }
 
   #busy(busy: boolean): void {
@@ -211,4 +209,31 @@ export class JoinScreen {
     )
     if (busy) this.#problem.hidden = true
   }
+}
+
+/** What this page is, for a visitor who followed a link. */
+const introduction = (): HTMLElement =>
+  h(
+    'header',
+    { class: 'join-head' },
+    h('span', { class: 'mark' }, icon('tiles')),
+    h('h1', {}, 'Video call playground'),
+    h(
+      'p',
+      { class: 'note' },
+      'A demonstration of Session Service: video calls with chat, screen sharing and recording in the browser. ',
+      'Enter your name, join, and send the invite link to others. Your camera and microphone stay on this device until you join.',
+    ),
+  )
+
+function field(label: string, input: HTMLInputElement, hint?: string): HTMLElement {
+  const hintId = `${input.id}-hint`
+  if (hint !== undefined) input.setAttribute('aria-describedby', hintId)
+  return h(
+    'div',
+    { class: 'field' },
+    h('label', { for: input.id }, label),
+    input,
+    hint !== undefined && h('p', { class: 'note', id: hintId }, hint),
+  )
 }

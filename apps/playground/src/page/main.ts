@@ -82,6 +82,7 @@ class Page {
     this.#session = session
     this.#call = call
     this.root.replaceChildren(call.element)
+    call.focus()
     document.title = `${name} · Playground`
     await call.start(publisher)
   }
@@ -90,10 +91,10 @@ class Page {
     sessionStorage.removeItem(IN_SESSION)
     this.#clear()
     document.title = 'Playground'
-    const again = (): void => void this.showJoin()
+    const again = (): void => this.showJoin().focus()
     const elsewhere = (): void => {
       this.#remember(friendlySessionName())
-      this.showJoin()
+      this.showJoin().focus()
     }
     this.root.replaceChildren(leftScreen({ name, why, again, elsewhere }))
   }

@@ -1,7 +1,7 @@
 import type { Session } from '@session-service/client'
 import { type RecordingItem, fetchRecordings, startRecording, stopRecording } from './api.js'
 import type { Controls } from './controls.js'
-import { h, icon } from './dom.js'
+import { h, icon, markOpensDialog } from './dom.js'
 import type { Notices } from './notices.js'
 import { RecordingsDialog } from './recordings-dialog.js'
 import { errorInWords } from './words.js'
@@ -27,7 +27,13 @@ export class Recorder {
   )
   readonly listButton = h(
     'button',
-    { type: 'button', class: 'chip recordings-button', hidden: true, onclick: () => this.#open() },
+    {
+      type: 'button',
+      class: 'chip recordings-button',
+      'aria-label': 'Recordings',
+      hidden: true,
+      onclick: () => this.#open(),
+    },
     icon('film'),
     h('span', {}, 'Recordings'),
   )
@@ -39,6 +45,7 @@ export class Recorder {
 
   constructor(private readonly options: RecorderOptions) {
     const { session, notices } = options
+    markOpensDialog(this.listButton)
     session.on('recordingStarted', () => {
       this.#show()
       notices.say('This session is being recorded.')
@@ -108,7 +115,11 @@ export class Recorder {
   }
 
   #open(): void {
-    this.#dialog = new RecordingsDialog(() => (this.#dialog = undefined))
+    this.listButton.setAttribute('aria-expanded', 'true')
+    this.#dialog = new RecordingsDialog(() => {
+      this.#dialog = undefined
+      this.listButton.setAttribute('aria-expanded', 'false')
+    })
     this.#dialog.show(this.#items)
     this.#dialog.open(this.listButton.closest('.call') ?? document.body)
     void this.#refresh()

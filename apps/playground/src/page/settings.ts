@@ -8,7 +8,7 @@ export class SettingsDialog {
   readonly #dialog: HTMLDialogElement
   readonly #pickers: DevicePicker[]
 
-  constructor(publisher: Publisher | undefined, problem: (error: unknown) => void) {
+  constructor(publisher: Publisher | undefined, problem: (error: unknown) => void, closed: () => void) {
     const kinds = (['video', 'audio'] as const).filter((kind) => deviceOf(publisher, kind) !== undefined)
     const use = (kind: DeviceKind, deviceId: string): void => {
       keepChoices({ [kind === 'audio' ? 'microphone' : 'camera']: deviceId })
@@ -34,6 +34,7 @@ export class SettingsDialog {
     this.#dialog.addEventListener('close', () => {
       for (const picker of this.#pickers) picker.close()
       this.#dialog.remove()
+      closed()
     })
     // A click beside the dialog closes it.
     this.#dialog.addEventListener('click', ({ target }) => target === this.#dialog && close())

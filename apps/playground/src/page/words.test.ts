@@ -5,6 +5,7 @@ import {
   durationInWords,
   errorInWords,
   listInWords,
+  peopleInWords,
   reasonInWords,
   sizeInWords,
 } from './words.js'
@@ -42,6 +43,15 @@ describe('words for people', () => {
     [['Ada', 'Grace', 'Alan', 'Edsger'], 'Ada, Grace and 2 others'],
   ])('%j: "%s"', (names, expected) => {
     expect(listInWords(names)).toBe(expected)
+  })
+
+  it.each([
+    [0, '0 people'],
+    [1, '1 person'],
+    [2, '2 people'],
+    [49, '49 people'],
+  ])('%d in a session: %s', (count, expected) => {
+    expect(peopleInWords(count)).toBe(expected)
   })
 
   it.each([

@@ -59,6 +59,9 @@ export function listInWords(names: readonly string[], most = 2): string {
   return before.length > 0 ? `${before.join(', ')} and ${last ?? ''}` : (last ?? '')
 }
 
+/** `1 person`, `2 people`. */
+export const peopleInWords = (count: number): string => `${count} ${count === 1 ? 'person' : 'people'}`
+
 /** Of seconds: `0:05`, `12:07`, `1:02:03`. */
 export function durationInWords(seconds: number): string {
   const whole = Math.round(seconds)
