@@ -1,5 +1,6 @@
 import type { Connection, Session } from '@session-service/client'
 import { h, icon, iconButton } from './dom.js'
+import { splitLinks } from './links.js'
 import { nameOf } from './people.js'
 import { errorInWords } from './words.js'
 
@@ -18,6 +19,14 @@ export interface ChatOptions {
 
 // oxlint-disable-next-line clock/no-wall-clock -- the time that the user reads on the same computer
 const time = (): string => new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+
+/** Elements only, never markup: a message comes from other people. */
+const withLinks = (text: string): (Node | string)[] =>
+  splitLinks(text).map((part) =>
+    part.href === undefined
+      ? part.text
+      : h('a', { href: part.href, target: '_blank', rel: 'noopener noreferrer' }, part.text),
+  )
 
 /** Messages by signals of the type `chat`: everybody gets them, the sender too. */
 export class Chat {
@@ -102,7 +111,7 @@ export class Chat {
     // What one person says in a row stands together under the name.
     const continues = this.#last?.from === sender
     const head = h('div', { class: 'from' }, h('b', {}, name), h('time', {}, time()))
-    const item = h('li', { class: `message${own ? ' own' : ''}` }, !continues && head, h('p', {}, text))
+    const item = h('li', { class: `message${own ? ' own' : ''}` }, !continues && head, h('p', {}, ...withLinks(text)))
     this.#last = { from: sender, item }
     this.#messages.append(item)
     this.#messages.scrollTop = this.#messages.scrollHeight
