@@ -63,7 +63,7 @@ export class Controls {
     this.#settings = iconButton('settings', 'Devices', () => actions.settings())
     markOpensDialog(this.#settings)
     const buttons = [this.#mic, this.#camera, this.#screen, this.#record, this.#chat, this.#settings]
-    const all = [...buttons, leaveButton(actions.leave)]
+    const all = [...buttons, leaveButton(() => actions.leave())]
     this.element = h('div', { class: 'controls', 'aria-label': 'Controls' }, ...all)
     this.#toolbar = new Toolbar(this.element, all)
   }
