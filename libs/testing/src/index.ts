@@ -1,4 +1,5 @@
 export * from './faults/index.js'
+export { loopLagMs, quantile } from './loop-lag.js'
 export { blockEventLoop, handlesOf, heapInUse, inspectable, type ProcessHandles } from './heap.js'
 export {
   budgetMs,

@@ -1,10 +1,15 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { ConnectionListView, SessionListView } from '@session-service/contract'
-import { startStack, type Stack } from '@session-service/testing'
+import { budgetMs, loopLagMs, quantile, startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 
 const MANY = 50_000
+/** As many at once as a dashboard in every browser of a company asks for. */
+const READERS = 150
+const LISTED = 5_000
+/** Within this a session is created while lists are written, ms. */
+const CREATED_MS = 2_500
 /** Too young to be taken for unused. */
 const SINCE = Date.now()
 let stack: Stack
@@ -82,6 +87,39 @@ it('lets go of the database when nobody reads on', async () => {
   expect(await stack.api.createSession({ customSessionId: 'meanwhile' })).toMatchObject({ id: 'meanwhile' })
   for (const answer of answers) answer.destroy()
 })
+
+it(`E24: ${READERS} lists of ${LISTED} sessions at once are answered, and a session is created promptly meanwhile`, async () => {
+  await stack.postgres.query('DELETE FROM session')
+  await addSessions(1, LISTED)
+  const state = { isOver: false }
+  const created: number[] = []
+  const creating = (async () => {
+    while (!state.isOver) {
+      const start = performance.now()
+      await stack.api.createSession()
+      created.push(performance.now() - start)
+    }
+  })()
+  const sizes = await Promise.all(
+    Array.from({ length: READERS }, async () => {
+      const answer = await open('/sessions')
+      expect(answer.statusCode).toBe(200)
+      const text = await textOf(answer)
+      return Number(/"numberOfElements":(\d+)}$/.exec(text)?.[1])
+    }),
+  )
+  state.isOver = true
+  await creating
+  const [master] = stack.masters
+  const lag = master ? await loopLagMs(master) : Number.NaN
+  const p99 = quantile(created, 0.99)
+  console.info(`${created.length} sessions created, p99 ${p99 | 0} ms, loop ${lag | 0} ms`)
+  for (const size of sizes) expect(size).toBeGreaterThanOrEqual(LISTED)
+  // A create takes a small part of the time of the lists, however fast the machine is.
+  expect(created.length).toBeGreaterThan(80)
+  expect(p99).toBeLessThan(budgetMs(CREATED_MS))
+  expect(lag).toBeLessThan(budgetMs(CREATED_MS))
+}, 120_000)
 
 it('lists the connections of a session in the same way', async () => {
   await stack.api.createSession({ customSessionId: 'full' })

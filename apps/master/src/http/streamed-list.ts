@@ -1,8 +1,15 @@
 import { Readable } from 'node:stream'
 import { StreamableFile } from '@nestjs/common'
+import { Turns } from './turns.js'
 
 /** Rows of one statement; small enough that the first byte of an answer does not wait. */
 export const PAGE_ROWS = 200
+
+/**
+ * Later pages of all lists, at most four reads at a time: other calls find a free database connection. First pages do
+ * not wait here, so that a call ends in time when the database does not answer.
+ */
+const laterPages = new Turns(4)
 
 /** Where in the order by creation a page ends. */
 export interface Position {
@@ -45,8 +52,9 @@ async function* pieces<R extends Position>(
   view: (row: R) => object,
   names: ListNames,
 ): AsyncGenerator<Buffer> {
+  const nextPage = (page: R[]): Promise<R[]> => laterPages.run(() => readPage(page.at(-1)))
   let count = 0
-  for (let page = first; ; page = await readPage(page.at(-1))) {
+  for (let page = first; ; page = await nextPage(page)) {
     const rows = page.map((row) => JSON.stringify(view(row))).join(',')
     const before = count === 0 ? `{"${names.items}":[` : page.length > 0 ? ',' : ''
     count += page.length

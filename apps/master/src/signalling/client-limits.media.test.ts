@@ -1,9 +1,11 @@
 import { request } from 'node:http'
 import { CLOSE_CODE, SIGNALLING_LIMITS } from '@session-service/contract'
 import {
+  budgetMs,
   freePorts,
   heapInUse,
   inspectable,
+  loopLagMs,
   SignallingClient,
   SignallingError,
   startStack,
@@ -15,6 +17,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 const RECIPIENTS = 25
 /** What heaps differ by without a leak. */
 const HEAP_NOISE_BYTES = 16 * 1024 * 1024
+
+const FLOOD = 10_000
+/** Within this another client is served, and the event loop turns, while one floods the server; ms. */
+const SERVED_MS = 2_000
+const LAG_MS = 1_000
 
 let stack: Stack
 let inspector: number
@@ -85,6 +92,28 @@ describe('signals of one client', () => {
 })
 
 describe('a client that floods the server', () => {
+  it('F14: is closed beyond its budget of calls, and others are served meanwhile', async () => {
+    const { client } = await joinedClient()
+    const { burst, perSecond } = SIGNALLING_LIMITS.calls
+    const startedAt = performance.now()
+    for (let id = 0; id < FLOOD; id++)
+      client.sendRaw({ jsonrpc: '2.0', id: `flood_${id}`, method: 'unsubscribe', params: { streamId: 'str_none' } })
+    const [bystander] = bystanders
+    await bystander?.request('signal', { data: 'during the flood' })
+    const servedMs = performance.now() - startedAt
+    expect(await client.closed).toEqual({ code: CLOSE_CODE.abuse, reason: 'too many calls' })
+    const seconds = (performance.now() - startedAt) / 1_000
+    const [master] = stack.masters
+    const lag = master ? await loopLagMs(master) : Number.NaN
+    console.info(
+      `${client.unmatched.length} calls answered, another client after ${servedMs | 0} ms, loop ${lag | 0} ms`,
+    )
+    expect(client.unmatched.length).toBeLessThanOrEqual(burst + perSecond * seconds)
+    expect(servedMs).toBeLessThan(budgetMs(SERVED_MS))
+    expect(lag).toBeLessThan(budgetMs(LAG_MS))
+    expect(bystanders.every(({ isOpen }) => isOpen)).toBe(true)
+  })
+
   it('is closed beyond its budget of bytes, and leaves no memory behind', async () => {
     const before = await heapInUse(inspector)
     const to = Array.from({ length: 10_000 }, () => 'con_flood')
