@@ -45,10 +45,14 @@ static void describe_video(GString *text, const Settings *settings) {
       settings->fps, settings->video_kbps, 2 * settings->fps);
 }
 
+/*
+ * No wait at discontinuities: an encoder with DTX sends nothing in silence and does not mark the first packet after it.
+ * By default the mixer appends such sound to what it has, ahead of its time, until that has lasted for a second.
+ */
 static void describe_audio(GString *text, const Settings *settings) {
   g_string_append_printf(text,
                          "audiotestsrc wave=silence is-live=true ! " RAW_AUDIO " ! "
-                         "audiomixer name=audio latency=%" G_GUINT64_FORMAT " ! " RAW_AUDIO
+                         "audiomixer name=audio discont-wait=0 latency=%" G_GUINT64_FORMAT " ! " RAW_AUDIO
                          " ! audioconvert ! queue ! %s bitrate=%d ! %s queue ! mux. ",
                          AUDIO_PATIENCE_MS * GST_MSECOND,
                          settings->has_video ? "avenc_aac" : "opusenc", settings->audio_kbps * 1000,
