@@ -8,7 +8,7 @@ import { StandInNode } from './fixtures/stand-in-node.js'
 
 jest.setTimeout(TEST_MS)
 
-/** What the event loop may be blocked by a list, ms; 50 000 rows in one piece take several times that. */
+/** What the event loop may be blocked while a list is written, ms; the number of other answers shows shorter stalls. */
 const LAG_MS = 500
 let free: ServiceApi
 let desk: RecordingDesk
