@@ -140,12 +140,12 @@ async function endsWithRightTimes({ id, created, closed }: Call): Promise<void> 
 }
 
 function expectRightTimes({ event, headers, at }: Received, span: Span): void {
-  expectWithin(`timestamp of ${event.event}`, Number(event.timestamp), { from: span.from, to: at })
+  expectWithin(`timestamp of ${event.event}`, event.timestamp, { from: span.from, to: at })
   expectWithin('webhook-timestamp', Number(headers['webhook-timestamp']) * 1_000, { from: at - 2_000, to: at })
   // The duration of a recording is that of its files.
   if (!('startTime' in event) || event.event === 'recordingStatusChanged') return
   expectWithin(`startTime of ${event.event}`, Number(event.startTime), span)
-  const lastedMs = Number(event.timestamp) - Number(event.startTime)
+  const lastedMs = event.timestamp - Number(event.startTime)
   expectWithin(`duration of ${event.event}`, Number(event.duration) * 1_000, { from: lastedMs, to: lastedMs })
 }
 
@@ -176,7 +176,7 @@ describe.each(STEPS_MS)('when the wall clock of the master steps by %d ms during
     expectWithin('expiry of the TURN credentials', (Number(expiry) - TTL_S) * 1_000, joined)
     expectWithin('createdAt of a connection', lost.joined.createdAt, joined)
     const refused = await spanOf(() => stack.rest('GET', '/sessions/unknown'))
-    expectWithin('timestamp of an error', Number((refused.value.body as { timestamp: number }).timestamp), refused)
+    expectWithin('timestamp of an error', (refused.value.body as { timestamp: number }).timestamp, refused)
 
     const lostAt = Date.now()
     lost.dropSocket()
