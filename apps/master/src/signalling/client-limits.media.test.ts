@@ -96,8 +96,8 @@ describe('a client that floods the server', () => {
     const { client } = await joinedClient()
     const { burst, perSecond } = SIGNALLING_LIMITS.calls
     const startedAt = performance.now()
-    for (let id = 0; id < FLOOD; id++)
-      client.sendRaw({ jsonrpc: '2.0', id: `flood_${id}`, method: 'unsubscribe', params: { streamId: 'str_none' } })
+    for (let nth = 0; nth < FLOOD; nth++)
+      client.sendRaw({ jsonrpc: '2.0', id: `flood_${nth}`, method: 'unsubscribe', params: { streamId: 'str_none' } })
     const [bystander] = bystanders
     await bystander?.request('signal', { data: 'during the flood' })
     const servedMs = performance.now() - startedAt
