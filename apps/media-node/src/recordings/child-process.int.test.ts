@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { until } from '@session-service/local-stack'
-import { isRunning } from '../fixtures/processes.js'
+import { isRunning, isSuspended } from '../fixtures/processes.js'
 import { ChildProgram, redact } from './child-process.js'
 
 const node = (script: string, more: Partial<ConstructorParameters<typeof ChildProgram>[0]> = {}): ChildProgram =>
@@ -58,6 +58,8 @@ describe('a program', () => {
   ])('that hangs is killed; asked to end before: %s', async (isAsked, why) => {
     const hung = new ChildProgram({ command: 'sleep', args: ['60'] })
     process.kill(hung.pid!, 'SIGSTOP')
+    // Of two pending signals the kernel delivers SIGINT before SIGSTOP.
+    await until('it is suspended', () => isSuspended(hung.pid!))
     if (isAsked) void hung.stop()
     hung.kill('wrote nothing for 5 s')
     expect(await hung.exited).toEqual({ code: null, signal: 'SIGKILL', ...why })
