@@ -174,6 +174,8 @@ describe('the playground for every user', () => {
       expect(stage.width).toBeGreaterThan(viewport.width / 2)
       const isApart = chat.y >= stage.y + stage.height - 1 || chat.x >= stage.x + stage.width - 1
       expect(isApart).toBe(true)
+      const form = await boxOf(page.locator('.chat-form'))
+      expect([form.x - chat.x <= 1, form.width >= chat.width - 2]).toEqual([true, true])
       for (const { x, y, width, height } of [stage, chat, controls, field]) {
         expect(Math.min(x, y)).toBeGreaterThanOrEqual(0)
         expect(x + width).toBeLessThanOrEqual(viewport.width + 1)
