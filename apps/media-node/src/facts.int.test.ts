@@ -32,7 +32,7 @@ describe('facts', () => {
     expect(rig.master.heardOf(nodeId)).toBeUndefined()
   })
 
-  test('a process does not answer commands before a master has registered it, and tells that it is alive', async () => {
+  test('a process does not answer commands before a master has registered it, and reports that it is alive', async () => {
     let mayAnswer = false
     rig.master.onFact = () => {
       if (!mayAnswer) throw new ServiceError('UNAVAILABLE', 'the holder of the id may be alive')

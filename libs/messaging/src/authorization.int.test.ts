@@ -89,7 +89,7 @@ describe('a bus with authorization', () => {
   })
 
   it.each([
-    ['what masters tell each other of sessions', SUBJECT.session('*')],
+    ['messages between masters about sessions', SUBJECT.session('*')],
     ['every subject of the cluster', '>'],
     ['restarts', SUBJECT.restart],
     ['facts of other nodes', SUBJECT.allFacts],

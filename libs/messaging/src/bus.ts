@@ -213,7 +213,7 @@ export class Bus {
   }
 
   /**
-   * Whoever may send a request chooses where its reply goes. Outside the inboxes that would be any subject that this
+   * The sender of a request chooses where its reply goes. Outside the inboxes that would be any subject that this
    * process may publish on, such as a command to a node.
    */
   #respond({ subject, reply }: Msg, payload: string, headers?: MsgHdrs): void {

@@ -27,7 +27,7 @@ beforeEach(async () => {
   await database.query("UPDATE connection SET status = 'active', master_id = 'one'")
 })
 
-/** As if the clock of the database had been set back by so many seconds since the deadline was set. */
+/** Moves the deadline as a database clock set back by `seconds` would. */
 const deadlineIn = (seconds: number) =>
   database.query(`UPDATE connection SET evict_at = clock_timestamp() + ${seconds} * interval '1 second'`)
 const secondsLeft = async (): Promise<number> => {

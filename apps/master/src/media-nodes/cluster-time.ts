@@ -2,7 +2,7 @@ import type { Heartbeat } from '@session-service/contract'
 
 /**
  * The heartbeat with its times by the cluster's clock. The clock of a node may be wrong by any amount, but all times of
- * one heartbeat are by the same clock, and it was sent just now. `sentAt` stays: it only tells heartbeats apart.
+ * one heartbeat are by the same clock, and it was sent just now. `sentAt` stays: it only distinguishes heartbeats.
  */
 export function inClusterTime(beat: Heartbeat, now: number): Heartbeat {
   const offset = now - beat.sentAt

@@ -3,7 +3,7 @@ const BURST = 50
 const PER_SECOND = 1
 
 /**
- * A token bucket for the registration of unknown media nodes: whoever has the credentials of one node must not be able
+ * A token bucket for the registration of unknown media nodes: a holder of the credentials of one node must not be able
  * to fill the cluster with invented ones. `take(now)` is false when the node has to wait; `now` in monotonic ms.
  */
 export class RegistrationBudget {

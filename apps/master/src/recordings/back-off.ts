@@ -1,4 +1,4 @@
-/** Before another try after so many in vain, ms. */
+/** Pause before the next attempt, by the number of failed ones, ms. */
 const PAUSES_MS = [0, 1_000, 2_000, 4_000, 8_000]
 
 /** When what failed may be tried again, by id. */

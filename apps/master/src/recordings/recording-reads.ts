@@ -59,7 +59,7 @@ const TOLD_ROLES = {
 export const LOST_WITH_ITS_NODE = 'its media node was lost'
 
 /**
- * Its time is over, and nobody publishes who came in the same moment. An empty session that has lost the media
+ * Its timeout has passed and no participant that joined meanwhile publishes. An empty session that has lost the media
  * that was recorded is not waited for: nothing is recorded of it any more.
  */
 export const OVERDUE = `(r.autostop_at < clock_timestamp() OR r.autostop_at IS NOT NULL AND EXISTS (

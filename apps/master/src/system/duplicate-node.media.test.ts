@@ -96,7 +96,7 @@ describe('a second process with the MEDIA_NODE_ID of a node', () => {
     expect(await bootOf('north')).not.toBe(boot)
   })
 
-  it('takes over from a process that is frozen for good, which ends with a non-zero exit code when it wakes', async () => {
+  it('takes over from a process that stays frozen, which ends with a non-zero exit code when it wakes', async () => {
     const met = await meeting('south')
     const node = await nodeOf(stack, met.id)
     const boot = await bootOf('south')

@@ -43,7 +43,7 @@ export class WorkerPool {
     const logger = new Logger('mediasoup')
     setLogEventListeners({
       onwarn: (namespace, text) => logger.debug(`${namespace} ${text}`),
-      // Starts that fail and deaths are the pool's to tell, and ending workers complain of closed pipes. A request that
+      // The pool reports failed starts and deaths, and ending workers complain of closed pipes. A request that
       // the worker refuses is answered to its caller, who may be any client: a line each would let it fill the log.
       onerror: (namespace, text, error) =>
         this.#closing || text.startsWith('worker process') || isRefusedRequest(text)

@@ -14,7 +14,7 @@ const EVERY_COMMAND = SUBJECT.nodeCommand('*', '*' as NodeCommand)
 
 /**
  * Masters use all subjects of their cluster. A media node reports about itself and takes commands: it can neither give
- * orders to nodes nor take part in what masters tell each other.
+ * orders to nodes nor take part in the messages between masters.
  */
 export function busPermissions(cluster: string, role: BusRole): BusPermissions {
   const { prefix, inbox } = busScope(cluster, role)

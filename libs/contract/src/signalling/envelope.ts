@@ -52,7 +52,7 @@ export const SIGNALLING_LIMITS = {
   deliveryOverhead: 256,
   /** Connections that a client's signal may name. */
   signalRecipients: 1_000,
-  /** Signals of a session that are kept for participants that resume: so many, with so many bytes of data, so long (ms). */
+  /** Signals of a session that are kept for participants that resume: their number, bytes of data, and age (ms). */
   missedSignals: { count: 256, bytes: 1024 * 1024, ms: 30_000 },
   /** So many refused calls of `join` and `resume` close a socket. */
   failedJoins: 5,

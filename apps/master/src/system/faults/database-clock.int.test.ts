@@ -105,7 +105,7 @@ describe.each(STEPS)('when the clock of the database steps by $by ms', ({ by, to
   })
 })
 
-/** A master has logged a step of about so many ms. */
+/** Whether a master has logged a clock step of about `by` ms. */
 const hasStepNear = (name: string, by: number): boolean =>
   stack.journal
     .find(new RegExp(`^${name} .*the clock of the database has stepped`))

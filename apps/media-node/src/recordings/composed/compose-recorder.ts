@@ -147,7 +147,7 @@ class ComposedRecorder implements Recorder {
     else if (event.event === 'size') this.#arrange()
   }
 
-  /** It owes a fragment each second, whoever sends what: the background and the silence are its own. */
+  /** The program writes a fragment each second whether media arrives or not: background and silence are its own. */
   #supervise(): void {
     const path = join(this.context.folder, this.#file)
     this.#supervisor = new Supervisor({
