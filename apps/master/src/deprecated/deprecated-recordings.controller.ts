@@ -1,16 +1,5 @@
 import type { RecordingView } from '@session-service/contract'
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Inject,
-  Post,
-  type StreamableFile,
-  UseGuards,
-  UseInterceptors,
-} from '@nestjs/common'
+import { Body, Controller, Delete, Get, HttpCode, Inject, Post, type StreamableFile, UseGuards } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
 import { PathParam } from '../http/parameters.js'
 import { RecordingEnabled } from '../recordings/recording-enabled.guard.js'
@@ -19,7 +8,7 @@ import { type LegacyRecording, legacyRecording } from './legacy-views.js'
 import { WarnDeprecated } from './warn-deprecated.js'
 
 @Controller('api/recordings')
-@UseInterceptors(WarnDeprecated)
+@UseGuards(WarnDeprecated)
 export class DeprecatedRecordingsController {
   constructor(
     private readonly recordings: RecordingsService,

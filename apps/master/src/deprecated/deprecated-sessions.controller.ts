@@ -1,6 +1,16 @@
 import { CreateConnectionBody, CreateSessionBody, withDefault } from '@session-service/contract'
 import { StatusWhenMissing } from '@session-service/server-kit'
-import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile, UseInterceptors } from '@nestjs/common'
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Post,
+  type StreamableFile,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common'
 import { z } from 'zod'
 import { ConnectionsService } from '../connections/connections.service.js'
 import { SessionFirst } from '../connections/session-first.js'
@@ -16,7 +26,7 @@ const CreateCameraBody = CreateConnectionBody.safeExtend({ type: withDefault(z.l
 type CreateCameraBody = z.output<typeof CreateCameraBody>
 
 @Controller('api/sessions')
-@UseInterceptors(WarnDeprecated)
+@UseGuards(WarnDeprecated)
 export class DeprecatedSessionsController {
   constructor(
     private readonly sessions: SessionsService,

@@ -1,5 +1,5 @@
 import { CreateTokenBody, SendSignalBody } from '@session-service/contract'
-import { Body, Controller, Get, HttpCode, Inject, Post, UseInterceptors } from '@nestjs/common'
+import { Body, Controller, Get, HttpCode, Inject, Post, UseGuards } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
 import { configurationView, mediaserverUris } from '../configuration/configuration.view.js'
 import { parsed } from '../http/parsed.js'
@@ -10,7 +10,7 @@ import { type LegacyToken, legacyToken } from './legacy-views.js'
 import { WarnDeprecated } from './warn-deprecated.js'
 
 @Controller()
-@UseInterceptors(WarnDeprecated)
+@UseGuards(WarnDeprecated)
 export class DeprecatedController {
   constructor(
     private readonly tokens: TokenRequestsService,

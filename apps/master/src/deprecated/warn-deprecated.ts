@@ -1,17 +1,19 @@
-import { type CallHandler, type ExecutionContext, Injectable, Logger, type NestInterceptor } from '@nestjs/common'
+import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common'
 import type { FastifyRequest } from 'fastify'
-import type { Observable } from 'rxjs'
 
-/** Every call of a deprecated path leaves a warning that names the path to use instead. */
+/**
+ * Logs a warning for each call of a deprecated path, which names its replacement. A guard, since those of a controller run
+ * before those of its methods, which may refuse the call.
+ */
 @Injectable()
-export class WarnDeprecated implements NestInterceptor {
+export class WarnDeprecated implements CanActivate {
   private readonly logger = new Logger('Deprecated')
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+  canActivate(context: ExecutionContext): boolean {
     const { method, routeOptions, ip } = context.switchToHttp().getRequest<FastifyRequest>()
     const path = routeOptions.url ?? ''
     this.logger.warn({ ip }, `${method} ${path} is deprecated: use ${method} ${replacementOf(path)}`)
-    return next.handle()
+    return true
   }
 }
 
