@@ -147,7 +147,7 @@ describe('rights', () => {
     await Promise.all([subscriber, publisher, moderator].map((each) => each.close()))
   })
 
-  it('F10, I4: end at the session: nobody acts on what is in another', async () => {
+  it('F10, I4: end at the session: no participant acts on another session', async () => {
     const [here, there] = await Promise.all([twoTalking(stack), twoTalking(stack)])
     const { bob } = here
     const stranger = there.alice

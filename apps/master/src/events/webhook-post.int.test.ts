@@ -47,7 +47,7 @@ describe('over TLS', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('H7: a certificate of nobody known is a failure', async () => {
+  it('H7: a certificate of an unknown authority is a failure', async () => {
     expect(await post({ endpoint: `https://127.0.0.1:${port}/` })).toMatchObject({
       outcome: 'failed',
       error: expect.stringContaining('self-signed'),

@@ -81,7 +81,7 @@ export const CLUSTER = {
         values.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'on_premise' && !values.SERVICE_PRO_CLUSTER_AUTOSCALING ? -1 : 3,
     },
     unit: 's',
-    meaning: 'How long a crashed media node is waited for until it counts as gone for good; -1 means for ever',
+    meaning: 'Time after which a crashed media node that did not return is given up; -1 means never',
   }),
   SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES: property('master', integer(1, MAX_NODES), {
     default: 2,

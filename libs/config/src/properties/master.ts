@@ -118,13 +118,13 @@ export const MASTER = {
     default: 900,
     unit: 's',
     restartable: true,
-    meaning: 'How often sessions that nobody uses are looked for; 0 means never',
+    meaning: 'Interval of the search for unused sessions; 0 turns it off',
   }),
   SERVICE_SESSIONS_GARBAGE_THRESHOLD: property('master', integer(0, YEAR_S), {
     default: 3600,
     unit: 's',
     restartable: true,
-    meaning: 'Age from which a session that nobody uses is closed',
+    meaning: 'Age from which an unused session is closed',
   }),
   SERVICE_WEBRTC_SIMULCAST: property('master', boolean, {
     default: true,
