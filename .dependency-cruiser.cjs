@@ -12,6 +12,10 @@ const libraryRule = (lib, allowed, comment) => ({
   to: { path: OURS, pathNot: [lib, ...allowed].map(inLib) },
 })
 
+/** Lowest first: a folder never imports a later one, not even its types. */
+const CLIENT_LAYERS = ['platform', 'signalling', 'media', 'streams', 'session']
+const clientFolder = (name) => `^libs/client/src/${name}/`
+
 module.exports = {
   forbidden: [
     {
@@ -38,6 +42,12 @@ module.exports = {
     ),
     libraryRule('messaging', ['contract', 'config']),
     libraryRule('client', ['contract'], 'Runs in browsers.'),
+    ...CLIENT_LAYERS.slice(0, -1).map((layer, at) => ({
+      name: `client-${layer}-imports-lower-layers-only`,
+      severity: 'error',
+      from: { path: clientFolder(layer), pathNot: TESTS },
+      to: { path: CLIENT_LAYERS.slice(at + 1).map(clientFolder) },
+    })),
     libraryRule('rest-client', ['contract']),
     libraryRule('server-kit', ['contract', 'config', 'messaging']),
     {

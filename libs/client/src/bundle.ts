@@ -1,3 +1,3 @@
 // What browsers load as one file. The order matters.
-import './no-eval.js'
+import './platform/no-eval.js'
 export * from './index.js'

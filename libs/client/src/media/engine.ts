@@ -12,7 +12,7 @@ import {
   newSecret,
 } from '@session-service/contract'
 import type { Device, types } from 'mediasoup-client'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../platform/clock.js'
 import type { RejoinResult } from '../signalling/signalling.js'
 import { requireWebRtc, warmDevice } from './device.js'
 import type { Encoding } from './encodings.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../platform/clock.js'
 
 export type TransportState = 'new' | 'connecting' | 'connected' | 'failed' | 'disconnected' | 'closed'
 

@@ -1,5 +1,5 @@
-import { type Clock, every } from '../clock.js'
-import { formatDimensions } from '../stream.js'
+import { type Clock, every } from '../platform/clock.js'
+import { formatDimensions } from './dimensions.js'
 
 /** What is sent, as the wire wants it; null while the browser does not tell. */
 export interface VideoMeasure {

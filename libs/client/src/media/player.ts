@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../platform/clock.js'
 
 export interface PlayerHandlers {
   created(element: HTMLVideoElement): void

@@ -1,5 +1,6 @@
 import {
   type NotificationParams,
+  type SessionSnapshot,
   SIGNALLING_NOTIFICATIONS,
   type SignallingNotification,
   describeIssues,
@@ -10,6 +11,23 @@ import {
 export type ServerNotification = {
   [N in SignallingNotification]: { readonly method: N; readonly params: NotificationParams<N> }
 }[SignallingNotification]
+
+/** The notifications that change who is there and what they publish. */
+export type RosterChange = Extract<
+  ServerNotification,
+  {
+    method:
+      | 'connectionCreated'
+      | 'connectionDestroyed'
+      | 'connectionPropertyChanged'
+      | 'streamCreated'
+      | 'streamDestroyed'
+      | 'streamPropertyChanged'
+  }
+>
+
+/** Who is there and what they publish. */
+export type Presence = Pick<SessionSnapshot, 'connections' | 'streams'>
 
 /** Undefined for a name this version does not know (a newer server's) and for a form that is not the contract's. */
 export function readNotification(method: string, params: unknown): ServerNotification | undefined {

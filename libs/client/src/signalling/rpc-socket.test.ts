@@ -1,6 +1,6 @@
 import { ServiceError } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { systemClock } from '../clock.js'
+import { systemClock } from '../platform/clock.js'
 import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { connectionInfo } from '../fixtures/samples.js'
 import { WireServer } from '../fixtures/wire-server.js'

@@ -9,7 +9,7 @@ import {
   errorCodeOfRpc,
 } from '@session-service/contract'
 import type { z } from 'zod'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../platform/clock.js'
 import { type ServerNotification, readNotification } from './notification.js'
 
 type RpcResponse = z.infer<typeof RpcResponseSchema>

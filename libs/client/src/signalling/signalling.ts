@@ -8,9 +8,9 @@ import {
   type SignallingResult,
   describeIssues,
 } from '@session-service/contract'
-import { type Clock, every } from '../clock.js'
-import { deferred } from '../deferred.js'
-import { onBackOnline } from '../platform.js'
+import { type Clock, every } from '../platform/clock.js'
+import { deferred } from '../platform/deferred.js'
+import { onBackOnline } from '../platform/page.js'
 import type { ServerNotification } from './notification.js'
 import { RecentIds } from './recent-ids.js'
 import { isFinalClose, isRefusal, retryDelay } from './retry.js'

@@ -1,9 +1,10 @@
 import { type ConnectionInfo, Role, type StreamInfo } from '@session-service/contract'
-import { Connection } from './connection.js'
-import type { SessionEvents } from './events.js'
-import { type Presence, type RosterChange, changesOfStream, reconcile } from './reconcile.js'
-import type { JoinResult } from './signalling/signalling.js'
-import { Stream } from './stream.js'
+import { Connection } from '../streams/connection.js'
+import type { SessionEvents } from '../streams/events.js'
+import type { Presence, RosterChange } from '../signalling/notification.js'
+import { changesOfStream, reconcile } from './reconcile.js'
+import type { JoinResult } from '../signalling/signalling.js'
+import { Stream } from '../streams/stream.js'
 
 type RosterEventName =
   | 'connectionCreated'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LoneMember } from './fixtures/lone-member.js'
-import { until } from './fixtures/manual-clock.js'
-import { streamInfo } from './fixtures/samples.js'
+import { LoneMember } from '../fixtures/lone-member.js'
+import { until } from '../fixtures/manual-clock.js'
+import { streamInfo } from '../fixtures/samples.js'
 
 describe('a publication whose answer did not come before the socket went', () => {
   let lone: LoneMember

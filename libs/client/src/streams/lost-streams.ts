@@ -1,6 +1,6 @@
 import { ServiceError } from '@session-service/contract'
-import { type Deferred, deferred } from './deferred.js'
-import type { Presence } from './reconcile.js'
+import { type Deferred, deferred } from '../platform/deferred.js'
+import type { Presence } from '../signalling/notification.js'
 
 /** Streams whose media was lost with its node and that their publishers have not brought back yet. */
 export class LostStreams {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { deferred } from './deferred.js'
-import { LoneMember } from './fixtures/lone-member.js'
-import { until } from './fixtures/manual-clock.js'
-import { stubTrack } from './fixtures/stub-engine.js'
+import { deferred } from '../platform/deferred.js'
+import { LoneMember } from '../fixtures/lone-member.js'
+import { until } from '../fixtures/manual-clock.js'
+import { stubTrack } from '../fixtures/stub-engine.js'
 import type { Publisher } from './publisher.js'
 
 describe('a publisher that is given another camera', () => {

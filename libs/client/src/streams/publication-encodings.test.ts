@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { LoneMember } from './fixtures/lone-member.js'
-import { until } from './fixtures/manual-clock.js'
-import { type StubSender, StubTrack } from './fixtures/stub-engine.js'
+import { LoneMember } from '../fixtures/lone-member.js'
+import { until } from '../fixtures/manual-clock.js'
+import { type StubSender, StubTrack } from '../fixtures/stub-engine.js'
 
 let lone: LoneMember
 afterEach(() => lone.stop())

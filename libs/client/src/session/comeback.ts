@@ -1,6 +1,6 @@
-import type { SessionContext } from './context.js'
-import type { Engine } from './media/engine.js'
-import { MEDIA_TIMES } from './media-line.js'
+import type { SessionContext } from '../streams/context.js'
+import type { Engine } from '../media/engine.js'
+import { MEDIA_TIMES } from '../media/media-line.js'
 
 export interface ComebackOptions {
   /** Lends what is published and received. */

@@ -1,10 +1,10 @@
 import { ServiceError } from '@session-service/contract'
-import type { Clock } from './clock.js'
-import { type Deferred, deferred } from './deferred.js'
-import type { Engine, MediaPlace } from './media/engine.js'
-import type { RejoinResult } from './signalling/signalling.js'
-import { isPermanent, retryDelay } from './signalling/retry.js'
-import { SocketLost } from './signalling/rpc-socket.js'
+import type { Clock } from '../platform/clock.js'
+import { type Deferred, deferred } from '../platform/deferred.js'
+import type { Engine, MediaPlace } from './engine.js'
+import type { RejoinResult } from '../signalling/signalling.js'
+import { isPermanent, retryDelay } from '../signalling/retry.js'
+import { SocketLost } from '../signalling/rpc-socket.js'
 
 export interface MediaLineOptions {
   readonly clock: Clock

@@ -1,11 +1,11 @@
-import { Emitter } from './emitter.js'
+import { Emitter } from '../platform/emitter.js'
 import type {
   StreamDestroyedEvent,
   StreamManagerEvents,
   StreamPropertyChangedEvent,
   VideoElementEvent,
 } from './events.js'
-import { Player, type PlayerHandlers, type PlayerOptions, type VideoTarget } from './media/player.js'
+import { Player, type PlayerHandlers, type PlayerOptions, type VideoTarget } from '../media/player.js'
 
 /** What publishers and subscribers share: a media stream shown in any number of `<video>` elements. */
 export abstract class StreamManager<Events extends StreamManagerEvents> extends Emitter<Events> {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LoneMember } from './fixtures/lone-member.js'
-import type { RecordingInfo } from './index.js'
+import { LoneMember } from '../fixtures/lone-member.js'
+import type { RecordingInfo } from '../index.js'
 import { Recordings } from './recordings.js'
 
 const [first, second] = [

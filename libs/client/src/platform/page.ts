@@ -1,5 +1,3 @@
-export { describePlatform } from '@session-service/contract'
-
 /** Calls `task` when the computer is back on a network; the returned function ends it. Outside a browser: never. */
 export function onBackOnline(task: () => void): () => void {
   if (typeof window === 'undefined') return () => {}

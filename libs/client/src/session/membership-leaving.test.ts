@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LoneMember } from './fixtures/lone-member.js'
-import { until } from './fixtures/manual-clock.js'
+import { LoneMember } from '../fixtures/lone-member.js'
+import { until } from '../fixtures/manual-clock.js'
 
 describe('a participant who leaves', () => {
   let lone: LoneMember

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { connectionInfo, streamInfo } from './fixtures/samples.js'
-import { type Presence, type RosterChange, dimensionsReason, reconcile } from './reconcile.js'
+import { connectionInfo, streamInfo } from '../fixtures/samples.js'
+import type { Presence, RosterChange } from '../signalling/notification.js'
+import { reconcile } from './reconcile.js'
 
 const [a, b, c] = ['con_a', 'con_b', 'con_c'].map((id) => connectionInfo(id)) as [
   ReturnType<typeof connectionInfo>,
@@ -83,19 +84,5 @@ describe('reconcile', () => {
     ],
   ])('%s', (_, before, after, expected) => {
     expect(brief(reconcile(before, after))).toEqual(expected)
-  })
-})
-
-describe('dimensionsReason', () => {
-  const size = (width: number, height: number): string => JSON.stringify({ width, height })
-  it.each([
-    [size(640, 480), size(480, 640), false, 'deviceRotated'],
-    [size(640, 480), size(1280, 720), false, 'trackReplaced'],
-    [size(500, 500), size(500, 500), false, 'trackReplaced'],
-    [null, size(640, 480), false, 'trackReplaced'],
-    [size(640, 480), size(480, 640), true, 'screenResized'],
-    ['no size', size(480, 640), false, 'trackReplaced'],
-  ])('%s to %s, screen %s: %s', (before, after, screen, expected) => {
-    expect(dimensionsReason(before, after, screen)).toBe(expected)
   })
 })

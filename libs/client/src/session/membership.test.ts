@@ -1,9 +1,9 @@
 import { ServiceError } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LoneMember } from './fixtures/lone-member.js'
-import { until } from './fixtures/manual-clock.js'
-import { connectionInfo, streamInfo } from './fixtures/samples.js'
-import { MEDIA_TIMES } from './media-line.js'
+import { LoneMember } from '../fixtures/lone-member.js'
+import { until } from '../fixtures/manual-clock.js'
+import { connectionInfo, streamInfo } from '../fixtures/samples.js'
+import { MEDIA_TIMES } from '../media/media-line.js'
 
 const refused = (code: ConstructorParameters<typeof ServiceError>[0]) => () => ({
   error: new ServiceError(code, 'not now'),

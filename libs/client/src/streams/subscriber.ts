@@ -10,8 +10,8 @@ import {
 import type { types } from 'mediasoup-client'
 import type { SessionContext } from './context.js'
 import type { SubscriberEvents } from './events.js'
-import type { Engine } from './media/engine.js'
-import { unlessGone } from './service-error.js'
+import type { Engine } from '../media/engine.js'
+import { unlessGone } from '../signalling/service-error.js'
 import { StreamManager } from './stream-manager.js'
 import type { Stream } from './stream.js'
 

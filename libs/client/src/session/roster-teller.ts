@@ -1,5 +1,5 @@
-import type { Emit, SessionContext } from './context.js'
-import type { StreamDestroyedEvent, StreamPropertyChangedEvent } from './events.js'
+import type { Emit, SessionContext } from '../streams/context.js'
+import type { StreamDestroyedEvent, StreamPropertyChangedEvent } from '../streams/events.js'
 import type { RosterEvent } from './roster.js'
 
 /** Whose publishers and subscribers hear of their own streams. */

@@ -1,5 +1,5 @@
 import type { RecordingInfo } from '@session-service/contract'
-import type { RecordingStoppedEvent, SessionEvents } from './events.js'
+import type { RecordingStoppedEvent, SessionEvents } from '../streams/events.js'
 
 type Emit = <K extends 'recordingStarted' | 'recordingStopped'>(name: K, event: SessionEvents[K]) => void
 

@@ -1,24 +1,6 @@
 import type { MediaOptions, StreamInfo, TypeOfVideo } from '@session-service/contract'
+import { type VideoDimensions, parseDimensions } from '../media/dimensions.js'
 import type { Connection } from './connection.js'
-
-export interface VideoDimensions {
-  /** Pixels. */
-  readonly width: number
-  readonly height: number
-}
-
-/** The wire's JSON text `{"width":W,"height":H}`; null for what is not that. */
-export function parseDimensions(text: string | null | undefined): VideoDimensions | null {
-  if (!text) return null
-  try {
-    const { width, height } = JSON.parse(text) as Partial<VideoDimensions>
-    return typeof width === 'number' && typeof height === 'number' ? { width, height } : null
-  } catch {
-    return null
-  }
-}
-
-export const formatDimensions = ({ width, height }: VideoDimensions): string => JSON.stringify({ width, height })
 
 export type StreamProperty = 'audioActive' | 'videoActive' | 'videoDimensions' | 'frameRate'
 /** A property's value as an application sees it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { connectionInfo, streamInfo } from './fixtures/samples.js'
+import { connectionInfo, streamInfo } from '../fixtures/samples.js'
 import { Roster, type RosterEvent } from './roster.js'
 
 const own = connectionInfo('con_own')

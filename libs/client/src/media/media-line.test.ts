@@ -1,13 +1,13 @@
 import { ServiceError } from '@session-service/contract'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { deferred } from './deferred.js'
-import { ManualClock, until } from './fixtures/manual-clock.js'
-import { joinResult } from './fixtures/samples.js'
-import { type StubEngine, stubEngines } from './fixtures/stub-engine.js'
-import type { Engine } from './media/engine.js'
+import { deferred } from '../platform/deferred.js'
+import { ManualClock, until } from '../fixtures/manual-clock.js'
+import { joinResult } from '../fixtures/samples.js'
+import { type StubEngine, stubEngines } from '../fixtures/stub-engine.js'
+import type { Engine } from './engine.js'
 import { MEDIA_TIMES, MediaLine } from './media-line.js'
-import { SocketLost } from './signalling/rpc-socket.js'
-import type { RejoinResult } from './signalling/signalling.js'
+import { SocketLost } from '../signalling/rpc-socket.js'
+import type { RejoinResult } from '../signalling/signalling.js'
 
 const at = (mediaEpoch: number): RejoinResult => {
   const { routerRtpCapabilities, sendTransport, recvTransport, iceServers, snapshot } = joinResult({ mediaEpoch })

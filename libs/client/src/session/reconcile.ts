@@ -1,36 +1,7 @@
-import type {
-  ConnectionInfo,
-  MediaOptions,
-  SessionSnapshot,
-  StreamChangeReason,
-  StreamInfo,
-} from '@session-service/contract'
-import type { ServerNotification } from './signalling/notification.js'
-import { type StreamProperty, parseDimensions } from './stream.js'
-
-/** The notifications that change who is there and what they publish. */
-export type RosterChange = Extract<
-  ServerNotification,
-  {
-    method:
-      | 'connectionCreated'
-      | 'connectionDestroyed'
-      | 'connectionPropertyChanged'
-      | 'streamCreated'
-      | 'streamDestroyed'
-      | 'streamPropertyChanged'
-  }
->
-
-type Dimensions = string | null | undefined
-
-/** Why the picture has another size now: a turned device swaps the sides, a shared window is resized, else another track. */
-export function dimensionsReason(before: Dimensions, after: Dimensions, screen: boolean): StreamChangeReason {
-  if (screen) return 'screenResized'
-  const [old, now] = [parseDimensions(before), parseDimensions(after)]
-  const swapped = old && now && old.width === now.height && old.height === now.width && old.width !== old.height
-  return swapped ? 'deviceRotated' : 'trackReplaced'
-}
+import type { ConnectionInfo, MediaOptions, StreamChangeReason, StreamInfo } from '@session-service/contract'
+import { dimensionsReason } from '../media/dimensions.js'
+import type { Presence, RosterChange } from '../signalling/notification.js'
+import type { StreamProperty } from '../streams/stream.js'
 
 const REASONS: Record<StreamProperty, (before: MediaOptions, after: MediaOptions) => StreamChangeReason> = {
   audioActive: () => 'publishAudio',
@@ -60,9 +31,6 @@ const destroyedStream = ({ streamId, connectionId }: StreamInfo, ownerLeft: bool
   method: 'streamDestroyed',
   params: { streamId, connectionId, reason: ownerLeft ? 'disconnect' : 'unpublish' },
 })
-
-/** Who is there and what they publish. */
-export type Presence = Pick<SessionSnapshot, 'connections' | 'streams'>
 
 /**
  * What must have happened between two looks at a session, as the server would have told it and in its order:
