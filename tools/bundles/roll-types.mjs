@@ -1,11 +1,11 @@
-// Rolls the declarations of a module into one file that needs no other package.
+// Bundles the declarations of a module into one file that imports no other package.
 import { writeFileSync } from 'node:fs'
 import ts from 'typescript'
 
 const PRINT_FLAGS = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias
 
 const fileOf = (node) => node.getSourceFile().fileName
-/** Declarations of the language and the browser are there everywhere. */
+/** Declarations of the language and the browser exist in every project. */
 const isBuiltIn = (node) => /\/typescript\/lib\/lib\.|\/@types\/node\//.test(fileOf(node))
 const isOurs = (node) => fileOf(node).includes('/dist/') && !fileOf(node).includes('/node_modules/')
 const isDeclaration = (node) =>
@@ -14,7 +14,7 @@ const isDeclaration = (node) =>
   ts.isClassDeclaration(node) ||
   ts.isFunctionDeclaration(node)
 
-/** Whether a type is worked out from a schema or a constant: then its result is printed, since those are not there. */
+/** True for a type that is inferred from a schema or a constant: the resolved type is printed, as the source is not bundled. */
 const isWorkedOut = (node) =>
   ts.isTypeAliasDeclaration(node) && /\bz\.(infer|input|output)\b|\btypeof\b/.test(node.type.getText())
 
@@ -23,7 +23,7 @@ const commentOf = (node) => {
   return first ? `${first.getText()}\n` : ''
 }
 
-/** Collects a declaration and all that it names. */
+/** Collects a declaration and the declarations that it refers to. */
 class Roller {
   texts = new Map()
 
@@ -42,7 +42,7 @@ class Roller {
     if (foreign) throw new Error(`the public type ${symbol.name} comes from ${fileOf(foreign)}`)
     for (const { name } of this.texts.keys())
       if (name === symbol.name) throw new Error(`two public types are named ${name}`)
-    // Known before it is printed, since types name each other in circles.
+    // Registered before it is printed: types may refer to each other in cycles.
     this.texts.set(symbol, '')
     this.texts.set(symbol, declarations.map((node) => this.print(node)).join('\n'))
   }

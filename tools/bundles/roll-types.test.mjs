@@ -38,7 +38,7 @@ const problemsOf = (file) => {
   return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
 }
 
-test('the types of the client library stand alone, and say what is right and what is wrong', (t) => {
+test('the bundled types of the client library need no other package, and reject wrong calls', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'roll-types-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const rolled = join(folder, 'session-client.d.ts')
@@ -49,7 +49,7 @@ test('the types of the client library stand alone, and say what is right and wha
   assert.deepEqual(problemsOf(join(folder, 'use.ts')), [])
 })
 
-test('a module that was not compiled is named', () => {
+test('the error names a module that was not compiled', () => {
   assert.throws(
     () => rollTypes('/nowhere/index.d.ts', '/nowhere/out.d.ts'),
     /nowhere\/index\.d\.ts is not there; run "tsc -b" first/,

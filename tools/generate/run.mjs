@@ -1,5 +1,5 @@
-// Writes what is generated from the tables of configuration properties and of REST routes: node tools/generate/run.mjs [--check]
-// With --check nothing is written; exit 1 names the files that are stale. Needs libs/config and libs/contract to be built.
+// Writes the files generated from the tables of configuration properties and of REST routes: node tools/generate/run.mjs [--check]
+// With --check it writes nothing, prints the stale files and exits with 1. Needs libs/config and libs/contract to be built.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configurationPage, environmentExample } from './configuration.mjs'

@@ -25,7 +25,7 @@ test('the page has a row for each property, with default, unit, process and mark
   assert.match(page, /^\| `IDLE` \| Nothing \| text \|  \| \(empty\) \| master \| no effect yet \|$/m)
 })
 
-test('the example sets what is mandatory, comments out the rest, and leaves out what does nothing', () => {
+test('the example file sets mandatory properties, comments out optional ones, and omits those without effect', () => {
   const example = environmentExample(SECTIONS)
   assert.match(example, /^# Opens doors \(text\)\nKEY=$/m)
   assert.match(example, /^# How long \(a \| b, in s\)\n#WAIT=5$/m)

@@ -1,4 +1,4 @@
-// npm run check: all checks, or those named: node tools/test/check.mjs lint format
+// npm run check runs all checks; node tools/test/check.mjs lint format runs the named ones.
 import { resolve } from 'node:path'
 import { checksOf } from './checks.mjs'
 import { runNode } from './run-node.mjs'
@@ -6,7 +6,7 @@ import { suiteLine } from './results.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Runs the checks one after the other, each shown as it ends; resolves to one suite of one test each. */
+/** Runs the checks one after the other and shows each result; resolves to a suite with one test for each check. */
 export async function runChecks(names, show) {
   const suites = []
   for (const { name, args } of checksOf(ROOT).filter((check) => names.length === 0 || names.includes(check.name))) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const bin = (root, file) => join(root, 'node_modules', file)
 
-/** What is checked without running anything of ours: `{ name, args }`, args for Node. Types come first, for the others read what they build. */
+/** The static checks: `{ name, args }`, args for Node. `types` comes first, because later checks read the compiled files. */
 export function checksOf(root) {
   const generator = join(root, 'tools/generate/run.mjs')
   return [

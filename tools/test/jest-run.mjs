@@ -3,10 +3,10 @@ import { existsSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readJestResult } from './results.mjs'
 
-/** After its results are written jest has nothing to do: what it waits for then was left open by a test. */
+/** jest ends once its results are written; a process that still runs after this time has handles that a test left open. */
 const END_TIMEOUT_MS = 20_000
 const POLL_MS = 250
-/** What it takes to say what is open. */
+/** Time for the process to print its open handles. */
 const LAST_WORDS_MS = 1000
 const KEPT_OUTPUT = 400_000
 
@@ -41,7 +41,7 @@ export async function runJest({ folder, files, results, parallel, env, options, 
     { results, show, env, endTimeoutMs },
   )
   const counts = readJestResult(results) ?? { passed: 0, failed: 1, files: [] }
-  // A run whose process ended badly has failed, whatever its results say.
+  // A process that exits with an error fails the run, also when its results do not.
   const failed = counts.failed === 0 && code !== 0 ? 1 : counts.failed
   return { passed: counts.passed, failed, output, failedFiles: counts.files.filter((each) => each.failed > 0) }
 }

@@ -15,7 +15,7 @@ function run(name, source, options) {
   return runJest({ folder, files: [file], results: join(folder, `${name}.json`), options: [], ...options })
 }
 
-test('a run is counted, and what failed is in its output', async () => {
+test('a run reports its counts, and the output of failed tests', async () => {
   const source = `test('good', () => {}); test('bad', () => expect(1).toBe(2))`
   const { passed, failed, output, failedFiles } = await run('plain', source)
   assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
@@ -23,19 +23,19 @@ test('a run is counted, and what failed is in its output', async () => {
   assert.match(output, /● bad/)
 })
 
-test('a file that cannot be loaded has failed', async () => {
+test('a file that cannot be loaded counts as failed', async () => {
   const { passed, failed } = await run('broken', `throw new Error('at once')`)
   assert.deepEqual({ passed, failed }, { passed: 0, failed: 1 })
 })
 
-test('what a test leaves open fails the run, and is named', async () => {
+test('an open handle that a test leaves fails the run, and the output names it', async () => {
   const source = `test('leaves a server', () => { require('node:net').createServer().listen(0) })`
   const { passed, failed, output } = await run('open', source, { endTimeoutMs: 500 })
   assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
   assert.match(output, /open: .*1 TCPServerWrap/)
 })
 
-test('the time budget that a test names grows with the slowness of the machine', async () => {
+test('the explicit timeout of a test is multiplied by the slowness of the machine', async () => {
   const source = `test('waits', () => new Promise((done) => setTimeout(done, 400)), 200)`
   assert.equal((await run('reference', source, { env: { TEST_SLOWNESS: '1' } })).failed, 1)
   assert.equal((await run('slow', source, { env: { TEST_SLOWNESS: '8' } })).passed, 1)

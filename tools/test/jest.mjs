@@ -1,7 +1,7 @@
 // Runs one kind of tests of the workspace package in the current folder:
 // node ../../tools/test/jest.mjs <kind> [parts of paths in dist] [jest options]
 // The tests were compiled with the code; jest runs the compiled files, so what is tested is what ships.
-// Under "npm test" (TEST_EVENTS names a file) jest's output is kept, and one line about the suite goes to that file:
+// Under "npm test" (TEST_EVENTS names a file) jest's output is captured, and one line about the suite goes to that file:
 // its counts, and each failed file with its own.
 import { appendFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
@@ -35,7 +35,7 @@ const missing = compiled.filter((file) => !existsSync(file))
 if (missing.length > 0) {
   const output = `not compiled, run "npx tsc -b" first: ${missing.map((file) => relative(ROOT, file)).join(', ')}`
   console.error(output)
-  tell({ passed: 0, failed: 1, ms: 0, output })
+  report({ passed: 0, failed: 1, ms: 0, output })
   process.exit(2)
 }
 await main()
@@ -48,7 +48,7 @@ async function main() {
   const isShown = ({ failed }) => failed > 0 || compiled.length === 1
   const output = runs.flatMap((run) => (isShown(run) ? [run.output] : [])).join('\n')
   const failures = runs.flatMap(failuresOf)
-  tell({ passed: sum('passed'), failed: sum('failed'), ms: performance.now() - started, output, failures })
+  report({ passed: sum('passed'), failed: sum('failed'), ms: performance.now() - started, output, failures })
   if (!quiet && runs.length > 1) console.error(`${sum('passed')} passed, ${sum('failed')} failed`)
   if (sum('failed') > 0) process.exitCode = 1
 }
@@ -59,7 +59,7 @@ async function runUnitTests() {
   return { ...run, files: compiled }
 }
 
-/** Empty where the process that ran several files ended badly: no single file caused that. */
+/** Failed files; empty when the process that ran several files crashed, because no single file is known to be the cause. */
 function failuresOf({ files, passed, failed, failedFiles }) {
   if (failed === 0) return []
   const found = files.length === 1 ? [{ file: files[0], passed, failed }] : failedFiles
@@ -88,7 +88,7 @@ async function runInLanes(count) {
   return runs
 }
 
-function tell(event) {
+function report(event) {
   if (!quiet) return
   appendFileSync(
     process.env.TEST_EVENTS,

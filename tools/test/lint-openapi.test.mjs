@@ -26,7 +26,7 @@ test('the linter rejects an operation without a description', async () => {
   assert.deepEqual(await rulesBroken(change), ['operation-description'])
 })
 
-test('the linter rejects an example that its schema does not take', async () => {
+test('the linter rejects an example that does not match its schema', async () => {
   const change = ({ paths }) => {
     paths['/service/api/sessions'].post.requestBody.content['application/json'].example = { mediaMode: 'SIDEWAYS' }
   }

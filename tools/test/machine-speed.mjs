@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 
-/** What `measureMachine` gives on the reference machine: two idle cores, Debian 12, Node 24. */
+/** Result of `measureMachine` on the reference machine: two idle cores, Debian 12, Node 24. */
 const REFERENCE_MS = 150
 const ROUNDS = 3
-/** A machine slower than this fails on its own; a larger factor would only hide hangs. */
+/** Maximum factor: a larger one would hide hangs. */
 const MOST = 8
 
 const WORK = `const { createHash } = require('node:crypto')
@@ -16,7 +16,7 @@ for (let count = 0; count < 96; count++) createHash('sha256').update(block).dige
 export const slownessOf = (measuredMs) =>
   Math.min(MOST, Math.max(1, Math.round((measuredMs / REFERENCE_MS) * 100) / 100))
 
-/** Wall time of one process per core that starts and computes, median of three, ms; the load of others counts. */
+/** Wall time of one process per core that starts and computes, median of three, ms; includes the load of other processes. */
 export async function measureMachine(work = WORK) {
   const times = []
   for (let round = 0; round < ROUNDS; round++) {

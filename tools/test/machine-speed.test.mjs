@@ -13,12 +13,12 @@ test('a slower machine scales the time budgets, up to eight times', () => {
   assert.equal(slownessOf(100_000), 8)
 })
 
-test('the measurement is the time of processes that run to their end', async () => {
+test('the measurement is the run time of processes that exit successfully', async () => {
   assert.ok((await measureMachine('')) > 0)
   await assert.rejects(measureMachine('process.exit(3)'), /node exited with 3/)
 })
 
-test('every time-out that a test or hook names is scaled, and no default is set', () => {
+test('every explicit timeout of a test or hook is scaled, and the default timeout is not set', () => {
   const block = {
     hooks: [{ timeout: 10 }, { timeout: undefined }],
     tests: [{ timeout: 20 }],

@@ -1,8 +1,8 @@
-// Loaded into jest's process: on SIGUSR2 it says what keeps the process from ending.
+// Loaded into jest's process: on SIGUSR2 it prints the open handles that keep the process from ending.
 process.on('SIGUSR2', () => {
   const kinds = Object.entries(Object.groupBy(process.getActiveResourcesInfo(), (kind) => kind))
   console.error(`open: ${kinds.map(([kind, all]) => `${all.length} ${kind}`).join(', ') || 'nothing'}`)
-  // Whoever ran the tests needs the ports and pids, not the names of the hosts.
+  // Ports and pids identify a handle; resolving host names would only delay the report.
   process.report.excludeNetwork = true
   for (const { is_active: active, is_referenced: referenced, address: _, ...facts } of process.report.getReport().libuv)
     if (active && referenced) console.error(`  ${JSON.stringify(facts)}`)

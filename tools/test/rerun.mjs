@@ -1,4 +1,4 @@
-/** More failed files than this are no flaky tests: running them again would only take time. */
+/** Maximum number of failed files to run again: more than this are not flaky tests. */
 const MOST = 10
 
 /**

@@ -53,7 +53,7 @@ test('a second run that counts no test does not pass', async () => {
   assert.equal(suites[0].failed, 1)
 })
 
-test('nothing runs again where more than ten files failed', async () => {
+test('no file runs again when more than ten files failed', async () => {
   const failures = Array.from({ length: 11 }, (_, index) => ({ file: `${index}.js`, passed: 0, failed: 1 }))
   const { suites, flaky, runs } = await rerun([{ suite: 'apps/a media', passed: 0, failed: 11, failures }], {})
   assert.deepEqual(runs, [])

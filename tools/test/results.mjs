@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 /**
  * Counts of a file that jest wrote: `{ passed, failed, ms, files: [{ file, passed, failed }] }`, undefined when there is
- * none. A test file that did not even run counts as one failed test.
+ * none. A test file that did not run counts as one failed test.
  */
 export function readJestResult(file) {
   let text

@@ -15,7 +15,7 @@ const jestFile = (content) => {
   return file
 }
 
-test('the kind of a test is in its name', () => {
+test('the kind of a test follows from its file name', () => {
   assert.equal(kindOf('src/a.test.ts'), 'unit')
   assert.equal(kindOf('src/a.int.test.ts'), 'integration')
   assert.equal(kindOf('src/a.media.test.ts'), 'media')
@@ -25,7 +25,7 @@ test('the kind of a test is in its name', () => {
   assert.equal(isKind('toString'), false)
 })
 
-test('each test of a package belongs to one kind', () => {
+test('each test file of a package belongs to exactly one kind', () => {
   mkdirSync(join(folder, 'src/deep'), { recursive: true })
   for (const name of ['a.test.ts', 'b.int.test.ts', 'deep/c.test.ts', 'deep/d.ts'])
     writeFileSync(join(folder, 'src', name), '')
@@ -62,7 +62,7 @@ test('a test file that did not run counts as a failed test', () => {
   assert.equal(readJestResult(join(folder, 'none.json')), undefined)
 })
 
-test('a run of node that printed no counts has failed', () => {
+test('a node test run without counts in its output counts as failed', () => {
   assert.deepEqual(readTapCounts('# tests 4\n# pass 3\n# fail 1\n# cancelled 0\n'), { passed: 3, failed: 1 })
   assert.deepEqual(readTapCounts('# pass 3\n# fail 0\n# cancelled 2\n'), { passed: 3, failed: 2 })
   assert.deepEqual(readTapCounts('Segmentation fault'), { passed: 0, failed: 1 })
@@ -85,7 +85,7 @@ test('the summary lists the flaky files', () => {
   ])
 })
 
-test('the sum is one line', () => {
+test('the summary line holds the total counts', () => {
   assert.equal(
     sumLine([
       { passed: 3, failed: 0 },

@@ -6,7 +6,7 @@ const children = new Set()
 
 let interrupted = false
 
-// Ctrl-C in a terminal reaches them too; a signal to us alone is passed on.
+// Ctrl-C in a terminal reaches child processes too; a signal to this process alone is forwarded to them.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => {
     interrupted = true
@@ -15,7 +15,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 /**
  * Runs Node to its end; resolves to `{ code, output, ms }`, output being what it wrote to both streams.
- * After a signal that asks us to end it starts nothing more and throws.
+ * Throws, without starting a process, after this process has received a termination signal.
  */
 export async function runNode(args, { cwd, env = process.env } = {}) {
   if (interrupted) throw new Error('interrupted')
@@ -28,7 +28,7 @@ export async function runNode(args, { cwd, env = process.env } = {}) {
   const code = await new Promise((resolve) => child.once('close', resolve))
   children.delete(child)
   if (interrupted) throw new Error('interrupted')
-  // Some take a CI for a terminal.
+  // Some programs write terminal colors in CI.
   const shown = process.stdout.isTTY ? output : stripVTControlCharacters(output)
   return { code: code ?? 1, output: shown, ms: performance.now() - started }
 }

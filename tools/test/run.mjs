@@ -19,7 +19,7 @@ const NX_ENV = {
   TEST_EVENTS: EVENTS,
   NX_DAEMON: 'false',
   NX_TUI: 'false',
-  // What a suite says is shown by us, so its own idea of a terminal is wrong.
+  // This process prints the output of suites, so color depends on its own terminal.
   FORCE_COLOR: process.stdout.isTTY ? '1' : '0',
 }
 
@@ -43,7 +43,7 @@ function packages() {
     .map((file) => ({ name: JSON.parse(readFileSync(join(ROOT, file), 'utf8')).name, folder: dirname(file) }))
 }
 
-/** Tests of the tools, which need nothing but Node: one suite a folder. */
+/** Runs the tests of the tools, which need only Node: one suite per folder. */
 async function runToolTests() {
   const files = globSync('tools/**/*.test.mjs', { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted()
   for (const [folder, tests] of Object.entries(Object.groupBy(files, dirname))) {
@@ -59,7 +59,7 @@ async function runToolFiles(files) {
   return { passed, failed: failed === 0 && code !== 0 ? 1 : failed, ms, output }
 }
 
-/** Runs one failed file of a suite again, with nothing beside it. */
+/** Runs one failed file of a suite again, with no other test in parallel. */
 async function runAlone(suite, file, env) {
   const [, folder, kind] = /^(.+) (\S+)$/.exec(suite)
   if (kind === 'node') return runToolFiles([file])
@@ -73,13 +73,13 @@ async function runAlone(suite, file, env) {
   return JSON.parse(readFileSync(events, 'utf8'))
 }
 
-/** Runs one kind of tests of all packages that have some; Nx skips the unit tests of what did not change. */
+/** Runs one kind of tests of all packages that have such tests; Nx takes unit tests of unchanged packages from its cache. */
 async function runKind(kind, env) {
   const chosen = packages().filter(({ folder }) => findTests(join(ROOT, folder), kind).length > 0)
   if (chosen.length === 0) return
-  const told = new Set()
+  const shown = new Set()
   const stopFollowing = follow((event) => {
-    told.add(event.suite)
+    shown.add(event.suite)
     show(event)
   })
   const { output } = await runNode(
@@ -93,15 +93,15 @@ async function runKind(kind, env) {
   let silent = 0
   for (const { folder } of chosen) {
     const suite = `${folder} ${kind}`
-    if (told.has(suite)) continue
-    // Nx brought back what a suite had said before: all results were removed when this run began.
+    if (shown.has(suite)) continue
+    // Results were removed when this run began: Nx restored these from its cache.
     const result = readJestResult(join(ROOT, folder, '.results', `${kind}.json`))
     if (result) show({ suite, ...result, cached: true })
     else show({ suite, passed: 0, failed: 1, ms: 0, output: silent++ === 0 ? output : '' })
   }
 }
 
-/** Hands over every event that is added to the file; returns what hands over the rest and ends it. */
+/** Calls `take` with every event that is appended to the file; returns a function that reads the rest and stops. */
 function follow(take) {
   rmSync(EVENTS, { force: true })
   let seen = 0
@@ -117,7 +117,7 @@ function follow(take) {
   }
 }
 
-/** One Postgres for all suites: each test makes its own database in it. */
+/** Starts one Postgres for all suites; each test creates its own database in it. */
 async function startSharedPostgres() {
   const { startPostgres, removePostgresData } = await import(join(ROOT, 'libs/local-stack/dist/index.js'))
   const folder = mkdtempSync(join(tmpdir(), 'tests-'))
