@@ -20,7 +20,12 @@ export class ClusterEntity {
 /** Each restart that was asked for; the latest id is the generation every master is to run. */
 @Entity('restart')
 export class RestartEntity {
-  @PrimaryColumn({ type: 'bigint', generated: 'identity', primaryKeyConstraintName: 'restart_pk' })
+  @PrimaryColumn({
+    type: 'bigint',
+    primaryKeyConstraintName: 'restart_pk',
+    generated: 'identity',
+    generatedIdentity: 'ALWAYS',
+  })
   id!: number
 
   /** UTC ms by the database's clock. */

@@ -5,7 +5,7 @@ import { SessionEntity } from '../sessions/session.entity.js'
 /** A participant, or a place kept for one. Contract times in UTC ms; deadlines by the database's clock. */
 @Entity('connection')
 @Unique('connection_token_hash', ['tokenHash'])
-@Index('connection_session', ['sessionId'])
+@Index('connection_session_created', ['sessionId', 'createdAt', 'id'])
 @Index('connection_evict_at', ['evictAt'], { where: 'evict_at IS NOT NULL' })
 @Index('connection_master', ['masterId'], { where: 'master_id IS NOT NULL' })
 export class ConnectionEntity {

@@ -1,4 +1,3 @@
-import { ServiceError } from '@session-service/contract'
 import pg from 'pg'
 import { DataSource } from 'typeorm'
 import { ClusterEntity, ConfigOverrideEntity, RestartEntity } from '../configuration/configuration.entities.js'
@@ -21,8 +20,6 @@ const STATEMENT_TIMEOUT_MS = 3_500
 /** A server that has not even cancelled a statement by then hangs, ms. */
 const HANG_MS = STATEMENT_TIMEOUT_MS + 500
 const POOL_SIZE = 16
-/** Any number that nothing else in the database locks. */
-const MIGRATION_LOCK = 7_230_001
 
 export function createDataSource(url: string, onPoolError: (error: Error) => void): DataSource {
   return new DataSource({
@@ -59,35 +56,4 @@ export function createDataSource(url: string, onPoolError: (error: Error) => voi
       keepAlive: true,
     },
   })
-}
-
-/** Several masters may start at once: one runs the migrations, the others wait for it and find nothing to do. */
-export async function migrate(dataSource: DataSource): Promise<void> {
-  const lock = dataSource.createQueryRunner()
-  await lock.connect()
-  try {
-    await lock.query('SET statement_timeout = 0; SET lock_timeout = 0')
-    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
-    await refuseNewerSchema(dataSource)
-    await dataSource.runMigrations()
-  } finally {
-    await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined)
-    await lock.query('RESET statement_timeout; RESET lock_timeout').catch(() => undefined)
-    await lock.release()
-  }
-}
-
-async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
-  const [table] = await dataSource.query<{ present: boolean }[]>(
-    `SELECT to_regclass('migrations') IS NOT NULL AS present`,
-  )
-  if (!table?.present) return
-  const known = dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name)
-  const newer = await dataSource.query<{ name: string }[]>(`SELECT name FROM migrations WHERE name <> ALL($1)`, [known])
-  if (newer.length > 0) {
-    throw new ServiceError(
-      'UNAVAILABLE',
-      `the database schema is newer than this server: unknown migration ${newer.map(({ name }) => name).join(', ')}`,
-    )
-  }
 }

@@ -1,9 +1,12 @@
 import type { ForcedVideoCodec, RecordingProperties } from '@session-service/contract'
-import { Column, Entity, PrimaryColumn, Unique } from 'typeorm'
+import { Check, Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm'
 
 /** A live session; the row goes when the session ends. Times in UTC ms. */
 @Entity('session')
 @Unique('session_unique_id', ['uniqueId'])
+@Index('session_created', ['createdAt', 'id'])
+@Index('session_place', ['mediaNodeId', 'mediaNodeBootId'], { where: 'media_node_id IS NOT NULL' })
+@Check('session_whole_place', '(media_node_id IS NULL) = (media_node_boot_id IS NULL)')
 export class SessionEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'session_pk' })
   id!: string
