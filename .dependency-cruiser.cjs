@@ -97,7 +97,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(apps|libs|tools)/',
-        pathNot: ['^apps/media-node/src/media/worker-pool', TESTS, '^libs/testing/'],
+        pathNot: ['^apps/media-node/src/workers/worker-pool', TESTS, '^libs/testing/'],
       },
       to: { path: '(^|/)node_modules/mediasoup/', dependencyTypesNot: ['type-only'] },
     },

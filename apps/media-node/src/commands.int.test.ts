@@ -3,7 +3,7 @@ import { ServiceError, SUBJECT } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { z } from 'zod'
 import { metricsOf, NodeRig } from './fixtures/node-rig.js'
-import { audioTrack, publication, simulcastTrack } from './media/fixtures/samples.js'
+import { audioTrack, publication, simulcastTrack } from './rooms/fixtures/samples.js'
 
 const rig = NodeRig.forTests()
 

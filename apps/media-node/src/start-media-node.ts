@@ -9,15 +9,15 @@ import {
   type RunningApplication,
   type ServiceLogger,
 } from '@session-service/server-kit'
-import { WorkerPool } from './media/worker-pool.js'
+import { WorkerPool } from './workers/worker-pool.js'
 import { MediaNodeModule, type Foundations } from './media-node.module.js'
-import { bindCommands } from './node/commands.controller.js'
-import { ClockSyncService } from './node/clock-sync.service.js'
-import { HeartbeatService } from './node/heartbeat.service.js'
+import { bindCommands } from './commands/commands.controller.js'
+import { ClockSyncService } from './cluster/clock-sync.service.js'
+import { HeartbeatService } from './cluster/heartbeat.service.js'
 import { identify } from './node/identity.js'
-import { LifecycleService } from './node/lifecycle.service.js'
-import { MembershipService } from './node/membership.service.js'
-import { ReporterService } from './node/reporter.service.js'
+import { LifecycleService } from './lifecycle/lifecycle.service.js'
+import { MembershipService } from './registration/registration.service.js'
+import { ReporterService } from './cluster/reports.service.js'
 import { RecordingsService } from './recordings/recordings.service.js'
 
 /** The longest wait between two attempts to tell masters something: until then a fenced node does nothing. */

@@ -1,7 +1,7 @@
 import { HEARTBEAT_INTERVAL_MS, ServiceError } from '@session-service/contract'
 import { serviceClock } from '@session-service/server-kit'
 import { CpuMeter } from './cpu-meter.js'
-import { RUNNING, type Life } from './lifecycle.js'
+import { RUNNING, type Life } from './lifecycle-state.js'
 
 /** What the heartbeat tells of the processors is a mean over this long. */
 const CPU_WINDOW_MS = 5_000

@@ -1,8 +1,8 @@
 import type { RecordingJob } from '@session-service/contract'
-import { createComposedRecorder } from './composed/compose-recorder.js'
+import { createComposedRecorder } from './composed/composed-recorder.js'
 import { createCustomRecorder } from './custom/custom-recorder.js'
 import { createIndividualRecorder } from './individual/individual-recorder.js'
-import type { RecorderFactory } from './recorder.js'
+import type { RecorderFactory } from './recorder/recorder.js'
 
 const RECORDERS: Record<RecordingJob['output']['kind'], RecorderFactory> = {
   COMPOSED: createComposedRecorder,

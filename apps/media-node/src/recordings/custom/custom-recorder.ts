@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError, type RecordedFile, type RecordingJob } from '@session-service/contract'
-import { cutEnd } from '../cut-end.js'
-import type { Recorder, RecorderContext, RecorderFactory } from '../recorder.js'
+import { cutEnd } from '../recorder/cut-end.js'
+import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
 import { Grabber } from './grabber.js'
 import { PageBrowser } from './page-browser.js'
 import { findPrograms, type Programs } from './programs.js'
 import { Screen } from './screen.js'
-import { closeWorkplace, openWorkplace, sweepWorkplaces } from './workplace.js'
+import { closeWorkplace, openWorkplace, sweepWorkplaces } from './scratch-dir.js'
 
 const FILE = 'composed.mp4'
 

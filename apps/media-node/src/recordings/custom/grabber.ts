@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises'
-import { Supervisor } from '../../jobs/supervisor.js'
+import { Supervisor } from '../supervision/supervisor.js'
 import type { Size } from '../composed/layout.js'
 import { AUDIO_KBPS, videoKbps } from '../composed/quality.js'
 import { ChildProgram, type Rung } from '../child-process.js'

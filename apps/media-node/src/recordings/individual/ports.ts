@@ -1,5 +1,5 @@
 import { readFile, readdir, readlink } from 'node:fs/promises'
-import type { FeedPorts } from '../../media/feed.js'
+import type { FeedPorts } from '../../tap/plain-rtp-tap.js'
 
 /** Below what systems give out for outgoing connections. */
 const FIRST = 20_000

@@ -1,4 +1,4 @@
-import type { FedTrack, FeedPorts } from '../../media/feed.js'
+import type { FedTrack, FeedPorts } from '../../tap/plain-rtp-tap.js'
 
 /** What a program needs to take these tracks on its ports of loopback. RTCP comes to the port after each one's RTP. */
 export function sdpOf(tracks: readonly { track: FedTrack; ports: FeedPorts }[]): string {

@@ -1,0 +1,98 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import { Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
+import type { z } from 'zod'
+import { Bus } from '@session-service/messaging'
+import { serviceClock } from '@session-service/server-kit'
+import { MediaService } from '../rooms/media.service.js'
+import { WorkerPool } from '../workers/worker-pool.js'
+import { committedTo } from './commitment.js'
+import { cpuTimes } from '../node/cpu-meter.js'
+import { Fence } from '../node/fence.js'
+import { RecordingsService } from '../recordings/recordings.service.js'
+import { NodeIdentity } from '../node/identity.js'
+import { NodeState } from '../node/node-state.js'
+import { VERSION } from '../node/version.js'
+
+/** Tells every master twice a second that the node lives, and how much it holds. */
+@Injectable()
+export class HeartbeatService implements OnModuleDestroy {
+  readonly #logger = new Logger(HeartbeatService.name)
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly identity: NodeIdentity,
+    private readonly bus: Bus,
+    private readonly fence: Fence,
+    private readonly state: NodeState,
+    private readonly media: MediaService,
+    private readonly pool: WorkerPool,
+    private readonly recordings: RecordingsService,
+  ) {}
+
+  /** To be called once the node takes commands: from its first heartbeat on it may be given work. */
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
+    this.#tick()
+  }
+
+  /** For good: after the goodbye the node is not to be heard again. */
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  onModuleDestroy(): void {
+    this.stop()
+  }
+
+  #tick(): void {
+    this.state.cpu.add(cpuTimes())
+    this.beat()
+  }
+
+  /** Out of turn, for what masters should know at once. */
+  beat(): void {
+    if (!this.#timer || !this.fence.isOpen()) return
+    try {
+      const sent = this.bus.publish(SUBJECT.heartbeat(this.identity.nodeId), Heartbeat, this.#heartbeat())
+      if (sent && !this.state.announced) void this.#announced()
+    } catch (error) {
+      this.#logger.error({ err: error }, 'no heartbeat was sent')
+    }
+  }
+
+  /** What could not be confirmed is so after the next heartbeat. */
+  #announced(): Promise<void> {
+    return this.bus.flush().then(
+      () => void (this.state.announced = true),
+      () => undefined,
+    )
+  }
+
+  #heartbeat(): z.input<typeof Heartbeat> {
+    const { nodeId, bootId, launchedAt, address, environmentId, joins } = this.identity
+    const { jobs, slots: recording } = this.recordings
+    const held = { rooms: this.media.rooms.size, ...this.media.counts }
+    return {
+      nodeId,
+      bootId,
+      sentAt: serviceClock.now(),
+      launchedAt,
+      version: VERSION,
+      ip: address,
+      uri: this.identity.uri(this.pool.firstPort),
+      environmentId,
+      joins,
+      status: this.state.draining ? 'draining' : 'running',
+      drainDeadline: this.state.drainDeadline,
+      cpuLoad: this.state.cpu.load,
+      memoryBytes: process.memoryUsage.rss() + this.pool.memoryBytes,
+      committed: committedTo({ ...held, recordings: recording.used }, this.media.rooms, performance.now()),
+      roomsOpened: this.media.rooms.opened,
+      jobs,
+      slots: { recording },
+      workers: this.pool.usable,
+      ...held,
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import { UseInterceptors } from '@nestjs/common'
+import { MessagePattern, Payload } from '@nestjs/microservices'
+import { nodeRpc, SUBJECT, type NodeCommand, type NodeCommandCall } from '@session-service/contract'
+import { BusController, type BusBinding } from '@session-service/messaging'
+import { MediaService, type Answer, type Commands } from '../rooms/media.service.js'
+import { RecordingsService } from '../recordings/recordings.service.js'
+import { CommandMetrics } from './command-metrics.js'
+import { FenceGate } from './fence-gate.js'
+import { LifecycleService } from '../lifecycle/lifecycle.service.js'
+import { MediaserverInfoService } from './mediaserver-info.js'
+
+const Command = (command: NodeCommand): MethodDecorator => MessagePattern(command)
+
+/** Commands are addressed to this node by its id. */
+export const bindCommands =
+  (nodeId: string) =>
+  (pattern: string): BusBinding => {
+    const command = pattern as NodeCommand
+    return { subject: SUBJECT.nodeCommand(nodeId, command), rpc: nodeRpc(command) }
+  }
+
+/** The commands of masters, checked by the contract's schemas before they get here. */
+@BusController()
+@UseInterceptors(CommandMetrics, FenceGate)
+export class CommandsController implements Commands<NodeCommand> {
+  constructor(
+    private readonly media: MediaService,
+    private readonly recordings: RecordingsService,
+    private readonly lifecycle: LifecycleService,
+    private readonly mediaserverInfo: MediaserverInfoService,
+  ) {}
+
+  @Command('join')
+  join(@Payload() call: NodeCommandCall<'join'>): Answer<'join'> {
+    return this.media.join(call)
+  }
+
+  @Command('leave')
+  leave(@Payload() call: NodeCommandCall<'leave'>): Answer<'leave'> {
+    return this.media.leave(call)
+  }
+
+  @Command('changePeer')
+  changePeer(@Payload() call: NodeCommandCall<'changePeer'>): Answer<'changePeer'> {
+    return this.media.changePeer(call)
+  }
+
+  @Command('reportSendLimits')
+  reportSendLimits(@Payload() call: NodeCommandCall<'reportSendLimits'>): Answer<'reportSendLimits'> {
+    return this.media.reportSendLimits(call)
+  }
+
+  @Command('connectTransport')
+  connectTransport(@Payload() call: NodeCommandCall<'connectTransport'>): Answer<'connectTransport'> {
+    return this.media.connectTransport(call)
+  }
+
+  @Command('restartIce')
+  restartIce(@Payload() call: NodeCommandCall<'restartIce'>): Answer<'restartIce'> {
+    return this.media.restartIce(call)
+  }
+
+  @Command('publish')
+  publish(@Payload() call: NodeCommandCall<'publish'>): Answer<'publish'> {
+    return this.media.publish(call)
+  }
+
+  @Command('unpublish')
+  unpublish(@Payload() call: NodeCommandCall<'unpublish'>): Answer<'unpublish'> {
+    return this.media.unpublish(call)
+  }
+
+  @Command('changeStream')
+  changeStream(@Payload() call: NodeCommandCall<'changeStream'>): Answer<'changeStream'> {
+    return this.media.changeStream(call)
+  }
+
+  @Command('subscribe')
+  subscribe(@Payload() call: NodeCommandCall<'subscribe'>): Answer<'subscribe'> {
+    return this.media.subscribe(call)
+  }
+
+  @Command('unsubscribe')
+  unsubscribe(@Payload() call: NodeCommandCall<'unsubscribe'>): Answer<'unsubscribe'> {
+    return this.media.unsubscribe(call)
+  }
+
+  @Command('changeSubscription')
+  changeSubscription(@Payload() call: NodeCommandCall<'changeSubscription'>): Answer<'changeSubscription'> {
+    return this.media.changeSubscription(call)
+  }
+
+  @Command('closeRoom')
+  closeRoom(@Payload() call: NodeCommandCall<'closeRoom'>): Answer<'closeRoom'> {
+    return this.media.closeRoom(call)
+  }
+
+  @Command('inventory')
+  async inventory(@Payload() call: NodeCommandCall<'inventory'>): Answer<'inventory'> {
+    return { ...(await this.media.inventory(call)), jobs: this.recordings.jobs }
+  }
+
+  @Command('startRecording')
+  startRecording(@Payload() call: NodeCommandCall<'startRecording'>): Answer<'startRecording'> {
+    return this.recordings.startRecording(call)
+  }
+
+  @Command('stopRecording')
+  stopRecording(@Payload() call: NodeCommandCall<'stopRecording'>): Answer<'stopRecording'> {
+    return this.recordings.stopRecording(call)
+  }
+
+  @Command('drain')
+  async drain(@Payload() { deadlineMs }: NodeCommandCall<'drain'>): Answer<'drain'> {
+    this.lifecycle.drain(deadlineMs)
+    return {}
+  }
+
+  @Command('undrain')
+  async undrain(): Answer<'undrain'> {
+    this.lifecycle.undrain()
+    return {}
+  }
+
+  @Command('terminate')
+  async terminate(): Answer<'terminate'> {
+    this.lifecycle.terminate()
+    return {}
+  }
+
+  @Command('describe')
+  describe(): Answer<'describe'> {
+    return this.mediaserverInfo.describe()
+  }
+}

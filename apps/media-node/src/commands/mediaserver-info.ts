@@ -1,0 +1,62 @@
+import { stat } from 'node:fs/promises'
+import { Injectable } from '@nestjs/common'
+import type { MediaserverInfo } from '@session-service/contract'
+import { ROUTER_CODECS } from '../routers/codecs.js'
+import { MEDIASOUP, WorkerPool } from '../workers/worker-pool.js'
+import { NodeIdentity } from '../node/identity.js'
+import { VERSION } from '../node/version.js'
+
+const CAPABILITIES = ['udp', 'tcp', 'ice-restart', 'simulcast', 'bandwidth-limits']
+const LIBRARY_MAKES = ['Worker', 'WebRtcServer', 'Router', 'WebRtcTransport', 'Producer', 'Consumer']
+const CODECS = [...new Set(ROUTER_CODECS.NONE.map(({ mimeType }) => mimeType))]
+
+const kib = (bytes: number): number => Math.round(bytes / 1024)
+
+/** What the node really runs. */
+@Injectable()
+export class MediaserverInfoService {
+  constructor(
+    private readonly identity: NodeIdentity,
+    private readonly pool: WorkerPool,
+  ) {}
+
+  async describe(): Promise<MediaserverInfo> {
+    return {
+      memory: kib(process.memoryUsage.rss() + this.pool.memoryBytes),
+      version: VERSION,
+      capabilities: CAPABILITIES,
+      modules: [
+        {
+          name: 'mediasoup',
+          version: MEDIASOUP.version,
+          generationTime: new Date(this.identity.launchedAt).toISOString(),
+          factories: LIBRARY_MAKES,
+        },
+        { name: 'mediasoup-worker', ...(await this.#worker()), factories: [] },
+      ],
+      workers: [...this.pool.workers]
+        .toSorted((one, other) => one.slot - other.slot)
+        .map(({ worker, port, rooms, consumers, memoryBytes }) => ({
+          pid: worker.pid,
+          port,
+          rooms,
+          consumers,
+          memory: kib(memoryBytes),
+        })),
+      codecs: CODECS,
+      slots: {},
+    }
+  }
+
+  /** The binary does not tell its version; one that was built elsewhere has it in its name or its folder's. */
+  async #worker(): Promise<{ version: string; generationTime: string }> {
+    const builtAt = await stat(MEDIASOUP.workerBin).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => this.identity.launchedAt,
+    )
+    return {
+      version: /mediasoup-worker-(\d+\.\d+\.\d+)/.exec(MEDIASOUP.workerBin)?.[1] ?? MEDIASOUP.version,
+      generationTime: new Date(builtAt).toISOString(),
+    }
+  }
+}

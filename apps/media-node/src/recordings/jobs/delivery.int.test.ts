@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { RECORDING_GONE_HEADER, type RecordedFile, type RecordingDelivery } from '@session-service/contract'
+import { deliver, type DeliveryOptions, type Parcel } from './delivery.js'
+import { deliveryTo } from '../fixtures/jobs.js'
+
+const MIB = 1024 * 1024
+
+/** Takes files as masters do, and fails as it is told to. */
+class Receiver {
+  readonly bytes = new Map<string, Buffer>()
+  readonly requests: string[] = []
+  /** Called for each request; true when it has answered or cut it off. */
+  interfere: (request: IncomingMessage, response: ServerResponse, nth: number) => boolean = () => false
+  readonly #server: Server
+
+  private constructor() {
+    this.#server = createServer((request, response) => void this.#take(request, response).catch(() => undefined))
+  }
+
+  static async start(): Promise<Receiver> {
+    const receiver = new Receiver()
+    await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve))
+    return receiver
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/parts`
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = request
+    const range = headers['content-range']
+    this.requests.push([method, url, ...(range === undefined ? [] : [range])].join(' '))
+    if (this.interfere(request, response, this.requests.length)) return
+    if (headers.authorization !== 'Bearer token') return void response.writeHead(401).end()
+    const there = this.bytes.get(url) ?? Buffer.alloc(0)
+    const answer = (status: number, length: number) => response.writeHead(status, { 'upload-offset': length }).end()
+    if (method === 'HEAD') return void answer(200, there.length)
+    const from = Number(/^bytes (\d+)-/.exec(range ?? '')?.[1])
+    if (from !== there.length) return void answer(409, there.length)
+    for await (const piece of request)
+      this.bytes.set(url, Buffer.concat([this.bytes.get(url) ?? there, piece as Buffer]))
+    answer(204, this.bytes.get(url)?.length ?? 0)
+  }
+}
+
+let folder: string
+let receiver: Receiver
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'delivery-'))
+  receiver = await Receiver.start()
+})
+afterEach(async () => {
+  await receiver.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function parcelOf(sizes: Record<string, number>, delivery: RecordingDelivery): Promise<Parcel> {
+  const own = join(folder, 'own')
+  await mkdir(own, { recursive: true })
+  const files: RecordedFile[] = []
+  for (const [name, size] of Object.entries(sizes)) {
+    await writeFile(join(own, name), randomBytes(size))
+    files.push({ name, size, hasAudio: true, hasVideo: true, startedAt: 1, endedAt: 2 })
+  }
+  return { recordingId: 'ses~1', part: 2, delivery, folder: own, files }
+}
+
+const elsewhere = (): RecordingDelivery => ({
+  folder: join(folder, 'not here'),
+  proof: { file: '.proof', content: 'x' },
+  url: receiver.url,
+  token: 'token',
+})
+/** What a test that failed left goes on for ever otherwise. */
+const quickly = (more: Partial<DeliveryOptions> = {}): DeliveryOptions => ({
+  signal: AbortSignal.timeout(20_000),
+  firstPauseMs: 1,
+  longestPauseMs: 5,
+  ...more,
+})
+const local = (name: string): Promise<Buffer> => readFile(join(folder, 'own', name))
+
+describe('on the same disk', () => {
+  test('files are moved, and moved already is delivered', async () => {
+    const delivery = await deliveryTo(join(folder, 'masters'))
+    const parcel = await parcelOf({ 'a.webm': 10, 'b.webm': 20 }, delivery)
+    expect(await deliver(parcel, quickly())).toEqual(parcel.files)
+    expect(await deliver(parcel, quickly())).toEqual(parcel.files)
+    expect(await readdir(join(folder, 'own'))).toEqual([])
+    expect((await readdir(delivery.folder)).toSorted().slice(-2)).toEqual(['a.webm', 'b.webm'])
+    expect(receiver.requests).toEqual([])
+  })
+
+  test('a folder of the same name with another proof is another disk', async () => {
+    const { folder: there, proof } = await deliveryTo(join(folder, 'masters'))
+    const delivery = { ...elsewhere(), folder: there, proof: { ...proof, content: 'of the masters' } }
+    const parcel = await parcelOf({ 'a.webm': 10 }, delivery)
+    expect(await deliver(parcel, quickly())).toEqual(parcel.files)
+    expect(await local('a.webm').then((bytes) => receiver.bytes.get('/parts/ses~1/2/a.webm')?.equals(bytes))).toBe(true)
+  })
+})
+
+describe('over HTTP', () => {
+  test('a file goes in pieces, each from where the last ended', async () => {
+    const parcel = await parcelOf({ 'a.webm': 9 * MIB }, elsewhere())
+    await deliver(parcel, quickly())
+    expect(receiver.requests).toEqual([
+      'HEAD /parts/ses~1/2/a.webm',
+      `PUT /parts/ses~1/2/a.webm bytes 0-${4 * MIB - 1}/${9 * MIB}`,
+      `PUT /parts/ses~1/2/a.webm bytes ${4 * MIB}-${8 * MIB - 1}/${9 * MIB}`,
+      `PUT /parts/ses~1/2/a.webm bytes ${8 * MIB}-${9 * MIB - 1}/${9 * MIB}`,
+    ])
+    expect(await local('a.webm').then((bytes) => receiver.bytes.get('/parts/ses~1/2/a.webm')?.equals(bytes))).toBe(true)
+  })
+
+  test.each<[string, Receiver['interfere']]>([
+    ['answers 500', (_, response, nth) => nth < 4 && Boolean(response.writeHead(500).end())],
+    ['cuts the connection off', (request, _, nth) => nth % 3 === 0 && Boolean(request.socket.destroy())],
+    ['does not know the token for a while', (_, response, nth) => nth < 3 && Boolean(response.writeHead(401).end())],
+  ])('goes on until it is there when the master %s', async (_, interfere) => {
+    receiver.interfere = interfere
+    const parcel = await parcelOf({ 'a.webm': 9 * MIB, 'b.webm': 10 }, elsewhere())
+    const failures: unknown[] = []
+    expect(await deliver(parcel, quickly({ onRetry: (error) => failures.push(error) }))).toEqual(parcel.files)
+    expect(failures.length).toBeGreaterThan(0)
+    for (const name of ['a.webm', 'b.webm']) {
+      expect(await local(name).then((bytes) => receiver.bytes.get(`/parts/ses~1/2/${name}`)?.equals(bytes))).toBe(true)
+    }
+  })
+
+  test('stops when the recording is gone', async () => {
+    receiver.interfere = (_, response) => Boolean(response.writeHead(404, { [RECORDING_GONE_HEADER]: '1' }).end())
+    expect(await deliver(await parcelOf({ 'a.webm': 10 }, elsewhere()), quickly())).toEqual([])
+  })
+
+  test.each([
+    [404, {}],
+    [410, {}],
+    [410, { [RECORDING_GONE_HEADER]: '1' }],
+  ])('goes on after a %d (%j) that does not say that the recording is gone', async (status, headers) => {
+    receiver.interfere = (_, response, nth) => nth < 4 && Boolean(response.writeHead(status, headers).end())
+    const parcel = await parcelOf({ 'a.webm': 10 }, elsewhere())
+    const failures: unknown[] = []
+    expect(await deliver(parcel, quickly({ onRetry: (error) => failures.push(error) }))).toEqual(parcel.files)
+    expect(failures).toHaveLength(3)
+  })
+
+  test('what is not here any more is delivered only if it is there', async () => {
+    const parcel = await parcelOf({ 'a.webm': 10, 'b.webm': 10 }, elsewhere())
+    receiver.bytes.set('/parts/ses~1/2/a.webm', await local('a.webm'))
+    await rm(join(folder, 'own'), { recursive: true })
+    expect((await deliver(parcel, quickly())).map(({ name }) => name)).toEqual(['a.webm'])
+  })
+
+  test('ends when it is told to, and leaves the file', async () => {
+    const leaving = new AbortController()
+    receiver.interfere = (_, response) => Boolean(response.writeHead(500).end())
+    const parcel = await parcelOf({ 'a.webm': 10 }, elsewhere())
+    const onRetry = (): void => leaving.abort(new Error('ends'))
+    await expect(deliver(parcel, quickly({ signal: leaving.signal, onRetry }))).rejects.toThrow('ends')
+    expect(await local('a.webm')).toHaveLength(10)
+  })
+})

@@ -1,0 +1,93 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { until } from '@session-service/local-stack'
+import { z } from 'zod'
+import { deliveryTo, jobOf } from '../fixtures/jobs.js'
+import { claimName, Journal, type Notes } from './journal.js'
+import { SELF } from './owner.js'
+
+const SILENT_MS = 60_000
+const Written = z.looseObject({ owner: z.looseObject({ pid: z.number() }) })
+
+let folder: string
+let notes: Notes
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'journal-'))
+  const job = jobOf('room', await deliveryTo(join(folder, 'masters')))
+  notes = { job, startedAt: 1, state: 'recording', files: [] }
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const path = (): string => join(folder, 'job.json')
+/** Writes a journal as if its owner were another one. */
+async function writeAs(owner: Record<string, unknown>): Promise<void> {
+  await new Journal(folder).write(notes)
+  const written = Written.parse(JSON.parse(await readFile(path(), 'utf8')))
+  await writeFile(path(), JSON.stringify({ ...written, owner: { ...written.owner, ...owner } }))
+}
+
+test('a job of a process of this machine is taken over as soon as that is dead, and not before', async () => {
+  await new Journal(folder).write(notes)
+  expect(await new Journal(folder).claim(Date.now() + 10 * SILENT_MS)).toBeUndefined()
+  await writeAs({ since: 'another process of this id' })
+  expect(await new Journal(folder).claim()).toEqual(expect.objectContaining(notes))
+})
+
+test('of many who take over a job at the same time one does', async () => {
+  for (let time = 0; time < 20; time += 1) {
+    await writeAs({ since: 'another process of this id' })
+    const claimed = await Promise.all(Array.from({ length: 8 }, () => new Journal(folder).claim()))
+    expect(claimed.filter((each) => each !== undefined)).toHaveLength(1)
+    expect((await readdir(folder)).toSorted()).toEqual(['job.json', 'masters'])
+  }
+})
+
+test('what somebody takes over is left to it, unless it died over that', async () => {
+  await writeAs({ since: 'another process of this id' })
+  const dead = { ...SELF, since: 'a third one' }
+  const [inWork, abandoned] = [claimName(SELF), claimName(dead)].map((name) => join(folder, name))
+  await rename(path(), inWork!)
+  expect(await new Journal(folder).claim(Date.now() + 10 * SILENT_MS)).toBeUndefined()
+  await rename(inWork!, abandoned!)
+  expect(await new Journal(folder).claim()).toEqual(expect.objectContaining(notes))
+  expect((await readdir(folder)).toSorted()).toEqual(['job.json', 'masters'])
+})
+
+test.each([
+  ['on another machine', { host: 'elsewhere' }],
+  ['in another container with the same name of the host', { pids: 'another boot or container', since: '1' }],
+  ['of which it is not known in which container it was', { pids: undefined, since: '1' }],
+])('a job of a process %s is taken over when nothing has been heard of it for long', async (_, owner) => {
+  await writeAs(owner)
+  expect(await new Journal(folder).claim(Date.now() + SILENT_MS - 5_000)).toBeUndefined()
+  expect(await new Journal(folder).claim(Date.now() + SILENT_MS + 5_000)).toEqual(expect.objectContaining(notes))
+})
+
+test.each([[[]], [['job.json.new']]])('a folder with nothing but %j is removed when it is old', async (names) => {
+  const own = join(folder, 'ses.1')
+  await mkdir(own)
+  for (const name of names) await writeFile(join(own, name), '{"own')
+  await new Journal(own).sweep()
+  expect(await readdir(own)).toEqual(names)
+  await new Journal(own).sweep(Date.now() + SILENT_MS + 5_000)
+  expect(await readdir(folder)).toEqual(['masters'])
+})
+
+test('a folder with anything else stays, however old it is', async () => {
+  await new Journal(folder).write(notes)
+  await new Journal(folder).sweep(Date.now() + 10 * SILENT_MS)
+  expect((await readdir(folder)).toSorted()).toEqual(['job.json', 'masters'])
+})
+
+test('whoever is at work on a job shows that it lives until it ends', async () => {
+  await writeAs({ host: 'elsewhere' })
+  const long = new Date(Date.now() - 10 * SILENT_MS)
+  const isFresh = async (): Promise<boolean> => (await stat(path())).mtimeMs > long.getTime()
+  await utimes(path(), long, long)
+  const end = new Journal(folder).keepAlive(5)
+  await until('it is touched', isFresh)
+  expect(await new Journal(folder).claim()).toBeUndefined()
+  end()
+})

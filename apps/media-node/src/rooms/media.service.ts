@@ -1,0 +1,154 @@
+import {
+  NODE_COMMANDS,
+  ServiceError,
+  type NodeCommand,
+  type NodeCommandCall,
+  type RoomEvent,
+} from '@session-service/contract'
+import type { z } from 'zod'
+import { noCounts, type MediaCounts } from './counts.js'
+import { Ordered } from './ordered.js'
+import { Peer } from './peer.js'
+import type { PoolWorker } from '../workers/pool-worker.js'
+import { Rooms } from './rooms.js'
+
+export type Answer<C extends NodeCommand> = Promise<z.input<(typeof NODE_COMMANDS)[C][1]>>
+/** Commands that are about the node itself and not its media. */
+export type NodeOrder = 'drain' | 'undrain' | 'terminate' | 'describe'
+/** Commands that are about jobs beside the media. */
+export type JobOrder = 'startRecording' | 'stopRecording'
+export type Commands<C extends NodeCommand = Exclude<NodeCommand, NodeOrder | JobOrder>> = {
+  [K in C]: (call: NodeCommandCall<K>) => Answer<K>
+}
+/** Every command about a participant. */
+type OfPeer = { roomId: string; connectionId: string }
+
+export interface MediaEnvironment {
+  bootId: string
+  /** The worker of the next room; throws NO_CAPACITY when the node takes no further room. */
+  pickWorker: () => PoolWorker
+  /** Those alive, for rooms that are here already. */
+  workers: () => Iterable<PoolWorker>
+  /** Tracks one worker forwards for a room before another worker joins in. */
+  consumersPerRouter: number
+  report: (roomId: string, event: RoomEvent) => void
+}
+
+/**
+ * Carries out the commands of masters. Those of one connection run in the order in which they came, those of
+ * different connections at the same time.
+ */
+export class MediaService implements Commands {
+  readonly counts: MediaCounts = noCounts()
+  readonly rooms: Rooms
+  readonly #ordered = new Ordered()
+
+  constructor(private readonly environment: MediaEnvironment) {
+    const { pickWorker, workers, consumersPerRouter, report } = environment
+    this.rooms = new Rooms(pickWorker, { counts: this.counts, report, workers, consumersPerRouter })
+  }
+
+  join(call: NodeCommandCall<'join'>): Answer<'join'> {
+    return this.#inOrder(call, async () => {
+      const room = await this.rooms.open(call, call.videoCodec)
+      room.leave(call.connectionId)
+      const { record, clientData, serverData } = call
+      const about = { record, clientData, serverData }
+      const peer = await Peer.open(room, call.connectionId, call.limits, about).catch((error: unknown) => {
+        throw room.closed ? roomClosed(call.roomId) : error
+      })
+      if (room.closed) {
+        peer.close()
+        throw roomClosed(call.roomId)
+      }
+      room.enter(peer)
+      return {
+        routerRtpCapabilities: this.rooms.capabilities(room),
+        sendTransport: peer.send.options,
+        recvTransport: peer.recv.options,
+      }
+    })
+  }
+
+  leave(call: NodeCommandCall<'leave'>): Answer<'leave'> {
+    return this.#inOrder(call, async () => {
+      this.rooms.find(call.roomId)?.leave(call.connectionId)
+      return {}
+    })
+  }
+
+  changePeer(call: NodeCommandCall<'changePeer'>): Answer<'changePeer'> {
+    return this.#withPeer(call, async (peer) => peer.setRecord(call.record))
+  }
+
+  reportSendLimits(call: NodeCommandCall<'reportSendLimits'>): Answer<'reportSendLimits'> {
+    return this.#withPeer(call, async (peer) => peer.reportSendLimits())
+  }
+
+  connectTransport(call: NodeCommandCall<'connectTransport'>): Answer<'connectTransport'> {
+    return this.#withPeer(call, (peer) => peer.transport(call.direction).connect(call.dtlsParameters))
+  }
+
+  restartIce(call: NodeCommandCall<'restartIce'>): Answer<'restartIce'> {
+    return this.#inOrder(call, async () => ({
+      iceParameters: await this.#peer(call).transport(call.direction).restartIce(),
+    }))
+  }
+
+  publish(call: NodeCommandCall<'publish'>): Answer<'publish'> {
+    return this.#withPeer(call, (peer) => peer.publish(call))
+  }
+
+  unpublish(call: NodeCommandCall<'unpublish'>): Answer<'unpublish'> {
+    return this.#withPeer(call, (peer) => peer.unpublish(call.streamId))
+  }
+
+  changeStream(call: NodeCommandCall<'changeStream'>): Answer<'changeStream'> {
+    return this.#withPeer(call, (peer) => peer.changeStream(call))
+  }
+
+  subscribe(call: NodeCommandCall<'subscribe'>): Answer<'subscribe'> {
+    return this.#inOrder(call, async () => ({ tracks: (await this.#peer(call).subscribe(call)).tracks }))
+  }
+
+  unsubscribe(call: NodeCommandCall<'unsubscribe'>): Answer<'unsubscribe'> {
+    return this.#withPeer(call, (peer) => peer.unsubscribe(call.streamId))
+  }
+
+  changeSubscription(call: NodeCommandCall<'changeSubscription'>): Answer<'changeSubscription'> {
+    return this.#withPeer(call, (peer) => peer.subscription(call.streamId).change(call))
+  }
+
+  async closeRoom(call: NodeCommandCall<'closeRoom'>): Answer<'closeRoom'> {
+    await this.rooms.close(call)
+    return {}
+  }
+
+  async inventory(_call: NodeCommandCall<'inventory'>): Answer<'inventory'> {
+    const rooms = [...this.rooms].map(({ id, epoch, peers, streams }) => ({
+      roomId: id,
+      epoch,
+      connectionIds: [...peers.keys()],
+      streamIds: [...streams.keys()],
+    }))
+    return { bootId: this.environment.bootId, rooms }
+  }
+
+  #peer({ roomId, connectionId }: OfPeer): Peer {
+    return this.rooms.get(roomId).peer(connectionId)
+  }
+
+  #inOrder<T>({ roomId, connectionId }: OfPeer, task: () => Promise<T>): Promise<T> {
+    return this.#ordered.run(`${roomId}/${connectionId}`, task)
+  }
+
+  #withPeer(call: OfPeer, act: (peer: Peer) => Promise<void>): Promise<Record<string, never>> {
+    return this.#inOrder(call, async () => {
+      await act(this.#peer(call))
+      return {}
+    })
+  }
+}
+
+const roomClosed = (roomId: string): ServiceError =>
+  new ServiceError('NOT_FOUND', `room ${roomId} was closed meanwhile`, { subject: 'connection' })

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import type { RoomEvent } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
+import { Bus } from '@session-service/messaging'
+import { NodeRig } from '../fixtures/node-rig.js'
+import { Fence } from '../node/fence.js'
+import { RoomEvents } from './room-events.js'
+
+const rig = NodeRig.forTests()
+let bus: Bus
+let fence: Fence
+let events: RoomEvents
+beforeAll(async () => {
+  bus = await Bus.connect({ servers: rig.nats.url, name: 'node' })
+})
+beforeEach(() => {
+  rig.master.roomEvents.length = 0
+  fence = new Fence()
+  events = new RoomEvents(fence, bus)
+})
+afterAll(() => bus.close())
+
+const layers = (spatialLayer: number, streamId = 'str', epoch = 1): RoomEvent => ({
+  kind: 'layersChanged',
+  epoch,
+  connectionId: 'con',
+  streamId,
+  layers: { spatialLayer, temporalLayer: 0 },
+})
+
+test('what rooms say is told at once', async () => {
+  events.tell('room', layers(1))
+  await until('it is heard', () => rig.master.roomEvents.length === 1)
+  expect(rig.master.roomEvents).toEqual([layers(1)])
+})
+
+test('behind the fence it waits, the latest only, and is told of rooms that are left in the same epoch', async () => {
+  fence.shut()
+  events.tell('kept', layers(0))
+  events.tell('kept', layers(2))
+  events.tell('gone', layers(0, 'of a room that went'))
+  events.tell('anew', layers(0, 'of its former epoch', 1))
+  fence.open(fence.times)
+  events.release((roomId) =>
+    new Map([
+      ['kept', 1],
+      ['anew', 2],
+    ]).get(roomId),
+  )
+  events.tell('kept', layers(1, 'last'))
+  await until('the last one is heard', () => rig.master.roomEvents.some(({ streamId }) => streamId === 'last'))
+  expect(rig.master.roomEvents).toEqual([layers(2), layers(1, 'last')])
+})

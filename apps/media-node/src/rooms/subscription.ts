@@ -1,0 +1,183 @@
+import type { Layers, NodeCommandCall, RtpCapabilities, SubscribedTrack } from '@session-service/contract'
+import type { types } from 'mediasoup'
+import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
+import { mediaError } from '../workers/media-errors.js'
+import type { Peer } from './peer.js'
+import { receivable } from '../tracks/rtp.js'
+import type { Release, Source } from '../tracks/published-track.js'
+import type { Stream } from './stream.js'
+
+type Change = Omit<NodeCommandCall<'changeSubscription'>, 'roomId' | 'connectionId' | 'streamId'>
+
+/** One participant's reception of one stream: a consumer for each of its tracks that the participant can decode. */
+export class Subscription {
+  readonly consumers: readonly types.Consumer[]
+  #closed = false
+  /** Whether its maximum counts for the stream: only while video comes. */
+  #isCounted = false
+  /** What the participant has chosen of the layers. */
+  #wanted: Layers | undefined
+
+  private constructor(
+    readonly stream: Stream,
+    readonly peer: Peer,
+    private readonly received: readonly Received[],
+    private layerCeiling: number | undefined,
+  ) {
+    this.consumers = received.map(({ consumer }) => consumer)
+    for (const consumer of this.consumers) {
+      if (consumer.type === 'simulcast' || consumer.type === 'svc') {
+        consumer.on('layerschange', (layers) => this.#layersChanged(layers))
+      }
+    }
+    this.#count()
+  }
+
+  /** What the participant can not decode is left out; INVALID when that is all. */
+  static async open(peer: Peer, stream: Stream, rtpCapabilities: RtpCapabilities): Promise<Subscription> {
+    const ceiling = fittingLayer(stream.layerKbps, peer.limits.maxRecvKbps)
+    const capabilities = receivable(rtpCapabilities)
+    const made = await Promise.allSettled(stream.sources.map((source) => receive(peer, source, capabilities, ceiling)))
+    const received = made.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    const failed = made.flatMap((result) =>
+      result.status === 'rejected' ? [mediaError(stream.id, result.reason)] : [],
+    )
+    const undecodable = failed.every(({ code }) => code === 'INVALID')
+    if (undecodable && received.length > 0) return new Subscription(stream, peer, received, ceiling)
+    for (const one of received) drop(one)
+    throw failed.find(({ code }) => code !== 'INVALID') ?? failed[0]
+  }
+
+  get tracks(): SubscribedTrack[] {
+    return this.consumers.map(({ id, producerId, kind, rtpParameters, paused }) => ({
+      id,
+      producerId,
+      kind,
+      rtpParameters: rtpParameters as SubscribedTrack['rtpParameters'],
+      paused,
+    }))
+  }
+
+  count(kind: types.MediaKind): number {
+    return this.consumers.filter((consumer) => consumer.kind === kind).length
+  }
+
+  /** What is absent stays as it is. Resuming asks for a key frame. */
+  async change({ audio, video, preferredLayers }: Change): Promise<void> {
+    const wanted = { audio, video }
+    if (preferredLayers) this.#wanted = preferredLayers
+    try {
+      await Promise.all(
+        this.consumers.flatMap((consumer) => [
+          preferredLayers && consumer.kind === 'video' && this.#prefer(consumer, preferredLayers),
+          wanted[consumer.kind] === true && consumer.resume(),
+          wanted[consumer.kind] === false && consumer.pause(),
+        ]),
+      )
+    } catch (error) {
+      throw mediaError(`the subscription to ${this.stream.id} was not changed`, error)
+    } finally {
+      this.#count()
+    }
+  }
+
+  /** The publisher sends other layers than before: what of them the participant gets follows. */
+  async fitLayers(): Promise<void> {
+    const { layerKbps } = this.stream
+    const ceiling = fittingLayer(layerKbps, this.peer.limits.maxRecvKbps)
+    if (ceiling === this.layerCeiling || this.#closed) return
+    this.layerCeiling = ceiling
+    const wanted = this.#wanted ?? { spatialLayer: layerKbps.length - 1 }
+    await Promise.all(this.consumers.map((consumer) => this.#prefer(consumer, wanted)))
+  }
+
+  close(): void {
+    if (this.#closed) return
+    // Before their sources are let go of: the worker closes the consumers of a closed producer itself.
+    for (const consumer of this.consumers) consumer.close()
+    this.ended()
+  }
+
+  /** The stream has ended: the worker closes the consumers of a closed producer itself. */
+  ended(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#count()
+    for (const { consumer, release } of this.received) {
+      consumer.removeAllListeners('layerschange')
+      release()
+    }
+    this.stream.subscriptions.delete(this)
+    this.peer.unsubscribed(this)
+  }
+
+  #count(): void {
+    const counts = !this.#closed && this.consumers.some(({ kind, paused }) => kind === 'video' && !paused)
+    if (counts === this.#isCounted) return
+    this.#isCounted = counts
+    this.stream.received(this.peer.limits.maxRecvKbps, counts)
+  }
+
+  #prefer(consumer: types.Consumer, wanted: Layers): Promise<void> | undefined {
+    if (consumer.type !== 'simulcast' && consumer.type !== 'svc') return
+    return consumer.setPreferredLayers(allowedLayers(wanted, this.layerCeiling))
+  }
+
+  #layersChanged(layers: types.ConsumerLayers | undefined): void {
+    if (this.#closed) return
+    this.peer.room.report({
+      kind: 'layersChanged',
+      connectionId: this.peer.connectionId,
+      streamId: this.stream.id,
+      layers: layers ?? null,
+    })
+  }
+}
+
+/** A consumer, and what lets go of its source where that had to be brought to the peer's branch. */
+interface Received {
+  consumer: types.Consumer
+  release: Release
+}
+
+function drop({ consumer, release }: Received): void {
+  consumer.close()
+  release()
+}
+
+async function receive(
+  peer: Peer,
+  source: Source,
+  rtpCapabilities: types.RtpCapabilities,
+  ceiling: number | undefined,
+): Promise<Received> {
+  const release = await source.provide(peer.branch)
+  try {
+    return { consumer: await consume(peer, source.producer, rtpCapabilities, ceiling), release }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/**
+ * Paused only when the participant can not be ready for it yet: with its transport connected, packets would arrive
+ * before its library knows the track. On a transport not yet connected nothing arrives before, so nothing waits.
+ */
+async function consume(
+  peer: Peer,
+  source: types.Producer,
+  rtpCapabilities: types.RtpCapabilities,
+  ceiling: number | undefined,
+): Promise<types.Consumer> {
+  try {
+    return await peer.recv.transport.consume({
+      producerId: source.id,
+      rtpCapabilities,
+      paused: peer.recv.connected,
+      ...(ceiling !== undefined && source.type === 'simulcast' && { preferredLayers: { spatialLayer: ceiling } }),
+    })
+  } catch (error) {
+    throw mediaError(`cannot consume the ${source.kind} track with these rtpCapabilities`, error, 'INVALID')
+  }
+}

@@ -1,0 +1,153 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { Logger } from '@nestjs/common'
+import { freePorts, until } from '@session-service/local-stack'
+import { MediaStack } from './fixtures/media-stack.js'
+import { publication } from './fixtures/samples.js'
+import { WorkerPool } from '../workers/worker-pool.js'
+
+let stack: MediaStack | undefined
+afterEach(async () => {
+  await stack?.stop()
+  stack = undefined
+})
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('a worker', () => {
+  test('A3: that is killed takes along its own rooms only, which is told once, and comes back', async () => {
+    stack = await MediaStack.start({ size: 2 })
+    const { service, pool, lost } = stack
+    for (const roomId of ['a', 'b', 'c', 'd']) {
+      await stack.join(roomId, 'con')
+      await service.publish(publication(roomId, 'con', 'str'))
+    }
+    const victim = service.rooms.get('a').branches[0]!.worker
+    const doomed = [...service.rooms].filter((room) => room.standsOn(victim)).map(({ id }) => id)
+    const others = service.rooms.ids.filter((id) => !doomed.includes(id))
+    expect(doomed).toHaveLength(2)
+    process.kill(victim.worker.pid, 'SIGKILL')
+    await until('the loss is told', () => lost.length > 0)
+    expect(service.rooms.ids).toEqual(others)
+    expect(service.counts).toEqual({ connections: 2, streams: 2, consumers: 0 })
+    await until('the worker is back', () => pool.workers.size === 2)
+    await stack.join('a', 'con')
+    expect(await stack.inside('a')).toMatchObject({ transports: 2 })
+    expect(lost).toEqual([doomed])
+  })
+
+  test('B4: that is frozen is killed and handled likewise', async () => {
+    // Patient enough for a healthy one that waits for the processor.
+    stack = await MediaStack.start({ watchdog: { tickMs: 50, askEvery: 2, patience: 40 } })
+    const { lost, pool } = stack
+    await stack.join('room', 'con')
+    const { pid } = pool.pick().worker
+    process.kill(pid, 'SIGSTOP')
+    await until('the frozen worker is given up', () => lost.length > 0)
+    expect(lost).toEqual([['room']])
+    expect(isAlive(pid)).toBe(false)
+    await until('another worker takes its place', () => pool.workers.size === 1)
+    await stack.join('room', 'con')
+    expect(pool.pick().worker.pid).not.toBe(pid)
+  })
+
+  test('takes the commands that wait for it along', async () => {
+    stack = await MediaStack.start()
+    await stack.join('room', 'con')
+    const { pid } = stack.pool.pick().worker
+    process.kill(pid, 'SIGSTOP')
+    const publishing = stack.service.publish(publication('room', 'con', 'str'))
+    process.kill(pid, 'SIGKILL')
+    await expect(publishing).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0 })
+  })
+
+  test('that is gone leaves no room for more until it is back', async () => {
+    stack = await MediaStack.start()
+    const { pool } = stack
+    process.kill(pool.pick().worker.pid, 'SIGKILL')
+    await until('the worker is gone', () => pool.workers.size === 0)
+    await expect(stack.join('room', 'con')).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+    await until('the worker is back', () => pool.workers.size === 1)
+    await stack.join('room', 'con')
+  })
+
+  test('that listens keeps its port over its death', async () => {
+    const port = async (): Promise<number> => (await stack!.join('room', 'con')).sendTransport.iceCandidates[0]!.port
+    const [firstPort = 0] = await freePorts(1)
+    stack = await MediaStack.start({ firstPort })
+    expect(await port()).toBe(firstPort)
+    process.kill(stack.pool.pick().worker.pid, 'SIGKILL')
+    await until('the worker is back', () => stack!.lost.length > 0 && stack!.pool.workers.size === 1)
+    expect(await port()).toBe(firstPort)
+  })
+})
+
+const bind = (socket: Socket, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    socket.once('error', () => resolve(false))
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true))
+  })
+
+describe('the pool', () => {
+  test('tries again when a worker does not come back at once', async () => {
+    const lines: unknown[] = []
+    const write = (...parts: unknown[]): void => void lines.push(parts)
+    Logger.overrideLogger({ log: write, error: write, warn: write })
+    const [firstPort = 0] = await freePorts(1)
+    stack = await MediaStack.start({ firstPort })
+    const { pool } = stack
+    const squatter = createSocket('udp4')
+    await until('the port is taken from the worker', () => {
+      for (const worker of pool.workers) worker.kill()
+      return bind(squatter, firstPort)
+    })
+    await until('a start fails', () => JSON.stringify(lines).includes('could not be started again'))
+    expect(pool.workers.size).toBe(0)
+    squatter.close()
+    await until('the worker is back', () => pool.workers.size === 1)
+  })
+
+  test('takes no rooms while its workers keep dying, and takes them again when they live', async () => {
+    stack = await MediaStack.start({ size: 2, crashLoop: { deaths: 3, withinMs: 60_000, stableMs: 3_000 } })
+    const { pool, lost } = stack
+    await stack.join('room', 'con')
+    for (let deaths = 1; deaths <= 3; deaths += 1) {
+      const victim = await until('a worker is there', () => [...pool.workers].at(-1))
+      victim.kill()
+      await until('its death is noticed', () => lost.length === deaths)
+    }
+    expect(pool.usable).toBe(0)
+    await expect(stack.join('new', 'con')).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+    await until('they have lived long enough', () => pool.usable === 2)
+    await stack.join('new', 'con')
+  })
+
+  test('leaves no process behind, not even a frozen one', async () => {
+    const pool = new WorkerPool({ size: 2, listenIp: '127.0.0.1', firstPort: 0 })
+    await pool.start()
+    const pids = [...pool.workers].map(({ worker }) => worker.pid)
+    process.kill(pids[0]!, 'SIGSTOP')
+    await pool.close()
+    expect(pids.map(isAlive)).toEqual([false, false])
+  })
+
+  test('says what it can not listen on, and then runs nothing', async () => {
+    const pool = new WorkerPool({ size: 2, listenIp: '192.0.2.1', firstPort: 0 })
+    await expect(pool.start()).rejects.toThrow(/media worker \d can not listen for media: .*192\.0\.2\.1/)
+    expect(pool.workers.size).toBe(0)
+  })
+
+  test('leaves the signals of the process to the process', async () => {
+    const listeners = (): number => process.listenerCount('SIGTERM') + process.listenerCount('SIGINT')
+    const before = listeners()
+    stack = await MediaStack.start({ size: 2 })
+    expect(listeners()).toBe(before)
+  })
+})

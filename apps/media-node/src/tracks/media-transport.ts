@@ -1,0 +1,96 @@
+import {
+  ServiceError,
+  type DtlsParameters,
+  type IceParameters,
+  type TransportDirection,
+  type TransportOptions,
+} from '@session-service/contract'
+import type { types } from 'mediasoup'
+import { INITIAL_OUTGOING_BPS, type TransportBitrates } from './bandwidth.js'
+import type { Branch } from '../routers/room-router.js'
+import { mediaError } from '../workers/media-errors.js'
+
+const sameFingerprints = (one: DtlsParameters, other: DtlsParameters): boolean =>
+  JSON.stringify(one.fingerprints) === JSON.stringify(other.fingerprints)
+
+/** One direction of a connection's media. */
+export class MediaTransport {
+  #connectedWith: DtlsParameters | undefined
+  #bitrates: TransportBitrates = { max: 0, min: 0 }
+  #incomingMax = 0
+
+  private constructor(
+    readonly direction: TransportDirection,
+    readonly transport: types.WebRtcTransport,
+  ) {}
+
+  static async open(branch: Branch, direction: TransportDirection): Promise<MediaTransport> {
+    try {
+      const transport = await branch.router.createWebRtcTransport({
+        webRtcServer: branch.worker.webRtcServer,
+        enableUdp: true,
+        enableTcp: true,
+        preferUdp: true,
+        initialAvailableOutgoingBitrate: INITIAL_OUTGOING_BPS,
+      })
+      return new MediaTransport(direction, transport)
+    } catch (error) {
+      throw mediaError(`the ${direction} transport was not opened`, error)
+    }
+  }
+
+  /** Whether the participant's DTLS parameters are known, so that the handshake can run or has run. */
+  get connected(): boolean {
+    return this.#connectedWith !== undefined
+  }
+
+  get options(): TransportOptions {
+    const { id, iceParameters, iceCandidates, dtlsParameters } = this.transport
+    return { id, iceParameters, iceCandidates, dtlsParameters }
+  }
+
+  /** A repeat with the same parameters does nothing; others are a CONFLICT. */
+  async connect(dtlsParameters: DtlsParameters): Promise<void> {
+    if (this.#connectedWith) {
+      if (sameFingerprints(this.#connectedWith, dtlsParameters)) return
+      throw new ServiceError('CONFLICT', `the ${this.direction} transport is connected with other dtlsParameters`)
+    }
+    try {
+      await this.transport.connect({ dtlsParameters })
+    } catch (error) {
+      throw mediaError(`dtlsParameters of the ${this.direction} transport`, error, 'INVALID')
+    }
+    this.#connectedWith = dtlsParameters
+  }
+
+  async restartIce(): Promise<IceParameters> {
+    try {
+      return await this.transport.restartIce()
+    } catch (error) {
+      throw mediaError(`the ${this.direction} transport could not restart ICE`, error)
+    }
+  }
+
+  /** What the participant may send, bps, 0 = unconstrained. */
+  async limitIncoming(max: number): Promise<void> {
+    if (max === this.#incomingMax || this.transport.closed) return
+    this.#incomingMax = max
+    await this.transport.setMaxIncomingBitrate(max)
+  }
+
+  /** What is sent to the participant. mediasoup refuses any moment at which the minimum is above the maximum. */
+  async limitOutgoing(wanted: TransportBitrates): Promise<void> {
+    const { max, min } = this.#bitrates
+    if ((wanted.max === max && wanted.min === min) || this.transport.closed) return
+    this.#bitrates = wanted
+    const minFirst = wanted.max !== 0 && wanted.max < min
+    const setMin = (): Promise<void> => this.transport.setMinOutgoingBitrate(wanted.min)
+    const setMax = (): Promise<void> => this.transport.setMaxOutgoingBitrate(wanted.max)
+    // The worker takes requests in the order sent, so both can be on their way at once.
+    await Promise.all(minFirst ? [setMin(), setMax()] : [setMax(), setMin()])
+  }
+
+  close(): void {
+    this.transport.close()
+  }
+}

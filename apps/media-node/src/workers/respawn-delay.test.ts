@@ -1,0 +1,19 @@
+import { expect, test } from '@jest/globals'
+import { recentDeaths, respawnDelay } from './respawn-delay.js'
+
+test('a single death is repaired well within two seconds', () => {
+  expect(respawnDelay([1_000])).toBeLessThan(1_000)
+  expect(respawnDelay([0, 100_000, 200_000])).toBe(respawnDelay([1_000]))
+})
+
+test('a crash loop waits longer each time, up to a bound', () => {
+  const deaths = Array.from({ length: 12 }, (_, index) => index * 100)
+  const delays = deaths.map((_, index) => respawnDelay(deaths.slice(0, index + 1)))
+  expect(delays).toEqual(delays.toSorted((a, b) => a - b))
+  expect(delays.slice(0, 5).every((delay, index) => index === 0 || delay > delays[index - 1]!)).toBe(true)
+  expect(delays.at(-1)).toBe(30_000)
+})
+
+test('deaths of long ago are forgotten', () => {
+  expect(recentDeaths([0, 59_000, 100_000], 100_000)).toEqual([59_000, 100_000])
+})
