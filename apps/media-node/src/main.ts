@@ -1,12 +1,11 @@
-import { runApplication, takeAllBut } from '@session-service/server-kit'
-import { RECORDER_VARIABLES } from './recordings/child-process.js'
+import { INHERITED_VARIABLES, runApplication, takeAllBut } from '@session-service/server-kit'
 import { startMediaNode } from './start-media-node.js'
 
 /** Who forces the end of a node waits no longer; what it holds lives on elsewhere or is lost either way. */
 const CLOSE_DEADLINE_MS = 15_000
 
 /** By its id a driver finds the processes of a node, workers too. */
-const isInherited = (name: string): boolean => name === 'MEDIA_NODE_ID' || RECORDER_VARIABLES.test(name)
+const isInherited = (name: string): boolean => name === 'MEDIA_NODE_ID' || INHERITED_VARIABLES.test(name)
 
 const options = {
   name: 'media-node',

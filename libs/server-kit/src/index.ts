@@ -7,7 +7,6 @@ export { sleep } from './async/sleep.js'
 export { TimeoutError, unlessAborted, withTimeout } from './async/timeout.js'
 export { reportBusProblems } from './bus-problems.js'
 export { type ClockSample, ReferenceClock, serviceClock } from './clock/reference-clock.js'
-export { canDieWithUs, dyingWithUs, which } from './dying-with-us.js'
 export { fewAtOnce } from './few-at-once.js'
 export { flush, isErrno, makeFolder, moveDurably } from './files.js'
 export { translateDatabaseError, type ErrorTranslator } from './http/database-errors.js'
@@ -21,4 +20,14 @@ export { OpsModule } from './ops/ops.module.js'
 export { OpsService } from './ops/ops.service.js'
 export type { OpsOptions } from './ops/options.js'
 export { takeAllBut, takeProperties } from './own-environment.js'
+export {
+  ChildProgram,
+  INHERITED_VARIABLES,
+  KILL_STEPS,
+  type ChildExit,
+  type ChildOptions,
+  type KillStep,
+} from './processes/child-program.js'
+export { hasParentDeathSignal, withParentDeathSignal } from './processes/parent-death-signal.js'
+export { which } from './processes/which.js'
 export { runApplication, type RunningApplication, type RunOptions } from './run-application.js'

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism, setPriority } from 'node:os'
 import { ServiceError } from '@session-service/contract'
-import { canDieWithUs, dyingWithUs, isErrno } from '@session-service/server-kit'
+import { hasParentDeathSignal, isErrno, withParentDeathSignal } from '@session-service/server-kit'
 
 /** Participants go first. */
 const NICENESS = 10
@@ -61,11 +61,11 @@ export async function runTool(program: string, args: readonly string[], options:
 }
 
 function start(program: string, args: readonly string[]): ChildProcess {
-  const [command, ...rest] = dyingWithUs(program, args)
+  const [command, ...rest] = withParentDeathSignal(program, args)
   const child = spawn(command, rest, {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C in a terminal is for us: it would end a file in the midst of it.
-    detached: canDieWithUs,
+    detached: hasParentDeathSignal,
   })
   if (child.pid !== undefined) lowerPriority(child.pid)
   return child

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ChildProgram, type ChildExit } from '../child-process.js'
+import { ChildProgram, type ChildExit } from '@session-service/server-kit'
 
 const Ports = z.object({ rtp: z.number().int(), rtcp: z.number().int() })
 

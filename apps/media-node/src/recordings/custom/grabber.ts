@@ -2,13 +2,13 @@ import { open, stat } from 'node:fs/promises'
 import { Supervisor } from '../supervision/supervisor.js'
 import type { Size } from '../composed/layout.js'
 import { AUDIO_KBPS, videoKbps } from '../composed/quality.js'
-import { ChildProgram, type Rung } from '../child-process.js'
+import { ChildProgram, type KillStep } from '@session-service/server-kit'
 import { SINK } from './screen.js'
 import { waitFor } from './wait.js'
 
 const START_MS = 15_000
 const HEAD_BYTES = 64 * 1024
-const END: readonly Rung[] = [
+const END: readonly KillStep[] = [
   { afterMs: 4_000, signal: 'SIGINT' },
   { afterMs: 8_000, signal: 'SIGKILL' },
 ]

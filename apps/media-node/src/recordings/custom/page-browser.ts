@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Size } from '../composed/layout.js'
 import { STALL_LIMITS } from '../supervision/stall.js'
 import { Supervisor } from '../supervision/supervisor.js'
-import { ChildProgram, type Rung } from '../child-process.js'
+import { ChildProgram, type KillStep } from '@session-service/server-kit'
 import { DevTools } from './dev-tools.js'
 import { waitFor } from './wait.js'
 
@@ -13,7 +13,7 @@ const START_MS = 20_000
 const JOIN_MS = 20_000
 /** A browser that starts or draws much answers late, and what it shows is recorded meanwhile. */
 const BROWSER_LIMITS = { ...STALL_LIMITS, outputMs: 10_000 }
-const END: readonly Rung[] = [
+const END: readonly KillStep[] = [
   { afterMs: 0, signal: 'SIGTERM' },
   { afterMs: 2_000, signal: 'SIGKILL' },
 ]

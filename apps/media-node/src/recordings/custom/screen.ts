@@ -1,13 +1,13 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Size } from '../composed/layout.js'
-import { ChildProgram, type Rung } from '../child-process.js'
+import { ChildProgram, type KillStep } from '@session-service/server-kit'
 import type { Programs } from './programs.js'
 import { waitFor } from './wait.js'
 import { xAuthority } from './x-authority.js'
 
 const START_MS = 10_000
-const END: readonly Rung[] = [
+const END: readonly KillStep[] = [
   { afterMs: 0, signal: 'SIGTERM' },
   { afterMs: 2_000, signal: 'SIGKILL' },
 ]

@@ -3,14 +3,13 @@ import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import type { ReferenceClock } from '@session-service/server-kit'
 import { Feed, type FeedPorts } from '../../tap/plain-rtp-tap.js'
 import type { Stream } from '../../rooms/stream.js'
 import { STALL_LIMITS } from '../supervision/stall.js'
 import { Supervisor } from '../supervision/supervisor.js'
-import { ChildProgram, type Rung } from '../child-process.js'
+import { ChildProgram, type KillStep, type ReferenceClock } from '@session-service/server-kit'
 import { cutEnd } from '../recorder/cut-end.js'
-import { sendGoodbye } from './rtcp-bye.js'
+import { sendRtcpBye } from './rtcp-bye.js'
 import { hasOpen, releasePorts, takePorts } from './ports.js'
 import { sdpOf } from './sdp.js'
 
@@ -30,7 +29,7 @@ const KEY_FRAME_AFTER_MS = 2_000
 
 const GOODBYE_MS = 100
 /** A goodbye ends it with all it has; signals are for one that did not hear, and cost the last cluster. */
-const AFTER_GOODBYE: readonly Rung[] = [
+const AFTER_GOODBYE: readonly KillStep[] = [
   { afterMs: 1_000, signal: 'SIGINT' },
   { afterMs: 1_300, signal: 'SIGINT' },
   { afterMs: 6_000, signal: 'SIGKILL' },
@@ -238,7 +237,7 @@ async function hasMedia(path: string): Promise<boolean> {
 function sayGoodbye(feed: Feed, ports: readonly FeedPorts[]): void {
   feed.tracks.forEach(({ ssrc }, at) => {
     const own = ports[at]
-    if (own) sendGoodbye(ssrc, own.rtcp)
+    if (own) sendRtcpBye(ssrc, own.rtcp)
   })
 }
 
