@@ -82,7 +82,11 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^apps/([^/]+)/src/([^/]+)/',
-        pathNot: ['^apps/[^/]+/src/database/', String.raw`\.entity\.ts$`, TESTS],
+        pathNot: [
+          '^apps/master/src/(app|recovery|participation|sessions|api|platform/database)/',
+          String.raw`\.entity\.ts$`,
+          TESTS,
+        ],
       },
       to: {
         path: String.raw`^apps/$1/src/[^/]+/.*\.(repository|entity)\.ts$`,

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals'
 import type { BackendEvent, WebhookBody } from '@session-service/contract'
 import { EventSink, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
-import { ToldNode } from './fixtures/told-node.js'
+import { ToldNode } from '../media-nodes/drivers/fixtures/told-node.js'
 
 jest.setTimeout(180_000)
 

@@ -12,10 +12,10 @@ import {
   type StreamableFile,
   UseInterceptors,
 } from '@nestjs/common'
-import { Paid } from '../configuration/edition.js'
-import { API_PREFIX } from '../http/api.js'
-import { isTrue, PathParam, QueryParams } from '../http/parameters.js'
-import { parsed } from '../http/parsed.js'
+import { Paid } from '../platform/config/edition.js'
+import { API_PREFIX } from '../platform/http/api.js'
+import { isTrue, PathParam, QueryParams } from '../platform/http/parameters.js'
+import { parsed } from '../platform/http/parsed.js'
 import { ConnectionsService } from './connections.service.js'
 import { SessionFirst } from './session-first.js'
 

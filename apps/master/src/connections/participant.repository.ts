@@ -1,8 +1,8 @@
 import { type ConnectionInfo, type DisconnectReason, endedByLast, type Role } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
-import { ClusterClock } from '../database/cluster-clock.js'
-import { updated } from '../database/updated.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { updated } from '../platform/database/updated.js'
 import {
   departures,
   type EventDraft,
@@ -12,7 +12,7 @@ import {
 } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { SessionRecordings } from '../recordings/session-recordings.js'
+import { SessionRecordings } from '../recordings/lifecycle/session-recordings.js'
 import type { Audience, GivenBack, Participant, RemovedConnection, Rights, TakeToken } from './connection.records.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
 

@@ -1,8 +1,8 @@
 import { createTestDatabase, type TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { createDataSource } from '../database/data-source.js'
-import { migrate } from '../database/migrate.js'
+import { createDataSource } from '../platform/database/data-source.js'
+import { migrate } from '../platform/database/migrate.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { PresenceRepository } from './presence.repository.js'
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common'
 import { catchError, type Observable } from 'rxjs'
-import { parsePathParameter } from '../http/parameters.js'
+import { parsePathParameter } from '../platform/http/parameters.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 
 /** A bad body for a session that does not exist is answered for the missing session. Good bodies cost nothing more. */

@@ -1,7 +1,7 @@
 import { newEventId } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
-import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import type { EventDraft, EventParticipant, EventSession, WebrtcLink } from './event-drafts.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
 import type { OutboxEntity } from './outbox.entity.js'

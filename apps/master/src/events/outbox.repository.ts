@@ -1,7 +1,7 @@
 import { DeadLetterView, isClusterEvent, WebhookBody } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
-import { updated } from '../database/updated.js'
+import { updated } from '../platform/database/updated.js'
 
 export interface QueuedEvent {
   position: number

@@ -12,7 +12,7 @@ import {
 import { Bus, HeartbeatWatch } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
-import { ClusterClock } from '../database/cluster-clock.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { inClusterTime } from './cluster-time.js'
 import { isBackedOff } from './flapping.js'
 import { isUp } from './media-node-status.js'

@@ -1,9 +1,9 @@
 import { ServiceError } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
-import { ClusterClock } from '../database/cluster-clock.js'
-import { NODE_DRIVER, type NodeDriver, type NodeLaunch, NodeLaunchError } from '../autoscaling/node-driver.js'
-import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { NODE_DRIVER, type NodeDriver, type NodeLaunch, NodeLaunchError } from './drivers/node-driver.js'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from './media-node.repository.js'
 import { MediaNodesService } from './media-nodes.service.js'
 

@@ -6,11 +6,11 @@ import {
   type Role,
 } from '@session-service/contract'
 import type { DataSource } from 'typeorm'
-import type { MasterConfig } from '../configuration/configuration.module.js'
-import { updated } from '../database/updated.js'
-import { BEFORE_ALL, PAGE_ROWS, type Position } from '../http/streamed-list.js'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { updated } from '../platform/database/updated.js'
+import { BEFORE_ALL, PAGE_ROWS, type Position } from '../platform/http/streamed-list.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
-import type { PartSeen, RecordingSeen } from './next-step.js'
+import type { PartSeen, RecordingSeen } from './lifecycle/next-step.js'
 import type { RecordingEntity } from './recording.entity.js'
 
 export type RecordingRow = Pick<

@@ -1,7 +1,7 @@
 import type { RecordingProperties } from '@session-service/contract'
 import type { EntityManager } from 'typeorm'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { recordingId } from './recording-properties.js'
+import { recordingId } from './lifecycle/recording-properties.js'
 import { RECORDING_ROW, type RecordingRow } from './recording-reads.js'
 
 /** What of the session a recording is begun with. */

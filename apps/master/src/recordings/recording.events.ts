@@ -1,6 +1,6 @@
 import type { EventDraft } from '../events/event-drafts.js'
 import type { RecordingRow } from './recording.repository.js'
-import { shownProperties } from './recording.view.js'
+import { shownProperties } from './api/recording.view.js'
 
 /** Nobody is told of `starting`. */
 export type ToldState = Exclude<RecordingRow['status'], 'starting'>

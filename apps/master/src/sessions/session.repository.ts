@@ -7,16 +7,16 @@ import {
 } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
-import { ClusterClock } from '../database/cluster-clock.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { CONNECTION_ROW, type ConnectionRow } from '../connections/connection.view.js'
-import { isDataFault } from '../database/errors.js'
-import { GroupCommit } from '../database/group-commit.js'
+import { isDataFault } from '../platform/database/errors.js'
+import { GroupCommit } from '../platform/database/group-commit.js'
 import { departures, sessionCreated, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
-import { BEFORE_ALL, PAGE_ROWS, type Position } from '../http/streamed-list.js'
+import { BEFORE_ALL, PAGE_ROWS, type Position } from '../platform/http/streamed-list.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { SessionRecordings } from '../recordings/session-recordings.js'
-import { type MaybePlace, PLACE, placeOf } from './session-place.js'
+import { SessionRecordings } from '../recordings/lifecycle/session-recordings.js'
+import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 
 export interface NewSession {
   id: string

@@ -13,7 +13,7 @@ import type { WebSocket } from 'ws'
 import type { Participant } from '../connections/connection.records.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import type { MissedSignals } from '../signals/recent-signals.js'
-import { ClientBudget } from './client-budgets.js'
+import { ClientBudget } from '../platform/limits/client-budgets.js'
 import { isNewsAfter } from './missed-events.js'
 import { SharedNotification } from './shared-notification.js'
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common'
-import { RoomPlacement } from '../sessions/room-placement.js'
+import { RoomPlacement } from '../placement/room-placement.js'
 import { RoomSockets } from './room-sockets.js'
 
 /** Clients that are told late come back spread over so many ms. */

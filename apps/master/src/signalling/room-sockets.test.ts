@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { WebSocket, WebSocketServer } from 'ws'
 import { ClientSocket } from './client-socket.js'
 import { RoomSockets } from './room-sockets.js'
-import type { SessionChannel } from './session-channel.js'
+import type { SessionChannel } from '../platform/bus/session-channel.js'
 
 let server: WebSocketServer
 beforeAll(async () => {

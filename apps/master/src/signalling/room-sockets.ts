@@ -1,7 +1,7 @@
 import { CLOSE_CODE, type RoomEvent, type SessionMessage } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import type { ClientSocket } from './client-socket.js'
-import { SessionChannel } from './session-channel.js'
+import { SessionChannel } from '../platform/bus/session-channel.js'
 import { SharedNotification } from './shared-notification.js'
 
 interface Room {

@@ -8,13 +8,13 @@ import {
   SIGNALLING_WINDOWS,
 } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
-import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ConnectionsService } from '../connections/connections.service.js'
 import type { Participant } from '../connections/connection.records.js'
-import { ParticipationService } from '../connections/participation.service.js'
-import { VERSION } from '../configuration/version.js'
-import { ClusterClock } from '../database/cluster-clock.js'
-import { iceServersFor } from '../ice/ice-servers.js'
+import { ParticipationService } from '../participation/participation.service.js'
+import { VERSION } from '../platform/config/version.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { iceServersFor } from './ice/ice-servers.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { RecentSignals } from '../signals/recent-signals.js'
@@ -22,7 +22,7 @@ import { SignalsService } from '../signals/signals.service.js'
 import type { ClientSocket, Occupant } from './client-socket.js'
 import type { MediaMethod } from './media.methods.js'
 import { RoomSockets } from './room-sockets.js'
-import { SessionChannel } from './session-channel.js'
+import { SessionChannel } from '../platform/bus/session-channel.js'
 
 /** Methods of a participant that is in, but those about its media. */
 type RoomMethod = Exclude<SignallingMethod, 'join' | 'resume' | 'rejoin' | 'leave' | 'ping' | MediaMethod>

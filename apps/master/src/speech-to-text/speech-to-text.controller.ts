@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common'
-import { Paid } from '../configuration/edition.js'
-import { API_PREFIX } from '../http/api.js'
+import { Paid } from '../platform/config/edition.js'
+import { API_PREFIX } from '../platform/http/api.js'
 import { SpeechToTextService } from './speech-to-text.service.js'
 
 /** Bodies are read by the service: whether the module is on counts before what they hold. */

@@ -1,6 +1,6 @@
 import { describeIssues, LanguageModelBody, ServiceError } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
-import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 
 /** Language models of media nodes. No engine is part of this version: what passes all checks is answered DISABLED. */

@@ -11,13 +11,13 @@ import {
   type StreamKind,
 } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
-import { ClusterClock } from '../database/cluster-clock.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { RecordingMaker } from '../recordings/recording-maker.service.js'
-import { RoomPlacement } from '../sessions/room-placement.js'
+import { RecordingMaker } from '../recordings/lifecycle/recording-maker.service.js'
+import { RoomPlacement } from '../placement/room-placement.js'
 import { SessionsService } from '../sessions/sessions.service.js'
-import { SessionChannel } from '../signalling/session-channel.js'
+import { SessionChannel } from '../platform/bus/session-channel.js'
 import { effectiveChanges, mediaOptionsOf, streamKindOf } from './media-options.js'
 import { StreamRepository } from './stream.repository.js'
 

@@ -1,7 +1,7 @@
 import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { newSecret, SIGNALLING_PATH } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
-import { MASTER_CONFIG, type MasterConfig } from '../configuration/configuration.module.js'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const ALPHANUMERIC = UPPER + UPPER.toLowerCase() + '0123456789'

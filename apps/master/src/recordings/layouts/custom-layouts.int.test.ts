@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { RecordingJob } from '@session-service/contract'
 import { EventSink, SignallingClient, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rawRequest } from '../files/fixtures/raw-request.js'
+import { rawRequest } from '../storage/fixtures/raw-request.js'
 import { SILENT_TRACK, StandInNode } from '../fixtures/stand-in-node.js'
 
 type Page = Extract<RecordingJob['output'], { kind: 'CUSTOM' }>['page']

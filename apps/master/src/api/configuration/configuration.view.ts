@@ -1,0 +1,89 @@
+import { type MasterConfig, PROPERTIES, type Property, SHOWN } from '@session-service/config'
+import { type OverrideListView, OverrideValue, type RestartBody, ServiceError } from '@session-service/contract'
+import { VERSION } from '../../platform/config/version.js'
+
+type Name = keyof MasterConfig
+type ConfigurationView = { VERSION: string } & Partial<MasterConfig>
+
+/** Headers that let their reader in somewhere, by their names. */
+const CREDENTIAL = /auth|token|secret|key|cookie|password|credential/i
+const HIDDEN = '***'
+
+/** A header line, without its value where that is a credential. */
+const shownHeader = (line: string): string => (CREDENTIAL.test(nameOf(line)) ? hidden(line) : line)
+const hidden = (line: string): string => `${nameOf(line)}: ${HIDDEN}`
+const nameOf = (line: string): string => line.slice(0, line.indexOf(':'))
+
+/** Addresses of the connected media nodes, sorted, unless the environment names others to show. */
+export const mediaserverUris = (config: MasterConfig, nodes: readonly { uri: string }[]): string[] =>
+  config.MEDIASERVER_URIS.length > 0 ? config.MEDIASERVER_URIS : nodes.map(({ uri }) => uri).toSorted()
+
+/**
+ * The contract's configuration object: the values in force, of each feature only while it is on, and never a secret.
+ * `uris` are those of `mediaserverUris`.
+ */
+export function configurationView(config: MasterConfig, uris: string[] = config.MEDIASERVER_URIS): ConfigurationView {
+  const isPaid = config.SERVICE_EDITION !== 'ce'
+  const names: Name[] = [
+    ...SHOWN.always,
+    ...(config.SERVICE_RECORDING ? SHOWN.recording : []),
+    ...(config.SERVICE_WEBHOOK ? SHOWN.webhook : []),
+    ...(isPaid ? SHOWN.paid : []),
+    ...(isPaid && config.SERVICE_PRO_CLUSTER_AUTOSCALING ? SHOWN.autoscaling : []),
+    ...(isPaid && config.SERVICE_PRO_NETWORK_QUALITY ? SHOWN.networkQuality : []),
+  ]
+  return {
+    VERSION,
+    ...Object.fromEntries(names.map((name) => [name, config[name]])),
+    ...(isPaid && { MEDIASERVER_URIS: uris }),
+    ...(config.SERVICE_WEBHOOK && { SERVICE_WEBHOOK_HEADERS: config.SERVICE_WEBHOOK_HEADERS.map(shownHeader) }),
+  }
+}
+
+/** The overrides in force, by name, with the values that `GET config` would show. */
+export function overrideListView(names: readonly string[], config: MasterConfig): OverrideListView {
+  const content = names
+    .toSorted()
+    .map((name) => ({ object: 'override' as const, name, value: shownValue(name, config) }))
+  return { numberOfElements: content.length, content }
+}
+
+function shownValue(name: string, config: MasterConfig): OverrideListView['content'][number]['value'] {
+  if (name === 'SERVICE_WEBHOOK_HEADERS') return config.SERVICE_WEBHOOK_HEADERS.map(shownHeader)
+  const properties: Readonly<Record<string, Property>> = PROPERTIES
+  const value = properties[name]?.secret ? HIDDEN : (config as Readonly<Record<string, unknown>>)[name]
+  // An override of a property that this version does not know has no value.
+  return OverrideValue.parse(value ?? '')
+}
+
+/**
+ * The members of a restart body that may repeat the configuration shown: without the version and the media nodes as
+ * shown, which are no properties, and with the values in force in place of masked ones.
+ */
+export function withoutMasks(
+  { VERSION: version, MEDIASERVER_URIS: uris, ...members }: RestartBody,
+  config: MasterConfig,
+  shownUris: readonly string[] = config.MEDIASERVER_URIS,
+): RestartBody {
+  const { SERVICE_WEBHOOK_HEADERS: headers } = members
+  const isShown = JSON.stringify(uris) === JSON.stringify(shownUris)
+  return {
+    ...members,
+    ...(uris !== undefined && !isShown && { MEDIASERVER_URIS: uris }),
+    ...(version !== undefined && version !== VERSION && { VERSION: version }),
+    ...(Array.isArray(headers) && { SERVICE_WEBHOOK_HEADERS: unmasked(headers, config.SERVICE_WEBHOOK_HEADERS) }),
+  }
+}
+
+/** Of several with one name each mask stands for the one in its place. @throws ServiceError where it stands for none */
+function unmasked(lines: readonly string[], inForce: readonly string[]): string[] {
+  const left = [...inForce]
+  return lines.map((line) => {
+    const nth = left.findIndex((real) => nameOf(real) === nameOf(line))
+    const [real] = nth < 0 ? [] : left.splice(nth, 1)
+    if (line !== hidden(line)) return line
+    if (real === undefined)
+      throw new ServiceError('INVALID', `SERVICE_WEBHOOK_HEADERS: ${HIDDEN} stands for no value of ${nameOf(line)}`)
+    return real
+  })
+}

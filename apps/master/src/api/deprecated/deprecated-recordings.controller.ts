@@ -1,0 +1,53 @@
+import type { RecordingView } from '@session-service/contract'
+import { Body, Controller, Delete, Get, HttpCode, Inject, Post, type StreamableFile, UseGuards } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { PathParam } from '../../platform/http/parameters.js'
+import { RecordingEnabled } from '../../recordings/api/recording-enabled.guard.js'
+import { noSuchRecording, RecordingsService } from '../../recordings/api/recordings.service.js'
+import { type LegacyRecording, legacyRecording } from './legacy-views.js'
+import { WarnDeprecated } from './warn-deprecated.js'
+
+@Controller('api/recordings')
+@UseGuards(WarnDeprecated)
+export class DeprecatedRecordingsController {
+  constructor(
+    private readonly recordings: RecordingsService,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  @Post('start')
+  @HttpCode(200)
+  async start(@Body() body: unknown): Promise<LegacyRecording> {
+    return this.view(await this.recordings.start(body))
+  }
+
+  /** Its callers know no 501: with the module off there is no recording to stop. They expect a file, in any edition. */
+  @Post('stop/:recordingId')
+  @HttpCode(200)
+  async stop(@PathParam('recordingId') id: string): Promise<LegacyRecording> {
+    if (!this.recordings.isEnabled) throw noSuchRecording(id)
+    return this.view(await this.recordings.stop(id, true))
+  }
+
+  @Get()
+  list(): Promise<StreamableFile> {
+    return this.recordings.list((recording) => this.view(recording))
+  }
+
+  @Get(':recordingId')
+  @UseGuards(RecordingEnabled)
+  async get(@PathParam('recordingId') id: string): Promise<LegacyRecording> {
+    return this.view(await this.recordings.get(id))
+  }
+
+  @Delete(':recordingId')
+  @UseGuards(RecordingEnabled)
+  @HttpCode(204)
+  delete(@PathParam('recordingId') id: string): Promise<void> {
+    return this.recordings.delete(id)
+  }
+
+  private view(recording: RecordingView): LegacyRecording {
+    return legacyRecording(recording, this.config.SERVICE_RECORDING_PUBLIC_ACCESS)
+  }
+}

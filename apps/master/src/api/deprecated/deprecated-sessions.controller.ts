@@ -1,0 +1,83 @@
+import { CreateConnectionBody, CreateSessionBody, withDefault } from '@session-service/contract'
+import { StatusWhenMissing } from '@session-service/server-kit'
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Post,
+  type StreamableFile,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common'
+import { z } from 'zod'
+import { ConnectionsService } from '../../connections/connections.service.js'
+import { SessionFirst } from '../../connections/session-first.js'
+import { PathParam } from '../../platform/http/parameters.js'
+import { parsed } from '../../platform/http/parsed.js'
+import { SessionsService } from '../../sessions/sessions.service.js'
+import { StreamsService } from '../../streams/streams.service.js'
+import { type LegacyConnection, legacyConnection, type LegacySession, legacySession } from './legacy-views.js'
+import { WarnDeprecated } from './warn-deprecated.js'
+
+/** Cameras only, and a camera when nothing is said. */
+const CreateCameraBody = CreateConnectionBody.safeExtend({ type: withDefault(z.literal('IPCAM'), 'IPCAM') })
+type CreateCameraBody = z.output<typeof CreateCameraBody>
+
+@Controller('api/sessions')
+@UseGuards(WarnDeprecated)
+export class DeprecatedSessionsController {
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly connections: ConnectionsService,
+    private readonly streams: StreamsService,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  async create(@Body(parsed(CreateSessionBody)) body: CreateSessionBody): Promise<{ id: string; createdAt: number }> {
+    const { id, createdAt } = await this.sessions.create(body)
+    return { id, createdAt }
+  }
+
+  @Get()
+  list(): Promise<StreamableFile> {
+    return this.sessions.list(false, legacySession)
+  }
+
+  @Get(':sessionId')
+  async get(@PathParam('sessionId') sessionId: string): Promise<LegacySession> {
+    return legacySession(await this.sessions.get(sessionId))
+  }
+
+  @Delete(':sessionId')
+  @HttpCode(204)
+  close(@PathParam('sessionId') sessionId: string): Promise<void> {
+    return this.sessions.close(sessionId, 'sessionClosedByServer')
+  }
+
+  @Post(':sessionId/connection')
+  @HttpCode(200)
+  @UseInterceptors(SessionFirst)
+  async createCamera(
+    @PathParam('sessionId') sessionId: string,
+    @Body(parsed(CreateCameraBody)) body: CreateCameraBody,
+  ): Promise<LegacyConnection> {
+    return legacyConnection(await this.connections.create(sessionId, body))
+  }
+
+  @Delete(':sessionId/connection/:connectionId')
+  @HttpCode(204)
+  @StatusWhenMissing({ session: 400 })
+  evict(@PathParam('sessionId') sessionId: string, @PathParam('connectionId') connectionId: string): Promise<void> {
+    return this.connections.evict(sessionId, connectionId, 'forceDisconnectByServer')
+  }
+
+  @Delete(':sessionId/stream/:streamId')
+  @HttpCode(204)
+  @StatusWhenMissing({ session: 400 })
+  unpublish(@PathParam('sessionId') sessionId: string, @PathParam('streamId') streamId: string): Promise<void> {
+    return this.streams.delete(sessionId, streamId)
+  }
+}

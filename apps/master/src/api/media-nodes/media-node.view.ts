@@ -1,0 +1,43 @@
+import type { Heartbeat, MediaNodeView, MediaserverInfo, SessionView } from '@session-service/contract'
+import { isLeaving } from '../../media-nodes/media-node-status.js'
+import { backOffOf } from '../../media-nodes/node-events.js'
+import type { MediaNodeRow } from '../../media-nodes/media-node.repository.js'
+import { isConnected } from '../../media-nodes/media-nodes.service.js'
+
+/** What else is known, or was asked for. */
+export interface NodeDetails {
+  heartbeat?: Heartbeat | undefined
+  sessionCount: number
+  recordingIds: string[]
+  sessions?: SessionView[] | undefined
+  withRecordings?: boolean
+  /** By the cluster's clock, UTC ms. */
+  now: number
+  mediaserverInfo?: MediaserverInfo | undefined
+}
+
+export function mediaNodeView(row: MediaNodeRow, details: NodeDetails): MediaNodeView {
+  const { heartbeat, sessionCount, recordingIds, sessions, withRecordings = false, mediaserverInfo, now } = details
+  const connected = isConnected(row)
+  return {
+    id: row.id,
+    object: 'mediaNode',
+    ...(row.environmentId !== '' && { environmentId: row.environmentId }),
+    ...(row.ip !== '' && { ip: row.ip }),
+    ...(row.uri !== '' && { uri: row.uri }),
+    launchingTime: row.launchingTime,
+    connected,
+    ...(row.connectionTime !== null && { connectionTime: row.connectionTime }),
+    ...(row.disconnectedAt !== null && { disconnectionTime: row.disconnectedAt }),
+    load: connected && heartbeat ? Math.round(heartbeat.cpuLoad * 100) / 100 : 0,
+    status: row.status,
+    ...backOffOf(row, now),
+    ...(isLeaving(row.status) && {
+      ...(row.drainDeadline !== null && { drainDeadline: row.drainDeadline }),
+      remaining: { sessions: sessionCount, recordings: recordingIds.length },
+    }),
+    ...(sessions && { sessions }),
+    ...(withRecordings && { recordingIds, broadcasts: [] }),
+    ...(mediaserverInfo && { mediaserverInfo }),
+  }
+}

@@ -1,0 +1,129 @@
+import { setTimeout } from 'node:timers/promises'
+import {
+  AddMediaNodeBody,
+  type MediaNodeListView,
+  type MediaNodeView,
+  ServiceError,
+  UpdateMediaNodeBody,
+} from '@session-service/contract'
+import {
+  type AddMediaNodeQuery,
+  type NodeDetailsQuery,
+  type RemoveMediaNodeQuery,
+  ROUTES,
+} from '@session-service/contract/rest-api'
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Res, UseGuards } from '@nestjs/common'
+import type { FastifyReply } from 'fastify'
+import { Paid } from '../../platform/config/edition.js'
+import { API_PREFIX } from '../../platform/http/api.js'
+import { isTrue, PathParam, QueryParams } from '../../platform/http/parameters.js'
+import { parsed } from '../../platform/http/parsed.js'
+import { NotWhenHighlyAvailable } from './highly-available.guard.js'
+import { NodeAdmissionService } from './node-admission.service.js'
+import { NodeListingService, type NodeQuery } from './node-listing.service.js'
+import { NodeRemovalService } from './node-removal.service.js'
+
+const POLL_MS = 200
+
+const nodeQuery = (query: NodeDetailsQuery): NodeQuery => ({
+  sessions: isTrue(query.sessions, false),
+  recordings: isTrue(query.recordings, false),
+  extraInfo: isTrue(query['extra-info'], false),
+})
+
+@Controller(`${API_PREFIX}/media-nodes`)
+@Paid()
+export class MediaNodesController {
+  constructor(
+    private readonly listing: NodeListingService,
+    private readonly admission: NodeAdmissionService,
+    private readonly removal: NodeRemovalService,
+  ) {}
+
+  @Get()
+  list(@QueryParams(ROUTES.listMediaNodes.query) query: NodeDetailsQuery): Promise<MediaNodeListView> {
+    return this.listing.list(nodeQuery(query))
+  }
+
+  @Get(':mediaNodeId')
+  get(
+    @PathParam('mediaNodeId') id: string,
+    @QueryParams(ROUTES.getMediaNode.query) query: NodeDetailsQuery,
+  ): Promise<MediaNodeView> {
+    return this.listing.get(id, nodeQuery(query))
+  }
+
+  @Post()
+  @HttpCode(200)
+  @UseGuards(NotWhenHighlyAvailable)
+  async add(
+    @Body(parsed(AddMediaNodeBody)) body: AddMediaNodeBody,
+    @QueryParams(ROUTES.addMediaNode.query) { wait }: AddMediaNodeQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MediaNodeView> {
+    const node = await this.admission.add(body)
+    if (!isTrue(wait, false)) return node
+    const isUnderWay = ({ status }: MediaNodeView): boolean => status === 'launching'
+    const last = await this.last(node.id, isUnderWay, reply)
+    if (last?.status === 'running') return last
+    throw new ServiceError('LAUNCH_FAILED', `media node ${node.id} did not start: it is ${last?.status ?? 'gone'}`)
+  }
+
+  @Put()
+  @UseGuards(NotWhenHighlyAvailable)
+  discover(): Promise<MediaNodeListView> {
+    return this.admission.discover()
+  }
+
+  @Patch(':mediaNodeId')
+  @UseGuards(NotWhenHighlyAvailable)
+  async update(
+    @PathParam('mediaNodeId') id: string,
+    @Body(parsed(UpdateMediaNodeBody)) { status }: UpdateMediaNodeBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MediaNodeView | undefined> {
+    const node = await this.removal.changeStatus(id, status)
+    if (!node) void reply.code(204)
+    return node
+  }
+
+  @Delete(':mediaNodeId')
+  @UseGuards(NotWhenHighlyAvailable)
+  async remove(
+    @PathParam('mediaNodeId') id: string,
+    @QueryParams(ROUTES.removeMediaNode.query) { wait, 'deletion-strategy': strategy }: RemoveMediaNodeQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MediaNodeView | undefined> {
+    const { node, removal } = await this.removal.remove(id, strategy ?? 'if-no-sessions')
+    if (!isTrue(wait, false)) {
+      void reply.code(removal === 'waits' ? 202 : 200)
+      return node
+    }
+    const left = await this.last(id, isOnItsWayOut, reply)
+    // Whoever has it run again while this waits has the last word.
+    if (left) throw new ServiceError('CONFLICT', `media node ${id} stays: it is ${left.status}`)
+    void reply.code(204)
+    return undefined
+  }
+
+  /** How the node is when that no longer holds of it, undefined when it has gone or nobody waits any more. */
+  private async last(
+    id: string,
+    holds: (node: MediaNodeView) => boolean,
+    reply: FastifyReply,
+  ): Promise<MediaNodeView | undefined> {
+    for (;;) {
+      const node = await this.listing.get(id).catch((error: unknown) => {
+        if (error instanceof ServiceError && error.code === 'NOT_FOUND') return undefined
+        throw error
+      })
+      if (!node || !holds(node)) return node
+      if (reply.raw.destroyed) return undefined
+      if (this.removal.isStopping) throw new ServiceError('UNAVAILABLE', 'this master ends: ask again')
+      await setTimeout(POLL_MS)
+    }
+  }
+}
+
+const isOnItsWayOut = ({ status }: MediaNodeView): boolean =>
+  status === 'waiting-idle-to-terminate' || status === 'terminating'

@@ -1,0 +1,276 @@
+import { MediaNodeListView, MediaNodeView } from '@session-service/contract'
+import {
+  type AppProcess,
+  EventSink,
+  freePorts,
+  type RestAnswer,
+  ServiceApi,
+  type Stack,
+  startStack,
+  until,
+  webhookEnv,
+} from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { z } from 'zod'
+import { ENTERED, toldOf } from '../../media-nodes/fixtures/told.js'
+
+const PATIENCE_MS = 60_000
+jest.setTimeout(3 * PATIENCE_MS)
+
+const WAITING = 'waiting-idle-to-terminate'
+let stack: Stack
+let sink: EventSink
+
+beforeAll(async () => {
+  sink = await EventSink.open()
+  stack = await startStack({ masters: 2, nodes: 0, masterEnv: webhookEnv(sink) })
+  await stack.addNode({ MEDIA_NODE_ID: 'base' })
+  await until('the node is there', () => stack.api.getMediaNode('base'), PATIENCE_MS)
+})
+afterAll(async () => {
+  await stack.stop()
+  await sink.close()
+})
+
+const told = (id: string): string[] => toldOf(sink, id)
+
+/** Starts a node that waits to be added, and gives the URI by which it is. */
+async function stranger(id: string): Promise<string> {
+  const [port = 0] = await freePorts(1)
+  await stack.addNode({ MEDIA_NODE_ID: id, MEDIA_NODE_JOIN: 'false', MEDIA_NODE_RTC_PORT: String(port) })
+  return `ws://127.0.0.1:${port}/mediaserver`
+}
+/** One that comes by itself. */
+async function member(id: string): Promise<void> {
+  await stack.addNode({ MEDIA_NODE_ID: id })
+  await until(`${id} is in the cluster`, () => stack.api.getMediaNode(id), PATIENCE_MS)
+}
+async function busy(id: string): Promise<() => Promise<void>> {
+  const session = await stack.api.createSession({ mediaNode: { id } })
+  const client = await stack.join(session.id)
+  return async () => {
+    await client.close()
+    await stack.rest('DELETE', `/sessions/${session.id}`)
+  }
+}
+const remove = (id: string, query = ''): Promise<RestAnswer> => stack.rest('DELETE', `/media-nodes/${id}${query}`)
+/** One master, then the other. */
+const at = (nth: number): ServiceApi => new ServiceApi(stack.masterUrls[nth % 2] ?? '', stack.secret)
+/** What one master changed the others know within a second. */
+const isRefusedElsewhere = (id: string): Promise<unknown> =>
+  until('the other master gives it no session', async () => {
+    const { status } = await at(1).request('POST', '/sessions', { mediaNode: { id } })
+    return status === 400
+  })
+const nodeOf = (id: string): AppProcess => {
+  const node = stack.nodes.find(({ env }) => env.MEDIA_NODE_ID === id)
+  if (!node) throw new Error(`no node ${id}`)
+  return node
+}
+const isGone = (id: string): Promise<unknown> =>
+  until(`${id} has gone`, async () => (await stack.rest('GET', `/media-nodes/${id}`)).status === 404, PATIENCE_MS)
+
+describe('GET media-nodes', () => {
+  it('shows each as it is, and no more than what was asked for', async () => {
+    const free = await busy('base')
+    const list = z.strictObject(MediaNodeListView.shape).parse((await stack.rest('GET', '/media-nodes')).body)
+    expect(list.numberOfElements).toBe(1)
+    expect(Object.keys(list.content[0] ?? {}).toSorted()).toEqual(
+      ['connected', 'connectionTime', 'id', 'ip', 'launchingTime', 'load', 'object', 'status', 'uri'].toSorted(),
+    )
+    expect(list.content[0]).toMatchObject({ id: 'base', object: 'mediaNode', connected: true, status: 'running' })
+    const { body } = await stack.rest('GET', '/media-nodes/base?sessions=true&recordings=true&extra-info=true')
+    const node = MediaNodeView.strict().parse(body)
+    expect(node).toMatchObject({ recordingIds: [], broadcasts: [], sessions: [{ mediaNodeId: 'base' }] })
+    expect(node.mediaserverInfo?.workers).toHaveLength(1)
+    expect((await stack.rest('GET', '/media-nodes/none')).status).toBe(404)
+    await free()
+  })
+
+  it('leaves out what a node that does not answer would tell', async () => {
+    // Silent for as long, it may be taken for crashed, which would be told of.
+    await member('frozen')
+    const node = nodeOf('frozen')
+    node.kill('SIGSTOP')
+    try {
+      const { body } = await stack.rest('GET', '/media-nodes/frozen?extra-info=true')
+      expect(MediaNodeView.parse(body).mediaserverInfo).toBeUndefined()
+    } finally {
+      node.kill('SIGCONT')
+    }
+    await until('it is well', async () => (await stack.api.getMediaNode('frozen')).connected, PATIENCE_MS)
+    expect((await remove('frozen', '?wait=true')).status).toBe(204)
+  })
+})
+
+describe('POST media-nodes on premises', () => {
+  it.each([
+    ['without uri', {}, 501, /uri/],
+    ['with a uri that is none', { uri: 'nowhere' }, 400, /^uri: must be a URL/],
+    ['with a metadata address', { uri: 'http://169.254.169.254/latest' }, 400, /^uri: is a link-local address/],
+    ['where nobody is', { uri: 'ws://127.0.0.1:9/mediaserver' }, 404, /127\.0\.0\.1:9/],
+    ['with a uri of another type', { uri: 7 }, 400, /^uri/],
+  ])('K10: %s is refused', async (_, body, status, message) => {
+    const answer = await stack.rest('POST', '/media-nodes', body)
+    expect(answer).toMatchObject({ status, body: { message: expect.stringMatching(message) as unknown } })
+  })
+
+  it('K10: with the address of the service itself, or of a node that belongs, is refused', async () => {
+    expect((await stack.rest('POST', '/media-nodes', { uri: stack.masterUrl })).status).toBe(400)
+    const { uri = '' } = await stack.api.getMediaNode('base')
+    expect((await stack.rest('POST', '/media-nodes', { uri })).status).toBe(409)
+  })
+})
+
+describe('POST media-nodes on premises', () => {
+  it('G8: of a node that waits adds it, once: of twenty at the same time one is answered 200', async () => {
+    const uri = await stranger('waits')
+    expect((await stack.rest('GET', '/media-nodes/waits')).status).toBe(404)
+    expect((await stack.rest('POST', '/sessions', { mediaNode: { id: 'waits' } })).status).toBe(400)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, nth) =>
+        at(nth).request('POST', '/media-nodes?wait=true', { uri, environmentId: 'rack 7' }),
+      ),
+    )
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 19 }, () => 409)])
+    const { body } = answers.find(({ status }) => status === 200) ?? {}
+    expect(MediaNodeView.parse(body)).toMatchObject({ id: 'waits', uri, environmentId: 'rack 7', status: 'running' })
+    await until('it was told of', () => told('waits').length >= 2)
+    expect(told('waits')).toEqual(ENTERED)
+    // Whichever master added it, the others know within a second.
+    const free = await until('this master knows it', () => busy('waits'))
+    await free()
+  })
+})
+
+describe('PUT media-nodes', () => {
+  it('K11: adds whoever waits, and nobody twice', async () => {
+    await stranger('one')
+    await stranger('two')
+    const added = new Set<string>()
+    await until(
+      'both were added',
+      async () => {
+        for (const { id } of (await stack.api.discoverMediaNodes()).content) added.add(id)
+        return added.size === 2
+      },
+      PATIENCE_MS,
+    )
+    expect([...added].toSorted()).toEqual(['one', 'two'])
+    expect(await stack.api.discoverMediaNodes()).toEqual({ numberOfElements: 0, content: [] })
+    nodeOf('one').kill('SIGKILL')
+    await until('it is lost', async () => !(await stack.api.getMediaNode('one')).connected, PATIENCE_MS)
+    expect((await stack.api.discoverMediaNodes()).numberOfElements).toBe(0)
+    expect(told('two')).toEqual(ENTERED)
+    // Nothing comes back of it by itself, and nothing needs to be told.
+    expect((await remove('one', '?wait=true')).status).toBe(204)
+    expect((await remove('two', '?wait=true')).status).toBe(204)
+    expect((await stack.rest('GET', '/health')).status).toBe(200)
+  })
+})
+
+describe('DELETE media-nodes', () => {
+  it('K7: refuses what it does not know', async () => {
+    expect((await remove('none')).status).toBe(404)
+    expect((await remove('base', '?deletion-strategy=perhaps')).status).toBe(400)
+  })
+
+  it('K7, K8: if-no-sessions keeps a busy one, and lets an empty one go', async () => {
+    await member('idle')
+    const free = await busy('idle')
+    expect((await remove('idle')).status).toBe(409)
+    expect(await stack.api.getMediaNode('idle')).toMatchObject({ status: 'running' })
+    await free()
+    const gone = await until('it is idle', async () => {
+      const answer = await remove('idle')
+      return answer.status === 409 ? undefined : answer
+    })
+    expect(gone).toMatchObject({ status: 200, body: { id: 'idle', status: 'terminating' } })
+    await isGone('idle')
+    expect((await remove('idle')).status).toBe(404)
+    expect(await nodeOf('idle').exited).toBe(0)
+    await until('its end was told of', () => told('idle').length >= 4)
+    expect(told('idle')).toEqual([...ENTERED, 'running → terminating', 'terminating → terminated'])
+  })
+
+  it('K7: when-no-sessions waits for a busy one, which takes nothing new', async () => {
+    await member('busy')
+    const free = await busy('busy')
+    const answer = await remove('busy', '?deletion-strategy=when-no-sessions')
+    expect(answer).toMatchObject({ status: 202, body: { status: WAITING, remaining: { sessions: 1, recordings: 0 } } })
+    await isRefusedElsewhere('busy')
+    const waiting = remove('busy', '?deletion-strategy=when-no-sessions&wait=true')
+    await free()
+    expect((await waiting).status).toBe(204)
+    await until('its end was told of', () => told('busy').length >= 5)
+    expect(told('busy')).toEqual([
+      ...ENTERED,
+      `running → ${WAITING}`,
+      `${WAITING} → terminating`,
+      'terminating → terminated',
+    ])
+  })
+
+  it('K7: now takes the sessions away, and answers 204 once it has gone', async () => {
+    await member('doomed')
+    const free = await busy('doomed')
+    expect((await remove('doomed', '?deletion-strategy=now&wait=true')).status).toBe(204)
+    expect((await stack.postgres.query(`SELECT 1 FROM session WHERE media_node_id = 'doomed'`)).length).toBe(0)
+    expect(await nodeOf('doomed').exited).toBe(0)
+    await free()
+  })
+
+  it('goes on when whoever asked hangs up', async () => {
+    await member('left')
+    const free = await busy('left')
+    const { signal, abort } = abortable()
+    const asked = fetch(
+      `${stack.masterUrl}/service/api/media-nodes/left?deletion-strategy=when-no-sessions&wait=true`,
+      {
+        method: 'DELETE',
+        headers: { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` },
+        signal,
+      },
+    )
+    await until('it waits', async () => (await stack.api.getMediaNode('left')).status === WAITING, PATIENCE_MS)
+    abort()
+    await expect(asked).rejects.toThrow()
+    await free()
+    await isGone('left')
+  })
+})
+
+describe('PATCH media-nodes', () => {
+  const patch = (id: string, status: unknown) => stack.rest('PATCH', `/media-nodes/${id}`, { status })
+
+  it('K9: takes a node out of service and back, and nothing else', async () => {
+    const free = await busy('base')
+    expect((await patch('none', 'running')).status).toBe(404)
+    expect((await patch('base', 'asleep')).status).toBe(400)
+    expect((await patch('base', 'running')).status).toBe(204)
+    for (const status of ['launching', 'canceled', 'failed', 'terminated'])
+      expect((await patch('base', status)).status).toBe(400)
+    expect(await patch('base', WAITING)).toMatchObject({ status: 200, body: { id: 'base', status: WAITING } })
+    expect((await patch('base', WAITING)).status).toBe(204)
+    await isRefusedElsewhere('base')
+    expect(await patch('base', 'running')).toMatchObject({ status: 200, body: { status: 'running' } })
+    const again = await until('it takes sessions again', () => busy('base'), PATIENCE_MS)
+    await until('it was told of', () => told('base').length >= 4)
+    expect(told('base')).toEqual([...ENTERED, `running → ${WAITING}`, `${WAITING} → running`])
+    await again()
+    await free()
+  })
+
+  it('K8: of the last node leaves health DOWN', async () => {
+    await until('only it is left', async () => (await stack.api.listMediaNodes()).numberOfElements <= 2, PATIENCE_MS)
+    for (const { id } of (await stack.api.listMediaNodes()).content)
+      expect((await patch(id, 'terminating')).status).toBe(200)
+    await until('none is left', async () => (await stack.api.listMediaNodes()).numberOfElements === 0, PATIENCE_MS)
+    expect((await stack.rest('GET', '/health')).status).toBe(503)
+  })
+})
+
+function abortable(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort() }
+}

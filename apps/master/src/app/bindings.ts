@@ -1,0 +1,17 @@
+import { NodeFact, NodeFactAnswer, QUEUE, SUBJECT } from '@session-service/contract'
+import type { BusBinding } from '@session-service/messaging'
+import { FACT_PATTERN } from '../recovery/node-facts.js'
+
+const FACT_TIMEOUT_MS = 10_000
+
+/** The subject and schemas of each pattern that a controller of this master listens to. */
+const BINDINGS: Readonly<Record<string, BusBinding>> = {
+  /** One of the masters answers each fact. */
+  [FACT_PATTERN]: { subject: SUBJECT.allFacts, rpc: [NodeFact, NodeFactAnswer, FACT_TIMEOUT_MS], queue: QUEUE.masters },
+}
+
+export function bindPattern(pattern: string): BusBinding {
+  const binding = BINDINGS[pattern]
+  if (!binding) throw new Error(`no subject for the pattern "${pattern}"`)
+  return binding
+}

@@ -1,0 +1,64 @@
+import { ServiceError } from '@session-service/contract'
+import { BusTransport } from '@session-service/messaging'
+import { HttpErrorFilter, OpsService, type ServiceLogger, translateDatabaseError } from '@session-service/server-kit'
+import { NestFactory } from '@nestjs/core'
+import type { NestFastifyApplication } from '@nestjs/platform-fastify'
+import { BasicCredentials } from '../platform/authentication/basic-credentials.js'
+import { Gate } from '../platform/authentication/gate.js'
+import { bindPattern } from './bindings.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { serveClientLibrary } from '../platform/http/client-library.js'
+import { corsOptions } from '../platform/http/cors.js'
+import { namedOrigins } from '../platform/http/cross-site.js'
+import { warnAboutUntrustedProxy } from '../platform/http/forwarded-headers.js'
+import { createHttpAdapter } from '../platform/http/http-adapter.js'
+import { answerRepeats } from '../platform/http/idempotency/idempotency.js'
+import { IdempotentCalls } from '../platform/http/idempotency/idempotent-calls.service.js'
+import { answerWhileLeaving } from '../platform/http/leaving.js'
+import { type Foundations, MasterModule } from './master.module.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { openRecordingAddresses, routeRecordingFiles } from '../recordings/storage/recording-routes.js'
+import { RecordingRepository } from '../recordings/recording.repository.js'
+import { SignallingServer } from '../signalling/signalling.server.js'
+
+/** The Nest application of a master with its routes, not initialized yet. */
+export async function createApplication(
+  foundations: Foundations,
+  logger: ServiceLogger,
+): Promise<NestFastifyApplication> {
+  const { config, bus, lifecycle } = foundations
+  const errors = new HttpErrorFilter(translateDatabaseError)
+  const gate = new Gate(new BasicCredentials(config.SERVICE_SECRET))
+  const adapter = createHttpAdapter({
+    gate,
+    errors,
+    trustedProxies: config.SERVICE_TRUSTED_PROXIES,
+    namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
+    open: openRecordingAddresses(config),
+  })
+  answerWhileLeaving(adapter.getInstance(), lifecycle)
+  await serveClientLibrary(adapter.getInstance())
+  const app = await NestFactory.create<NestFastifyApplication>(MasterModule.on(foundations), adapter, {
+    logger,
+    bodyParser: false,
+    abortOnError: false,
+  })
+  app.enableCors(corsOptions(config.SERVICE_CORS_ORIGINS))
+  const isWanted = (part: number): Promise<boolean> => app.get(RecordingRepository).hasPart(part)
+  await routeRecordingFiles(adapter.getInstance(), config, {
+    gate,
+    errors,
+    clock: app.get(ClusterClock),
+    isWanted,
+  })
+  answerRepeats(adapter.getInstance(), app.get(IdempotentCalls))
+  app.useGlobalFilters(errors)
+  app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
+  app.get(SignallingServer).attachTo(app.getHttpServer())
+  warnAboutUntrustedProxy(app.getHttpServer(), config.SERVICE_TRUSTED_PROXIES)
+  app.get(OpsService).alsoReadyWhen('nodes', async () => {
+    if (app.get(MediaNodesService).isCutOff)
+      throw new ServiceError('UNAVAILABLE', 'most media nodes are not heard here')
+  })
+  return app
+}

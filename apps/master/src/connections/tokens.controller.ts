@@ -1,0 +1,17 @@
+import { CreateTokenBody, type TokenView } from '@session-service/contract'
+import { Body, Controller, HttpCode, Post } from '@nestjs/common'
+import { API_PREFIX } from '../platform/http/api.js'
+import { parsed } from '../platform/http/parsed.js'
+import { TokenRequestsService } from './token-requests.service.js'
+
+/** The deprecated way to a connection. */
+@Controller(`${API_PREFIX}/tokens`)
+export class TokensController {
+  constructor(private readonly tokens: TokenRequestsService) {}
+
+  @Post()
+  @HttpCode(200)
+  create(@Body(parsed(CreateTokenBody)) body: CreateTokenBody): Promise<TokenView> {
+    return this.tokens.create(body)
+  }
+}

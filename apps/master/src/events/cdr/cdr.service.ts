@@ -1,0 +1,67 @@
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { ClusterClock } from '../../platform/database/cluster-clock.js'
+import { CdrFile } from './cdr-file.js'
+import { EventLog } from '../event-log.js'
+import { OutboxRepository } from '../outbox.repository.js'
+
+const LOOK_EVERY_MS = 1_000
+/** Lines written before the next look at the outbox. */
+const BATCH = 500
+
+/** Writes call records. One master at a time does; a folder that cannot be written keeps them in the outbox. */
+@Injectable()
+export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger(CdrService.name)
+  private readonly file: CdrFile
+  private timer: NodeJS.Timeout | undefined
+  private writing: Promise<void> | undefined
+  private isStopping = false
+
+  constructor(
+    private readonly outbox: OutboxRepository,
+    private readonly events: EventLog,
+    private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {
+    this.file = new CdrFile(config.SERVICE_CDR_PATH)
+  }
+
+  onApplicationBootstrap(): void {
+    if (!this.config.SERVICE_CDR) return
+    this.events.onRecorded(() => this.look())
+    this.look()
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true
+    clearTimeout(this.timer)
+    await this.writing
+    await this.file.close()
+  }
+
+  private look(): void {
+    if (this.writing || this.isStopping) return
+    clearTimeout(this.timer)
+    this.writing = this.writeAll().finally(() => {
+      this.writing = undefined
+      if (!this.isStopping) this.timer = setTimeout(() => this.look(), LOOK_EVERY_MS)
+    })
+  }
+
+  private async writeAll(): Promise<void> {
+    try {
+      let written = BATCH
+      while (written === BATCH && !this.isStopping) {
+        written = await this.outbox.takeCallRecords(BATCH, (events) =>
+          this.file.append(
+            events.map(({ name, payload }) => `{${JSON.stringify(name)}:${payload}}`),
+            new Date(this.clock.now()),
+          ),
+        )
+      }
+    } catch (error) {
+      this.logger.error({ err: error }, 'call records could not be written')
+    }
+  }
+}

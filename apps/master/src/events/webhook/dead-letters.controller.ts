@@ -1,0 +1,55 @@
+import { type DeadLetterListView, ServiceError } from '@session-service/contract'
+import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common'
+import { API_PREFIX } from '../../platform/http/api.js'
+import { PathParam } from '../../platform/http/parameters.js'
+import { OutboxRepository } from '../outbox.repository.js'
+import { WebhookSender } from './webhook-sender.service.js'
+
+/** Events that were given up: listed, posted again, or thrown away. */
+@Controller(`${API_PREFIX}/webhook/dead-letters`)
+export class DeadLettersController {
+  constructor(
+    private readonly outbox: OutboxRepository,
+    private readonly sender: WebhookSender,
+  ) {}
+
+  /** The thousand that were given up first; `numberOfElements` counts all. */
+  @Get()
+  async list(): Promise<DeadLetterListView> {
+    const [content, numberOfElements] = await Promise.all([this.outbox.dead(), this.outbox.count('dead')])
+    return { numberOfElements, content }
+  }
+
+  @Post('replay')
+  @HttpCode(200)
+  async replayAll(): Promise<{ replayed: number }> {
+    const replayed = await this.outbox.replay()
+    this.sender.look()
+    return { replayed }
+  }
+
+  @Post(':eventId/replay')
+  @HttpCode(200)
+  async replay(@PathParam('eventId') id: string): Promise<{ replayed: number }> {
+    const replayed = found(await this.outbox.replay(id), id)
+    this.sender.look()
+    return { replayed }
+  }
+
+  @Delete()
+  @HttpCode(204)
+  async purgeAll(): Promise<void> {
+    await this.outbox.purge()
+  }
+
+  @Delete(':eventId')
+  @HttpCode(204)
+  async purge(@PathParam('eventId') id: string): Promise<void> {
+    found(await this.outbox.purge({ id }), id)
+  }
+}
+
+function found(count: number, id: string): number {
+  if (count === 0) throw new ServiceError('NOT_FOUND', `no dead letter with the id ${id}`)
+  return count
+}

@@ -1,0 +1,20 @@
+import type { RoomPlace } from './room-place.js'
+
+/** Columns of a session's row that say where its media is. */
+export const PLACE = `media_node_id AS "nodeId", media_node_boot_id AS "bootId", media_epoch AS epoch`
+
+/**
+ * A table expression `used_boot (node_id, boot_id)`: the boots of media nodes that sessions are on, each once. It goes
+ * through the index from boot to boot, and so costs as much as there are boots, however many sessions there are.
+ */
+export const USED_BOOTS = `RECURSIVE used_boot (node_id, boot_id) AS (
+    (SELECT media_node_id, media_node_boot_id FROM session WHERE media_node_id IS NOT NULL ORDER BY 1, 2 LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM used_boot u CROSS JOIN LATERAL (
+      SELECT media_node_id, media_node_boot_id FROM session
+      WHERE media_node_id IS NOT NULL AND (media_node_id, media_node_boot_id) > (u.node_id, u.boot_id)
+      ORDER BY 1, 2 LIMIT 1) next)`
+
+export type MaybePlace = RoomPlace | { nodeId: null }
+export const placeOf = (row: MaybePlace): RoomPlace | undefined =>
+  row.nodeId === null ? undefined : { nodeId: row.nodeId, bootId: row.bootId, epoch: row.epoch }

@@ -1,0 +1,32 @@
+import { ConfigError } from '@session-service/config'
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
+import { type CityResponse, open, type Reader, validate } from 'maxmind'
+import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+
+export const UNKNOWN = 'unknown'
+
+/** Where on earth an address is, by a database on the operator's disk; nothing is asked over the network. */
+@Injectable()
+export class LocationsService implements OnModuleInit {
+  private database: Reader<CityResponse> | undefined
+
+  constructor(@Inject(MASTER_CONFIG) private readonly config: Pick<MasterConfig, 'SERVICE_GEOIP_DATABASE'>) {}
+
+  async onModuleInit(): Promise<void> {
+    const file = this.config.SERVICE_GEOIP_DATABASE
+    if (file === '') return
+    try {
+      this.database = await open<CityResponse>(file)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new ConfigError([`SERVICE_GEOIP_DATABASE: cannot be read as an MMDB database: ${reason}`])
+    }
+  }
+
+  /** `City, Country`, the country alone where no more is known, else `unknown`. */
+  of(ip: string): string {
+    const found = validate(ip) ? this.database?.get(ip) : undefined
+    const names = [found?.city?.names.en, found?.country?.names.en].filter(Boolean)
+    return names.length > 0 ? names.join(', ') : UNKNOWN
+  }
+}

@@ -1,0 +1,117 @@
+import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { ServiceError } from '@session-service/contract'
+import type { DataSource } from 'typeorm'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { createDataSource } from '../platform/database/data-source.js'
+import { migrate } from '../platform/database/migrate.js'
+import { EventLog } from '../events/event-log.js'
+import type { NodeSelection } from './node-selection.service.js'
+import { RoomPlacement } from './room-placement.js'
+import { REFUSED, SessionMediaRepository } from './session-media.repository.js'
+import { insertSession } from '../sessions/fixtures/rows.js'
+
+const CONFIG = { SERVICE_CDR: false, SERVICE_WEBHOOK: false } as unknown as MasterConfig
+const NORTH = { nodeId: 'north', bootId: 'boot' }
+const SOUTH = { nodeId: 'south', bootId: 'boot' }
+
+let database: TestDatabase
+let dataSource: DataSource
+let media: SessionMediaRepository
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  await migrate(dataSource)
+  media = new SessionMediaRepository(dataSource, new EventLog(dataSource, CONFIG), new ClusterClock())
+})
+afterAll(async () => {
+  await dataSource.destroy()
+  await database.drop()
+})
+beforeEach(async () => {
+  await database.query('DELETE FROM session')
+  await database.query('DELETE FROM media_node')
+  await insertSession(database, 'ses')
+  await database.query(
+    `INSERT INTO media_node (id, status, launching_time) SELECT id, 'running', 1 FROM unnest(ARRAY['north', 'south']) AS id`,
+  )
+})
+
+const becomes = (id: string, status: string) =>
+  database.query('UPDATE media_node SET status = $2 WHERE id = $1', [id, status])
+
+describe('a session that has no node', () => {
+  it('goes to one that runs, or that is not written down yet; of many choices at once one holds', async () => {
+    const places = await Promise.all(
+      Array.from({ length: 10 }, (_, nth) => media.assign('ses_1', nth % 2 === 0 ? NORTH : SOUTH)),
+    )
+    const [first] = places
+    expect(places).toEqual(Array.from(places, () => first))
+    expect(first).toMatchObject({ epoch: 1 })
+    await database.query('UPDATE session SET media_node_id = NULL, media_node_boot_id = NULL')
+    expect(await media.assign('ses_1', { nodeId: 'new', bootId: 'boot' })).toMatchObject({ nodeId: 'new', epoch: 2 })
+    expect(await media.assign('gone_1', NORTH)).toBeUndefined()
+  })
+
+  it.each(['waiting-idle-to-terminate', 'terminating', 'terminated'])(
+    'does not go to one that is %s',
+    async (status) => {
+      await becomes('north', status)
+      expect(await media.assign('ses_1', NORTH)).toBe(REFUSED)
+      expect(await media.place('ses_1')).toBeUndefined()
+      const place = await media.assign('ses_1', SOUTH)
+      await becomes('south', status)
+      expect(await media.assign('ses_1', NORTH)).toEqual(place)
+    },
+  )
+
+  it('waits for who is ending the node at that moment', async () => {
+    const other = dataSource.createQueryRunner()
+    await other.startTransaction()
+    try {
+      await other.query(`SELECT 1 FROM media_node WHERE id = 'north' FOR UPDATE`)
+      await other.query(`UPDATE media_node SET status = 'terminating' WHERE id = 'north'`)
+      const assigned = media.assign('ses_1', NORTH)
+      await until('the other is waited for', async () => {
+        const waiting = await database.query(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+        return waiting.length === 1
+      })
+      await other.commitTransaction()
+      expect(await assigned).toBe(REFUSED)
+    } finally {
+      await other.release()
+    }
+  })
+})
+
+describe('who comes to a session', () => {
+  const asker = { roomId: 'ses_1', connectionId: 'con', forcedNodeId: null }
+  const withdrawn: unknown[] = []
+  /** Of a master that has not heard of what has become of the nodes. */
+  const selection = {
+    choose: (_forced: string | undefined, refused: ReadonlySet<string>) => {
+      const node = [NORTH, SOUTH].find(({ nodeId }) => !refused.has(nodeId))
+      if (!node) throw new ServiceError('NO_CAPACITY', 'none is there')
+      return node
+    },
+    withdraw: (node: unknown) => withdrawn.push(node),
+  } as unknown as NodeSelection
+
+  it('is sent to another node when the one that was chosen is on its way out', async () => {
+    await becomes('north', 'terminating')
+    const placement = new RoomPlacement(media, selection)
+    expect(await placement.of(asker, new Set())).toEqual({ place: { ...SOUTH, epoch: 1 }, isNew: true })
+    expect(withdrawn).toEqual([NORTH])
+  })
+
+  it('is told so when they all are', async () => {
+    await becomes('north', 'terminating')
+    await becomes('south', 'terminating')
+    const placement = new RoomPlacement(media, selection)
+    await expect(placement.of(asker, new Set())).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+  })
+})

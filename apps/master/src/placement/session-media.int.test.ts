@@ -1,0 +1,131 @@
+import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { createDataSource } from '../platform/database/data-source.js'
+import { migrate } from '../platform/database/migrate.js'
+import { EventLog } from '../events/event-log.js'
+import { StreamRepository } from '../streams/stream.repository.js'
+import { SessionMediaRepository } from './session-media.repository.js'
+import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
+
+const NODE = { nodeId: 'media_one', bootId: 'boot' }
+const LOST = { reason: 'nodeCrashed' as const }
+
+let database: TestDatabase
+let dataSource: DataSource
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  await migrate(dataSource)
+})
+afterAll(async () => {
+  await dataSource.destroy()
+  await database.drop()
+})
+
+/** With and without events the statements lock differently. */
+describe.each([true, false])('the media of a session, events on: %s', (isOn) => {
+  let media: SessionMediaRepository
+  let streams: StreamRepository
+
+  beforeEach(async () => {
+    const config = { SERVICE_CDR: false, SERVICE_WEBHOOK: isOn, SERVICE_WEBHOOK_EVENTS: ['webrtcConnectionDestroyed'] }
+    const events = new EventLog(dataSource, config as unknown as MasterConfig)
+    media = new SessionMediaRepository(dataSource, events, new ClusterClock())
+    streams = new StreamRepository(dataSource, events, new ClusterClock())
+    await database.query('DELETE FROM outbox')
+    await database.query('DELETE FROM session')
+    await insertSession(database, 'ses')
+    await insertParticipants(database, 'ses', 'alice', 'bob')
+  })
+
+  const publish = (id: string, mediaEpoch: number) =>
+    streams.insert({
+      id,
+      sessionId: 'ses',
+      connectionId: 'alice',
+      createdAt: Date.now(),
+      mediaOptions: { hasAudio: true, hasVideo: false, filter: {} },
+      mediaEpoch,
+    })
+  const watch = (streamId: string, mediaEpoch: number) =>
+    streams.subscribe({ connectionId: 'bob', streamId, createdAt: Date.now(), mediaEpoch })
+  const lose = (epoch: number) => media.lose({ roomId: 'ses_1', place: { ...NODE, epoch } }, LOST)
+  const told = () => database.query('SELECT name FROM outbox ORDER BY position')
+
+  it('is lost once for each placement, and with it all that was published and received', async () => {
+    expect(await media.mediaEpoch('ses')).toBe(1)
+    expect(await media.assign('ses_1', NODE)).toEqual({ ...NODE, epoch: 1 })
+    await publish('stream', 1)
+    await watch('stream', 1)
+    const losses = await Promise.all([lose(1), lose(1), lose(1)])
+    expect(losses.filter(Boolean)).toHaveLength(1)
+    expect(await streams.present('ses')).toEqual([])
+    expect(await media.place('ses_1')).toBeUndefined()
+    expect(await media.wasMoved('ses_1')).toBe(true)
+    expect(await media.mediaEpoch('ses')).toBe(2)
+    expect(await told()).toHaveLength(isOn ? 2 : 0)
+    expect(await media.assign('ses_1', NODE)).toEqual({ ...NODE, epoch: 2 })
+    expect(await lose(1)).toBe(false)
+    expect(await media.epochs(['ses_1', 'none'])).toEqual(new Map([['ses_1', 2]]))
+  })
+
+  it('takes no more of a placement that is over, and no stream twice', async () => {
+    await media.assign('ses_1', NODE)
+    await lose(1)
+    await expect(publish('late', 1)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await media.assign('ses_1', NODE)
+    await expect(publish('late', 1)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await publish('stream', 2)
+    await expect(watch('stream', 1)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await watch('stream', 2)
+    await expect(publish('stream', 2)).rejects.toMatchObject({ code: 'CONFLICT' })
+  })
+
+  it('leaves nothing behind of what is published and received at the moment of the loss', async () => {
+    for (let epoch = 1; epoch <= 20; epoch++) {
+      await media.assign('ses_1', NODE)
+      await publish('first', epoch)
+      const races = [publish('second', epoch), watch('first', epoch), lose(epoch), publish('third', epoch)]
+      const [, , lost] = await Promise.allSettled(races)
+      expect(lost).toEqual({ status: 'fulfilled', value: true })
+      expect(await streams.present('ses')).toEqual([])
+      expect(await database.query('SELECT 1 FROM subscription')).toEqual([])
+    }
+  })
+})
+
+describe('where sessions are', () => {
+  it('is told boot by boot, and of one node or one of its boots', async () => {
+    const config = { SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_WEBHOOK_EVENTS: [] }
+    const media = new SessionMediaRepository(
+      dataSource,
+      new EventLog(dataSource, config as unknown as MasterConfig),
+      new ClusterClock(),
+    )
+    await database.query('DELETE FROM session')
+    expect(await media.usedBoots()).toEqual([])
+    await database.query(
+      `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
+                            allow_transcoding, recording_properties, media_node_id, media_node_boot_id)
+       SELECT place[1], place[1], 1, 'ROUTED', 'MANUAL', false, 'VP8', false, '{}', place[2], place[3]
+       FROM (SELECT string_to_array(unnest(ARRAY['a north 1', 'b north 2', 'c north 2', 'd south 1']), ' ') AS place
+             UNION ALL SELECT ARRAY['nowhere', NULL, NULL]) AS places`,
+    )
+    expect(await media.usedBoots()).toEqual([
+      { nodeId: 'north', bootId: '1' },
+      { nodeId: 'north', bootId: '2' },
+      { nodeId: 'south', bootId: '1' },
+    ])
+    const on = async (...where: Parameters<typeof media.placedOn>) =>
+      (await media.placedOn(...where)).map(({ roomId }) => roomId).toSorted()
+    expect(await on('north')).toEqual(['a', 'b', 'c'])
+    expect(await on('north', { bootId: '2' })).toEqual(['b', 'c'])
+    expect(await on('north', { exceptBootId: '2' })).toEqual(['a'])
+    expect(await on('west')).toEqual([])
+    expect(await media.placedOn('south')).toEqual([{ roomId: 'd', place: { nodeId: 'south', bootId: '1', epoch: 0 } }])
+  })
+})

@@ -1,0 +1,41 @@
+import type { RecordingView } from '@session-service/contract'
+import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile, UseGuards } from '@nestjs/common'
+import { API_PREFIX } from '../../platform/http/api.js'
+import { PathParam } from '../../platform/http/parameters.js'
+import { RecordingEnabled } from './recording-enabled.guard.js'
+import { RecordingsService } from './recordings.service.js'
+
+@Controller(`${API_PREFIX}/recordings`)
+@UseGuards(RecordingEnabled)
+export class RecordingsController {
+  constructor(private readonly recordings: RecordingsService) {}
+
+  /** Its body is read by the service: what a session is counts before what the rest of the body is. */
+  @Post('start')
+  @HttpCode(200)
+  start(@Body() body: unknown): Promise<RecordingView> {
+    return this.recordings.start(body)
+  }
+
+  @Post('stop/:recordingId')
+  @HttpCode(200)
+  stop(@PathParam('recordingId') id: string): Promise<RecordingView> {
+    return this.recordings.stop(id)
+  }
+
+  @Get()
+  list(): Promise<StreamableFile> {
+    return this.recordings.list()
+  }
+
+  @Get(':recordingId')
+  get(@PathParam('recordingId') id: string): Promise<RecordingView> {
+    return this.recordings.get(id)
+  }
+
+  @Delete(':recordingId')
+  @HttpCode(204)
+  delete(@PathParam('recordingId') id: string): Promise<void> {
+    return this.recordings.delete(id)
+  }
+}

@@ -1,0 +1,118 @@
+import { NODE_BOOT_RPC, ServiceError, SUBJECT } from '@session-service/contract'
+import { Bus } from '@session-service/messaging'
+import { metrics } from '@session-service/server-kit'
+import { Injectable, Logger } from '@nestjs/common'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { decideClaim, type HolderAnswer } from './id-claim.js'
+import { isLeaving, isUp } from '../media-nodes/media-node-status.js'
+import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from '../media-nodes/media-node.repository.js'
+import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import type { NodeBoot } from '../media-nodes/room-place.js'
+
+/** A process that ignores the order to register again is asked again after this long, ms. */
+const CHALLENGE_AGAIN_MS = 10_000
+
+const refusals = metrics.counter('media_node_registrations_refused_total', {
+  help: 'Processes refused because another one that is alive holds their MEDIA_NODE_ID',
+})
+
+/** Decides which process holds the id of a media node. Only a registration changes that, never a heartbeat. */
+@Injectable()
+export class NodeIdClaims {
+  private readonly logger = new Logger(NodeIdClaims.name)
+  /** When a process was last asked to register again, by its boot id. */
+  private readonly challengedAt = new Map<string, number>()
+  private connectedAt = -Infinity
+
+  constructor(
+    private readonly bus: Bus,
+    private readonly mediaNodes: MediaNodesService,
+    private readonly repository: MediaNodeRepository,
+    private readonly clock: ClusterClock,
+  ) {
+    bus.onStatus((connected) => {
+      if (connected) this.connectedAt = performance.now()
+    })
+  }
+
+  /**
+   * Gives why the process is refused; undefined when the id is its own from now on.
+   * @throws ServiceError UNAVAILABLE while it is not known whether the holder is alive
+   */
+  async claim(node: NodeBoot): Promise<string | undefined> {
+    const row = await this.repository.find(node.nodeId)
+    const holder = this.holderOf(node.nodeId, row)
+    if (holder === undefined || holder.bootId === node.bootId) return undefined
+    const decision = decideClaim({
+      holder: await this.ask(holder),
+      isConnected: row !== undefined && isConnected(row),
+      isHeardElsewhere: this.mediaNodes.isHeard(holder, row) && !this.mediaNodes.hears(holder),
+      busSettledMs: performance.now() - this.connectedAt,
+    })
+    if (decision === 'refuse') return this.refuse(node, row)
+    if (decision === 'wait')
+      throw new ServiceError('UNAVAILABLE', 'the process that holds the id may be alive', { subject: 'mediaNode' })
+    await this.supersede(node, holder)
+    return undefined
+  }
+
+  /** Makes a process that is heard without holding its id register: that admits it, or refuses it. */
+  async challenge({ nodeId, bootId }: NodeBoot): Promise<void> {
+    const now = performance.now()
+    for (const [boot, at] of this.challengedAt) if (now - at >= CHALLENGE_AGAIN_MS) this.challengedAt.delete(boot)
+    if (this.challengedAt.has(bootId)) return
+    this.challengedAt.set(bootId, now)
+    this.logger.warn(`two processes send heartbeats as media node ${nodeId}: the second one has to register again`)
+    await this.bus
+      .request(SUBJECT.nodeBoot(nodeId, bootId), NODE_BOOT_RPC, { register: true })
+      .catch((error: unknown) => this.logger.warn(`the second process of ${nodeId} did not answer: ${String(error)}`))
+  }
+
+  /** Of a node without a row, or one that has gone, the process that is heard. */
+  private holderOf(nodeId: string, row: MediaNodeRow | undefined): NodeBoot | undefined {
+    if (row && isUp(row.status) && row.bootId !== null) return { nodeId, bootId: row.bootId }
+    return this.mediaNodes.live().find((beat) => beat.nodeId === nodeId)
+  }
+
+  private async ask(holder: NodeBoot): Promise<HolderAnswer> {
+    try {
+      await this.bus.request(SUBJECT.nodeBoot(holder.nodeId, holder.bootId), NODE_BOOT_RPC, {})
+      return 'alive'
+    } catch (error) {
+      const hasNoListener = error instanceof ServiceError && error.code === 'UNAVAILABLE' && this.bus.connected
+      return hasNoListener ? 'absent' : 'silent'
+    }
+  }
+
+  private refuse({ nodeId, bootId }: NodeBoot, row: MediaNodeRow | undefined): string {
+    refusals.inc({})
+    const where = row?.uri ? ` at ${row.uri}` : ''
+    this.logger.warn({ bootId }, `a second process with the id of media node ${nodeId} is refused`)
+    return `another process${where} is alive with the id ${nodeId}: give each media node an id of its own`
+  }
+
+  /** The holder is dead. Its sessions are moved by the caller, after this. */
+  private async supersede(node: NodeBoot, holder: NodeBoot): Promise<void> {
+    const row = await this.repository.change(async (change) => {
+      const found = await this.repository.lock(change, node.nodeId)
+      if (!found || !isUp(found.status)) return found
+      if (found.bootId !== holder.bootId)
+        throw new ServiceError('UNAVAILABLE', 'another process has registered meanwhile', { subject: 'mediaNode' })
+      return isLeaving(found.status) ? this.end(change, found) : this.replace(change, found, node)
+    })
+    if (row) this.mediaNodes.learn(row)
+    this.logger.warn({ bootId: node.bootId }, `media node ${node.nodeId} was restarted`)
+  }
+
+  /** A node on its way out is gone with its process: the new one enters with its first heartbeat. */
+  private async end(change: NodeChange, row: MediaNodeRow): Promise<MediaNodeRow> {
+    const going = row.status === 'terminating' ? row : await this.repository.setStatus(change, row, 'terminating')
+    return this.repository.setStatus(change, going, 'terminated')
+  }
+
+  /** One that was lost is connected again once it is heard. */
+  private replace(change: NodeChange, row: MediaNodeRow, { bootId }: NodeBoot): Promise<MediaNodeRow | undefined> {
+    if (isConnected(row)) return this.repository.replace(change, row, bootId, this.clock.now())
+    return this.repository.set(change, row.id, { bootId })
+  }
+}

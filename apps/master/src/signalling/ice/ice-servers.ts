@@ -1,0 +1,33 @@
+import { isIPv6 } from 'node:net'
+import type { IceServer } from '@session-service/contract'
+import type { MasterConfig } from '../../platform/config/configuration.module.js'
+import { newTurnUsername, turnCredential } from './turn-credentials.js'
+
+type IceConfig = Pick<
+  MasterConfig,
+  'SERVICE_WEBRTC_ICE_SERVERS' | 'TURN_IP' | 'TURN_PORT' | 'TURN_SHARED_SECRET_KEY' | 'TURN_CREDENTIALS_TTL'
+>
+
+/**
+ * The ICE servers of one client: its connection's own, else those configured for all, else the service's own TURN server.
+ * Secrets stay here: who is given one is given a name and a credential that expire.
+ */
+export function iceServersFor(custom: readonly IceServer[], config: IceConfig, now: number): IceServer[] {
+  if (custom.length > 0) return [...custom]
+  const username = newTurnUsername(now + config.TURN_CREDENTIALS_TTL * 1000)
+  const access = (secret: string) => ({ username, credential: turnCredential(username, secret) })
+  if (config.SERVICE_WEBRTC_ICE_SERVERS.length > 0) {
+    return config.SERVICE_WEBRTC_ICE_SERVERS.map(({ staticAuthSecret, ...server }) =>
+      staticAuthSecret === undefined ? server : { url: server.url, ...access(staticAuthSecret) },
+    )
+  }
+  const own = access(config.TURN_SHARED_SECRET_KEY)
+  return ownTurnUrls(config).map((url) => ({ url, ...own }))
+}
+
+/** TCP as well, for networks that let no UDP out. */
+function ownTurnUrls({ TURN_IP: address, TURN_PORT: port }: IceConfig): string[] {
+  if (address === '') return []
+  const url = `turn:${isIPv6(address) ? `[${address}]` : address}:${port}`
+  return [url, `${url}?transport=tcp`]
+}
