@@ -22,11 +22,11 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 
 /**
  * Runs compiled test files in one process of jest, one after another unless `parallel`; resolves to
- * `{ passed, failed, output, failedFiles: [{ file, passed, failed }] }`. `results` names the file that jest writes, `show`
+ * `{ passed, failed, output, failedFiles: [{ file, passed, failed }], tests: [{ test, ms }] }`. `results` names the file that jest writes, `show`
  * says to show its output at once.
  */
 export async function runJest({ folder, files, results, parallel, env, options, show, endTimeoutMs }) {
-  if (interrupted) return { passed: 0, failed: 0, output: '', failedFiles: [] }
+  if (interrupted) return { passed: 0, failed: 0, output: '', failedFiles: [], tests: [] }
   rmSync(results, { force: true })
   const { code, output } = await spawnJest(
     [
@@ -40,10 +40,11 @@ export async function runJest({ folder, files, results, parallel, env, options, 
     ],
     { results, show, env, endTimeoutMs },
   )
-  const counts = readJestResult(results) ?? { passed: 0, failed: 1, files: [] }
+  const counts = readJestResult(results) ?? { passed: 0, failed: 1, files: [], tests: [] }
   // A process that exits with an error fails the run, also when its results do not.
   const failed = counts.failed === 0 && code !== 0 ? 1 : counts.failed
-  return { passed: counts.passed, failed, output, failedFiles: counts.files.filter((each) => each.failed > 0) }
+  const failedFiles = counts.files.filter((each) => each.failed > 0)
+  return { passed: counts.passed, failed, output, failedFiles, tests: counts.tests }
 }
 
 const configuration = (folder, files, parallel) => ({

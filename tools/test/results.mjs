@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 
 /**
- * Counts of a file that jest wrote: `{ passed, failed, ms, files: [{ file, passed, failed }] }`, undefined when there is
- * none. A test file that did not run counts as one failed test.
+ * Counts of a file that jest wrote: `{ passed, failed, ms, files: [{ file, passed, failed }], tests: [{ test, ms }] }`,
+ * undefined when there is none. A test file that did not run counts as one failed test.
  */
 export function readJestResult(file) {
   let text
@@ -22,6 +23,9 @@ export function readJestResult(file) {
       const failed = count('failed')
       return { file: name, passed: count('passed'), failed: failed === 0 && status === 'failed' ? 1 : failed }
     }),
+    tests: result.testResults.flatMap(({ name, assertionResults = [] }) =>
+      assertionResults.map(({ fullName, duration }) => ({ test: `${basename(name)} ${fullName}`, ms: duration ?? 0 })),
+    ),
   }
 }
 
@@ -43,6 +47,13 @@ export function readTapFailures(output) {
 export const sumLine = (suites) => {
   const total = (name) => suites.reduce((sum, suite) => sum + suite[name], 0)
   return `${total('passed')} passed, ${total('failed')} failed`
+}
+
+/** The tests that took longest; hooks do not count. */
+export function slowestLines(suites, count = 10) {
+  const tests = suites.flatMap(({ suite, tests: all = [] }) => all.map((each) => ({ suite, ...each })))
+  const slowest = tests.toSorted((a, b) => b.ms - a.ms).slice(0, count)
+  return slowest.map(({ suite, test, ms }) => `  ${`${(ms / 1000).toFixed(1)} s`.padStart(8)}  ${suite} ${test}`)
 }
 
 /** The list of flaky files before the last line. */

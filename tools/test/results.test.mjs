@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { findTests, isKind, kindOf } from './kinds.mjs'
-import { flakyLines, readJestResult, readTapCounts, readTapFailures, suiteLine, sumLine } from './results.mjs'
+import {
+  slowestLines,
+  flakyLines,
+  readJestResult,
+  readTapCounts,
+  readTapFailures,
+  suiteLine,
+  sumLine,
+} from './results.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'results-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -45,7 +53,11 @@ test('a test file that did not run counts as a failed test', () => {
         name: '/a.test.js',
         status: 'failed',
         endTime: 1500,
-        assertionResults: ['passed', 'failed', 'passed', 'passed'].map((status) => ({ status })),
+        assertionResults: ['passed', 'failed', 'passed', 'passed'].map((status, index) => ({
+          status,
+          fullName: `test ${index}`,
+          duration: index * 100,
+        })),
       },
       { name: '/b.test.js', status: 'failed', endTime: 2500, assertionResults: [] },
     ],
@@ -58,6 +70,7 @@ test('a test file that did not run counts as a failed test', () => {
       { file: '/a.test.js', passed: 3, failed: 1 },
       { file: '/b.test.js', passed: 0, failed: 1 },
     ],
+    tests: [0, 100, 200, 300].map((ms, index) => ({ test: `a.test.js test ${index}`, ms })),
   })
   assert.equal(readJestResult(join(folder, 'none.json')), undefined)
 })
@@ -99,4 +112,16 @@ test('the summary line holds the total counts', () => {
     suiteLine({ suite: 'a unit', passed: 2, failed: 1, ms: 0, cached: true }),
     /^✗ .*2 passed, 1 FAILED +cached$/,
   )
+})
+
+test('the summary lists the slowest tests of all suites', () => {
+  const suites = [
+    { suite: 'a unit', tests: [1_000, 30_000].map((ms) => ({ test: `a.test.js takes ${ms}`, ms })) },
+    { suite: 'b media', tests: [{ test: 'b.test.js is in between', ms: 2_500 }] },
+    { suite: 'check lint' },
+  ]
+  assert.deepEqual(slowestLines(suites, 2), [
+    '    30.0 s  a unit a.test.js takes 30000',
+    '     2.5 s  b media b.test.js is in between',
+  ])
 })

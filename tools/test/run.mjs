@@ -1,20 +1,32 @@
-// npm test: all checks, then all tests through Nx, then each failed file once more, alone. The last lines are the list
-// of flaky files and the sum alone: "<n> passed, <m> failed".
+// npm test: all checks, then all tests, then each failed file once more, alone. npm test -- <parts of paths> [jest
+// options]: the test files of all kinds and packages whose path has one of the parts, without the checks. The last lines
+// are the slowest tests, the list of flaky files and the sum alone: "<n> passed, <m> failed".
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { runChecks } from './check.mjs'
-import { findTests, KINDS } from './kinds.mjs'
+import { checksOf } from './checks.mjs'
+import { Durations, durationsFile } from './durations.mjs'
+import { findToolTests, matches, notCompiled, packagesOf, splitWords, testFiles } from './files.mjs'
+import { KINDS } from './kinds.mjs'
+import { fileJobs, runFile, runUnitTests, sumRuns } from './lanes.mjs'
 import { measureMachine, slownessOf } from './machine-speed.mjs'
+import { runPool } from './pool.mjs'
 import { rerunFailures } from './rerun.mjs'
-import { flakyLines, readJestResult, readTapCounts, readTapFailures, suiteLine, sumLine } from './results.mjs'
+import {
+  flakyLines,
+  readJestResult,
+  readTapCounts,
+  readTapFailures,
+  slowestLines,
+  suiteLine,
+  sumLine,
+} from './results.mjs'
 import { runNode } from './run-node.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const EVENTS = join(ROOT, '.results/events.jsonl')
 const POLL_MS = 200
-/** Suites of these kinds start servers, workers and browsers: one at a time. */
-const PARALLEL = { unit: 2, integration: 1, media: 1, browser: 1 }
 const NX_ENV = {
   TEST_EVENTS: EVENTS,
   NX_DAEMON: 'false',
@@ -32,26 +44,29 @@ function show(suite) {
   console.log(suiteLine(suite))
 }
 
-/** The workspace packages: `{ name, folder }`. */
-function packages() {
-  const { workspaces } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  return globSync(
-    workspaces.map((pattern) => `${pattern}/package.json`),
-    { cwd: ROOT },
-  )
-    .toSorted()
-    .map((file) => ({ name: JSON.parse(readFileSync(join(ROOT, file), 'utf8')).name, folder: dirname(file) }))
-}
-
-/** Runs the tests of the tools, which need only Node: one suite per folder. */
-async function runToolTests() {
-  const files = globSync('tools/**/*.test.mjs', { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted()
-  for (const [folder, tests] of Object.entries(Object.groupBy(files, dirname))) {
-    const { passed, failed, ms, output } = await runToolFiles(tests)
-    const failures = readTapFailures(output).map((each) => ({ ...each, file: relative(ROOT, each.file) }))
-    show({ suite: `${folder} node`, passed, failed, ms, output, failures })
+/** All test files that the parts choose: `{ tools, unit: [files of a package], others }`. */
+function chooseFiles(parts) {
+  const chosen = (kind) =>
+    packagesOf(ROOT).map(({ folder }) =>
+      testFiles(ROOT, folder, kind).filter(({ source }) => matches(relative(ROOT, source), parts)),
+    )
+  return {
+    tools: findToolTests(ROOT).filter((file) => matches(file, parts)),
+    unit: chosen('unit').filter((files) => files.length > 0),
+    others: KINDS.filter((kind) => kind !== 'unit').flatMap((kind) => chosen(kind).flat()),
   }
 }
+
+/** Jobs for the tests of the tools, which need only Node: one suite per folder. */
+const toolJobs = (files) =>
+  Object.entries(Object.groupBy(files, dirname)).map(([folder, tests]) => ({
+    expectedMs: 15_000,
+    run: async () => {
+      const { passed, failed, ms, output } = await runToolFiles(tests)
+      const failures = readTapFailures(output).map((each) => ({ ...each, file: relative(ROOT, each.file) }))
+      show({ suite: `${folder} node`, passed, failed, ms, output, failures })
+    },
+  }))
 
 async function runToolFiles(files) {
   const { code, output, ms } = await runNode(['--test', '--test-reporter=tap', ...files], { cwd: ROOT })
@@ -59,24 +74,20 @@ async function runToolFiles(files) {
   return { passed, failed: failed === 0 && code !== 0 ? 1 : failed, ms, output }
 }
 
+const checkJobs = () =>
+  checksOf(ROOT)
+    .filter(({ name }) => name !== 'types')
+    .map(({ name }) => ({ expectedMs: 10_000, run: () => runChecks([name], show) }))
+
 /** Runs one failed file of a suite again, with no other test in parallel. */
-async function runAlone(suite, file, env) {
+function runAlone(suite, file) {
   const [, folder, kind] = /^(.+) (\S+)$/.exec(suite)
-  if (kind === 'node') return runToolFiles([file])
-  const events = `${EVENTS}.again`
-  rmSync(events, { force: true })
-  const { output } = await runNode([join(ROOT, 'tools/test/jest.mjs'), kind, file], {
-    cwd: join(ROOT, folder),
-    env: { ...env, TEST_EVENTS: events },
-  })
-  if (!existsSync(events)) return { passed: 0, failed: 1, output }
-  return JSON.parse(readFileSync(events, 'utf8'))
+  return kind === 'node' ? runToolFiles([file]) : runFile({ suite, folder, kind, file }, { root: ROOT })
 }
 
-/** Runs one kind of tests of all packages that have such tests; Nx takes unit tests of unchanged packages from its cache. */
-async function runKind(kind, env) {
-  const chosen = packages().filter(({ folder }) => findTests(join(ROOT, folder), kind).length > 0)
-  if (chosen.length === 0) return
+/** Runs the unit tests of all packages; Nx takes those of unchanged packages from its cache. */
+async function runUnitTestsByNx() {
+  const chosen = packagesOf(ROOT).filter(({ folder }) => testFiles(ROOT, folder, 'unit').length > 0)
   const shown = new Set()
   const stopFollowing = follow((event) => {
     shown.add(event.suite)
@@ -85,17 +96,17 @@ async function runKind(kind, env) {
   const { output } = await runNode(
     [
       join(ROOT, 'node_modules/nx/dist/bin/nx.js'),
-      ...['run-many', '-t', kind, '-p', chosen.map(({ name }) => name).join(',')],
-      ...[`--parallel=${PARALLEL[kind]}`, '--output-style=static', '--nx-bail=false'],
+      ...['run-many', '-t', 'unit', '-p', chosen.map(({ name }) => name).join(',')],
+      ...['--parallel=2', '--output-style=static', '--nx-bail=false'],
     ],
-    { cwd: ROOT, env: { ...env, ...NX_ENV } },
+    { cwd: ROOT, env: { ...process.env, ...NX_ENV } },
   ).finally(stopFollowing)
   let silent = 0
   for (const { folder } of chosen) {
-    const suite = `${folder} ${kind}`
+    const suite = `${folder} unit`
     if (shown.has(suite)) continue
     // Results were removed when this run began: Nx restored these from its cache.
-    const result = readJestResult(join(ROOT, folder, '.results', `${kind}.json`))
+    const result = readJestResult(join(ROOT, folder, '.results/unit.json'))
     if (result) show({ suite, ...result, cached: true })
     else show({ suite, passed: 0, failed: 1, ms: 0, output: silent++ === 0 ? output : '' })
   }
@@ -143,34 +154,87 @@ function clearResults() {
   mkdirSync(dirname(EVENTS), { recursive: true })
 }
 
-async function rerunFailedFiles(env) {
-  const result = await rerunFailures(suites, (suite, file) => runAlone(suite, file, env), console.log)
+/**
+ * Runs files of all packages in one pool; a suite is shown once its last file has ended. `verbose` shows the output of
+ * each file, also of those that passed.
+ */
+async function runFiles(files, { options = [], verbose = false } = {}) {
+  const durations = new Durations(durationsFile(ROOT))
+  const left = Map.groupBy(files, ({ suite }) => suite)
+  const ended = new Map([...left.keys()].map((suite) => [suite, []]))
+  const take = (run) => {
+    const runs = ended.get(run.suite)
+    runs.push(verbose ? printed(run) : run)
+    if (runs.length === left.get(run.suite).length) show(sumRuns(run.suite, runs))
+  }
+  await runPool(fileJobs(files, { root: ROOT, durations, options, take })).finally(() => durations.save())
+}
+
+function printed(run) {
+  console.log(run.output.trimEnd())
+  return { ...run, output: '' }
+}
+
+async function rerunFailedFiles() {
+  const result = await rerunFailures(suites, runAlone, console.log)
   suites = result.suites
   flaky = result.flaky
 }
 
-async function main() {
-  clearResults()
-  process.env.TEST_SLOWNESS ??= String(slownessOf(await measureMachine()))
-  console.log(`time budgets of tests × ${process.env.TEST_SLOWNESS} (the speed of this machine)`)
-  await runChecks([], show)
-  await runToolTests()
-  await runKind('unit', process.env)
+async function runAll(files) {
+  await runChecks(['types'], show)
+  const unit = { expectedMs: 60_000, run: runUnitTestsByNx }
+  await runPool([unit, ...checkJobs(), ...toolJobs(files.tools)])
+  await withPostgres(async () => {
+    await runFiles(files.others)
+    await rerunFailedFiles()
+  })
+}
+
+async function runChosen({ tools, unit, others }, options) {
+  const problem = notCompiled(ROOT, [...unit.flat(), ...others])
+  if (problem) throw new Error(problem)
+  const unitJobs = unit.map((files) => ({
+    expectedMs: 10_000,
+    run: async () => show(printed(await runUnitTests(files, { root: ROOT, options }))),
+  }))
+  await runPool([...unitJobs, ...toolJobs(tools)])
+  if (others.length > 0) await withPostgres(() => runFiles(others, { options, verbose: true }))
+}
+
+async function withPostgres(run) {
   const postgres = await startSharedPostgres()
-  const env = { ...process.env, TEST_POSTGRES_URL: postgres.url }
+  process.env.TEST_POSTGRES_URL = postgres.url
   try {
-    for (const kind of KINDS.filter((each) => each !== 'unit')) await runKind(kind, env)
-    await rerunFailedFiles(env)
+    await run()
   } finally {
     await postgres.stop()
   }
 }
 
+async function main({ parts, options }) {
+  clearResults()
+  const files = chooseFiles(parts)
+  if ([files.tools, files.unit, files.others].every(({ length }) => length === 0)) {
+    console.error(`no test file matches ${parts.join(' ')}: give parts of paths, such as resume or libs/client`)
+    process.exitCode = 2
+    return
+  }
+  process.env.TEST_SLOWNESS ??= String(slownessOf(await measureMachine()))
+  console.log(`time budgets of tests × ${process.env.TEST_SLOWNESS} (the speed of this machine)`)
+  if (parts.length === 0 && options.length === 0) await runAll(files)
+  else await runChosen(files, options)
+}
+
+const startedAt = performance.now()
 try {
-  await main()
+  await main(splitWords(process.argv.slice(2)))
 } catch (error) {
   show({ suite: 'test run', passed: 0, failed: 1, ms: 0, output: String(error.stack) })
 }
+const slowest = slowestLines(suites)
+const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
+if (slowest.length > 0) console.log([`\nslowest tests of ${minutes} min:`, ...slowest].join('\n'))
 for (const line of flakyLines(flaky)) console.log(line)
 if (suites.some(({ failed }) => failed > 0)) process.exitCode ||= 1
 console.log(sumLine(suites))

@@ -1,3 +1,4 @@
+/** @quiet It measures bit rates of a browser. */
 import { launchBrowser, type Stack, startStack, type TestBrowser, until } from '@session-service/testing'
 import type * as Client from '@session-service/client'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'

@@ -1,3 +1,4 @@
+/** @quiet It measures how soon a crash is reported. */
 import {
   type AppProcess,
   budgetMs,

@@ -1,3 +1,4 @@
+/** @quiet It measures times of answers under load. */
 import { request } from 'node:http'
 import { CLOSE_CODE, SIGNALLING_LIMITS } from '@session-service/contract'
 import {

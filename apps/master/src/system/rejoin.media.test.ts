@@ -1,3 +1,4 @@
+/** @quiet It measures stalls of the event loop. */
 import {
   budgetMs,
   descendantsOf,

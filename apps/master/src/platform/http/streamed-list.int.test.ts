@@ -1,3 +1,4 @@
+/** @quiet It measures times of answers under load. */
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { ConnectionListView, SessionListView } from '@session-service/contract'

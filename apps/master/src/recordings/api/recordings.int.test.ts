@@ -1,3 +1,4 @@
+/** @quiet It measures the delay of the event loop. */
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'

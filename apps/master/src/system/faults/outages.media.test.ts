@@ -1,3 +1,4 @@
+/** @quiet It measures pauses of media. */
 import {
   type AppProcess,
   blockEventLoop,

@@ -1,3 +1,4 @@
+/** @quiet It measures times of answers. */
 import { budgetMs, EventSink, FaultRig, type RestAnswer, statusOf, until, webhookEnv } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 

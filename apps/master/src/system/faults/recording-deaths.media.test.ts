@@ -1,3 +1,4 @@
+/** @quiet It measures how soon recording goes on. */
 import { readFileSync } from 'node:fs'
 import { type AppProcess, descendantsOf, type FaultRig, isAlive, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'

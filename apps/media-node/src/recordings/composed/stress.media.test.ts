@@ -1,3 +1,4 @@
+/** @quiet Encoders need the processors to keep up. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { readdirSync } from 'node:fs'

@@ -1,3 +1,4 @@
+/** @quiet It measures the offset of sound and picture. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { setTimeout as pause } from 'node:timers/promises'
 import { execFile } from 'node:child_process'

@@ -1,0 +1,85 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { runJest } from './jest-run.mjs'
+
+/** Files that run side by side slow each other down: time budgets grow by this, except beside quiet files. */
+const CROWDED = 1.5
+
+let runCount = 0
+
+/**
+ * Jobs for `runPool` of test files, each in a process of its own, so that what one leaves open is its own failure. `take`
+ * gets each file as it ends, with its counts, output, time and tests.
+ */
+export const fileJobs = (files, { root, durations, options, show, take }) =>
+  files.map((file) => ({
+    expectedMs: durations.expected(file.suite, file.kind, file.file, file.source),
+    quiet: file.quiet,
+    run: async (lane) => {
+      const crowded = files.length > 1 && !file.quiet
+      const env = { TEST_LANE: lane, TEST_SLOWNESS: String(slowness() * (crowded ? CROWDED : 1)) }
+      const run = await runFile(file, { root, options, show, env })
+      if (run.failed === 0) durations.note(file.suite, file.file, run.ms)
+      take(run)
+    },
+  }))
+
+const slowness = () => Number(process.env.TEST_SLOWNESS ?? 1)
+
+/** Runs one file of any kind in a process of its own. */
+export async function runFile(file, { root, options = [], show = false, env = {} }) {
+  const name = basename(file.file).replace(/(\.test)?\.js$/, '')
+  const results = resultsFile(root, file.folder, `${name}-${++runCount}`)
+  const started = performance.now()
+  const { failedFiles: _, ...run } = await runJest({
+    folder: join(root, file.folder),
+    files: [join(root, file.folder, file.file)],
+    results,
+    env,
+    options,
+    show,
+  })
+  rmSync(results, { force: true })
+  const failures = run.failed > 0 ? [{ file: file.file, passed: run.passed, failed: run.failed }] : []
+  return { ...file, ...run, ms: performance.now() - started, failures }
+}
+
+/** Runs the unit tests of one package in one process of jest, which has its own workers. */
+export async function runUnitTests(files, { root, options, show = false }) {
+  const [{ folder, suite }] = files
+  const home = join(root, folder)
+  const started = performance.now()
+  const { failedFiles, ...run } = await runJest({
+    folder: home,
+    files: files.map(({ file }) => join(home, file)),
+    results: resultsFile(root, folder, 'unit'),
+    parallel: true,
+    options,
+    show,
+  })
+  const failures = failedFiles.map((each) => ({ ...each, file: relative(home, each.file) }))
+  return { suite, ...run, ms: performance.now() - started, failures }
+}
+
+function resultsFile(root, folder, name) {
+  mkdirSync(join(root, folder, '.results'), { recursive: true })
+  return join(root, folder, '.results', `${name}.json`)
+}
+
+/** Adds up the runs of the files of one suite: its output is that of failed files. */
+export function sumRuns(suite, runs) {
+  const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
+  const isShown = ({ failed }) => failed > 0
+  return {
+    suite,
+    passed: sum('passed'),
+    failed: sum('failed'),
+    ms: sum('ms'),
+    output: runs
+      .filter(isShown)
+      .map((run) => run.output)
+      .join('\n'),
+    failures: runs.flatMap((run) => run.failures),
+    tests: runs.flatMap((run) => run.tests),
+  }
+}

@@ -1,0 +1,120 @@
+import { availableParallelism, cpus } from 'node:os'
+
+/** More jobs than this per core only take each other's memory and time. */
+const MOST_PER_CORE = 2.5
+/** Beyond one job per core another starts only while the processors are used less than this. */
+const BUSY = 0.8
+/** A job that has just started has not shown its load yet. */
+const SETTLE_MS = 1_500
+const TICK_MS = 250
+/** The load is the mean of this many ticks. */
+const WINDOW = 8
+
+export const mostLanes = (cores = availableParallelism()) => Math.max(2, Math.floor(cores * MOST_PER_CORE))
+
+/**
+ * The first waiting job that may start now, undefined when none may. A `quiet` job measures times: it has one other job
+ * beside it at most. `busy` is the share of the processors in use, `settled` whether it shows the jobs that run.
+ */
+export function nextJob(waiting, running, { busy, settled, cores }) {
+  if (running.length >= mostLanes(cores)) return undefined
+  if (running.some(({ quiet }) => quiet)) return running.length > 1 ? undefined : waiting.find(({ quiet }) => !quiet)
+  if (running.length >= Math.max(2, cores) && !(settled && busy < BUSY)) return undefined
+  return waiting.find(({ quiet }) => !quiet || running.length <= 1)
+}
+
+/** Quiet jobs first, while little runs beside them; then those that take longest, so that all lanes end together. */
+export const inOrder = (jobs) =>
+  jobs.toSorted((a, b) => Number(b.quiet ?? false) - Number(a.quiet ?? false) || b.expectedMs - a.expectedMs)
+
+/**
+ * Runs all jobs, as many side by side as the processors bear: `{ run(lane), expectedMs, quiet? }`. `lane` is
+ * `<number>/<lanes>`; jobs that run at the same time have different ones. Rejects with the first error of a job.
+ */
+export async function runPool(jobs, cores = availableParallelism()) {
+  const waiting = inOrder(jobs)
+  const running = []
+  const failures = []
+  const meter = new LoadMeter()
+  const changes = new Changes()
+  const timer = setInterval(() => {
+    meter.tick()
+    changes.notify()
+  }, TICK_MS)
+  const start = async (job) => {
+    const slot = { quiet: job.quiet, lane: freeLane(running) }
+    running.push(slot)
+    meter.restart()
+    try {
+      await job.run(`${slot.lane}/${mostLanes(cores)}`)
+    } catch (error) {
+      failures.push(error)
+      waiting.length = 0
+    }
+    running.splice(running.indexOf(slot), 1)
+    changes.notify()
+  }
+  while (running.length + waiting.length > 0) {
+    const job = nextJob(waiting, running, { ...meter.read(), cores })
+    if (job) {
+      waiting.splice(waiting.indexOf(job), 1)
+      void start(job)
+    } else await changes.next()
+  }
+  clearInterval(timer)
+  if (failures.length > 0) throw failures[0]
+}
+
+function freeLane(running) {
+  const taken = new Set(running.map(({ lane }) => lane))
+  let lane = 1
+  while (taken.has(lane)) lane++
+  return lane
+}
+
+/** A waiter that wakes once per notification, and at once when one came meanwhile. */
+class Changes {
+  #pending = false
+  #wake = () => {}
+
+  notify() {
+    this.#pending = true
+    this.#wake()
+  }
+
+  async next() {
+    if (!this.#pending) await new Promise((resolve) => (this.#wake = resolve))
+    this.#pending = false
+  }
+}
+
+class LoadMeter {
+  #samples = [processorTimes()]
+  #restartedAt = performance.now()
+
+  tick() {
+    this.#samples.push(processorTimes())
+    if (this.#samples.length > WINDOW) this.#samples.shift()
+  }
+
+  restart() {
+    this.#restartedAt = performance.now()
+  }
+
+  read() {
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)]
+    const total = last.total - first.total
+    const busy = total > 0 ? 1 - (last.idle - first.idle) / total : 1
+    return { busy, settled: performance.now() - this.#restartedAt > SETTLE_MS }
+  }
+}
+
+/** Of all processors since the system started, ms. */
+function processorTimes() {
+  let [idle, total] = [0, 0]
+  for (const { times } of cpus()) {
+    idle += times.idle
+    total += times.user + times.nice + times.sys + times.irq + times.idle
+  }
+  return { idle, total }
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inOrder, mostLanes, nextJob, runPool } from './pool.mjs'
+
+const job = (name, rest) => ({ name, expectedMs: 1_000, ...rest })
+const quiet = job('quiet', { quiet: true })
+const [a, b] = [job('a'), job('b')]
+
+for (const [what, waiting, running, load, expected] of [
+  ['the first job starts whatever the load', [a], [], { busy: 1, settled: true }, a],
+  ['one job per core starts whatever the load', [a], [b], { busy: 1, settled: true }, a],
+  ['no further job starts while the processors are in use', [a], [b, b], { busy: 0.9, settled: true }, undefined],
+  ['a further job starts while the processors are idle', [a], [b, b], { busy: 0.3, settled: true }, a],
+  ['the load of a job that has just started is waited for', [a], [b, b], { busy: 0.3, settled: false }, undefined],
+  ['there is a most of lanes', [a], [b, b, b, b, b], { busy: 0, settled: true }, undefined],
+  ['a quiet job starts beside one other', [quiet, a], [b], { busy: 0.3, settled: true }, quiet],
+  ['a quiet job does not start beside two', [quiet, a], [b, b], { busy: 0.3, settled: true }, a],
+  ['one other starts beside a quiet job', [quiet, a], [quiet], { busy: 1, settled: true }, a],
+  ['no second one starts beside a quiet job', [a], [quiet, b], { busy: 0, settled: true }, undefined],
+])
+  test(`the pool: ${what}`, () => {
+    assert.equal(nextJob(waiting, running, { ...load, cores: 2 }), expected)
+  })
+
+test('quiet jobs come first, then the longest', () => {
+  const [short, long] = [job('short', { expectedMs: 1 }), job('long', { expectedMs: 9 })]
+  assert.deepEqual(inOrder([short, quiet, long]), [quiet, long, short])
+})
+
+test('all jobs run, in lanes of their own', async () => {
+  const lanes = new Set()
+  const ended = []
+  const jobs = Array.from({ length: 12 }, (_, number) => ({
+    expectedMs: number,
+    run: async (lane) => {
+      assert.equal(lanes.has(lane), false)
+      lanes.add(lane)
+      await new Promise((done) => setTimeout(done, 20))
+      lanes.delete(lane)
+      ended.push(number)
+    },
+  }))
+  await runPool(jobs, 2)
+  assert.equal(ended.length, 12)
+  assert.equal(mostLanes(2), 5)
+})
+
+test('after a job that rejects no further one starts, and the error is thrown', async () => {
+  let started = 0
+  const run = async () => {
+    started++
+    throw new Error('broken')
+  }
+  await assert.rejects(runPool(Array.from({ length: 20 }, () => ({ expectedMs: 1, run }))), /broken/)
+  assert.ok(started < 20)
+})
