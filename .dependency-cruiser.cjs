@@ -49,6 +49,7 @@ module.exports = {
       to: { path: CLIENT_LAYERS.slice(at + 1).map(clientFolder) },
     })),
     libraryRule('rest-client', ['contract']),
+    libraryRule('synthetic-participant', ['contract', 'local-stack']),
     libraryRule('server-kit', ['contract', 'config', 'messaging']),
     {
       name: 'testing-depends-on-libraries',
@@ -60,8 +61,8 @@ module.exports = {
       name: 'nothing-depends-on-testing',
       comment: 'Only tests, and the benchmarks, which need participants.',
       severity: 'error',
-      from: { path: '^(libs|apps|tools)/', pathNot: [TESTS, inLib('testing')] },
-      to: { path: inLib('testing') },
+      from: { path: '^(libs|apps|tools)/', pathNot: [TESTS, inLib('testing'), inLib('synthetic-participant')] },
+      to: { path: [inLib('testing'), inLib('synthetic-participant')] },
     },
     {
       name: 'libraries-know-no-app',
@@ -101,7 +102,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(apps|libs|tools)/',
-        pathNot: ['^apps/media-node/src/workers/worker-pool', TESTS, '^libs/testing/'],
+        pathNot: ['^apps/media-node/src/workers/worker-pool', TESTS, inLib('synthetic-participant')],
       },
       to: { path: '(^|/)node_modules/mediasoup/', dependencyTypesNot: ['type-only'] },
     },

@@ -1,4 +1,4 @@
-import { BareSfu } from '@session-service/testing'
+import { BareSfu } from '@session-service/synthetic-participant'
 import { serveHelper } from '../helper/serve.js'
 import { BARE_SERVER } from './api.js'
 

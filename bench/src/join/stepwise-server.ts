@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { BareSfu } from '@session-service/testing'
+import { BareSfu } from '@session-service/synthetic-participant'
 import type { types } from 'mediasoup'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { serveHelper } from '../helper/serve.js'

@@ -4,7 +4,7 @@ import {
   type PublishedStream,
   type Subscription,
   SyntheticParticipant,
-} from '@session-service/testing'
+} from '@session-service/synthetic-participant'
 import { serveHelper } from '../helper/serve.js'
 import { type Counts, PARTICIPANTS } from './api.js'
 

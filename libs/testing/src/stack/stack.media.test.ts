@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { descendantsOf, isAlive } from '../invariants.js'
 import { RestError } from '@session-service/rest-client'
-import { SignallingError } from '../signalling/signalling-client.js'
+import { SignallingError } from '@session-service/synthetic-participant'
 import { type Stack, startStack } from './stack.js'
 
 describe('a stack with two masters and two nodes', () => {

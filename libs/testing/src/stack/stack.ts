@@ -16,7 +16,7 @@ import {
 } from '@session-service/local-stack'
 import type { RestAnswer } from '@session-service/rest-client'
 import { ServiceApi } from '../rest/service-api.js'
-import { SignallingClient } from '../signalling/signalling-client.js'
+import { SignallingClient } from '@session-service/synthetic-participant'
 import { Journal } from './journal.js'
 import { createTestDatabase, type TestDatabase } from './test-database.js'
 import { masterEnv, nodeEnv, playgroundEnv, recordingsFolder, type Env, type StackFacts } from './stack-env.js'

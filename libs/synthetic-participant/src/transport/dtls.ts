@@ -9,7 +9,7 @@ import {
   SrtcpSession,
   SrtpSession,
 } from 'werift'
-import { SRTP_AEAD_AES_128_GCM, SRTP_KEY_BYTES, SRTP_SALT_BYTES, SrtpKeys } from './srtp.js'
+import { SRTP_AEAD_AES_128_GCM, SRTP_KEY_BYTES, SRTP_SALT_BYTES, SrtpKeys } from '../rtp/srtp.js'
 
 export interface Certificate {
   readonly cert: string

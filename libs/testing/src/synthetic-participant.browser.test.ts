@@ -1,14 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
+import { BareSfu, SyntheticParticipant } from '@session-service/synthetic-participant'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
-import { launchBrowser, type TestBrowser } from '../browser.js'
-import { BareSfu } from './bare-sfu.js'
-import { SyntheticParticipant } from './participant.js'
+import { launchBrowser, type TestBrowser } from './browser.js'
 
 /** What a page sees and hears of the first stream it gets. */
 interface Seen {

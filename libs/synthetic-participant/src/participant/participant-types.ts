@@ -1,5 +1,5 @@
 import type { SignallingParams } from '@session-service/contract'
-import type { PublicationStats } from './publication.js'
+import type { PublicationStats } from '../tracks/publication.js'
 
 export interface JoinOptions {
   clientData?: string

@@ -1,12 +1,12 @@
 import type { IceParameters, SignallingResult, TransportDirection } from '@session-service/contract'
 import { randomInt } from 'node:crypto'
-import type { Certificate } from './dtls.js'
-import { MediaTransport, type TransportFigures } from './media-transport.js'
-import { Publication, type PublishOptions } from './publication.js'
-import { extensionId, receiverCapabilities } from './rtp-parameters.js'
-import { EXTENSION } from './rtp-sender.js'
-import { Receiving } from './subscription.js'
-import { TransportFeedback } from './transport-feedback.js'
+import type { Certificate } from '../transport/dtls.js'
+import { MediaTransport, type TransportFigures } from '../transport/media-transport.js'
+import { Publication, type PublishOptions } from '../tracks/publication.js'
+import { extensionId, receiverCapabilities } from '../tracks/rtp-parameters.js'
+import { EXTENSION } from '../tracks/rtp-sender.js'
+import { Receiving } from '../tracks/subscription.js'
+import { TransportFeedback } from '../rtp/transport-feedback.js'
 
 /** Both transports of a participant and what goes over them. It knows nothing of signalling. */
 export class ParticipantMedia {

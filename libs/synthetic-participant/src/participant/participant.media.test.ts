@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
-import { BareSfu } from './bare-sfu.js'
-import { LossyRelay } from './fixtures/lossy-relay.js'
+import { BareSfu } from '../sfu/bare-sfu.js'
+import { LossyRelay } from '../fixtures/lossy-relay.js'
 import { SyntheticParticipant } from './participant.js'
 import type { JoinOptions } from './participant-types.js'
-import type { Subscription } from './subscription.js'
+import type { Subscription } from '../tracks/subscription.js'
 
 const video = (subscription: Subscription) => {
   const { video: stats } = subscription.stats()

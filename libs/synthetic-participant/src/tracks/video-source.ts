@@ -1,8 +1,8 @@
-import { type Clip, type ClipFrame, ClipPlayer } from './clip.js'
-import { type Paced, pacer } from './pacer.js'
+import { type Clip, type ClipFrame, ClipPlayer } from '../codecs/clip.js'
+import { type Paced, pacer } from '../rtp/pacer.js'
 import type { RtpSender } from './rtp-sender.js'
-import { descriptorBytes, writeDescriptor } from './vp8-payload.js'
-import { type Dimensions, greyKeyFrame, repeatFrame } from './vp8-picture.js'
+import { descriptorBytes, writeDescriptor } from '../codecs/vp8-payload.js'
+import { type Dimensions, greyKeyFrame, repeatFrame } from '../codecs/vp8-picture.js'
 
 export interface VideoOptions extends Dimensions {
   /** All layers together. */

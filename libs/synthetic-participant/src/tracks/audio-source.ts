@@ -1,5 +1,5 @@
-import { dueIn } from './clip.js'
-import { type Paced, pacer } from './pacer.js'
+import { dueIn } from '../codecs/clip.js'
+import { type Paced, pacer } from '../rtp/pacer.js'
 import type { RtpSender } from './rtp-sender.js'
 
 const PACKET_MS = 20

@@ -11,15 +11,15 @@ import {
   type TransportDirection,
 } from '@session-service/contract'
 import { SignallingClient } from '../signalling/signalling-client.js'
-import { type Certificate, ownCertificate } from './dtls.js'
+import { type Certificate, ownCertificate } from '../transport/dtls.js'
 import { EventLog, type EventOf, type ReceivedEvent } from './event-log.js'
 import { MediaExchange } from './exchange.js'
 import { MediaReturn, type MediaReturnEvent } from './media-return.js'
-import type { TransportFigures } from './media-transport.js'
-import { epochMs } from './pacer.js'
+import type { TransportFigures } from '../transport/media-transport.js'
+import { epochMs } from '../rtp/pacer.js'
 import type { ChangeStream, ChangeSubscription, JoinOptions, PublishedStream } from './participant-types.js'
-import type { PublishOptions } from './publication.js'
-import type { Subscription } from './subscription.js'
+import type { PublishOptions } from '../tracks/publication.js'
+import type { Subscription } from '../tracks/subscription.js'
 
 /** A server that does not answer the closing handshake is not waited for longer. */
 const CLOSE_MS = 1_000

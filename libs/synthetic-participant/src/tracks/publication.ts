@@ -1,13 +1,13 @@
 import type { MediaKind, PublishedTrack, RtpCapabilities } from '@session-service/contract'
 import { randomInt } from 'node:crypto'
-import type { MediaTransport } from './media-transport.js'
+import type { MediaTransport } from '../transport/media-transport.js'
 import { AudioSource } from './audio-source.js'
-import type { Clip } from './clip.js'
-import { type Paced, pacer } from './pacer.js'
+import type { Clip } from '../codecs/clip.js'
+import { type Paced, pacer } from '../rtp/pacer.js'
 import { type EncodingOffer, producerParameters } from './rtp-parameters.js'
-import { senderReport } from './rtcp.js'
+import { senderReport } from '../rtp/rtcp.js'
 import { RtpSender, type TransportSequence } from './rtp-sender.js'
-import { DEFAULT_TONE, TONE_LEVEL, tonePacket } from './tone.js'
+import { DEFAULT_TONE, TONE_LEVEL, tonePacket } from '../codecs/tone.js'
 import { layersOf, VIDEO_PAYLOAD_BYTES, VideoSource, type VideoOptions } from './video-source.js'
 
 export interface PublishOptions {

@@ -6,12 +6,12 @@ import type {
   TransportDirection,
 } from '@session-service/contract'
 import { SignallingError } from '../signalling/signalling-client.js'
-import type { Certificate } from './dtls.js'
+import type { Certificate } from '../transport/dtls.js'
 import { ParticipantMedia } from './media.js'
-import type { TransportFigures } from './media-transport.js'
+import type { TransportFigures } from '../transport/media-transport.js'
 import type { ChangeStream, ChangeSubscription, PublishedStream } from './participant-types.js'
-import { addUp, type Publication, type PublicationStats, type PublishOptions } from './publication.js'
-import { Subscription } from './subscription.js'
+import { addUp, type Publication, type PublicationStats, type PublishOptions } from '../tracks/publication.js'
+import { Subscription } from '../tracks/subscription.js'
 
 export type Ask = <M extends SignallingMethod>(method: M, params: SignallingParams<M>) => Promise<SignallingResult<M>>
 

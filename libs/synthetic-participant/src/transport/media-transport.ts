@@ -1,9 +1,9 @@
 import type { IceParameters, TransportOptions } from '@session-service/contract'
 import { type Certificate, DtlsHandshake, type MediaKeys } from './dtls.js'
 import { IceClient } from './ice.js'
-import { pacer } from './pacer.js'
-import { type RtcpListener, readRtcp } from './rtcp.js'
-import { rtpHeaderLength, type SrtpKeys } from './srtp.js'
+import { pacer } from '../rtp/pacer.js'
+import { type RtcpListener, readRtcp } from '../rtp/rtcp.js'
+import { rtpHeaderLength, type SrtpKeys } from '../rtp/srtp.js'
 import { bestCandidate, type Endpoint, UdpPath } from './udp-path.js'
 
 const FIRST_RTCP_TYPE = 192

@@ -1,8 +1,8 @@
 import type { SubscribedTrack } from '@session-service/contract'
-import { epochMs } from './pacer.js'
-import { Reception, type ReportBlock } from './reception.js'
-import type { SrtpKeys } from './srtp.js'
-import { FrameReader } from './frame-reader.js'
+import { epochMs } from '../rtp/pacer.js'
+import { Reception, type ReportBlock } from '../rtp/reception.js'
+import type { SrtpKeys } from '../rtp/srtp.js'
+import { FrameReader } from '../codecs/frame-reader.js'
 
 /** A packet asked for in vain is asked for again after so long, then after twice as long. */
 const NACK_REPEAT_MS = 80

@@ -1,10 +1,10 @@
 import type { Layers, SubscribedTrack } from '@session-service/contract'
-import type { MediaTransport } from './media-transport.js'
-import { type Paced, pacer } from './pacer.js'
-import type { ReportBlock } from './reception.js'
-import { negativeAck, pictureLoss, receiverReport } from './rtcp.js'
-import { extensionOffset, type SrtpKeys } from './srtp.js'
-import type { TransportFeedback } from './transport-feedback.js'
+import type { MediaTransport } from '../transport/media-transport.js'
+import { type Paced, pacer } from '../rtp/pacer.js'
+import type { ReportBlock } from '../rtp/reception.js'
+import { negativeAck, pictureLoss, receiverReport } from '../rtp/rtcp.js'
+import { extensionOffset, type SrtpKeys } from '../rtp/srtp.js'
+import type { TransportFeedback } from '../rtp/transport-feedback.js'
 import { addUp, type ReceivedAudio, type ReceivedVideo, TrackReceiver } from './track-receiver.js'
 
 export interface SubscriptionStats {

@@ -1,9 +1,9 @@
 import type { RtpParameters } from '@session-service/contract'
 import { randomInt } from 'node:crypto'
-import type { MediaTransport } from './media-transport.js'
-import { epochMs } from './pacer.js'
-import type { SentFigures } from './rtcp.js'
-import { SRTP_TAG_BYTES } from './srtp.js'
+import type { MediaTransport } from '../transport/media-transport.js'
+import { epochMs } from '../rtp/pacer.js'
+import type { SentFigures } from '../rtp/rtcp.js'
+import { SRTP_TAG_BYTES } from '../rtp/srtp.js'
 
 export const EXTENSION = {
   mid: 'urn:ietf:params:rtp-hdrext:sdes:mid',

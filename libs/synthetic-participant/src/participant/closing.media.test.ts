@@ -1,10 +1,10 @@
 import { until } from '@session-service/local-stack'
 import { describe, expect, it } from '@jest/globals'
 import { SignallingClient } from '../signalling/signalling-client.js'
-import { BareSfu } from './bare-sfu.js'
-import { ownCertificate } from './dtls.js'
+import { BareSfu } from '../sfu/bare-sfu.js'
+import { ownCertificate } from '../transport/dtls.js'
 import { ParticipantMedia } from './media.js'
-import { pacer } from './pacer.js'
+import { pacer } from '../rtp/pacer.js'
 import { SyntheticParticipant } from './participant.js'
 
 describe('a synthetic participant that is gone', () => {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { ErrorCode, SignallingResult } from '@session-service/contract'
 import { SignallingError } from '../signalling/signalling-client.js'
-import { epochMs } from './pacer.js'
+import { epochMs } from '../rtp/pacer.js'
 
 /** What became of the media of a participant, and when, epoch ms. */
 export interface MediaReturnEvent {
