@@ -4,10 +4,10 @@ import { type MasterConfig, PROPERTIES, PROPERTY_NAMES } from './table.js'
 
 const KNOWN: ReadonlySet<string> = new Set(PROPERTY_NAMES)
 const OURS = /^(SERVICE|MEDIA_NODE)_/
-/** Kubernetes sets such names for every Service object: they are not meant for us. */
+/** Variables that Kubernetes sets for every Service object. */
 const OF_KUBERNETES = /_(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_(TCP|UDP)(_(ADDR|PORT|PROTO))?)?)$/
 
-/** What is set but does nothing, one sentence each: names that do not exist, and properties nothing acts on yet. */
+/** One sentence for each variable that is set without effect: unknown names, and properties not used by this version. */
 export function configAdvice(process: ProcessKind, env: Environment): string[] {
   const set = Object.keys(env).filter((name) => env[name]?.trim())
   const unknown = set.filter((name) => OURS.test(name) && !KNOWN.has(name) && !OF_KUBERNETES.test(name))
@@ -42,7 +42,7 @@ function reasonWithoutEffect(name: string, config: MasterConfig): string | undef
     : undefined
 }
 
-/** One sentence for each of the properties that changes nothing in a service with the configuration. */
+/** One sentence for each of the properties that has no effect with this configuration. */
 export const withoutEffect = (names: readonly string[], config: MasterConfig): string[] =>
   names.flatMap((name) => {
     const reason = reasonWithoutEffect(name, config)

@@ -6,29 +6,30 @@ export interface ConfiguredIceServer {
   url: string
   username?: string | undefined
   credential?: string | undefined
-  /** In place of the two: each client gets credentials of its own, made with this secret. */
+  /** Instead of username and credential: each client gets its own credentials, derived from this secret. */
   staticAuthSecret?: string | undefined
 }
 
 const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)`
 /** 1 to 65535. */
 const PORT = String.raw`(?::(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?`
-/** As browsers take them: one that they refuse keeps everybody out. */
+/** The syntax that browsers accept: a single URL that a browser rejects keeps all clients from connecting. */
 const ICE_URL = new RegExp(String.raw`^(?:stuns?:${HOST}${PORT}|turns?:${HOST}${PORT}(?:\?transport=(?:udp|tcp))?)$`)
 const NO_ICE_URL =
-  'url must be stun:, stuns:, turn: or turns: and a host or a host:port; with TURN ?transport=udp or ?transport=tcp may follow'
+  'url must be stun:, stuns:, turn: or turns: with a host or host:port; TURN may add ?transport=udp or ?transport=tcp'
 const FIELDS = ['url', 'username', 'credential', 'staticAuthSecret'] as const
 type Field = (typeof FIELDS)[number]
 const FIELDS_IN_WORDS = FIELDS.map((field) => `${field}=…`).join(', ')
 
-/** One line of the form `url=…,username=…,credential=…`; gives the reason when it is not. */
+/** Parses `url=…,username=…,credential=…`; returns the problem of an invalid line. */
 function parseLine(line: string): ConfiguredIceServer | { problem: string } {
   const fields = new Map<Field, string>()
   for (const [index, part] of line.split(',').entries()) {
     const [name, ...value] = part.split('=')
     const field = FIELDS.find((known) => known === name)
-    // Not quoted: it may be the rest of a credential.
-    if (!field) return { problem: `part ${index + 1} is none of ${FIELDS_IN_WORDS}; no value can hold a comma` }
+    // The text is not quoted: it may be part of a credential.
+    if (!field)
+      return { problem: `part ${index + 1} is not one of ${FIELDS_IN_WORDS}; values must not contain a comma` }
     if (value.join('=')) fields.set(field, value.join('='))
   }
   const { url = '', ...access } = Object.fromEntries(fields) as Partial<Record<Field, string>>
@@ -41,12 +42,14 @@ type Access = Omit<ConfiguredIceServer, 'url'>
 
 function problemOfTurn({ username, credential, staticAuthSecret }: Access): string | undefined {
   if (staticAuthSecret)
-    return username || credential ? 'staticAuthSecret stands in place of username and credential' : undefined
+    return username || credential
+      ? 'staticAuthSecret replaces username and credential: set one or the other'
+      : undefined
   return username && credential ? undefined : 'TURN needs a username and a credential, or a staticAuthSecret'
 }
 
 const problemOfStun = ({ staticAuthSecret }: Access): string | undefined =>
-  staticAuthSecret === undefined ? undefined : 'staticAuthSecret is for TURN alone'
+  staticAuthSecret === undefined ? undefined : 'staticAuthSecret is for TURN only'
 
 const showLine = (server: ConfiguredIceServer): string =>
   FIELDS.flatMap((field) => (server[field] === undefined ? [] : [`${field}=${server[field]}`])).join(',')

@@ -18,23 +18,23 @@ const kindOf = (value: unknown): string => {
 }
 
 describe('configurationSchema', () => {
-  it('has every member that GET config may show, and VERSION', () => {
+  it('contains VERSION and every member that GET config can show', () => {
     const names = membersOf(configurationSchema()).map(([name]) => name)
     expect(names.toSorted()).toEqual(['VERSION', ...Object.values(SHOWN).flat()].toSorted())
   })
 
-  it('gives each default the type of its member', () => {
+  it('contains defaults of the type of their member', () => {
     for (const [name, { type, default: value }] of membersOf(configurationSchema()))
       if (value !== undefined) expect([name, kindOf(value)]).toEqual([name, type])
   })
 
-  it('shows no secret but the webhook headers, whose credentials are masked', () => {
+  it('contains no secret except the webhook headers, whose credentials are masked', () => {
     const names = membersOf(configurationSchema()).map(([name]) => name)
     const secret = names.filter((name) => (PROPERTIES as Record<string, Property>)[name]?.secret)
     expect(secret).toEqual(['SERVICE_WEBHOOK_HEADERS'])
   })
 
-  it('says meaning, unit and range', () => {
+  it('describes meaning, unit and range', () => {
     const members = Object.fromEntries(membersOf(configurationSchema()))
     expect(members.SERVICE_RECORDING_AUTOSTOP_TIMEOUT).toMatchObject({ type: 'integer', minimum: 0 })
     expect(members.SERVICE_RECORDING_AUTOSTOP_TIMEOUT?.description).toMatch(/, in s$/)
@@ -42,7 +42,7 @@ describe('configurationSchema', () => {
 })
 
 describe('restartSchema', () => {
-  it('has every property that a restart may change, without a default', () => {
+  it('contains every property that a restart can change, without a default', () => {
     const members = Object.fromEntries(membersOf(restartSchema()))
     expect(members).toHaveProperty('SERVICE_RECORDING')
     expect(members).not.toHaveProperty('DATABASE_URL')

@@ -8,11 +8,11 @@ type Json = Record<string, unknown>
 
 const textOf = ({ meaning, unit }: Property): string => meaning + (unit === undefined ? '' : `, in ${unit}`)
 
-/** The schema of one property as REST shows and takes it: meaning, unit, range and default. */
+/** The schema of one property in the REST API: meaning, unit, range and default. */
 function schemaOf(property: Property): Json {
   const { json = { type: 'string' } } = property.type
   const isList = json.type === 'array'
-  // A list's label speaks of its text in the environment.
+  // The label of a list describes its text in the environment.
   const range =
     isList || 'enum' in json || 'minimum' in json || json.type === 'boolean' ? '' : `: ${property.type.label}`
   const derived = 'derived' in property ? `; default: ${property.derived.text}` : ''
@@ -31,7 +31,7 @@ const named = (names: readonly string[]): Json =>
     }),
   )
 
-/** What `GET config` shows: `VERSION`, and of each feature the members while it is on. */
+/** The answer of `GET config`: `VERSION`, and the members of each enabled feature. */
 export const configurationSchema = (): Json => ({
   type: 'object',
   properties: {
@@ -41,7 +41,7 @@ export const configurationSchema = (): Json => ({
   required: ['VERSION', ...SHOWN.always],
 })
 
-/** An absent member keeps its value: no default applies. */
+/** The schema of a member of the restart body, without default: an absent member keeps its value. */
 function restartMember(name: string, property: Property): Json {
   const schema = schemaOf(property)
   delete schema.default
@@ -49,7 +49,7 @@ function restartMember(name: string, property: Property): Json {
   return { ...schema, description: `${String(schema.description)}. Only in the enterprise edition on premises` }
 }
 
-/** What `POST restart` takes; null is as if absent. */
+/** The body of `POST restart`; null means absent. */
 export const restartSchema = (): Json => ({
   type: 'object',
   properties: Object.fromEntries(

@@ -14,12 +14,12 @@ function problemsOf(load: (env: Environment) => unknown, env: Environment): read
 }
 
 describe('loadMasterConfig', () => {
-  it('needs the secret and the database alone', () => {
+  it('requires only the secret and the database', () => {
     expect(loadMasterConfig(LEAST)).toMatchObject({ ...LEAST, NATS_URL: 'nats://127.0.0.1:4222', SERVICE_PORT: 4443 })
     expect(problemsOf(loadMasterConfig, {})).toEqual(['SERVICE_SECRET: is mandatory', 'DATABASE_URL: is mandatory'])
   })
 
-  it('has the defaults of the lineage', () => {
+  it('has the defaults that the REST contract documents', () => {
     expect(loadMasterConfig(LEAST)).toMatchObject({
       SERVICE_HOST: '0.0.0.0',
       SERVICE_STREAMS_FORCED_VIDEO_CODEC: 'VP8',
@@ -54,11 +54,11 @@ describe('loadMasterConfig', () => {
       { DOMAIN_OR_PUBLIC_IP: 'other.example.org', HTTPS_PORT: 8443 },
     ],
     [{}, { SERVICE_OPS_PORT: 4480 }],
-  ])('works out from %j what follows', (env, expected) => {
+  ])('derives defaults from %j', (env, expected) => {
     expect(loadMasterConfig({ ...LEAST, ...env })).toMatchObject(expected)
   })
 
-  it('F18: takes an empty variable for one that is not set, and spaces around a value for nothing', () => {
+  it('F18: treats an empty variable as not set, and trims values', () => {
     const env = { ...LEAST, SERVICE_PORT: '', SERVICE_LOG_LEVEL: '  ', SERVICE_HOST: ' 127.0.0.1 ' }
     expect(loadMasterConfig(env)).toMatchObject({
       SERVICE_PORT: 4443,
@@ -68,7 +68,7 @@ describe('loadMasterConfig', () => {
     expect(problemsOf(loadMasterConfig, { ...LEAST, SERVICE_SECRET: '' })).toEqual(['SERVICE_SECRET: is mandatory'])
   })
 
-  it('F18: names every problem at once, and shows no secret', () => {
+  it('F18: reports all problems together, without secrets', () => {
     const problems = problemsOf(loadMasterConfig, {
       SERVICE_SECRET: 'hush hush',
       DATABASE_URL: 'mysql://user:hush@db',
@@ -84,7 +84,7 @@ describe('loadMasterConfig', () => {
       SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: '80',
     })
     expect(problems).toEqual([
-      'NATS_URL: must be one URL or several, comma-separated, each with scheme (nats, tls) and host',
+      'NATS_URL: must be one or more URLs, comma-separated, each with scheme (nats, tls) and host',
       'SERVICE_SECRET: must be up to 1024 letters, digits, "-" and "_"',
       'DATABASE_URL: must be a URL with scheme (postgres, postgresql) and host',
       'SERVICE_PORT: must be an integer from 1 to 65535, not "70000"',
@@ -99,14 +99,14 @@ describe('loadMasterConfig', () => {
     ])
   })
 
-  it('does not take a wrong endpoint for a missing one', () => {
+  it('reports an invalid endpoint as invalid, not as missing', () => {
     const env = { ...LEAST, SERVICE_WEBHOOK: 'true', SERVICE_WEBHOOK_ENDPOINT: 'nowhere' }
     expect(problemsOf(loadMasterConfig, env)).toEqual([
       'SERVICE_WEBHOOK_ENDPOINT: must be a URL with scheme (http, https) and host, not "nowhere"',
     ])
   })
 
-  it('needs a bucket for what is kept in S3, and the secret of an access key', () => {
+  it('requires a bucket for the storage s3, and a secret key with an access key', () => {
     const env = { ...LEAST, SERVICE_PRO_RECORDING_STORAGE: 's3', SERVICE_PRO_AWS_ACCESS_KEY: 'key' }
     expect(problemsOf(loadMasterConfig, env)).toEqual([
       'SERVICE_PRO_AWS_SECRET_KEY: is mandatory when SERVICE_PRO_AWS_ACCESS_KEY is given',
@@ -115,11 +115,11 @@ describe('loadMasterConfig', () => {
     const whole = { ...env, SERVICE_PRO_AWS_SECRET_KEY: 's', SERVICE_PRO_AWS_S3_BUCKET: 'bucket/all/recordings' }
     expect(loadMasterConfig(whole)).toMatchObject({ SERVICE_PRO_AWS_S3_BUCKET: 'bucket/all/recordings' })
     expect(problemsOf(loadMasterConfig, { ...whole, SERVICE_PRO_AWS_S3_BUCKET: '/bucket' })).toEqual([
-      'SERVICE_PRO_AWS_S3_BUCKET: must be a bucket, perhaps with a folder: `bucket/folder`, not "/bucket"',
+      'SERVICE_PRO_AWS_S3_BUCKET: must be a bucket, optionally with a folder: `bucket/folder`, not "/bucket"',
     ])
   })
 
-  it('needs the secret of its own TURN server', () => {
+  it('requires the shared secret with TURN_IP', () => {
     expect(problemsOf(loadMasterConfig, { ...LEAST, TURN_IP: '203.0.113.7' })).toEqual([
       'TURN_SHARED_SECRET_KEY: is mandatory when TURN_IP is given',
     ])
@@ -129,27 +129,27 @@ describe('loadMasterConfig', () => {
     })
   })
 
-  it('names the property of a TURN server that no client could use', () => {
+  it('names the property of an invalid TURN server', () => {
     const bad = { TURN_IP: '203.0.113.7:3479', TURN_SHARED_SECRET_KEY: 's' }
     expect(problemsOf(loadMasterConfig, { ...LEAST, ...bad })).toEqual([
       'TURN_IP: must be an address or a host name of letters, digits, "." and "-", without a port, not "203.0.113.7:3479"',
     ])
   })
 
-  it('cannot be changed afterwards', () => {
+  it('returns a frozen configuration', () => {
     const config = loadMasterConfig(LEAST)
     expect(Object.isFrozen(config)).toBe(true)
     expect(() => config.SERVICE_WEBHOOK_EVENTS.push('signalSent')).toThrow(TypeError)
     expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(16)
   })
 
-  it('knows nothing of media nodes', () => {
+  it('contains no property of media nodes', () => {
     expect(loadMasterConfig({ ...LEAST, MEDIA_NODE_WORKERS: 'wrong' })).not.toHaveProperty('MEDIA_NODE_WORKERS')
   })
 })
 
 describe('loadNodeConfig', () => {
-  it('needs nothing', () => {
+  it('requires no property', () => {
     expect(loadNodeConfig({})).toMatchObject({
       NATS_URL: 'nats://127.0.0.1:4222',
       SERVICE_OPS_PORT: 4481,
@@ -161,11 +161,11 @@ describe('loadNodeConfig', () => {
     })
   })
 
-  it('gets no secret of the master', () => {
+  it('contains no secret of the master', () => {
     expect(loadNodeConfig({ ...LEAST, SERVICE_PORT: 'wrong' })).not.toHaveProperty('SERVICE_SECRET')
   })
 
-  it('names every problem at once', () => {
+  it('reports all problems together', () => {
     const env = {
       MEDIA_NODE_ID: 'a.b',
       MEDIA_NODE_WORKERS: '-1',
@@ -181,6 +181,6 @@ describe('loadNodeConfig', () => {
   })
 })
 
-it('ConfigError tells all in its message too', () => {
-  expect(new ConfigError(['A: x', 'B: y']).message).toBe('the configuration is wrong:\n  A: x\n  B: y')
+it('the message of ConfigError contains all problems', () => {
+  expect(new ConfigError(['A: x', 'B: y']).message).toBe('the configuration is invalid:\n  A: x\n  B: y')
 })

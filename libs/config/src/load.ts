@@ -11,23 +11,23 @@ import {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The configuration cannot be used; `problems` names every property at fault at once. */
+/** The configuration is invalid; `problems` names every invalid property. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly problems: readonly string[]) {
-    super(`the configuration is wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    super(`the configuration is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
   }
 }
 
 export const isFor = (process: ProcessKind, { audience }: Property): boolean =>
   audience === process || audience === 'both'
 
-/** Undefined stands for the default: a variable that is set but empty says nothing. */
+/** The value of a variable; undefined, also for an empty one, selects the default. */
 const given = (env: Environment, name: string): string | undefined => env[name]?.trim() || undefined
 
-/** More than any list of properties needs. */
+/** Maximum length of a value. */
 const MAX_VALUE = 65_536
-/** A longer value is not repeated in a message. */
+/** Maximum length of a value that an error message quotes. */
 const MAX_QUOTED = 200
 
 function parse(name: string, property: Property, text: string, problems: string[]): unknown {
@@ -37,7 +37,7 @@ function parse(name: string, property: Property, text: string, problems: string[
   }
   const parsed = property.type.schema.safeParse(text)
   if (parsed.success) return parsed.data
-  // A URL may hold a password.
+  // A URL may contain a password.
   const not = property.secret || text.includes('@') || text.length > MAX_QUOTED ? '' : `, not "${text}"`
   for (const message of new Set(parsed.error.issues.map((issue) => issue.message)))
     problems.push(`${name}: ${message}${not}`)
@@ -51,7 +51,7 @@ function fillPlainDefaults(process: ProcessKind, values: Record<string, unknown>
   }
 }
 
-/** In the order of the table: what a derived default needs stands above it and is there by now. */
+/** Fills derived defaults in the order of the table: a derived default depends on properties above it only. */
 function fillDerivedDefaults(process: ProcessKind, values: Record<string, unknown>): void {
   for (const name of PROPERTY_NAMES) {
     const property: Property = PROPERTIES[name]
@@ -81,7 +81,7 @@ const ORDERED: readonly (readonly [low: MasterProperty, high: MasterProperty])[]
   ['SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD', 'SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD'],
 ]
 
-/** A highest value of 0 is no limit. */
+/** Pairs in which a maximum of 0 means unlimited. */
 const ORDERED_UNLESS_0: typeof ORDERED = [
   ['SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH', 'SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH'],
   ['SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH', 'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH'],

@@ -9,7 +9,7 @@ const PATHS = PROPERTY_NAMES.filter((name): name is PathName => PROPERTIES[name]
 export const isWithin = (root: string, folder: string): boolean =>
   folder === root || folder.startsWith(root.endsWith('/') ? root : `${root}/`)
 
-/** The folders at or below which an override may put the path: who may restart must not thereby read the whole disk. */
+/** The folders that may contain an overridden path: the right to restart must not give access to the whole disk. */
 const pathRoots = (environment: MasterConfig, name: PathName): string[] =>
   [pathOf(environment, name), ...environment.SERVICE_RESTART_PATHS].filter((root) => root !== '')
 
@@ -18,7 +18,7 @@ function pathOf(config: MasterConfig, name: PathName): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Paths of the configuration that come from an override, each with its roots. */
+/** The paths of the configuration that come from an override, each with its allowed roots. */
 export const overriddenPaths = (
   env: Environment,
   overrides: Environment,
@@ -31,7 +31,7 @@ export const overriddenPaths = (
 }
 
 /**
- * The configuration that overrides make of an environment. @throws ConfigError, also for a path outside of the roots
+ * The configuration from an environment and overrides. @throws ConfigError, also for a path outside of the roots
  * that the environment allows
  */
 export function overriddenConfig(env: Environment, overrides: Environment): MasterConfig {

@@ -3,37 +3,37 @@ import type { z } from 'zod'
 export type ProcessKind = 'master' | 'node'
 export type Audience = ProcessKind | 'both'
 
-/** How the text of an environment variable becomes a value, and back. */
+/** Converts the text of an environment variable to a value and back. */
 export interface PropertyType<T> {
-  /** For people: what may be given. */
+  /** Describes the accepted values in documentation and errors. */
   label: string
   schema: z.ZodType<T, string>
   show(value: T): string
-  /** JSON Schema of the value as REST shows it; a string unless given. */
+  /** JSON Schema of the value in the REST API; default: a string. */
   json?: Readonly<Record<string, unknown>>
 }
 
-/** What is known when a default is worked out: the process and every property further up in the table. */
+/** Input of a derived default: the kind of the process, and the properties above it in the table. */
 export interface Known {
   process: ProcessKind
   values: Readonly<Record<string, unknown>>
 }
 
-/** `text` says for people what `from` works out. */
+/** `text` describes the result of `from` in the documentation. */
 export interface DerivedDefault<T> {
   text: string
   from(known: Known): T
 }
 
 interface Meaning {
-  /** One line: what it does. */
+  /** Describes the effect in one line. */
   meaning: string
   unit?: string
-  /** Never shown: not in logs, answers, or documentation. */
+  /** Never shown in logs, responses or documentation. */
   secret?: boolean
-  /** May be changed by `POST restart`. */
+  /** `POST restart` can change it. */
   restartable?: boolean
-  /** Accepted and shown, but no part of this version acts on it. */
+  /** Accepted and shown, but not used by this version. */
   pending?: boolean
 }
 

@@ -15,7 +15,7 @@ const GUARDED = [
   ['SERVICE_PRO_SEARCH_HOST', 'search'],
   ['SERVICE_PRO_DASHBOARD_HOST', 'dashboard'],
 ] as const
-const UNKNOWN_TO_US = [
+const UNKNOWN = [
   'CERTIFICATE_TYPE',
   'HTTP_PORT',
   'SERVICE_PRO_LICENSE',
@@ -40,7 +40,7 @@ function problems(members: Record<string, OverrideValue>, set: Record<string, st
 }
 
 describe('restartedConfig', () => {
-  it('gives texts as the environment would', () => {
+  it('returns overrides in the syntax of the environment', () => {
     const members = {
       SERVICE_CDR: true,
       SERVICE_RECORDING_PATH: '/opt/service/recordings/x/',
@@ -54,7 +54,7 @@ describe('restartedConfig', () => {
     })
   })
 
-  it('names every problem at once', () => {
+  it('reports all problems together', () => {
     expect(
       problems({
         SERVICE_CDR: 'true',
@@ -89,7 +89,7 @@ describe('restartedConfig', () => {
     (folder) => expect(problems({ SERVICE_RECORDING_CUSTOM_LAYOUT: folder }, allowed)).toEqual([]),
   )
 
-  it('refuses a stored path that the environment does not allow', () => {
+  it('rejects a stored path that the environment does not allow', () => {
     expect(() => overriddenConfig(LEAST, { SERVICE_RECORDING_CUSTOM_LAYOUT: '/' })).toThrow(
       'SERVICE_RECORDING_CUSTOM_LAYOUT: must be at or below /opt/service/custom-layout',
     )
@@ -100,7 +100,7 @@ describe('restartedConfig', () => {
     ['SERVICE_RECORDING_PATH', '/opt/service/recordings/\ud800'],
     ['SERVICE_WEBHOOK_HEADERS', ['X: \udc00']],
     ['SERVICE_WEBHOOK_HEADERS', ['X: a\0']],
-  ])('refuses NUL and lone surrogates in %s', (name, value) => {
+  ])('rejects NUL and lone surrogates in %s', (name, value) => {
     expect(problems({ [name]: value })).toEqual([`${name}: must not contain NUL or a lone surrogate`])
   })
 
@@ -137,7 +137,7 @@ describe('restartedConfig', () => {
       const { audience, restartable, type }: Property = PROPERTIES[name]
       return audience !== 'node' && restartable && type.label.startsWith('an integer')
     }),
-  )('refuses a number of %s beyond its upper bound', (name) => {
+  )('rejects a number of %s above its upper bound', (name) => {
     expect(problems({ [name]: Number.MAX_SAFE_INTEGER }, { SERVICE_EDITION: 'enterprise' }).join()).toMatch(
       new RegExp(`^${name}: must be an integer from `),
     )
@@ -148,12 +148,12 @@ describe('restartedConfig', () => {
       const { audience, restartable }: Property = PROPERTIES[name]
       return audience !== 'node' && restartable && !GUARDED.some(([guarded]) => guarded === name)
     }),
-  )('takes %s with the value in force', (name) => {
+  )('accepts %s with the value in force', (name) => {
     const value = loadMasterConfig(LEAST)[name as keyof ReturnType<typeof loadMasterConfig>] as OverrideValue
     expect(problems({ [name]: value })).toEqual([])
   })
 
-  it.each(GUARDED)('%s is refused, except by enterprise on own machines', (name, value) => {
+  it.each(GUARDED)('%s is rejected, except in the enterprise edition on premises', (name, value) => {
     const refused = [`${name}: cannot be changed by a restart`]
     expect(problems({ [name]: value })).toEqual(refused)
     const enterprise = { SERVICE_EDITION: 'enterprise' }
@@ -163,12 +163,12 @@ describe('restartedConfig', () => {
     expect(restart({ [name]: value }, enterprise)).toEqual({ [name]: String(value) })
   })
 
-  it.each(UNKNOWN_TO_US)('%s, which does not exist here, is refused in any case', (name) => {
+  it.each(UNKNOWN)('%s, an unknown property, is always rejected', (name) => {
     expect(problems({ [name]: 'x' })).toEqual([`${name}: cannot be changed by a restart`])
     expect(problems({ [name]: 'x' }, { SERVICE_EDITION: 'enterprise' })).toEqual([`${name}: no such property`])
   })
 
-  it('takes what is repeated unchanged, and stores none of it', () => {
+  it('accepts repeated values in force and stores no override for them', () => {
     const repeated = { SERVICE_SECRET: LEAST.SERVICE_SECRET, HTTPS_PORT: 4443, SERVICE_CDR: false }
     expect(restart(repeated)).toEqual({})
     expect(restart({ ...repeated, SERVICE_CDR: true })).toEqual({ SERVICE_CDR: 'true' })

@@ -4,10 +4,10 @@ import type { Property } from './property.js'
 import { type MasterConfig, PROPERTIES, PROPERTY_NAMES, type PropertyName } from './table.js'
 import { isStorable, NOT_STORABLE } from './types.js'
 
-/** What a member of the restart body may hold. */
+/** The value of a member of the restart body. */
 export type OverrideValue = string | number | boolean | readonly string[]
 
-/** What a restart may not change, whatever else it says of these; only several masters on the operator's own machines may. */
+/** Properties that a restart can change only in the enterprise edition on premises, even where they are marked `restart`. */
 export const GUARDED: ReadonlySet<string> = new Set([
   'DOMAIN_OR_PUBLIC_IP',
   'CERTIFICATE_TYPE',
@@ -36,7 +36,7 @@ const kindOf = (value: unknown): string => (Array.isArray(value) ? 'an array of 
 const asText = (value: OverrideValue): string =>
   typeof value === 'object' ? JSON.stringify(value) : String(value).trim()
 
-/** Why the member cannot be taken; undefined when it can as far as its name and kind go. */
+/** The problem with the name or type of a member; undefined when both are valid. */
 function refusal(name: string, value: OverrideValue, config: MasterConfig): string | undefined {
   const ownsAll = config.SERVICE_EDITION === 'enterprise' && config.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'on_premise'
   if (!isName(name)) {
@@ -51,13 +51,13 @@ function refusal(name: string, value: OverrideValue, config: MasterConfig): stri
   return mayChange || isInForce(name, value, config) ? undefined : `${name}: cannot be changed by a restart`
 }
 
-/** Said again it is no change: bodies that repeat a whole configuration pass, and bind no value to what it is today. */
+/** True for a value that is already in force: a body may repeat the whole configuration, and no override is stored for it. */
 const isInForce = (name: string, value: OverrideValue, config: MasterConfig): boolean =>
   isName(name) && asText(value) === (PROPERTIES[name] as Property).type.show(config[name])
 
 /**
- * What the members of a restart body make of the configuration: the text of each override, as the environment would
- * give it. @throws ConfigError with every problem, each named by its property
+ * Validates the members of a restart body; returns the overrides as text, in the syntax of the environment.
+ * @throws ConfigError with every problem, each named by its property
  */
 export function restartedConfig(
   { env, overrides, config }: { env: Environment; overrides: Environment; config: MasterConfig },

@@ -2,7 +2,7 @@ import type { MasterConfig } from './table.js'
 
 type Name = keyof MasterConfig
 
-/** The members of `GET config`, by when they are shown: always, or while a feature is on, or in paid editions. */
+/** The members of `GET config`, grouped by condition: always, while a feature is enabled, or in paid editions. */
 export const SHOWN = {
   always: [
     'DOMAIN_OR_PUBLIC_IP',

@@ -1,4 +1,4 @@
-/** What a process of ours needs of the system beside its properties. */
+/** Environment variables of the system that a process of the service needs in addition to its properties. */
 export const SYSTEM_VARIABLES = [
   'PATH',
   'HOME',

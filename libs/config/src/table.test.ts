@@ -6,7 +6,7 @@ import { PROPERTIES, PROPERTY_NAMES, SECTIONS } from './table.js'
 
 const table: Readonly<Record<string, Property>> = PROPERTIES
 
-/** What the contract lets `POST restart` change. */
+/** The properties that the REST contract allows `POST restart` to change. */
 const RESTARTABLE = [
   'SERVICE_CDR',
   'SERVICE_RECORDING',
@@ -39,7 +39,7 @@ const RESTARTABLE = [
   'SERVICE_PRO_STATS_WEBRTC_INTERVAL',
   'SERVICE_SECRET',
 ]
-/** What else the contract's configuration object shows. */
+/** The other members of the contract's configuration object. */
 const SHOWN = [
   'DOMAIN_OR_PUBLIC_IP',
   'HTTPS_PORT',
@@ -59,20 +59,20 @@ const SHOWN = [
 ]
 
 describe('the table', () => {
-  it('lets a restart change exactly what the contract lets it change', () => {
+  it('marks exactly the properties that the contract allows a restart to change', () => {
     const marked = PROPERTY_NAMES.filter((name) => table[name]?.restartable)
     expect(marked.sort()).toEqual([...RESTARTABLE].sort())
   })
 
-  it('has every property that the contract shows, for the master', () => {
+  it('contains every property of the contract, for the master', () => {
     for (const name of [...SHOWN, ...RESTARTABLE]) expect(`${name} ${table[name]?.audience}`).toMatch(/ (master|both)$/)
   })
 
-  it('has every property in one section of the documentation', () => {
+  it('lists every property in one section of the documentation', () => {
     expect(SECTIONS.flatMap(([, properties]) => Object.keys(properties)).sort()).toEqual([...PROPERTY_NAMES].sort())
   })
 
-  it.each(PROPERTY_NAMES)('%s has a meaning in one line and a default that it would take itself', (name) => {
+  it.each(PROPERTY_NAMES)('%s has a meaning of one line and a default that its own schema accepts', (name) => {
     const property = PROPERTIES[name] as Property
     expect(property.meaning).toMatch(/^[A-Z`][^\n]{8,}[^.]$/)
     if (!('default' in property) || property.default === '') return
@@ -95,7 +95,7 @@ describe('the table', () => {
 })
 
 describe('configAdvice', () => {
-  it('tells of names that do not exist and of properties that do nothing yet', () => {
+  it('reports unknown names and properties without effect', () => {
     const env = {
       SERVICE_PROT: '1',
       MEDIA_NODE_WORKER: '2',
@@ -111,7 +111,7 @@ describe('configAdvice', () => {
     expect(configAdvice('node', { SERVICE_WEBHOOK: 'true', MEDIA_NODE_WORKERS: '1', SERVICE_PROT: '' })).toEqual([])
   })
 
-  it('leaves alone what Kubernetes sets for each Service', () => {
+  it('ignores the variables that Kubernetes sets for each Service', () => {
     const env = {
       SERVICE_MASTER_SERVICE_HOST: '10.0.0.1',
       SERVICE_MASTER_SERVICE_PORT_HTTP: '4443',
@@ -142,16 +142,16 @@ describe('withoutEffect', () => {
     ],
     ['SERVICE_PRO_CLUSTER_MEDIA_NODES', { SERVICE_PRO_CLUSTER_ENVIRONMENT: 'process' }, []],
     ['SERVICE_CDR', {}, []],
-  ])('judges %s with %j', (name, set, expected) => {
+  ])('for %s with the configuration %j', (name, set, expected) => {
     expect(withoutEffect([name], loadMasterConfig({ ...env, ...set }))).toEqual(expected)
   })
 })
 
 describe('the limits of video', () => {
   it.each([
-    ['RECV', 'sends to a subscriber'],
-    ['SEND', /(takes from|asks of) a publisher/],
-  ])('%s is seen from the participant', (way, whom) => {
+    ['RECV', 'a subscriber receives'],
+    ['SEND', /a publisher('s| sends)/],
+  ])('%s describes the direction as the participant sees it', (way, whom) => {
     for (const bound of ['MAX', 'MIN'])
       expect(table[`SERVICE_STREAMS_VIDEO_${bound}_${way}_BANDWIDTH`]?.meaning).toMatch(whom)
   })

@@ -7,7 +7,7 @@ import { NODE } from './properties/node.js'
 import { STORAGE } from './properties/storage.js'
 import type { ProcessKind, Property, PropertyType } from './property.js'
 
-/** Every configuration property, in the order of the documentation; a derived default may use what stands above it. */
+/** All configuration properties, in the order of the documentation; a derived default may use the properties above it. */
 export const PROPERTIES = {
   ...COMMON,
   ...MASTER,
@@ -22,7 +22,7 @@ type Table = typeof PROPERTIES
 export type PropertyName = keyof Table
 export const PROPERTY_NAMES = Object.keys(PROPERTIES) as PropertyName[]
 
-/** The titles of the documentation. */
+/** The sections of the documentation. */
 export const SECTIONS: readonly (readonly [title: string, properties: Readonly<Record<string, Property>>])[] = [
   ['Every process', COMMON],
   ['Master', MASTER],

@@ -76,7 +76,7 @@ describe('types', () => {
     ],
   ])('%s takes %3$j', (_name, type, given, expected) => {
     expect(type.schema.parse(given)).toEqual(expected)
-    // What is shown can be given back.
+    // The shown text parses to the same value.
     expect(type.schema.parse(type.show(expected))).toEqual(expected)
   })
 
@@ -96,12 +96,7 @@ describe('types', () => {
     ['url', url('http'), 'example.org', 'must be a URL with scheme (http) and host'],
     ['url', url('http'), 'http://', 'must be a URL with scheme (http) and host'],
     ['url', url('http'), 'ftp://example.org', 'must be a URL with scheme (http) and host'],
-    [
-      'urls',
-      urls('nats'),
-      'nats://a,b',
-      'must be one URL or several, comma-separated, each with scheme (nats) and host',
-    ],
+    ['urls', urls('nats'), 'nats://a,b', 'must be one or more URLs, comma-separated, each with scheme (nats) and host'],
     ['url', url('http'), 'http://a%zz:b@198.51.100.1/', BAD_USERINFO],
     ['url', url('http'), 'http://u:%ff@198.51.100.1/', BAD_USERINFO],
     ['url', url('http'), 'http://u:%00@198.51.100.1/', BAD_USERINFO],
@@ -145,13 +140,13 @@ describe('types', () => {
       'iceServers',
       iceServers,
       '["stun:a"]',
-      'entry 1: part 1 is none of url=…, username=…, credential=…, staticAuthSecret=…; no value can hold a comma',
+      'entry 1: part 1 is not one of url=…, username=…, credential=…, staticAuthSecret=…; values must not contain a comma',
     ],
     [
       'iceServers',
       iceServers,
       '["url=stun:a","url=turn:b,username=u,credential=half,rest of it"]',
-      'entry 2: part 4 is none of url=…, username=…, credential=…, staticAuthSecret=…; no value can hold a comma',
+      'entry 2: part 4 is not one of url=…, username=…, credential=…, staticAuthSecret=…; values must not contain a comma',
     ],
     ...[
       'http://a',
@@ -165,7 +160,7 @@ describe('types', () => {
       'iceServers',
       iceServers,
       `["url=${bad},username=u,credential=c"]`,
-      'entry 1: url must be stun:, stuns:, turn: or turns: and a host or a host:port; with TURN ?transport=udp or ?transport=tcp may follow',
+      'entry 1: url must be stun:, stuns:, turn: or turns: with a host or host:port; TURN may add ?transport=udp or ?transport=tcp',
     ]),
     ...['1.2.3.4:3479', 'turn_server', '::1]:3478', 'a/b'].map(
       (bad): [string, PropertyType<unknown>, string, string] => [
@@ -185,9 +180,9 @@ describe('types', () => {
       'iceServers',
       iceServers,
       '["url=turn:b,username=u,credential=c,staticAuthSecret=s"]',
-      'entry 1: staticAuthSecret stands in place of username and credential',
+      'entry 1: staticAuthSecret replaces username and credential: set one or the other',
     ],
-    ['iceServers', iceServers, '["url=stun:b,staticAuthSecret=s"]', 'entry 1: staticAuthSecret is for TURN alone'],
+    ['iceServers', iceServers, '["url=stun:b,staticAuthSecret=s"]', 'entry 1: staticAuthSecret is for TURN only'],
   ])('%s refuses %3$j', (_name, type, given, message) => {
     const parsed = type.schema.safeParse(given)
     expect([...new Set(parsed.error?.issues.map((issue) => issue.message))]).toEqual([message])
@@ -201,10 +196,10 @@ describe('what a webhook needs', () => {
       expect(hostsOrNetworks.schema.safeParse(JSON.stringify([value])).success).toBe(true)
     },
   )
-  it.each(['10.0.0.0/33', '1.2.3', '1.2.3.4.5', 'name/8', '10.0.0.0/8/8', 'a b', ''])('%s is none', (value) => {
+  it.each(['10.0.0.0/33', '1.2.3', '1.2.3.4.5', 'name/8', '10.0.0.0/8/8', 'a b', ''])('%s is invalid', (value) => {
     expect(hostsOrNetworks.schema.safeParse(JSON.stringify([value])).success).toBe(false)
   })
-  it('a key is whsec_ and base64', () => {
+  it('a key consists of whsec_ and base64', () => {
     expect(webhookSecrets.schema.safeParse(JSON.stringify([`whsec_${'A'.repeat(44)}`])).success).toBe(true)
     for (const bad of ['secret', `whsec_${'A'.repeat(30)}`, `whsec_${'A'.repeat(88)}`, `whsec_${'A'.repeat(33)}`])
       expect(webhookSecrets.schema.safeParse(JSON.stringify([bad])).success).toBe(false)

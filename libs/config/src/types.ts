@@ -17,7 +17,7 @@ export const boolean: PropertyType<boolean> = {
   json: { type: 'boolean' },
 }
 
-/** Both bounds are mandatory: a timer, a column or a sum overflows at the numbers that no operator means. */
+/** Both bounds are mandatory: without them a timer, a column or a sum could overflow. */
 export function integer(min: number, max: number): PropertyType<number> {
   const range = `an integer from ${min} to ${max}`
   return {
@@ -33,7 +33,7 @@ export function integer(min: number, max: number): PropertyType<number> {
 }
 
 export const port = integer(1, 65_535)
-/** 0 lets the system choose. */
+/** 0: the system chooses a free port. */
 export const portOrFree = integer(0, 65_535)
 export const percent = integer(0, 100)
 
@@ -42,10 +42,10 @@ const MAX_URL = 4_096
 const MAX_HEADERS = 64
 const MAX_HEADER_LENGTH = 8_192
 
-// eslint-disable-next-line no-control-regex -- control characters are what it looks for
+// eslint-disable-next-line no-control-regex -- matches control characters on purpose
 const CONTROL = /[\0-\x1f\x7f]/
 export const NOT_STORABLE = 'must not contain NUL or a lone surrogate'
-/** Whether Postgres, JSON and HTTP can carry the text. */
+/** True for text that Postgres, JSON and HTTP can transport. */
 export const isStorable = (value: string): boolean => value.isWellFormed() && !value.includes('\0')
 
 const line = (max: number) =>
@@ -76,7 +76,7 @@ const hasSchemeAndHost = (value: string, schemes: readonly string[]): boolean =>
 
 const BAD_USERINFO = 'user and password of the URL must be percent-encoded UTF-8'
 
-/** Whether clients can decode user and password; `URL` keeps `%zz` as it is. */
+/** True when clients can decode user and password; `URL` accepts invalid escapes such as `%zz`. */
 function hasReadableUserinfo(value: string): boolean {
   const { username = '', password = '' } = URL.parse(value) ?? {}
   try {
@@ -86,7 +86,7 @@ function hasReadableUserinfo(value: string): boolean {
   }
 }
 
-/** A URL without a slash at its end. */
+/** One URL; a trailing slash is removed. */
 export function url(...schemes: readonly [string, ...string[]]): PropertyType<string> {
   const label = `a URL with scheme (${schemes.join(', ')}) and host`
   return {
@@ -99,9 +99,9 @@ export function url(...schemes: readonly [string, ...string[]]): PropertyType<st
   }
 }
 
-/** One URL or several, comma-separated. */
+/** One or more URLs, comma-separated. */
 export function urls(...schemes: readonly [string, ...string[]]): PropertyType<string> {
-  const label = `one URL or several, comma-separated, each with scheme (${schemes.join(', ')}) and host`
+  const label = `one or more URLs, comma-separated, each with scheme (${schemes.join(', ')}) and host`
   return {
     label,
     schema: line(MAX_URL)
@@ -114,7 +114,7 @@ export function urls(...schemes: readonly [string, ...string[]]): PropertyType<s
 const NOT_ABSOLUTE = 'must be an absolute path'
 const normalized = (value: string): string => posix.normalize(value).replace(/(?<=.)\/+$/, '')
 
-/** An absolute path without `.`, `..` and a slash at its end. */
+/** An absolute path; `.`, `..` and a trailing slash are resolved. */
 export const path: PropertyType<string> = {
   label: 'an absolute path',
   schema: line(MAX_TEXT).startsWith('/', NOT_ABSOLUTE).transform(normalized),
@@ -123,7 +123,7 @@ export const path: PropertyType<string> = {
 
 export const address = textMatching(/^[0-9A-Za-z.:_-]{0,255}$/, 'an address or a host name')
 
-/** What a URL can be made of. */
+/** A host that can be part of a URL. */
 export const hostAlone: PropertyType<string> = {
   label: 'an address or a host name, without a port',
   schema: z
@@ -167,7 +167,7 @@ export const paths: PropertyType<string[]> = {
   show: (value) => JSON.stringify(value),
 }
 
-/** The HTTP client sets these from the body and the connection: another value breaks the framing of the request. */
+/** Headers that the HTTP client sets itself: other values would break the framing of the request. */
 const FRAMING: ReadonlySet<string> = new Set([
   'connection',
   'content-encoding',
@@ -181,7 +181,7 @@ const FRAMING: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Why the HTTP client cannot send the header; undefined when it can. Values are not quoted: they may be credentials. */
+/** The reason why the HTTP client cannot send a header, or undefined. Does not quote values, which may be credentials. */
 function headerProblem(header: string): string | undefined {
   const name = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+): ?[^\r\n]+$/.exec(header)?.[1]
   if (name === undefined) return 'each header must be of the form "Name: value"'
@@ -262,7 +262,7 @@ export const webhookSecrets = jsonStringsOf(
 const isHost = (value: string): boolean =>
   URL.canParse(`http://${value}`) && new URL(`http://${value}`).host === value.toLowerCase()
 
-/** As the address of a page has them: with the port unless it is the usual one. */
+/** Hosts as in the URL of a page: without the default port. */
 export const hosts = jsonStringsOf(
   isHost,
   'a JSON array of `name` or `name:port`',

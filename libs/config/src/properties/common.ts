@@ -5,24 +5,24 @@ export const COMMON = {
   NATS_URL: property('both', urls('nats', 'tls'), {
     default: 'nats://127.0.0.1:4222',
     secret: true,
-    meaning: 'Where the message bus is; user and password may be part of the URL',
+    meaning: 'URL of the NATS message bus, with user and password if needed',
   }),
   SERVICE_BUS_CLUSTER: property('both', textMatching(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 letters, digits, "-" and "_"'), {
     default: 'default',
     meaning:
-      'Cluster that this process belongs to on the message bus, the same for all its masters and media nodes; clusters that share a bus server need different ones',
+      'Name of the cluster on the message bus: the same for all masters and media nodes of a cluster, different for clusters that share a NATS server',
   }),
   SERVICE_LOG_LEVEL: property('both', choice('fatal', 'error', 'warn', 'info', 'debug', 'trace'), {
     default: 'info',
-    meaning: 'The least important lines that are still logged',
+    meaning: 'Lowest level that is logged',
   }),
   SERVICE_LOG_FORMAT: property('both', choice('json', 'pretty'), {
     default: 'json',
-    meaning: 'One JSON object a line for machines, or text for people',
+    meaning: 'Log format: one JSON object per line, or readable text',
   }),
   SERVICE_OPS_HOST: property('both', address, {
     default: '0.0.0.0',
-    meaning: 'Listen address of the probes and metrics, which need no credentials: keep it inside',
+    meaning: 'Listen address of probes and metrics; they need no credentials, so use an internal network',
   }),
   SERVICE_OPS_PORT: property('both', portOrFree, {
     derived: {

@@ -32,7 +32,7 @@ export const EVENT_NAMES = [
   'broadcastStopped',
 ] as const
 
-/** Servers of the lineage know these too: lists that name them are taken over as they are. */
+/** Events of servers with the same interface that this one never sends: existing configurations may name them. */
 const NEVER_SENT = ['HANodeRegistered', 'HANodeDeregistered'] as const
 
 /** 1 PiB. */
@@ -43,7 +43,7 @@ export const FEATURES = {
   SERVICE_CDR: property('master', boolean, {
     default: false,
     restartable: true,
-    meaning: 'Whether a call detail record is written',
+    meaning: 'Write call detail records',
   }),
   SERVICE_CDR_PATH: property('master', path, {
     default: '/opt/service/cdr',
@@ -52,12 +52,12 @@ export const FEATURES = {
   SERVICE_RECORDING: property('master', boolean, {
     default: false,
     restartable: true,
-    meaning: 'Whether sessions can be recorded',
+    meaning: 'Enable recording',
   }),
   SERVICE_RECORDING_VERSION: property('master', text, {
     default: '',
     pending: true,
-    meaning: 'Version of the recording module as `GET config` shows it',
+    meaning: 'Version of the recording module, shown by `GET config`',
   }),
   SERVICE_RECORDING_PATH: property('both', path, {
     default: '/opt/service/recordings',
@@ -67,99 +67,99 @@ export const FEATURES = {
   SERVICE_RECORDING_FREE_SPACE: property('master', integer(0, MAX_MIB), {
     default: 256,
     unit: 'MiB',
-    meaning: 'No recording is started while less is free in SERVICE_RECORDING_PATH',
+    meaning: 'Free space in SERVICE_RECORDING_PATH below which no recording starts',
   }),
   SERVICE_RECORDING_UPLOAD_URL: property('master', url('http', 'https'), {
     derived: { text: 'SERVICE_PUBLICURL', from: ({ values }) => String(values.SERVICE_PUBLICURL) },
-    meaning: 'How media nodes reach masters: to deliver recordings where they do not share a disk, to open layouts',
+    meaning: 'URL of masters for media nodes: for uploads of recordings without a shared disk and for custom layouts',
   }),
   SERVICE_RECORDING_PUBLIC_ACCESS: property('master', boolean, {
     default: false,
     restartable: true,
-    meaning: 'Whether recordings can be fetched without credentials',
+    meaning: 'Serve recordings without credentials',
   }),
   SERVICE_RECORDING_NOTIFICATION: property('master', choice('all', 'publisher_moderator', 'moderator', 'none'), {
     default: 'publisher_moderator',
     restartable: true,
-    meaning: 'Which roles are told that a recording started or stopped',
+    meaning: 'Roles whose clients are notified when a recording starts or stops',
   }),
   SERVICE_RECORDING_CUSTOM_LAYOUT: property('both', path, {
     default: '/opt/service/custom-layout',
     restartable: true,
-    meaning: 'Folder of the custom recording layouts, which masters serve to recorders',
+    meaning: 'Folder of custom recording layouts; masters serve it to media nodes',
   }),
   SERVICE_RECORDING_LAYOUT_HOSTS: property('master', hosts, {
     default: [],
-    meaning: 'Hosts, `name` or `name:port`, whose pages may be recorded as a custom layout by their address',
+    meaning: 'Hosts, `name` or `name:port`, whose pages `customLayout` may name by URL',
   }),
   SERVICE_RECORDING_AUTOSTOP_TIMEOUT: property('master', integer(0, 604_800), {
     default: 120,
     unit: 's',
     restartable: true,
-    meaning: 'How long a recording waits in an empty session before it stops; 0 stops it at once',
+    meaning: 'Time after which a recording of an empty session stops; 0: immediately',
   }),
   SERVICE_WEBHOOK: property('master', boolean, {
     default: false,
     restartable: true,
-    meaning: 'Whether events are posted to SERVICE_WEBHOOK_ENDPOINT',
+    meaning: 'Post events to SERVICE_WEBHOOK_ENDPOINT',
   }),
   SERVICE_WEBHOOK_ENDPOINT: property('master', url('http', 'https'), {
     default: '',
     restartable: true,
-    meaning: 'Where events are posted; mandatory when SERVICE_WEBHOOK is true',
+    meaning: 'URL that receives events; mandatory when SERVICE_WEBHOOK is true',
   }),
   SERVICE_WEBHOOK_HEADERS: property('master', headerLines, {
     default: [],
     secret: true,
     restartable: true,
-    meaning: 'Headers of every event posted',
+    meaning: 'Additional headers of webhook requests',
   }),
   SERVICE_WEBHOOK_EVENTS: property('master', namesOf('event', [...EVENT_NAMES, ...NEVER_SENT]), {
     default: [...EVENT_NAMES],
     restartable: true,
-    meaning: 'Events that are posted',
+    meaning: 'Names of the events to post',
   }),
   SERVICE_WEBHOOK_SECRETS: property('master', webhookSecrets, {
     default: [],
     secret: true,
-    meaning: 'Keys that sign what is posted, each `whsec_` and base64; while one is replaced by another, both',
+    meaning:
+      'Signing keys of webhook requests, each `whsec_` and base64; list the old and the new key during a rotation',
   }),
   SERVICE_WEBHOOK_ALLOWED_ADDRESSES: property('master', hostsOrNetworks, {
     default: [],
-    meaning:
-      'Private, loopback or link-local receivers that may be posted to: addresses, networks (CIDR) or host names',
+    meaning: 'Private, loopback or link-local webhook receivers to allow: addresses, networks (CIDR) or host names',
   }),
   SERVICE_WEBHOOK_CA_FILE: property('master', path, {
     default: '',
-    meaning: 'PEM file of certificate authorities that the receiver may use beside the public ones',
+    meaning: 'PEM file of certificate authorities to trust for the receiver, in addition to the public ones',
   }),
   SERVICE_WEBHOOK_TIMEOUT: property('master', integer(100, 60_000), {
     default: 10_000,
     unit: 'ms',
-    meaning: 'How long one attempt to post an event may take',
+    meaning: 'Timeout of one webhook request',
   }),
   SERVICE_WEBHOOK_PARALLEL: property('master', integer(1, 256), {
     default: 16,
-    meaning: 'Events of different sessions that one master posts at the same time',
+    meaning: 'Maximum number of parallel webhook requests of one master; events of one session are never parallel',
   }),
   SERVICE_WEBHOOK_FIRST_RETRY: property('master', integer(10, 86_400_000), {
     default: 1_000,
     unit: 'ms',
-    meaning: 'Delay after the first attempt that failed; it doubles with each further one',
+    meaning: 'Back-off after the first failed attempt; doubled after each further one',
   }),
   SERVICE_WEBHOOK_LONGEST_RETRY: property('master', integer(10, 86_400_000), {
     default: 900_000,
     unit: 'ms',
-    meaning: 'Longest delay between two attempts',
+    meaning: 'Maximum back-off between two attempts',
   }),
   SERVICE_WEBHOOK_GIVE_UP_AFTER: property('master', integer(1, 31_536_000), {
     default: 86_400,
     unit: 's',
-    meaning: 'Age at which an event that cannot be posted becomes a dead letter',
+    meaning: 'Age at which an undelivered event becomes a dead letter',
   }),
   SERVICE_WEBHOOK_KEEP_DEAD: property('master', integer(1, 3_650), {
     default: 30,
     unit: 'days',
-    meaning: 'How long dead letters are kept',
+    meaning: 'Retention time of dead letters',
   }),
 }

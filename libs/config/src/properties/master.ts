@@ -13,21 +13,21 @@ const kbps = integer(0, MAX_KBPS)
 const bandwidth = { unit: 'kbps', restartable: true }
 
 const maxBandwidth = (meaning: string) =>
-  property('master', kbps, { default: 1000, ...bandwidth, meaning: `${meaning}; 0 means unconstrained` })
+  property('master', kbps, { default: 1000, ...bandwidth, meaning: `${meaning}; 0: unlimited` })
 
 const DEFAULT_MIN_KBPS = 300
 const minBandwidth = (max: MaxBandwidth, meaning: string) =>
   property('master', kbps, {
-    // A lower maximum alone must be a valid configuration.
+    // Setting only a maximum below 300 must be a valid configuration.
     derived: {
       text: `\`${DEFAULT_MIN_KBPS}\`, or ${max} when that is lower`,
       from: ({ values }) => Math.min(DEFAULT_MIN_KBPS, Number(values[max]) || DEFAULT_MIN_KBPS),
     },
     ...bandwidth,
-    meaning: `${meaning}; 0 means unconstrained`,
+    meaning: `${meaning}; 0: no minimum`,
   })
 
-/** What a master cannot do without, and what clients get from it. */
+/** Access to the master, limits of media, and unused sessions. */
 export const MASTER = {
   SERVICE_SECRET: property(
     'master',
@@ -42,97 +42,104 @@ export const MASTER = {
   DATABASE_URL: property('master', url('postgres', 'postgresql'), {
     mandatory: true,
     secret: true,
-    meaning: 'Postgres database of the service',
+    meaning: 'URL of the Postgres database',
   }),
   SERVICE_EDITION: property('master', choice('ce', 'pro', 'enterprise'), {
     default: 'pro',
-    meaning: 'Which operations exist: `ce` has no paid ones; `enterprise` is for several masters',
+    meaning: 'Edition: `ce` disables paid operations; `enterprise` always shows health in the form for several masters',
   }),
-  SERVICE_HOST: property('master', address, { default: '0.0.0.0', meaning: 'Listen address of REST and signalling' }),
-  SERVICE_PORT: property('master', port, { default: 4443, meaning: 'Port of REST and signalling' }),
+  SERVICE_HOST: property('master', address, {
+    default: '0.0.0.0',
+    meaning: 'Listen address of the REST API and signalling',
+  }),
+  SERVICE_PORT: property('master', port, { default: 4443, meaning: 'Port of the REST API and signalling' }),
   SERVICE_PUBLICURL: property('master', url('http', 'https'), {
     derived: {
       text: '`http://localhost:<SERVICE_PORT>`',
       from: ({ values }) => `http://localhost:${String(values.SERVICE_PORT)}`,
     },
-    meaning: 'How clients reach this service; tokens and recording URLs begin with it',
+    meaning: 'Public URL of the service; prefix of tokens and recording URLs',
   }),
   SERVICE_CORS_ORIGINS: property('master', strings, {
     default: ['*'],
     meaning:
-      'Origins whose pages may call the service from a browser; `*` lets all of them read, and only named ones change something',
+      'Origins whose pages may call the REST API from a browser; `*` allows every origin to read, only named origins may change data',
   }),
   SERVICE_TRUSTED_PROXIES: property('master', strings, {
     default: [],
-    meaning: 'Addresses or networks of proxies whose `X-Forwarded-For` is believed, to know where a request comes from',
+    meaning: 'Addresses or networks of proxies whose `X-Forwarded-For` header is trusted',
   }),
   SERVICE_RESTART_PATHS: property('master', paths, {
     default: [],
     meaning:
-      'Folders below which `POST restart` may put a path, beside the folder that the environment gives to that path itself',
+      'Folders in which `POST restart` may place a path property, in addition to the folder that the environment names for the property',
   }),
   DOMAIN_OR_PUBLIC_IP: property('master', address, {
     derived: { text: 'the host of SERVICE_PUBLICURL', from: (known) => publicUrl(known).hostname },
-    meaning: 'Public host as `GET config` shows it',
+    meaning: 'Public host name, shown by `GET config`',
   }),
   HTTPS_PORT: property('master', port, {
     derived: {
       text: 'the port of SERVICE_PUBLICURL',
       from: (known) => Number(publicUrl(known).port || (publicUrl(known).protocol === 'https:' ? 443 : 80)),
     },
-    meaning: 'Public port as `GET config` shows it',
+    meaning: 'Public port, shown by `GET config`',
   }),
   SERVICE_SHUTDOWN_DELAY: property('master', integer(0, 20), {
     default: 0,
     unit: 's',
-    meaning: 'How long a master that is to end still answers, not ready any more, so that balancers notice first',
+    meaning:
+      'Time between SIGTERM and closing, during which the master is not ready but still answers, so that load balancers can react',
   }),
   SUPPORT_DEPRECATED_API: property('master', boolean, {
     default: true,
-    meaning: 'Whether the old paths of the REST API answer',
+    meaning: 'Serve the deprecated paths of the REST API',
   }),
-  SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: maxBandwidth('The most video the service sends to a subscriber'),
+  SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: maxBandwidth(
+    'Maximum video bandwidth that a subscriber receives per stream',
+  ),
   SERVICE_STREAMS_VIDEO_MIN_RECV_BANDWIDTH: minBandwidth(
     'SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH',
-    'The least video the service sends to a subscriber',
+    'Minimum bandwidth estimate for the video that a subscriber receives',
   ),
-  SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH: maxBandwidth('The most video the service takes from a publisher'),
+  SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH: maxBandwidth('Maximum video bandwidth that a publisher sends per stream'),
   SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH: minBandwidth(
     'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH',
-    'The least video the service asks of a publisher',
+    "Minimum bitrate of a publisher's video encoder",
   ),
   SERVICE_STREAMS_FORCED_VIDEO_CODEC: property(
     'master',
     choice('VP8', 'VP9', 'H264', 'NONE', 'MEDIA_SERVER_PREFERRED'),
     {
       default: 'VP8',
-      meaning: 'Video codec of sessions created without `forcedVideoCodec`',
+      meaning: 'Default of `forcedVideoCodec` of sessions',
     },
   ),
   SERVICE_STREAMS_ALLOW_TRANSCODING: property('master', boolean, {
     default: false,
     pending: true,
-    meaning: '`allowTranscoding` of sessions created without it',
+    meaning: 'Default of `allowTranscoding` of sessions',
   }),
   SERVICE_SESSIONS_GARBAGE_INTERVAL: property('master', integer(0, YEAR_S), {
     default: 900,
     unit: 's',
     restartable: true,
-    meaning: 'Interval of the search for unused sessions; 0 turns it off',
+    meaning: 'Interval between deletions of unused sessions; 0: never',
   }),
   SERVICE_SESSIONS_GARBAGE_THRESHOLD: property('master', integer(0, YEAR_S), {
     default: 3600,
     unit: 's',
     restartable: true,
-    meaning: 'Age from which an unused session is closed',
+    meaning: 'Age at which a session that was never joined is deleted',
   }),
   SERVICE_WEBRTC_SIMULCAST: property('master', boolean, {
     default: true,
-    meaning: 'Whether cameras send several qualities so that each subscriber gets what its line carries',
+    meaning:
+      'Publish cameras in several qualities (simulcast), so that each subscriber receives one that fits its bandwidth',
   }),
   SERVICE_WEBRTC_ICE_SERVERS: property('master', iceServers, {
     default: [],
     secret: true,
-    meaning: 'STUN and TURN servers handed to clients whose connection has none of its own',
+    meaning: 'STUN and TURN servers of connections without `customIceServers`',
   }),
 }
