@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { until } from '@session-service/testing'
+import { freeze, thaw, until } from '@session-service/testing'
 import type { Page } from 'playwright-core'
 import { useLibrary } from './fixtures/library.js'
 
@@ -87,10 +87,9 @@ it.each<[first: Size, then: Size]>([
   200_000,
 )
 
-/** Small enough for two cores that encode every layer in software and decode it again. */
 const [LANDSCAPE, PORTRAIT]: readonly [Size, Size] = [
-  [640, 360],
-  [360, 640],
+  [1280, 720],
+  [720, 1280],
 ]
 
 it('a phone that is turned and turned back arrives in its full size', async () => {
@@ -108,6 +107,36 @@ it('a phone that is turned and turned back arrives in its full size', async () =
   await turn(PORTRAIT)
   await arrives(PORTRAIT)
   await turn(LANDSCAPE)
+  await arrives(LANDSCAPE)
+}, 200_000)
+
+/** Whether the sender leaves layers out because its estimate of the bandwidth is too low for them. */
+const isBandwidthLimited = (page: Page): Promise<boolean> =>
+  page.evaluate(async () => {
+    const reports = [...(await window.bench.session.getStats()).send.values()] as RTCOutboundRtpStreamStats[]
+    return reports.some(
+      ({ type, qualityLimitationReason }) => type === 'outbound-rtp' && qualityLimitationReason === 'bandwidth',
+    )
+  })
+
+it('a picture in three layers arrives in its full size again after the bandwidth estimate of its sender has dropped', async () => {
+  await publishDrawing(library.sender, LANDSCAPE)
+  await library.watch()
+  await arrives(LANDSCAPE)
+  const [node] = library.stack.nodes
+  if (!node) throw new Error('no media node')
+  await until('the sender leaves layers out', async () => {
+    freeze(node)
+    const frozenAt = performance.now()
+    try {
+      // Longer than any delay that the estimate takes for jitter, shorter than the silence that counts as a crash.
+      await until('feedback is late', () => performance.now() - frozenAt > 1_500)
+    } finally {
+      thaw(node)
+    }
+    return isBandwidthLimited(library.sender)
+  })
+  await until('the sender has all layers again', async () => !(await isBandwidthLimited(library.sender)), DEADLINE_MS)
   await arrives(LANDSCAPE)
 }, 200_000)
 

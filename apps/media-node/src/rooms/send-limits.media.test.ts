@@ -86,11 +86,11 @@ describe('the lowest maximum of the receivers of a stream', () => {
     expect(reported()).toEqual([200, 0])
   })
 
-  test('is reported for simulcast as well, while the transport keeps the maximum of the publisher', async () => {
+  test('is reported for simulcast as well, while the transport keeps the maximum of the publisher and headroom for its layers', async () => {
     await publish(1_000, [simulcastTrack()])
     await subscribe('low', 200)
     expect(reported()).toEqual([200])
-    expect(await enforced()).toBe(1_000)
+    expect(await enforced()).toBe(1_250)
   })
 
   test('is reported again on request, also when there is none', async () => {
@@ -129,11 +129,11 @@ describe('another picture of a publisher of simulcast', () => {
   test('is limited as a whole while a single layer is sent', async () => {
     await publish(1_000, [simulcastTrack()])
     await subscribe('low', 200)
-    expect(await enforced()).toBe(1_000)
+    expect(await enforced()).toBe(1_250)
     await setLayers([500, 0, 0])
     expect(await enforced()).toBe(200)
     await setLayers([100, 300, 900])
-    expect(await enforced()).toBe(1_000)
+    expect(await enforced()).toBe(1_250)
   })
 
   test('with another number of layers is refused', async () => {

@@ -1,6 +1,6 @@
 import { ServiceError, type NodeCommandCall } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import { sendLimit } from '../tracks/bandwidth.js'
+import { sendLimit, simulcastLimit } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
 import { ReceiverMaxima } from '../tracks/receiver-maxima.js'
@@ -79,7 +79,7 @@ export class Stream {
   /** What its video may be sent with, kbps; of simulcast a receiver gets a layer that fits, and the rest goes on. */
   get videoMaxKbps(): number {
     const { maxSendKbps } = this.peer.limits
-    return this.#isSimulcast ? maxSendKbps : this.#sendLimit || maxSendKbps
+    return this.#isSimulcast ? simulcastLimit(maxSendKbps) : this.#sendLimit || maxSendKbps
   }
 
   /** A receiver with this maximum begins to receive its video, or ceases to. */

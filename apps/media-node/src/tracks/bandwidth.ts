@@ -15,6 +15,9 @@ const CEILING_BPS = 1_000_000_000
 /** A first guess at the way to a participant; estimation takes over from here within a second or two. */
 export const INITIAL_OUTGOING_BPS = 1_000_000
 
+/** How far the limit of a transport lies above the maximum of a simulcast track on it. */
+const SIMULCAST_HEADROOM = 1.25
+
 export interface TrackCounts {
   audio: number
   video: number
@@ -37,6 +40,13 @@ const maximum = (videoKbps: number, audioTracks: number): number =>
  */
 export const sendLimit = (ownMaxKbps: number, lowestReceiverKbps: number): number =>
   ownMaxKbps > 0 && lowestReceiverKbps >= ownMaxKbps ? 0 : lowestReceiverKbps
+
+/**
+ * What the transport lets through of a simulcast track. The client keeps the sum of its layers to the maximum. A browser
+ * resumes a layer that it has dropped only when its bandwidth estimate exceeds the sum of the layers plus headers and
+ * retransmissions. A limit equal to that sum would hold the estimate below it, and the layer would never come back.
+ */
+export const simulcastLimit = (maxKbps: number): number => Math.ceil(maxKbps * SIMULCAST_HEADROOM)
 
 /**
  * What a participant may send over its transport, whatever its client does: browsers obey the REMB messages that carry
