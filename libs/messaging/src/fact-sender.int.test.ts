@@ -103,6 +103,34 @@ describe('FactSender', () => {
     await masterBus.close(10)
   })
 
+  it('A20: delivers the facts behind one that masters fail to handle, and that one once they can', async () => {
+    const [masterBus, node] = [await stage.bus(nats.url), await stage.bus(nats.url)]
+    const handled: string[] = []
+    let isBroken = true
+    let failures = 0
+    masterBus.serve(SUBJECT.allFacts, FACT_RPC, (fact) => {
+      const [room = ''] = roomsOf(fact).map(({ roomId }) => roomId)
+      if (room === 'poison' && isBroken) {
+        failures += 1
+        throw new Error('a bug')
+      }
+      handled.push(room)
+      return { dropRoomIds: [] }
+    })
+    await masterBus.flush()
+    const sender = senderOn(node, { firstPauseMs: 10, longestPauseMs: 20 })
+    const facts = ['poison', 'r1', 'r2'].map((roomId) => sender.send({ kind: 'roomsLost', rooms: held(roomId) }))
+    await Promise.all(facts.slice(1))
+    expect(handled).toEqual(['r1', 'r2'])
+    await until('the poison is tried again', () => failures > 2)
+    const later = sender.send({ kind: 'roomsLost', rooms: held('r3') })
+    expect(await later).toEqual({ dropRoomIds: [] })
+    expect(sender.pending).toBe(1)
+    isBroken = false
+    await facts[0]
+    expect(handled).toEqual(['r1', 'r2', 'r3', 'poison'])
+  })
+
   it('drops what masters cannot read and goes on with the next', async () => {
     const [masterBus, node] = [await stage.bus(nats.url), await stage.bus(nats.url)]
     const OlderFact = z.object({ kind: z.enum(['hello', 'roomsLost']) })

@@ -26,11 +26,14 @@ interface Waiting {
   fact: z.input<typeof NodeFact>
   resolve: (answer: NodeFactAnswer) => void
   reject: (error: ServiceError) => void
+  /** How often a master failed to handle it. */
+  failures: number
 }
 
 /**
- * Tells the masters facts, one after the other in the order given, each again and again until a master has
- * acknowledged it, however long the bus is away. A repeat carries the same `factId`.
+ * Sends facts to the masters one after the other in the order given, each again and again until a master has
+ * acknowledged it, however long the bus is away. A fact that masters fail to handle lets the facts behind it pass.
+ * A repeat carries the same `factId`.
  */
 export class FactSender {
   readonly #bus: Pick<Bus, 'request' | 'onStatus'>
@@ -68,7 +71,7 @@ export class FactSender {
     const sent = new Promise<NodeFactAnswer>((resolve, reject) => {
       if (this.#closed) return reject(new ServiceError('UNAVAILABLE', 'no more facts are sent'))
       if (this.#waiting.length >= limit) return reject(new ServiceError('NO_CAPACITY', `${limit} facts wait already`))
-      this.#waiting.push({ fact: { ...body, factId: newSecret(), nodeId, bootId }, resolve, reject })
+      this.#waiting.push({ fact: { ...body, factId: newSecret(), nodeId, bootId }, resolve, reject, failures: 0 })
       void this.#run()
     })
     sent.catch((error: unknown) => this.#report(error))
@@ -87,15 +90,18 @@ export class FactSender {
     if (this.#running) return
     this.#running = true
     for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      if (next.failures > 0) await this.#pause(next.failures - 1)
       const settle = await this.#deliver(next)
       if (this.#waiting[0] === next) this.#waiting.shift()
-      settle()
+      if (settle) settle()
+      else this.#waiting.push(next)
     }
     this.#running = false
   }
 
-  /** Gives what tells the sender of the outcome. */
-  async #deliver({ fact, resolve, reject }: Waiting): Promise<() => void> {
+  /** Returns what settles the sender's promise; undefined when a master failed and other facts wait. */
+  async #deliver(waiting: Waiting): Promise<(() => void) | undefined> {
+    const { fact, resolve, reject } = waiting
     const { nodeId, attemptMs } = this.#options
     for (let attempt = 0; !this.#closed; attempt += 1) {
       try {
@@ -104,6 +110,10 @@ export class FactSender {
       } catch (error) {
         // What no master can read will not become readable, and must not hold up what follows.
         if (error instanceof ServiceError && error.code === 'INVALID') return () => reject(error)
+        if (error instanceof ServiceError && error.code === 'INTERNAL' && this.#waiting.length > 1) {
+          waiting.failures += 1
+          return undefined
+        }
       }
       await this.#pause(attempt)
     }

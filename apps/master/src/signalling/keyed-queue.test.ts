@@ -3,7 +3,7 @@ import { KeyedQueue } from './keyed-queue.js'
 
 describe('KeyedQueue', () => {
   it('keeps the order within a key and lets other keys pass', async () => {
-    const queue = new KeyedQueue()
+    const queue = new KeyedQueue(() => undefined)
     const log: string[] = []
     let open = (): void => undefined
     const gate = new Promise<void>((resolve) => (open = resolve))
@@ -18,5 +18,18 @@ describe('KeyedQueue', () => {
     open()
     await queue.idle()
     expect(log).toEqual(['b1', 'a1', 'a2'])
+  })
+
+  it('A20: runs the later tasks of a key after one that failed, and reports the failure', async () => {
+    const errors: unknown[] = []
+    const queue = new KeyedQueue((error) => errors.push(error))
+    const log: string[] = []
+    queue.run('a', () => Promise.reject(new Error('a1 failed')))
+    queue.run('a', async () => void log.push('a2'))
+    await queue.idle()
+    queue.run('a', async () => void log.push('a3'))
+    await queue.idle()
+    expect(log).toEqual(['a2', 'a3'])
+    expect(errors).toEqual([new Error('a1 failed')])
   })
 })

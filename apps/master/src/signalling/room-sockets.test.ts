@@ -24,12 +24,14 @@ async function room() {
   const channel = { listen: (_: string, onMessage: typeof send) => ((send = onMessage), Promise.resolve(() => {})) }
   const sockets = new RoomSockets(channel as unknown as SessionChannel)
   const received: Record<string, string[]> = {}
+  const sent: Record<string, WebSocket> = {}
   for (const connectionId of ['con_a', 'con_b', 'con_c']) {
     const accepted = once(server, 'connection')
     const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`)
     const frames: string[] = (received[connectionId] = [])
     client.on('message', (data: Buffer) => frames.push(data.toString()))
     const [socket] = (await accepted) as [WebSocket]
+    sent[connectionId] = socket
     await sockets.attach('room', connectionId, new ClientSocket(socket, '127.0.0.1', '', 0))
     await once(client, 'open')
   }
@@ -38,7 +40,7 @@ async function room() {
     for (const each of sockets.all()) each.close(1000, '')
     await Promise.all(closed)
   }
-  return { send, received, end }
+  return { send, received, sent, end }
 }
 
 describe('RoomSockets', () => {
@@ -65,5 +67,19 @@ describe('RoomSockets', () => {
     send({ kind: 'notify', notification, to: ['con_b', 'con_b', 'con_c', 'con_gone'], except: ['con_c'] })
     await end()
     expect(Object.values(received).map((frames) => frames.length)).toEqual([0, 1, 0])
+  })
+
+  it('A20: delivers a notification to the other sockets when sending to one of them throws, and the later ones too', async () => {
+    const { send, received, sent, end } = await room()
+    const broken = sent.con_a
+    if (!broken) throw new Error('con_a has a socket')
+    broken.send = () => {
+      throw new Error('this socket is broken')
+    }
+    for (const data of ['x', 'y'])
+      send({ kind: 'notify', notification: { method: 'signal', params: { type: 'signal', data } } })
+    expect(broken.readyState).toBe(broken.CLOSING)
+    await end()
+    expect(Object.values(received).map((frames) => frames.length)).toEqual([0, 2, 2])
   })
 })

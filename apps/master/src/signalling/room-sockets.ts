@@ -1,5 +1,5 @@
 import { CLOSE_CODE, type RoomEvent, type SessionMessage } from '@session-service/contract'
-import { Injectable } from '@nestjs/common'
+import { Injectable, Logger } from '@nestjs/common'
 import type { ClientSocket } from './client-socket.js'
 import { SessionChannel } from '../platform/bus/session-channel.js'
 import { SharedNotification } from './shared-notification.js'
@@ -14,6 +14,7 @@ interface Room {
 /** The sockets this master holds, by session; carries out what the session's channel says to them. */
 @Injectable()
 export class RoomSockets {
+  private readonly logger = new Logger(RoomSockets.name)
   private readonly rooms = new Map<string, Room>()
 
   constructor(private readonly channel: SessionChannel) {}
@@ -97,7 +98,8 @@ export class RoomSockets {
     const room = this.rooms.get(roomId)
     if (!room) return
     room.lostEpoch = Math.max(room.lostEpoch, epoch)
-    for (const socket of room.sockets.values()) socket.tellMediaLost(epoch, Math.random() * spreadMs)
+    for (const socket of room.sockets.values())
+      this.attempt(socket, () => socket.tellMediaLost(epoch, Math.random() * spreadMs))
   }
 
   private carryOut(roomId: string, { sockets }: Room, message: SessionMessage): void {
@@ -107,7 +109,8 @@ export class RoomSockets {
         const excluded = new Set(message.except)
         // One named twice is one recipient.
         for (const connectionId of message.to ? new Set(message.to) : sockets.keys()) {
-          if (!excluded.has(connectionId)) sockets.get(connectionId)?.deliver(shared)
+          const socket = excluded.has(connectionId) ? undefined : sockets.get(connectionId)
+          if (socket) this.attempt(socket, () => socket.deliver(shared))
         }
         return
       }
@@ -132,6 +135,19 @@ export class RoomSockets {
         const occupant = sockets.get(message.connectionId)?.occupant
         if (occupant) Object.assign(occupant, { role: message.role, record: message.record })
       }
+    }
+  }
+
+  /** A socket that fails does not keep the others from the message; its client resumes on a new one. */
+  private attempt(socket: ClientSocket, deliver: () => void): void {
+    try {
+      deliver()
+    } catch (error) {
+      this.logger.error(
+        { err: error, connectionId: socket.occupant?.connectionId },
+        'a client socket failed, ending it',
+      )
+      socket.terminate()
     }
   }
 

@@ -19,7 +19,7 @@ import { sourceOf } from '../platform/authentication/failed-attempts.js'
 import { clientAddress } from '../platform/http/client-address.js'
 import { bufferOf, isEntry, queueKey, readCall } from './calls.js'
 import { type ClientBudget, ClientBudgets } from '../platform/limits/client-budgets.js'
-import { ClientSocket } from './client-socket.js'
+import { ClientSocket, type Occupant } from './client-socket.js'
 import { KeyedQueue } from './keyed-queue.js'
 import { MediaMethods } from './media.methods.js'
 import { isPrivileged, requireRight } from './rights.js'
@@ -93,7 +93,7 @@ export class SignallingServer implements BeforeApplicationShutdown {
   private accept(webSocket: WebSocket, request: IncomingMessage, address: string): void {
     const platform = describePlatform(request.headers['user-agent'] ?? 'unknown')
     const socket = new ClientSocket(webSocket, address, platform, performance.now())
-    const queue = new KeyedQueue()
+    const queue = new KeyedQueue((error) => this.logger.error({ err: error }, 'a call of a client failed'))
     const countAsJoined = this.unjoined.add(sourceOf(address))
     socket.onJoined = countAsJoined
     this.sockets.add(socket)
@@ -266,22 +266,30 @@ export class SignallingServer implements BeforeApplicationShutdown {
     for (const socket of sockets) {
       const { occupant } = socket
       if (!occupant) continue
-      socket.hold()
-      const [snapshot, changed] = await Promise.all([
-        this.participation.snapshot(occupant).catch(() => undefined),
-        this.methods.refreshRights(occupant).catch(() => []),
-      ])
-      if (snapshot) {
-        this.methods.knowEpoch(occupant, snapshot)
-        socket.notify('snapshot', snapshot)
-      }
-      for (const changedProperty of changed) {
-        const params = { connectionId: occupant.connectionId, changedProperty, newValue: occupant[changedProperty] }
-        socket.notify('connectionPropertyChanged', params)
-      }
-      socket.releaseAfter(snapshot)
-      void this.methods.requestSendLimits(occupant)
+      await this.resync(socket, occupant).catch((error: unknown) => {
+        this.logger.error({ err: error, connectionId: occupant.connectionId }, 'a snapshot could not be sent')
+        // The client resumes on a new socket, with a snapshot; the others get theirs.
+        socket.terminate()
+      })
     }
+  }
+
+  private async resync(socket: ClientSocket, occupant: Occupant): Promise<void> {
+    socket.hold()
+    const [snapshot, changed] = await Promise.all([
+      this.participation.snapshot(occupant).catch(() => undefined),
+      this.methods.refreshRights(occupant).catch(() => []),
+    ])
+    if (snapshot) {
+      this.methods.knowEpoch(occupant, snapshot)
+      socket.notify('snapshot', snapshot)
+    }
+    for (const changedProperty of changed) {
+      const params = { connectionId: occupant.connectionId, changedProperty, newValue: occupant[changedProperty] }
+      socket.notify('connectionPropertyChanged', params)
+    }
+    socket.releaseAfter(snapshot)
+    void this.methods.requestSendLimits(occupant)
   }
 
   /** Before HTTP closes, which waits for sockets. */

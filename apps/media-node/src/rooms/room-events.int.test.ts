@@ -51,3 +51,16 @@ test('behind the fence it waits, the latest only, and is told of rooms that are 
   await until('the last one is heard', () => rig.master.roomEvents.some(({ streamId }) => streamId === 'last'))
   expect(rig.master.roomEvents).toEqual([layers(2), layers(1, 'last')])
 })
+
+test('A20: an event that cannot be published does not keep back the events after it', async () => {
+  fence.shut()
+  // The bus throws when a message does not match its schema.
+  events.tell('room', layers(0, 'no id'))
+  events.tell('room', layers(1, 'waiting'))
+  fence.open(fence.times)
+  events.release(() => 1)
+  events.tell('room', layers(0, 'no id either'))
+  events.tell('room', layers(1, 'last'))
+  await until('the last one is heard', () => rig.master.roomEvents.some(({ streamId }) => streamId === 'last'))
+  expect(rig.master.roomEvents.map(({ streamId }) => streamId)).toEqual(['waiting', 'last'])
+})
