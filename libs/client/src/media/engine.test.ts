@@ -112,7 +112,7 @@ describe('MediaEngine', () => {
 
     it('once, however often it is asked for before the answer comes', async () => {
       const { engine, calls } = await open(() => ({ iceParameters }))
-      engine.prepare()
+      engine.createTransports()
       await Promise.all([engine.restartIce(), engine.restartIce(), engine.restartIce()])
       expect(calls.map(([, params]) => params)).toEqual([{ direction: 'recv' }, { direction: 'send' }])
       await engine.restartIce()

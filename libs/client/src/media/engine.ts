@@ -64,11 +64,11 @@ export const chooseIceServers = (
 ): RTCIceServer[] => own ?? configured ?? server.map(fromServer)
 
 /** Where the media of a participant is to be, as the server says. */
-export type MediaPlace = Omit<RejoinResult, 'snapshot'>
+export type MediaLocation = Omit<RejoinResult, 'snapshot'>
 
 /** What the session uses of an engine. */
 export type Engine = Pick<MediaEngine, keyof MediaEngine>
-export type OpenEngine = (place: MediaPlace, options: EngineOptions) => Promise<Engine>
+export type OpenEngine = (place: MediaLocation, options: EngineOptions) => Promise<Engine>
 
 /** Opens one engine after the other; what the first one needs of the browser is asked for now. Throws DISABLED. */
 export function engineOpener(): OpenEngine {
@@ -81,7 +81,7 @@ export function engineOpener(): OpenEngine {
   }
 }
 
-interface Made {
+interface TransportEntry {
   readonly transport: Transport
   readonly ice: IceRecovery
 }
@@ -95,38 +95,40 @@ export class MediaEngine {
   /** The server is being told of them, or knows them. */
   #recvConnected: Promise<unknown> | undefined
   /** Made when first needed: what is asked of the server on joining does not wait for peer connections. */
-  readonly #made: Partial<Record<TransportDirection, Made>> = {}
+  readonly #transports: Partial<Record<TransportDirection, TransportEntry>> = {}
   readonly #restarts = new Map<TransportDirection, Promise<void>>()
   #closed = false
+  readonly #device: Device
+  readonly #place: MediaLocation
+  readonly #options: EngineOptions
 
-  private constructor(
-    private readonly device: Device,
-    private readonly place: MediaPlace,
-    private readonly options: EngineOptions,
-  ) {
+  private constructor(device: Device, place: MediaLocation, options: EngineOptions) {
+    this.#device = device
+    this.#place = place
+    this.#options = options
     this.#iceServers = place.iceServers
   }
 
-  static async open(device: Device, place: MediaPlace, options: EngineOptions): Promise<MediaEngine> {
+  static async open(device: Device, place: MediaLocation, options: EngineOptions): Promise<MediaEngine> {
     // The schema has checked them; mediasoup-client's own types only narrow some texts to the values it knows.
     await device.load({ routerRtpCapabilities: place.routerRtpCapabilities as types.RtpCapabilities })
     return new MediaEngine(device, place, options)
   }
 
   /** Makes the transports that are not there yet. */
-  prepare(): void {
+  createTransports(): void {
     if (this.#closed) return
     this.#transport('recv')
     this.#transport('send')
   }
 
   get rtpCapabilities(): RtpCapabilities {
-    return this.device.recvRtpCapabilities as RtpCapabilities
+    return this.#device.recvRtpCapabilities as RtpCapabilities
   }
 
   /** Whether the video that would be sent is of a codec whose simulcast the server takes apart. */
   get canSimulcast(): boolean {
-    const codec = this.device.sendRtpCapabilities.codecs?.find(({ kind }) => kind === 'video')
+    const codec = this.#device.sendRtpCapabilities.codecs?.find(({ kind }) => kind === 'video')
     return /\/(vp8|h264)$/i.test(codec?.mimeType ?? '')
   }
 
@@ -144,7 +146,7 @@ export class MediaEngine {
   }
 
   /** The server has taken an offer, and with it the parameters of the transport. */
-  accepted(offer: Offer): void {
+  offerAccepted(offer: Offer): void {
     if (offer.dtlsParameters === this.#sendDtls) this.#sendDtls = undefined
   }
 
@@ -167,13 +169,13 @@ export class MediaEngine {
     }
   }
 
-  socketIsBack(): void {
-    for (const { ice } of Object.values(this.#made)) ice.socketIsBack()
+  signallingResumed(): void {
+    for (const { ice } of Object.values(this.#transports)) ice.signallingResumed()
   }
 
   /** New ICE on both transports, whatever their state: for a computer that has changed its network. */
   async restartIce(): Promise<void> {
-    const directions = Object.keys(this.#made) as TransportDirection[]
+    const directions = Object.keys(this.#transports) as TransportDirection[]
     await Promise.all(directions.map((direction) => this.#restart(direction)))
   }
 
@@ -185,13 +187,13 @@ export class MediaEngine {
   /** Its node is lost: nothing is sent or asked for any more, but what was received last stays to be seen. */
   retire(): void {
     this.#closed = true
-    for (const { ice } of Object.values(this.#made)) ice.stop()
-    this.#made.send?.transport.close()
+    for (const { ice } of Object.values(this.#transports)) ice.stop()
+    this.#transports.send?.transport.close()
   }
 
   close(): void {
     this.retire()
-    this.#made.recv?.transport.close()
+    this.#transports.recv?.transport.close()
   }
 
   #produce({ track, encodings, startKbps, minKbps }: TrackToSend): Promise<Producer> {
@@ -212,23 +214,23 @@ export class MediaEngine {
 
   #transport(direction: TransportDirection): Transport {
     if (this.#closed) throw new ServiceError('CONFLICT', 'these transports are closed')
-    const made = this.#made[direction] ?? this.#make(direction)
-    this.#made[direction] = made
+    const made = this.#transports[direction] ?? this.#createTransport(direction)
+    this.#transports[direction] = made
     return made.transport
   }
 
-  #make(direction: TransportDirection): Made {
-    const transport = direction === 'send' ? this.#makeSend() : this.#makeRecv()
-    const ice = new IceRecovery(this.options.clock, {
+  #createTransport(direction: TransportDirection): TransportEntry {
+    const transport = direction === 'send' ? this.#createSendTransport() : this.#createRecvTransport()
+    const ice = new IceRecovery(this.#options.clock, {
       restart: () => this.#restart(direction),
-      exception: (name) => this.options.exception(name, direction),
+      exception: (name) => this.#options.exception(name, direction),
     })
     transport.on('connectionstatechange', (state) => ice.changed(state))
     return { transport, ice }
   }
 
-  #makeSend(): Transport {
-    const transport = this.device.createSendTransport({ ...this.place.sendTransport, ...this.#configuration() })
+  #createSendTransport(): Transport {
+    const transport = this.#device.createSendTransport({ ...this.#place.sendTransport, ...this.#configuration() })
     // The answer is given at once so that ICE starts; the server learns the parameters with the `publish` that follows.
     transport.on('connect', ({ dtlsParameters }, done) => {
       this.#sendDtls = dtlsParameters
@@ -238,8 +240,8 @@ export class MediaEngine {
     return transport
   }
 
-  #makeRecv(): Transport {
-    const transport = this.device.createRecvTransport({ ...this.place.recvTransport, ...this.#configuration() })
+  #createRecvTransport(): Transport {
+    const transport = this.#device.createRecvTransport({ ...this.#place.recvTransport, ...this.#configuration() })
     transport.on('connect', ({ dtlsParameters }, done) => {
       this.#recvDtls = dtlsParameters
       void this.#connectRecv(dtlsParameters)
@@ -249,7 +251,7 @@ export class MediaEngine {
   }
 
   #connectRecv(dtlsParameters: DtlsParameters): Promise<unknown> {
-    const connected = this.options.call('connectTransport', { direction: 'recv', dtlsParameters })
+    const connected = this.#options.call('connectTransport', { direction: 'recv', dtlsParameters })
     this.#recvConnected = connected
     connected.catch(() => (this.#recvConnected = undefined))
     return connected
@@ -264,7 +266,7 @@ export class MediaEngine {
   }
 
   #configuration() {
-    const { iceServers: _, iceTransportPolicy, ...additionalSettings } = this.options.rtcConfiguration ?? {}
+    const { iceServers: _, iceTransportPolicy, ...additionalSettings } = this.#options.rtcConfiguration ?? {}
     return {
       iceServers: this.#chosenIceServers(),
       additionalSettings,
@@ -273,7 +275,7 @@ export class MediaEngine {
   }
 
   #chosenIceServers(): RTCIceServer[] {
-    const { iceServers, rtcConfiguration } = this.options
+    const { iceServers, rtcConfiguration } = this.#options
     return chooseIceServers(iceServers, rtcConfiguration?.iceServers, this.#iceServers)
   }
 
@@ -288,7 +290,7 @@ export class MediaEngine {
 
   async #restartNow(direction: TransportDirection): Promise<void> {
     const transport = this.#transport(direction)
-    const { iceParameters, iceServers } = await this.options.call('restartIce', { direction })
+    const { iceParameters, iceServers } = await this.#options.call('restartIce', { direction })
     if (transport.closed) return
     if (iceServers) {
       // The credentials from joining may be over by now.

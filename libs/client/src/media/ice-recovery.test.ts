@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '../fixtures/manual-clock.js'
-import { ICE_WINDOWS, IceRecovery } from './ice-recovery.js'
+import { ICE_TIMEOUTS, IceRecovery } from './ice-recovery.js'
 
 describe('IceRecovery', () => {
   let clock: ManualClock
@@ -25,7 +25,7 @@ describe('IceRecovery', () => {
 
   it('leaves a short interruption alone', () => {
     recovery.changed('disconnected')
-    clock.pass(ICE_WINDOWS.restart - 1)
+    clock.pass(ICE_TIMEOUTS.restart - 1)
     recovery.changed('connected')
     clock.pass(60_000)
     expect(log).toEqual([])
@@ -34,11 +34,11 @@ describe('IceRecovery', () => {
 
   it('restarts after 2 s of interruption and tells after 4 s, once', () => {
     recovery.changed('disconnected')
-    clock.pass(ICE_WINDOWS.restart)
+    clock.pass(ICE_TIMEOUTS.restart)
     expect(log).toEqual(['restart'])
-    clock.pass(ICE_WINDOWS.exception - ICE_WINDOWS.restart)
+    clock.pass(ICE_TIMEOUTS.exception - ICE_TIMEOUTS.restart)
     expect(log).toEqual(['restart', 'ICE_CONNECTION_DISCONNECTED'])
-    clock.pass(ICE_WINDOWS.again)
+    clock.pass(ICE_TIMEOUTS.firstRetry)
     expect(log).toEqual(['restart', 'ICE_CONNECTION_DISCONNECTED', 'restart'])
   })
 
@@ -47,20 +47,20 @@ describe('IceRecovery', () => {
     recovery.changed('failed')
     expect(log).toEqual(['ICE_CONNECTION_FAILED', 'restart'])
     const restarts = (): number => log.filter((entry) => entry === 'restart').length
-    clock.pass(ICE_WINDOWS.again - 1)
+    clock.pass(ICE_TIMEOUTS.firstRetry - 1)
     expect(restarts()).toBe(1)
     clock.pass(1)
     expect(restarts()).toBe(2)
-    clock.pass(ICE_WINDOWS.again * 2)
+    clock.pass(ICE_TIMEOUTS.firstRetry * 2)
     expect(restarts()).toBe(3)
-    clock.pass(10 * ICE_WINDOWS.longest)
+    clock.pass(10 * ICE_TIMEOUTS.longestRetry)
     expect(restarts()).toBeLessThanOrEqual(3 + 11)
     expect(log.filter((entry) => entry !== 'restart')).toEqual(['ICE_CONNECTION_FAILED'])
   })
 
   it('does not restart twice when a restart makes the state pass through failed', () => {
     recovery.changed('disconnected')
-    clock.pass(ICE_WINDOWS.restart)
+    clock.pass(ICE_TIMEOUTS.restart)
     recovery.changed('connecting')
     recovery.changed('failed')
     expect(log).toEqual(['restart', 'ICE_CONNECTION_FAILED'])
@@ -75,10 +75,10 @@ describe('IceRecovery', () => {
   })
 
   it('restarts what is not connected when the socket is back, and only that', () => {
-    recovery.socketIsBack()
+    recovery.signallingResumed()
     expect(log).toEqual([])
     recovery.changed('disconnected')
-    recovery.socketIsBack()
+    recovery.signallingResumed()
     expect(log).toEqual(['restart'])
   })
 

@@ -1,20 +1,25 @@
 import type { MediaKind } from '@session-service/contract'
 import type { CapturedTrack } from './capture.js'
 
-interface Held extends CapturedTrack {
+interface HeldTrack extends CapturedTrack {
   forget(): void
 }
 
 /** The tracks of a publisher, at most one of a kind: muted together with it, stopped when the library opened them. */
 export class LocalTracks {
-  readonly #held = new Map<MediaKind, Held>()
+  readonly #held = new Map<MediaKind, HeldTrack>()
+  /** Shows them. */
+  readonly #stream: MediaStream
+  readonly #onEnded: (kind: MediaKind) => void
 
   constructor(
-    /** Shows them. */
-    private readonly stream: MediaStream,
+    stream: MediaStream,
     readonly active: Record<MediaKind, boolean>,
-    private readonly onEnded: (kind: MediaKind) => void,
-  ) {}
+    onEnded: (kind: MediaKind) => void,
+  ) {
+    this.#stream = stream
+    this.#onEnded = onEnded
+  }
 
   get kinds(): MediaKind[] {
     return [...this.#held.keys()]
@@ -28,11 +33,11 @@ export class LocalTracks {
   take({ track, opened }: CapturedTrack): void {
     const kind = track.kind as MediaKind
     this.#release(kind)
-    const ended = (): void => this.onEnded(kind)
+    const ended = (): void => this.#onEnded(kind)
     track.enabled = this.active[kind]
     track.addEventListener('ended', ended, { once: true })
     this.#held.set(kind, { track, opened, forget: () => track.removeEventListener('ended', ended) })
-    this.stream.addTrack(track)
+    this.#stream.addTrack(track)
   }
 
   setActive(kind: MediaKind, active: boolean): void {
@@ -50,7 +55,7 @@ export class LocalTracks {
     if (!held) return
     held.forget()
     this.#held.delete(kind)
-    this.stream.removeTrack(held.track)
+    this.#stream.removeTrack(held.track)
     if (held.opened) held.track.stop()
   }
 }

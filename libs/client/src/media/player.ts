@@ -54,12 +54,15 @@ function onFirstFrame(element: HTMLVideoElement, hasVideo: boolean, again: boole
 export class Player {
   readonly #attached: Attached[] = []
   #mutedByPolicy = false
+  readonly #media: MediaStream
+  readonly #options: PlayerOptions
+  readonly #handlers: PlayerHandlers
 
-  constructor(
-    private readonly media: MediaStream,
-    private readonly options: PlayerOptions,
-    private readonly handlers: PlayerHandlers,
-  ) {}
+  constructor(media: MediaStream, options: PlayerOptions, handlers: PlayerHandlers) {
+    this.#media = media
+    this.#options = options
+    this.#handlers = handlers
+  }
 
   get elements(): HTMLVideoElement[] {
     return this.#attached.map(({ element }) => element)
@@ -72,18 +75,18 @@ export class Player {
     const element = found instanceof HTMLVideoElement ? found : document.createElement('video')
     element.autoplay = true
     element.playsInline = true
-    element.muted = this.options.silent || this.#mutedByPolicy
-    if (this.options.mirror) element.style.transform = 'scaleX(-1)'
-    element.srcObject = this.media
+    element.muted = this.#options.silent || this.#mutedByPolicy
+    if (this.#options.mirror) element.style.transform = 'scaleX(-1)'
+    element.srcObject = this.#media
     if (created) found.append(element)
     this.#attached.push({ element, created, stop: this.#watch(element) })
-    if (created) this.handlers.created(element)
+    if (created) this.#handlers.created(element)
     void this.#play(element)
     return element
   }
 
   /** Other tracks have taken the place of those that ended: the same elements play on, and tell so anew. */
-  again(): void {
+  restart(): void {
     for (const attached of this.#attached) {
       attached.stop()
       attached.stop = this.#watch(attached.element, true)
@@ -94,7 +97,7 @@ export class Player {
   /** Plays with sound what the browser let play only without; to be called from a click or key of the person. */
   async unmute(): Promise<void> {
     this.#mutedByPolicy = false
-    if (this.options.silent) return
+    if (this.#options.silent) return
     for (const element of this.elements) {
       element.muted = false
       await this.#play(element)
@@ -107,18 +110,18 @@ export class Player {
       element.srcObject = null
       if (!created) continue
       element.remove()
-      this.handlers.destroyed(element)
+      this.#handlers.destroyed(element)
     }
   }
 
   #watch(element: HTMLVideoElement, again = false): () => void {
-    const stopFrames = onFirstFrame(element, this.options.expected() === 'video', again, () => {
+    const stopFrames = onFirstFrame(element, this.#options.expected() === 'video', again, () => {
       cancel()
-      this.handlers.playing(element)
+      this.#handlers.playing(element)
     })
-    const cancel = this.options.clock.after(NOTHING_PLAYS_MS, () => {
-      if (this.options.expected() !== 'nothing')
-        this.handlers.exception('NO_STREAM_PLAYING_EVENT', `nothing to play has come in ${NOTHING_PLAYS_MS} ms`)
+    const cancel = this.#options.clock.after(NOTHING_PLAYS_MS, () => {
+      if (this.#options.expected() !== 'nothing')
+        this.#handlers.exception('NO_STREAM_PLAYING_EVENT', `nothing to play has come in ${NOTHING_PLAYS_MS} ms`)
     })
     return () => (stopFrames(), cancel())
   }
@@ -132,7 +135,7 @@ export class Player {
       this.#mutedByPolicy = true
       element.muted = true
       await element.play().catch(() => {})
-      this.handlers.exception('AUTOPLAY_MUTED', 'the browser plays sound only after the person has touched the page')
+      this.#handlers.exception('AUTOPLAY_MUTED', 'the browser plays sound only after the person has touched the page')
     }
   }
 }

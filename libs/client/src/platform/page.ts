@@ -6,7 +6,7 @@ export function onBackOnline(task: () => void): () => void {
 }
 
 /** Calls `task` when the page goes away for good; the returned function ends it. */
-export function onPageGone(task: () => void): () => void {
+export function onPageHide(task: () => void): () => void {
   if (typeof window === 'undefined') return () => {}
   window.addEventListener('pagehide', task)
   return () => window.removeEventListener('pagehide', task)

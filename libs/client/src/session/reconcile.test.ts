@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { connectionInfo, streamInfo } from '../fixtures/samples.js'
-import type { Presence, RosterChange } from '../signalling/notification.js'
+import type { RosterSnapshot, RosterChange } from '../signalling/notification.js'
 import { reconcile } from './reconcile.js'
 
 const [a, b, c] = ['con_a', 'con_b', 'con_c'].map((id) => connectionInfo(id)) as [
@@ -8,7 +8,7 @@ const [a, b, c] = ['con_a', 'con_b', 'con_c'].map((id) => connectionInfo(id)) as
   ReturnType<typeof connectionInfo>,
   ReturnType<typeof connectionInfo>,
 ]
-const of = (connections: Presence['connections'], streams: Presence['streams'] = []): Presence => ({
+const of = (connections: RosterSnapshot['connections'], streams: RosterSnapshot['streams'] = []): RosterSnapshot => ({
   connections,
   streams,
 })
@@ -21,7 +21,7 @@ const brief = (changes: RosterChange[]): string[] =>
 
 describe('reconcile', () => {
   const cam = streamInfo('str_b', 'con_b')
-  it.each<[string, Presence, Presence, string[]]>([
+  it.each<[string, RosterSnapshot, RosterSnapshot, string[]]>([
     ['nothing happened', of([a, b], [cam]), of([b, a], [cam]), []],
     ['one came', of([a]), of([a, b]), ['connectionCreated con_b']],
     [

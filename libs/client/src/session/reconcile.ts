@@ -1,6 +1,6 @@
 import type { ConnectionInfo, MediaOptions, StreamChangeReason, StreamInfo } from '@session-service/contract'
 import { dimensionsReason } from '../media/dimensions.js'
-import type { Presence, RosterChange } from '../signalling/notification.js'
+import type { RosterSnapshot, RosterChange } from '../signalling/notification.js'
 import type { StreamProperty } from '../streams/stream.js'
 
 const REASONS: Record<StreamProperty, (before: MediaOptions, after: MediaOptions) => StreamChangeReason> = {
@@ -13,7 +13,7 @@ const REASONS: Record<StreamProperty, (before: MediaOptions, after: MediaOptions
 const PROPERTIES = Object.keys(REASONS) as StreamProperty[]
 
 /** What has changed of a stream since it was seen last. */
-export function changesOfStream(before: StreamInfo, after: StreamInfo): RosterChange[] {
+export function streamChanges(before: StreamInfo, after: StreamInfo): RosterChange[] {
   const [old, now] = [before.mediaOptions, after.mediaOptions]
   return PROPERTIES.filter((property) => (old[property] ?? null) !== (now[property] ?? null)).map((property) => ({
     method: 'streamPropertyChanged',
@@ -37,7 +37,7 @@ const destroyedStream = ({ streamId, connectionId }: StreamInfo, ownerLeft: bool
  * streams end before their connections, connections come before their streams. Why something ended was not
  * heard, so the everyday reason is given: `disconnect` with its connection, else `unpublish`.
  */
-export function reconcile(before: Presence, after: Presence): RosterChange[] {
+export function reconcile(before: RosterSnapshot, after: RosterSnapshot): RosterChange[] {
   const connectionsNow = new Set(after.connections.map(({ connectionId }) => connectionId))
   const connectionsBefore = new Set(before.connections.map(({ connectionId }) => connectionId))
   const streamsNow = new Map(after.streams.map((stream) => [stream.streamId, stream]))
@@ -55,7 +55,7 @@ export function reconcile(before: Presence, after: Presence): RosterChange[] {
     ...after.connections.filter(came).map((params): RosterChange => ({ method: 'connectionCreated', params })),
     ...before.streams.flatMap((old) => {
       const now = streamsNow.get(old.streamId)
-      return now ? changesOfStream(old, now) : []
+      return now ? streamChanges(old, now) : []
     }),
     ...after.streams
       .filter(({ streamId }) => !streamsBefore.has(streamId))

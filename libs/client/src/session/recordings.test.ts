@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LoneMember } from '../fixtures/lone-member.js'
+import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import type { RecordingInfo } from '../index.js'
 import { Recordings } from './recordings.js'
 
@@ -12,7 +12,7 @@ describe('what is recorded, as snapshots show it', () => {
   const after = (...snapshots: (RecordingInfo[] | undefined)[]): { told: unknown[]; running: string[] } => {
     const told: unknown[] = []
     const recordings = new Recordings((name, event) => told.push([name, event]))
-    for (const shown of snapshots) recordings.bringTo(shown)
+    for (const shown of snapshots) recordings.applySnapshot(shown)
     return { told, running: [...recordings.running.keys()] }
   }
   const started = (info: RecordingInfo) => ['recordingStarted', info]
@@ -32,40 +32,40 @@ describe('what is recorded, as snapshots show it', () => {
 })
 
 describe('a participant of a session that is recorded', () => {
-  let lone: LoneMember
+  let testbed: ParticipantTestbed
   beforeEach(async () => {
-    lone = await LoneMember.join({ recordings: [first] })
+    testbed = await ParticipantTestbed.join({ recordings: [first] })
   })
-  afterEach(() => lone.stop())
+  afterEach(() => testbed.stop())
 
   it('hears at once of what runs already', () => {
-    expect(lone.toldAtFirst.at(-1)).toBe('recordingStarted tea')
-    expect([...lone.member.recordings.running.values()]).toEqual([first])
+    expect(testbed.eventsWhileJoining.at(-1)).toBe('recordingStarted tea')
+    expect([...testbed.participant.recordings.running.values()]).toEqual([first])
   })
 
   it('hears of each end and beginning once', async () => {
-    lone.server.notify('recordingStarted', first)
-    lone.server.notify('recordingStopped', { ...first, reason: 'automaticStop' })
-    lone.server.notify('recordingStopped', { ...first, reason: 'automaticStop' })
-    lone.server.notify('recordingStarted', second)
-    await lone.hears('recordingStarted tea~1')
-    expect(lone.log).toEqual(['recordingStopped tea automaticStop', 'recordingStarted tea~1'])
+    testbed.server.notify('recordingStarted', first)
+    testbed.server.notify('recordingStopped', { ...first, reason: 'automaticStop' })
+    testbed.server.notify('recordingStopped', { ...first, reason: 'automaticStop' })
+    testbed.server.notify('recordingStarted', second)
+    await testbed.waitForEvent('recordingStarted tea~1')
+    expect(testbed.log).toEqual(['recordingStopped tea automaticStop', 'recordingStarted tea~1'])
   })
 
   it('hears afterwards of what happened while the socket was away', async () => {
-    lone.snapshot = { ...lone.snapshot, recordings: [second] }
-    lone.server.last.terminate()
-    await lone.hears('recordingStarted tea~1')
-    expect(lone.log.filter((entry) => entry.startsWith('recording'))).toEqual([
+    testbed.snapshot = { ...testbed.snapshot, recordings: [second] }
+    testbed.server.last.terminate()
+    await testbed.waitForEvent('recordingStarted tea~1')
+    expect(testbed.log.filter((entry) => entry.startsWith('recording'))).toEqual([
       'recordingStopped tea recordingStoppedByServer',
       'recordingStarted tea~1',
     ])
   })
 
   it('goes on with it while the media is lost and back', async () => {
-    lone.tellLoss()
-    await lone.hears('reconnected')
-    expect(lone.log).toEqual(['reconnecting', 'reconnected'])
-    expect([...lone.member.recordings.running.keys()]).toEqual(['tea'])
+    testbed.notifyMediaLoss()
+    await testbed.waitForEvent('reconnected')
+    expect(testbed.log).toEqual(['reconnecting', 'reconnected'])
+    expect([...testbed.participant.recordings.running.keys()]).toEqual(['tea'])
   })
 })

@@ -6,7 +6,7 @@ const own = connectionInfo('con_own')
 const names = (events: RosterEvent[]): string[] => events.map(({ name }) => name)
 const filled = (): Roster => {
   const roster = new Roster(own)
-  roster.bringTo({ connections: [own, connectionInfo('con_b')], streams: [streamInfo('str_b', 'con_b')] })
+  roster.applySnapshot({ connections: [own, connectionInfo('con_b')], streams: [streamInfo('str_b', 'con_b')] })
   return roster
 }
 
@@ -77,14 +77,14 @@ describe('Roster', () => {
       connections: [own, connectionInfo('con_c', { role: 'SUBSCRIBER' })],
       streams: [streamInfo('str_c', 'con_c', { audioActive: false })],
     }
-    expect(names(roster.bringTo(snapshot))).toEqual([
+    expect(names(roster.applySnapshot(snapshot))).toEqual([
       'streamDestroyed',
       'connectionDestroyed',
       'connectionCreated',
       'streamCreated',
     ])
     expect(roster.snapshot()).toEqual(snapshot)
-    expect(roster.bringTo(snapshot)).toEqual([])
+    expect(roster.applySnapshot(snapshot)).toEqual([])
   })
 
   it('joins the data of a connection', () => {

@@ -1,8 +1,8 @@
 import { type ConnectionInfo, Role, type StreamInfo } from '@session-service/contract'
 import { Connection } from '../streams/connection.js'
 import type { SessionEvents } from '../streams/events.js'
-import type { Presence, RosterChange } from '../signalling/notification.js'
-import { changesOfStream, reconcile } from './reconcile.js'
+import type { RosterSnapshot, RosterChange } from '../signalling/notification.js'
+import { streamChanges, reconcile } from './reconcile.js'
 import type { JoinResult } from '../signalling/signalling.js'
 import { Stream } from '../streams/stream.js'
 
@@ -59,19 +59,19 @@ export class Roster {
   }
 
   /** A stream is announced again, perhaps changed: its media was lost and is back. */
-  streamIsBack(info: StreamInfo): RosterEvent[] {
+  streamRestored(info: StreamInfo): RosterEvent[] {
     const known = this.streams.get(info.streamId)
-    return known ? changesOfStream(known.info(), info).flatMap((change) => this.apply(change)) : []
+    return known ? streamChanges(known.info(), info).flatMap((change) => this.apply(change)) : []
   }
 
   /** Brings all of it to the server's truth and gives the events that were missed, in order. */
-  bringTo(snapshot: Presence): RosterEvent[] {
+  applySnapshot(snapshot: RosterSnapshot): RosterEvent[] {
     for (const { connectionId, role } of snapshot.connections)
       if (connectionId !== this.own.connectionId) this.connections.get(connectionId)?.setRole(role)
     return reconcile(this.snapshot(), snapshot).flatMap((change) => this.apply(change))
   }
 
-  snapshot(): Presence {
+  snapshot(): RosterSnapshot {
     return {
       connections: [...this.connections.values()].map((connection) => connection.info()),
       streams: [...this.streams.values()].map((stream) => stream.info()),

@@ -5,9 +5,9 @@ import type { Connection } from '../streams/connection.js'
 import { Emitter } from '../platform/emitter.js'
 import type { SessionEvents } from '../streams/events.js'
 import type { VideoTarget } from '../media/player.js'
-import { Membership } from './membership.js'
+import { LocalParticipant } from './local-participant.js'
 import { Publisher, type PublisherOptions, createPublisher } from '../streams/publisher.js'
-import { unlessGone } from '../signalling/service-error.js'
+import { ignoreNotFound } from '../signalling/service-error.js'
 import type { Stream } from '../streams/stream.js'
 import { type SubscribeOptions, Subscriber } from '../streams/subscriber.js'
 import { parseToken } from '../signalling/token.js'
@@ -39,8 +39,8 @@ const idOf = (value: Connection | string): string => (typeof value === 'string' 
 /** One participation in a session: from `connect` to `sessionDisconnected`. For another one make another `Session`. */
 export class Session extends Emitter<SessionEvents> {
   readonly #options: SessionOptions
-  #member: Membership | undefined
-  #before: 'new' | 'connecting' | 'disconnected' = 'new'
+  #participant: LocalParticipant | undefined
+  #stateWithoutParticipant: 'new' | 'connecting' | 'disconnected' = 'new'
 
   constructor(options: SessionOptions = {}) {
     super()
@@ -48,39 +48,39 @@ export class Session extends Emitter<SessionEvents> {
   }
 
   get state(): SessionState {
-    return this.#member?.state ?? this.#before
+    return this.#participant?.state ?? this.#stateWithoutParticipant
   }
   /** Empty before joining. */
   get sessionId(): string {
-    return this.#member?.joined.sessionId ?? ''
+    return this.#participant?.joined.sessionId ?? ''
   }
   /** The own connection; undefined before joining. */
   get connection(): Connection | undefined {
-    return this.#member?.roster.own
+    return this.#participant?.roster.own
   }
   /** Everybody, oneself included, by connection id. */
   get connections(): ReadonlyMap<string, Connection> {
-    return this.#member?.roster.connections ?? new Map()
+    return this.#participant?.roster.connections ?? new Map()
   }
   /** Every stream of the session, the own ones included, by stream id. */
   get streams(): ReadonlyMap<string, Stream> {
-    return this.#member?.roster.streams ?? new Map()
+    return this.#participant?.roster.streams ?? new Map()
   }
   /** The own publications by stream id. */
   get publishers(): ReadonlyMap<string, Publisher> {
-    return this.#member?.publishers ?? new Map()
+    return this.#participant?.publishers ?? new Map()
   }
   get subscribers(): ReadonlyMap<string, Subscriber> {
-    return this.#member?.subscribers ?? new Map()
+    return this.#participant?.subscribers ?? new Map()
   }
   /** What is being recorded, by id, as far as one is told. */
   get recordings(): ReadonlyMap<string, RecordingInfo> {
-    return this.#member?.recordings.running ?? new Map()
+    return this.#participant?.recordings.running ?? new Map()
   }
   /** What the own role may do now; nothing before joining and after leaving. */
   get capabilities(): Capabilities {
-    const member = this.#member?.state === 'disconnected' ? undefined : this.#member
-    return capabilitiesOf(member?.roster.own.role)
+    const participant = this.#participant?.state === 'disconnected' ? undefined : this.#participant
+    return capabilitiesOf(participant?.roster.own.role)
   }
 
   /**
@@ -92,24 +92,25 @@ export class Session extends Emitter<SessionEvents> {
   async connect(token: string, { clientData = '' }: ConnectOptions = {}): Promise<Connection> {
     if (this.state !== 'new') throw new ServiceError('CONFLICT', `connect: this session is ${this.state} already`)
     const { url, secret } = parseToken(token)
-    this.#before = 'connecting'
-    const member = await this.#join(url, secret, clientData).catch((error: unknown) => {
-      if (this.#before === 'connecting') this.#before = 'new'
+    this.#stateWithoutParticipant = 'connecting'
+    const participant = await this.#join(url, secret, clientData).catch((error: unknown) => {
+      if (this.#stateWithoutParticipant === 'connecting') this.#stateWithoutParticipant = 'new'
       throw error
     })
-    if (this.#before !== 'connecting') {
-      await member.leave()
+    if (this.#stateWithoutParticipant !== 'connecting') {
+      await participant.leave()
       throw new ServiceError('CONFLICT', 'connect: disconnected meanwhile')
     }
-    this.#member = member
-    member.start()
-    return member.roster.own
+    this.#participant = participant
+    participant.start()
+    return participant.roster.own
   }
 
   /** Leaves. Everything of it ends, with `streamDestroyed` on the own publishers and `sessionDisconnected` here. */
   async disconnect(): Promise<void> {
-    if (this.#before === 'connecting' && !this.#member) this.#before = 'disconnected'
-    if (this.#member?.state !== 'disconnected') await this.#member?.leave()
+    if (this.#stateWithoutParticipant === 'connecting' && !this.#participant)
+      this.#stateWithoutParticipant = 'disconnected'
+    if (this.#participant?.state !== 'disconnected') await this.#participant?.leave()
   }
 
   /**
@@ -117,11 +118,11 @@ export class Session extends Emitter<SessionEvents> {
    * Rejects with NOT_ALLOWED for a SUBSCRIBER, with a `MediaError` when a device cannot be had.
    */
   async publish(what: PublisherOptions | Publisher = {}, target?: VideoTarget): Promise<Publisher> {
-    const member = this.#require('publish')
+    const participant = this.#require('publish')
     const publisher = what instanceof Publisher ? what : await createPublisher(what)
     try {
       if (target) publisher.attach(target)
-      await member.publish(publisher)
+      await participant.publish(publisher)
       return publisher
     } catch (error) {
       if (publisher !== what) publisher.close()
@@ -136,14 +137,14 @@ export class Session extends Emitter<SessionEvents> {
 
   /** Receives a stream; shown in `target` when given. One subscription a stream: asked for again, the same is given. */
   async subscribe(stream: Stream, target?: VideoTarget, options: SubscribeOptions = {}): Promise<Subscriber> {
-    const member = this.#require('subscribe')
+    const participant = this.#require('subscribe')
     if (stream.connection.local) throw new ServiceError('INVALID', 'subscribe: the stream is one of your own')
-    const subscriber = member.subscribers.get(stream.streamId) ?? new Subscriber(member, stream, options)
-    member.subscribers.set(stream.streamId, subscriber)
+    const subscriber = participant.subscribers.get(stream.streamId) ?? new Subscriber(participant, stream, options)
+    participant.subscribers.set(stream.streamId, subscriber)
     try {
       await subscriber.established()
     } catch (error) {
-      if (member.subscribers.get(stream.streamId) === subscriber) member.subscribers.delete(stream.streamId)
+      if (participant.subscribers.get(stream.streamId) === subscriber) participant.subscribers.delete(stream.streamId)
       subscriber.destroyed()
       throw error
     }
@@ -153,13 +154,13 @@ export class Session extends Emitter<SessionEvents> {
 
   async unsubscribe(subscriber: Subscriber): Promise<void> {
     const { streamId } = subscriber.stream
-    const member = this.#member
-    if (member?.subscribers.get(streamId) !== subscriber) return
-    member.subscribers.delete(streamId)
+    const participant = this.#participant
+    if (participant?.subscribers.get(streamId) !== subscriber) return
+    participant.subscribers.delete(streamId)
     subscriber.destroyed()
-    const tell = (): Promise<unknown> => member.call('unsubscribe', { streamId }).catch(unlessGone)
+    const tell = (): Promise<unknown> => participant.call('unsubscribe', { streamId }).catch(ignoreNotFound)
     // What is lost with its node the server does not have either.
-    await (member.lost.has(streamId) ? tell().catch(() => {}) : member.media.run(tell))
+    await (participant.pendingStreams.has(streamId) ? tell().catch(() => {}) : participant.media.run(tell))
   }
 
   /** Sends a message to others of the session; the sender is one of "everybody". Resolves when the server has taken it. */
@@ -193,22 +194,22 @@ export class Session extends Emitter<SessionEvents> {
     this.#require('subscribe').signalling.dropSocket()
   }
 
-  #join(url: string, secret: string, clientData: string | object): Promise<Membership> {
+  #join(url: string, secret: string, clientData: string | object): Promise<LocalParticipant> {
     const text = typeof clientData === 'string' ? clientData : JSON.stringify(clientData)
     const params = { token: secret, clientData: text, platform: describePlatform(navigator.userAgent) }
-    return Membership.join(url, params, {
+    return LocalParticipant.join(url, params, {
       ...this.#options,
       clock: systemClock,
       emit: (name, event) => this.emit(name, event),
     })
   }
 
-  #require(right: keyof Capabilities): Membership {
-    const member = this.#member
-    if (!member || member.state === 'disconnected')
+  #require(right: keyof Capabilities): LocalParticipant {
+    const participant = this.#participant
+    if (!participant || participant.state === 'disconnected')
       throw new ServiceError('NOT_ALLOWED', `${right}: the session is not connected`)
     if (!this.capabilities[right])
-      throw new ServiceError('NOT_ALLOWED', `${right}: the role ${member.roster.own.role} does not allow it`)
-    return member
+      throw new ServiceError('NOT_ALLOWED', `${right}: the role ${participant.roster.own.role} does not allow it`)
+    return participant
   }
 }

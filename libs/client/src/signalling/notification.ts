@@ -27,7 +27,7 @@ export type RosterChange = Extract<
 >
 
 /** Who is there and what they publish. */
-export type Presence = Pick<SessionSnapshot, 'connections' | 'streams'>
+export type RosterSnapshot = Pick<SessionSnapshot, 'connections' | 'streams'>
 
 /** Undefined for a name this version does not know (a newer server's) and for a form that is not the contract's. */
 export function readNotification(method: string, params: unknown): ServerNotification | undefined {

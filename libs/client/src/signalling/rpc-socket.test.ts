@@ -3,16 +3,16 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { systemClock } from '../platform/clock.js'
 import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { connectionInfo } from '../fixtures/samples.js'
-import { WireServer } from '../fixtures/wire-server.js'
+import { FakeSignallingServer } from '../fixtures/fake-signalling-server.js'
 import type { ServerNotification } from './notification.js'
 import { RpcSocket, SocketLost } from './rpc-socket.js'
 
 describe('RpcSocket', () => {
-  let server: WireServer
+  let server: FakeSignallingServer
   let socket: RpcSocket
 
   beforeEach(async () => {
-    server = await WireServer.start()
+    server = await FakeSignallingServer.start()
     socket = await RpcSocket.open(server.url, systemClock, 5_000)
     await until('the server has the socket', () => server.sockets.length === 1)
   })
@@ -114,7 +114,7 @@ describe('RpcSocket', () => {
 
 describe('RpcSocket that gets no answer', () => {
   it('rejects with TIMEOUT and forgets the call', async () => {
-    const [server, clock] = [await WireServer.start(), new ManualClock()]
+    const [server, clock] = [await FakeSignallingServer.start(), new ManualClock()]
     const socket = await RpcSocket.open(server.url, clock, 5_000)
     const call = socket.request('unpublish', { streamId: 'str_a' }, 4_000)
     await until('unpublish', () => server.calls('unpublish').length > 0)
@@ -126,7 +126,7 @@ describe('RpcSocket that gets no answer', () => {
   })
 
   it('rejects with UNAVAILABLE where nobody listens, naming the host', async () => {
-    const server = await WireServer.start()
+    const server = await FakeSignallingServer.start()
     const { url } = server
     await server.stop()
     await expect(RpcSocket.open(url, systemClock, 5_000)).rejects.toMatchObject({

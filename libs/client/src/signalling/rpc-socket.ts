@@ -54,7 +54,7 @@ export class RpcSocket {
   readonly #clock: Clock
   readonly #calls = new Map<number, Call>()
   #lastId = 0
-  #lastHeard: number
+  #lastFrameAt: number
   #lost: SocketLost | undefined
   /** Notifications that came before somebody listened, in their order. */
   #backlog: [ServerNotification, number | undefined][] = []
@@ -64,9 +64,9 @@ export class RpcSocket {
   private constructor(socket: WebSocket, clock: Clock) {
     this.#socket = socket
     this.#clock = clock
-    this.#lastHeard = clock.now()
-    socket.addEventListener('message', ({ data }) => this.#heard(data))
-    socket.addEventListener('close', ({ code }) => this.#ended(code))
+    this.#lastFrameAt = clock.now()
+    socket.addEventListener('message', ({ data }) => this.#receive(data))
+    socket.addEventListener('close', ({ code }) => this.#socketEnded(code))
   }
 
   /** Rejects with UNAVAILABLE when no socket is open within `timeoutMs`. */
@@ -85,8 +85,8 @@ export class RpcSocket {
   }
 
   /** When the last frame came, in the clock's ms. */
-  get lastHeard(): number {
-    return this.#lastHeard
+  get lastFrameAt(): number {
+    return this.#lastFrameAt
   }
 
   /** Hands over what came so far and all that comes; `onLost` runs once, not after `close`. */
@@ -134,12 +134,12 @@ export class RpcSocket {
     this.#onLost = undefined
     this.#listener = undefined
     this.#socket.close(code)
-    this.#ended(code)
+    this.#socketEnded(code)
   }
 
-  #heard(data: unknown): void {
+  #receive(data: unknown): void {
     if (this.#lost) return
-    this.#lastHeard = this.#clock.now()
+    this.#lastFrameAt = this.#clock.now()
     const frame = typeof data === 'string' ? asObject(data) : undefined
     if (!frame) return
     if (typeof frame['method'] === 'string') this.#notified(frame['method'], frame['params'], frame['signalId'])
@@ -159,7 +159,7 @@ export class RpcSocket {
     if (success && typeof data.id === 'number') this.#calls.get(data.id)?.settle(data)
   }
 
-  #ended(code: number): void {
+  #socketEnded(code: number): void {
     if (this.#lost) return
     this.#lost = new SocketLost(code)
     for (const call of this.#calls.values()) call.settle(this.#lost)

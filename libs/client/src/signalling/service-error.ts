@@ -1,6 +1,6 @@
 import { ServiceError } from '@session-service/contract'
 
 /** For `catch`: what is over already need not be ended. */
-export function unlessGone(error: unknown): void {
+export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof ServiceError) || error.code !== 'NOT_FOUND') throw error
 }

@@ -2,7 +2,7 @@ import { CLOSE_CODE, SIGNALLING_WINDOWS, ServiceError } from '@session-service/c
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { connectionInfo, joinResult } from '../fixtures/samples.js'
-import { WireServer } from '../fixtures/wire-server.js'
+import { FakeSignallingServer } from '../fixtures/fake-signalling-server.js'
 import { SIGNALLING_TIMES, Signalling } from './signalling.js'
 
 const snapshot = { connections: [connectionInfo('con_own')], streams: [], mediaEpoch: 1 }
@@ -10,13 +10,13 @@ const unpublish = { streamId: 'str_a' }
 const done = { result: {} } as const
 
 describe('Signalling', () => {
-  let server: WireServer
+  let server: FakeSignallingServer
   let clock: ManualClock
   let log: string[]
   let signalling: Signalling
 
   beforeEach(async () => {
-    server = await WireServer.start()
+    server = await FakeSignallingServer.start()
     clock = new ManualClock()
     log = []
     server.answer('join', () => ({ result: joinResult() }))
@@ -31,13 +31,13 @@ describe('Signalling', () => {
 
   const join = async (): Promise<Signalling> => {
     const params = { token: 'tok_secret', clientData: 'me' }
-    const member = await Signalling.join(server.url, params, clock, {
+    const participant = await Signalling.join(server.url, params, clock, {
       notified: ({ method }) => log.push(method),
       reconnecting: () => log.push('reconnecting'),
       resumed: (_, announced) => log.push(announced ? 'resumed' : 'moved'),
       lost: () => log.push('lost'),
     })
-    return member.signalling
+    return participant.signalling
   }
   const cut = (): void => server.last.terminate()
   /** Lets time pass until something is there. */

@@ -74,8 +74,8 @@ export class Signalling {
   #state: State = 'up'
   /** Until the answer to `leave` the socket stays. */
   #isLeaving = false
-  #stopWatching = (): void => {}
-  #hurry = (): void => {}
+  #stopLiveness = (): void => {}
+  #skipDelay = (): void => {}
   readonly #receivedSignals = new RecentIds(SIGNALLING_LIMITS.missedSignals.count)
   readonly #url: string
   readonly #clock: Clock
@@ -127,7 +127,7 @@ export class Signalling {
         return await socket.request(method, call, SIGNALLING_TIMES.request)
       } catch (error) {
         if (!(error instanceof SocketLost)) throw error
-        this.#dropped(socket, error.code)
+        this.#socketClosed(socket, error.code)
         if (!REPEATABLE.has(method) || this.#state === 'ended')
           throw new ServiceError('UNAVAILABLE', `${method}: ${error.message} before the answer came`, { cause: error })
       }
@@ -135,7 +135,7 @@ export class Signalling {
   }
 
   /** Says goodbye without waiting, for a page that goes away. */
-  sayGoodbye(): void {
+  notifyLeave(): void {
     if (this.#state === 'up') this.#socket?.notify('leave')
   }
 
@@ -158,15 +158,15 @@ export class Signalling {
 
   /** Drops the socket as a network would, then reconnects. For tests of an application's behaviour. */
   dropSocket(): void {
-    this.#lose()
+    this.#reconnect()
   }
 
   #use(socket: RpcSocket): void {
     this.#socket = socket
-    this.#watch(socket)
+    this.#startLiveness(socket)
     socket.listen(
       (notification, signalId) => this.#notified(notification, signalId),
-      (code) => this.#dropped(socket, code),
+      (code) => this.#socketClosed(socket, code),
     )
   }
 
@@ -178,16 +178,16 @@ export class Signalling {
     else this.#handlers.notified(notification)
   }
 
-  #watch(socket: RpcSocket): void {
-    this.#stopWatching()
+  #startLiveness(socket: RpcSocket): void {
+    this.#stopLiveness()
     let lastPing = this.#clock.now()
     let ahead = this.#clock.wall() - lastPing
-    this.#stopWatching = every(this.#clock, SIGNALLING_TIMES.watch, () => {
+    this.#stopLiveness = every(this.#clock, SIGNALLING_TIMES.watch, () => {
       const now = this.#clock.now()
       const before = ahead
       ahead = this.#clock.wall() - now
       if (ahead - before > SIGNALLING_WINDOWS.silent) this.#probe(socket)
-      if (now - socket.lastHeard > SIGNALLING_WINDOWS.silent) this.#lose()
+      if (now - socket.lastFrameAt > SIGNALLING_WINDOWS.silent) this.#reconnect()
       else if (now - lastPing >= this.#joined.pingInterval) {
         lastPing = now
         socket.request('ping', {}, SIGNALLING_TIMES.request).catch(() => {})
@@ -198,20 +198,20 @@ export class Signalling {
   /** The computer slept, or its clock was set: only the server can say whether the socket still works. */
   #probe(socket: RpcSocket): void {
     socket.request('ping', {}, SIGNALLING_TIMES.retryOpen).catch(() => {
-      if (socket === this.#socket) this.#lose()
+      if (socket === this.#socket) this.#reconnect()
     })
   }
 
-  #dropped(socket: RpcSocket, code: number): void {
+  #socketClosed(socket: RpcSocket, code: number): void {
     if (socket !== this.#socket || this.#state !== 'up') return
     if (isFinalClose(code)) this.#giveUp()
-    else this.#lose()
+    else this.#reconnect()
   }
 
-  #lose(): void {
+  #reconnect(): void {
     if (this.#state !== 'up') return
     this.#state = 'recovering'
-    this.#stopWatching()
+    this.#stopLiveness()
     this.#ready = deferred()
     const old = this.#socket
     this.#socket = undefined
@@ -227,7 +227,7 @@ export class Signalling {
   #move(afterMs: number): void {
     if (this.#state !== 'up') return
     this.#state = 'recovering'
-    this.#stopWatching()
+    this.#stopLiveness()
     this.#ready = deferred()
     void this.#recover(false, afterMs)
   }
@@ -280,8 +280,8 @@ export class Signalling {
     if (this.#state === 'ended') return
     const socketIsSought = this.#state === 'recovering'
     this.#state = 'ended'
-    this.#stopWatching()
-    this.#hurry()
+    this.#stopLiveness()
+    this.#skipDelay()
     if (!socketIsSought) return
     this.#ready.promise.catch(() => {})
     this.#ready.reject(new ServiceError('UNAVAILABLE', 'the session has been left'))
@@ -303,7 +303,7 @@ export class Signalling {
       }
       const cancel = this.#clock.after(ms, done)
       const stopListening = onBackOnline(done)
-      this.#hurry = done
+      this.#skipDelay = done
     })
   }
 }

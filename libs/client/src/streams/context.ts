@@ -1,8 +1,8 @@
 import type { Clock } from '../platform/clock.js'
 import type { ExceptionName, SessionEvents, SessionOrigin } from './events.js'
-import type { LostStreams } from './lost-streams.js'
+import type { PendingStreams } from './pending-streams.js'
 import type { Call } from '../media/engine.js'
-import type { MediaLine } from '../media/media-line.js'
+import type { MediaConnection } from '../media/media-connection.js'
 import type { Publisher } from './publisher.js'
 import type { RosterChange } from '../signalling/notification.js'
 import type { Stream } from './stream.js'
@@ -13,9 +13,9 @@ export type Emit = <K extends keyof SessionEvents>(name: K, event: SessionEvents
 
 /** What a session lends to its publishers and subscribers. */
 export interface SessionContext {
-  readonly media: MediaLine
+  readonly media: MediaConnection
   /** Of all streams, the own ones too. */
-  readonly lost: LostStreams
+  readonly pendingStreams: PendingStreams
   readonly call: Call
   readonly clock: Clock
   /** Whether the server wants cameras in three sizes. */

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { LoneMember } from '../fixtures/lone-member.js'
+import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 import { type StubSender, StubTrack } from '../fixtures/stub-engine.js'
 
-let lone: LoneMember
-afterEach(() => lone.stop())
+let testbed: ParticipantTestbed
+afterEach(() => testbed.stop())
 
 const limitTo = (maxKbps: number, streamId = 'str_own1'): void =>
-  lone.server.notify('sendLimitChanged', { streamId, maxKbps })
+  testbed.server.notify('sendLimitChanged', { streamId, maxKbps })
 
 const sender = (engine = 0): StubSender => {
-  const [first] = lone.engines[engine]?.senders ?? []
+  const [first] = testbed.engines[engine]?.senders ?? []
   if (!first) throw new Error('nothing is sent')
   return first
 }
@@ -19,8 +19,8 @@ const sends = (kbps: (number | undefined)[], engine = 0): Promise<boolean> =>
 
 describe('a publisher whose receivers have a maximum', () => {
   it('keeps to the lowest as it changes, until there is none', async () => {
-    lone = await LoneMember.join()
-    await lone.publish({ simulcast: false })
+    testbed = await ParticipantTestbed.join()
+    await testbed.publish({ simulcast: false })
     expect(sender().kbps).toEqual([0])
     limitTo(200)
     await sends([200])
@@ -31,8 +31,8 @@ describe('a publisher whose receivers have a maximum', () => {
   })
 
   it('keeps to the last of several limits that follow one another quickly', async () => {
-    lone = await LoneMember.join({}, { maxSendKbps: 500 })
-    await lone.publish({ simulcast: false })
+    testbed = await ParticipantTestbed.join({}, { maxSendKbps: 500 })
+    await testbed.publish({ simulcast: false })
     for (const kbps of [200, 0, 300, 100, 400]) limitTo(kbps)
     await sends([400])
     limitTo(0)
@@ -40,18 +40,18 @@ describe('a publisher whose receivers have a maximum', () => {
   })
 
   it('keeps to a limit that arrives before the answer to publish', async () => {
-    lone = await LoneMember.join()
-    lone.server.answer('publish', () => {
+    testbed = await ParticipantTestbed.join()
+    testbed.server.answer('publish', () => {
       limitTo(200)
       return { result: { streamId: 'str_own1', createdAt: 3 } }
     })
-    await lone.publish({ simulcast: false })
+    await testbed.publish({ simulcast: false })
     await sends([200])
   })
 
   it('limits only the lowest layer of simulcast', async () => {
-    lone = await LoneMember.join()
-    await lone.publish()
+    testbed = await ParticipantTestbed.join()
+    await testbed.publish()
     const [lowest = 0, highest] = sender().kbps
     expect(lowest).toBeGreaterThan(100)
     limitTo(100)
@@ -59,12 +59,12 @@ describe('a publisher whose receivers have a maximum', () => {
   })
 
   it('has no limit after the media node of these receivers was lost', async () => {
-    lone = await LoneMember.join()
-    await lone.publish({ simulcast: false })
+    testbed = await ParticipantTestbed.join()
+    await testbed.publish({ simulcast: false })
     limitTo(200)
     await sends([200])
-    lone.tellLoss()
-    await lone.hears('reconnected')
+    testbed.notifyMediaLoss()
+    await testbed.waitForEvent('reconnected')
     await sends([0], 1)
   })
 })
@@ -72,7 +72,7 @@ describe('a publisher whose receivers have a maximum', () => {
 describe('a publisher of simulcast that sends another picture', () => {
   /** What the server was given of the layers last. */
   const reported = (): unknown =>
-    lone.server
+    testbed.server
       .calls('changeStream')
       .flatMap(({ params }) => params['layerKbps'] ?? [])
       .slice(-2)
@@ -81,8 +81,8 @@ describe('a publisher of simulcast that sends another picture', () => {
   const scales = (): (number | undefined)[] => sender().encodings.map((encoding) => encoding.scaleResolutionDownBy)
 
   it('sends all of a smaller one with the lowest layers, and reports them', async () => {
-    lone = await LoneMember.join()
-    const publisher = await lone.publish()
+    testbed = await ParticipantTestbed.join()
+    const publisher = await testbed.publish()
     expect(scales()).toEqual([2, 1])
     await publisher.replaceTrack(track(320, 240))
     expect(scales()).toEqual([1, 1])
@@ -91,8 +91,8 @@ describe('a publisher of simulcast that sends another picture', () => {
   })
 
   it('sends all layers again when it becomes larger', async () => {
-    lone = await LoneMember.join()
-    const publisher = await lone.publish()
+    testbed = await ParticipantTestbed.join()
+    const publisher = await testbed.publish()
     await publisher.replaceTrack(track(320, 240))
     await publisher.replaceTrack(track(1280, 720))
     expect(scales()).toEqual([2, 1])
@@ -101,15 +101,15 @@ describe('a publisher of simulcast that sends another picture', () => {
   })
 
   it('follows a track that changes its size by itself', async () => {
-    lone = await LoneMember.join()
-    const publisher = await lone.publish()
+    testbed = await ParticipantTestbed.join()
+    const publisher = await testbed.publish()
     const own = track(640, 480)
     await publisher.replaceTrack(own)
     expect(reported()).toEqual([])
     Object.assign(own, { width: 320, height: 240 })
-    await lone.passUntil(
+    await testbed.passUntil(
       'the layers of the smaller picture',
-      () => scales()[0] === 1 && lone.server.calls('changeStream').length > 1,
+      () => scales()[0] === 1 && testbed.server.calls('changeStream').length > 1,
     )
     expect(scales()).toEqual([1, 1])
     expect(reported()).toEqual([161, 0])
@@ -121,7 +121,7 @@ it.each([
   ['no more than its maximum', { minSendKbps: 300, maxSendKbps: 200 }, 200],
   ['nothing with 0', { minSendKbps: 0, maxSendKbps: 200 }, 0],
 ])('the encoder is asked for %s', async (_, limits, minKbps) => {
-  lone = await LoneMember.join({}, limits)
-  await lone.publish()
-  expect(lone.engines[0]?.offered.flat()).toMatchObject([{}, { minKbps }])
+  testbed = await ParticipantTestbed.join({}, limits)
+  await testbed.publish()
+  expect(testbed.engines[0]?.offered.flat()).toMatchObject([{}, { minKbps }])
 })

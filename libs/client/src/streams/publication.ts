@@ -14,7 +14,7 @@ import type { Engine, Offer, TrackToSend } from '../media/engine.js'
 import type { LocalTracks } from '../media/local-tracks.js'
 import { type VideoMeasure, measure } from '../media/measure.js'
 import { changeEncodings } from '../media/sender-encodings.js'
-import { unlessGone } from '../signalling/service-error.js'
+import { ignoreNotFound } from '../signalling/service-error.js'
 import type { Stream, StreamProperty } from './stream.js'
 
 type StreamChange = Omit<SignallingParams<'changeStream'>, 'streamId' | 'layerKbps' | 'reason'>
@@ -44,13 +44,15 @@ export class Publication {
   #stream: Stream | undefined
   /** Where it was sent last. */
   #engine: Engine | undefined
-  #isBeingSent = false
+  #isPublishing = false
   #ended = false
   #changes: Promise<void> = Promise.resolve()
   #fitted: Promise<void> = Promise.resolve()
   #restored: Promise<void> = Promise.resolve()
+  readonly #options: PublicationOptions
 
-  constructor(private readonly options: PublicationOptions) {
+  constructor(options: PublicationOptions) {
+    this.#options = options
     this.#context = options.context
     this.#tracks = options.tracks
   }
@@ -63,11 +65,11 @@ export class Publication {
   /** Sends it for the first time. Rejects with the server's error; then it may be tried again. */
   async publish(): Promise<Stream> {
     const { media } = this.#context
-    this.#isBeingSent = true
+    this.#isPublishing = true
     try {
       return await media.run((engine) => this.#send(engine))
     } finally {
-      this.#isBeingSent = false
+      this.#isPublishing = false
       if (this.#stream && !media.isCurrent(this.#engine)) this.mediaLost()
     }
   }
@@ -76,13 +78,13 @@ export class Publication {
   mediaLost(): void {
     this.#producers.clear()
     const stream = this.#stream
-    if (!stream || this.#isBeingSent || this.#ended) return
-    this.#isBeingSent = true
-    this.#context.lost.add(stream.streamId)
+    if (!stream || this.#isPublishing || this.#ended) return
+    this.#isPublishing = true
+    this.#context.pendingStreams.add(stream.streamId)
     this.#restored = this.#context.media
       .restore(async (engine) => void (this.#ended || (await this.#send(engine))))
       .catch(() => this.#giveUp(stream))
-      .finally(() => (this.#isBeingSent = false))
+      .finally(() => (this.#isPublishing = false))
   }
 
   /** Sends `track` in place of the one of its kind. */
@@ -101,12 +103,12 @@ export class Publication {
     return this.#fitted
   }
 
-  tellActive(kind: MediaKind): Promise<void> {
+  sendActive(kind: MediaKind): Promise<void> {
     return this.#change({ [STATE_OF[kind]]: this.#tracks.active[kind] }, REASON_OF[kind])
   }
 
   /** Tells the others of another size or rate of the picture. */
-  async report({ videoDimensions, frameRate }: VideoMeasure, reason: StreamChangeReason): Promise<void> {
+  async reportVideo({ videoDimensions, frameRate }: VideoMeasure, reason: StreamChangeReason): Promise<void> {
     const stream = this.#stream
     if (!stream || this.#ended) return
     const dimensions = videoDimensions !== null && !stream.has('videoDimensions', videoDimensions)
@@ -122,19 +124,19 @@ export class Publication {
   }
 
   async #send(engine: Engine): Promise<Stream> {
-    this.#requireGoing()
+    this.#requireNotEnded()
     let offer: Offer | undefined
     try {
       offer = await engine.offer(this.#toSend(engine))
       const description = this.#description()
       const answer = await this.#offer(offer, description)
-      engine.accepted(offer)
-      this.#requireGoing(answer.streamId)
+      engine.offerAccepted(offer)
+      this.#requireNotEnded(answer.streamId)
       for (const producer of offer.producers) this.#producers.set(producer.kind, producer)
       this.#engine = engine
       const stream = this.#stream ?? this.#announce(description, answer)
-      this.#context.lost.back(stream.streamId)
-      this.#catchUp(description)
+      this.#context.pendingStreams.restored(stream.streamId)
+      this.#sendMissedChanges(description)
       void this.fitEncodings()
       return stream
     } catch (error) {
@@ -152,13 +154,13 @@ export class Publication {
       return await this.#context.call('publish', call)
     } catch (error) {
       if (!streamId || !(error instanceof ServiceError) || error.code !== 'CONFLICT') throw error
-      await this.#context.call('unpublish', { streamId }).catch(unlessGone)
+      await this.#context.call('unpublish', { streamId }).catch(ignoreNotFound)
       return this.#context.call('publish', call)
     }
   }
 
   /** Ended while the server was being told of it: what it has taken it drops again. */
-  #requireGoing(streamId?: string): void {
+  #requireNotEnded(streamId?: string): void {
     if (!this.#ended) return
     if (streamId) this.#context.call('unpublish', { streamId }).catch(() => {})
     throw new ServiceError('CONFLICT', 'publish: the publisher has ended meanwhile')
@@ -176,7 +178,7 @@ export class Publication {
 
   #videoToSend(track: MediaStreamTrack, engine: Engine): TrackToSend {
     const { simulcast, maxSendKbps, minSendKbps } = this.#context
-    const wanted = this.options.simulcast ?? (simulcast && this.options.typeOfVideo === 'CAMERA')
+    const wanted = this.#options.simulcast ?? (simulcast && this.#options.typeOfVideo === 'CAMERA')
     return {
       track: this.#sendable(track),
       encodings: videoEncodings({ ...this.#video(track), simulcast: wanted && engine.canSimulcast }),
@@ -189,7 +191,7 @@ export class Publication {
     const { maxSendKbps, receiverLimits } = this.#context
     const { width = 0, height = 0, frameRate = 0 } = track.getSettings()
     const receiverMaxKbps = receiverLimits.get(this.#stream?.streamId ?? '') ?? 0
-    return { width, height, frameRate, typeOfVideo: this.options.typeOfVideo, maxSendKbps, receiverMaxKbps }
+    return { width, height, frameRate, typeOfVideo: this.#options.typeOfVideo, maxSendKbps, receiverMaxKbps }
   }
 
   async #fitNow(): Promise<void> {
@@ -205,7 +207,7 @@ export class Publication {
 
   #description(): Description {
     const { audio: audioActive, video: videoActive } = this.#tracks.active
-    const { typeOfVideo } = this.options
+    const { typeOfVideo } = this.#options
     const { videoDimensions, frameRate } = measure(this.#tracks.get('video'))
     const before = this.#stream?.info().mediaOptions
     return {
@@ -225,14 +227,14 @@ export class Publication {
     const stream = this.#context.stream(answer.streamId)
     if (!stream) throw new ServiceError('CONFLICT', 'publish: the session has ended meanwhile')
     this.#stream = stream
-    this.options.announced(stream, description)
+    this.#options.announced(stream, description)
     return stream
   }
 
   /** Muted, or given other tracks, while the answer was out. */
-  #catchUp(description: Description): void {
+  #sendMissedChanges(description: Description): void {
     for (const kind of this.#tracks.kinds) {
-      if (description[STATE_OF[kind]] !== this.#tracks.active[kind]) this.tellActive(kind).catch(() => {})
+      if (description[STATE_OF[kind]] !== this.#tracks.active[kind]) this.sendActive(kind).catch(() => {})
       const [producer, track] = [this.#producers.get(kind), this.#tracks.get(kind)]
       if (producer && track?.readyState === 'live' && producer.track !== track)
         this.replace(kind, track).catch(() => {})

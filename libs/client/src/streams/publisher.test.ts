@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { deferred } from '../platform/deferred.js'
-import { LoneMember } from '../fixtures/lone-member.js'
+import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 import { stubTrack } from '../fixtures/stub-engine.js'
 import type { Publisher } from './publisher.js'
 
 describe('a publisher that is given another camera', () => {
-  let lone: LoneMember
+  let testbed: ParticipantTestbed
   let publisher: Publisher
   /** Of the camera that the library opens. */
   let track: MediaStreamTrack
   beforeEach(async () => {
-    lone = await LoneMember.join()
-    publisher = await lone.publish()
+    testbed = await ParticipantTestbed.join()
+    publisher = await testbed.publish()
     track = stubTrack('video')
     const mediaDevices = { getUserMedia: async () => ({ getTracks: () => [track] }) }
     Object.defineProperty(navigator, 'mediaDevices', { value: mediaDevices, configurable: true })
   })
   afterEach(async () => {
     Reflect.deleteProperty(navigator, 'mediaDevices')
-    await lone.stop()
+    await testbed.stop()
   })
 
   it('sends it, and stops it at the end', async () => {
@@ -32,7 +32,7 @@ describe('a publisher that is given another camera', () => {
 
   it('leaves it off when it ends while the camera is being changed', async () => {
     const replaced = deferred<void>()
-    const [engine] = lone.engines
+    const [engine] = testbed.engines
     if (!engine) throw new Error('there is no engine')
     engine.replaced = replaced.promise
     const refused = expect(publisher.useDevice('video', 'cam2')).rejects.toMatchObject({ code: 'CONFLICT' })

@@ -7,7 +7,7 @@ import { LocalTracks } from '../media/local-tracks.js'
 import { type VideoMeasure, measure, watchMeasure } from '../media/measure.js'
 import { type OwnTypeOfVideo, Publication } from './publication.js'
 import { dimensionsReason } from '../media/dimensions.js'
-import { unlessGone } from '../signalling/service-error.js'
+import { ignoreNotFound } from '../signalling/service-error.js'
 import { StreamManager } from './stream-manager.js'
 import type { Stream } from './stream.js'
 
@@ -105,10 +105,10 @@ export class Publisher extends StreamManager<PublisherEvents> {
     const [context, stream] = [this.#context, this.#stream]
     if (!context || !stream || !this.published) return this.#end()
     const { streamId, connection } = stream
-    const wasLost = context.lost.has(streamId)
+    const wasLost = context.pendingStreams.has(streamId)
     const params = { streamId, connectionId: connection.connectionId, reason: 'unpublish' as const }
     context.changed({ method: 'streamDestroyed', params })
-    const tell = (): Promise<unknown> => context.call('unpublish', { streamId }).catch(unlessGone)
+    const tell = (): Promise<unknown> => context.call('unpublish', { streamId }).catch(ignoreNotFound)
     // What is lost with its node the server does not have either.
     await (wasLost ? tell().catch(() => {}) : context.media.run(tell))
   }
@@ -161,7 +161,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
     const stream = this.#stream
     if (this.#state === 'ended') return
     this.#end()
-    if (stream) this.tellDestroyed({ stream, reason })
+    if (stream) this.emitDestroyed({ stream, reason })
   }
 
   async #replace(captured: CapturedTrack): Promise<void> {
@@ -179,7 +179,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
       throw error
     }
     this.#tracks.take(captured)
-    if (kind === 'video') await this.#publication?.report(measure(track), 'trackReplaced')
+    if (kind === 'video') await this.#publication?.reportVideo(measure(track), 'trackReplaced')
   }
 
   /** What has ended stops nothing that it takes later. */
@@ -201,7 +201,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
     this.#stopMeasuring = watchMeasure(clock, track, first, (now, before) => {
       const screen = this.typeOfVideo === 'SCREEN'
       const reason = dimensionsReason(before.videoDimensions, now.videoDimensions, screen)
-      this.#publication?.report(now, reason).catch(() => {})
+      this.#publication?.reportVideo(now, reason).catch(() => {})
       this.fitEncodings()
     })
   }
@@ -212,7 +212,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
     if (active === before) return
     this.#tracks.setActive(kind, active)
     try {
-      if (this.published) await this.#publication?.tellActive(kind)
+      if (this.published) await this.#publication?.sendActive(kind)
     } catch (error) {
       // What the person wanted silent stays silent, though the others were not told.
       if (active) this.#tracks.setActive(kind, before)

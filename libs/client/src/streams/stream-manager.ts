@@ -17,9 +17,9 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
   constructor(options: PlayerOptions, exception: PlayerHandlers['exception']) {
     super()
     this.#player = new Player(this.mediaStream, options, {
-      created: (element) => this.#tell('videoElementCreated', { element }),
-      destroyed: (element) => this.#tell('videoElementDestroyed', { element }),
-      playing: (element) => this.#tell('streamPlaying', { element }),
+      created: (element) => this.#emitBase('videoElementCreated', { element }),
+      destroyed: (element) => this.#emitBase('videoElementDestroyed', { element }),
+      playing: (element) => this.#emitBase('streamPlaying', { element }),
       exception,
     })
   }
@@ -44,15 +44,15 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
 
   /** @internal */
   propertyChanged(event: StreamPropertyChangedEvent): void {
-    this.#tell('streamPropertyChanged', event)
+    this.#emitBase('streamPropertyChanged', event)
   }
 
   /** @internal Shows these tracks in place of all before, in the same elements. */
-  protected exchangeTracks(tracks: readonly MediaStreamTrack[]): void {
+  protected replaceTracks(tracks: readonly MediaStreamTrack[]): void {
     const before = this.mediaStream.getTracks()
     for (const track of tracks) this.mediaStream.addTrack(track)
     for (const track of before) this.mediaStream.removeTrack(track)
-    if (before.length > 0) this.#player.again()
+    if (before.length > 0) this.#player.restart()
   }
 
   /** @internal */
@@ -61,14 +61,14 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
   }
 
   /** @internal */
-  protected tellDestroyed(event: StreamDestroyedEvent): void {
-    this.#tell('streamDestroyed', event)
+  protected emitDestroyed(event: StreamDestroyedEvent): void {
+    this.#emitBase('streamDestroyed', event)
   }
 
-  #tell(name: 'streamDestroyed', event: StreamDestroyedEvent): void
-  #tell(name: 'streamPropertyChanged', event: StreamPropertyChangedEvent): void
-  #tell(name: 'streamPlaying' | 'videoElementCreated' | 'videoElementDestroyed', event: VideoElementEvent): void
-  #tell<K extends keyof StreamManagerEvents>(name: K, event: StreamManagerEvents[K]): void {
+  #emitBase(name: 'streamDestroyed', event: StreamDestroyedEvent): void
+  #emitBase(name: 'streamPropertyChanged', event: StreamPropertyChangedEvent): void
+  #emitBase(name: 'streamPlaying' | 'videoElementCreated' | 'videoElementDestroyed', event: VideoElementEvent): void
+  #emitBase<K extends keyof StreamManagerEvents>(name: K, event: StreamManagerEvents[K]): void {
     // `Events` only adds to these, which the compiler cannot see of a type parameter.
     this.emit(name, event as Events[K])
   }

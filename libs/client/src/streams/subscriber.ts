@@ -11,7 +11,7 @@ import type { types } from 'mediasoup-client'
 import type { SessionContext } from './context.js'
 import type { SubscriberEvents } from './events.js'
 import type { Engine } from '../media/engine.js'
-import { unlessGone } from '../signalling/service-error.js'
+import { ignoreNotFound } from '../signalling/service-error.js'
 import { StreamManager } from './stream-manager.js'
 import type { Stream } from './stream.js'
 
@@ -27,7 +27,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   readonly #context: SessionContext
   readonly #consumers = new Map<MediaKind, types.Consumer>()
   /** Of a lost node: the last picture stays until there is another. */
-  #former: types.Consumer[] = []
+  #retiredConsumers: types.Consumer[] = []
   readonly #wanted: Record<MediaKind, boolean>
   #layers: Layers | null = null
   /** What the application has chosen of the layers; holds over a loss. */
@@ -36,7 +36,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   #established: Promise<void> | undefined
   /** Where it was made last. */
   #engine: Engine | undefined
-  #isBeingMade = false
+  #isSubscribing = false
   #restored: Promise<void> = Promise.resolve()
 
   /** @internal */
@@ -61,11 +61,11 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
 
   /** Asks the server to send the sound, or to stop sending it to this participant. */
   subscribeToAudio(wanted: boolean): Promise<void> {
-    return this.#want('audio', wanted)
+    return this.#setWanted('audio', wanted)
   }
 
   subscribeToVideo(wanted: boolean): Promise<void> {
-    return this.#want('video', wanted)
+    return this.#setWanted('video', wanted)
   }
 
   /** The best simulcast layers this participant has a use for, 0 the smallest; the server sends those or less. */
@@ -93,14 +93,14 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
 
   /** @internal Its media is gone with the media node; it comes back with the stream, in the same elements. */
   mediaLost(): void {
-    this.#former.push(...this.#consumers.values())
+    this.#retiredConsumers.push(...this.#consumers.values())
     this.#consumers.clear()
-    if (!this.#engine || this.#isBeingMade || this.#ended) return
-    this.#isBeingMade = true
+    if (!this.#engine || this.#isSubscribing || this.#ended) return
+    this.#isSubscribing = true
     this.#restored = this.#context.media
-      .restore(async (engine) => void (this.#ended || (await this.#make(engine))))
+      .restore(async (engine) => void (this.#ended || (await this.#subscribe(engine))))
       .catch(() => this.#giveUp())
-      .finally(() => (this.#isBeingMade = false))
+      .finally(() => (this.#isSubscribing = false))
   }
 
   /** @internal Settles when what was lost is back, or is given up. */
@@ -110,31 +110,31 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
 
   async #establish(): Promise<void> {
     const { media } = this.#context
-    this.#isBeingMade = true
+    this.#isSubscribing = true
     try {
-      await media.run((engine) => this.#make(engine))
+      await media.run((engine) => this.#subscribe(engine))
     } finally {
-      this.#isBeingMade = false
+      this.#isSubscribing = false
     }
     if (!media.isCurrent(this.#engine)) this.mediaLost()
   }
 
   /** Makes the local ends of all tracks, then lets those flow that the server holds back. */
-  async #make(engine: Engine): Promise<void> {
-    await this.#context.lost.there(this.stream.streamId)
-    this.#requireGoing(engine)
+  async #subscribe(engine: Engine): Promise<void> {
+    await this.#context.pendingStreams.available(this.stream.streamId)
+    this.#requireActive(engine)
     const { tracks } = await this.#request(engine)
-    this.#requireGoing(engine)
+    this.#requireActive(engine)
     const consumers = await engine.consume(tracks, this.stream.streamId)
     try {
-      this.#requireGoing(engine)
+      this.#requireActive(engine)
     } catch (error) {
       for (const consumer of consumers) consumer.close()
       throw error
     }
-    this.#keep(consumers)
+    this.#useConsumers(consumers)
     this.#engine = engine
-    await this.#release(tracks)
+    await this.#applyWanted(tracks)
   }
 
   /** @internal */
@@ -147,9 +147,9 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   destroyed(reason?: StreamDestroyedReason): void {
     if (this.#ended) return
     this.#ended = true
-    for (const consumer of [...this.#consumers.values(), ...this.#former]) consumer.close()
+    for (const consumer of [...this.#consumers.values(), ...this.#retiredConsumers]) consumer.close()
     this.closePlayer()
-    if (reason) this.tellDestroyed({ stream: this.stream, reason })
+    if (reason) this.emitDestroyed({ stream: this.stream, reason })
   }
 
   /** When an earlier answer was lost with its socket the server has the subscription already: it is made anew. */
@@ -159,27 +159,27 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
       return await this.#context.call('subscribe', call)
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'CONFLICT') throw error
-      await this.#context.call('unsubscribe', { streamId: call.streamId }).catch(unlessGone)
+      await this.#context.call('unsubscribe', { streamId: call.streamId }).catch(ignoreNotFound)
       return this.#context.call('subscribe', call)
     }
   }
 
-  #requireGoing(engine: Engine): void {
+  #requireActive(engine: Engine): void {
     const { streamId } = this.stream
     if (this.#ended) throw new ServiceError('NOT_FOUND', `subscribe: stream ${streamId} has ended`)
     if (!this.#context.media.isCurrent(engine))
       throw new ServiceError('UNAVAILABLE', `subscribe: the media of stream ${streamId} was lost meanwhile`)
   }
 
-  #keep(consumers: readonly types.Consumer[]): void {
+  #useConsumers(consumers: readonly types.Consumer[]): void {
     // Made again after only its release had failed.
-    const former = [...this.#former.splice(0), ...this.#consumers.values()]
+    const former = [...this.#retiredConsumers.splice(0), ...this.#consumers.values()]
     this.#consumers.clear()
     for (const consumer of consumers) {
       this.#consumers.set(consumer.kind, consumer)
       consumer.track.enabled = this.#wanted[consumer.kind]
     }
-    this.exchangeTracks(consumers.map(({ track }) => track))
+    this.replaceTracks(consumers.map(({ track }) => track))
     for (const consumer of former) consumer.close()
   }
 
@@ -191,7 +191,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   }
 
   /** Resumes what came paused and is wanted; pauses what came flowing and is not. */
-  async #release(tracks: readonly SubscribedTrack[]): Promise<void> {
+  async #applyWanted(tracks: readonly SubscribedTrack[]): Promise<void> {
     const wrong = tracks.filter(({ kind, paused }) => paused === this.#wanted[kind]).map(({ kind }) => kind)
     const preferredLayers = this.#preferred
     if (wrong.length === 0 && !preferredLayers) return
@@ -207,7 +207,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     })
   }
 
-  async #want(kind: MediaKind, wanted: boolean): Promise<void> {
+  async #setWanted(kind: MediaKind, wanted: boolean): Promise<void> {
     const before = this.#wanted[kind]
     if (this.#ended || before === wanted) return
     this.#wanted[kind] = wanted

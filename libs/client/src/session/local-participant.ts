@@ -7,23 +7,23 @@ import type {
   StreamInfo,
 } from '@session-service/contract'
 import type { Clock } from '../platform/clock.js'
-import { Comeback } from './comeback.js'
+import { MediaRecovery } from './media-recovery.js'
 import type { Emit, SessionContext } from '../streams/context.js'
 import type { ExceptionName, SessionOrigin, SignalEvent } from '../streams/events.js'
-import { LostStreams } from '../streams/lost-streams.js'
-import { type Engine, type MediaPlace, type OpenEngine, engineOpener } from '../media/engine.js'
-import { MediaLine } from '../media/media-line.js'
-import { onPageGone } from '../platform/page.js'
+import { PendingStreams } from '../streams/pending-streams.js'
+import { type Engine, type MediaLocation, type OpenEngine, engineOpener } from '../media/engine.js'
+import { MediaConnection } from '../media/media-connection.js'
+import { onPageHide } from '../platform/page.js'
 import type { Publisher } from '../streams/publisher.js'
 import { Recordings } from './recordings.js'
-import { RosterTeller } from './roster-teller.js'
+import { RosterEvents } from './roster-events.js'
 import { Roster, ownInfo } from './roster.js'
-import type { Presence, RosterChange, ServerNotification } from '../signalling/notification.js'
+import type { RosterSnapshot, RosterChange, ServerNotification } from '../signalling/notification.js'
 import { type JoinResult, type ResumeResult, Signalling } from '../signalling/signalling.js'
 import type { Stream } from '../streams/stream.js'
 import type { Subscriber } from '../streams/subscriber.js'
 
-export interface MembershipOptions {
+export interface LocalParticipantOptions {
   readonly clock: Clock
   readonly iceServers?: RTCIceServer[] | undefined
   readonly rtcConfiguration?: RTCConfiguration | undefined
@@ -35,78 +35,84 @@ export interface MembershipOptions {
 const LEAVE_MS = 1_000
 
 /** What there is from joining to leaving: the line to the server, the media, who is there, and what comes of each message. */
-export class Membership implements SessionContext {
+export class LocalParticipant implements SessionContext {
   readonly publishers = new Map<string, Publisher>()
   /** Being published: the server's answer is still out. */
-  readonly #starting = new Set<Publisher>()
+  readonly #publishing = new Set<Publisher>()
   /** Own streams of a snapshot that may be of those, or of one that failed for want of an answer. */
-  readonly #doubtful = new Set<string>()
+  readonly #possibleOrphans = new Set<string>()
   readonly subscribers = new Map<string, Subscriber>()
   readonly roster: Roster
-  readonly lost = new LostStreams()
+  readonly pendingStreams = new PendingStreams()
   readonly receiverLimits = new Map<string, number>()
-  readonly recordings = new Recordings((name, event) => this.options.emit(name, event))
-  readonly media: MediaLine
+  readonly recordings = new Recordings((name, event) => this.#options.emit(name, event))
+  readonly media: MediaConnection
   state: 'connected' | 'reconnecting' | 'disconnected' = 'connected'
   /** There is a socket, or one that moves without a word. */
-  #lineIsUp = true
+  #socketIsUp = true
   /** …and own and received streams flow, as far as they can. */
   #mediaIsUp = true
-  readonly #comeback: Comeback
-  readonly #teller = new RosterTeller(this, (name, event) => this.options.emit(name, event))
-  #forgetPage = (): void => {}
+  readonly #mediaRecovery: MediaRecovery
+  readonly #rosterEvents = new RosterEvents(this, (name, event) => this.#options.emit(name, event))
+  #stopPageListener = (): void => {}
+  readonly #options: LocalParticipantOptions
 
   private constructor(
     readonly joined: JoinResult,
     readonly signalling: Signalling,
     engine: Engine,
-    open: (place: MediaPlace) => Promise<Engine>,
-    private readonly options: MembershipOptions,
+    open: (place: MediaLocation) => Promise<Engine>,
+    options: LocalParticipantOptions,
   ) {
+    this.#options = options
     this.roster = new Roster(ownInfo(joined))
-    this.#comeback = new Comeback({
+    this.#mediaRecovery = new MediaRecovery({
       session: this,
       streamIds: () => this.roster.streams.keys(),
-      isHeard: () => this.#lineIsUp,
-      changed: (isUp) => {
+      isOnline: () => this.#socketIsUp,
+      onChange: (isUp) => {
         this.#mediaIsUp = isUp
-        this.#showState()
+        this.#updateState()
       },
     })
-    this.media = new MediaLine(engine, joined.snapshot.mediaEpoch, {
+    this.media = new MediaConnection(engine, joined.snapshot.mediaEpoch, {
       clock: options.clock,
       open,
       rejoin: () => signalling.call('rejoin', {}),
-      lost: () => {
+      onLost: () => {
         // The receivers at the lost node are gone with it.
         this.receiverLimits.clear()
-        this.#comeback.lost()
+        this.#mediaRecovery.mediaLost()
       },
-      rejoined: (snapshot) => this.#bringTo(snapshot),
-      back: (back) => void this.#comeback.back(back),
-      refused: () => this.#turnedAway(),
+      onRejoined: (snapshot) => this.#applySnapshot(snapshot),
+      onRestored: (back) => void this.#mediaRecovery.mediaRestored(back),
+      onRefused: () => this.#rejoinRefused(),
     })
   }
 
   /** Rejects with a `ServiceError`. Nothing is told to the application before `start`. */
-  static async join(url: string, params: SignallingParams<'join'>, options: MembershipOptions): Promise<Membership> {
+  static async join(
+    url: string,
+    params: SignallingParams<'join'>,
+    options: LocalParticipantOptions,
+  ): Promise<LocalParticipant> {
     const openEngine = options.openEngine ?? engineOpener()
-    let member: Membership | undefined
+    let participant: LocalParticipant | undefined
     const { joined, signalling } = await Signalling.join(url, params, options.clock, {
-      notified: (notification) => member?.notified(notification),
-      reconnecting: () => member?.lineIsDown(),
-      resumed: (result) => member?.lineIsBack(result),
-      lost: () => member?.end('networkDisconnect'),
+      notified: (notification) => participant?.notified(notification),
+      reconnecting: () => participant?.socketLost(),
+      resumed: (result) => participant?.socketResumed(result),
+      lost: () => participant?.end('networkDisconnect'),
     })
-    const open = (place: MediaPlace): Promise<Engine> =>
+    const open = (place: MediaLocation): Promise<Engine> =>
       openEngine(place, {
         ...options,
         call: (method, call) => signalling.call(method, call),
-        exception: (name, direction) => member?.iceException(name, direction),
+        exception: (name, direction) => participant?.iceException(name, direction),
       })
     try {
-      member = new Membership(joined, signalling, await open(joined), open, options)
-      return member
+      participant = new LocalParticipant(joined, signalling, await open(joined), open, options)
+      return participant
     } catch (error) {
       await signalling.leave(LEAVE_MS)
       throw error
@@ -114,7 +120,7 @@ export class Membership implements SessionContext {
   }
 
   get clock(): Clock {
-    return this.options.clock
+    return this.#options.clock
   }
   get simulcast(): boolean {
     return this.joined.simulcast
@@ -134,11 +140,11 @@ export class Membership implements SessionContext {
   }
 
   exception(name: ExceptionName, message: string, origin: SessionOrigin): void {
-    this.options.emit('exception', { name, message, origin })
+    this.#options.emit('exception', { name, message, origin })
   }
 
   changed(change: RosterChange): void {
-    this.#teller.tell(this.roster.apply(change))
+    this.#rosterEvents.emitAll(this.roster.apply(change))
   }
 
   stream(streamId: string): Stream | undefined {
@@ -147,23 +153,23 @@ export class Membership implements SessionContext {
 
   /** Tells who is there, then all that comes. */
   start(): void {
-    this.#forgetPage = onPageGone(() => this.signalling.sayGoodbye())
-    this.options.emit('connectionCreated', { connection: this.roster.own })
-    this.#teller.tell(this.roster.bringTo(this.joined.snapshot))
-    this.recordings.bringTo(this.joined.snapshot.recordings)
+    this.#stopPageListener = onPageHide(() => this.signalling.notifyLeave())
+    this.#options.emit('connectionCreated', { connection: this.roster.own })
+    this.#rosterEvents.emitAll(this.roster.applySnapshot(this.joined.snapshot))
+    this.recordings.applySnapshot(this.joined.snapshot.recordings)
     this.signalling.start()
     // After what the application has just asked for is on its way: the answer takes as long as making these.
-    this.clock.after(0, () => this.media.engine.prepare())
+    this.clock.after(0, () => this.media.engine.createTransports())
   }
 
   /** Sends it. Rejects with the server's error; then it may be tried again. */
   async publish(publisher: Publisher): Promise<void> {
-    this.#starting.add(publisher)
+    this.#publishing.add(publisher)
     try {
       await publisher.publish(this)
     } finally {
-      this.#starting.delete(publisher)
-      this.#dropOrphans()
+      this.#publishing.delete(publisher)
+      this.#unpublishOrphans()
     }
   }
 
@@ -177,33 +183,33 @@ export class Membership implements SessionContext {
   end(reason: DisconnectReason): void {
     if (this.state === 'disconnected') return
     this.state = 'disconnected'
-    this.#forgetPage()
-    this.#comeback.stop()
+    this.#stopPageListener()
+    this.#mediaRecovery.stop()
     this.signalling.close()
-    for (const publisher of [...this.publishers.values(), ...this.#starting]) publisher.destroyed(reason)
+    for (const publisher of [...this.publishers.values(), ...this.#publishing]) publisher.destroyed(reason)
     for (const subscriber of this.subscribers.values()) subscriber.destroyed(reason)
-    for (const collection of [this.publishers, this.subscribers, this.#starting]) collection.clear()
-    this.lost.close()
+    for (const collection of [this.publishers, this.subscribers, this.#publishing]) collection.clear()
+    this.pendingStreams.close()
     this.media.close()
-    this.options.emit('sessionDisconnected', { reason })
+    this.#options.emit('sessionDisconnected', { reason })
   }
 
   private notified(notification: ServerNotification): void {
     if (this.state === 'disconnected') return
     switch (notification.method) {
       case 'signal':
-        return this.#signalled(notification.params)
+        return this.#signalReceived(notification.params)
       case 'layersChanged':
         return this.subscribers.get(notification.params.streamId)?.layersChanged(notification.params.layers)
       case 'sendLimitChanged':
         return this.#sendLimitChanged(notification.params)
       case 'snapshot':
-        this.media.seen(notification.params.mediaEpoch)
-        return this.#bringTo(notification.params)
+        this.media.epochSeen(notification.params.mediaEpoch)
+        return this.#applySnapshot(notification.params)
       case 'sessionDisconnected':
         return this.end(notification.params.reason)
       case 'mediaLost':
-        return this.media.seen(notification.params.mediaEpoch, notification.params.afterMs)
+        return this.media.epochSeen(notification.params.mediaEpoch, notification.params.afterMs)
       case 'streamCreated':
         return this.#streamCreated(notification.params)
       case 'recordingStarted':
@@ -218,52 +224,52 @@ export class Membership implements SessionContext {
     }
   }
 
-  private lineIsDown(): void {
-    this.#lineIsUp = false
-    this.#showState()
+  private socketLost(): void {
+    this.#socketIsUp = false
+    this.#updateState()
   }
 
-  private lineIsBack({ role, snapshot }: ResumeResult): void {
-    this.#lineIsUp = true
-    this.media.seen(snapshot.mediaEpoch)
-    this.#showState()
+  private socketResumed({ role, snapshot }: ResumeResult): void {
+    this.#socketIsUp = true
+    this.media.epochSeen(snapshot.mediaEpoch)
+    this.#updateState()
     const params = { connectionId: this.ownConnectionId, changedProperty: 'role', newValue: role } as const
     this.changed({ method: 'connectionPropertyChanged', params })
-    this.#bringTo(snapshot)
-    for (const streamId of this.#unknownOwn(snapshot)) this.#doubtful.add(streamId)
-    this.#dropOrphans()
-    this.media.engine.socketIsBack()
+    this.#applySnapshot(snapshot)
+    for (const streamId of this.#unknownOwn(snapshot)) this.#possibleOrphans.add(streamId)
+    this.#unpublishOrphans()
+    this.media.engine.signallingResumed()
   }
 
   /** One event however much is away at once. */
-  #showState(): void {
+  #updateState(): void {
     if (this.state === 'disconnected') return
-    const state = this.#lineIsUp && this.#mediaIsUp ? 'connected' : 'reconnecting'
+    const state = this.#socketIsUp && this.#mediaIsUp ? 'connected' : 'reconnecting'
     if (state === this.state) return
     this.state = state
-    this.options.emit(state === 'connected' ? 'reconnected' : 'reconnecting', undefined)
+    this.#options.emit(state === 'connected' ? 'reconnected' : 'reconnecting', undefined)
   }
 
   /** The server does not let this participant go on, though it has not said that it is out. */
-  #turnedAway(): void {
+  #rejoinRefused(): void {
     void this.signalling.leave(LEAVE_MS)
     this.end('nodeCrashed')
   }
 
   /** Lost streams that a snapshot does not show are not back yet. */
-  #bringTo(snapshot: SessionSnapshot): void {
-    const shown = this.lost.kept(this.#withoutUnknownOwn(snapshot), this.roster.snapshot())
-    this.#teller.tell(this.roster.bringTo(shown))
+  #applySnapshot(snapshot: SessionSnapshot): void {
+    const shown = this.pendingStreams.withPending(this.#withoutUnknownOwn(snapshot), this.roster.snapshot())
+    this.#rosterEvents.emitAll(this.roster.applySnapshot(shown))
     for (const { streamId, connectionId } of snapshot.streams)
-      if (connectionId !== this.ownConnectionId) this.lost.back(streamId)
-    this.recordings.bringTo(snapshot.recordings)
+      if (connectionId !== this.ownConnectionId) this.pendingStreams.restored(streamId)
+    this.recordings.applySnapshot(snapshot.recordings)
   }
 
   #streamCreated(info: StreamInfo): void {
     const isOwn = info.connectionId === this.ownConnectionId
-    if (isOwn || !this.lost.has(info.streamId)) return this.changed({ method: 'streamCreated', params: info })
-    this.lost.back(info.streamId)
-    this.#teller.tell(this.roster.streamIsBack(info))
+    if (isOwn || !this.pendingStreams.has(info.streamId)) return this.changed({ method: 'streamCreated', params: info })
+    this.pendingStreams.restored(info.streamId)
+    this.#rosterEvents.emitAll(this.roster.streamRestored(info))
   }
 
   private iceException(name: 'ICE_CONNECTION_FAILED' | 'ICE_CONNECTION_DISCONNECTED', origin: 'send' | 'recv'): void {
@@ -277,15 +283,15 @@ export class Membership implements SessionContext {
     this.publishers.get(streamId)?.fitEncodings()
   }
 
-  #signalled({ type, data, from }: { type: string; data: string; from?: string | undefined }): void {
+  #signalReceived({ type, data, from }: { type: string; data: string; from?: string | undefined }): void {
     const sender = from === undefined ? undefined : this.roster.connections.get(from)
     const event: SignalEvent = { type, data, ...(sender && { from: sender }) }
-    this.options.emit('signal', event)
-    if (type.startsWith('signal:')) this.options.emit(type as `signal:${string}`, event)
+    this.#options.emit('signal', event)
+    if (type.startsWith('signal:')) this.#options.emit(type as `signal:${string}`, event)
   }
 
   /** What is being published is added when its answer comes; what failed here for want of an answer never is. */
-  #withoutUnknownOwn(snapshot: Presence): Presence {
+  #withoutUnknownOwn(snapshot: RosterSnapshot): RosterSnapshot {
     const unknown = this.#unknownOwn(snapshot)
     return {
       connections: snapshot.connections,
@@ -293,17 +299,17 @@ export class Membership implements SessionContext {
     }
   }
 
-  #unknownOwn({ streams }: Presence): string[] {
+  #unknownOwn({ streams }: RosterSnapshot): string[] {
     return streams
       .filter(({ connectionId, streamId }) => connectionId === this.ownConnectionId && !this.publishers.has(streamId))
       .map(({ streamId }) => streamId)
   }
 
   /** Publications that the server made though its answer was lost with the socket: the caller was told they failed. */
-  #dropOrphans(): void {
-    if (this.#starting.size > 0 || this.state === 'disconnected') return
-    for (const streamId of this.#doubtful)
+  #unpublishOrphans(): void {
+    if (this.#publishing.size > 0 || this.state === 'disconnected') return
+    for (const streamId of this.#possibleOrphans)
       if (!this.publishers.has(streamId)) this.call('unpublish', { streamId }).catch(() => {})
-    this.#doubtful.clear()
+    this.#possibleOrphans.clear()
   }
 }

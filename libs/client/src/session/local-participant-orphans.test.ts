@@ -1,41 +1,41 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LoneMember } from '../fixtures/lone-member.js'
+import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 import { streamInfo } from '../fixtures/samples.js'
 
 describe('a publication whose answer did not come before the socket went', () => {
-  let lone: LoneMember
+  let testbed: ParticipantTestbed
   beforeEach(async () => {
-    lone = await LoneMember.join()
+    testbed = await ParticipantTestbed.join()
   })
-  afterEach(() => lone.stop())
-  const unpublished = () => lone.server.calls('unpublish').map(({ params }) => params['streamId'])
+  afterEach(() => testbed.stop())
+  const unpublished = () => testbed.server.calls('unpublish').map(({ params }) => params['streamId'])
   /** The server has `streamId`, but says so only in its next snapshot. */
   const publishUnanswered = async (streamId: string) => {
-    lone.server.answer('publish', () => 'silence')
-    const publishing = lone.publish()
-    await until('it is asked for', () => lone.server.calls('publish').length === 1)
-    lone.answers()
-    lone.snapshot = { ...lone.snapshot, streams: [...lone.snapshot.streams, streamInfo(streamId, 'con_own')] }
+    testbed.server.answer('publish', () => 'silence')
+    const publishing = testbed.publish()
+    await until('it is asked for', () => testbed.server.calls('publish').length === 1)
+    testbed.answerAll()
+    testbed.snapshot = { ...testbed.snapshot, streams: [...testbed.snapshot.streams, streamInfo(streamId, 'con_own')] }
     return publishing
   }
   const lose = async (streamId: string): Promise<void> => {
     const failed = expect(publishUnanswered(streamId)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    await until('the server has it', () => lone.snapshot.streams.some((stream) => stream.streamId === streamId))
-    lone.server.last.terminate()
+    await until('the server has it', () => testbed.snapshot.streams.some((stream) => stream.streamId === streamId))
+    testbed.server.last.terminate()
     await failed
   }
 
   it('is taken back', async () => {
     await lose('str_ghost')
-    await lone.hears('reconnected')
+    await testbed.waitForEvent('reconnected')
     await until('unpublished', () => unpublished().length > 0)
     expect(unpublished()).toEqual(['str_ghost'])
   })
 
   it('is taken back also when another is being published by then', async () => {
     await lose('str_ghost')
-    const publisher = await Promise.all([lone.publish(), lone.hears('reconnected')]).then(([made]) => made)
+    const publisher = await Promise.all([testbed.publish(), testbed.waitForEvent('reconnected')]).then(([made]) => made)
     await until('unpublished', () => unpublished().length > 0)
     expect(unpublished()).toEqual(['str_ghost'])
     expect(publisher.published).toBe(true)
@@ -43,17 +43,17 @@ describe('a publication whose answer did not come before the socket went', () =>
 
   it('stays when its answer comes on the old socket after all', async () => {
     const publishing = publishUnanswered('str_late')
-    await until('the server has it', () => lone.snapshot.streams.length === 2)
-    const [call] = lone.server.calls('publish')
-    lone.server.notify('reconnect', { afterMs: 0 })
-    await lone.passUntil('moved', () => lone.server.calls('resume').length === 1)
-    await lone.member.call('ping', {})
-    lone.server.send(
+    await until('the server has it', () => testbed.snapshot.streams.length === 2)
+    const [call] = testbed.server.calls('publish')
+    testbed.server.notify('reconnect', { afterMs: 0 })
+    await testbed.passUntil('moved', () => testbed.server.calls('resume').length === 1)
+    await testbed.participant.call('ping', {})
+    testbed.server.send(
       { jsonrpc: '2.0', id: call?.id, result: { streamId: 'str_late', createdAt: 3 } },
-      lone.server.sockets[0],
+      testbed.server.sockets[0],
     )
     expect((await publishing).stream?.streamId).toBe('str_late')
-    await lone.member.call('ping', {})
+    await testbed.participant.call('ping', {})
     expect(unpublished()).toEqual([])
   })
 })

@@ -1,45 +1,45 @@
 import { ServiceError } from '@session-service/contract'
 import type { Clock } from '../platform/clock.js'
 import { type Deferred, deferred } from '../platform/deferred.js'
-import type { Engine, MediaPlace } from './engine.js'
+import type { Engine, MediaLocation } from './engine.js'
 import type { RejoinResult } from '../signalling/signalling.js'
 import { isPermanent, retryDelay } from '../signalling/retry.js'
 import { SocketLost } from '../signalling/rpc-socket.js'
 
-export interface MediaLineOptions {
+export interface MediaConnectionOptions {
   readonly clock: Clock
-  open(place: MediaPlace): Promise<Engine>
+  open(place: MediaLocation): Promise<Engine>
   rejoin(): Promise<RejoinResult>
   /** Once a loss, also when more is lost before the media is back. */
-  lost(): void
+  onLost(): void
   /** Who is there, as the answer to `rejoin` says: before anything that was told after it. */
-  rejoined(snapshot: RejoinResult['snapshot']): void
+  onRejoined(snapshot: RejoinResult['snapshot']): void
   /** There are transports again. */
-  back(engine: Engine): void
+  onRestored(engine: Engine): void
   /** The server will not have it back. */
-  refused(): void
+  onRefused(): void
 }
 
 /** ms. */
-export const MEDIA_TIMES = {
+export const MEDIA_TIMEOUTS = {
   /** A call that the media node did not answer waits this long for the news that the node is lost. */
-  news: 6_000,
+  lossReport: 6_000,
   /** Streams that are not back this long after the own media is will not come back. */
-  comeback: 15_000,
+  restoreStreams: 15_000,
   /** Clients that find out for themselves come back spread over this. */
-  spread: 500,
+  rejoinSpread: 500,
 } as const
 
 /** What a server says that did not reach the media node. An answer lost with its socket is another matter. */
-const isNodesSilence = (error: unknown): boolean =>
+const isNodeUnreachable = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.code === 'UNAVAILABLE' || error.code === 'TIMEOUT') &&
   !(error.cause instanceof SocketLost)
 
-const maySucceedLater = (error: unknown): boolean => error instanceof ServiceError && !isPermanent(error.code)
+const isTransient = (error: unknown): boolean => error instanceof ServiceError && !isPermanent(error.code)
 
 /** The participant's media: on one node at a time, and on the next one when that is lost, for as long as the session. */
-export class MediaLine {
+export class MediaConnection {
   #engine: Engine
   /** Of lost nodes: their last pictures are shown until there are others. */
   readonly #retired: Engine[] = []
@@ -50,13 +50,11 @@ export class MediaLine {
   #ready: Deferred<Engine> = deferred()
   #upSince: number
   /** Ends pauses early: at a loss and at the end. */
-  readonly #wakeUps = new Set<() => void>()
+  readonly #pauses = new Set<() => void>()
+  readonly #options: MediaConnectionOptions
 
-  constructor(
-    engine: Engine,
-    epoch: number,
-    private readonly options: MediaLineOptions,
-  ) {
+  constructor(engine: Engine, epoch: number, options: MediaConnectionOptions) {
+    this.#options = options
     this.#engine = engine
     this.#newest = epoch
     this.#upSince = options.clock.now()
@@ -76,18 +74,18 @@ export class MediaLine {
    * The session has media of `epoch`, or gets it next: all before it is gone, and after `afterMs` it may be asked for.
    * What is known already changes nothing.
    */
-  seen(epoch: number, afterMs = this.options.clock.random() * MEDIA_TIMES.spread): void {
+  epochSeen(epoch: number, afterMs = this.#options.clock.random() * MEDIA_TIMEOUTS.rejoinSpread): void {
     if (this.#state === 'closed' || epoch <= this.#newest) return
     this.#newest = epoch
-    this.#notBefore = this.options.clock.now() + afterMs
+    this.#notBefore = this.#options.clock.now() + afterMs
     if (this.#state === 'lost') return
     this.#state = 'lost'
-    this.#renew()
+    this.#resetReady()
     this.#engine.retire()
     this.#retired.push(this.#engine)
-    this.#wakeAll()
-    this.options.lost()
-    void this.#seek()
+    this.#endPauses()
+    this.#options.onLost()
+    void this.#rejoin()
   }
 
   /**
@@ -114,41 +112,41 @@ export class MediaLine {
         if (this.isCurrent(engine)) return
       } catch (error) {
         if (!this.isCurrent(engine)) continue
-        const isOver = this.options.clock.now() - this.#upSince >= MEDIA_TIMES.comeback
-        if (isOver || !maySucceedLater(error)) throw error
+        const isOver = this.#options.clock.now() - this.#upSince >= MEDIA_TIMEOUTS.restoreStreams
+        if (isOver || !isTransient(error)) throw error
         await this.#pause(this.#delay(attempt))
       }
     }
   }
 
   /** Nothing received from lost nodes is shown any more. */
-  forgetLost(): void {
+  closeRetired(): void {
     for (const engine of this.#retired.splice(0)) engine.close()
   }
 
   close(): void {
     if (this.#state === 'closed') return
-    if (this.#state === 'up') this.#renew()
+    if (this.#state === 'up') this.#resetReady()
     this.#state = 'closed'
     this.#engine.close()
-    this.forgetLost()
+    this.closeRetired()
     this.#ready.reject(new ServiceError('UNAVAILABLE', 'the session has been left'))
-    this.#wakeAll()
+    this.#endPauses()
   }
 
-  #renew(): void {
+  #resetReady(): void {
     this.#ready = deferred()
     this.#ready.promise.catch(() => {})
   }
 
   async #wasLost(engine: Engine, error: unknown): Promise<boolean> {
-    if (this.isCurrent(engine) && isNodesSilence(error)) await this.#pause(MEDIA_TIMES.news)
+    if (this.isCurrent(engine) && isNodeUnreachable(error)) await this.#pause(MEDIA_TIMEOUTS.lossReport)
     return this.#state !== 'closed' && !this.isCurrent(engine)
   }
 
-  async #seek(): Promise<void> {
+  async #rejoin(): Promise<void> {
     for (let attempt = 0; ; attempt++) {
-      const due = this.#notBefore - this.options.clock.now()
+      const due = this.#notBefore - this.#options.clock.now()
       await this.#pause(Math.max(due, attempt === 0 ? 0 : this.#delay(attempt)))
       if (this.#state === 'closed') return
       const found = await this.#tryRejoin()
@@ -163,14 +161,14 @@ export class MediaLine {
 
   async #tryRejoin(): Promise<{ engine: Engine; epoch: number } | undefined> {
     try {
-      const { snapshot, ...place } = await this.options.rejoin()
+      const { snapshot, ...place } = await this.#options.rejoin()
       const epoch = snapshot.mediaEpoch
       if (this.#isStale(epoch)) return undefined
-      this.options.rejoined(snapshot)
-      return { engine: await this.options.open(place), epoch }
+      this.#options.onRejoined(snapshot)
+      return { engine: await this.#options.open(place), epoch }
     } catch (error) {
       const isRefused = error instanceof ServiceError && isPermanent(error.code)
-      if (isRefused && this.#state === 'lost') this.options.refused()
+      if (isRefused && this.#state === 'lost') this.#options.onRefused()
       return undefined
     }
   }
@@ -184,17 +182,17 @@ export class MediaLine {
     this.#engine = engine
     this.#newest = epoch
     this.#state = 'up'
-    this.#upSince = this.options.clock.now()
+    this.#upSince = this.#options.clock.now()
     this.#ready.resolve(engine)
-    this.options.back(engine)
+    this.#options.onRestored(engine)
   }
 
   #delay(attempt: number): number {
-    return retryDelay(attempt, this.options.clock.random())
+    return retryDelay(attempt, this.#options.clock.random())
   }
 
-  #wakeAll(): void {
-    for (const wake of [...this.#wakeUps]) wake()
+  #endPauses(): void {
+    for (const wake of [...this.#pauses]) wake()
   }
 
   /** Waits, but not longer than until the media is lost or the session over. */
@@ -202,11 +200,11 @@ export class MediaLine {
     return new Promise((resolve) => {
       const wake = (): void => {
         cancel()
-        this.#wakeUps.delete(wake)
+        this.#pauses.delete(wake)
         resolve()
       }
-      const cancel = this.options.clock.after(Math.max(ms, 0), wake)
-      this.#wakeUps.add(wake)
+      const cancel = this.#options.clock.after(Math.max(ms, 0), wake)
+      this.#pauses.add(wake)
     })
   }
 }

@@ -5,7 +5,7 @@ import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { joinResult } from '../fixtures/samples.js'
 import { type StubEngine, stubEngines } from '../fixtures/stub-engine.js'
 import type { Engine } from './engine.js'
-import { MEDIA_TIMES, MediaLine } from './media-line.js'
+import { MEDIA_TIMEOUTS, MediaConnection } from './media-connection.js'
 import { SocketLost } from '../signalling/rpc-socket.js'
 import type { RejoinResult } from '../signalling/signalling.js'
 
@@ -21,7 +21,7 @@ describe('MediaLine', () => {
   let engines: StubEngine[]
   /** What `rejoin` answers, first to last; the last for good. */
   let answers: (RejoinResult | Promise<RejoinResult> | Error)[]
-  let line: MediaLine
+  let line: MediaConnection
 
   beforeEach(async () => {
     clock = new ManualClock()
@@ -31,7 +31,7 @@ describe('MediaLine', () => {
     engines = stubs.engines
     const options = { clock, call: () => Promise.reject(unavailable()), exception: () => {} }
     const open = (place: Parameters<typeof stubs.open>[0]): Promise<Engine> => stubs.open(place, options)
-    line = new MediaLine(await open(at(1)), 1, {
+    line = new MediaConnection(await open(at(1)), 1, {
       clock,
       open,
       rejoin: () => {
@@ -40,10 +40,10 @@ describe('MediaLine', () => {
         if (answer instanceof Error) return Promise.reject(answer)
         return Promise.resolve(answer ?? Promise.reject(unavailable()))
       },
-      lost: () => log.push('lost'),
-      rejoined: ({ mediaEpoch }) => log.push(`rejoined ${mediaEpoch}`),
-      back: () => log.push('back'),
-      refused: () => log.push('refused'),
+      onLost: () => log.push('lost'),
+      onRejoined: ({ mediaEpoch }) => log.push(`rejoined ${mediaEpoch}`),
+      onRestored: () => log.push('back'),
+      onRefused: () => log.push('refused'),
     })
   })
   const passUntil = (what: string, check: () => boolean, step = 250): Promise<boolean> =>
@@ -55,7 +55,7 @@ describe('MediaLine', () => {
     passUntil('back', () => log.filter((entry) => entry === 'back').length === times)
 
   it('comes back after the time that the server gave, and not before', async () => {
-    line.seen(2, 700)
+    line.epochSeen(2, 700)
     expect(engines[0]?.state).toBe('retired')
     clock.pass(699)
     expect(log).toEqual(['lost'])
@@ -65,23 +65,23 @@ describe('MediaLine', () => {
     expect(line.engine).toBe(engines[1])
   })
 
-  it.each<[string, (on: MediaLine) => void, boolean]>([
-    ['a snapshot with the same epoch', (on) => on.seen(1), false],
-    ['late news of what was lost before', (on) => on.seen(1, 0), false],
-    ['a snapshot with a newer one', (on) => on.seen(2), true],
-    ['a snapshot with a much newer one', (on) => on.seen(7), true],
+  it.each<[string, (on: MediaConnection) => void, boolean]>([
+    ['a snapshot with the same epoch', (on) => on.epochSeen(1), false],
+    ['late news of what was lost before', (on) => on.epochSeen(1, 0), false],
+    ['a snapshot with a newer one', (on) => on.epochSeen(2), true],
+    ['a snapshot with a much newer one', (on) => on.epochSeen(7), true],
   ])('%s', (_, happens, isLoss) => {
     happens(line)
     expect(log).toEqual(isLoss ? ['lost'] : [])
   })
 
   it('takes the same loss once, however often it is told', async () => {
-    line.seen(2, 0)
-    line.seen(2)
-    line.seen(2, 0)
+    line.epochSeen(2, 0)
+    line.epochSeen(2)
+    line.epochSeen(2, 0)
     await back()
-    line.seen(2, 0)
-    line.seen(2)
+    line.epochSeen(2, 0)
+    line.epochSeen(2)
     expect(log).toEqual(['lost', 'rejoin', 'rejoined 2', 'back'])
   })
 
@@ -89,7 +89,7 @@ describe('MediaLine', () => {
     'tries again after %s, less and less often',
     async (code) => {
       answers = [...Array.from({ length: 6 }, () => new ServiceError(code, 'not now')), at(2)]
-      line.seen(2, 0)
+      line.epochSeen(2, 0)
       await back()
       expect(log.filter((entry) => entry === 'rejoin')).toHaveLength(7)
       expect(clock.now()).toBeGreaterThan(1_000_000 + 5_000)
@@ -98,7 +98,7 @@ describe('MediaLine', () => {
 
   it('says so when the server will not have it back', async () => {
     answers = [new ServiceError('UNAUTHENTICATED', 'the connection has ended')]
-    line.seen(2, 0)
+    line.epochSeen(2, 0)
     await passUntil('refused', () => log.includes('refused'))
     line.close()
     expect(log).toEqual(['lost', 'rejoin', 'refused'])
@@ -107,16 +107,16 @@ describe('MediaLine', () => {
   it('does not use an answer for media that is lost again meanwhile', async () => {
     const first = deferred<RejoinResult>()
     answers = [first.promise, at(3)]
-    line.seen(2, 0)
+    line.epochSeen(2, 0)
     await passUntil('asked', () => log.includes('rejoin'))
-    line.seen(3, 0)
+    line.epochSeen(3, 0)
     first.resolve(at(2))
     await back()
     expect(log).toEqual(['lost', 'rejoin', 'rejoin', 'rejoined 3', 'back'])
   })
 
   it('holds back what is to run in the gap, and runs it where the media is then', async () => {
-    line.seen(2, 0)
+    line.epochSeen(2, 0)
     const ran = line.run(async (engine) => engines.indexOf(engine as StubEngine))
     await back()
     expect(await ran).toBe(1)
@@ -127,7 +127,7 @@ describe('MediaLine', () => {
     const ran = line.run(async (engine) => {
       tried.push(engines.indexOf(engine as StubEngine))
       if (tried.length > 1) return 'done'
-      line.seen(2, 0)
+      line.epochSeen(2, 0)
       throw new Error('the transport is closed')
     })
     await back()
@@ -139,14 +139,14 @@ describe('MediaLine', () => {
     let tries = 0
     const ran = line.run(async () => (++tries === 1 ? Promise.reject(unavailable()) : 'done'))
     await until('the first try', () => tries === 1 && clock.pending > 0)
-    clock.pass(MEDIA_TIMES.news - 1)
-    line.seen(2, 0)
+    clock.pass(MEDIA_TIMEOUTS.lossReport - 1)
+    line.epochSeen(2, 0)
     await back()
     expect(await ran).toBe('done')
   })
 
   it.each<[string, Error, number]>([
-    ['of a node that does not answer, when no loss becomes known', unavailable(), MEDIA_TIMES.news],
+    ['of a node that does not answer, when no loss becomes known', unavailable(), MEDIA_TIMEOUTS.lossReport],
     ['of any other kind, at once', new ServiceError('NOT_ALLOWED', 'a SUBSCRIBER may not'), 0],
     [
       'of an answer that was lost with its socket, at once',
@@ -169,7 +169,7 @@ describe('MediaLine', () => {
   })
 
   it('fails what waits in the gap when the session ends', async () => {
-    line.seen(2, 60_000)
+    line.epochSeen(2, 60_000)
     const ran = line.run(() => Promise.resolve('never'))
     line.close()
     await expect(ran).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -181,7 +181,7 @@ describe('MediaLine', () => {
   it('uses no answer that comes after the session has ended', async () => {
     const answer = deferred<RejoinResult>()
     answers = [answer.promise]
-    line.seen(2, 0)
+    line.epochSeen(2, 0)
     await passUntil('asked', () => log.includes('rejoin'))
     line.close()
     answer.resolve(at(2))
@@ -194,7 +194,7 @@ describe('MediaLine', () => {
   describe('restores what was there', () => {
     it('trying again while the server cannot just now', async () => {
       let tries = 0
-      line.seen(2, 0)
+      line.epochSeen(2, 0)
       const restored = line.restore(async () => (++tries < 4 ? Promise.reject(unavailable()) : undefined))
       await passUntil('the last try', () => tries === 4)
       await restored
@@ -203,10 +203,10 @@ describe('MediaLine', () => {
     it('on the next node when there is a second loss', async () => {
       const used: number[] = []
       answers = [at(2), at(3)]
-      line.seen(2, 0)
+      line.epochSeen(2, 0)
       const restored = line.restore(async (engine) => {
         used.push(engines.indexOf(engine as StubEngine))
-        if (used.length === 1) line.seen(3, 0)
+        if (used.length === 1) line.epochSeen(3, 0)
       })
       await back(2)
       await restored
@@ -215,13 +215,13 @@ describe('MediaLine', () => {
     })
 
     it.each<[string, Error, number]>([
-      ['not for ever', unavailable(), MEDIA_TIMES.comeback],
+      ['not for ever', unavailable(), MEDIA_TIMEOUTS.restoreStreams],
       ['not at all when it is refused', new ServiceError('NOT_ALLOWED', 'a SUBSCRIBER may not'), 0],
       ['not at all when it is this side that cannot', new TypeError('track ended'), 0],
     ])('%s', async (_, error, least) => {
       let outcome: unknown
       let upAt = 0
-      line.seen(2, 0)
+      line.epochSeen(2, 0)
       line
         .restore(() => {
           upAt ||= clock.now()

@@ -1,0 +1,158 @@
+import { ServiceError } from '@session-service/contract'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
+import { until } from '../fixtures/manual-clock.js'
+import { streamInfo } from '../fixtures/samples.js'
+import { stubTrack } from '../fixtures/stub-engine.js'
+import { MEDIA_TIMEOUTS } from '../media/media-connection.js'
+
+const refused = (code: ConstructorParameters<typeof ServiceError>[0]) => () => ({
+  error: new ServiceError(code, 'not now'),
+})
+const back = streamInfo('str_b', 'con_b')
+
+describe('what is asked while the media is lost', () => {
+  let testbed: ParticipantTestbed
+  beforeEach(async () => {
+    testbed = await ParticipantTestbed.join()
+  })
+  afterEach(() => testbed.stop())
+  const lose = async (): Promise<void> => {
+    testbed.notifyMediaLoss(1_000)
+    await testbed.waitForEvent('reconnecting')
+  }
+
+  it('publishing waits for the return', async () => {
+    await lose()
+    const publishing = testbed.publish()
+    await testbed.waitForEvent('reconnected')
+    expect((await publishing).stream?.streamId).toBe('str_own1')
+    expect(testbed.server.calls('publish')).toMatchObject([{ params: {} }])
+    expect(testbed.engines[0]?.offered).toEqual([])
+  })
+
+  it('subscribing waits until the stream is back, and fails when it does not come back', async () => {
+    await lose()
+    const { made } = testbed.subscribe()
+    await testbed.waitForEvent('reconnected')
+    expect(testbed.server.calls('subscribe')).toEqual([])
+    const failed = expect(made).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await testbed.elapse(MEDIA_TIMEOUTS.restoreStreams)
+    await failed
+  })
+
+  it('muting holds at once and is told after the return', async () => {
+    const publisher = await testbed.publish()
+    await lose()
+    const muting = publisher.publishAudio(false)
+    expect(publisher.audioActive).toBe(false)
+    await testbed.waitForEvent('reconnected')
+    await muting
+    expect(testbed.callsAfter('publish', 1)).toMatchObject([{ params: { audioActive: false } }])
+    expect(publisher.stream?.audioActive).toBe(false)
+    expect(testbed.log).toContain('streamPropertyChanged str_own1 audioActive publishAudio')
+  })
+
+  it('another track is what is sent after the return', async () => {
+    const publisher = await testbed.publish()
+    await lose()
+    const track = stubTrack('video')
+    const replacing = publisher.replaceTrack(track)
+    await testbed.waitForEvent('reconnected')
+    await replacing
+    expect(testbed.engines[1]?.offered.flat().map((sent) => sent.track)).toContain(track)
+  })
+
+  it('what is unpublished stays so', async () => {
+    const publisher = await testbed.publish()
+    await lose()
+    testbed.server.answer('unpublish', refused('UNAVAILABLE'))
+    await publisher.unpublish()
+    await testbed.waitForEvent('reconnected')
+    expect(testbed.callsAfter('publish', 1)).toEqual([])
+    expect(testbed.log).toEqual(['reconnecting', 'own streamDestroyed str_own1 unpublish', 'reconnected'])
+  })
+
+  it('what is unsubscribed from in the gap is not received again', async () => {
+    const { subscriber, made } = testbed.subscribe()
+    await made
+    await lose()
+    testbed.participant.subscribers.delete('str_b')
+    subscriber.destroyed()
+    testbed.snapshot = { ...testbed.snapshot, streams: [back] }
+    await testbed.waitForEvent('reconnected')
+    expect(testbed.callsAfter('subscribe', 1)).toEqual([])
+  })
+
+  it('leaving works at once, and what waits fails', async () => {
+    const publisher = await testbed.publish()
+    await lose()
+    const waiting = [testbed.publish(), testbed.subscribe().made, publisher.publishVideo(false)]
+    const outcomes = Promise.allSettled(waiting)
+    await testbed.participant.leave()
+    for (const outcome of await outcomes)
+      expect(outcome).toEqual({ status: 'rejected', reason: expect.any(ServiceError) })
+    expect(testbed.log.slice(1)).toEqual([
+      'own streamDestroyed str_own1 disconnect',
+      'subscriber streamDestroyed str_b disconnect',
+      'sessionDisconnected disconnect',
+    ])
+    testbed.clock.pass(60_000)
+    expect(testbed.server.calls('rejoin')).toEqual([])
+    expect(testbed.clock.pending).toBe(0)
+    expect(testbed.engines.map(({ state }) => state)).toEqual(['closed'])
+  })
+})
+
+describe('a loss during a call', () => {
+  let testbed: ParticipantTestbed
+  beforeEach(async () => {
+    testbed = await ParticipantTestbed.join()
+  })
+  afterEach(() => testbed.stop())
+
+  it('publishing succeeds on the next node, though the loss is known later than the failure', async () => {
+    let tries = 0
+    testbed.server.answer('publish', () => {
+      if (++tries > 1) return { result: { streamId: 'str_new', createdAt: 3 } }
+      return refused('UNAVAILABLE')()
+    })
+    const publishing = testbed.publish()
+    await until('the first try', () => tries === 1)
+    testbed.notifyMediaLoss()
+    await testbed.waitForEvent('reconnected')
+    expect((await publishing).stream?.streamId).toBe('str_new')
+    expect(testbed.log).toEqual(['reconnecting', 'reconnected'])
+  })
+
+  it('a publication whose answer crosses with the loss comes back under its id', async () => {
+    testbed.server.answer('publish', ({ params, id }) => {
+      if (params['streamId']) return { result: { streamId: params['streamId'], createdAt: 3 } }
+      testbed.notifyMediaLoss()
+      testbed.server.send({ jsonrpc: '2.0', id, result: { streamId: 'str_crossed', createdAt: 3 } })
+      return 'silence'
+    })
+    const publisher = await testbed.publish()
+    await testbed.passUntil('published again', () => testbed.callsAfter('publish', 1).length === 1)
+    expect(testbed.callsAfter('publish', 1)).toMatchObject([{ params: { streamId: 'str_crossed' } }])
+    await testbed.elapse(2 * MEDIA_TIMEOUTS.restoreStreams)
+    expect(publisher.published).toBe(true)
+    expect([...testbed.participant.roster.streams.keys()]).toContain('str_crossed')
+  })
+
+  it('subscribing succeeds on the next node', async () => {
+    testbed.server.answer('subscribe', () => 'silence')
+    const { made } = testbed.subscribe()
+    await until('asked', () => testbed.server.calls('subscribe').length === 1)
+    const [call] = testbed.server.calls('subscribe')
+    testbed.answerAll()
+    testbed.notifyMediaLoss()
+    testbed.snapshot = { ...testbed.snapshot, streams: [back] }
+    await testbed.waitForEvent('reconnecting')
+    const error = { code: 503, message: 'the media is being moved' }
+    testbed.server.send({ jsonrpc: '2.0', id: call?.id, error })
+    await testbed.waitForEvent('reconnected')
+    await made
+    expect(testbed.log).toEqual(['reconnecting', 'reconnected'])
+  })
+})
