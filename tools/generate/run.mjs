@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configurationPage, environmentExample } from './configuration.mjs'
+import { restApiPage } from './rest-api.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const TABLE = join(ROOT, 'libs/config/dist/index.js')
@@ -17,10 +18,12 @@ const { SECTIONS, configurationSchema, restartSchema } = await import(TABLE)
 const { openApiDocument } = await import(REST_API)
 const { version } = JSON.parse(readFileSync(join(ROOT, 'apps/master/package.json'), 'utf8'))
 const configuration = { view: configurationSchema(), restart: restartSchema() }
+const openApi = openApiDocument(version, configuration)
 const FILES = {
   'docs/configuration.md': configurationPage(SECTIONS),
   '.env.example': environmentExample(SECTIONS),
-  'docs/api/openapi.json': `${JSON.stringify(openApiDocument(version, configuration), null, 2)}\n`,
+  'docs/api/openapi.json': `${JSON.stringify(openApi, null, 2)}\n`,
+  'docs/rest-api.md': restApiPage(openApi),
 }
 
 const contentOf = (file) => (existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : undefined)

@@ -8,7 +8,7 @@ const OVERRIDES = `${P}/config/overrides`
 const DROP_FAULTS = faults({
   400: 'The configuration without it is not valid; the message names each property',
   404: PAID,
-  409: 'Another restart is under way',
+  409: 'Another restart is in progress',
 })
 
 export const CONFIGURATION = {
@@ -16,7 +16,7 @@ export const CONFIGURATION = {
     method: 'GET',
     path: `${P}/config`,
     tag: 'Service',
-    summary: 'The configuration in force',
+    summary: 'Retrieve the active configuration',
     answers: ok('The configuration', ConfigurationView),
   },
   restart: {
@@ -25,27 +25,27 @@ export const CONFIGURATION = {
     tag: 'Service',
     summary: 'Restart with changed configuration',
     body: RestartBody,
-    answers: { ...ok('Restarting', RestartView), ...faults({ 404: PAID, 409: 'Another restart is under way' }) },
+    answers: { ...ok('Restarting', RestartView), ...faults({ 404: PAID, 409: 'Another restart is in progress' }) },
   },
   listConfigurationOverrides: {
     method: 'GET',
     path: OVERRIDES,
     tag: 'Service',
-    summary: 'List the properties that restarts have changed',
-    answers: { ...ok('Their names and values', OverrideListView), ...faults({ 404: PAID }) },
+    summary: 'List overrides',
+    answers: { ...ok('Names and values of the overrides', OverrideListView), ...faults({ 404: PAID }) },
   },
   dropConfigurationOverrides: {
     method: 'DELETE',
     path: OVERRIDES,
     tag: 'Service',
-    summary: 'Drop all overrides and restart with the configuration of the environment',
+    summary: 'Delete all overrides and restart',
     answers: { ...gone('Restarting; without an override nothing happens'), ...DROP_FAULTS },
   },
   dropConfigurationOverride: {
     method: 'DELETE',
     path: `${OVERRIDES}/{property}`,
     tag: 'Service',
-    summary: "Drop one override and restart with the environment's value",
+    summary: 'Delete one override and restart',
     answers: { ...gone('Restarting'), ...DROP_FAULTS, ...faults({ 404: `No override of this property; or: ${PAID}` }) },
   },
 } as const satisfies Record<string, Route>

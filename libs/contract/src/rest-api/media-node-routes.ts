@@ -11,19 +11,23 @@ import { faults, gone, ok, PAID, PREFIX, type Route } from './route.js'
 const NODES = `${PREFIX}/media-nodes`
 const NODE = `${NODES}/{mediaNodeId}`
 const NO_NODE = `No such media node; or: ${PAID}`
-const HIGHLY_AVAILABLE = 'Media nodes of a highly available cluster are for whoever runs its machines'
+const HIGHLY_AVAILABLE = 'Several masters run in an environment that starts and ends its media nodes itself'
 const Flag = z.enum(['true', 'false']).optional()
 const NodeDetails = z.object({
-  sessions: Flag.describe('Whether the sessions on the node are told'),
-  recordings: Flag.describe('Whether the recordings and broadcasts on the node are told'),
-  'extra-info': Flag.describe('Whether the node is asked what it runs; one that does not answer is shown without'),
+  sessions: Flag.describe('Whether to include the sessions on the node'),
+  recordings: Flag.describe('Whether to include the recordings and broadcasts on the node'),
+  'extra-info': Flag.describe(
+    'Whether to request `mediaserverInfo` from the node; absent when the node does not answer',
+  ),
 })
 export type NodeDetailsQuery = z.output<typeof NodeDetails>
-const AddMediaNode = z.object({ wait: Flag.describe('Whether to answer only once it runs') })
+const AddMediaNode = z.object({ wait: Flag.describe('Whether to wait until the node runs') })
 export type AddMediaNodeQuery = z.output<typeof AddMediaNode>
 const RemoveMediaNode = z.object({
-  wait: Flag.describe('Whether to answer only once it has gone'),
-  'deletion-strategy': DeletionStrategy.optional().describe('What becomes of a busy one; `if-no-sessions` keeps it'),
+  wait: Flag.describe('Whether to wait until the node has ended'),
+  'deletion-strategy': DeletionStrategy.optional().describe(
+    'What to do with a node that has sessions: refuse (`if-no-sessions`, default), drain, or end it at once',
+  ),
 })
 export type RemoveMediaNodeQuery = z.output<typeof RemoveMediaNode>
 export const MEDIA_NODES = {
@@ -47,17 +51,17 @@ export const MEDIA_NODES = {
     method: 'POST',
     path: NODES,
     tag: 'Media nodes',
-    summary: 'Add a media node: on premises one that runs, elsewhere a new one',
+    summary: 'Add a media node',
     body: AddMediaNodeBody,
     query: AddMediaNode,
     answers: {
       ...ok('Added', MediaNodeView),
       ...faults({
-        404: `No media node is heard from there; or: ${PAID}`,
+        404: `No heartbeat of a media node with this address arrives; or: ${PAID}`,
         405: HIGHLY_AVAILABLE,
-        409: 'It is in the cluster already',
-        501: 'On premises `uri` is needed',
-        502: 'It could not be started',
+        409: 'The media node is in the cluster already',
+        501: '`uri` is mandatory on premises',
+        502: 'The media node could not be started',
       }),
     },
   },
@@ -65,8 +69,8 @@ export const MEDIA_NODES = {
     method: 'PUT',
     path: NODES,
     tag: 'Media nodes',
-    summary: 'Add all media nodes that are heard and are not in the cluster',
-    answers: { ...ok('The new ones', MediaNodeListView), ...faults({ 404: PAID, 405: HIGHLY_AVAILABLE }) },
+    summary: 'Add all running media nodes that are not in the cluster',
+    answers: { ...ok('The added media nodes', MediaNodeListView), ...faults({ 404: PAID, 405: HIGHLY_AVAILABLE }) },
   },
   updateMediaNode: {
     method: 'PATCH',
@@ -75,9 +79,9 @@ export const MEDIA_NODES = {
     summary: 'Change the status of a media node',
     body: UpdateMediaNodeBody,
     answers: {
-      ...ok('As it is now', MediaNodeView),
-      ...gone('It had the status already'),
-      ...faults({ 404: NO_NODE, 405: HIGHLY_AVAILABLE, 409: 'The node was told to end and does so' }),
+      ...ok('The updated media node', MediaNodeView),
+      ...gone('The media node has this status already'),
+      ...faults({ 404: NO_NODE, 405: HIGHLY_AVAILABLE, 409: 'The media node is terminating' }),
     },
   },
   removeMediaNode: {
@@ -87,14 +91,14 @@ export const MEDIA_NODES = {
     summary: 'Remove a media node',
     query: RemoveMediaNode,
     answers: {
-      ...ok('It is going', MediaNodeView),
-      202: { description: 'It goes once its sessions have', schema: MediaNodeView },
-      ...gone('It has gone'),
+      ...ok('The media node is terminating', MediaNodeView),
+      202: { description: 'The media node drains, and ends with its last session', schema: MediaNodeView },
+      ...gone('The media node has ended'),
       ...faults({
         400: 'No such strategy',
         404: NO_NODE,
         405: HIGHLY_AVAILABLE,
-        409: 'There are sessions on it',
+        409: 'The media node has sessions',
       }),
     },
   },

@@ -13,7 +13,7 @@ const IDEMPOTENCY_KEY: Json = {
   in: 'header',
   required: false,
   description:
-    'The request is done once however often it is sent with the same key within a day, by whichever client, and answered as the first time with `Idempotent-Replayed: true`. What was refused is not kept. 409 with `Retry-After` while the first one is under way, 422 for another request with the same key.',
+    'A request that is repeated with the same key within a day, by any client, is carried out once; repetitions get the first answer with `Idempotent-Replayed: true`. Only 2xx answers are stored. 409 with `Retry-After` while the first request is in progress, 422 for a different request with the same key.',
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
 }
 

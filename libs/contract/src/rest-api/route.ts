@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { ErrorView } from '../rest/error.js'
 
 export const PREFIX = '/service/api'
-export const PAID = 'the edition does not have the operation'
+export const PAID = 'the operation is not part of this edition'
 
 export interface Answer {
   description: string
@@ -49,22 +49,22 @@ export const faults = <const T extends Readonly<Record<number, string>>>(byStatu
 /** What every operation may answer besides its own. */
 export const COMMON_ANSWERS: Readonly<Record<number, Answer>> = faults({
   401: 'The Authorization header is missing or wrong',
-  429: 'Wrong credentials, and too many such attempts from this address: again after `Retry-After` seconds',
-  503: 'The service cannot serve this now: again after `Retry-After` seconds',
+  429: 'Invalid credentials after too many failed attempts from this address: retry after `Retry-After` seconds',
+  503: 'Temporarily unavailable: retry after `Retry-After` seconds',
 })
 /** What every operation that changes something may answer besides. */
 export const CHANGE_ANSWERS: Readonly<Record<number, Answer>> = faults({
-  403: 'A page of another origin sent it, which `SERVICE_CORS_ORIGINS` does not name',
+  403: 'A page of an origin that `SERVICE_CORS_ORIGINS` does not name sent the request',
 })
 /** What every operation with a body may answer besides. */
 export const BODY_ANSWERS: Readonly<Record<number, Answer>> = faults({
-  400: 'A bad body; the message names each field',
+  400: 'Invalid body; the message names each invalid field',
   413: 'The body is larger than 1 MiB',
   415: 'The body is not JSON in UTF-8',
 })
 /** What every POST may answer besides, to a request that carries an `Idempotency-Key`. */
 export const POST_ANSWERS: Readonly<Record<number, Answer>> = faults({
   400: 'The `Idempotency-Key` is malformed',
-  409: 'A request with this `Idempotency-Key` is under way',
-  422: 'Another request had this `Idempotency-Key`',
+  409: 'A request with this `Idempotency-Key` is in progress',
+  422: 'A different request used this `Idempotency-Key`',
 })

@@ -15,7 +15,7 @@ const NO_SESSION = 'There is no such session'
 const MODULE_OFF = 'The recording module is disabled'
 
 const Pending = z.object({
-  pendingConnections: z.enum(['true', 'false']).optional().describe('Whether pending connections are listed as well'),
+  pendingConnections: z.enum(['true', 'false']).optional().describe('Whether to include pending connections'),
 })
 export type PendingQuery = z.output<typeof Pending>
 export const StartRecordingBody = z.object({
@@ -53,7 +53,7 @@ const SESSIONS = {
     method: 'DELETE',
     path: `${P}/sessions/{sessionId}`,
     tag: 'Sessions',
-    summary: 'Close a session with all it holds',
+    summary: 'Close a session with its connections, streams and recordings',
     answers: { ...gone('Closed'), ...faults({ 404: NO_SESSION }) },
   },
 } as const satisfies Record<string, Route>
@@ -64,7 +64,7 @@ const CONNECTIONS = {
     method: 'POST',
     path: CONNECTION,
     tag: 'Connections',
-    summary: 'Create a connection; its token lets one client join',
+    summary: 'Create a connection',
     body: CreateConnectionBody,
     answers: {
       ...ok('Created', ConnectionView),
@@ -93,7 +93,7 @@ const CONNECTIONS = {
     summary: 'Change role or record of a connection',
     body: UpdateConnectionBody,
     answers: {
-      ...ok('As it is now', ConnectionView),
+      ...ok('The updated connection', ConnectionView),
       ...faults({ 404: `No such session or connection; or: ${PAID}` }),
     },
   },
@@ -101,8 +101,8 @@ const CONNECTIONS = {
     method: 'DELETE',
     path: `${CONNECTION}/{connectionId}`,
     tag: 'Connections',
-    summary: 'Evict a connection, or invalidate its token',
-    answers: { ...gone('Gone'), ...faults({ 400: NO_SESSION, 404: 'No such connection' }) },
+    summary: 'Delete a connection',
+    answers: { ...gone('Deleted'), ...faults({ 400: NO_SESSION, 404: 'No such connection' }) },
   },
   deleteStream: {
     method: 'DELETE',
@@ -111,7 +111,11 @@ const CONNECTIONS = {
     summary: 'End a published stream',
     answers: {
       ...gone('Ended'),
-      ...faults({ 400: NO_SESSION, 404: 'No such stream', 405: 'The stream is of a camera: delete its connection' }),
+      ...faults({
+        400: NO_SESSION,
+        404: 'No such stream',
+        405: 'The stream belongs to a camera: delete its connection',
+      }),
     },
   },
 } as const satisfies Record<string, Route>
@@ -127,7 +131,7 @@ const RECORDINGS = {
       ...ok('Started', RecordingView),
       ...faults({
         404: NO_SESSION,
-        406: 'Nobody is connected to the session',
+        406: 'The session has no connected participant',
         409: 'The session is not ROUTED, or is being recorded',
         422: 'A value is out of its range',
         501: MODULE_OFF,
@@ -141,7 +145,12 @@ const RECORDINGS = {
     summary: 'Stop a recording',
     answers: {
       ...ok('Stopped', RecordingView),
-      ...faults({ 404: 'No such recording', 406: 'It is still starting', 409: 'It has ended', 501: MODULE_OFF }),
+      ...faults({
+        404: 'No such recording',
+        406: 'The recording is still starting',
+        409: 'The recording has ended',
+        501: MODULE_OFF,
+      }),
     },
   },
   getRecording: {
@@ -165,12 +174,12 @@ const RECORDINGS = {
     summary: 'Delete a recording and its files',
     answers: {
       ...gone('Deleted'),
-      ...faults({ 404: 'No such recording', 409: 'It is being recorded: stop it first', 501: MODULE_OFF }),
+      ...faults({ 404: 'No such recording', 409: 'The recording is in progress: stop it first', 501: MODULE_OFF }),
     },
   },
 } as const satisfies Record<string, Route>
 
-const languageModel = (action: 'load' | 'unload') =>
+const languageModel = (action: 'load' | 'unload', conflicts: Readonly<Record<number, string>>) =>
   ({
     method: 'POST',
     path: `${P}/speech-to-text/${action}`,
@@ -181,8 +190,7 @@ const languageModel = (action: 'load' | 'unload') =>
       ...done('Done'),
       ...faults({
         404: 'No such model in the node',
-        405: 'The model is in use',
-        409: action === 'load' ? 'It is loaded' : 'It is not loaded',
+        ...conflicts,
         501: 'Speech to text is disabled, or its engine manages no models',
       }),
     },
@@ -193,9 +201,15 @@ const SERVICE = {
     method: 'POST',
     path: `${P}/signal`,
     tag: 'Signals',
-    summary: 'Send a signal to some or all of a session',
+    summary: 'Send a signal to some or all connections of a session',
     body: SendSignalBody,
-    answers: { ...done('Sent'), ...faults({ 404: NO_SESSION, 406: '`to` names a connection that is not there' }) },
+    answers: {
+      ...done('Sent'),
+      ...faults({
+        404: NO_SESSION,
+        406: '`to` names an id that is no active connection of the session, or the session has none',
+      }),
+    },
   },
   getHealth: {
     method: 'GET',
@@ -209,8 +223,8 @@ const SERVICE = {
       ...faults({ 404: PAID }),
     },
   },
-  loadLanguageModel: languageModel('load'),
-  unloadLanguageModel: languageModel('unload'),
+  loadLanguageModel: languageModel('load', { 409: 'The model is loaded already' }),
+  unloadLanguageModel: languageModel('unload', { 405: 'The model is in use', 409: 'The model is not loaded' }),
   createToken: {
     method: 'POST',
     path: `${P}/tokens`,
@@ -230,43 +244,43 @@ const EVENTS = {
     method: 'GET',
     path: DEAD_LETTERS,
     tag: 'Events',
-    summary: 'List the events that were given up',
-    answers: ok('The oldest thousand, and the number of all', DeadLetterListView),
+    summary: 'List dead letters',
+    answers: ok('The oldest thousand dead letters and the number of all', DeadLetterListView),
   },
   replayDeadLetters: {
     method: 'POST',
     path: `${DEAD_LETTERS}/replay`,
     tag: 'Events',
-    summary: 'Post all of them again',
-    answers: ok('How many', Replayed),
+    summary: 'Replay all dead letters',
+    answers: ok('Number of replayed events', Replayed),
   },
   replayDeadLetter: {
     method: 'POST',
     path: `${DEAD_LETTERS}/{eventId}/replay`,
     tag: 'Events',
-    summary: 'Post one of them again',
-    answers: { ...ok('How many', Replayed), ...NO_LETTER },
+    summary: 'Replay a dead letter',
+    answers: { ...ok('Number of replayed events', Replayed), ...NO_LETTER },
   },
   deleteDeadLetters: {
     method: 'DELETE',
     path: DEAD_LETTERS,
     tag: 'Events',
-    summary: 'Throw all of them away',
-    answers: gone('Gone'),
+    summary: 'Delete all dead letters',
+    answers: gone('Deleted'),
   },
   deleteDeadLetter: {
     method: 'DELETE',
     path: `${DEAD_LETTERS}/{eventId}`,
     tag: 'Events',
-    summary: 'Throw one of them away',
-    answers: { ...gone('Gone'), ...NO_LETTER },
+    summary: 'Delete a dead letter',
+    answers: { ...gone('Deleted'), ...NO_LETTER },
   },
   listCallRecords: {
     method: 'GET',
     path: '/service/cdr',
     tag: 'Events',
     summary: 'List the files of call records',
-    answers: ok('Their names', z.array(z.string())),
+    answers: ok('Names of the files', z.array(z.string())),
   },
   getCallRecords: {
     method: 'GET',
@@ -274,7 +288,7 @@ const EVENTS = {
     tag: 'Events',
     summary: 'Read a file of call records',
     answers: {
-      200: { description: 'One JSON object a line', schema: z.string(), contentType: 'text/plain' },
+      200: { description: 'One JSON object per line', schema: z.string(), contentType: 'text/plain' },
       ...faults({ 404: 'No such file' }),
     },
   },
