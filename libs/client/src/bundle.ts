@@ -1,3 +1,3 @@
-// What browsers load as one file. The order matters.
+// The entry point of the browser bundle. `no-eval` must run before any schema is created.
 import './platform/no-eval.js'
 export * from './index.js'

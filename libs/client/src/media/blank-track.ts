@@ -2,7 +2,7 @@ let audio: AudioContext | undefined
 
 function blankVideo(): MediaStreamTrack | undefined {
   const canvas = document.createElement('canvas')
-  // Without a context Firefox captures nothing.
+  // Firefox captures no frames from a canvas without a context.
   canvas.getContext('2d')
   return canvas.captureStream(0).getVideoTracks()[0]
 }
@@ -12,7 +12,7 @@ function blankAudio(): MediaStreamTrack | undefined {
   return audio.createMediaStreamDestination().stream.getAudioTracks()[0]
 }
 
-/** The track, or one that gives nothing: browsers begin to send none that has ended, such as that of an unplugged device. */
+/** Returns a live track, or a blank one for an ended track (an unplugged device), which a browser refuses to send. */
 export function liveOrBlank(track: MediaStreamTrack): MediaStreamTrack {
   if (track.readyState === 'live') return track
   return (track.kind === 'video' ? blankVideo() : blankAudio()) ?? track

@@ -4,7 +4,7 @@ import { type CaptureOptions, audioConstraints, captureTracks, mediaErrorOf, vid
 const named = (name: string): Error => Object.assign(new Error('of the browser'), { name })
 
 describe('constraints', () => {
-  it('wishes for a size and a rate, insists on a device', () => {
+  it('prefers a size and a rate, and requires a device', () => {
     expect(videoConstraints({})).toEqual({
       width: { ideal: 960 },
       height: { ideal: 540 },
@@ -21,7 +21,7 @@ describe('constraints', () => {
     expect(audioConstraints(false)).toBeUndefined()
   })
 
-  it.each(['640', '640 x 480', 'x', '-1x480', '1000000x1'])('refuses the resolution "%s"', (resolution) => {
+  it.each(['640', '640 x 480', 'x', '-1x480', '1000000x1'])('rejects the resolution "%s"', (resolution) => {
     expect(() => videoConstraints({ resolution })).toThrow(`resolution: "${resolution}" is not of the form 640x480`)
   })
 })
@@ -43,14 +43,14 @@ describe('mediaErrorOf', () => {
 })
 
 describe('captureTracks', () => {
-  it.each<[string, CaptureOptions]>([['nothing asked for', { audio: false, video: false }]])(
+  it.each<[string, CaptureOptions]>([['rejects options without any source', { audio: false, video: false }]])(
     '%s',
     async (_, options) => {
       await expect(captureTracks(options)).rejects.toThrow('nothing to publish')
     },
   )
 
-  it('names the reason on a page that is not secure, where browsers hide all devices', async () => {
+  it('rejects with INSECURE_CONTEXT on an insecure page, where browsers hide all devices', async () => {
     await expect(captureTracks({})).rejects.toMatchObject({ code: 'INSECURE_CONTEXT' })
     await expect(captureTracks({ screen: true })).rejects.toMatchObject({ code: 'INSECURE_CONTEXT' })
   })

@@ -1,18 +1,18 @@
 import type { MediaKind } from '@session-service/contract'
 
 export type MediaErrorCode =
-  /** The person or the browser's settings refuse the camera or microphone. */
+  /** The user or the browser's settings denied access to the camera or microphone. */
   | 'DEVICE_ACCESS_DENIED'
   | 'DEVICE_NOT_FOUND'
-  /** Another program holds the device, or it failed. */
+  /** Another program uses the device, or the device failed. */
   | 'DEVICE_IN_USE'
   | 'SCREEN_CAPTURE_DENIED'
   | 'SCREEN_CAPTURE_NOT_SUPPORTED'
-  /** Browsers give devices only to pages of https: and of localhost. */
+  /** Browsers grant devices only to pages from https: or localhost. */
   | 'INSECURE_CONTEXT'
   | 'CAPTURE_FAILED'
 
-/** Why no track could be had of a device. `cause` is what the browser said. */
+/** A device or screen could not be captured. `cause` is the browser's error. */
 export class MediaError extends Error {
   override readonly name = 'MediaError'
   constructor(
@@ -24,23 +24,23 @@ export class MediaError extends Error {
   }
 }
 
-/** `true`: the default device; a text: the device of that id; `false`: none. */
+/** `true`: the default device; a string: the device with this id; `false`: none. */
 export type TrackSource = boolean | string | MediaStreamTrack
 
 export interface CaptureOptions {
-  /** Default true, with `screen` false. */
+  /** Default true; false with `screen`. */
   audio?: TrackSource
-  /** Default true; not looked at with `screen`. */
+  /** Default true; ignored with `screen`. */
   video?: TrackSource
-  /** Shares the screen, a window or a tab, as the person chooses; with its sound where the browser can. */
+  /** Shares the screen, window or tab that the user selects; with its audio if the browser supports it. */
   screen?: boolean | { systemAudio?: boolean }
-  /** `<width>x<height>` wished of the camera; default 960x540, the least that has three simulcast layers. */
+  /** Preferred camera resolution, `<width>x<height>`; default 960x540, the smallest one with three simulcast layers. */
   resolution?: string
-  /** Frames a second wished of the camera or screen; default 30. */
+  /** Preferred frames per second of the camera or screen; default 30. */
   frameRate?: number
 }
 
-/** A track, and whether this library opened it and so is to stop it. */
+/** A track. The library stops it only if the library opened it. */
 export interface CapturedTrack {
   readonly track: MediaStreamTrack
   readonly opened: boolean
@@ -55,25 +55,25 @@ const CODES: Record<string, MediaErrorCode> = {
   AbortError: 'DEVICE_IN_USE',
 }
 const TEXTS: Record<MediaErrorCode, string> = {
-  DEVICE_ACCESS_DENIED: 'the use of the camera or microphone was refused',
-  DEVICE_NOT_FOUND: 'there is no such camera or microphone',
-  DEVICE_IN_USE: 'the camera or microphone cannot be read; another program may be using it',
+  DEVICE_ACCESS_DENIED: 'access to the camera or microphone was denied',
+  DEVICE_NOT_FOUND: 'the camera or microphone was not found',
+  DEVICE_IN_USE: 'the camera or microphone could not be read; another program may be using it',
   SCREEN_CAPTURE_DENIED: 'the screen was not shared',
-  SCREEN_CAPTURE_NOT_SUPPORTED: 'this browser cannot share the screen',
-  INSECURE_CONTEXT: 'cameras and microphones can be used only by pages of https: or localhost',
+  SCREEN_CAPTURE_NOT_SUPPORTED: 'this browser does not support screen sharing',
+  INSECURE_CONTEXT: 'cameras and microphones are available only to pages from https: or localhost',
   CAPTURE_FAILED: 'the camera or microphone could not be opened',
 }
 
 export function mediaErrorOf(cause: unknown, screen: boolean): MediaError {
   if (cause instanceof MediaError) return cause
   const code = (cause instanceof Error && CODES[cause.name]) || 'CAPTURE_FAILED'
-  const shown = screen && code === 'DEVICE_ACCESS_DENIED' ? 'SCREEN_CAPTURE_DENIED' : code
-  return new MediaError(shown, TEXTS[shown], { cause })
+  const actual = screen && code === 'DEVICE_ACCESS_DENIED' ? 'SCREEN_CAPTURE_DENIED' : code
+  return new MediaError(actual, TEXTS[actual], { cause })
 }
 
 const RESOLUTION = /^(\d{1,5})x(\d{1,5})$/
 
-/** Throws a `TypeError` for a resolution of another form. */
+/** Throws a `TypeError` for a malformed resolution. */
 export function videoConstraints({
   video,
   resolution = '960x540',
@@ -89,7 +89,7 @@ export function videoConstraints({
   }
 }
 
-/** Undefined: no device is to be opened for sound. */
+/** Returns undefined when no microphone is to be opened. */
 export function audioConstraints(audio: TrackSource | undefined): MediaTrackConstraints | undefined {
   if (audio === false || typeof audio === 'object') return undefined
   return {
@@ -104,7 +104,7 @@ const isOwn = (source: TrackSource | undefined): source is MediaStreamTrack => t
 const opened = (tracks: MediaStreamTrack[]): CapturedTrack[] => tracks.map((track) => ({ track, opened: true }))
 
 function devices(): MediaDevices {
-  // Typed as always there, but absent on pages that are not secure.
+  // The type is not optional, but insecure pages do not have it.
   const found = navigator.mediaDevices as MediaDevices | undefined
   if (found) return found
   throw new MediaError('INSECURE_CONTEXT', TEXTS.INSECURE_CONTEXT)
@@ -136,14 +136,14 @@ function ownTracks({ audio, video, screen }: CaptureOptions): CapturedTrack[] {
   ]
   return kinds.flatMap(([kind, source]) => {
     if (!isOwn(source)) return []
-    if (source.kind !== kind) throw new TypeError(`${kind}: the track given is one of ${source.kind}`)
+    if (source.kind !== kind) throw new TypeError(`${kind}: the track has the kind ${source.kind}`)
     return [{ track: source, opened: false }]
   })
 }
 
 /**
- * Opens what the options ask for: at most one audio and one video track. Throws a `MediaError`; then nothing stays
- * open. Throws a `TypeError` when the options ask for nothing or contradict themselves.
+ * Opens the sources of the options: at most one audio and one video track. Rejects with a `MediaError` and leaves no
+ * source open, or with a `TypeError` when the options name no source or contradict each other.
  */
 export async function captureTracks(given: CaptureOptions): Promise<CapturedTrack[]> {
   const options = given.screen ? { audio: false, ...given } : given
@@ -155,7 +155,7 @@ export async function captureTracks(given: CaptureOptions): Promise<CapturedTrac
     const hasSound = [...own, ...screen].some(({ track }) => track.kind === 'audio')
     const rest = await captureDevices(hasSound ? { ...options, audio: false } : options)
     const all = [...own, ...screen, ...rest]
-    if (all.length === 0) throw new TypeError('audio, video, screen: nothing to publish is left')
+    if (all.length === 0) throw new TypeError('audio, video, screen: the options leave nothing to publish')
     return all
   } catch (error) {
     for (const { track } of screen) track.stop()

@@ -9,30 +9,30 @@ type Direction = types.HandlerGetNativeRtpCapabilitiesOptions['direction']
 
 const HANDLERS = { Chrome111, Firefox120, Safari12 } as const
 
-/** What this browser can send and receive is asked for once a page: it costs a peer connection each time. */
-const asked = new Map<Direction, Promise<types.RtpCapabilities>>()
+/** The browser's RTP capabilities, queried once for each page, because a query creates a peer connection. */
+const queried = new Map<Direction, Promise<types.RtpCapabilities>>()
 
-function ask(factory: HandlerFactory, direction: Direction): Promise<types.RtpCapabilities> {
-  const before = asked.get(direction)
-  if (before) return before
+function queryCapabilities(factory: HandlerFactory, direction: Direction): Promise<types.RtpCapabilities> {
+  const known = queried.get(direction)
+  if (known) return known
   const answer = factory.getNativeRtpCapabilities({ direction })
-  asked.set(direction, answer)
-  answer.catch(() => asked.delete(direction))
+  queried.set(direction, answer)
+  answer.catch(() => queried.delete(direction))
   return answer
 }
 
-/** Throws DISABLED when this browser has no WebRTC that is known to work. */
+/** Throws DISABLED when the library does not support the WebRTC of this browser. */
 export function requireWebRtc(): HandlerFactory {
   const name = detectDevice()
   if (!name || !(name in HANDLERS) || typeof RTCPeerConnection === 'undefined')
-    throw new ServiceError('DISABLED', 'this browser does not support WebRTC as the service needs it')
+    throw new ServiceError('DISABLED', 'this browser does not support the WebRTC features that the service needs')
   return HANDLERS[name as keyof typeof HANDLERS].createFactory({})
 }
 
-/** A device whose slow questions to the browser are already on their way, so that the socket opens meanwhile. */
+/** Returns a device and starts the slow queries of its capabilities, so that the socket opens meanwhile. */
 export function warmDevice(factory: HandlerFactory): Device {
-  for (const direction of ['recvonly', 'sendonly'] as const) ask(factory, direction).catch(() => {})
+  for (const direction of ['recvonly', 'sendonly'] as const) queryCapabilities(factory, direction).catch(() => {})
   return new Device({
-    handlerFactory: { ...factory, getNativeRtpCapabilities: ({ direction }) => ask(factory, direction) },
+    handlerFactory: { ...factory, getNativeRtpCapabilities: ({ direction }) => queryCapabilities(factory, direction) },
   })
 }

@@ -6,7 +6,7 @@ export interface VideoDimensions {
   readonly height: number
 }
 
-/** The wire's JSON text `{"width":W,"height":H}`; null for what is not that. */
+/** Parses the protocol's JSON text `{"width":W,"height":H}`; null when it is malformed. */
 export function parseDimensions(text: string | null | undefined): VideoDimensions | null {
   if (!text) return null
   try {
@@ -21,7 +21,7 @@ export const formatDimensions = ({ width, height }: VideoDimensions): string => 
 
 type Dimensions = string | null | undefined
 
-/** Why the picture has another size now: a turned device swaps the sides, a shared window is resized, else another track. */
+/** The reason of a new video size: a rotated device swaps both sides, a shared screen is resized, else a new track. */
 export function dimensionsReason(before: Dimensions, after: Dimensions, screen: boolean): StreamChangeReason {
   if (screen) return 'screenResized'
   const [old, now] = [parseDimensions(before), parseDimensions(after)]

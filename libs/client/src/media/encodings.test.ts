@@ -31,12 +31,12 @@ describe('videoEncodings', () => {
     expect(encodings.map(({ scaleResolutionDownBy }) => scaleResolutionDownBy)).toEqual(scales)
   })
 
-  it('never more than 2.5 Mbps a layer, never a useless little', () => {
+  it('keeps each layer between the minimum and 2.5 Mbps', () => {
     expect(kbps({ width: 3840, height: 2160 })).toEqual([1089, 2500, 2500])
     expect(kbps({ width: 640, height: 480, frameRate: 5 })).toEqual([80, 108])
   })
 
-  it('takes 640x480 at 30 frames where the browser does not tell', () => {
+  it('assumes 640x480 at 30 frames per second when the browser reports neither', () => {
     expect(kbps({ width: 0, height: 0, frameRate: 0 })).toEqual(kbps({ width: 640, height: 480, frameRate: 30 }))
   })
 
@@ -47,7 +47,7 @@ describe('videoEncodings', () => {
     expect(layers).toEqual([...layers].sort((one, other) => one - other))
   })
 
-  it('leaves a limit above what is useful without effect', () => {
+  it('ignores a limit above the useful bit rate', () => {
     expect(kbps({ maxSendKbps: 10_000 })).toEqual(kbps({}))
   })
 
@@ -65,16 +65,20 @@ describe('videoEncodings', () => {
   it.each<[string, Partial<VideoToSend>, number[]]>([
     ['limits a camera without simulcast', { simulcast: false, receiverMaxKbps: 200 }, [200]],
     ['limits a screen', { typeOfVideo: 'SCREEN', receiverMaxKbps: 200 }, [200]],
-    ['never raises what a screen is sent with', { typeOfVideo: 'SCREEN', receiverMaxKbps: 4_000 }, [2_500]],
+    ['never raises the bit rate of a screen', { typeOfVideo: 'SCREEN', receiverMaxKbps: 4_000 }, [2_500]],
     [
       'gives way to a lower limit of the connection',
       { simulcast: false, maxSendKbps: 150, receiverMaxKbps: 200 },
       [150],
     ],
-    ['limits more than the connection does', { simulcast: false, maxSendKbps: 500, receiverMaxKbps: 200 }, [200]],
-    ['below what browsers can send counts as 30 kbps', { simulcast: false, receiverMaxKbps: 1 }, [30]],
+    [
+      'takes precedence over a higher limit of the connection',
+      { simulcast: false, maxSendKbps: 500, receiverMaxKbps: 200 },
+      [200],
+    ],
+    ['counts as 30 kbps below the minimum of browsers', { simulcast: false, receiverMaxKbps: 1 }, [30]],
     ['limits the lowest layer of simulcast alone', { receiverMaxKbps: 50 }, [50, 484, 1935]],
-    ['leaves simulcast alone when its lowest layer fits', { receiverMaxKbps: 200 }, [121, 484, 1935]],
+    ['does not change simulcast when the lowest layer fits', { receiverMaxKbps: 200 }, [121, 484, 1935]],
   ])('the lowest maximum of the receivers %s', (_, more, expected) => {
     expect(kbps(more)).toEqual(expected)
   })
@@ -100,7 +104,7 @@ describe('fittedEncodings', () => {
     expect(fittedEncodings({ ...video, width, height }, count)).toEqual(expected)
   })
 
-  it('keeps within the limits with as many layers as are left', () => {
+  it('keeps within the limits with the remaining layers', () => {
     const small = { ...video, width: 320, height: 240 }
     expect(fittedEncodings({ ...small, maxSendKbps: 100 }, 3)).toEqual([layer(1, 100), unused, unused])
     expect(fittedEncodings({ ...small, receiverMaxKbps: 90 }, 3)).toEqual([layer(1, 90), unused, unused])

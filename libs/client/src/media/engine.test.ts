@@ -26,7 +26,7 @@ describe('chooseIceServers', () => {
 })
 
 describe('MediaEngine', () => {
-  /** An engine of a browser without a network. `answer` is asked for what the server says to each call. */
+  /** An engine of a browser without a network. `answer` returns the server's answer to each call. */
   const open = async (answer: (method: SignallingMethod) => unknown, own: Partial<EngineOptions> = {}) => {
     const calls: [SignallingMethod, unknown][] = []
     const call = (async (method: SignallingMethod, params: unknown) => {
@@ -64,7 +64,7 @@ describe('MediaEngine', () => {
   }
   const states = (consumers: readonly types.Consumer[]) => consumers.map(({ closed }) => closed)
 
-  it('tells the server of the receiving transport once', async () => {
+  it('connects the receiving transport at the server once', async () => {
     const { engine, calls } = await open(refusals(0))
     expect(states(await engine.consume([track('a'), track('b', 'video/VP8')], 'str_a'))).toEqual([false, false])
     await engine.consume([track('c')], 'str_b')
@@ -72,7 +72,7 @@ describe('MediaEngine', () => {
     engine.close()
   })
 
-  it('tells it again when it could not take it, once for all who wait', async () => {
+  it('connects again after a failure, once for all waiting calls', async () => {
     const { engine, calls } = await open(refusals(1))
     const made = await Promise.all([engine.consume([track('a')], 'str_a'), engine.consume([track('b')], 'str_b')])
     expect(states(made.flat())).toEqual([false, false])
@@ -81,7 +81,7 @@ describe('MediaEngine', () => {
     engine.close()
   })
 
-  it('receives later what it could not receive at first, and leaves nothing of the first try', async () => {
+  it('succeeds to consume after a failure, and closes the consumers of the failed attempt', async () => {
     const { engine, calls, consumers } = await open(refusals(2))
     await expect(engine.consume([track('a'), track('b', 'video/VP8')], 'str_a')).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -110,7 +110,7 @@ describe('MediaEngine', () => {
       engine.close()
     })
 
-    it('once, however often it is asked for before the answer comes', async () => {
+    it('once for all calls before the answer', async () => {
       const { engine, calls } = await open(() => ({ iceParameters }))
       engine.createTransports()
       await Promise.all([engine.restartIce(), engine.restartIce(), engine.restartIce()])

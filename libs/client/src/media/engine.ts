@@ -25,7 +25,7 @@ type Consumer = types.Consumer
 export type Call = <M extends SignallingMethod>(method: M, params: SignallingParams<M>) => Promise<SignallingResult<M>>
 
 export interface EngineOptions {
-  /** The application's own, before the server's list. */
+  /** The application's servers, which replace the server's list. */
   readonly iceServers?: RTCIceServer[]
   readonly rtcConfiguration?: RTCConfiguration
   readonly clock: Clock
@@ -33,20 +33,20 @@ export interface EngineOptions {
   readonly exception: (name: Parameters<IceRecoveryHandlers['exception']>[0], direction: TransportDirection) => void
 }
 
-/** What one track is sent as. */
+/** A track and its encodings. */
 export interface TrackToSend {
   readonly track: MediaStreamTrack
   readonly encodings?: Encoding[]
   readonly startKbps?: number
-  /** What the encoder is asked not to go below. */
+  /** The minimum bit rate that the encoder should keep. */
   readonly minKbps?: number
 }
 
-/** Local ends of a publication that the server has not been told of yet. */
+/** The producers of a publication that has not been sent to the server yet. */
 export interface Offer {
   readonly producers: Producer[]
   readonly tracks: PublishedTrack[]
-  /** With the first publication; given again until `accepted`. */
+  /** Part of each offer until the server accepts one. */
   readonly dtlsParameters?: DtlsParameters
 }
 
@@ -56,21 +56,21 @@ const fromServer = ({ url, username, credential }: IceServerView): RTCIceServer 
   ...(credential !== undefined && { credential }),
 })
 
-/** The client's own `iceServers`, else those of its `rtcConfiguration`, else the server's. */
+/** Chooses the application's `iceServers`, else those of its `rtcConfiguration`, else the server's. */
 export const chooseIceServers = (
   own: RTCIceServer[] | undefined,
   configured: RTCIceServer[] | undefined,
   server: IceServerView[],
 ): RTCIceServer[] => own ?? configured ?? server.map(fromServer)
 
-/** Where the media of a participant is to be, as the server says. */
+/** The transport parameters of the media node that the server selected. */
 export type MediaLocation = Omit<RejoinResult, 'snapshot'>
 
-/** What the session uses of an engine. */
+/** The public interface of `MediaEngine`, which tests replace by a stub. */
 export type Engine = Pick<MediaEngine, keyof MediaEngine>
 export type OpenEngine = (place: MediaLocation, options: EngineOptions) => Promise<Engine>
 
-/** Opens one engine after the other; what the first one needs of the browser is asked for now. Throws DISABLED. */
+/** Returns a factory of engines and queries the browser's capabilities for the first one now. Throws DISABLED. */
 export function engineOpener(): OpenEngine {
   const webRtc = requireWebRtc()
   let warm: Device | undefined = warmDevice(webRtc)
@@ -86,15 +86,15 @@ interface TransportEntry {
   readonly ice: IceRecovery
 }
 
-/** Both media transports of a participant on one media node: the only part that touches mediasoup-client. */
+/** Both media transports of a participant on one media node, made with mediasoup-client. */
 export class MediaEngine {
-  /** The server's, as it named them last. */
+  /** The server's latest list. */
   #iceServers: IceServerView[]
   #sendDtls: DtlsParameters | undefined
   #recvDtls: DtlsParameters | undefined
-  /** The server is being told of them, or knows them. */
+  /** The request that sends `#recvDtls` to the server. */
   #recvConnected: Promise<unknown> | undefined
-  /** Made when first needed: what is asked of the server on joining does not wait for peer connections. */
+  /** Created on first use, so that the first requests after joining do not wait for peer connections. */
   readonly #transports: Partial<Record<TransportDirection, TransportEntry>> = {}
   readonly #restarts = new Map<TransportDirection, Promise<void>>()
   #closed = false
@@ -110,12 +110,12 @@ export class MediaEngine {
   }
 
   static async open(device: Device, place: MediaLocation, options: EngineOptions): Promise<MediaEngine> {
-    // The schema has checked them; mediasoup-client's own types only narrow some texts to the values it knows.
+    // The schema has validated them; the types of mediasoup-client only narrow some strings to known values.
     await device.load({ routerRtpCapabilities: place.routerRtpCapabilities as types.RtpCapabilities })
     return new MediaEngine(device, place, options)
   }
 
-  /** Makes the transports that are not there yet. */
+  /** Creates the missing transports. */
   createTransports(): void {
     if (this.#closed) return
     this.#transport('recv')
@@ -126,13 +126,13 @@ export class MediaEngine {
     return this.#device.recvRtpCapabilities as RtpCapabilities
   }
 
-  /** Whether the video that would be sent is of a codec whose simulcast the server takes apart. */
+  /** Whether the server supports simulcast of the preferred video codec. */
   get canSimulcast(): boolean {
     const codec = this.#device.sendRtpCapabilities.codecs?.find(({ kind }) => kind === 'video')
     return /\/(vp8|h264)$/i.test(codec?.mimeType ?? '')
   }
 
-  /** Makes the local ends of all tracks, or of none. */
+  /** Creates the producers of all tracks, or of none. */
   async offer(tracks: readonly TrackToSend[]): Promise<Offer> {
     const producers: Producer[] = []
     try {
@@ -145,22 +145,22 @@ export class MediaEngine {
     return { producers, tracks: published, ...(this.#sendDtls && { dtlsParameters: this.#sendDtls }) }
   }
 
-  /** The server has taken an offer, and with it the parameters of the transport. */
+  /** The server accepted an offer, and with it the DTLS parameters of the transport. */
   offerAccepted(offer: Offer): void {
     if (offer.dtlsParameters === this.#sendDtls) this.#sendDtls = undefined
   }
 
-  /** Makes the local ends of all tracks of a stream in one step; `streamId` keeps its sound and picture in time. */
+  /** Creates the consumers of all tracks of a stream in one step; the common `streamId` synchronizes audio and video. */
   async consume(tracks: readonly SubscribedTrack[], streamId: string): Promise<Consumer[]> {
     const recv = this.#transport('recv')
-    const made = await Promise.allSettled(
+    const outcomes = await Promise.allSettled(
       tracks.map(({ id, producerId, kind, rtpParameters }) =>
         recv.consume({ id, producerId, kind, streamId, rtpParameters: rtpParameters as types.RtpParameters }),
       ),
     )
-    const consumers = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const consumers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
     try {
-      for (const one of made) if (one.status === 'rejected') throw one.reason
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
       await this.#requireRecvConnected()
       return consumers
     } catch (error) {
@@ -173,7 +173,7 @@ export class MediaEngine {
     for (const { ice } of Object.values(this.#transports)) ice.signallingResumed()
   }
 
-  /** New ICE on both transports, whatever their state: for a computer that has changed its network. */
+  /** Restarts ICE on all transports in any state, for example after the computer has changed its network. */
   async restartIce(): Promise<void> {
     const directions = Object.keys(this.#transports) as TransportDirection[]
     await Promise.all(directions.map((direction) => this.#restart(direction)))
@@ -184,7 +184,7 @@ export class MediaEngine {
     return { send: await send, recv: await recv }
   }
 
-  /** Its node is lost: nothing is sent or asked for any more, but what was received last stays to be seen. */
+  /** The node is lost: stops sending and ICE restarts, but the last received video frame stays visible. */
   retire(): void {
     this.#closed = true
     for (const { ice } of Object.values(this.#transports)) ice.stop()
@@ -199,7 +199,7 @@ export class MediaEngine {
   #produce({ track, encodings, startKbps, minKbps }: TrackToSend): Promise<Producer> {
     return this.#transport('send').produce({
       track,
-      // Who opened a track stops it: the publisher does that.
+      // The publisher stops the tracks that it opened.
       stopTracks: false,
       ...(encodings && { encodings }),
       codecOptions:
@@ -213,10 +213,10 @@ export class MediaEngine {
   }
 
   #transport(direction: TransportDirection): Transport {
-    if (this.#closed) throw new ServiceError('CONFLICT', 'these transports are closed')
-    const made = this.#transports[direction] ?? this.#createTransport(direction)
-    this.#transports[direction] = made
-    return made.transport
+    if (this.#closed) throw new ServiceError('CONFLICT', 'the transports are closed')
+    const entry = this.#transports[direction] ?? this.#createTransport(direction)
+    this.#transports[direction] = entry
+    return entry.transport
   }
 
   #createTransport(direction: TransportDirection): TransportEntry {
@@ -231,7 +231,7 @@ export class MediaEngine {
 
   #createSendTransport(): Transport {
     const transport = this.#device.createSendTransport({ ...this.#place.sendTransport, ...this.#configuration() })
-    // The answer is given at once so that ICE starts; the server learns the parameters with the `publish` that follows.
+    // Accepts at once so that ICE starts; the following `publish` sends the parameters to the server.
     transport.on('connect', ({ dtlsParameters }, done) => {
       this.#sendDtls = dtlsParameters
       done()
@@ -257,10 +257,10 @@ export class MediaEngine {
     return connected
   }
 
-  /** The parameters are given once only: what the server did not take it is told again. */
+  /** mediasoup-client emits the parameters only once, so a failed request is repeated here. */
   async #requireRecvConnected(): Promise<void> {
     await this.#recvConnected?.catch(() => {})
-    // By then the server may have transports of the next engine.
+    // The server may already have the transports of the next engine.
     if (!this.#recvDtls || this.#closed) return
     await (this.#recvConnected ?? this.#connectRecv(this.#recvDtls))
   }
@@ -279,10 +279,10 @@ export class MediaEngine {
     return chooseIceServers(iceServers, rtcConfiguration?.iceServers, this.#iceServers)
   }
 
-  /** One at a time: while there is no socket they would pile up. */
+  /** Shares a pending restart: without a socket the requests would accumulate. */
   #restart(direction: TransportDirection): Promise<void> {
-    const underWay = this.#restarts.get(direction)
-    if (underWay) return underWay
+    const pending = this.#restarts.get(direction)
+    if (pending) return pending
     const restart = this.#restartNow(direction).finally(() => this.#restarts.delete(direction))
     this.#restarts.set(direction, restart)
     return restart
@@ -293,7 +293,7 @@ export class MediaEngine {
     const { iceParameters, iceServers } = await this.#options.call('restartIce', { direction })
     if (transport.closed) return
     if (iceServers) {
-      // The credentials from joining may be over by now.
+      // The credentials from joining may have expired.
       this.#iceServers = iceServers
       await transport.updateIceServers({ iceServers: this.#chosenIceServers() })
     }

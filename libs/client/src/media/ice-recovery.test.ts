@@ -23,7 +23,7 @@ describe('IceRecovery', () => {
     recovery.changed('connected')
   })
 
-  it('leaves a short interruption alone', () => {
+  it('does not restart after a short interruption', () => {
     recovery.changed('disconnected')
     clock.pass(ICE_TIMEOUTS.restart - 1)
     recovery.changed('connected')
@@ -32,7 +32,7 @@ describe('IceRecovery', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('restarts after 2 s of interruption and tells after 4 s, once', () => {
+  it('restarts after 2 s of interruption and reports once after 4 s', () => {
     recovery.changed('disconnected')
     clock.pass(ICE_TIMEOUTS.restart)
     expect(log).toEqual(['restart'])
@@ -42,7 +42,7 @@ describe('IceRecovery', () => {
     expect(log).toEqual(['restart', 'ICE_CONNECTION_DISCONNECTED', 'restart'])
   })
 
-  it('restarts a failed transport at once, and again with growing pauses though nobody answers', () => {
+  it('restarts a failed transport at once, and again with growing delays when the requests fail', () => {
     canRestart = false
     recovery.changed('failed')
     expect(log).toEqual(['ICE_CONNECTION_FAILED', 'restart'])
@@ -66,7 +66,7 @@ describe('IceRecovery', () => {
     expect(log).toEqual(['restart', 'ICE_CONNECTION_FAILED'])
   })
 
-  it('starts anew after it was connected again', () => {
+  it('resets the back-off after the transport was connected again', () => {
     recovery.changed('failed')
     recovery.changed('connected')
     expect(clock.pending).toBe(0)
@@ -74,7 +74,7 @@ describe('IceRecovery', () => {
     expect(log).toEqual(['ICE_CONNECTION_FAILED', 'restart', 'ICE_CONNECTION_FAILED', 'restart'])
   })
 
-  it('restarts what is not connected when the socket is back, and only that', () => {
+  it('restarts a disconnected transport when the socket is open again, but not a connected one', () => {
     recovery.signallingResumed()
     expect(log).toEqual([])
     recovery.changed('disconnected')
@@ -82,7 +82,7 @@ describe('IceRecovery', () => {
     expect(log).toEqual(['restart'])
   })
 
-  it('is still once it is closed', () => {
+  it('does nothing after it was closed', () => {
     recovery.changed('disconnected')
     recovery.changed('closed')
     clock.pass(60_000)

@@ -1,20 +1,21 @@
 import type { Clock } from '../platform/clock.js'
+import { backoffMs } from '../platform/delay.js'
 
 export type TransportState = 'new' | 'connecting' | 'connected' | 'failed' | 'disconnected' | 'closed'
 
 export interface IceRecoveryHandlers {
-  /** Asks the server for new ICE parameters and uses them. May reject; then it is tried again. */
+  /** Requests new ICE parameters from the server and applies them. A rejection is retried. */
   restart(): Promise<void>
   exception(name: 'ICE_CONNECTION_FAILED' | 'ICE_CONNECTION_DISCONNECTED'): void
 }
 
 /** ms. */
 export const ICE_TIMEOUTS = {
-  /** A transport that has been disconnected this long is restarted; shorter ones heal by themselves. */
+  /** ICE is restarted after a transport has been disconnected for this time; it often recovers from a shorter one. */
   restart: 2_000,
-  /** …and this long: the application is told. */
+  /** The application gets an exception after a transport has been disconnected for this time. */
   exception: 4_000,
-  /** Time that a restart gets before the next one; doubled each time up to `longest`. */
+  /** The delay before the next restart, doubled each time up to `longestRetry`. */
   firstRetry: 4_000,
   longestRetry: 30_000,
 } as const
@@ -45,7 +46,7 @@ export class IceRecovery {
     }
   }
 
-  /** The socket is back: whatever of media did not come back with it is restarted now. */
+  /** The socket is open again: restarts ICE now if the transport is not connected. */
   signallingResumed(): void {
     if (this.#state === 'failed' || this.#state === 'disconnected') this.#restart()
   }
@@ -77,11 +78,11 @@ export class IceRecovery {
     if (this.#state === 'connected' || this.#state === 'closed') return
     for (const cancel of this.#timers) cancel()
     this.#timers.clear()
-    const wait = Math.min(ICE_TIMEOUTS.firstRetry * 2 ** this.#attempts++, ICE_TIMEOUTS.longestRetry)
-    this.#after(wait, () => this.#restart())
+    const delay = backoffMs(this.#attempts++, ICE_TIMEOUTS.firstRetry, ICE_TIMEOUTS.longestRetry)
+    this.#after(delay, () => this.#restart())
     if (!this.#reported)
       this.#after(ICE_TIMEOUTS.exception - ICE_TIMEOUTS.restart, () => this.#report('ICE_CONNECTION_DISCONNECTED'))
-    // The next timer tries again whether or not this one could be asked for.
+    // The timer retries even when this request fails.
     this.#handlers.restart().catch(() => {})
   }
 

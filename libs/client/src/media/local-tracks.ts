@@ -5,10 +5,10 @@ interface HeldTrack extends CapturedTrack {
   forget(): void
 }
 
-/** The tracks of a publisher, at most one of a kind: muted together with it, stopped when the library opened them. */
+/** The tracks of a publisher, at most one of each kind. Mutes them, and stops those that the library opened. */
 export class LocalTracks {
   readonly #held = new Map<MediaKind, HeldTrack>()
-  /** Shows them. */
+  /** The media stream that the publisher's elements show. */
   readonly #stream: MediaStream
   readonly #onEnded: (kind: MediaKind) => void
 
@@ -29,7 +29,7 @@ export class LocalTracks {
     return this.#held.get(kind)?.track
   }
 
-  /** Takes the place of the one of its kind. */
+  /** Replaces the track of the same kind. */
   take({ track, opened }: CapturedTrack): void {
     const kind = track.kind as MediaKind
     this.#release(kind)

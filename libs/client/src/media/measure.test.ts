@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '../fixtures/manual-clock.js'
 import { type VideoMeasure, measure, watchMeasure } from './measure.js'
 
-/** As far as it is looked at. */
+/** A track with only the tested members. */
 const trackWith = (settings: MediaTrackSettings): MediaStreamTrack =>
   ({ getSettings: () => settings }) as Partial<MediaStreamTrack> as MediaStreamTrack
 
@@ -15,7 +15,7 @@ describe('measure', () => {
     expect(measure(trackWith(settings))).toEqual({ videoDimensions, frameRate })
   })
 
-  it('of no track is nothing', () => {
+  it('returns null for both values without a track', () => {
     expect(measure(undefined)).toEqual({ videoDimensions: null, frameRate: null })
   })
 })
@@ -25,7 +25,7 @@ describe('watchMeasure', () => {
   const settings: MediaTrackSettings = { width: 640, height: 480, frameRate: 30 }
   const track = trackWith(settings)
 
-  it('tells a change once, not what cannot be told just now, and nothing after its end', () => {
+  it('reports a change once, ignores unknown values, and reports nothing after it was stopped', () => {
     const clock = new ManualClock()
     const stop = watchMeasure(
       clock,

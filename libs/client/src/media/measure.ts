@@ -1,7 +1,7 @@
 import { type Clock, every } from '../platform/clock.js'
 import { formatDimensions } from './dimensions.js'
 
-/** What is sent, as the wire wants it; null while the browser does not tell. */
+/** The video size and frame rate in the protocol's format; null while the browser does not report them. */
 export interface VideoMeasure {
   readonly videoDimensions: string | null
   readonly frameRate: number | null
@@ -17,7 +17,7 @@ export function measure(track: MediaStreamTrack | undefined): VideoMeasure {
 
 const WATCH_MS = 1_000
 
-/** Calls `changed` when what the browser says of the track is another than before. The returned function ends it. */
+/** Calls `changed` when the measured values of the track change. The returned function stops the polling. */
 export function watchMeasure(
   clock: Clock,
   track: () => MediaStreamTrack | undefined,
@@ -27,7 +27,7 @@ export function watchMeasure(
   let last = first
   return every(clock, WATCH_MS, () => {
     const measured = measure(track())
-    // What cannot be told just now is as it was.
+    // An unknown value counts as unchanged.
     const now = {
       videoDimensions: measured.videoDimensions ?? last.videoDimensions,
       frameRate: measured.frameRate ?? last.frameRate,

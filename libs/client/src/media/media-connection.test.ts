@@ -15,13 +15,13 @@ const at = (mediaEpoch: number): RejoinResult => {
 }
 const unavailable = (): ServiceError => new ServiceError('UNAVAILABLE', 'the media is being moved')
 
-describe('MediaLine', () => {
+describe('MediaConnection', () => {
   let clock: ManualClock
   let log: string[]
   let engines: StubEngine[]
-  /** What `rejoin` answers, first to last; the last for good. */
+  /** The answers of `rejoin`, in order; the last one repeats. */
   let answers: (RejoinResult | Promise<RejoinResult> | Error)[]
-  let line: MediaConnection
+  let connection: MediaConnection
 
   beforeEach(async () => {
     clock = new ManualClock()
@@ -31,7 +31,7 @@ describe('MediaLine', () => {
     engines = stubs.engines
     const options = { clock, call: () => Promise.reject(unavailable()), exception: () => {} }
     const open = (place: Parameters<typeof stubs.open>[0]): Promise<Engine> => stubs.open(place, options)
-    line = new MediaConnection(await open(at(1)), 1, {
+    connection = new MediaConnection(await open(at(1)), 1, {
       clock,
       open,
       rejoin: () => {
@@ -42,7 +42,7 @@ describe('MediaLine', () => {
       },
       onLost: () => log.push('lost'),
       onRejoined: ({ mediaEpoch }) => log.push(`rejoined ${mediaEpoch}`),
-      onRestored: () => log.push('back'),
+      onRestored: () => log.push('restored'),
       onRefused: () => log.push('refused'),
     })
   })
@@ -51,116 +51,116 @@ describe('MediaLine', () => {
       if (!check()) clock.pass(step)
       return check()
     })
-  const back = (times = 1): Promise<boolean> =>
-    passUntil('back', () => log.filter((entry) => entry === 'back').length === times)
+  const mediaRestored = (times = 1): Promise<boolean> =>
+    passUntil('the media is restored', () => log.filter((entry) => entry === 'restored').length === times)
 
-  it('comes back after the time that the server gave, and not before', async () => {
-    line.epochSeen(2, 700)
+  it('rejoins after the delay that the server announced, and not before', async () => {
+    connection.epochSeen(2, 700)
     expect(engines[0]?.state).toBe('retired')
     clock.pass(699)
     expect(log).toEqual(['lost'])
     clock.pass(1)
-    await back()
-    expect(log).toEqual(['lost', 'rejoin', 'rejoined 2', 'back'])
-    expect(line.engine).toBe(engines[1])
+    await mediaRestored()
+    expect(log).toEqual(['lost', 'rejoin', 'rejoined 2', 'restored'])
+    expect(connection.engine).toBe(engines[1])
   })
 
   it.each<[string, (on: MediaConnection) => void, boolean]>([
-    ['a snapshot with the same epoch', (on) => on.epochSeen(1), false],
-    ['late news of what was lost before', (on) => on.epochSeen(1, 0), false],
-    ['a snapshot with a newer one', (on) => on.epochSeen(2), true],
-    ['a snapshot with a much newer one', (on) => on.epochSeen(7), true],
+    ['ignores a snapshot with the same epoch', (on) => on.epochSeen(1), false],
+    ['ignores a late report of an earlier loss', (on) => on.epochSeen(1, 0), false],
+    ['detects a loss from a snapshot with a newer epoch', (on) => on.epochSeen(2), true],
+    ['detects a loss from a snapshot with a much newer epoch', (on) => on.epochSeen(7), true],
   ])('%s', (_, happens, isLoss) => {
-    happens(line)
+    happens(connection)
     expect(log).toEqual(isLoss ? ['lost'] : [])
   })
 
-  it('takes the same loss once, however often it is told', async () => {
-    line.epochSeen(2, 0)
-    line.epochSeen(2)
-    line.epochSeen(2, 0)
-    await back()
-    line.epochSeen(2, 0)
-    line.epochSeen(2)
-    expect(log).toEqual(['lost', 'rejoin', 'rejoined 2', 'back'])
+  it('handles a loss once, although it is reported repeatedly', async () => {
+    connection.epochSeen(2, 0)
+    connection.epochSeen(2)
+    connection.epochSeen(2, 0)
+    await mediaRestored()
+    connection.epochSeen(2, 0)
+    connection.epochSeen(2)
+    expect(log).toEqual(['lost', 'rejoin', 'rejoined 2', 'restored'])
   })
 
   it.each(['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT', 'CONFLICT', 'NOT_FOUND', 'INTERNAL'] as const)(
-    'tries again after %s, less and less often',
+    'retries after %s with growing delays',
     async (code) => {
       answers = [...Array.from({ length: 6 }, () => new ServiceError(code, 'not now')), at(2)]
-      line.epochSeen(2, 0)
-      await back()
+      connection.epochSeen(2, 0)
+      await mediaRestored()
       expect(log.filter((entry) => entry === 'rejoin')).toHaveLength(7)
       expect(clock.now()).toBeGreaterThan(1_000_000 + 5_000)
     },
   )
 
-  it('says so when the server will not have it back', async () => {
+  it('reports a refusal of the server', async () => {
     answers = [new ServiceError('UNAUTHENTICATED', 'the connection has ended')]
-    line.epochSeen(2, 0)
+    connection.epochSeen(2, 0)
     await passUntil('refused', () => log.includes('refused'))
-    line.close()
+    connection.close()
     expect(log).toEqual(['lost', 'rejoin', 'refused'])
   })
 
-  it('does not use an answer for media that is lost again meanwhile', async () => {
+  it('ignores an answer for media that was lost again meanwhile', async () => {
     const first = deferred<RejoinResult>()
     answers = [first.promise, at(3)]
-    line.epochSeen(2, 0)
+    connection.epochSeen(2, 0)
     await passUntil('asked', () => log.includes('rejoin'))
-    line.epochSeen(3, 0)
+    connection.epochSeen(3, 0)
     first.resolve(at(2))
-    await back()
-    expect(log).toEqual(['lost', 'rejoin', 'rejoin', 'rejoined 3', 'back'])
+    await mediaRestored()
+    expect(log).toEqual(['lost', 'rejoin', 'rejoin', 'rejoined 3', 'restored'])
   })
 
-  it('holds back what is to run in the gap, and runs it where the media is then', async () => {
-    line.epochSeen(2, 0)
-    const ran = line.run(async (engine) => engines.indexOf(engine as StubEngine))
-    await back()
+  it('delays tasks during a loss, and runs them on the next node', async () => {
+    connection.epochSeen(2, 0)
+    const ran = connection.run(async (engine) => engines.indexOf(engine as StubEngine))
+    await mediaRestored()
     expect(await ran).toBe(1)
   })
 
-  it('runs again what failed because the media was lost under it', async () => {
+  it('repeats a task that failed because the media was lost', async () => {
     const tried: number[] = []
-    const ran = line.run(async (engine) => {
+    const ran = connection.run(async (engine) => {
       tried.push(engines.indexOf(engine as StubEngine))
       if (tried.length > 1) return 'done'
-      line.epochSeen(2, 0)
+      connection.epochSeen(2, 0)
       throw new Error('the transport is closed')
     })
-    await back()
+    await mediaRestored()
     expect(await ran).toBe('done')
     expect(tried).toEqual([0, 1])
   })
 
-  it('waits for the news of the loss when the node does not answer', async () => {
+  it('waits for the report of the loss when the node does not answer', async () => {
     let tries = 0
-    const ran = line.run(async () => (++tries === 1 ? Promise.reject(unavailable()) : 'done'))
-    await until('the first try', () => tries === 1 && clock.pending > 0)
+    const ran = connection.run(async () => (++tries === 1 ? Promise.reject(unavailable()) : 'done'))
+    await until('the first attempt', () => tries === 1 && clock.pending > 0)
     clock.pass(MEDIA_TIMEOUTS.lossReport - 1)
-    line.epochSeen(2, 0)
-    await back()
+    connection.epochSeen(2, 0)
+    await mediaRestored()
     expect(await ran).toBe('done')
   })
 
   it.each<[string, Error, number]>([
-    ['of a node that does not answer, when no loss becomes known', unavailable(), MEDIA_TIMEOUTS.lossReport],
-    ['of any other kind, at once', new ServiceError('NOT_ALLOWED', 'a SUBSCRIBER may not'), 0],
+    ['of an unresponsive node when no loss is reported', unavailable(), MEDIA_TIMEOUTS.lossReport],
+    ['of any other kind at once', new ServiceError('NOT_ALLOWED', 'a SUBSCRIBER may not'), 0],
     [
       'of an answer that was lost with its socket, at once',
       new ServiceError('UNAVAILABLE', 'publish: closed', { cause: new SocketLost(1006) }),
       0,
     ],
-  ])('gives the error %s', async (_, error, after) => {
+  ])('rejects with the error %s', async (_, error, after) => {
     let outcome: unknown
-    line
+    connection
       .run(() => Promise.reject(error))
       .catch((reason: unknown) => {
         outcome = reason
       })
-    await until('it is waiting or over', () => outcome !== undefined || clock.pending > 0)
+    await until('the task waits or has ended', () => outcome !== undefined || clock.pending > 0)
     if (after > 0) clock.pass(after - 1)
     if (after > 0) expect(outcome).toBeUndefined()
     clock.pass(1)
@@ -168,22 +168,22 @@ describe('MediaLine', () => {
     expect(outcome).toBe(error)
   })
 
-  it('fails what waits in the gap when the session ends', async () => {
-    line.epochSeen(2, 60_000)
-    const ran = line.run(() => Promise.resolve('never'))
-    line.close()
+  it('rejects waiting tasks when the session ends', async () => {
+    connection.epochSeen(2, 60_000)
+    const ran = connection.run(() => Promise.resolve('never'))
+    connection.close()
     await expect(ran).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(clock.pending).toBe(0)
     clock.pass(100_000)
     expect(log).toEqual(['lost'])
   })
 
-  it('uses no answer that comes after the session has ended', async () => {
+  it('ignores an answer after the session has ended', async () => {
     const answer = deferred<RejoinResult>()
     answers = [answer.promise]
-    line.epochSeen(2, 0)
+    connection.epochSeen(2, 0)
     await passUntil('asked', () => log.includes('rejoin'))
-    line.close()
+    connection.close()
     answer.resolve(at(2))
     await answer.promise
     clock.pass(60_000)
@@ -191,38 +191,38 @@ describe('MediaLine', () => {
     expect(engines.map(({ state }) => state)).toEqual(['closed'])
   })
 
-  describe('restores what was there', () => {
-    it('trying again while the server cannot just now', async () => {
+  describe('restore', () => {
+    it('retries after transient errors', async () => {
       let tries = 0
-      line.epochSeen(2, 0)
-      const restored = line.restore(async () => (++tries < 4 ? Promise.reject(unavailable()) : undefined))
-      await passUntil('the last try', () => tries === 4)
+      connection.epochSeen(2, 0)
+      const restored = connection.restore(async () => (++tries < 4 ? Promise.reject(unavailable()) : undefined))
+      await passUntil('the last attempt', () => tries === 4)
       await restored
     })
 
-    it('on the next node when there is a second loss', async () => {
+    it('continues on the next node after a second loss', async () => {
       const used: number[] = []
       answers = [at(2), at(3)]
-      line.epochSeen(2, 0)
-      const restored = line.restore(async (engine) => {
+      connection.epochSeen(2, 0)
+      const restored = connection.restore(async (engine) => {
         used.push(engines.indexOf(engine as StubEngine))
-        if (used.length === 1) line.epochSeen(3, 0)
+        if (used.length === 1) connection.epochSeen(3, 0)
       })
-      await back(2)
+      await mediaRestored(2)
       await restored
       expect(used).toEqual([1, 2])
       expect(log.filter((entry) => entry === 'lost')).toHaveLength(2)
     })
 
     it.each<[string, Error, number]>([
-      ['not for ever', unavailable(), MEDIA_TIMEOUTS.restoreStreams],
-      ['not at all when it is refused', new ServiceError('NOT_ALLOWED', 'a SUBSCRIBER may not'), 0],
-      ['not at all when it is this side that cannot', new TypeError('track ended'), 0],
+      ['stops retrying a transient error after the time limit', unavailable(), MEDIA_TIMEOUTS.restoreStreams],
+      ['does not retry after a refusal', new ServiceError('NOT_ALLOWED', 'a SUBSCRIBER may not'), 0],
+      ['does not retry after a local error', new TypeError('track ended'), 0],
     ])('%s', async (_, error, least) => {
       let outcome: unknown
       let upAt = 0
-      line.epochSeen(2, 0)
-      line
+      connection.epochSeen(2, 0)
+      connection
         .restore(() => {
           upAt ||= clock.now()
           return Promise.reject(error)
@@ -230,7 +230,7 @@ describe('MediaLine', () => {
         .catch((reason: unknown) => {
           outcome = reason
         })
-      await passUntil('given up', () => outcome !== undefined)
+      await passUntil('the restoration failed', () => outcome !== undefined)
       expect(outcome).toBe(error)
       expect(clock.now() - upAt).toBeGreaterThanOrEqual(least)
       expect(clock.now() - upAt).toBeLessThan(least + 5_000)

@@ -1,6 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import type { Clock } from '../platform/clock.js'
 import { type Deferred, deferred } from '../platform/deferred.js'
+import { InterruptibleDelay } from '../platform/delay.js'
 import type { Engine, MediaLocation } from './engine.js'
 import type { RejoinResult } from '../signalling/signalling.js'
 import { isPermanent, retryDelay } from '../signalling/retry.js'
@@ -10,27 +11,27 @@ export interface MediaConnectionOptions {
   readonly clock: Clock
   open(place: MediaLocation): Promise<Engine>
   rejoin(): Promise<RejoinResult>
-  /** Once a loss, also when more is lost before the media is back. */
+  /** Called once, also when the next node is lost before the media is restored. */
   onLost(): void
-  /** Who is there, as the answer to `rejoin` says: before anything that was told after it. */
+  /** The snapshot in the answer to `rejoin`. Called before later notifications. */
   onRejoined(snapshot: RejoinResult['snapshot']): void
-  /** There are transports again. */
+  /** The transports of the next node exist. */
   onRestored(engine: Engine): void
-  /** The server will not have it back. */
+  /** The server refused `rejoin`. */
   onRefused(): void
 }
 
 /** ms. */
 export const MEDIA_TIMEOUTS = {
-  /** A call that the media node did not answer waits this long for the news that the node is lost. */
+  /** A call that the media node did not answer waits this long for a report of the node's loss. */
   lossReport: 6_000,
-  /** Streams that are not back this long after the own media is will not come back. */
+  /** Streams that are not restored within this time after the own media end. */
   restoreStreams: 15_000,
-  /** Clients that find out for themselves come back spread over this. */
+  /** Clients that detect the loss without a notification rejoin at a random time within this. */
   rejoinSpread: 500,
 } as const
 
-/** What a server says that did not reach the media node. An answer lost with its socket is another matter. */
+/** Tests for the error of a server that did not reach the media node, as opposed to an answer lost with its socket. */
 const isNodeUnreachable = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.code === 'UNAVAILABLE' || error.code === 'TIMEOUT') &&
@@ -38,30 +39,31 @@ const isNodeUnreachable = (error: unknown): boolean =>
 
 const isTransient = (error: unknown): boolean => error instanceof ServiceError && !isPermanent(error.code)
 
-/** The participant's media: on one node at a time, and on the next one when that is lost, for as long as the session. */
+/** The participant's media connection: on one node at a time, moved to the next node after a loss. */
 export class MediaConnection {
   #engine: Engine
-  /** Of lost nodes: their last pictures are shown until there are others. */
+  /** The engines of lost nodes: their last video frames stay visible until new ones arrive. */
   readonly #retired: Engine[] = []
-  /** The newest epoch heard of: that of the engine, or a later one when its media is lost. */
-  #newest: number
+  /** The newest known epoch: the engine's, or a later one when the media is lost. */
+  #newestEpoch: number
   #notBefore = 0
   #state: 'up' | 'lost' | 'closed' = 'up'
   #ready: Deferred<Engine> = deferred()
   #upSince: number
-  /** Ends pauses early: at a loss and at the end. */
-  readonly #pauses = new Set<() => void>()
+  /** Interrupted at a loss and at the end. */
+  readonly #delay: InterruptibleDelay
   readonly #options: MediaConnectionOptions
 
   constructor(engine: Engine, epoch: number, options: MediaConnectionOptions) {
     this.#options = options
+    this.#delay = new InterruptibleDelay(options.clock)
     this.#engine = engine
-    this.#newest = epoch
+    this.#newestEpoch = epoch
     this.#upSince = options.clock.now()
     this.#ready.resolve(engine)
   }
 
-  /** The engine there is, or else was. */
+  /** The current engine, or the last one after a loss. */
   get engine(): Engine {
     return this.#engine
   }
@@ -71,26 +73,26 @@ export class MediaConnection {
   }
 
   /**
-   * The session has media of `epoch`, or gets it next: all before it is gone, and after `afterMs` it may be asked for.
-   * What is known already changes nothing.
+   * The session's media has reached `epoch`: earlier media is lost, and `rejoin` is permitted after `afterMs`. A known
+   * epoch has no effect.
    */
   epochSeen(epoch: number, afterMs = this.#options.clock.random() * MEDIA_TIMEOUTS.rejoinSpread): void {
-    if (this.#state === 'closed' || epoch <= this.#newest) return
-    this.#newest = epoch
+    if (this.#state === 'closed' || epoch <= this.#newestEpoch) return
+    this.#newestEpoch = epoch
     this.#notBefore = this.#options.clock.now() + afterMs
     if (this.#state === 'lost') return
     this.#state = 'lost'
     this.#resetReady()
     this.#engine.retire()
     this.#retired.push(this.#engine)
-    this.#endPauses()
+    this.#delay.interrupt()
     this.#options.onLost()
     void this.#rejoin()
   }
 
   /**
-   * Runs what needs the media node, now or as soon as there is media again, and once more when it was lost under it.
-   * Rejects as `task` does, and with UNAVAILABLE when the session ends first.
+   * Runs a task that needs the media node, after media is available, and repeats it when the node was lost meanwhile.
+   * Rejects with the task's error, or with UNAVAILABLE when the session ends first.
    */
   async run<T>(task: (engine: Engine) => Promise<T>): Promise<T> {
     for (;;) {
@@ -103,7 +105,7 @@ export class MediaConnection {
     }
   }
 
-  /** As `run`, for what was there before a loss: what cannot be had just now is tried again for some time. */
+  /** Like `run`, but retries transient errors for a limited time. Restores streams after a loss. */
   async restore(task: (engine: Engine) => Promise<unknown>): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const engine = await this.#ready.promise
@@ -114,12 +116,12 @@ export class MediaConnection {
         if (!this.isCurrent(engine)) continue
         const isOver = this.#options.clock.now() - this.#upSince >= MEDIA_TIMEOUTS.restoreStreams
         if (isOver || !isTransient(error)) throw error
-        await this.#pause(this.#delay(attempt))
+        await this.#delay.wait(this.#retryDelay(attempt))
       }
     }
   }
 
-  /** Nothing received from lost nodes is shown any more. */
+  /** Closes the engines of lost nodes, which ends the display of their last frames. */
   closeRetired(): void {
     for (const engine of this.#retired.splice(0)) engine.close()
   }
@@ -131,7 +133,7 @@ export class MediaConnection {
     this.#engine.close()
     this.closeRetired()
     this.#ready.reject(new ServiceError('UNAVAILABLE', 'the session has been left'))
-    this.#endPauses()
+    this.#delay.interrupt()
   }
 
   #resetReady(): void {
@@ -140,22 +142,22 @@ export class MediaConnection {
   }
 
   async #wasLost(engine: Engine, error: unknown): Promise<boolean> {
-    if (this.isCurrent(engine) && isNodeUnreachable(error)) await this.#pause(MEDIA_TIMEOUTS.lossReport)
+    if (this.isCurrent(engine) && isNodeUnreachable(error)) await this.#delay.wait(MEDIA_TIMEOUTS.lossReport)
     return this.#state !== 'closed' && !this.isCurrent(engine)
   }
 
   async #rejoin(): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const due = this.#notBefore - this.#options.clock.now()
-      await this.#pause(Math.max(due, attempt === 0 ? 0 : this.#delay(attempt)))
+      await this.#delay.wait(Math.max(due, attempt === 0 ? 0 : this.#retryDelay(attempt)))
       if (this.#state === 'closed') return
-      const found = await this.#tryRejoin()
-      if (!found) continue
-      if (this.#isStale(found.epoch)) {
-        found.engine.close()
+      const rejoined = await this.#tryRejoin()
+      if (!rejoined) continue
+      if (this.#isStale(rejoined.epoch)) {
+        rejoined.engine.close()
         continue
       }
-      return this.#use(found.engine, found.epoch)
+      return this.#use(rejoined.engine, rejoined.epoch)
     }
   }
 
@@ -173,38 +175,21 @@ export class MediaConnection {
     }
   }
 
-  /** Left, or lost again, while the answer was out. */
+  /** The session ended, or the media was lost again, while the request was pending. */
   #isStale(epoch: number): boolean {
-    return this.#state === 'closed' || epoch < this.#newest
+    return this.#state === 'closed' || epoch < this.#newestEpoch
   }
 
   #use(engine: Engine, epoch: number): void {
     this.#engine = engine
-    this.#newest = epoch
+    this.#newestEpoch = epoch
     this.#state = 'up'
     this.#upSince = this.#options.clock.now()
     this.#ready.resolve(engine)
     this.#options.onRestored(engine)
   }
 
-  #delay(attempt: number): number {
+  #retryDelay(attempt: number): number {
     return retryDelay(attempt, this.#options.clock.random())
-  }
-
-  #endPauses(): void {
-    for (const wake of [...this.#pauses]) wake()
-  }
-
-  /** Waits, but not longer than until the media is lost or the session over. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        cancel()
-        this.#pauses.delete(wake)
-        resolve()
-      }
-      const cancel = this.#options.clock.after(Math.max(ms, 0), wake)
-      this.#pauses.add(wake)
-    })
   }
 }

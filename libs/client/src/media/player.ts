@@ -9,21 +9,21 @@ export interface PlayerHandlers {
 
 export interface PlayerOptions {
   readonly clock: Clock
-  /** One's own: never heard. */
+  /** Never plays audio, as for an own stream. */
   readonly silent: boolean
   readonly mirror: boolean
-  /** What should be there to play just now. */
+  /** The media that should currently arrive. */
   readonly expected: () => 'video' | 'audio' | 'nothing'
 }
 
-/** A `<video>` to use, or an element or CSS selector of one to put a new `<video>` into. */
+/** A `<video>`, or another element that gets a new `<video>`; a string is a CSS selector. */
 export type VideoTarget = Element | string
 
-const NOTHING_PLAYS_MS = 4_000
+const NO_MEDIA_TIMEOUT_MS = 4_000
 
 interface Attached {
   readonly element: HTMLVideoElement
-  /** Made here, so removed here. */
+  /** Created by the player, which then removes it. */
   readonly created: boolean
   stop: () => void
 }
@@ -35,8 +35,8 @@ function resolveTarget(target: VideoTarget): Element {
 }
 
 /**
- * Calls `first` when the element shows its first frame, or plays its first sound when it has no video. One that played
- * before, `again`, may not say `playing` anew: then its time goes on.
+ * Calls `first` when the element shows its first frame, or plays its first sound without video. An element that played
+ * before (`again`) may not emit `playing` once more, but its time advances.
  */
 function onFirstFrame(element: HTMLVideoElement, hasVideo: boolean, again: boolean, first: () => void): () => void {
   if (hasVideo && 'requestVideoFrameCallback' in element) {
@@ -68,7 +68,7 @@ export class Player {
     return this.#attached.map(({ element }) => element)
   }
 
-  /** Throws a `TypeError` when the target is not there. */
+  /** Throws a `TypeError` when the target does not exist. */
   attach(target: VideoTarget): HTMLVideoElement {
     const found = resolveTarget(target)
     const created = !(found instanceof HTMLVideoElement)
@@ -85,7 +85,7 @@ export class Player {
     return element
   }
 
-  /** Other tracks have taken the place of those that ended: the same elements play on, and tell so anew. */
+  /** The tracks were replaced: the same elements play the new ones and report `playing` again. */
   restart(): void {
     for (const attached of this.#attached) {
       attached.stop()
@@ -94,7 +94,7 @@ export class Player {
     }
   }
 
-  /** Plays with sound what the browser let play only without; to be called from a click or key of the person. */
+  /** Plays with sound after the autoplay policy muted the elements. Requires a user gesture. */
   async unmute(): Promise<void> {
     this.#mutedByPolicy = false
     if (this.#options.silent) return
@@ -119,9 +119,9 @@ export class Player {
       cancel()
       this.#handlers.playing(element)
     })
-    const cancel = this.#options.clock.after(NOTHING_PLAYS_MS, () => {
+    const cancel = this.#options.clock.after(NO_MEDIA_TIMEOUT_MS, () => {
       if (this.#options.expected() !== 'nothing')
-        this.#handlers.exception('NO_STREAM_PLAYING_EVENT', `nothing to play has come in ${NOTHING_PLAYS_MS} ms`)
+        this.#handlers.exception('NO_STREAM_PLAYING_EVENT', `no media to play arrived within ${NO_MEDIA_TIMEOUT_MS} ms`)
     })
     return () => (stopFrames(), cancel())
   }
@@ -130,12 +130,12 @@ export class Player {
     try {
       await element.play()
     } catch (error) {
-      // Other failures are passing: `autoplay` starts the element when it can.
+      // Other failures are transient: `autoplay` starts the element later.
       if (!(error instanceof DOMException) || error.name !== 'NotAllowedError' || element.muted) return
       this.#mutedByPolicy = true
       element.muted = true
       await element.play().catch(() => {})
-      this.#handlers.exception('AUTOPLAY_MUTED', 'the browser plays sound only after the person has touched the page')
+      this.#handlers.exception('AUTOPLAY_MUTED', 'the browser plays sound only after a user gesture')
     }
   }
 }

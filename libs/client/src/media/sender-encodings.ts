@@ -1,6 +1,6 @@
 import type { EncodingChange } from './encodings.js'
 
-/** Changes a sender's encodings in place, without negotiation. @returns false when they were like that already */
+/** Changes a sender's encodings without a negotiation. Returns false when they already have these values. */
 export async function changeEncodings(sender: RTCRtpSender, wanted: readonly EncodingChange[]): Promise<boolean> {
   const parameters = sender.getParameters()
   const changed = parameters.encodings.filter((encoding, layer) => differs(encoding, wanted[layer]))

@@ -1,8 +1,8 @@
-/** Time and chance as the library sees them; tests give their own. */
+/** The library's source of time and randomness; tests replace it. */
 export interface Clock {
   /** Monotonic ms, for intervals. It may stand still while the computer sleeps. */
   now(): number
-  /** Wall-clock ms: it goes on while the computer sleeps, and may be set at any time. */
+  /** Wall-clock ms. It continues while the computer sleeps, and may be changed at any time. */
   wall(): number
   /** Runs `task` once after `ms`; the returned function cancels it. */
   after(ms: number, task: () => void): () => void
@@ -12,7 +12,7 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  // oxlint-disable-next-line clock/no-wall-clock -- only compared with the monotonic clock, to notice a sleep
+  // oxlint-disable-next-line clock/no-wall-clock -- only compared with the monotonic clock, to detect a sleep
   wall: () => Date.now(),
   after: (ms, task) => {
     const timer = setTimeout(task, ms)

@@ -4,7 +4,7 @@ export interface Deferred<T> {
   reject(error: unknown): void
 }
 
-/** `Promise.withResolvers` for browsers of before 2024. */
+/** Replaces `Promise.withResolvers`, which browsers released before 2024 do not have. */
 export function deferred<T>(): Deferred<T> {
   let resolve!: (value: T) => void
   let reject!: (error: unknown) => void

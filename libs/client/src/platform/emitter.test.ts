@@ -12,13 +12,13 @@ class Source extends Emitter<{ ring: number; [tag: `tag:${string}`]: string }> {
 
 describe('Emitter', () => {
   let source: Source
-  let heard: string[]
+  let calls: string[]
   const reports: unknown[] = []
-  const listen = (name: string) => (value: number) => void heard.push(`${name}${value}`)
+  const listen = (name: string) => (value: number) => void calls.push(`${name}${value}`)
 
   beforeEach(() => {
     source = new Source()
-    heard = []
+    calls = []
     reports.length = 0
     globalThis.reportError = (error) => void reports.push(error)
   })
@@ -29,47 +29,47 @@ describe('Emitter', () => {
   it('calls listeners in the order in which they were added', () => {
     source.on('ring', listen('a')).on('ring', listen('b'))
     source.ring(1)
-    expect(heard).toEqual(['a1', 'b1'])
+    expect(calls).toEqual(['a1', 'b1'])
   })
 
-  it('calls a `once` listener once, also when it rings again from within', () => {
+  it('calls a `once` listener once, also when the listener emits the event again', () => {
     source.once('ring', (value) => {
-      heard.push(`once${value}`)
+      calls.push(`once${value}`)
       source.ring(value + 1)
     })
     source.ring(1)
     source.ring(5)
-    expect(heard).toEqual(['once1'])
+    expect(calls).toEqual(['once1'])
   })
 
-  it('removes one listener, or all of an event', () => {
+  it('removes one listener, or all listeners of an event', () => {
     const [a, b] = [listen('a'), listen('b')]
     source.on('ring', a).on('ring', b).off('ring', a)
     source.ring(1)
     source.off('ring')
     source.ring(2)
-    expect(heard).toEqual(['b1'])
+    expect(calls).toEqual(['b1'])
   })
 
-  it('removes a `once` listener before it was called', () => {
+  it('removes a `once` listener that has not been called', () => {
     const a = listen('a')
     source.once('ring', a).off('ring', a)
     source.ring(1)
-    expect(heard).toEqual([])
+    expect(calls).toEqual([])
   })
 
-  it('goes on after a listener that throws, and reports it to the page', () => {
+  it('continues after a listener that throws, and reports the error to the page', () => {
     const mistake = new Error('of the application')
     source.on('ring', () => {
       throw mistake
     })
     source.on('ring', listen('a'))
     source.ring(1)
-    expect(heard).toEqual(['a1'])
+    expect(calls).toEqual(['a1'])
     expect(reports).toEqual([mistake])
   })
 
-  it('does not call for the event under way what was added or was not yet removed during it', () => {
+  it('applies changes of the listeners during an event to the next event', () => {
     source.on('ring', () => {
       source.on('ring', listen('late'))
       source.off('ring', later)
@@ -77,14 +77,14 @@ describe('Emitter', () => {
     const later = listen('b')
     source.on('ring', later)
     source.ring(1)
-    expect(heard).toEqual(['b1'])
+    expect(calls).toEqual(['b1'])
     source.ring(2)
-    expect(heard).toEqual(['b1', 'late2'])
+    expect(calls).toEqual(['b1', 'late2'])
   })
 
-  it('keeps events of a family of names apart', () => {
-    source.on('tag:x', (value) => heard.push(`x:${value}`)).on('tag:y', (value) => heard.push(`y:${value}`))
+  it('distinguishes events that match the same name template', () => {
+    source.on('tag:x', (value) => calls.push(`x:${value}`)).on('tag:y', (value) => calls.push(`y:${value}`))
     source.tag('x', '1')
-    expect(heard).toEqual(['x:1'])
+    expect(calls).toEqual(['x:1'])
   })
 })

@@ -6,7 +6,7 @@ interface Entry {
   readonly once: boolean
 }
 
-/** Hands an error of the application's own code to the page's error reporting without disturbing the library. */
+/** Reports an error of the application's code to the page, so that it does not interrupt the library. */
 function report(error: unknown): void {
   if (typeof globalThis.reportError === 'function') globalThis.reportError(error)
   else console.error(error)
@@ -23,12 +23,12 @@ export class Emitter<Events extends object> {
     return this.#add(name, listener, false)
   }
 
-  /** As `on`, for the next event only. */
+  /** Like `on`, but only for the next event. */
   once<K extends keyof Events>(name: K, listener: Listener<Events[K]>): this {
     return this.#add(name, listener, true)
   }
 
-  /** Without `listener`: removes all listeners of that event. */
+  /** Removes `listener`, or all listeners of the event when `listener` is absent. */
   off<K extends keyof Events>(name: K, listener?: Listener<Events[K]>): this {
     const left = listener ? (this.#entries.get(name) ?? []).filter((entry) => entry.listener !== listener) : []
     if (left.length > 0) this.#entries.set(name, left)
@@ -53,8 +53,8 @@ export class Emitter<Events extends object> {
     return this
   }
 
-  #remove(name: keyof Events, gone: Entry): void {
-    const left = (this.#entries.get(name) ?? []).filter((entry) => entry !== gone)
+  #remove(name: keyof Events, removed: Entry): void {
+    const left = (this.#entries.get(name) ?? []).filter((entry) => entry !== removed)
     if (left.length > 0) this.#entries.set(name, left)
     else this.#entries.delete(name)
   }

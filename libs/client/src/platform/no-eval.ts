@@ -1,5 +1,5 @@
 import { z } from 'zod'
 
-// Pages with a strict Content-Security-Policy report every attempt to compile code, which zod makes for speed
-// unless told otherwise before the first schema is made. Only for the bundle, whose copy of zod is its own.
+// zod compiles its schemas for speed, and a page with a strict Content-Security-Policy reports each attempt. This must
+// run before the first schema is created. Only the bundle does it, because the bundle has its own copy of zod.
 z.config({ jitless: true })

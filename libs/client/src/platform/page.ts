@@ -1,11 +1,11 @@
-/** Calls `task` when the computer is back on a network; the returned function ends it. Outside a browser: never. */
+/** Calls `task` when the computer is online again; the returned function removes the listener. No-op outside a browser. */
 export function onBackOnline(task: () => void): () => void {
   if (typeof window === 'undefined') return () => {}
   window.addEventListener('online', task)
   return () => window.removeEventListener('online', task)
 }
 
-/** Calls `task` when the page goes away for good; the returned function ends it. */
+/** Calls `task` when the page is unloaded; the returned function removes the listener. No-op outside a browser. */
 export function onPageHide(task: () => void): () => void {
   if (typeof window === 'undefined') return () => {}
   window.addEventListener('pagehide', task)

@@ -1,6 +1,6 @@
 import type { Role } from '@session-service/contract'
 
-/** What a role may do. The server decides; here it is asked first so that a mistake has a clear answer at once. */
+/** The actions that a role permits. The server enforces them; the client checks first to report mistakes at once. */
 export interface Capabilities {
   readonly subscribe: boolean
   readonly signal: boolean
@@ -24,5 +24,5 @@ const BY_ROLE: Record<Role, Capabilities> = {
   MODERATOR: { ...PUBLISHER, forceDisconnect: true, forceUnpublish: true },
 }
 
-/** Without a role, before joining: nothing. */
+/** Returns no capabilities without a role, that is, before joining. */
 export const capabilitiesOf = (role: Role | null | undefined): Capabilities => (role ? BY_ROLE[role] : NONE)

@@ -11,7 +11,7 @@ const refused = (code: ConstructorParameters<typeof ServiceError>[0]) => () => (
 })
 const back = streamInfo('str_b', 'con_b')
 
-describe('what is asked while the media is lost', () => {
+describe('calls while the media is lost', () => {
   let testbed: ParticipantTestbed
   beforeEach(async () => {
     testbed = await ParticipantTestbed.join()
@@ -22,7 +22,7 @@ describe('what is asked while the media is lost', () => {
     await testbed.waitForEvent('reconnecting')
   }
 
-  it('publishing waits for the return', async () => {
+  it('publish waits until the media is restored', async () => {
     await lose()
     const publishing = testbed.publish()
     await testbed.waitForEvent('reconnected')
@@ -31,17 +31,17 @@ describe('what is asked while the media is lost', () => {
     expect(testbed.engines[0]?.offered).toEqual([])
   })
 
-  it('subscribing waits until the stream is back, and fails when it does not come back', async () => {
+  it('subscribe waits until the stream is restored, and rejects when it ends instead', async () => {
     await lose()
-    const { made } = testbed.subscribe()
+    const { established } = testbed.subscribe()
     await testbed.waitForEvent('reconnected')
     expect(testbed.server.calls('subscribe')).toEqual([])
-    const failed = expect(made).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    const failed = expect(established).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await testbed.elapse(MEDIA_TIMEOUTS.restoreStreams)
     await failed
   })
 
-  it('muting holds at once and is told after the return', async () => {
+  it('muting takes effect at once and is sent after the restoration', async () => {
     const publisher = await testbed.publish()
     await lose()
     const muting = publisher.publishAudio(false)
@@ -53,7 +53,7 @@ describe('what is asked while the media is lost', () => {
     expect(testbed.log).toContain('streamPropertyChanged str_own1 audioActive publishAudio')
   })
 
-  it('another track is what is sent after the return', async () => {
+  it('a replaced track is sent after the restoration', async () => {
     const publisher = await testbed.publish()
     await lose()
     const track = stubTrack('video')
@@ -63,7 +63,7 @@ describe('what is asked while the media is lost', () => {
     expect(testbed.engines[1]?.offered.flat().map((sent) => sent.track)).toContain(track)
   })
 
-  it('what is unpublished stays so', async () => {
+  it('an unpublished stream is not published again', async () => {
     const publisher = await testbed.publish()
     await lose()
     testbed.server.answer('unpublish', refused('UNAVAILABLE'))
@@ -73,9 +73,9 @@ describe('what is asked while the media is lost', () => {
     expect(testbed.log).toEqual(['reconnecting', 'own streamDestroyed str_own1 unpublish', 'reconnected'])
   })
 
-  it('what is unsubscribed from in the gap is not received again', async () => {
-    const { subscriber, made } = testbed.subscribe()
-    await made
+  it('an unsubscribed stream is not received again', async () => {
+    const { subscriber, established } = testbed.subscribe()
+    await established
     await lose()
     testbed.participant.subscribers.delete('str_b')
     subscriber.destroyed()
@@ -84,10 +84,10 @@ describe('what is asked while the media is lost', () => {
     expect(testbed.callsAfter('subscribe', 1)).toEqual([])
   })
 
-  it('leaving works at once, and what waits fails', async () => {
+  it('leave works at once, and waiting calls reject', async () => {
     const publisher = await testbed.publish()
     await lose()
-    const waiting = [testbed.publish(), testbed.subscribe().made, publisher.publishVideo(false)]
+    const waiting = [testbed.publish(), testbed.subscribe().established, publisher.publishVideo(false)]
     const outcomes = Promise.allSettled(waiting)
     await testbed.participant.leave()
     for (const outcome of await outcomes)
@@ -111,21 +111,21 @@ describe('a loss during a call', () => {
   })
   afterEach(() => testbed.stop())
 
-  it('publishing succeeds on the next node, though the loss is known later than the failure', async () => {
+  it('publish succeeds on the next node, although the failure precedes the report of the loss', async () => {
     let tries = 0
     testbed.server.answer('publish', () => {
       if (++tries > 1) return { result: { streamId: 'str_new', createdAt: 3 } }
       return refused('UNAVAILABLE')()
     })
     const publishing = testbed.publish()
-    await until('the first try', () => tries === 1)
+    await until('the first attempt', () => tries === 1)
     testbed.notifyMediaLoss()
     await testbed.waitForEvent('reconnected')
     expect((await publishing).stream?.streamId).toBe('str_new')
     expect(testbed.log).toEqual(['reconnecting', 'reconnected'])
   })
 
-  it('a publication whose answer crosses with the loss comes back under its id', async () => {
+  it('a publication is restored with its id when its answer crosses with the loss', async () => {
     testbed.server.answer('publish', ({ params, id }) => {
       if (params['streamId']) return { result: { streamId: params['streamId'], createdAt: 3 } }
       testbed.notifyMediaLoss()
@@ -140,10 +140,10 @@ describe('a loss during a call', () => {
     expect([...testbed.participant.roster.streams.keys()]).toContain('str_crossed')
   })
 
-  it('subscribing succeeds on the next node', async () => {
+  it('subscribe succeeds on the next node', async () => {
     testbed.server.answer('subscribe', () => 'silence')
-    const { made } = testbed.subscribe()
-    await until('asked', () => testbed.server.calls('subscribe').length === 1)
+    const { established } = testbed.subscribe()
+    await until('the request', () => testbed.server.calls('subscribe').length === 1)
     const [call] = testbed.server.calls('subscribe')
     testbed.answerAll()
     testbed.notifyMediaLoss()
@@ -152,7 +152,7 @@ describe('a loss during a call', () => {
     const error = { code: 503, message: 'the media is being moved' }
     testbed.server.send({ jsonrpc: '2.0', id: call?.id, error })
     await testbed.waitForEvent('reconnected')
-    await made
+    await established
     expect(testbed.log).toEqual(['reconnecting', 'reconnected'])
   })
 })

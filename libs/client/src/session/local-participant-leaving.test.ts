@@ -2,23 +2,23 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 
-describe('a participant who leaves', () => {
+describe('a leaving participant', () => {
   let testbed: ParticipantTestbed
   beforeEach(async () => {
     testbed = await ParticipantTestbed.join()
   })
   afterEach(() => testbed.stop())
-  /** …at a server that does not answer that. */
+  /** Leaves at a server that does not answer. */
   const leave = async (): Promise<{ isOver: boolean; over: Promise<void> }> => {
     testbed.server.answer('leave', () => 'silence')
     const leaving = { isOver: false, over: Promise.resolve() }
     leaving.over = testbed.participant.leave().then(() => void (leaving.isOver = true))
-    await until('the server hears it', () => testbed.server.calls('leave').length === 1)
+    await until('the server receives leave', () => testbed.server.calls('leave').length === 1)
     return leaving
   }
   const isClosed = () => testbed.server.last.readyState === 3
 
-  it('tells it here at once, and is out when the server says so', async () => {
+  it('emits sessionDisconnected at once, and resolves after the answer of the server', async () => {
     const leaving = await leave()
     expect(testbed.log).toEqual(['sessionDisconnected disconnect'])
     expect([leaving.isOver, isClosed()]).toEqual([false, false])
@@ -27,7 +27,7 @@ describe('a participant who leaves', () => {
     await until('the socket is closed', isClosed)
   })
 
-  it('does not wait long for a server that says nothing', async () => {
+  it('stops waiting for an unresponsive server after the timeout', async () => {
     const leaving = await leave()
     testbed.clock.pass(1_000)
     await leaving.over

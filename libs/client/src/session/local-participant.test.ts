@@ -10,18 +10,18 @@ const refused = (code: ConstructorParameters<typeof ServiceError>[0]) => () => (
 })
 const back = streamInfo('str_b', 'con_b')
 
-describe('a participant whose media is lost', () => {
+describe('a participant after the loss of its media', () => {
   let testbed: ParticipantTestbed
   beforeEach(async () => {
     testbed = await ParticipantTestbed.join()
   })
   afterEach(() => testbed.stop())
 
-  it('publishes and receives again, ids and objects as before, and tells nothing but that it reconnects', async () => {
+  it('publishes and receives again with the same ids and objects, and emits only reconnecting and reconnected', async () => {
     const { participant, server } = testbed
     const publisher = await testbed.publish({ publishVideo: false })
-    const { subscriber, made } = testbed.subscribe()
-    await made
+    const { subscriber, established } = testbed.subscribe()
+    await established
     await subscriber.subscribeToAudio(false)
     await subscriber.setPreferredLayers({ spatialLayer: 1 })
     const [own, theirs, streams] = [publisher.stream, subscriber.stream, [...participant.roster.streams.keys()]]
@@ -56,8 +56,8 @@ describe('a participant whose media is lost', () => {
     expect(testbed.engines.map(({ state }) => state)).toEqual(['closed', 'open'])
   })
 
-  it('receives a stream again when its publisher is back later', async () => {
-    await testbed.subscribe().made
+  it('receives a stream again when its publisher returns later', async () => {
+    await testbed.subscribe().established
     testbed.notifyMediaLoss()
     await testbed.waitForEvent('reconnected')
     expect(testbed.callsAfter('subscribe', 1)).toEqual([])
@@ -65,12 +65,12 @@ describe('a participant whose media is lost', () => {
     testbed.server.notify('streamCreated', streamInfo('str_b', 'con_b', { audioActive: false }))
     await until('subscribed', () => testbed.callsAfter('subscribe', 1).length === 1)
     await testbed.elapse(2 * MEDIA_TIMEOUTS.restoreStreams)
-    // It was muted meanwhile.
+    // The publisher muted the stream meanwhile.
     expect(testbed.log).toEqual(['reconnecting', 'reconnected', 'streamPropertyChanged str_b audioActive publishAudio'])
   })
 
-  it('ends a stream that does not come back', async () => {
-    await testbed.subscribe().made
+  it('ends a stream that is not restored', async () => {
+    await testbed.subscribe().established
     testbed.notifyMediaLoss()
     await testbed.waitForEvent('reconnected')
     await testbed.elapse(MEDIA_TIMEOUTS.restoreStreams)
@@ -93,7 +93,7 @@ describe('a participant whose media is lost', () => {
     ])
   })
 
-  it('tells what happened in the gap, as the answer to rejoin shows it', async () => {
+  it('emits the missed changes from the answer to rejoin', async () => {
     testbed.notifyMediaLoss(500)
     await testbed.waitForEvent('reconnecting')
     testbed.snapshot = {
@@ -111,7 +111,7 @@ describe('a participant whose media is lost', () => {
     ])
   })
 
-  it('says it once when the socket goes with the node, and finds out from the snapshot', async () => {
+  it('emits one event when the socket is lost with the node, and detects the loss from the snapshot', async () => {
     const publisher = await testbed.publish()
     testbed.loseMedia()
     testbed.server.last.terminate()
@@ -121,7 +121,7 @@ describe('a participant whose media is lost', () => {
     expect(publisher.published).toBe(true)
   })
 
-  it('says it once when the socket goes after the node', async () => {
+  it('emits one event when the socket is lost after the node', async () => {
     await testbed.publish()
     testbed.server.answer('rejoin', () => 'silence')
     testbed.notifyMediaLoss()
@@ -133,14 +133,14 @@ describe('a participant whose media is lost', () => {
     expect(testbed.server.calls('rejoin').map(({ socket }) => socket)).toEqual([1, 2])
   })
 
-  it('finds out from a snapshot that it is sent', async () => {
+  it('detects the loss from a snapshot notification', async () => {
     testbed.loseMedia()
     testbed.server.notify('snapshot', testbed.snapshot)
     await testbed.waitForEvent('reconnected')
     expect(testbed.log).toEqual(['reconnecting', 'reconnected'])
   })
 
-  it('goes through a second loss during the first one', async () => {
+  it('recovers from a second loss during the first one', async () => {
     await testbed.publish()
     let losses = 0
     testbed.server.answer('publish', ({ params }) => {
@@ -157,24 +157,24 @@ describe('a participant whose media is lost', () => {
     expect(testbed.callsAfter('publish', 1).map(({ params }) => params['streamId'])).toEqual(['str_own1', 'str_own1'])
   })
 
-  it('tries to rejoin for as long as there is no node', async () => {
+  it('retries rejoin until a node is available', async () => {
     testbed.server.answer('rejoin', refused('NO_CAPACITY'))
     testbed.notifyMediaLoss()
-    await testbed.passUntil('many tries', () => testbed.server.calls('rejoin').length > 12, 500)
+    await testbed.passUntil('many attempts', () => testbed.server.calls('rejoin').length > 12, 500)
     testbed.answerAll()
     await testbed.waitForEvent('reconnected')
     expect(testbed.log).toEqual(['reconnecting', 'reconnected'])
   })
 
-  it('leaves when it may not rejoin', async () => {
+  it('leaves when rejoin is refused', async () => {
     testbed.server.answer('rejoin', refused('UNAUTHENTICATED'))
     testbed.notifyMediaLoss()
     await testbed.waitForEvent('sessionDisconnected nodeCrashed')
     expect(testbed.participant.state).toBe('disconnected')
-    await until('the server hears that it leaves', () => testbed.server.calls('leave').length === 1)
+    await until('the server receives leave', () => testbed.server.calls('leave').length === 1)
   })
 
-  it('ends an own stream that it may not publish again, and goes on', async () => {
+  it('ends an own stream whose publication is refused, and continues', async () => {
     await testbed.publish()
     testbed.server.answer('publish', refused('NOT_ALLOWED'))
     testbed.notifyMediaLoss()
@@ -183,7 +183,7 @@ describe('a participant whose media is lost', () => {
     expect(testbed.participant.publishers.size).toBe(0)
   })
 
-  it('publishes anew when the answer to publishing again was lost with its socket', async () => {
+  it('replaces the stream when the answer to the second publish was lost with its socket', async () => {
     await testbed.publish()
     let tries = 0
     testbed.server.answer('publish', ({ params }) => {

@@ -28,18 +28,21 @@ export interface LocalParticipantOptions {
   readonly iceServers?: RTCIceServer[] | undefined
   readonly rtcConfiguration?: RTCConfiguration | undefined
   readonly emit: Emit
-  /** Default: that of this browser. */
+  /** Default: the engine of this browser. */
   readonly openEngine?: OpenEngine
 }
 
-const LEAVE_MS = 1_000
+const LEAVE_TIMEOUT_MS = 1_000
 
-/** What there is from joining to leaving: the line to the server, the media, who is there, and what comes of each message. */
+/** The participation from joining to leaving: signalling, media, the roster, and the handling of each notification. */
 export class LocalParticipant implements SessionContext {
   readonly publishers = new Map<string, Publisher>()
-  /** Being published: the server's answer is still out. */
+  /** Publishers whose `publish` request is pending. */
   readonly #publishing = new Set<Publisher>()
-  /** Own streams of a snapshot that may be of those, or of one that failed for want of an answer. */
+  /**
+   * Own streams of a snapshot without a publisher. Each belongs to a pending request, or to one that failed because its
+   * answer was lost.
+   */
   readonly #possibleOrphans = new Set<string>()
   readonly subscribers = new Map<string, Subscriber>()
   readonly roster: Roster
@@ -48,9 +51,9 @@ export class LocalParticipant implements SessionContext {
   readonly recordings = new Recordings((name, event) => this.#options.emit(name, event))
   readonly media: MediaConnection
   state: 'connected' | 'reconnecting' | 'disconnected' = 'connected'
-  /** There is a socket, or one that moves without a word. */
+  /** A socket is open, or the client is moving to another server without interrupting the session. */
   #socketIsUp = true
-  /** …and own and received streams flow, as far as they can. */
+  /** The media transports exist, and the streams that were available have been restored. */
   #mediaIsUp = true
   readonly #mediaRecovery: MediaRecovery
   readonly #rosterEvents = new RosterEvents(this, (name, event) => this.#options.emit(name, event))
@@ -80,7 +83,7 @@ export class LocalParticipant implements SessionContext {
       open,
       rejoin: () => signalling.call('rejoin', {}),
       onLost: () => {
-        // The receivers at the lost node are gone with it.
+        // The limits came from receivers at the lost node.
         this.receiverLimits.clear()
         this.#mediaRecovery.mediaLost()
       },
@@ -90,7 +93,7 @@ export class LocalParticipant implements SessionContext {
     })
   }
 
-  /** Rejects with a `ServiceError`. Nothing is told to the application before `start`. */
+  /** Rejects with a `ServiceError`. Emits no event before `start`. */
   static async join(
     url: string,
     params: SignallingParams<'join'>,
@@ -114,7 +117,7 @@ export class LocalParticipant implements SessionContext {
       participant = new LocalParticipant(joined, signalling, await open(joined), open, options)
       return participant
     } catch (error) {
-      await signalling.leave(LEAVE_MS)
+      await signalling.leave(LEAVE_TIMEOUT_MS)
       throw error
     }
   }
@@ -151,18 +154,18 @@ export class LocalParticipant implements SessionContext {
     return this.roster.streams.get(streamId)
   }
 
-  /** Tells who is there, then all that comes. */
+  /** Emits the events of the joined session's state, then those of all notifications. */
   start(): void {
     this.#stopPageListener = onPageHide(() => this.signalling.notifyLeave())
     this.#options.emit('connectionCreated', { connection: this.roster.own })
     this.#rosterEvents.emitAll(this.roster.applySnapshot(this.joined.snapshot))
     this.recordings.applySnapshot(this.joined.snapshot.recordings)
     this.signalling.start()
-    // After what the application has just asked for is on its way: the answer takes as long as making these.
+    // Runs after the requests that the application sends now, because creating transports takes as long as an answer.
     this.clock.after(0, () => this.media.engine.createTransports())
   }
 
-  /** Sends it. Rejects with the server's error; then it may be tried again. */
+  /** Publishes. Rejects with the server's error; the application may then try again. */
   async publish(publisher: Publisher): Promise<void> {
     this.#publishing.add(publisher)
     try {
@@ -174,12 +177,12 @@ export class LocalParticipant implements SessionContext {
   }
 
   async leave(): Promise<void> {
-    const left = this.signalling.leave(LEAVE_MS)
+    const left = this.signalling.leave(LEAVE_TIMEOUT_MS)
     this.end('disconnect')
     await left
   }
 
-  /** Whatever the cause: own streams end first, then all that was received, then the session. */
+  /** Ends own streams first, then received streams, then the session. */
   end(reason: DisconnectReason): void {
     if (this.state === 'disconnected') return
     this.state = 'disconnected'
@@ -217,7 +220,7 @@ export class LocalParticipant implements SessionContext {
       case 'recordingStopped':
         return this.recordings.stopped(notification.params)
       case 'reconnect':
-        // The line to the server sees to that by itself.
+        // Signalling handles it.
         return undefined
       default:
         return this.changed(notification)
@@ -241,7 +244,7 @@ export class LocalParticipant implements SessionContext {
     this.media.engine.signallingResumed()
   }
 
-  /** One event however much is away at once. */
+  /** Emits one event when the socket and the media are lost together. */
   #updateState(): void {
     if (this.state === 'disconnected') return
     const state = this.#socketIsUp && this.#mediaIsUp ? 'connected' : 'reconnecting'
@@ -250,13 +253,13 @@ export class LocalParticipant implements SessionContext {
     this.#options.emit(state === 'connected' ? 'reconnected' : 'reconnecting', undefined)
   }
 
-  /** The server does not let this participant go on, though it has not said that it is out. */
+  /** The server refused `rejoin` but has not evicted the participant. */
   #rejoinRefused(): void {
-    void this.signalling.leave(LEAVE_MS)
+    void this.signalling.leave(LEAVE_TIMEOUT_MS)
     this.end('nodeCrashed')
   }
 
-  /** Lost streams that a snapshot does not show are not back yet. */
+  /** Keeps lost streams that the snapshot does not contain: their publishers have not restored them yet. */
   #applySnapshot(snapshot: SessionSnapshot): void {
     const shown = this.pendingStreams.withPending(this.#withoutUnknownOwn(snapshot), this.roster.snapshot())
     this.#rosterEvents.emitAll(this.roster.applySnapshot(shown))
@@ -273,11 +276,11 @@ export class LocalParticipant implements SessionContext {
   }
 
   private iceException(name: 'ICE_CONNECTION_FAILED' | 'ICE_CONNECTION_DISCONNECTED', origin: 'send' | 'recv'): void {
-    const what = name === 'ICE_CONNECTION_FAILED' ? 'cannot reach the server' : 'does not get through'
-    this.exception(name, `the media of transport "${origin}" ${what}`, origin)
+    const problem = name === 'ICE_CONNECTION_FAILED' ? 'cannot reach the server' : 'is interrupted'
+    this.exception(name, `the media of transport "${origin}" ${problem}`, origin)
   }
 
-  /** It may come before the answer to `publish`. */
+  /** Stores the limit first: the notification may arrive before the answer to `publish`. */
   #sendLimitChanged({ streamId, maxKbps }: { streamId: string; maxKbps: number }): void {
     this.receiverLimits.set(streamId, maxKbps)
     this.publishers.get(streamId)?.fitEncodings()
@@ -290,7 +293,7 @@ export class LocalParticipant implements SessionContext {
     if (type.startsWith('signal:')) this.#options.emit(type as `signal:${string}`, event)
   }
 
-  /** What is being published is added when its answer comes; what failed here for want of an answer never is. */
+  /** Leaves out own streams without a publisher: a pending `publish` adds its stream itself, a failed one never does. */
   #withoutUnknownOwn(snapshot: RosterSnapshot): RosterSnapshot {
     const unknown = this.#unknownOwn(snapshot)
     return {
@@ -305,7 +308,7 @@ export class LocalParticipant implements SessionContext {
       .map(({ streamId }) => streamId)
   }
 
-  /** Publications that the server made though its answer was lost with the socket: the caller was told they failed. */
+  /** Unpublishes streams that the server created but whose answer was lost with the socket, so that `publish` rejected. */
   #unpublishOrphans(): void {
     if (this.#publishing.size > 0 || this.state === 'disconnected') return
     for (const streamId of this.#possibleOrphans)

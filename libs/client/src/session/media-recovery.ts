@@ -3,19 +3,19 @@ import type { Engine } from '../media/engine.js'
 import { MEDIA_TIMEOUTS } from '../media/media-connection.js'
 
 export interface MediaRecoveryOptions {
-  /** Lends what is published and received. */
+  /** Provides the publishers and subscribers. */
   readonly session: SessionContext
-  /** Every stream of the session, the own ones too. */
+  /** Every stream of the session, including own streams. */
   readonly streamIds: () => Iterable<string>
-  /** Without a socket nobody hears which streams are back. */
+  /** Without a socket the client does not learn which streams are restored. */
   readonly isOnline: () => boolean
-  /** The media is lost, or back with all that could come back with it. */
+  /** The media is lost, or restored with every stream that was available. */
   readonly onChange: (isUp: boolean) => void
 }
 
-/** What becomes of streams when their media is lost: each comes back under its id, or ends after a while. */
+/** Restores streams after the loss of their media: each keeps its id, or ends after a timeout. */
 export class MediaRecovery {
-  #stopWaiting = (): void => {}
+  #cancelTimeout = (): void => {}
   readonly #options: MediaRecoveryOptions
 
   constructor(options: MediaRecoveryOptions) {
@@ -23,33 +23,33 @@ export class MediaRecovery {
   }
 
   mediaLost(): void {
-    const { session, streamIds, onChange: changed } = this.#options
-    this.#stopWaiting()
+    const { session, streamIds, onChange } = this.#options
+    this.#cancelTimeout()
     for (const streamId of streamIds()) session.pendingStreams.add(streamId)
     for (const publisher of session.publishers.values()) publisher.mediaLost()
     for (const subscriber of session.subscribers.values()) subscriber.mediaLost()
-    changed(false)
+    onChange(false)
   }
 
-  /** There are transports again: what is published and what of the others is there already comes back first. */
+  /** Restores own streams and the received streams that are available; the others follow when their publishers return. */
   async mediaRestored(engine: Engine): Promise<void> {
-    const { publishers, subscribers, pendingStreams: lost, media } = this.#options.session
+    const { publishers, subscribers, pendingStreams, media } = this.#options.session
     engine.createTransports()
     this.#endMissingLater()
-    const there = [...subscribers.values()].filter(({ stream }) => !lost.has(stream.streamId))
-    await Promise.all([...publishers.values(), ...there].map(({ restored }) => restored))
+    const available = [...subscribers.values()].filter(({ stream }) => !pendingStreams.has(stream.streamId))
+    await Promise.all([...publishers.values(), ...available].map(({ restored }) => restored))
     if (media.isCurrent(engine)) this.#options.onChange(true)
   }
 
   stop(): void {
-    this.#stopWaiting()
+    this.#cancelTimeout()
   }
 
-  /** Streams of others that are not back in time end here; the own ones see to themselves. */
+  /** Ends streams of others that are not restored in time. Own streams have their own timeout. */
   #endMissingLater(): void {
-    const { session, isOnline: isHeard } = this.#options
-    this.#stopWaiting = session.clock.after(MEDIA_TIMEOUTS.restoreStreams, () => {
-      if (!isHeard()) return this.#endMissingLater()
+    const { session, isOnline } = this.#options
+    this.#cancelTimeout = session.clock.after(MEDIA_TIMEOUTS.restoreStreams, () => {
+      if (!isOnline()) return this.#endMissingLater()
       session.media.closeRetired()
       for (const streamId of session.pendingStreams.ids) {
         const { connectionId, local } = session.stream(streamId)?.connection ?? {}

@@ -23,15 +23,15 @@ describe('reconcile', () => {
   const cam = streamInfo('str_b', 'con_b')
   it.each<[string, RosterSnapshot, RosterSnapshot, string[]]>([
     ['nothing happened', of([a, b], [cam]), of([b, a], [cam]), []],
-    ['one came', of([a]), of([a, b]), ['connectionCreated con_b']],
+    ['a participant joined', of([a]), of([a, b]), ['connectionCreated con_b']],
     [
       'one came and publishes: the connection first',
       of([a]),
       of([a, b], [cam]),
       ['connectionCreated con_b', 'streamCreated str_b'],
     ],
-    ['one publishes', of([a, b]), of([a, b], [cam]), ['streamCreated str_b']],
-    ['one stopped publishing', of([a, b], [cam]), of([a, b]), ['streamDestroyed str_b unpublish']],
+    ['a participant publishes', of([a, b]), of([a, b], [cam]), ['streamCreated str_b']],
+    ['a participant stopped publishing', of([a, b], [cam]), of([a, b]), ['streamDestroyed str_b unpublish']],
     [
       'one left who published: the stream first',
       of([a, b], [cam]),
@@ -39,7 +39,7 @@ describe('reconcile', () => {
       ['streamDestroyed str_b disconnect', 'connectionDestroyed con_b disconnect'],
     ],
     [
-      'one published anew: what ended is told before what began',
+      'a participant replaced its stream: the old stream ends before the new one starts',
       of([a, b], [cam]),
       of([a, b], [streamInfo('str_b2', 'con_b')]),
       ['streamDestroyed str_b unpublish', 'streamCreated str_b2'],

@@ -12,7 +12,7 @@ const REASONS: Record<StreamProperty, (before: MediaOptions, after: MediaOptions
 }
 const PROPERTIES = Object.keys(REASONS) as StreamProperty[]
 
-/** What has changed of a stream since it was seen last. */
+/** The property changes between two states of a stream. */
 export function streamChanges(before: StreamInfo, after: StreamInfo): RosterChange[] {
   const [old, now] = [before.mediaOptions, after.mediaOptions]
   return PROPERTIES.filter((property) => (old[property] ?? null) !== (now[property] ?? null)).map((property) => ({
@@ -33,9 +33,9 @@ const destroyedStream = ({ streamId, connectionId }: StreamInfo, ownerLeft: bool
 })
 
 /**
- * What must have happened between two looks at a session, as the server would have told it and in its order:
- * streams end before their connections, connections come before their streams. Why something ended was not
- * heard, so the everyday reason is given: `disconnect` with its connection, else `unpublish`.
+ * The changes between two snapshots of a session, in the server's order: streams end before their connections, and
+ * connections appear before their streams. Snapshots contain no reasons, so a stream ends with the most frequent one:
+ * `disconnect` when its connection ended, else `unpublish`.
  */
 export function reconcile(before: RosterSnapshot, after: RosterSnapshot): RosterChange[] {
   const connectionsNow = new Set(after.connections.map(({ connectionId }) => connectionId))
@@ -43,7 +43,7 @@ export function reconcile(before: RosterSnapshot, after: RosterSnapshot): Roster
   const streamsNow = new Map(after.streams.map((stream) => [stream.streamId, stream]))
   const streamsBefore = new Set(before.streams.map(({ streamId }) => streamId))
   const left = before.connections.filter(({ connectionId }) => !connectionsNow.has(connectionId))
-  const came = (info: ConnectionInfo): boolean => !connectionsBefore.has(info.connectionId)
+  const isNew = (info: ConnectionInfo): boolean => !connectionsBefore.has(info.connectionId)
   return [
     ...before.streams
       .filter(({ streamId }) => !streamsNow.has(streamId))
@@ -52,7 +52,7 @@ export function reconcile(before: RosterSnapshot, after: RosterSnapshot): Roster
       method: 'connectionDestroyed',
       params: { connectionId, reason: 'disconnect' },
     })),
-    ...after.connections.filter(came).map((params): RosterChange => ({ method: 'connectionCreated', params })),
+    ...after.connections.filter(isNew).map((params): RosterChange => ({ method: 'connectionCreated', params })),
     ...before.streams.flatMap((old) => {
       const now = streamsNow.get(old.streamId)
       return now ? streamChanges(old, now) : []

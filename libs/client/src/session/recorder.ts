@@ -1,17 +1,17 @@
 import { ServiceError } from '@session-service/contract'
 import { Session } from './session.js'
 
-/** What the recorder puts into the page that it records. */
+/** The object that the recorder puts into the page that it records. */
 export interface RecorderHandOver {
-  /** Joins, once. */
+  /** Valid for one join. */
   readonly token: string
-  /** `joined`, and later why the page is in the session no more. */
+  /** Reports `joined`, and later the reason why the page has left the session. */
   tell(text: string): void
 }
 
 /**
- * Joins the session that is being recorded, as somebody whom nobody sees and who only receives. The recording begins
- * when it resolves. Give a session that has its listeners already, or use the one that comes back.
+ * Joins the recorded session as an invisible participant that only receives. The recording starts when the promise
+ * resolves. Pass a session that already has its listeners, or use the returned one.
  */
 export async function connectRecorder(session: Session = new Session()): Promise<Session> {
   const recorder = takeHandOver()
@@ -26,14 +26,11 @@ export async function connectRecorder(session: Session = new Session()): Promise
   return session
 }
 
-/** Nobody else in the page finds it afterwards. */
+/** Removes the object from the page, so that other scripts cannot read the token. */
 function takeHandOver(): RecorderHandOver {
   const page: typeof globalThis & { sessionServiceRecorder?: RecorderHandOver } = globalThis
   const given = page.sessionServiceRecorder
   delete page.sessionServiceRecorder
   if (given) return given
-  throw new ServiceError(
-    'NOT_ALLOWED',
-    'connectRecorder: this page is not opened by a recorder, or it has joined before',
-  )
+  throw new ServiceError('NOT_ALLOWED', 'connectRecorder: no recorder opened this page, or the page has already joined')
 }

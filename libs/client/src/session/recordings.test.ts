@@ -8,42 +8,47 @@ const [first, second] = [
   { id: 'tea~1', name: 'again' },
 ] as const satisfies RecordingInfo[]
 
-describe('what is recorded, as snapshots show it', () => {
-  const after = (...snapshots: (RecordingInfo[] | undefined)[]): { told: unknown[]; running: string[] } => {
-    const told: unknown[] = []
-    const recordings = new Recordings((name, event) => told.push([name, event]))
+describe('Recordings from snapshots', () => {
+  const after = (...snapshots: (RecordingInfo[] | undefined)[]): { emitted: unknown[]; running: string[] } => {
+    const emitted: unknown[] = []
+    const recordings = new Recordings((name, event) => emitted.push([name, event]))
     for (const shown of snapshots) recordings.applySnapshot(shown)
-    return { told, running: [...recordings.running.keys()] }
+    return { emitted, running: [...recordings.running.keys()] }
   }
   const started = (info: RecordingInfo) => ['recordingStarted', info]
   const stopped = (info: RecordingInfo) => ['recordingStopped', { ...info, reason: 'recordingStoppedByServer' }]
 
   it.each([
-    ['nothing', [[]], [], []],
-    ['one that runs already', [[first]], [started(first)], ['tea']],
-    ['one that goes on', [[first], [first]], [started(first)], ['tea']],
-    ['one that stopped unheard', [[first], []], [started(first), stopped(first)], []],
-    ['another since', [[first], [second]], [started(first), stopped(first), started(second)], ['tea~1']],
-    ['one who is not told', [undefined], [], []],
-    ['a snapshot without any word of recordings', [[first], undefined], [started(first)], ['tea']],
-  ])('%s', (_, snapshots, told, running) => {
-    expect(after(...snapshots)).toEqual({ told, running })
+    ['emit nothing without recordings', [[]], [], []],
+    ['start a recording that is already running', [[first]], [started(first)], ['tea']],
+    ['start a continuing recording once', [[first], [first]], [started(first)], ['tea']],
+    ['stop a recording that ended without a notification', [[first], []], [started(first), stopped(first)], []],
+    [
+      'stop a recording and start another one',
+      [[first], [second]],
+      [started(first), stopped(first), started(second)],
+      ['tea~1'],
+    ],
+    ['emit nothing for a participant without permission', [undefined], [], []],
+    ['keep the recordings when a snapshot has no list', [[first], undefined], [started(first)], ['tea']],
+  ])('%s', (_, snapshots, emitted, running) => {
+    expect(after(...snapshots)).toEqual({ emitted, running })
   })
 })
 
-describe('a participant of a session that is recorded', () => {
+describe('a participant of a recorded session', () => {
   let testbed: ParticipantTestbed
   beforeEach(async () => {
     testbed = await ParticipantTestbed.join({ recordings: [first] })
   })
   afterEach(() => testbed.stop())
 
-  it('hears at once of what runs already', () => {
+  it('gets the running recordings at once', () => {
     expect(testbed.eventsWhileJoining.at(-1)).toBe('recordingStarted tea')
     expect([...testbed.participant.recordings.running.values()]).toEqual([first])
   })
 
-  it('hears of each end and beginning once', async () => {
+  it('gets each start and stop once', async () => {
     testbed.server.notify('recordingStarted', first)
     testbed.server.notify('recordingStopped', { ...first, reason: 'automaticStop' })
     testbed.server.notify('recordingStopped', { ...first, reason: 'automaticStop' })
@@ -52,7 +57,7 @@ describe('a participant of a session that is recorded', () => {
     expect(testbed.log).toEqual(['recordingStopped tea automaticStop', 'recordingStarted tea~1'])
   })
 
-  it('hears afterwards of what happened while the socket was away', async () => {
+  it('gets the missed changes after the socket was lost', async () => {
     testbed.snapshot = { ...testbed.snapshot, recordings: [second] }
     testbed.server.last.terminate()
     await testbed.waitForEvent('recordingStarted tea~1')
@@ -62,7 +67,7 @@ describe('a participant of a session that is recorded', () => {
     ])
   })
 
-  it('goes on with it while the media is lost and back', async () => {
+  it('keeps the recordings during a loss of the media', async () => {
     testbed.notifyMediaLoss()
     await testbed.waitForEvent('reconnected')
     expect(testbed.log).toEqual(['reconnecting', 'reconnected'])

@@ -3,7 +3,7 @@ import type { RecordingStoppedEvent, SessionEvents } from '../streams/events.js'
 
 type Emit = <K extends 'recordingStarted' | 'recordingStopped'>(name: K, event: SessionEvents[K]) => void
 
-/** What of the session is being recorded, as far as this participant is told. */
+/** The running recordings of the session that the service reports to this participant. */
 export class Recordings {
   readonly #running = new Map<string, RecordingInfo>()
   readonly #emit: Emit
@@ -16,7 +16,7 @@ export class Recordings {
     return this.#running
   }
 
-  /** Once for each, whether it was told or seen. */
+  /** Emits one event for each recording, whether a notification or a snapshot reports it. */
   started(info: RecordingInfo): void {
     if (this.#running.has(info.id)) return
     this.#running.set(info.id, info)
@@ -27,12 +27,12 @@ export class Recordings {
     if (this.#running.delete(event.id)) this.#emit('recordingStopped', event)
   }
 
-  /** Why a recording stopped was not heard, so the everyday reason is given. Who is not told of recordings sees none. */
-  applySnapshot(shown: readonly RecordingInfo[] | undefined): void {
-    if (!shown) return
-    const ids = new Set(shown.map(({ id }) => id))
+  /** A snapshot contains no stop reasons, so the most frequent one is used. Without permission a snapshot has no list. */
+  applySnapshot(reported: readonly RecordingInfo[] | undefined): void {
+    if (!reported) return
+    const ids = new Set(reported.map(({ id }) => id))
     for (const { id, name } of [...this.#running.values()])
       if (!ids.has(id)) this.stopped({ id, name, reason: 'recordingStoppedByServer' })
-    for (const info of shown) this.started(info)
+    for (const info of reported) this.started(info)
   }
 }

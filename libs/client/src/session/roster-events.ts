@@ -2,12 +2,12 @@ import type { Emit, SessionContext } from '../streams/context.js'
 import type { StreamDestroyedEvent, StreamPropertyChangedEvent } from '../streams/events.js'
 import type { RosterEvent } from './roster.js'
 
-/** Whose publishers and subscribers hear of their own streams. */
+/** The publishers and subscribers that emit the events of their own streams. */
 interface EventTargets extends Pick<SessionContext, 'publishers' | 'subscribers' | 'pendingStreams'> {
   readonly state: 'connected' | 'reconnecting' | 'disconnected'
 }
 
-/** Tells the application who comes and goes and what becomes of the streams, in order, until the session ends. */
+/** Emits the events of connections and streams to the application, in order, until the session ends. */
 export class RosterEvents {
   readonly #targets: EventTargets
   readonly #emit: Emit
@@ -26,15 +26,15 @@ export class RosterEvents {
     }
   }
 
-  /** The own streams' beginning and end are told by their publishers, the others' by the session. */
+  /** The session emits the events of others' streams; a publisher emits the start and end of its own stream. */
   #streamDestroyed(event: StreamDestroyedEvent): void {
-    const { publishers, subscribers, pendingStreams: lost } = this.#targets
+    const { publishers, subscribers, pendingStreams } = this.#targets
     const { streamId, connection } = event.stream
     const publisher = publishers.get(streamId)
     const subscriber = subscribers.get(streamId)
     publishers.delete(streamId)
     subscribers.delete(streamId)
-    lost.ended(streamId)
+    pendingStreams.ended(streamId)
     if (!connection.local) this.#emit('streamDestroyed', event)
     publisher?.destroyed(event.reason)
     subscriber?.destroyed(event.reason)

@@ -11,7 +11,7 @@ const filled = (): Roster => {
 }
 
 describe('Roster', () => {
-  it('knows the own connection from the beginning and never announces its end', () => {
+  it('contains the own connection from the start and never announces its end', () => {
     const roster = new Roster(own)
     expect(roster.own.local).toBe(true)
     expect(roster.apply({ method: 'connectionCreated', params: own })).toEqual([])
@@ -20,7 +20,7 @@ describe('Roster', () => {
     ).toEqual([])
   })
 
-  it('gives each event once though it is told twice', () => {
+  it('yields each event once when the server reports it twice', () => {
     const roster = filled()
     const ended = { streamId: 'str_b', connectionId: 'con_b', reason: 'unpublish' } as const
     expect(names(roster.apply({ method: 'streamDestroyed', params: ended }))).toEqual(['streamDestroyed'])
@@ -28,7 +28,7 @@ describe('Roster', () => {
     expect(roster.apply({ method: 'connectionCreated', params: connectionInfo('con_b') })).toEqual([])
   })
 
-  it('ends the streams of a connection before it, with its reason', () => {
+  it('ends the streams of a connection before the connection, with its reason', () => {
     const roster = filled()
     const events = roster.apply({
       method: 'connectionDestroyed',
@@ -39,11 +39,11 @@ describe('Roster', () => {
     expect(roster.streams.size).toBe(0)
   })
 
-  it('leaves out the stream of somebody unknown', () => {
+  it('ignores the stream of an unknown connection', () => {
     expect(new Roster(own).apply({ method: 'streamCreated', params: streamInfo('str_x', 'con_x') })).toEqual([])
   })
 
-  it('keeps streams current and tells old and new value as applications see them', () => {
+  it('updates streams and yields old and new values of the public interface', () => {
     const roster = filled()
     const params = {
       streamId: 'str_b',
@@ -62,7 +62,7 @@ describe('Roster', () => {
     expect(roster.apply({ method: 'streamPropertyChanged', params })).toEqual([])
   })
 
-  it('changes the own role once', () => {
+  it('yields a change of the own role once', () => {
     const roster = new Roster(own)
     const params = { connectionId: 'con_own', changedProperty: 'role', newValue: 'MODERATOR' } as const
     const [event] = roster.apply({ method: 'connectionPropertyChanged', params })
@@ -71,7 +71,7 @@ describe('Roster', () => {
     expect(roster.apply({ method: 'connectionPropertyChanged', params })).toEqual([])
   })
 
-  it('after a snapshot is what the snapshot says', () => {
+  it('equals a snapshot after applying it', () => {
     const roster = filled()
     const snapshot = {
       connections: [own, connectionInfo('con_c', { role: 'SUBSCRIBER' })],

@@ -14,22 +14,22 @@ type RosterEventName =
   | 'streamDestroyed'
   | 'streamPropertyChanged'
 
-/** An event to tell the application. */
+/** An event for the application. */
 export type RosterEvent = {
   [N in RosterEventName]: { readonly name: N; readonly event: SessionEvents[N] }
 }[RosterEventName]
 
 type ChangeParams<M extends RosterChange['method']> = Extract<RosterChange, { method: M }>['params']
 
-/** The own connection, as the answer to joining shows it. */
+/** The own connection, from the answer to `join`. */
 export function ownInfo({ connectionId, createdAt, role, serverData, snapshot }: JoinResult): ConnectionInfo {
-  const seen = snapshot.connections.find((connection) => connection.connectionId === connectionId)
-  return seen ?? { connectionId, createdAt, role, serverData, clientData: '' }
+  const listed = snapshot.connections.find((connection) => connection.connectionId === connectionId)
+  return listed ?? { connectionId, createdAt, role, serverData, clientData: '' }
 }
 
 /**
- * Who is in the session and what they publish. What is told twice, or about somebody unknown, gives no event:
- * each participant and stream is announced once and ends once.
+ * The connections of the session and their streams. Repeated changes and changes of unknown connections yield no event:
+ * each connection and stream is announced once and ends once.
  */
 export class Roster {
   readonly connections = new Map<string, Connection>()
@@ -58,13 +58,13 @@ export class Roster {
     }
   }
 
-  /** A stream is announced again, perhaps changed: its media was lost and is back. */
+  /** A stream was published again after the loss of its media; its properties may have changed. */
   streamRestored(info: StreamInfo): RosterEvent[] {
     const known = this.streams.get(info.streamId)
     return known ? streamChanges(known.info(), info).flatMap((change) => this.apply(change)) : []
   }
 
-  /** Brings all of it to the server's truth and gives the events that were missed, in order. */
+  /** Applies the server's state and returns the missed events, in order. */
   applySnapshot(snapshot: RosterSnapshot): RosterEvent[] {
     for (const { connectionId, role } of snapshot.connections)
       if (connectionId !== this.own.connectionId) this.connections.get(connectionId)?.setRole(role)

@@ -13,22 +13,22 @@ import { type SubscribeOptions, Subscriber } from '../streams/subscriber.js'
 import { parseToken } from '../signalling/token.js'
 
 export interface SessionOptions {
-  /** Used instead of the list of the server. */
+  /** Replaces the server's list. */
   iceServers?: RTCIceServer[]
-  /** For the peer connections; its `iceServers` are used instead of the server's when `iceServers` above is absent. */
+  /** Configures the peer connections. Its `iceServers` replace the server's list when `iceServers` above is absent. */
   rtcConfiguration?: RTCConfiguration
 }
 
 export interface ConnectOptions {
-  /** What the other participants see of this one; an object is sent as JSON text. */
+  /** Data that all participants can read; an object is sent as JSON text. */
   clientData?: string | object
 }
 
 export interface SignalOptions {
-  /** Listeners of `signal:<type>` get it, and those of `signal` every one. */
+  /** Listeners of `signal:<type>` receive signals of this type; listeners of `signal` receive all signals. */
   type?: string
   data?: string
-  /** Who gets it; empty or absent: everybody in the session. */
+  /** The recipients; empty or absent: all participants of the session. */
   to?: readonly (Connection | string)[]
 }
 
@@ -36,7 +36,7 @@ export type SessionState = 'new' | 'connecting' | 'connected' | 'reconnecting' |
 
 const idOf = (value: Connection | string): string => (typeof value === 'string' ? value : value.connectionId)
 
-/** One participation in a session: from `connect` to `sessionDisconnected`. For another one make another `Session`. */
+/** One participation in a session, from `connect` to `sessionDisconnected`. Create a new `Session` to join again. */
 export class Session extends Emitter<SessionEvents> {
   readonly #options: SessionOptions
   #participant: LocalParticipant | undefined
@@ -58,11 +58,11 @@ export class Session extends Emitter<SessionEvents> {
   get connection(): Connection | undefined {
     return this.#participant?.roster.own
   }
-  /** Everybody, oneself included, by connection id. */
+  /** All participants by connection id, including the own connection. */
   get connections(): ReadonlyMap<string, Connection> {
     return this.#participant?.roster.connections ?? new Map()
   }
-  /** Every stream of the session, the own ones included, by stream id. */
+  /** All streams of the session by stream id, including own streams. */
   get streams(): ReadonlyMap<string, Stream> {
     return this.#participant?.roster.streams ?? new Map()
   }
@@ -73,24 +73,24 @@ export class Session extends Emitter<SessionEvents> {
   get subscribers(): ReadonlyMap<string, Subscriber> {
     return this.#participant?.subscribers ?? new Map()
   }
-  /** What is being recorded, by id, as far as one is told. */
+  /** The running recordings by id, as far as the service reports them to this participant. */
   get recordings(): ReadonlyMap<string, RecordingInfo> {
     return this.#participant?.recordings.running ?? new Map()
   }
-  /** What the own role may do now; nothing before joining and after leaving. */
+  /** The actions that the own role permits; none before joining and after leaving. */
   get capabilities(): Capabilities {
     const participant = this.#participant?.state === 'disconnected' ? undefined : this.#participant
     return capabilitiesOf(participant?.roster.own.role)
   }
 
   /**
-   * Joins with a connection's token. Before it resolves `connectionCreated` is told of the own connection and of
-   * everybody there, and `streamCreated` of every stream there. Rejects with a `ServiceError`: INVALID token,
-   * UNAUTHENTICATED (used, over or unknown), UNAVAILABLE (no server), NO_CAPACITY (no media node), DISABLED (this
-   * browser cannot).
+   * Joins with the token of a connection. Before the promise resolves, the session emits `connectionCreated` for the own
+   * connection and for every present participant, and `streamCreated` for every present stream. Rejects with a
+   * `ServiceError`: INVALID (malformed token), UNAUTHENTICATED (used, expired or unknown token), UNAVAILABLE (no server),
+   * NO_CAPACITY (no media node), DISABLED (unsupported browser).
    */
   async connect(token: string, { clientData = '' }: ConnectOptions = {}): Promise<Connection> {
-    if (this.state !== 'new') throw new ServiceError('CONFLICT', `connect: this session is ${this.state} already`)
+    if (this.state !== 'new') throw new ServiceError('CONFLICT', `connect: this session is already ${this.state}`)
     const { url, secret } = parseToken(token)
     this.#stateWithoutParticipant = 'connecting'
     const participant = await this.#join(url, secret, clientData).catch((error: unknown) => {
@@ -99,14 +99,14 @@ export class Session extends Emitter<SessionEvents> {
     })
     if (this.#stateWithoutParticipant !== 'connecting') {
       await participant.leave()
-      throw new ServiceError('CONFLICT', 'connect: disconnected meanwhile')
+      throw new ServiceError('CONFLICT', 'connect: disconnect was called meanwhile')
     }
     this.#participant = participant
     participant.start()
     return participant.roster.own
   }
 
-  /** Leaves. Everything of it ends, with `streamDestroyed` on the own publishers and `sessionDisconnected` here. */
+  /** Leaves the session. The own publishers emit `streamDestroyed`, then the session emits `sessionDisconnected`. */
   async disconnect(): Promise<void> {
     if (this.#stateWithoutParticipant === 'connecting' && !this.#participant)
       this.#stateWithoutParticipant = 'disconnected'
@@ -114,31 +114,31 @@ export class Session extends Emitter<SessionEvents> {
   }
 
   /**
-   * Publishes camera and microphone, or what the options say, or a publisher made before. Shown in `target` when given.
-   * Rejects with NOT_ALLOWED for a SUBSCRIBER, with a `MediaError` when a device cannot be had.
+   * Publishes camera and microphone, the sources of the options, or a publisher created before, and shows it in `target`.
+   * Rejects with NOT_ALLOWED for a SUBSCRIBER, and with a `MediaError` when a device cannot be opened.
    */
-  async publish(what: PublisherOptions | Publisher = {}, target?: VideoTarget): Promise<Publisher> {
+  async publish(source: PublisherOptions | Publisher = {}, target?: VideoTarget): Promise<Publisher> {
     const participant = this.#require('publish')
-    const publisher = what instanceof Publisher ? what : await createPublisher(what)
+    const publisher = source instanceof Publisher ? source : await createPublisher(source)
     try {
       if (target) publisher.attach(target)
       await participant.publish(publisher)
       return publisher
     } catch (error) {
-      if (publisher !== what) publisher.close()
+      if (publisher !== source) publisher.close()
       throw error
     }
   }
 
-  /** Ends an own publication; tracks that the library opened are stopped. */
+  /** Ends an own publication and stops the tracks that the library opened. */
   unpublish(publisher: Publisher): Promise<void> {
     return publisher.unpublish()
   }
 
-  /** Receives a stream; shown in `target` when given. One subscription a stream: asked for again, the same is given. */
+  /** Subscribes to a stream and shows it in `target`. A repeated call for a stream returns the same subscriber. */
   async subscribe(stream: Stream, target?: VideoTarget, options: SubscribeOptions = {}): Promise<Subscriber> {
     const participant = this.#require('subscribe')
-    if (stream.connection.local) throw new ServiceError('INVALID', 'subscribe: the stream is one of your own')
+    if (stream.connection.local) throw new ServiceError('INVALID', 'subscribe: the stream is an own stream')
     const subscriber = participant.subscribers.get(stream.streamId) ?? new Subscriber(participant, stream, options)
     participant.subscribers.set(stream.streamId, subscriber)
     try {
@@ -158,28 +158,28 @@ export class Session extends Emitter<SessionEvents> {
     if (participant?.subscribers.get(streamId) !== subscriber) return
     participant.subscribers.delete(streamId)
     subscriber.destroyed()
-    const tell = (): Promise<unknown> => participant.call('unsubscribe', { streamId }).catch(ignoreNotFound)
-    // What is lost with its node the server does not have either.
-    await (participant.pendingStreams.has(streamId) ? tell().catch(() => {}) : participant.media.run(tell))
+    const request = (): Promise<unknown> => participant.call('unsubscribe', { streamId }).catch(ignoreNotFound)
+    // The server lost a pending stream with its media node too, so a failure does not matter.
+    await (participant.pendingStreams.has(streamId) ? request().catch(() => {}) : participant.media.run(request))
   }
 
-  /** Sends a message to others of the session; the sender is one of "everybody". Resolves when the server has taken it. */
+  /** Sends a message to participants; without `to` the sender receives it too. Resolves when the server accepts it. */
   async signal({ type, data = '', to = [] }: SignalOptions): Promise<void> {
     await this.#require('signal').call('signal', { data, to: to.map(idOf), ...(type && { type }) })
   }
 
-  /** Of a MODERATOR: puts a participant out, who is told `forceDisconnectByUser`. */
+  /** Evicts a participant with the reason `forceDisconnectByUser`. Only a MODERATOR may call it. */
   async forceDisconnect(connection: Connection | string): Promise<void> {
     await this.#require('forceDisconnect').call('forceDisconnect', { connectionId: idOf(connection) })
   }
 
-  /** Of a MODERATOR: ends a stream of anybody, with the reason `forceUnpublishByUser`. */
+  /** Ends a stream with the reason `forceUnpublishByUser`. Only a MODERATOR may call it. */
   async forceUnpublish(stream: Stream | string): Promise<void> {
     const streamId = typeof stream === 'string' ? stream : stream.streamId
     await this.#require('forceUnpublish').call('forceUnpublish', { streamId })
   }
 
-  /** Makes both media transports find their way anew, as the library does by itself when media stops. */
+  /** Restarts ICE on both media transports. The library does that automatically when media stops. */
   async restartIce(): Promise<void> {
     await this.#require('subscribe').media.run((engine) => engine.restartIce())
   }
@@ -189,7 +189,7 @@ export class Session extends Emitter<SessionEvents> {
     return this.#require('subscribe').media.run((engine) => engine.stats())
   }
 
-  /** Drops the socket as a failing network would; the library reconnects. For tests of an application. */
+  /** Drops the socket like a failing network; the library reconnects. For tests of an application. */
   dropSocket(): void {
     this.#require('subscribe').signalling.dropSocket()
   }
@@ -204,12 +204,12 @@ export class Session extends Emitter<SessionEvents> {
     })
   }
 
-  #require(right: keyof Capabilities): LocalParticipant {
+  #require(capability: keyof Capabilities): LocalParticipant {
     const participant = this.#participant
     if (!participant || participant.state === 'disconnected')
-      throw new ServiceError('NOT_ALLOWED', `${right}: the session is not connected`)
-    if (!this.capabilities[right])
-      throw new ServiceError('NOT_ALLOWED', `${right}: the role ${participant.roster.own.role} does not allow it`)
+      throw new ServiceError('NOT_ALLOWED', `${capability}: the session is not connected`)
+    if (!this.capabilities[capability])
+      throw new ServiceError('NOT_ALLOWED', `${capability}: the role ${participant.roster.own.role} does not permit it`)
     return participant
   }
 }

@@ -7,12 +7,12 @@ import {
   isSignallingNotification,
 } from '@session-service/contract'
 
-/** What the server tells unasked, by name. */
+/** A notification from the server, by name. */
 export type ServerNotification = {
   [N in SignallingNotification]: { readonly method: N; readonly params: NotificationParams<N> }
 }[SignallingNotification]
 
-/** The notifications that change who is there and what they publish. */
+/** The notifications that change connections or streams. */
 export type RosterChange = Extract<
   ServerNotification,
   {
@@ -26,14 +26,16 @@ export type RosterChange = Extract<
   }
 >
 
-/** Who is there and what they publish. */
+/** The connections of the session and their streams. */
 export type RosterSnapshot = Pick<SessionSnapshot, 'connections' | 'streams'>
 
-/** Undefined for a name this version does not know (a newer server's) and for a form that is not the contract's. */
+/** Returns undefined for an unknown name (from a newer server) and for invalid parameters. */
 export function readNotification(method: string, params: unknown): ServerNotification | undefined {
   if (!isSignallingNotification(method)) return undefined
   const parsed = SIGNALLING_NOTIFICATIONS[method].safeParse(params)
   if (parsed.success) return { method, params: parsed.data } as ServerNotification
-  console.warn(`session-client: left out a "${method}" notification: ${describeIssues(parsed.error).join('; ')}`)
+  console.warn(
+    `session-client: ignored an invalid "${method}" notification: ${describeIssues(parsed.error).join('; ')}`,
+  )
   return undefined
 }

@@ -1,4 +1,4 @@
-/** The last ids that were added, oldest first. */
+/** The most recently added ids, oldest first. */
 export class RecentIds {
   readonly #ids = new Set<number>()
 
@@ -8,7 +8,7 @@ export class RecentIds {
     return [...this.#ids]
   }
 
-  /** False when the id is known. */
+  /** Returns false when the id is already known. */
   add(id: number): boolean {
     if (this.#ids.has(id)) return false
     this.#ids.add(id)

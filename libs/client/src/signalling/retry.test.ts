@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { isFinalClose, isPermanent, isRefusal, retryDelay } from './retry.js'
 
 describe('retryDelay', () => {
-  it('tries first almost at once, then less and less often up to every two seconds', () => {
+  it('retries first within 250 ms, then with growing delays of up to two seconds', () => {
     expect([0, 1, 2, 3, 4, 20].map((attempt) => retryDelay(attempt, 0))).toEqual([0, 250, 500, 1_000, 1_000, 1_000])
     expect([0, 1, 2, 3, 4, 20].map((attempt) => Math.round(retryDelay(attempt, 0.9999)))).toEqual([
       250, 500, 1_000, 2_000, 2_000, 2_000,
@@ -11,8 +11,8 @@ describe('retryDelay', () => {
   })
 })
 
-describe('what ends the trying', () => {
-  it('an answer that will not change', () => {
+describe('the end of retries', () => {
+  it('stops at an error that a later attempt would get too', () => {
     expect(ERROR_CODES.filter((code) => !isRefusal(code))).toEqual([
       'NO_CAPACITY',
       'UNAVAILABLE',
@@ -21,10 +21,10 @@ describe('what ends the trying', () => {
       'INTERNAL',
     ])
   })
-  it('an answer about media that another node would give too', () => {
+  it('stops at an error of a media request that another node would return too', () => {
     expect(ERROR_CODES.filter(isPermanent)).toEqual(['INVALID', 'UNAUTHENTICATED', 'NOT_ALLOWED', 'DISABLED'])
   })
-  it('a server that closed because the participant is out', () => {
+  it('stops at a close code for an evicted participant', () => {
     expect(Object.entries(CLOSE_CODE).filter(([, code]) => isFinalClose(code))).toEqual([
       ['done', CLOSE_CODE.done],
       ['replaced', CLOSE_CODE.replaced],

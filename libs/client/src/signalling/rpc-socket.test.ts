@@ -22,7 +22,7 @@ describe('RpcSocket', () => {
     await server.stop()
   })
 
-  it('pairs answers with requests though they come in another order', async () => {
+  it('matches answers to requests in any order', async () => {
     const slow = socket.request('unpublish', { streamId: 'str_a' }, 5_000)
     server.answer('restartIce', () => ({ result: { iceParameters: { usernameFragment: 'u', password: 'p' } } }))
     await expect(socket.request('restartIce', { direction: 'send' }, 5_000)).resolves.toEqual({
@@ -33,14 +33,14 @@ describe('RpcSocket', () => {
     await expect(slow).resolves.toEqual({})
   })
 
-  it('gives the error of the server with its code', async () => {
+  it('rejects with the error of the server and its code', async () => {
     server.answer('subscribe', () => ({ error: new ServiceError('NOT_FOUND', 'no stream with the id str_a') }))
     const call = socket.request('unpublish', { streamId: 'str_a' }, 5_000)
     server.answer('unpublish', () => ({ error: new ServiceError('NOT_ALLOWED', 'a SUBSCRIBER may not') }))
     await expect(call).rejects.toMatchObject({ code: 'NOT_ALLOWED', message: 'a SUBSCRIBER may not' })
   })
 
-  it('refuses an answer of another form than the contract', async () => {
+  it('rejects a malformed answer', async () => {
     server.answer('restartIce', () => ({ result: { iceParameters: { usernameFragment: 1 } } }))
     await expect(socket.request('restartIce', { direction: 'send' }, 5_000)).rejects.toMatchObject({
       code: 'INTERNAL',
@@ -48,25 +48,25 @@ describe('RpcSocket', () => {
     })
   })
 
-  it('hands over notifications in order, those from before somebody listened first', async () => {
-    const heard: string[] = []
+  it('dispatches notifications in order, starting with those received before listen was called', async () => {
+    const notified: string[] = []
     server.notify('connectionCreated', connectionInfo('con_1'))
     server.answer('leave', () => ({ result: {} }))
     await socket.request('leave', {}, 5_000)
     const lost: number[] = []
     const listener = ({ params }: ServerNotification): unknown =>
-      heard.push('connectionId' in params ? params.connectionId : '')
+      notified.push('connectionId' in params ? params.connectionId : '')
     socket.listen(listener, (code) => lost.push(code))
     server.notify('connectionCreated', connectionInfo('con_2'))
-    await until('both', () => heard.length === 2)
-    expect(heard).toEqual(['con_1', 'con_2'])
+    await until('both', () => notified.length === 2)
+    expect(notified).toEqual(['con_1', 'con_2'])
   })
 
-  it('leaves out what it does not understand and goes on', async () => {
+  it('ignores malformed frames and continues', async () => {
     const warn = jest.spyOn(console, 'warn').mockImplementation(() => {})
-    const heard: ServerNotification[] = []
+    const notified: ServerNotification[] = []
     socket.listen(
-      (notification) => heard.push(notification),
+      (notification) => notified.push(notification),
       () => {},
     )
     server.send('no JSON')
@@ -76,13 +76,13 @@ describe('RpcSocket', () => {
     server.send({ jsonrpc: '2.0', method: 'ofNextYear', params: {} })
     server.notify('connectionCreated', { connectionId: 5 })
     server.notify('signal', { type: 'signal', data: 'x' })
-    await until('the signal', () => heard.length === 1)
-    expect(heard[0]).toEqual({ method: 'signal', params: { type: 'signal', data: 'x' } })
+    await until('the signal', () => notified.length === 1)
+    expect(notified[0]).toEqual({ method: 'signal', params: { type: 'signal', data: 'x' } })
     expect(warn).toHaveBeenCalledTimes(1)
-    expect(warn.mock.calls[0]?.[0]).toMatch(/left out a "connectionCreated" notification: connectionId/)
+    expect(warn.mock.calls[0]?.[0]).toMatch(/ignored an invalid "connectionCreated" notification: connectionId/)
   })
 
-  it('rejects what was asked when the socket ends, and says so once', async () => {
+  it('rejects pending requests when the socket closes, and reports the loss once', async () => {
     const codes: number[] = []
     socket.listen(
       () => {},
@@ -97,7 +97,7 @@ describe('RpcSocket', () => {
     expect(codes).toEqual([1001])
   })
 
-  it('says nothing when it was closed from this side', async () => {
+  it('does not report a loss after close', async () => {
     const codes: number[] = []
     socket.listen(
       () => {},
@@ -112,8 +112,8 @@ describe('RpcSocket', () => {
   })
 })
 
-describe('RpcSocket that gets no answer', () => {
-  it('rejects with TIMEOUT and forgets the call', async () => {
+describe('RpcSocket without an answer', () => {
+  it('rejects with TIMEOUT and ignores a late answer', async () => {
     const [server, clock] = [await FakeSignallingServer.start(), new ManualClock()]
     const socket = await RpcSocket.open(server.url, clock, 5_000)
     const call = socket.request('unpublish', { streamId: 'str_a' }, 4_000)
@@ -125,7 +125,7 @@ describe('RpcSocket that gets no answer', () => {
     await server.stop()
   })
 
-  it('rejects with UNAVAILABLE where nobody listens, naming the host', async () => {
+  it('rejects with UNAVAILABLE and names the host when no server listens', async () => {
     const server = await FakeSignallingServer.start()
     const { url } = server
     await server.stop()

@@ -14,7 +14,7 @@ import { type ServerNotification, readNotification } from './notification.js'
 
 type RpcResponse = z.infer<typeof RpcResponseSchema>
 
-/** The socket ended before the answer came; `code` is the WebSocket's close code. */
+/** The socket closed before the answer arrived; `code` is the WebSocket's close code. */
 export class SocketLost extends Error {
   override readonly name = 'SocketLost'
   constructor(readonly code: number) {
@@ -22,10 +22,10 @@ export class SocketLost extends Error {
   }
 }
 
-/** Close code of a socket that this side gave up: nobody may be there to agree. */
+/** The close code for a socket that the client abandons; the peer may be unreachable. */
 const ABANDONED = 4900
 
-/** `signalId` identifies a signal, which may come again after resuming. */
+/** `signalId` identifies a signal, which the server may send again after resuming. */
 type NotificationListener = (notification: ServerNotification, signalId?: number) => void
 
 interface Call {
@@ -48,7 +48,7 @@ function readResult<M extends SignallingMethod>(method: M, answer: RpcResponse):
   throw new ServiceError('INTERNAL', `the answer to ${method} is malformed: ${describeIssues(parsed.error).join('; ')}`)
 }
 
-/** One WebSocket that speaks JSON-RPC 2.0: pairs answers with requests, hands on notifications, knows when it was heard. */
+/** A WebSocket with JSON-RPC 2.0: matches answers to requests, dispatches notifications, records the last frame's time. */
 export class RpcSocket {
   readonly #socket: WebSocket
   readonly #clock: Clock
@@ -56,7 +56,7 @@ export class RpcSocket {
   #lastId = 0
   #lastFrameAt: number
   #lost: SocketLost | undefined
-  /** Notifications that came before somebody listened, in their order. */
+  /** Notifications received before `listen` was called, oldest first. */
   #backlog: [ServerNotification, number | undefined][] = []
   #listener: NotificationListener | undefined
   #onLost: ((code: number) => void) | undefined
@@ -73,23 +73,23 @@ export class RpcSocket {
   static open(url: string, clock: Clock, timeoutMs: number): Promise<RpcSocket> {
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(url)
-      const fail = (why: string): void => {
+      const fail = (reason: string): void => {
         cancel()
         socket.close()
-        reject(new ServiceError('UNAVAILABLE', `${new URL(url).host}: ${why}`))
+        reject(new ServiceError('UNAVAILABLE', `${new URL(url).host}: ${reason}`))
       }
-      const cancel = clock.after(timeoutMs, () => fail(`no socket after ${timeoutMs} ms`))
-      socket.addEventListener('error', () => fail('no socket could be opened'), { once: true })
+      const cancel = clock.after(timeoutMs, () => fail(`opening the socket timed out after ${timeoutMs} ms`))
+      socket.addEventListener('error', () => fail('the socket could not be opened'), { once: true })
       socket.addEventListener('open', () => (cancel(), resolve(new RpcSocket(socket, clock))), { once: true })
     })
   }
 
-  /** When the last frame came, in the clock's ms. */
+  /** The time of the last frame, ms of the monotonic clock. */
   get lastFrameAt(): number {
     return this.#lastFrameAt
   }
 
-  /** Hands over what came so far and all that comes; `onLost` runs once, not after `close`. */
+  /** Dispatches queued and future notifications. `onLost` is called once, but not after `close`. */
   listen(onNotification: NotificationListener, onLost: (code: number) => void): void {
     this.#listener = onNotification
     this.#onLost = onLost
@@ -98,8 +98,8 @@ export class RpcSocket {
   }
 
   /**
-   * `params` are taken as checked. Rejects with the server's error, with TIMEOUT, or with `SocketLost` when
-   * the socket ended and nobody can say whether the server carried it out.
+   * Expects valid `params`. Rejects with the server's error, with TIMEOUT, or with `SocketLost` when the socket closed, so
+   * that it is unknown whether the server executed the request.
    */
   async request<M extends SignallingMethod>(
     method: M,
@@ -124,12 +124,12 @@ export class RpcSocket {
     return readResult(method, answer)
   }
 
-  /** Without waiting for an answer; for the moment the page goes away. */
+  /** Sends a notification, which needs no answer. Used when the page is unloaded. */
   notify(method: SignallingMethod): void {
     if (!this.#lost) this.#socket.send(JSON.stringify({ jsonrpc: '2.0', method, params: {} }))
   }
 
-  /** Ends it from this side; what was asked and not answered rejects with `SocketLost`. */
+  /** Closes the socket. Pending requests reject with `SocketLost`. */
   close(code = ABANDONED): void {
     this.#onLost = undefined
     this.#listener = undefined
@@ -142,11 +142,12 @@ export class RpcSocket {
     this.#lastFrameAt = this.#clock.now()
     const frame = typeof data === 'string' ? asObject(data) : undefined
     if (!frame) return
-    if (typeof frame['method'] === 'string') this.#notified(frame['method'], frame['params'], frame['signalId'])
-    else this.#answered(frame)
+    if (typeof frame['method'] === 'string')
+      this.#notificationReceived(frame['method'], frame['params'], frame['signalId'])
+    else this.#answerReceived(frame)
   }
 
-  #notified(method: string, params: unknown, id: unknown): void {
+  #notificationReceived(method: string, params: unknown, id: unknown): void {
     const notification = readNotification(method, params)
     if (!notification) return
     const signalId = typeof id === 'number' ? id : undefined
@@ -154,7 +155,7 @@ export class RpcSocket {
     else this.#backlog.push([notification, signalId])
   }
 
-  #answered(frame: unknown): void {
+  #answerReceived(frame: unknown): void {
     const { success, data } = RpcResponseSchema.safeParse(frame)
     if (success && typeof data.id === 'number') this.#calls.get(data.id)?.settle(data)
   }

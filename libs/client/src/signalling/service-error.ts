@@ -1,6 +1,6 @@
 import { ServiceError } from '@session-service/contract'
 
-/** For `catch`: what is over already need not be ended. */
+/** For `catch`: ending something that no longer exists succeeds. */
 export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof ServiceError) || error.code !== 'NOT_FOUND') throw error
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { connectionInfo, joinResult } from '../fixtures/samples.js'
 import { FakeSignallingServer } from '../fixtures/fake-signalling-server.js'
-import { SIGNALLING_TIMES, Signalling } from './signalling.js'
+import { SIGNALLING_TIMEOUTS, Signalling } from './signalling.js'
 
 const snapshot = { connections: [connectionInfo('con_own')], streams: [], mediaEpoch: 1 }
 const unpublish = { streamId: 'str_a' }
@@ -40,7 +40,7 @@ describe('Signalling', () => {
     return participant.signalling
   }
   const cut = (): void => server.last.terminate()
-  /** Lets time pass until something is there. */
+  /** Advances the clock until `check` holds. */
   const passUntil = <T>(what: string, check: () => T | undefined | false, step = 50): Promise<T> =>
     until(what, () => {
       const found = check()
@@ -53,7 +53,7 @@ describe('Signalling', () => {
     expect(server.calls('join')[0]?.params).toEqual({ token: 'tok_secret', clientData: 'me' })
   })
 
-  it('joins whatever ICE servers the server names', async () => {
+  it('joins with any ICE servers from the server', async () => {
     const iceServers = ['turn:turn_server:3478', 'stun:host:3478?transport=udp', 'turn://host'].map((url) => ({ url }))
     server.answer('join', () => ({ result: { ...joinResult(), iceServers } }))
     const params = { token: 'tok_secret', clientData: 'me' }
@@ -63,19 +63,22 @@ describe('Signalling', () => {
     expect(other.joined.iceServers).toEqual(iceServers)
   })
 
-  it('tells why it may not join and closes the socket', async () => {
+  it('rejects with the reason of the refusal and closes the socket when it may not join', async () => {
     server.answer('join', () => ({ error: new ServiceError('UNAUTHENTICATED', 'the token is not valid') }))
     const sockets = server.sockets.length
     await expect(join()).rejects.toMatchObject({ code: 'UNAUTHENTICATED', message: 'the token is not valid' })
     await until('its socket is closed', () => server.sockets[sockets]?.readyState === 3)
   })
 
-  it('tells that the server hung up before it answered', async () => {
+  it('rejects with UNAVAILABLE when the server closes the socket before it answers', async () => {
     server.answer('join', () => (cut(), 'silence'))
-    await expect(join()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/before join/) })
+    await expect(join()).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/before the answer to join/),
+    })
   })
 
-  it('refuses a call that is not of the contract before it is sent, naming the field', async () => {
+  it('rejects an invalid call before sending it and names the field', async () => {
     await expect(signalling.call('unpublish', { streamId: 'a b' })).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringMatching(/^unpublish: streamId: may hold only/),
@@ -83,7 +86,7 @@ describe('Signalling', () => {
     expect(server.calls('unpublish')).toEqual([])
   })
 
-  it('names the signals it received when it resumes, and hands each over once', async () => {
+  it('sends the ids of received signals when it resumes, and emits each signal once', async () => {
     const signals = (): number => log.filter((entry) => entry === 'signal').length
     const send = (signalId: number): void =>
       server.send({ jsonrpc: '2.0', method: 'signal', params: { type: 'signal', data: '' }, signalId })
@@ -99,19 +102,19 @@ describe('Signalling', () => {
     expect(signals()).toBe(2)
   })
 
-  it('pings as often as the server wishes', async () => {
+  it('pings at the interval of the server', async () => {
     for (const count of [1, 2, 3]) {
       clock.pass(3_000)
       await until(`ping ${count}`, () => server.calls('ping').length === count)
     }
   })
 
-  it('asks the server at once after the computer slept, and keeps a socket that works', async () => {
+  it('pings the server at once after the computer slept, and keeps a working socket', async () => {
     const asked = server.calls('ping').length
     clock.sleep(3_600_000)
-    clock.pass(SIGNALLING_TIMES.watch)
+    clock.pass(SIGNALLING_TIMEOUTS.watch)
     await until('a ping', () => server.calls('ping').length === asked + 1)
-    clock.pass(SIGNALLING_TIMES.watch)
+    clock.pass(SIGNALLING_TIMEOUTS.watch)
     await until('an answer', () => server.calls('ping').length >= asked + 1)
     expect(log).toEqual([])
   })
@@ -119,9 +122,9 @@ describe('Signalling', () => {
   it('resumes within seconds after the computer slept, when its socket is dead', async () => {
     server.answer('ping', () => 'silence')
     clock.sleep(3_600_000)
-    clock.pass(SIGNALLING_TIMES.watch)
+    clock.pass(SIGNALLING_TIMEOUTS.watch)
     await until('a ping', () => server.calls('ping').length > 0)
-    clock.pass(SIGNALLING_TIMES.retryOpen)
+    clock.pass(SIGNALLING_TIMEOUTS.retryOpen)
     await passUntil('resumed', () => log.includes('resumed'))
     expect(log).toEqual(['reconnecting', 'resumed'])
   })
@@ -135,17 +138,17 @@ describe('Signalling', () => {
     expect(log).toEqual([])
   })
 
-  it('takes a socket that has been silent too long for dead', async () => {
+  it('replaces a socket that has been silent for too long', async () => {
     server.answer('ping', () => 'silence')
     clock.pass(SIGNALLING_WINDOWS.silent)
     expect(log).toEqual([])
     clock.pass(1_000)
     expect(log).toEqual(['reconnecting'])
     await passUntil('resumed', () => log.includes('resumed'))
-    await until('the old socket is given up', () => server.sockets[0]?.readyState === 3)
+    await until('the old socket is closed', () => server.sockets[0]?.readyState === 3)
   })
 
-  it('comes back with the resume key after its socket was cut, telling each once', async () => {
+  it('resumes with the resume key after its socket was cut, and emits each event once', async () => {
     cut()
     await passUntil('resumed', () => log.includes('resumed'))
     expect(log).toEqual(['reconnecting', 'resumed'])
@@ -156,7 +159,7 @@ describe('Signalling', () => {
     expect(log).toEqual(['reconnecting', 'resumed', 'reconnecting', 'resumed'])
   })
 
-  it('keeps trying while the server is away', async () => {
+  it('keeps retrying while the server is unreachable', async () => {
     server.refuse(true)
     cut()
     await passUntil('four tries', () => server.urls.length >= 5, 20)
@@ -165,7 +168,7 @@ describe('Signalling', () => {
     await passUntil('resumed', () => log.includes('resumed'))
   })
 
-  it('tries again when the server cannot just now', async () => {
+  it('retries after a transient error of the server', async () => {
     server.answer('resume', ({ socket }) =>
       socket < 4
         ? { error: new ServiceError('UNAVAILABLE', 'no bus') }
@@ -176,7 +179,7 @@ describe('Signalling', () => {
     expect(server.calls('resume')).toHaveLength(3)
   })
 
-  it('gives up when the server does not know it any more', async () => {
+  it('stops retrying when the server no longer knows the participant', async () => {
     server.answer('resume', () => ({ error: new ServiceError('NOT_FOUND', 'no such connection') }))
     const refused = expect(signalling.call('unpublish', unpublish)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     cut()
@@ -187,7 +190,7 @@ describe('Signalling', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('comes back after an outage longer than a server that is there would wait', async () => {
+  it('resumes after an outage longer than the eviction time of a running server', async () => {
     server.refuse(true)
     const began = clock.now()
     cut()
@@ -198,7 +201,7 @@ describe('Signalling', () => {
     expect(log).toEqual(['reconnecting', 'resumed'])
   })
 
-  it('comes back also when the server was there all the time but could not take anybody', async () => {
+  it('resumes after a long time in which the running server accepted no participants', async () => {
     const began = clock.now()
     server.answer('resume', () =>
       clock.now() - began < 5 * joinResult().evictAfter
@@ -210,17 +213,17 @@ describe('Signalling', () => {
     expect(log).toEqual(['reconnecting', 'resumed'])
   })
 
-  it('gives up a server that does not come back at all', async () => {
+  it('stops retrying when the server does not return', async () => {
     server.refuse(true)
     const began = clock.now()
     cut()
     await passUntil('lost', () => log.includes('lost'), 20_000)
-    expect(clock.now() - began).toBeGreaterThanOrEqual(SIGNALLING_TIMES.giveUp)
+    expect(clock.now() - began).toBeGreaterThanOrEqual(SIGNALLING_TIMEOUTS.giveUp)
     expect(log).toEqual(['reconnecting', 'lost'])
     expect(clock.pending).toBe(0)
   })
 
-  it.each(['done', 'replaced'] as const)('does not come back when the server closed with "%s"', async (name) => {
+  it.each(['done', 'replaced'] as const)('does not reconnect after the server closed with "%s"', async (name) => {
     server.last.close(CLOSE_CODE[name])
     await until('lost', () => log.includes('lost'))
     clock.pass(20_000)
@@ -228,7 +231,7 @@ describe('Signalling', () => {
     expect(server.urls).toHaveLength(1)
   })
 
-  it('sends again what does no harm twice when its answer was lost', async () => {
+  it('sends an idempotent request again when its answer was lost', async () => {
     server.answer('unpublish', ({ socket }) => (socket === 1 ? 'silence' : done))
     const call = signalling.call('unpublish', unpublish)
     await until('unpublish', () => server.calls('unpublish').length === 1)
@@ -238,7 +241,7 @@ describe('Signalling', () => {
     expect(server.calls('unpublish').map(({ socket }) => socket)).toEqual([1, 2])
   })
 
-  it('does not send a signal again that may have arrived', async () => {
+  it('does not repeat a signal that may have arrived', async () => {
     const call = signalling.call('signal', { data: 'hello' })
     await until('signal', () => server.calls('signal').length === 1)
     cut()
@@ -247,7 +250,7 @@ describe('Signalling', () => {
     expect(server.calls('signal')).toHaveLength(1)
   })
 
-  it('keeps what is asked while there is no socket, in its order', async () => {
+  it('queues requests without a socket and sends them in order', async () => {
     server.answer('signal', () => done)
     server.answer('unpublish', () => done)
     cut()
@@ -263,7 +266,7 @@ describe('Signalling', () => {
     expect(methods).toEqual(['join', 'resume', 'signal', 'unpublish', 'signal'])
   })
 
-  it('moves without a word when the server says it goes away', async () => {
+  it('moves to another server without an event when the server drains', async () => {
     server.notify('reconnect', { afterMs: 800 })
     server.last.close(CLOSE_CODE.goingAway)
     await until('its socket is closed', () => server.sockets[0]?.readyState === 3)
@@ -273,7 +276,7 @@ describe('Signalling', () => {
     expect(log).toEqual(['moved'])
   })
 
-  it('says that it reconnects when the server that goes away is not replaced', async () => {
+  it('emits reconnecting when the draining server has no replacement', async () => {
     server.notify('reconnect', { afterMs: 0 })
     server.refuse(true)
     await passUntil('reconnecting', () => log.includes('reconnecting'))
@@ -282,7 +285,7 @@ describe('Signalling', () => {
     expect(log).toEqual(['reconnecting', 'resumed'])
   })
 
-  it('passes on notifications of the new socket after it told of the new state', async () => {
+  it('emits the notifications of the new socket after the resumed state', async () => {
     server.answer('resume', () => {
       setImmediate(() => server.notify('signal', { type: 'signal', data: '' }))
       return { result: { role: 'PUBLISHER', record: true, snapshot } }
@@ -292,7 +295,7 @@ describe('Signalling', () => {
     expect(log).toEqual(['reconnecting', 'resumed', 'signal'])
   })
 
-  it('leaves: says so, waits for the answer, closes, and tells nothing more', async () => {
+  it('sends leave, waits for the answer, closes the socket, and emits nothing afterwards', async () => {
     server.answer('leave', () => done)
     await signalling.leave(1_000)
     await until('the socket is closed', () => server.sockets[0]?.readyState === 3)
@@ -303,7 +306,7 @@ describe('Signalling', () => {
     expect(server.urls).toHaveLength(1)
   })
 
-  it('leaves while there is no socket', async () => {
+  it('leaves without a socket', async () => {
     server.refuse(true)
     cut()
     await until('reconnecting', () => log.includes('reconnecting'))

@@ -10,6 +10,7 @@ import {
 } from '@session-service/contract'
 import { type Clock, every } from '../platform/clock.js'
 import { deferred } from '../platform/deferred.js'
+import { InterruptibleDelay } from '../platform/delay.js'
 import { onBackOnline } from '../platform/page.js'
 import type { ServerNotification } from './notification.js'
 import { RecentIds } from './recent-ids.js'
@@ -25,29 +26,29 @@ type State = 'up' | 'recovering' | 'ended'
 
 export interface SignallingHandlers {
   notified(notification: ServerNotification): void
-  /** The socket is gone and a new one is sought. Once a loss. */
+  /** The socket is lost and the client opens a new one. Called once for each loss. */
   reconnecting(): void
-  /** `announced`: whether `reconnecting` was said before. */
+  /** `announced`: whether `reconnecting` was called before. */
   resumed(result: ResumeResult, announced: boolean): void
-  /** The participant is out and nothing more will come. */
+  /** The participant has been evicted; no further call follows. */
   lost(): void
 }
 
-/** How long is waited, ms. */
-export const SIGNALLING_TIMES = {
+/** Signalling time-outs and intervals, ms. */
+export const SIGNALLING_TIMEOUTS = {
   open: 10_000,
   request: 10_000,
   retryOpen: 3_000,
   watch: 1_000,
   linger: 2_000,
-  /** Only the server knows whether it has evicted somebody: nobody counts while it is away. Later than this nobody waits. */
+  /** Only the server decides on evictions, and it does not count its own downtime. The client stops retrying after this. */
   giveUp: 30 * 60_000,
 } as const
 
 const NORMAL = 1000
 
-/** Carried out twice they do what they do once, so they are sent again when a socket ended before the answer. */
-const REPEATABLE: ReadonlySet<SignallingMethod> = new Set([
+/** Idempotent methods, which the client sends again when the socket closed before the answer. */
+const IDEMPOTENT: ReadonlySet<SignallingMethod> = new Set([
   'connectTransport',
   'restartIce',
   'rejoin',
@@ -60,22 +61,22 @@ const REPEATABLE: ReadonlySet<SignallingMethod> = new Set([
   'forceUnpublish',
 ] as const)
 
-function checked<M extends SignallingMethod>(method: M, params: SignallingParams<M>): SignallingParams<M> {
+function validated<M extends SignallingMethod>(method: M, params: SignallingParams<M>): SignallingParams<M> {
   const parsed = SIGNALLING_METHODS[method][0].safeParse(params)
   if (parsed.success) return parsed.data as SignallingParams<M>
   throw new ServiceError('INVALID', `${method}: ${describeIssues(parsed.error).join('; ')}`)
 }
 
-/** The participant's line to the server: one socket at a time, replaced when it drops, for as long as the server agrees. */
+/** The participant's signalling connection: one socket at a time, replaced after a loss until the server refuses. */
 export class Signalling {
   #socket: RpcSocket | undefined
-  /** Settles when a socket may be used; renewed at every loss. */
+  /** Settles when a socket is usable; replaced at every loss. */
   #ready = deferred<RpcSocket>()
   #state: State = 'up'
-  /** Until the answer to `leave` the socket stays. */
+  /** The socket stays open until the answer to `leave`. */
   #isLeaving = false
   #stopLiveness = (): void => {}
-  #skipDelay = (): void => {}
+  readonly #delay: InterruptibleDelay
   readonly #receivedSignals = new RecentIds(SIGNALLING_LIMITS.missedSignals.count)
   readonly #url: string
   readonly #clock: Clock
@@ -87,26 +88,27 @@ export class Signalling {
     this.#joined = joined
     this.#handlers = handlers
     this.#clock = clock
+    this.#delay = new InterruptibleDelay(clock)
     this.#socket = socket
     this.#ready.resolve(socket)
   }
 
-  /** Opens the socket and joins. `start` of what it gives begins the flow of notifications. */
+  /** Opens the socket and joins. Notifications are queued until `start`. */
   static async join(
     url: string,
     params: JoinParams,
     clock: Clock,
     handlers: SignallingHandlers,
   ): Promise<{ joined: JoinResult; signalling: Signalling }> {
-    const call = checked('join', params)
-    const socket = await RpcSocket.open(url, clock, SIGNALLING_TIMES.open)
+    const call = validated('join', params)
+    const socket = await RpcSocket.open(url, clock, SIGNALLING_TIMEOUTS.open)
     try {
-      const joined = await socket.request('join', call, SIGNALLING_TIMES.request)
+      const joined = await socket.request('join', call, SIGNALLING_TIMEOUTS.request)
       return { joined, signalling: new Signalling(url, joined, socket, clock, handlers) }
     } catch (error) {
       socket.close()
       if (!(error instanceof SocketLost)) throw error
-      throw new ServiceError('UNAVAILABLE', `${new URL(url).host}: ${error.message} before join was answered`)
+      throw new ServiceError('UNAVAILABLE', `${new URL(url).host}: ${error.message} before the answer to join`)
     }
   }
 
@@ -118,45 +120,45 @@ export class Signalling {
     if (this.#socket && this.#state === 'up') this.#use(this.#socket)
   }
 
-  /** Waits for a socket when there is none just now. Rejects with the server's `ServiceError`. */
+  /** Sends a request, after a socket is open. Rejects with the server's `ServiceError`. */
   async call<M extends SignallingMethod>(method: M, params: SignallingParams<M>): Promise<SignallingResult<M>> {
-    const call = checked(method, params)
+    const call = validated(method, params)
     for (;;) {
       const socket = await this.#ready.promise
       try {
-        return await socket.request(method, call, SIGNALLING_TIMES.request)
+        return await socket.request(method, call, SIGNALLING_TIMEOUTS.request)
       } catch (error) {
         if (!(error instanceof SocketLost)) throw error
         this.#socketClosed(socket, error.code)
-        if (!REPEATABLE.has(method) || this.#state === 'ended')
-          throw new ServiceError('UNAVAILABLE', `${method}: ${error.message} before the answer came`, { cause: error })
+        if (!IDEMPOTENT.has(method) || this.#state === 'ended')
+          throw new ServiceError('UNAVAILABLE', `${method}: ${error.message} before the answer`, { cause: error })
       }
     }
   }
 
-  /** Says goodbye without waiting, for a page that goes away. */
+  /** Sends `leave` without waiting for the answer. Used when the page is unloaded. */
   notifyLeave(): void {
     if (this.#state === 'up') this.#socket?.notify('leave')
   }
 
-  /** Leaves: says so, waits `ms` at most for the answer, and ends. */
+  /** Sends `leave`, waits at most `ms` for the answer, and ends. */
   async leave(ms: number): Promise<void> {
     const socket = this.#state === 'up' ? this.#socket : undefined
     this.#isLeaving = socket !== undefined
-    const said = socket?.request('leave', {}, ms).catch(() => {})
+    const answered = socket?.request('leave', {}, ms).catch(() => {})
     this.#end()
-    await said
+    await answered
     this.#isLeaving = false
     socket?.close(NORMAL)
   }
 
-  /** Ends all of it; calls that wait reject. Handlers are not called any more. */
+  /** Ends signalling. Waiting calls reject, and no handler is called afterwards. */
   close(): void {
     this.#end()
     if (!this.#isLeaving) this.#socket?.close()
   }
 
-  /** Drops the socket as a network would, then reconnects. For tests of an application's behaviour. */
+  /** Drops the socket like a failing network, then reconnects. For tests of an application. */
   dropSocket(): void {
     this.#reconnect()
   }
@@ -165,13 +167,13 @@ export class Signalling {
     this.#socket = socket
     this.#startLiveness(socket)
     socket.listen(
-      (notification, signalId) => this.#notified(notification, signalId),
+      (notification, signalId) => this.#notificationReceived(notification, signalId),
       (code) => this.#socketClosed(socket, code),
     )
   }
 
-  /** A signal that came on the former socket may come again on the new one. */
-  #notified(notification: ServerNotification, signalId?: number): void {
+  /** Ignores a signal that the previous socket received already. */
+  #notificationReceived(notification: ServerNotification, signalId?: number): void {
     if (this.#state === 'ended') return
     if (signalId !== undefined && !this.#receivedSignals.add(signalId)) return
     if (notification.method === 'reconnect') this.#move(notification.params.afterMs)
@@ -181,23 +183,23 @@ export class Signalling {
   #startLiveness(socket: RpcSocket): void {
     this.#stopLiveness()
     let lastPing = this.#clock.now()
-    let ahead = this.#clock.wall() - lastPing
-    this.#stopLiveness = every(this.#clock, SIGNALLING_TIMES.watch, () => {
+    let wallOffset = this.#clock.wall() - lastPing
+    this.#stopLiveness = every(this.#clock, SIGNALLING_TIMEOUTS.watch, () => {
       const now = this.#clock.now()
-      const before = ahead
-      ahead = this.#clock.wall() - now
-      if (ahead - before > SIGNALLING_WINDOWS.silent) this.#probe(socket)
+      const before = wallOffset
+      wallOffset = this.#clock.wall() - now
+      if (wallOffset - before > SIGNALLING_WINDOWS.silent) this.#probe(socket)
       if (now - socket.lastFrameAt > SIGNALLING_WINDOWS.silent) this.#reconnect()
       else if (now - lastPing >= this.#joined.pingInterval) {
         lastPing = now
-        socket.request('ping', {}, SIGNALLING_TIMES.request).catch(() => {})
+        socket.request('ping', {}, SIGNALLING_TIMEOUTS.request).catch(() => {})
       }
     })
   }
 
-  /** The computer slept, or its clock was set: only the server can say whether the socket still works. */
+  /** The computer slept, or its clock was changed: a ping shows whether the socket still works. */
   #probe(socket: RpcSocket): void {
-    socket.request('ping', {}, SIGNALLING_TIMES.retryOpen).catch(() => {
+    socket.request('ping', {}, SIGNALLING_TIMEOUTS.retryOpen).catch(() => {
       if (socket === this.#socket) this.#reconnect()
     })
   }
@@ -221,8 +223,8 @@ export class Signalling {
   }
 
   /**
-   * The server is going away and has said when to come back. Nothing is said of it when the first try succeeds; answers
-   * may still come on the old socket.
+   * The server is draining and has announced when to reconnect. The application gets no event when the first attempt
+   * succeeds. Answers may still arrive on the old socket.
    */
   #move(afterMs: number): void {
     if (this.#state !== 'up') return
@@ -233,7 +235,7 @@ export class Signalling {
   }
 
   async #recover(announced: boolean, afterMs = 0): Promise<void> {
-    const deadline = this.#clock.now() + afterMs + SIGNALLING_TIMES.giveUp
+    const deadline = this.#clock.now() + afterMs + SIGNALLING_TIMEOUTS.giveUp
     for (let attempt = 0; ; attempt++) {
       const delay = retryDelay(attempt, this.#clock.random())
       await this.#pause(attempt === 0 ? afterMs + delay : delay)
@@ -247,14 +249,14 @@ export class Signalling {
     }
   }
 
-  /** Undefined: not now. A refusal ends everything. */
+  /** Returns undefined after a transient failure. A refusal ends signalling. */
   async #tryResume(): Promise<{ socket: RpcSocket; result: ResumeResult } | undefined> {
     const { connectionId, resumeKey } = this.#joined
     let socket: RpcSocket | undefined
     try {
-      socket = await RpcSocket.open(this.#url, this.#clock, SIGNALLING_TIMES.retryOpen)
+      socket = await RpcSocket.open(this.#url, this.#clock, SIGNALLING_TIMEOUTS.retryOpen)
       const call = { connectionId, resumeKey, receivedSignals: this.#receivedSignals.list }
-      const result = await socket.request('resume', call, SIGNALLING_TIMES.retryOpen)
+      const result = await socket.request('resume', call, SIGNALLING_TIMEOUTS.retryOpen)
       return { socket, result }
     } catch (error) {
       socket?.close()
@@ -265,12 +267,12 @@ export class Signalling {
 
   #resume(socket: RpcSocket, result: ResumeResult, announced: boolean): void {
     const old = this.#socket
-    // Answers to what was asked before a move may still come on the old socket; the server closes it.
-    if (old) this.#clock.after(SIGNALLING_TIMES.linger, () => old.close())
+    // Answers to requests sent before a move may still arrive on the old socket; the server closes it.
+    if (old) this.#clock.after(SIGNALLING_TIMEOUTS.linger, () => old.close())
     this.#socket = socket
     this.#state = 'up'
     this.#handlers.resumed(result, announced)
-    // The application may have left while it was told.
+    // The application may have left in an event handler.
     if (this.#hasEnded) return socket.close()
     this.#use(socket)
     this.#ready.resolve(socket)
@@ -278,11 +280,11 @@ export class Signalling {
 
   #end(): void {
     if (this.#state === 'ended') return
-    const socketIsSought = this.#state === 'recovering'
+    const isRecovering = this.#state === 'recovering'
     this.#state = 'ended'
     this.#stopLiveness()
-    this.#skipDelay()
-    if (!socketIsSought) return
+    this.#delay.interrupt()
+    if (!isRecovering) return
     this.#ready.promise.catch(() => {})
     this.#ready.reject(new ServiceError('UNAVAILABLE', 'the session has been left'))
   }
@@ -293,17 +295,10 @@ export class Signalling {
     this.#handlers.lost()
   }
 
-  /** Waits, but not longer than until the computer is back on a network. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        cancel()
-        stopListening()
-        resolve()
-      }
-      const cancel = this.#clock.after(ms, done)
-      const stopListening = onBackOnline(done)
-      this.#skipDelay = done
-    })
+  /** Waits `ms`, or until the computer is online again. */
+  async #pause(ms: number): Promise<void> {
+    const stopListening = onBackOnline(() => this.#delay.interrupt())
+    await this.#delay.wait(ms)
+    stopListening()
   }
 }

@@ -6,7 +6,7 @@ describe('parseToken', () => {
     ['wss://example.org/service/signalling?sessionId=tea&token=tok_a', 'tea', 'tok_a'],
     ['ws://127.0.0.1:4443/service/signalling?sessionId=a-b_C&token=tok_Z9', 'a-b_C', 'tok_Z9'],
     ['wss://[2001:db8::1]:8443/service/signalling?token=tok_a&sessionId=r', 'r', 'tok_a'],
-  ])('reads %s', (text, sessionId, secret) => {
+  ])('parses %s', (text, sessionId, secret) => {
     expect(parseToken(text)).toEqual({ url: text, sessionId, secret })
     expect(parseToken(` ${text}\n`).url).toBe(text)
   })
@@ -18,7 +18,7 @@ describe('parseToken', () => {
     ['wss://example.org/service/signalling?token=tok_a', /no "sessionId"/],
     ['wss://example.org/service/signalling?sessionId=r', /no "token"/],
     ['wss://example.org/service/signalling?sessionId=r&token=', /no "token"/],
-  ])('says what is wrong with "%s"', (text, message) => {
+  ])('names the problem of "%s"', (text, message) => {
     expect(() => parseToken(text)).toThrow(
       expect.objectContaining({ code: 'INVALID', message: expect.stringMatching(message) }),
     )

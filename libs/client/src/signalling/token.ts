@@ -1,10 +1,10 @@
 import { ServiceError } from '@session-service/contract'
 
 export interface Token {
-  /** Where the socket is opened: the token as it came. */
+  /** The URL of the socket: the whole token. */
   readonly url: string
   readonly sessionId: string
-  /** The `tok_…` part: what `join` proves itself with. */
+  /** The `tok_…` part, which authenticates `join`. */
   readonly secret: string
 }
 
@@ -18,7 +18,7 @@ function asUrl(text: string): URL | undefined {
   }
 }
 
-/** Reads `ws(s)://host[:port]/service/signalling?sessionId=…&token=tok_…`. Throws INVALID saying which part is wrong. */
+/** Parses `ws(s)://host[:port]/service/signalling?sessionId=…&token=tok_…`. Throws INVALID and names the wrong part. */
 export function parseToken(text: string): Token {
   if (typeof text !== 'string' || text === '') throw invalid('is empty; pass the "token" of a connection')
   const url = asUrl(text.trim())

@@ -1,16 +1,16 @@
 import type { ConnectionInfo, Role } from '@session-service/contract'
 import type { Stream } from './stream.js'
 
-/** A participant of the session. Kept current by the session; read only for applications. */
+/** A participant of the session. The session updates it; applications only read it. */
 export class Connection {
   readonly connectionId: string
   /** UTC ms. */
   readonly createdAt: number
-  /** What this participant gave to `connect`. */
+  /** The data that this participant passed to `connect`. */
   readonly clientData: string
-  /** What the application's server gave when it created the connection. */
+  /** The data that the application's server set when it created the connection. */
   readonly serverData: string
-  /** Whether this is the participant of this very `Session` object. */
+  /** Whether this is the own connection of the `Session` object. */
   readonly local: boolean
   readonly #streams = new Map<string, Stream>()
   #role: Role | null
@@ -25,7 +25,7 @@ export class Connection {
     this.#role = info.role
   }
 
-  /** By stream id, what it publishes. */
+  /** The streams that it publishes, by stream id. */
   get streams(): ReadonlyMap<string, Stream> {
     return this.#streams
   }
@@ -35,7 +35,7 @@ export class Connection {
     return this.#role
   }
 
-  /** Both data in one: `clientData%/%serverData`, one of them alone when the other is empty. */
+  /** Both data joined as `clientData%/%serverData`; only one of them when the other is empty. */
   get data(): string {
     return [this.clientData, this.serverData].filter((part) => part !== '').join('%/%')
   }

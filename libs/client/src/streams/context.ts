@@ -8,29 +8,29 @@ import type { RosterChange } from '../signalling/notification.js'
 import type { Stream } from './stream.js'
 import type { Subscriber } from './subscriber.js'
 
-/** Tells the application. */
+/** Emits an event to the application. */
 export type Emit = <K extends keyof SessionEvents>(name: K, event: SessionEvents[K]) => void
 
-/** What a session lends to its publishers and subscribers. */
+/** The parts of a session that its publishers and subscribers use. */
 export interface SessionContext {
   readonly media: MediaConnection
-  /** Of all streams, the own ones too. */
+  /** Covers all streams, including own streams. */
   readonly pendingStreams: PendingStreams
   readonly call: Call
   readonly clock: Clock
-  /** Whether the server wants cameras in three sizes. */
+  /** Whether the server requests simulcast for cameras. */
   readonly simulcast: boolean
   /** 0 = unconstrained. */
   readonly maxSendKbps: number
   readonly minSendKbps: number
-  /** By id of an own stream, the lowest maximum of its receivers, kbps; absent or 0 = none. */
+  /** The lowest maximum of the receivers of each own stream, kbps, by stream id; absent or 0 = no limit. */
   readonly receiverLimits: Map<string, number>
-  /** By stream id, what is published. */
+  /** Own publishers by stream id. */
   readonly publishers: Map<string, Publisher>
   readonly subscribers: Map<string, Subscriber>
   readonly ownConnectionId: string
   exception(name: ExceptionName, message: string, origin: SessionOrigin): void
-  /** Makes a change of one's own known here, as the server makes it known to the others. */
+  /** Applies an own change locally, as the server's notification does for the other participants. */
   changed(change: RosterChange): void
   stream(streamId: string): Stream | undefined
 }

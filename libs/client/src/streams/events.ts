@@ -36,10 +36,10 @@ export interface StreamPropertyChangedEvent extends StreamEvent {
   readonly reason: StreamChangeReason
 }
 export interface SignalEvent {
-  /** `signal` for one without a type, else `signal:<type>`. */
+  /** `signal` without a type, else `signal:<type>`. */
   readonly type: string
   readonly data: string
-  /** Absent when it was sent by the application's server, or by a participant who has left meanwhile. */
+  /** Absent when the sender is the application's server or a participant that has left meanwhile. */
   readonly from?: Connection
 }
 export interface SessionDisconnectedEvent {
@@ -52,22 +52,22 @@ export interface RecordingStoppedEvent extends RecordingStartedEvent {
 }
 
 export type ExceptionName =
-  /** Media cannot reach the server; the library goes on trying. */
+  /** Media cannot reach the server; the library keeps retrying. */
   | 'ICE_CONNECTION_FAILED'
-  /** Media has not got through for 4 s; it may come back by itself. */
+  /** Media has been interrupted for 4 s; it may recover without intervention. */
   | 'ICE_CONNECTION_DISCONNECTED'
-  /** A subscriber with a video element got nothing to play for 4 s. */
+  /** A subscriber with a video element has received no media to play for 4 s. */
   | 'NO_STREAM_PLAYING_EVENT'
-  /** The browser does not let the page play sound before the person touches it: it plays without. */
+  /** The autoplay policy of the browser requires a user gesture before sound; the element plays muted. */
   | 'AUTOPLAY_MUTED'
 
-/** Something is wrong that the application may want to show; the library does what it can by itself. */
+/** A problem that the application may want to show; the library tries to recover from it. */
 export interface ExceptionEvent {
   readonly name: ExceptionName
   readonly message: string
   readonly origin: SessionOrigin
 }
-/** What an exception is about: `send` and `recv` are the two media transports. */
+/** The source of an exception: `send` and `recv` are the two media transports. */
 export type SessionOrigin = Subscriber | Publisher | 'send' | 'recv'
 
 export interface SessionEvents {
@@ -79,11 +79,14 @@ export interface SessionEvents {
   streamPropertyChanged: StreamPropertyChangedEvent
   signal: SignalEvent
   [type: `signal:${string}`]: SignalEvent
-  /** Also of a recording that was running already, once one has joined. Whom the service tells is its operator's choice. */
+  /**
+   * Emitted after joining also for a recording that is already running. The operator of the service decides which roles
+   * receive it.
+   */
   recordingStarted: RecordingStartedEvent
   recordingStopped: RecordingStoppedEvent
   sessionDisconnected: SessionDisconnectedEvent
-  /** The socket or the media is away; the library brings it back. Once, however much is away at once. */
+  /** The socket or the media is lost, and the library restores it. Emitted once when both are lost. */
   reconnecting: undefined
   reconnected: undefined
   exception: ExceptionEvent
@@ -93,11 +96,11 @@ export interface VideoElementEvent {
   readonly element: HTMLVideoElement
 }
 
-/** What publishers and subscribers have in common. */
+/** Events that publishers and subscribers share. */
 export interface StreamManagerEvents {
   /**
-   * The first picture is shown, or the first sound played when there is no video. Once for each element, and again when
-   * its media was lost and is back.
+   * The element shows its first video frame, or plays its first sound without video. Emitted once for each element, and
+   * again after its media was lost and restored.
    */
   streamPlaying: VideoElementEvent
   videoElementCreated: VideoElementEvent
@@ -108,11 +111,11 @@ export interface StreamManagerEvents {
 
 export interface PublisherEvents extends StreamManagerEvents {
   streamCreated: StreamEvent
-  /** A track ended by itself: a device was unplugged, the person stopped sharing. */
+  /** The browser ended a track: the user unplugged a device or stopped sharing. */
   trackEnded: { readonly kind: MediaKind }
 }
 
 export interface SubscriberEvents extends StreamManagerEvents {
-  /** The simulcast layers that come now; null while no video comes. */
+  /** The simulcast layers that arrive; null while no video arrives. */
   layersChanged: { readonly layers: Layers | null }
 }

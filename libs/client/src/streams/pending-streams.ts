@@ -2,7 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import { type Deferred, deferred } from '../platform/deferred.js'
 import type { RosterSnapshot } from '../signalling/notification.js'
 
-/** Streams whose media was lost with its node and that their publishers have not brought back yet. */
+/** Streams whose media was lost with its node and whose publishers have not restored it yet. */
 export class PendingStreams {
   readonly #pending = new Map<string, Deferred<void>>()
 
@@ -16,9 +16,9 @@ export class PendingStreams {
 
   add(streamId: string): void {
     if (this.#pending.has(streamId)) return
-    const back = deferred<void>()
-    back.promise.catch(() => {})
-    this.#pending.set(streamId, back)
+    const restored = deferred<void>()
+    restored.promise.catch(() => {})
+    this.#pending.set(streamId, restored)
   }
 
   restored(streamId: string): void {
@@ -31,7 +31,7 @@ export class PendingStreams {
     this.#pending.delete(streamId)
   }
 
-  /** Resolves when the stream is not lost, or not any more; rejects with NOT_FOUND when it does not come back. */
+  /** Resolves when the stream is available; rejects with NOT_FOUND when it ends instead. */
   async available(streamId: string): Promise<void> {
     await this.#pending.get(streamId)?.promise
   }
@@ -40,12 +40,12 @@ export class PendingStreams {
     for (const streamId of this.ids) this.ended(streamId)
   }
 
-  /** What a snapshot shows, and the lost streams of those who are still there, as they were `before`. */
+  /** Adds to a snapshot the pending streams of connections that still exist, with their properties from `before`. */
   withPending(snapshot: RosterSnapshot, before: RosterSnapshot): RosterSnapshot {
-    const shown = new Set(snapshot.streams.map(({ streamId }) => streamId))
+    const listed = new Set(snapshot.streams.map(({ streamId }) => streamId))
     const present = new Set(snapshot.connections.map(({ connectionId }) => connectionId))
     const missing = before.streams.filter(
-      ({ streamId, connectionId }) => this.has(streamId) && !shown.has(streamId) && present.has(connectionId),
+      ({ streamId, connectionId }) => this.has(streamId) && !listed.has(streamId) && present.has(connectionId),
     )
     return { connections: snapshot.connections, streams: [...snapshot.streams, ...missing] }
   }

@@ -11,14 +11,14 @@ const limitTo = (maxKbps: number, streamId = 'str_own1'): void =>
 
 const sender = (engine = 0): StubSender => {
   const [first] = testbed.engines[engine]?.senders ?? []
-  if (!first) throw new Error('nothing is sent')
+  if (!first) throw new Error('no video sender exists')
   return first
 }
 const sends = (kbps: (number | undefined)[], engine = 0): Promise<boolean> =>
   until(`${kbps.join(' ')} kbps`, () => JSON.stringify(sender(engine).kbps) === JSON.stringify(kbps))
 
-describe('a publisher whose receivers have a maximum', () => {
-  it('keeps to the lowest as it changes, until there is none', async () => {
+describe('a publisher with limited receivers', () => {
+  it('applies the lowest limit and its changes until no limit is left', async () => {
     testbed = await ParticipantTestbed.join()
     await testbed.publish({ simulcast: false })
     expect(sender().kbps).toEqual([0])
@@ -30,7 +30,7 @@ describe('a publisher whose receivers have a maximum', () => {
     await sends([0])
   })
 
-  it('keeps to the last of several limits that follow one another quickly', async () => {
+  it('applies the last of several limits in quick succession', async () => {
     testbed = await ParticipantTestbed.join({}, { maxSendKbps: 500 })
     await testbed.publish({ simulcast: false })
     for (const kbps of [200, 0, 300, 100, 400]) limitTo(kbps)
@@ -39,7 +39,7 @@ describe('a publisher whose receivers have a maximum', () => {
     await sends([500])
   })
 
-  it('keeps to a limit that arrives before the answer to publish', async () => {
+  it('applies a limit that arrives before the answer to publish', async () => {
     testbed = await ParticipantTestbed.join()
     testbed.server.answer('publish', () => {
       limitTo(200)
@@ -58,7 +58,7 @@ describe('a publisher whose receivers have a maximum', () => {
     await sends([100, highest])
   })
 
-  it('has no limit after the media node of these receivers was lost', async () => {
+  it("has no limit after the loss of the receivers' media node", async () => {
     testbed = await ParticipantTestbed.join()
     await testbed.publish({ simulcast: false })
     limitTo(200)
@@ -69,8 +69,8 @@ describe('a publisher whose receivers have a maximum', () => {
   })
 })
 
-describe('a publisher of simulcast that sends another picture', () => {
-  /** What the server was given of the layers last. */
+describe('a simulcast publisher whose video size changes', () => {
+  /** The layer bit rates that the server received last. */
   const reported = (): unknown =>
     testbed.server
       .calls('changeStream')
@@ -80,7 +80,7 @@ describe('a publisher of simulcast that sends another picture', () => {
     Object.assign(new StubTrack('video'), { width, height }) as unknown as MediaStreamTrack
   const scales = (): (number | undefined)[] => sender().encodings.map((encoding) => encoding.scaleResolutionDownBy)
 
-  it('sends all of a smaller one with the lowest layers, and reports them', async () => {
+  it('sends a smaller video with the lowest layers, and reports them', async () => {
     testbed = await ParticipantTestbed.join()
     const publisher = await testbed.publish()
     expect(scales()).toEqual([2, 1])
@@ -90,7 +90,7 @@ describe('a publisher of simulcast that sends another picture', () => {
     expect(reported()).toEqual([161, 0])
   })
 
-  it('sends all layers again when it becomes larger', async () => {
+  it('sends all layers again when the video becomes larger', async () => {
     testbed = await ParticipantTestbed.join()
     const publisher = await testbed.publish()
     await publisher.replaceTrack(track(320, 240))
@@ -100,7 +100,7 @@ describe('a publisher of simulcast that sends another picture', () => {
     expect(reported()).toEqual([484, 1935])
   })
 
-  it('follows a track that changes its size by itself', async () => {
+  it('adapts to a track that changes its size', async () => {
     testbed = await ParticipantTestbed.join()
     const publisher = await testbed.publish()
     const own = track(640, 480)
@@ -119,8 +119,8 @@ describe('a publisher of simulcast that sends another picture', () => {
 it.each([
   ['the minimum of the connection', { minSendKbps: 300 }, 300],
   ['no more than its maximum', { minSendKbps: 300, maxSendKbps: 200 }, 200],
-  ['nothing with 0', { minSendKbps: 0, maxSendKbps: 200 }, 0],
-])('the encoder is asked for %s', async (_, limits, minKbps) => {
+  ['no minimum with 0', { minSendKbps: 0, maxSendKbps: 200 }, 0],
+])('requests from the encoder %s', async (_, limits, minKbps) => {
   testbed = await ParticipantTestbed.join({}, limits)
   await testbed.publish()
   expect(testbed.engines[0]?.offered.flat()).toMatchObject([{}, { minKbps }])

@@ -19,30 +19,30 @@ import type { Stream, StreamProperty } from './stream.js'
 
 type StreamChange = Omit<SignallingParams<'changeStream'>, 'streamId' | 'layerKbps' | 'reason'>
 export type OwnTypeOfVideo = Exclude<TypeOfVideo, 'IPCAM'>
-/** What a publication is announced as. */
+/** The properties that announce a publication. */
 type Description = VideoMeasure & { audioActive: boolean; videoActive: boolean; typeOfVideo: OwnTypeOfVideo }
 
 export interface PublicationOptions {
   readonly context: SessionContext
   readonly tracks: LocalTracks
   readonly typeOfVideo: OwnTypeOfVideo
-  /** Undefined: as the server is configured. */
+  /** Undefined: the server's configuration decides. */
   readonly simulcast: boolean | undefined
-  /** The server has taken it for the first time. */
-  readonly announced: (stream: Stream, as: VideoMeasure) => void
+  /** Called when the server accepts the publication for the first time. */
+  readonly announced: (stream: Stream, measured: VideoMeasure) => void
 }
 
 const START_KBPS = 1_000
 const STATE_OF = { audio: 'audioActive', video: 'videoActive' } as const
 const REASON_OF = { audio: 'publishAudio', video: 'publishVideo' } as const
 
-/** A publisher's tracks as the media node has them: sent, changed, and sent again under the same id after a loss. */
+/** Sends and changes a publisher's tracks, and sends them again under the same stream id after a loss of the media. */
 export class Publication {
   readonly #context: SessionContext
   readonly #tracks: LocalTracks
   readonly #producers = new Map<MediaKind, types.Producer>()
   #stream: Stream | undefined
-  /** Where it was sent last. */
+  /** The engine of the last successful `publish`. */
   #engine: Engine | undefined
   #isPublishing = false
   #ended = false
@@ -57,12 +57,12 @@ export class Publication {
     this.#tracks = options.tracks
   }
 
-  /** Settles when what was lost is back, or is given up. */
+  /** Settles when the lost media is restored, or the publication has ended. */
   get restored(): Promise<void> {
     return this.#restored
   }
 
-  /** Sends it for the first time. Rejects with the server's error; then it may be tried again. */
+  /** Publishes for the first time. Rejects with the server's error; the caller may then try again. */
   async publish(): Promise<Stream> {
     const { media } = this.#context
     this.#isPublishing = true
@@ -74,7 +74,7 @@ export class Publication {
     }
   }
 
-  /** Its media is gone with the node: it is sent anew as soon as there is another. */
+  /** The media was lost with its node: publishes again as soon as another node is available. */
   mediaLost(): void {
     this.#producers.clear()
     const stream = this.#stream
@@ -87,16 +87,16 @@ export class Publication {
       .finally(() => (this.#isPublishing = false))
   }
 
-  /** Sends `track` in place of the one of its kind. */
+  /** Replaces the track of its kind. */
   async replace(kind: MediaKind, track: MediaStreamTrack): Promise<void> {
-    // Without a producer it is sent when the media is back.
+    // Without a producer, `mediaLost` sends the new track later.
     await this.#producers.get(kind)?.replaceTrack({ track })
     if (kind === 'video') await this.fitEncodings()
   }
 
   /**
-   * Brings the encodings to the picture that is sent now and to the limits of now. One after the other, since a
-   * sender takes only the parameters that it gave last. Never rejects: what a browser does not take stays as it was.
+   * Adapts the encodings to the current video size and limits. Runs serially, because a sender accepts only the parameters
+   * that it returned last. Never rejects: encodings that the browser refuses stay unchanged.
    */
   fitEncodings(): Promise<void> {
     this.#fitted = this.#fitted.then(() => this.#fitNow()).catch(() => {})
@@ -107,14 +107,14 @@ export class Publication {
     return this.#change({ [STATE_OF[kind]]: this.#tracks.active[kind] }, REASON_OF[kind])
   }
 
-  /** Tells the others of another size or rate of the picture. */
+  /** Reports a changed video size or frame rate to the other participants. */
   async reportVideo({ videoDimensions, frameRate }: VideoMeasure, reason: StreamChangeReason): Promise<void> {
     const stream = this.#stream
     if (!stream || this.#ended) return
-    const dimensions = videoDimensions !== null && !stream.has('videoDimensions', videoDimensions)
-    const rate = frameRate !== null && !stream.has('frameRate', frameRate)
-    if (!dimensions && !rate) return
-    await this.#change({ ...(dimensions && { videoDimensions }), ...(rate && { frameRate }) }, reason)
+    const hasNewDimensions = videoDimensions !== null && !stream.has('videoDimensions', videoDimensions)
+    const hasNewRate = frameRate !== null && !stream.has('frameRate', frameRate)
+    if (!hasNewDimensions && !hasNewRate) return
+    await this.#change({ ...(hasNewDimensions && { videoDimensions }), ...(hasNewRate && { frameRate }) }, reason)
   }
 
   end(): void {
@@ -145,7 +145,7 @@ export class Publication {
     }
   }
 
-  /** When an earlier answer was lost with its socket the server has the stream already: it is made anew. */
+  /** Replaces the server's stream when an earlier answer was lost with its socket. */
   async #offer({ tracks, dtlsParameters }: Offer, description: Description): Promise<SignallingResult<'publish'>> {
     const streamId = this.#stream?.streamId
     const more = { ...(streamId && { streamId }), ...(dtlsParameters && { dtlsParameters }) }
@@ -159,11 +159,11 @@ export class Publication {
     }
   }
 
-  /** Ended while the server was being told of it: what it has taken it drops again. */
+  /** Unpublishes the stream when the publisher ended while the request was pending. */
   #requireNotEnded(streamId?: string): void {
     if (!this.#ended) return
     if (streamId) this.#context.call('unpublish', { streamId }).catch(() => {})
-    throw new ServiceError('CONFLICT', 'publish: the publisher has ended meanwhile')
+    throw new ServiceError('CONFLICT', 'publish: the publisher ended before the answer')
   }
 
   #toSend(engine: Engine): TrackToSend[] {
@@ -171,7 +171,7 @@ export class Publication {
     return [...(audio ? [{ track: this.#sendable(audio) }] : []), ...(track ? [this.#videoToSend(track, engine)] : [])]
   }
 
-  /** Of what was sent before, a device may have been unplugged since; one that is chosen then takes its place. */
+  /** A device may have been unplugged since the first `publish`; a blank track keeps its place for the next device. */
   #sendable(track: MediaStreamTrack): MediaStreamTrack {
     return this.#stream ? liveOrBlank(track) : track
   }
@@ -225,13 +225,13 @@ export class Publication {
     const mediaOptions = { hasAudio: hasAudio === true, hasVideo: hasVideo === true, ...description, filter: {} }
     this.#context.changed({ method: 'streamCreated', params: { ...answer, connectionId, mediaOptions } })
     const stream = this.#context.stream(answer.streamId)
-    if (!stream) throw new ServiceError('CONFLICT', 'publish: the session has ended meanwhile')
+    if (!stream) throw new ServiceError('CONFLICT', 'publish: the session ended before the answer')
     this.#stream = stream
     this.#options.announced(stream, description)
     return stream
   }
 
-  /** Muted, or given other tracks, while the answer was out. */
+  /** Sends the muting and track changes that happened while the request was pending. */
   #sendMissedChanges(description: Description): void {
     for (const kind of this.#tracks.kinds) {
       if (description[STATE_OF[kind]] !== this.#tracks.active[kind]) this.sendActive(kind).catch(() => {})
@@ -247,7 +247,7 @@ export class Publication {
     this.#context.changed({ method: 'streamDestroyed', params })
   }
 
-  /** One after the other, so that the last wish is also the last that the server hears. */
+  /** Runs serially, so that the last change is also the last that the server receives. */
   #change(values: StreamChange, reason: StreamChangeReason): Promise<void> {
     const change = this.#changes.then(() => this.#sendChange(values, reason))
     this.#changes = change.catch(() => {})

@@ -5,10 +5,10 @@ import { until } from '../fixtures/manual-clock.js'
 import { stubTrack } from '../fixtures/stub-engine.js'
 import type { Publisher } from './publisher.js'
 
-describe('a publisher that is given another camera', () => {
+describe('a publisher that switches to another camera', () => {
   let testbed: ParticipantTestbed
   let publisher: Publisher
-  /** Of the camera that the library opens. */
+  /** The track of the camera that the library opens. */
   let track: MediaStreamTrack
   beforeEach(async () => {
     testbed = await ParticipantTestbed.join()
@@ -22,7 +22,7 @@ describe('a publisher that is given another camera', () => {
     await testbed.stop()
   })
 
-  it('sends it, and stops it at the end', async () => {
+  it('sends the new camera, and stops it at the end', async () => {
     await publisher.useDevice('video', 'cam2')
     expect(publisher.mediaStream.getTracks()).toContain(track)
     expect(track.readyState).toBe('live')
@@ -30,10 +30,10 @@ describe('a publisher that is given another camera', () => {
     expect(track.readyState).toBe('ended')
   })
 
-  it('leaves it off when it ends while the camera is being changed', async () => {
+  it('stops the new camera when the publisher ends during the switch', async () => {
     const replaced = deferred<void>()
     const [engine] = testbed.engines
-    if (!engine) throw new Error('there is no engine')
+    if (!engine) throw new Error('the testbed has no engine')
     engine.replaced = replaced.promise
     const refused = expect(publisher.useDevice('video', 'cam2')).rejects.toMatchObject({ code: 'CONFLICT' })
     await until('the change', () => engine.replacing > 0)

@@ -12,14 +12,15 @@ import { StreamManager } from './stream-manager.js'
 import type { Stream } from './stream.js'
 
 export interface PublisherOptions extends CaptureOptions {
-  /** False: begins muted. Default true. */
+  /** False: starts muted. Default true. */
   publishAudio?: boolean
+  /** False: starts with video off. Default true. */
   publishVideo?: boolean
-  /** Three sizes of the picture for cameras. Default: what the server is configured for; never for a screen. */
+  /** Sends a camera in up to three sizes. Default: the server's configuration; never for a screen. */
   simulcast?: boolean
-  /** Default CAMERA, SCREEN with `screen`, CUSTOM with an own video track. */
+  /** Default: SCREEN with `screen`, CUSTOM with an own video track, else CAMERA. */
   typeOfVideo?: Exclude<TypeOfVideo, 'IPCAM'>
-  /** Mirror the own picture where it is attached. Default: cameras are, others not. */
+  /** Mirrors the own video in its elements. Default: true for cameras. */
   mirror?: boolean
 }
 
@@ -29,7 +30,7 @@ function typeOfVideo(options: PublisherOptions): OwnTypeOfVideo {
   return typeof options.video === 'object' ? 'CUSTOM' : 'CAMERA'
 }
 
-/** The participant's own stream. Made by `createPublisher` (to be seen before it is sent) or by `session.publish`. */
+/** Publishes an own stream. Created by `createPublisher` (for a preview) or by `session.publish`. */
 export class Publisher extends StreamManager<PublisherEvents> {
   readonly typeOfVideo: OwnTypeOfVideo
   readonly #tracks: LocalTracks
@@ -51,7 +52,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
     for (const captured of tracks) this.#tracks.take(captured)
   }
 
-  /** Undefined until published. */
+  /** Undefined before publishing. */
   get stream(): Stream | undefined {
     return this.#stream
   }
@@ -72,27 +73,27 @@ export class Publisher extends StreamManager<PublisherEvents> {
     return this.hasVideo && this.#tracks.active.video
   }
 
-  /** Mutes or unmutes the sound for everybody. Muting holds here at once, whatever becomes of the message. */
+  /** Mutes or unmutes the audio for all participants. Muting takes effect locally at once, even if the request fails. */
   publishAudio(active: boolean): Promise<void> {
     return this.#setActive('audio', active)
   }
 
-  /** Stops or resumes the picture for everybody. */
+  /** Pauses or resumes the video for all participants. */
   publishVideo(active: boolean): Promise<void> {
     return this.#setActive('video', active)
   }
 
   /**
-   * Sends another track in place of the one of its kind. The old one is stopped when the library opened it;
-   * the new one stays the caller's. Throws NOT_FOUND when the publisher has no track of that kind.
+   * Replaces the track of the same kind. Stops the old track when the library opened it; the caller stops the new one.
+   * Rejects with NOT_FOUND when the publisher has no track of that kind.
    */
   async replaceTrack(track: MediaStreamTrack): Promise<void> {
     await this.#replace({ track, opened: false })
   }
 
   /**
-   * Changes to another camera or microphone, by its `deviceId`; the library opens it and stops the one before.
-   * Rejects with a `MediaError`; then the one before stays.
+   * Switches to the camera or microphone with this `deviceId`: opens it and stops the previous device. Rejects with a
+   * `MediaError`; the previous device then stays in use.
    */
   async useDevice(kind: MediaKind, deviceId: string): Promise<void> {
     const none = { audio: false, video: false, screen: false }
@@ -100,7 +101,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
     if (captured) await this.#replace(captured)
   }
 
-  /** Ends the publication: here at once, for the others when it resolves. Stops the tracks that the library opened. */
+  /** Ends the publication locally at once, and for the others when it resolves. Stops tracks that the library opened. */
   async unpublish(): Promise<void> {
     const [context, stream] = [this.#context, this.#stream]
     if (!context || !stream || !this.published) return this.#end()
@@ -108,20 +109,20 @@ export class Publisher extends StreamManager<PublisherEvents> {
     const wasLost = context.pendingStreams.has(streamId)
     const params = { streamId, connectionId: connection.connectionId, reason: 'unpublish' as const }
     context.changed({ method: 'streamDestroyed', params })
-    const tell = (): Promise<unknown> => context.call('unpublish', { streamId }).catch(ignoreNotFound)
-    // What is lost with its node the server does not have either.
-    await (wasLost ? tell().catch(() => {}) : context.media.run(tell))
+    const request = (): Promise<unknown> => context.call('unpublish', { streamId }).catch(ignoreNotFound)
+    // The server lost a pending stream with its media node too, so a failure does not matter.
+    await (wasLost ? request().catch(() => {}) : context.media.run(request))
   }
 
-  /** Ends it, published or only a preview, without waiting for anybody. */
+  /** Ends the publication or preview without waiting for the server. */
   close(): void {
-    // A session that cannot be told has ended, and the publication with it.
+    // The request fails only when the session has ended, which also ended the publication.
     this.unpublish().catch(() => {})
   }
 
-  /** @internal Sends it. Rejects with the server's error; then it may be tried again. */
+  /** @internal Publishes. Rejects with the server's error; the caller may then try again. */
   async publish(context: SessionContext): Promise<Stream> {
-    if (this.#state !== 'ready') throw new ServiceError('CONFLICT', `publish: the publisher is ${this.#state} already`)
+    if (this.#state !== 'ready') throw new ServiceError('CONFLICT', `publish: the publisher is already ${this.#state}`)
     this.#state = 'publishing'
     this.#context = context
     const publication = new Publication({
@@ -129,34 +130,34 @@ export class Publisher extends StreamManager<PublisherEvents> {
       tracks: this.#tracks,
       typeOfVideo: this.typeOfVideo,
       simulcast: this.#options.simulcast,
-      announced: (stream, as) => this.#established(context, stream, as),
+      announced: (stream, measured) => this.#established(context, stream, measured),
     })
     this.#publication = publication
     try {
       return await publication.publish()
     } catch (error) {
-      // A session that ended meanwhile has ended the publisher too.
+      // A session that ended meanwhile has also ended the publisher.
       if (this.#state === 'publishing') this.#state = 'ready'
       throw error
     }
   }
 
-  /** @internal The picture is of another size than before, or limited otherwise. */
+  /** @internal Adapts the encodings after a change of the video size or of a limit. */
   fitEncodings(): void {
     void this.#publication?.fitEncodings()
   }
 
-  /** @internal Its media is gone with the media node; it comes back by itself, or ends. */
+  /** @internal The media was lost with the media node: publishes again, or ends. */
   mediaLost(): void {
     this.#publication?.mediaLost()
   }
 
-  /** @internal Settles when what was lost is back, or is given up. */
+  /** @internal Settles when the lost media is restored, or the publication has ended. */
   get restored(): Promise<void> {
     return this.#publication?.restored ?? Promise.resolve()
   }
 
-  /** @internal The stream is over, whoever ended it. */
+  /** @internal The stream has ended. */
   destroyed(reason: StreamDestroyedReason): void {
     const stream = this.#stream
     if (this.#state === 'ended') return
@@ -170,7 +171,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
     try {
       if (!this.#tracks.get(kind)) throw new ServiceError('NOT_FOUND', `the publisher has no ${kind} track to replace`)
       if (this.#state === 'ended' || this.#state === 'publishing')
-        throw new ServiceError('CONFLICT', `no track can be replaced: the publisher is ${this.#state}`)
+        throw new ServiceError('CONFLICT', `replacing the track failed: the publisher is ${this.#state}`)
       track.enabled = this.#tracks.active[kind]
       await this.#publication?.replace(kind, track)
       this.#requireNotEnded()
@@ -182,17 +183,17 @@ export class Publisher extends StreamManager<PublisherEvents> {
     if (kind === 'video') await this.#publication?.reportVideo(measure(track), 'trackReplaced')
   }
 
-  /** What has ended stops nothing that it takes later. */
+  /** An ended publisher would never stop a new track. */
   #requireNotEnded(): void {
     if (this.#state === 'ended')
-      throw new ServiceError('CONFLICT', 'no track can be replaced: the publisher has ended meanwhile')
+      throw new ServiceError('CONFLICT', 'replacing the track failed: the publisher has ended')
   }
 
-  #established(context: SessionContext, stream: Stream, as: VideoMeasure): void {
+  #established(context: SessionContext, stream: Stream, measured: VideoMeasure): void {
     context.publishers.set(stream.streamId, this)
     this.#stream = stream
     this.#state = 'published'
-    this.#watch(context, as)
+    this.#watch(context, measured)
     this.emit('streamCreated', { stream })
   }
 
@@ -214,7 +215,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
     try {
       if (this.published) await this.#publication?.sendActive(kind)
     } catch (error) {
-      // What the person wanted silent stays silent, though the others were not told.
+      // Muting stays in effect locally although the request failed.
       if (active) this.#tracks.setActive(kind, before)
       throw error
     }
@@ -222,7 +223,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
 
   #trackEnded(kind: MediaKind): void {
     this.emit('trackEnded', { kind })
-    // The browser's own "stop sharing" button: nothing more will come.
+    // The user clicked the browser's "stop sharing" button.
     if (this.typeOfVideo === 'SCREEN' && kind === 'video') this.close()
   }
 
@@ -237,8 +238,8 @@ export class Publisher extends StreamManager<PublisherEvents> {
 }
 
 /**
- * Opens camera and microphone (or what the options say) without sending anything, so that the person can see
- * himself first. Rejects with a `MediaError`.
+ * Opens camera and microphone, or the sources of the options, without publishing them: for a preview. Rejects with a
+ * `MediaError`.
  */
 export async function createPublisher(options: PublisherOptions = {}): Promise<Publisher> {
   return new Publisher(await captureTracks(options), options)

@@ -7,9 +7,9 @@ import type {
 } from './events.js'
 import { Player, type PlayerHandlers, type PlayerOptions, type VideoTarget } from '../media/player.js'
 
-/** What publishers and subscribers share: a media stream shown in any number of `<video>` elements. */
+/** The base of publishers and subscribers: a media stream shown in any number of `<video>` elements. */
 export abstract class StreamManager<Events extends StreamManagerEvents> extends Emitter<Events> {
-  /** The tracks that are played; the same object for as long as this lives. */
+  /** The tracks that are played; always the same object. */
   readonly mediaStream: MediaStream = new MediaStream()
   readonly #player: Player
 
@@ -24,20 +24,20 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
     })
   }
 
-  /** The elements it is shown in. */
+  /** The elements that show the stream. */
   get videos(): readonly HTMLVideoElement[] {
     return this.#player.elements
   }
 
   /**
-   * Shows it in the `<video>` given, or in a new one appended to the element given; a text is a CSS selector.
-   * An element made here is removed when the stream ends. Throws a `TypeError` when the selector matches nothing.
+   * Shows the stream in a `<video>`, or in a new `<video>` inside another element; a string is a CSS selector. An element
+   * that the library creates is removed when the stream ends. Throws a `TypeError` when the selector matches no element.
    */
   attach(target: VideoTarget): HTMLVideoElement {
     return this.#player.attach(target)
   }
 
-  /** After `AUTOPLAY_MUTED`: plays with sound. Call it in a handler of a click or key. */
+  /** Plays with sound after `AUTOPLAY_MUTED`. Call it in the handler of a click or key press. */
   unmute(): Promise<void> {
     return this.#player.unmute()
   }
@@ -47,7 +47,7 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
     this.#emitBase('streamPropertyChanged', event)
   }
 
-  /** @internal Shows these tracks in place of all before, in the same elements. */
+  /** @internal Replaces all tracks; the same elements show the new ones. */
   protected replaceTracks(tracks: readonly MediaStreamTrack[]): void {
     const before = this.mediaStream.getTracks()
     for (const track of tracks) this.mediaStream.addTrack(track)
@@ -69,7 +69,7 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
   #emitBase(name: 'streamPropertyChanged', event: StreamPropertyChangedEvent): void
   #emitBase(name: 'streamPlaying' | 'videoElementCreated' | 'videoElementDestroyed', event: VideoElementEvent): void
   #emitBase<K extends keyof StreamManagerEvents>(name: K, event: StreamManagerEvents[K]): void {
-    // `Events` only adds to these, which the compiler cannot see of a type parameter.
+    // `Events` only adds events, which the compiler cannot infer for a type parameter.
     this.emit(name, event as Events[K])
   }
 }

@@ -3,15 +3,15 @@ import { type VideoDimensions, parseDimensions } from '../media/dimensions.js'
 import type { Connection } from './connection.js'
 
 export type StreamProperty = 'audioActive' | 'videoActive' | 'videoDimensions' | 'frameRate'
-/** A property's value as an application sees it. */
+/** The value of a property in the public interface. */
 export type PropertyValue = boolean | number | VideoDimensions | null
-/** …and as the wire gives it. */
+/** The value of a property in the protocol. */
 type WireValue = boolean | string | number | null
 
-/** What a participant publishes: one audio track, one video track, or both. Kept current by the session. */
+/** A stream that a participant publishes: an audio track, a video track, or both. The session updates it. */
 export class Stream {
   readonly streamId: string
-  /** Who publishes it. */
+  /** The publishing participant. */
   readonly connection: Connection
   /** UTC ms. */
   readonly createdAt: number
@@ -31,7 +31,7 @@ export class Stream {
   get hasVideo(): boolean {
     return this.#options.hasVideo
   }
-  /** False while its publisher has muted it, and without an audio track. */
+  /** False while the publisher has muted it, and without an audio track. */
   get audioActive(): boolean {
     return this.hasAudio && this.#options.audioActive !== false
   }
@@ -42,23 +42,23 @@ export class Stream {
   get typeOfVideo(): TypeOfVideo | undefined {
     return this.#options.typeOfVideo
   }
-  /** Frames a second as its publisher measured them; null when not known. */
+  /** Frames per second that the publisher measured; null when unknown. */
   get frameRate(): number | null {
     return this.#options.frameRate ?? null
   }
-  /** Null when not known and without a video track. */
+  /** Null when unknown, and without a video track. */
   get videoDimensions(): VideoDimensions | null {
     return parseDimensions(this.#options.videoDimensions)
   }
 
-  /** @internal Sets a property as the wire gives it and answers with the value before and after, as an application sees it. */
+  /** @internal Sets a property from the protocol and returns its old and new value of the public interface. */
   change(property: StreamProperty, value: WireValue): { oldValue: PropertyValue; newValue: PropertyValue } {
     const oldValue = this[property]
     this.#options = { ...this.#options, [property]: value }
     return { oldValue, newValue: this[property] }
   }
 
-  /** @internal Whether `value` is what the property already has. */
+  /** @internal Whether the property already has this value. */
   has(property: StreamProperty, value: WireValue): boolean {
     return (this.#options[property] ?? null) === value
   }

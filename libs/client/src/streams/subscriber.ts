@@ -16,82 +16,85 @@ import { StreamManager } from './stream-manager.js'
 import type { Stream } from './stream.js'
 
 export interface SubscribeOptions {
-  /** False: begins without it. Default true. */
+  /** False: starts without audio. Default true. */
   subscribeToAudio?: boolean
+  /** False: starts without video. Default true. */
   subscribeToVideo?: boolean
 }
 
-/** Another participant's stream as it is received here. Made by `session.subscribe`. */
+/** The subscription to another participant's stream. `session.subscribe` creates it. */
 export class Subscriber extends StreamManager<SubscriberEvents> {
   readonly stream: Stream
   readonly #context: SessionContext
   readonly #consumers = new Map<MediaKind, types.Consumer>()
-  /** Of a lost node: the last picture stays until there is another. */
+  /** Consumers of a lost node: the last video frame stays visible until a new one arrives. */
   #retiredConsumers: types.Consumer[] = []
   readonly #wanted: Record<MediaKind, boolean>
   #layers: Layers | null = null
-  /** What the application has chosen of the layers; holds over a loss. */
-  #preferred: Layers | undefined
+  /** The layers that the application prefers; kept after a loss. */
+  #preferredLayers: Layers | undefined
   #ended = false
   #established: Promise<void> | undefined
-  /** Where it was made last. */
+  /** The engine of the last successful subscription. */
   #engine: Engine | undefined
   #isSubscribing = false
   #restored: Promise<void> = Promise.resolve()
 
   /** @internal */
   constructor(context: SessionContext, stream: Stream, options: SubscribeOptions) {
-    super({ clock: context.clock, silent: false, mirror: false, expected: () => this.#expected() }, (name, message) =>
-      context.exception(name, message, this),
+    super(
+      { clock: context.clock, silent: false, mirror: false, expected: () => this.#expectedMedia() },
+      (name, message) => context.exception(name, message, this),
     )
     this.#context = context
     this.stream = stream
     this.#wanted = { audio: options.subscribeToAudio ?? true, video: options.subscribeToVideo ?? true }
   }
 
-  /** The simulcast layers that come now; null while none come or the stream is no simulcast. */
+  /** The simulcast layers that arrive; null while no video arrives, and for a stream without simulcast. */
   get layers(): Layers | null {
     return this.#layers
   }
 
-  /** False from the loss of the media until it is back, whether or not anything of it is muted. */
+  /** False from the loss of the media until its restoration, independent of muting. */
   get receiving(): boolean {
     return this.#consumers.size > 0
   }
 
-  /** Asks the server to send the sound, or to stop sending it to this participant. */
+  /** Requests the server to send audio to this participant, or to stop sending it. */
   subscribeToAudio(wanted: boolean): Promise<void> {
     return this.#setWanted('audio', wanted)
   }
 
+  /** Requests the server to send video to this participant, or to stop sending it. */
   subscribeToVideo(wanted: boolean): Promise<void> {
     return this.#setWanted('video', wanted)
   }
 
-  /** The best simulcast layers this participant has a use for, 0 the smallest; the server sends those or less. */
+  /** Sets the best simulcast layers that the server sends to this participant; 0 is the smallest. */
   async setPreferredLayers(preferredLayers: Layers): Promise<void> {
-    const before = this.#preferred
-    this.#preferred = preferredLayers
+    const before = this.#preferredLayers
+    this.#preferredLayers = preferredLayers
     try {
       await this.#change({ preferredLayers })
     } catch (error) {
-      if (this.#preferred === preferredLayers) this.#preferred = before
+      if (this.#preferredLayers === preferredLayers) this.#preferredLayers = before
       throw error
     }
   }
 
-  /** WebRTC statistics of what is received. */
+  /** WebRTC statistics of the received tracks. */
   async getStats(): Promise<Partial<Record<MediaKind, RTCStatsReport>>> {
     const entries = [...this.#consumers].map(async ([kind, consumer]) => [kind, await consumer.getStats()] as const)
     return Object.fromEntries(await Promise.all(entries))
   }
 
-  /** @internal Resolves when all tracks are there; however often it is called, it is done once. */
+  /** @internal Subscribes once and resolves when all tracks exist. Repeated calls return the same promise. */
   established(): Promise<void> {
     return (this.#established ??= this.#establish())
   }
 
-  /** @internal Its media is gone with the media node; it comes back with the stream, in the same elements. */
+  /** @internal The media was lost with the media node; the subscription is restored with the stream, in the same elements. */
   mediaLost(): void {
     this.#retiredConsumers.push(...this.#consumers.values())
     this.#consumers.clear()
@@ -103,7 +106,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
       .finally(() => (this.#isSubscribing = false))
   }
 
-  /** @internal Settles when what was lost is back, or is given up. */
+  /** @internal Settles when the lost media is restored, or the subscription has ended. */
   get restored(): Promise<void> {
     return this.#restored
   }
@@ -119,7 +122,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     if (!media.isCurrent(this.#engine)) this.mediaLost()
   }
 
-  /** Makes the local ends of all tracks, then lets those flow that the server holds back. */
+  /** Creates the consumers of all tracks, then requests the server to resume the wanted ones. */
   async #subscribe(engine: Engine): Promise<void> {
     await this.#context.pendingStreams.available(this.stream.streamId)
     this.#requireActive(engine)
@@ -143,7 +146,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     this.emit('layersChanged', { layers })
   }
 
-  /** @internal The stream is over or not wanted any more; with a reason the application is told. */
+  /** @internal Ends the subscription; with a reason it emits `streamDestroyed`. */
   destroyed(reason?: StreamDestroyedReason): void {
     if (this.#ended) return
     this.#ended = true
@@ -152,7 +155,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     if (reason) this.emitDestroyed({ stream: this.stream, reason })
   }
 
-  /** When an earlier answer was lost with its socket the server has the subscription already: it is made anew. */
+  /** Replaces the server's subscription when an earlier answer was lost with its socket. */
   async #request(engine: Engine): Promise<SignallingResult<'subscribe'>> {
     const call = { streamId: this.stream.streamId, rtpCapabilities: engine.rtpCapabilities }
     try {
@@ -168,11 +171,11 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     const { streamId } = this.stream
     if (this.#ended) throw new ServiceError('NOT_FOUND', `subscribe: stream ${streamId} has ended`)
     if (!this.#context.media.isCurrent(engine))
-      throw new ServiceError('UNAVAILABLE', `subscribe: the media of stream ${streamId} was lost meanwhile`)
+      throw new ServiceError('UNAVAILABLE', `subscribe: the media of stream ${streamId} was lost`)
   }
 
   #useConsumers(consumers: readonly types.Consumer[]): void {
-    // Made again after only its release had failed.
+    // A retry may follow a subscription whose consumers exist already.
     const former = [...this.#retiredConsumers.splice(0), ...this.#consumers.values()]
     this.#consumers.clear()
     for (const consumer of consumers) {
@@ -183,19 +186,19 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     for (const consumer of former) consumer.close()
   }
 
-  /** The stream may still be there, but cannot be had. */
+  /** The stream may still exist, but restoring the subscription failed. */
   #giveUp(): void {
     const { subscribers } = this.#context
     if (subscribers.get(this.stream.streamId) === this) subscribers.delete(this.stream.streamId)
     this.destroyed('nodeCrashed')
   }
 
-  /** Resumes what came paused and is wanted; pauses what came flowing and is not. */
+  /** Resumes wanted tracks that arrived paused, and pauses unwanted tracks that did not. */
   async #applyWanted(tracks: readonly SubscribedTrack[]): Promise<void> {
-    const wrong = tracks.filter(({ kind, paused }) => paused === this.#wanted[kind]).map(({ kind }) => kind)
-    const preferredLayers = this.#preferred
-    if (wrong.length === 0 && !preferredLayers) return
-    const changes = Object.fromEntries(wrong.map((kind) => [kind, this.#wanted[kind]]))
+    const kindsToChange = tracks.filter(({ kind, paused }) => paused === this.#wanted[kind]).map(({ kind }) => kind)
+    const preferredLayers = this.#preferredLayers
+    if (kindsToChange.length === 0 && !preferredLayers) return
+    const changes = Object.fromEntries(kindsToChange.map((kind) => [kind, this.#wanted[kind]]))
     const call = { streamId: this.stream.streamId, ...changes, ...(preferredLayers && { preferredLayers }) }
     await this.#context.call('changeSubscription', call)
   }
@@ -226,7 +229,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     if (track) track.enabled = this.#wanted[kind]
   }
 
-  #expected(): 'video' | 'audio' | 'nothing' {
+  #expectedMedia(): 'video' | 'audio' | 'nothing' {
     if (this.stream.videoActive && this.#wanted.video) return 'video'
     return this.stream.audioActive && this.#wanted.audio ? 'audio' : 'nothing'
   }
