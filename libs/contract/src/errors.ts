@@ -1,4 +1,4 @@
-/** What went wrong, in words that hold on every edge: HTTP, signalling and bus each map these codes by one table. */
+/** Error codes for all interfaces: HTTP, signalling and bus each map them by one table. */
 export const ERROR_CODES = [
   'INVALID',
   'UNAUTHENTICATED',
@@ -20,10 +20,10 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 
 export const isErrorCode = (value: unknown): value is ErrorCode => ERROR_CODES.some((code) => code === value)
 
-/** What a NOT_FOUND is about: some routes of the contract answer a missing session otherwise than a missing connection. */
+/** The missing object of a NOT_FOUND: some REST routes distinguish a missing session from a missing connection. */
 export type ErrorSubject = 'session' | 'connection' | 'stream' | 'recording' | 'mediaNode'
 
-/** The only error that services throw; what a library throws is translated where it occurs. */
+/** The only error class that services throw; errors of libraries are translated at the call. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly subject: ErrorSubject | undefined
@@ -37,7 +37,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** JSON-RPC error codes of the signalling edge; the lineage's numbers where it had one. */
+/** JSON-RPC error codes of the signalling interface. Existing clients know their numbers. */
 export const RPC_CODE: Record<ErrorCode, number> = {
   INVALID: -32602,
   UNAUTHENTICATED: 401,

@@ -3,19 +3,19 @@ import { z } from 'zod'
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const ALPHANUMERIC = UPPER + UPPER.toLowerCase() + '0123456789'
 
-/** Drawn many at once: one draw from the CSPRNG costs a server more than all else about an id. Each is used once. */
-const drawn = new Uint8Array(1024)
-let used = drawn.length
+/** A pool of random bytes, each used once: one call of the CSPRNG for each id would dominate the cost of an id. */
+const pool = new Uint8Array(1024)
+let used = pool.length
 
 function randomByte(): number {
-  if (used >= drawn.length) {
-    crypto.getRandomValues(drawn)
+  if (used >= pool.length) {
+    crypto.getRandomValues(pool)
     used = 0
   }
-  return drawn[used++] as number
+  return pool[used++] as number
 }
 
-/** Uniform random characters of `alphabet` from the platform's CSPRNG; rejection keeps them unbiased. */
+/** Uniform random characters of `alphabet` from the platform's CSPRNG; rejection sampling avoids a bias. */
 function randomText(length: number, alphabet: string): string {
   const limit = 256 - (256 % alphabet.length)
   let text = ''
@@ -40,14 +40,14 @@ export type StreamKind = 'CAM' | 'SCR' | 'CUS' | 'IPC' | 'MIC'
 export const newStreamId = (kind: StreamKind, connectionId: string): string =>
   `str_${kind}_${randomText(4, ALPHANUMERIC)}_${connectionId}`
 
-/** Whether an id is of the form that a stream of this kind and publisher gets. */
+/** Tests whether an id has the form of a stream of this kind and publisher. */
 export const isStreamIdOf = (streamId: string, kind: StreamKind, connectionId: string): boolean =>
   publisherOf(streamId) === connectionId && streamId.startsWith(`str_${kind}_`)
 
-/** Who published a stream, as its id tells. */
+/** The connection id of the publisher, which is part of the stream id. */
 export const publisherOf = (streamId: string): string => streamId.replace(/^str_[A-Z]{3}_[A-Za-z0-9]{4}_/, '')
 
-/** Tells two uses of the same custom session id apart; also the id of the session's room on a media node. */
+/** Distinguishes repeated uses of a custom session id; also the id of the session's room on a media node. */
 export const uniqueSessionId = (sessionId: string, createdAt: number): string => `${sessionId}_${createdAt}`
 
 /** The allow-list of every id that becomes a path segment, a bus subject or an argument. */

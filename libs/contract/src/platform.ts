@@ -15,7 +15,7 @@ const SYSTEMS: readonly (readonly [name: string, mark: RegExp])[] = [
   ['Linux', /Linux/],
 ]
 
-/** For people: `Chrome 154.0.0.0 on Linux`. What is not recognised is given as it came, cut to 512 characters. */
+/** Returns, for example, `Chrome 154.0.0.0 on Linux`, or an unknown user agent cut to 512 characters. */
 export function describePlatform(userAgent: string): string {
   const browser = BROWSERS.find(([, version]) => version.test(userAgent))
   const system = SYSTEMS.find(([, mark]) => mark.test(userAgent))

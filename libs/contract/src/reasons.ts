@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Why a connection left, as clients and backends are told. */
+/** The reason why a connection ended, for clients and backends. */
 export const DisconnectReason = z.enum([
   'disconnect',
   'forceDisconnectByUser',
@@ -13,7 +13,7 @@ export const DisconnectReason = z.enum([
 ])
 export type DisconnectReason = z.infer<typeof DisconnectReason>
 
-/** Why a stream ended: its own reasons, and those of the connection that published it. */
+/** The reason why a stream ended: its own reasons, and those of its connection. */
 export const StreamDestroyedReason = z.enum([
   'unpublish',
   'forceUnpublishByUser',
@@ -23,14 +23,14 @@ export const StreamDestroyedReason = z.enum([
 ])
 export type StreamDestroyedReason = z.infer<typeof StreamDestroyedReason>
 
-/** Why a session ended. */
+/** The reason why a session ended. */
 export const SessionEndReason = z.enum(['lastParticipantLeft', 'automaticStop', ...DisconnectReason.options])
 export type SessionEndReason = z.infer<typeof SessionEndReason>
 
-/** What failures of parts begin with that a full disk has ended or refused. */
+/** The prefix of a part's failure because of a full disk. */
 export const NOT_ENOUGH_DISK = 'not enough disk'
 
-/** Why a recording was stopped. */
+/** The reason why a recording stopped. */
 export const RecordingStopReason = z.enum([
   'recordingStoppedByServer',
   'sessionClosedByServer',
@@ -44,7 +44,7 @@ export const RecordingStopReason = z.enum([
 ])
 export type RecordingStopReason = z.infer<typeof RecordingStopReason>
 
-/** Why a property of a stream changed. */
+/** The reason why a property of a stream changed. */
 export const StreamChangeReason = z.enum([
   'publishVideo',
   'publishAudio',

@@ -11,7 +11,7 @@ describe('costOf', () => {
     expect(costOf(units)).toBeCloseTo(cost, 9)
   })
 
-  it('takes the counts of a heartbeat as they are', () => {
+  it('accepts the counts of a heartbeat', () => {
     const heartbeat = { nodeId: 'n', memoryBytes: 1e9, rooms: 1, connections: 1, streams: 0, consumers: 0 }
     expect(costOf(heartbeat)).toBeCloseTo(0.5, 9)
   })
@@ -19,12 +19,12 @@ describe('costOf', () => {
 
 describe('commitmentOf', () => {
   it.each([
-    ['a room that was just opened, as what is expected', 0.5, 0, 5.4],
-    ['less so as it gets older', 0.4, 15_000, 0.4 + 2.5],
-    ['for what it is when people had the time to come', 0.5, 30_000, 0.5],
-    ['and so ever after', 0.5, 3_600_000, 0.5],
-    ['a large one for what it is from the first', 12, 0, 12],
-  ])('takes %s', (_, cost, ageMs, committed) => {
+    ['charges a new room its expected size', 0.5, 0, 5.4],
+    ['charges less expected growth with increasing age', 0.4, 15_000, 0.4 + 2.5],
+    ['charges only the current cost when the expected growth time is over', 0.5, 30_000, 0.5],
+    ['charges only the current cost of an old room', 0.5, 3_600_000, 0.5],
+    ['charges a large new room its current cost', 12, 0, 12],
+  ])('%s', (_, cost, ageMs, committed) => {
     expect(commitmentOf(cost, ageMs)).toBeCloseTo(committed, 9)
   })
 })

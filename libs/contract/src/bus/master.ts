@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
 
-/** On `masters.restart`: the configuration has a new generation, every master is to take it over. */
+/** Sent on `masters.restart`: the configuration has a new generation, which every master must load. */
 export const RestartCall = z.object({ generation: z.number().int() })
 
-/** UP: all media nodes are there; UNSTABLE: some are; DOWN: none is, or what the master stands on is not. */
+/** UP: all media nodes are connected; UNSTABLE: some are; DOWN: none is, or the database or the bus is unavailable. */
 export const HealthStatus = z.enum(['UP', 'UNSTABLE', 'DOWN'])
 export type HealthStatus = z.infer<typeof HealthStatus>
 
-/** A restart that no master could serve: the configuration that served before it is in force again. */
+/** A failed restart: no master could start with the new configuration, so the previous one is in force again. */
 export const ConfigurationRollback = z.object({
   at: z.number().describe('When, in UTC milliseconds'),
   properties: z.array(z.string()).describe('The properties at fault, or all that the restart changed'),
@@ -29,7 +29,7 @@ export const MasterHealth = z.object({
 })
 export type MasterHealth = z.infer<typeof MasterHealth>
 
-/** `GET health` where there are several masters. */
+/** The answer to `GET health` in a cluster of several masters. */
 export const ClusterHealth = z.object({
   clusterStatus: HealthStatus.describe('UP, UNSTABLE or DOWN'),
   nodes: z
@@ -39,18 +39,18 @@ export const ClusterHealth = z.object({
 })
 export type ClusterHealth = z.infer<typeof ClusterHealth>
 
-/** How one master tells another of its health, on `master.<id>.health`: `[params, result, deadline in ms]`. */
+/** The request for the health of a master, on `master.<id>.health`: `[params, result, deadline in ms]`. */
 export const MASTER_HEALTH_RPC = [z.object({}), MasterHealth, 1_500] as const
 
 /**
- * What a master tells the others on `placed.<nodeId>` when it has chosen the node for a session: until the node's next
- * heartbeat nobody else would know.
+ * Sent on `placed.<nodeId>` by a master that has chosen the node for a session, so that the other masters count it before
+ * the node's next heartbeat.
  */
 export const Placed = z.object({
   masterId: z.string(),
   nodeId: Id,
   bootId: Id,
-  /** What the session is taken to cost, percent of one core. */
+  /** The estimated cost of the session, percent of one core. */
   cost: z.number().nonnegative(),
 })
 export type Placed = z.infer<typeof Placed>

@@ -18,20 +18,20 @@ import {
 
 const Nothing = z.object({})
 /**
- * Which placement of the session a room belongs to: raised each time the session gets a node. A node that is asked for
- * a newer one drops the older room first, and refuses with CONFLICT what is older than it holds.
+ * The placement of the session that a room belongs to, increased each time the session gets a node. A command with a
+ * newer epoch makes the node close the older room first; a command with an older epoch fails with CONFLICT.
  */
 const Epoch = z.number().int().nonnegative()
-/** A room that a node holds, or held. */
+/** A room that a node holds or held. */
 export const HeldRoom = z.object({ roomId: Id, epoch: Epoch })
 export type HeldRoom = z.infer<typeof HeldRoom>
 
-/** Every command about a participant names the room and the connection. */
+/** The room and connection, part of every command about a participant. */
 const Peer = z.object({ roomId: Id, connectionId: Id })
 
 /**
- * Video limits of one connection in kbps, 0 = unconstrained, already resolved from its options and the properties.
- * "Send" and "recv" are from the participant's side: it sends what it publishes.
+ * The video limits of a connection, kbps, resolved from its options and the properties; 0 = unconstrained. "Send" and
+ * "recv" take the participant's view: it sends the streams that it publishes.
  */
 export const BandwidthLimits = z.object({
   maxSendKbps: z.number().int().nonnegative(),
@@ -41,16 +41,16 @@ export const BandwidthLimits = z.object({
 })
 export type BandwidthLimits = z.infer<typeof BandwidthLimits>
 
-/** What masters ask a media node, on `node.<nodeId>.<command>`: `[params, result, deadline in ms]`. */
+/** The commands of masters to a media node, on `node.<nodeId>.<command>`: `[params, result, deadline in ms]`. */
 export const NODE_COMMANDS = {
-  /** Opens the room when it is not there, makes both transports of the connection. Again: the same ones anew. */
+  /** Opens a missing room and creates both transports of the connection. A repeated command replaces them. */
   join: [
     Peer.extend({
       sessionId: z.string(),
       epoch: Epoch,
       videoCodec: ForcedVideoCodec,
       limits: BandwidthLimits,
-      /** What recordings of the room know of the participant. */
+      /** The participant's data for recordings of the room. */
       record: z.boolean().default(true),
       clientData: z.string().default(''),
       serverData: z.string().default(''),
@@ -62,11 +62,11 @@ export const NODE_COMMANDS = {
     }),
     4_000,
   ],
-  /** Closes everything of the connection; a room that becomes empty stays until `closeRoom`. */
+  /** Closes all transports and tracks of the connection; an empty room stays until `closeRoom`. */
   leave: [Peer, Nothing, 4_000],
-  /** Whether recordings of the room take what the connection publishes. */
+  /** Decides whether recordings of the room include the streams of the connection. */
   changePeer: [Peer.extend({ record: z.boolean() }), Nothing, 4_000],
-  /** Reports the event `sendLimitChanged` of each stream of the connection, for a client that may have missed one. */
+  /** Repeats the event `sendLimitChanged` for each stream of the connection, for a client that may have missed one. */
   reportSendLimits: [Peer, Nothing, 4_000],
   connectTransport: [Peer.extend({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing, 4_000],
   restartIce: [Peer.extend({ direction: TransportDirection }), z.object({ iceParameters: IceParameters }), 4_000],
@@ -83,7 +83,7 @@ export const NODE_COMMANDS = {
     4_000,
   ],
   unpublish: [Peer.extend({ streamId: Id }), Nothing, 4_000],
-  /** Pauses or resumes the tracks of a stream at its source, and takes what its layers are sent with from now on. */
+  /** Pauses or resumes the tracks of a stream at the publisher, and updates the bit rates of its layers. */
   changeStream: [
     Peer.extend({
       streamId: Id,
@@ -113,21 +113,21 @@ export const NODE_COMMANDS = {
   /** Closes the room unless it is newer than `epoch`. */
   closeRoom: [HeldRoom, Nothing, 4_000],
   /**
-   * Takes no new rooms; ends by itself when the last one has gone, or `deadlineMs` from now (null: however long that
-   * takes). Again: the later call holds, unless the node was told to end by a signal, which only a nearer one changes.
+   * Drains the node: it accepts no new rooms and exits when its last room has closed, or after `deadlineMs` (null: no
+   * deadline). A later call replaces the deadline; after a signal has started the drain, only an earlier deadline does.
    */
   drain: [z.object({ deadlineMs: z.number().int().nonnegative().nullable() }), Nothing, 4_000],
-  /** Takes new rooms again; CONFLICT when the node was told to end by a signal. */
+  /** Cancels the drain; fails with CONFLICT when a signal started it. */
   undrain: [Nothing, Nothing, 4_000],
-  /** Ends at once and in order, with whatever it holds. */
+  /** Shuts the node down gracefully without waiting for its rooms. */
   terminate: [Nothing, Nothing, 4_000],
-  /** What the node really runs. */
+  /** Returns the versions, workers and capabilities of the node. */
   describe: [Nothing, MediaserverInfo, 4_000],
-  /** Answered once the first bytes are in a file. NO_CAPACITY when the node has no slot left. Again: the same job. */
+  /** Answers when a file has its first bytes; NO_CAPACITY without a free slot. A repeated command returns the same job. */
   startRecording: [RecordingJob, z.object({ startedAt: z.number() }), 35_000],
-  /** Answered at once; the fact `recordingEnded` follows when the files are delivered. */
+  /** Answers at once; the fact `recordingEnded` follows when the files are delivered. */
   stopRecording: [RecordingPartRef, Nothing, 4_000],
-  /** What the node holds, for reconciling. */
+  /** Lists the rooms and jobs of the node, for reconciliation. */
   inventory: [
     Nothing,
     z.object({
@@ -158,41 +158,41 @@ export const nodeRpc = <C extends NodeCommand>(command: C): NodeRpcs[C] => NODE_
 export const NODE_COMMAND_NAMES = Object.keys(NODE_COMMANDS) as NodeCommand[]
 
 /**
- * Asked of one process of a node, on `node.<nodeId>.boot.<bootId>`. An answer proves that the process is alive.
- * `register`: it must stop serving and send `hello` again, since another process holds its id.
+ * The liveness request to one process of a node, on `node.<nodeId>.boot.<bootId>`. With `register` the process must stop
+ * serving and send `hello` again, because another process holds its id.
  */
 export const NODE_BOOT_RPC = [z.object({ register: z.boolean().default(false) }), z.object({}), 1_000] as const
 
 /** Published on `heartbeat.<nodeId>` every HEARTBEAT_INTERVAL_MS. */
 export const Heartbeat = z.object({
   nodeId: Id,
-  /** New at every start of the process: what an older boot held is gone. */
+  /** New at every start of the process; rooms of an earlier boot no longer exist. */
   bootId: Id,
-  /** UTC ms by the node's clock, which may be wrong: its other times say how long before or after this they are. */
+  /** UTC ms of the node's clock, which may be wrong: use the other times only relative to this one. */
   sentAt: z.number(),
-  /** When the process started, UTC ms at the node. */
+  /** The start of the process, UTC ms of the node's clock. */
   launchedAt: z.number().default(0),
   version: z.string().default(''),
   ip: z.string(),
-  /** Where media is taken: `ws://<address>:<port of the first worker>/mediaserver`; names the node in `POST media-nodes`. */
+  /** Identifies the node in `POST media-nodes`: `ws://<address>:<port of the first worker>/mediaserver`. */
   uri: z.string().default(''),
-  /** What the operator or a driver calls the machine. */
+  /** The name of the machine, from the operator or a driver. */
   environmentId: z.string().default(''),
   /** False: the node waits until it is added over REST. */
   joins: z.boolean().default(true),
   status: z.enum(['running', 'draining']),
-  /** While it drains: when it ends whatever it holds, UTC ms; null without a deadline. */
+  /** The deadline of the drain, UTC ms; null without one. */
   drainDeadline: z.number().nullable().default(null),
-  /** Share of the machine's processors in use, 0–100. */
+  /** Utilization of the machine's processors, 0–100. */
   cpuLoad: z.number().min(0).max(100),
   memoryBytes: z.number().nonnegative(),
-  /** What it holds, and what its young rooms are expected to grow to, at the prices of COST: percent of one core. */
+  /** The cost of its work and of the expected growth of its young rooms by the table COST, percent of one core. */
   committed: z.number().nonnegative().default(0),
-  /** Rooms it has opened since it started: tells a master which of its placements `committed` knows of. */
+  /** The number of rooms opened since the start, so that a master knows which of its placements `committed` includes. */
   roomsOpened: z.number().int().nonnegative().default(0),
   jobs: z.array(RunningJob).default([]),
   slots: z.object({ recording: Slots }).optional(),
-  /** Those that take rooms: none while they keep dying. */
+  /** Workers that accept rooms: none while they crash repeatedly. */
   workers: z.number().int().nonnegative(),
   rooms: z.number().int().nonnegative(),
   connections: z.number().int().nonnegative(),
@@ -202,45 +202,45 @@ export const Heartbeat = z.object({
 export type Heartbeat = z.infer<typeof Heartbeat>
 
 export const HEARTBEAT_INTERVAL_MS = 500
-/** A node that has been silent this long is lost. */
+/** A node without a heartbeat for this time counts as lost. */
 export const NODE_SILENT_MS = 3_000
 
 const factBase = { factId: Id, nodeId: Id, bootId: Id }
 
 /**
- * What a node reports of itself on `fact.<nodeId>`: an acknowledged request to one master of the queue group,
- * repeated until acknowledged; `factId` makes a repeat harmless.
+ * A report of a node on `fact.<nodeId>`: a request to one master of the queue group, repeated until it is acknowledged.
+ * `factId` identifies repetitions.
  */
 export const NodeFact = z.discriminatedUnion('kind', [
   /**
-   * Before the node serves, and again after a lost bus. Masters answer with the rooms to drop, or refuse the process
-   * when another one that is alive holds the id.
+   * Registers the node before it serves, and again after a loss of the bus. Masters answer with the rooms to close, or
+   * refuse the process while another live process holds the id.
    */
   z.object({ ...factBase, kind: z.literal('hello'), ip: z.string(), rooms: z.array(HeldRoom) }),
-  /** Rooms that died with their worker. */
+  /** The rooms of a worker that crashed. */
   z.object({ ...factBase, kind: z.literal('roomsLost'), rooms: z.array(HeldRoom).min(1) }),
   /** A part of a recording has ended and its files are delivered. */
   z.object({ ...factBase, kind: z.literal('recordingEnded'), ended: RecordingEnded }),
-  /** Changes nothing; the answer has the time. */
+  /** Requests the time of the masters without a report. */
   z.object({ ...factBase, kind: z.literal('clock') }),
-  /** The node ends in order; rooms that it still held are closed. */
+  /** The node shuts down gracefully; it has closed its remaining rooms. */
   z.object({ ...factBase, kind: z.literal('goodbye'), rooms: z.array(HeldRoom) }),
 ])
 export type NodeFact = z.infer<typeof NodeFact>
 export const NodeFactAnswer = z.object({
   dropRoomIds: z.array(Id).default([]),
-  /** Why the process must end: another one holds the id of the node. */
+  /** The reason why the process must exit: another one holds the id of the node. */
   refused: z.string().optional(),
-  /** UTC ms by the clock of the masters. */
+  /** UTC ms of the masters' clock. */
   now: z.number().optional(),
 })
 export type NodeFactAnswer = z.infer<typeof NodeFactAnswer>
 
-/** What a node tells every master without asking for an answer, on `nodeEvent.<roomId>`. */
+/** An event of a room for all masters, without an answer, on `nodeEvent.<roomId>`. */
 export const RoomEvent = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('layersChanged'),
-    /** Of the room it happened in: what an older room says is not heard. */
+    /** The epoch of the room; masters ignore events of an older room. */
     epoch: Epoch,
     connectionId: Id,
     streamId: Id,
@@ -252,7 +252,7 @@ export const RoomEvent = z.discriminatedUnion('kind', [
     /** The publisher. */
     connectionId: Id,
     streamId: Id,
-    /** The lowest maximum of the receivers of the stream; 0 = none is below the publisher's own. */
+    /** The lowest maximum of the stream's receivers; 0 = none is below the publisher's own limit. */
     maxKbps: z.number().int().nonnegative(),
   }),
 ])

@@ -18,24 +18,24 @@ const notification = z.discriminatedUnion('method', [
   z.object({ method: z.literal('signal'), params: SIGNALLING_NOTIFICATIONS.signal }),
 ])
 
-/** What masters tell each other on `session.<roomId>`, in the order in which it is to be carried out. */
+/** A message between masters on `session.<roomId>`. Masters process the messages of a session in order. */
 export const SessionMessage = z.discriminatedUnion('kind', [
-  /** Pass on to the sockets named, or to all of the session but those left out. */
+  /** Sends a notification to the named sockets, or to all sockets of the session with exceptions. */
   z.object({
     kind: z.literal('notify'),
     to: z.array(z.string()).optional(),
     except: z.array(z.string()).optional(),
     notification,
-    /** Of a signal, as it is kept for participants that resume. */
+    /** The id of a signal, which masters keep for resuming participants. */
     signalId: z.number().int().optional(),
   }),
-  /** The connection is over: tell it and close its socket. */
+  /** The connection has ended: notify its client and close its socket. */
   z.object({ kind: z.literal('evict'), connectionId: z.string(), reason: DisconnectReason }),
-  /** The participant has a new socket at `masterId`: any other socket of it is closed. */
+  /** The participant has a new socket at `masterId`: close its other sockets. */
   z.object({ kind: z.literal('taken'), connectionId: z.string(), socketId: z.string() }),
-  /** The media of this epoch is gone: clients come back, spread over so many ms. */
+  /** The media of this epoch is lost: clients rejoin, spread over this number of ms. */
   z.object({ kind: z.literal('mediaLost'), epoch: z.number().int(), spreadMs: z.number() }),
-  /** Rights changed: what a socket's master remembers of its connection is brought up to date. */
+  /** Permissions changed: the socket's master updates its cached connection. */
   z.object({ kind: z.literal('rights'), connectionId: z.string(), role: Role, record: z.boolean() }),
 ])
 export type SessionMessage = z.infer<typeof SessionMessage>

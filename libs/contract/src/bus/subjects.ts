@@ -1,19 +1,19 @@
 import type { NodeCommand } from './node.js'
 
-/** Every subject of one cluster, relative to its prefix (`busScope`), and the queue groups. */
+/** All subjects of a cluster, relative to its prefix (`busScope`), and the queue groups. */
 export const SUBJECT = {
   nodeCommand: (nodeId: string, command: NodeCommand): string => `node.${nodeId}.${command}`,
-  /** Of one process of a node: a command goes to the node's id, this only to that start of it. */
+  /** Addresses one process of a node, while commands address the node's id. */
   nodeBoot: (nodeId: string, bootId: string): string => `node.${nodeId}.boot.${bootId}`,
   heartbeat: (nodeId: string): string => `heartbeat.${nodeId}`,
   allHeartbeats: 'heartbeat.*',
   fact: (nodeId: string): string => `fact.${nodeId}`,
   allFacts: 'fact.*',
-  /** Of one master. */
+  /** Addresses one master. */
   masterHealth: (masterId: string): string => `master.${masterId}.health`,
-  /** To every master. */
+  /** Addresses all masters. */
   restart: 'masters.restart',
-  /** To every master: a session was placed there. */
+  /** Reports to all masters that a session was placed on the node. */
   placed: (nodeId: string): string => `placed.${nodeId}`,
   allPlaced: 'placed.*',
   /** Fan-out to the masters that hold sockets of a session. */
@@ -23,18 +23,18 @@ export const SUBJECT = {
 
 export const QUEUE = { masters: 'masters' } as const
 
-/** Cluster of a process without `SERVICE_BUS_CLUSTER`. */
+/** The cluster of a process without `SERVICE_BUS_CLUSTER`. */
 export const DEFAULT_BUS_CLUSTER = 'default'
 
-/** What a process may do on the bus depends on this, where the bus has authorization. */
+/** Determines the permissions of a process on a bus with authorization. */
 export type BusRole = 'master' | 'node'
 
 export interface BusScope {
-  /** Starts every subject of the cluster, so that clusters on one bus server do not interfere. */
+  /** Prefixes all subjects of the cluster, so that clusters on one bus server do not interfere. */
   prefix: string
-  /** Starts the subjects of all replies. */
+  /** Prefixes the subjects of all replies. */
   inboxes: string
-  /** Starts the subjects of replies to requests of this role. */
+  /** Prefixes the subjects of replies to requests of this role. */
   inbox: string
 }
 

@@ -16,7 +16,7 @@ const pairs = (kind: string, table: Record<string, readonly [z.ZodType, z.ZodTyp
     [`the answer to the ${kind} ${name}`, result],
   ])
 
-/** What one version of the service may be told by another. */
+/** The schemas of messages between versions of the service. */
 const EDGES: Edge[] = [
   ...pairs('command', NODE_COMMANDS),
   ...pairs('question', { health: MASTER_HEALTH_RPC }),
@@ -25,8 +25,8 @@ const EDGES: Edge[] = [
   ['a heartbeat', Heartbeat],
   ['a fact', NodeFact],
   ['the answer to a fact', NodeFactAnswer],
-  ['what a room tells', RoomEvent],
-  ['what masters tell each other of a session', SessionMessage],
+  ['an event of a room', RoomEvent],
+  ['a message between masters about a session', SessionMessage],
   ['a placement', Placed],
   ['a restart', RestartCall],
   ['a request of a client', RpcRequest],
@@ -34,7 +34,7 @@ const EDGES: Edge[] = [
   ['an event that another master recorded', WebhookBody],
 ]
 
-/** Objects within the schema that refuse what they do not know, by their paths. */
+/** The paths of strict objects within the schema. */
 function refusals(schema: unknown, path = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   const inside = Object.entries(schema).flatMap(([key, part]) => refusals(part, `${path}/${key}`))
@@ -42,18 +42,18 @@ function refusals(schema: unknown, path = ''): string[] {
 }
 
 describe('between two versions of the service', () => {
-  it.each(EDGES)('K15: %s may have fields that this version does not know', (_, schema) => {
+  it.each(EDGES)('K15: %s accepts unknown fields', (_, schema) => {
     const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
     expect(refusals(described)).toEqual([])
   })
 
-  it('a strict schema would be found, wherever it stands', () => {
+  it('the check finds a nested strict schema', () => {
     const inner = z.strictObject({ known: z.string() })
     const described = z.toJSONSchema(z.object({ list: z.array(inner) }), { io: 'input' })
     expect(refusals(described)).toEqual(['/properties/list/items'])
   })
 
-  it('K15: fields that are not known are left out of what is taken', () => {
+  it('K15: unknown fields are removed by parsing', () => {
     const placed = { masterId: 'one', nodeId: 'media_one', bootId: 'boot', cost: 3 }
     expect(Placed.parse({ ...placed, zone: 'north' })).toEqual(placed)
     const message = { kind: 'evict', connectionId: 'con_A', reason: 'disconnect' }

@@ -4,7 +4,7 @@ import { BACKEND_EVENTS, endedByLast } from './events.js'
 const common = { timestamp: 5, sessionId: 'a', uniqueSessionId: 'a_1' }
 
 describe('backend events', () => {
-  it('end a session with lastParticipantLeft only when its last participant went for its own reasons', () => {
+  it('end a session with lastParticipantLeft only when the reason concerns its last participant alone', () => {
     expect(endedByLast('disconnect')).toBe('lastParticipantLeft')
     expect(endedByLast('networkDisconnect')).toBe('lastParticipantLeft')
     expect(endedByLast('forceDisconnectByUser')).toBe('lastParticipantLeft')
@@ -13,7 +13,7 @@ describe('backend events', () => {
     expect(endedByLast('sessionClosedByServer')).toBe('sessionClosedByServer')
   })
 
-  it('have exactly their members', () => {
+  it('reject unknown members', () => {
     expect(BACKEND_EVENTS.sessionCreated.safeParse(common).success).toBe(true)
     expect(BACKEND_EVENTS.sessionCreated.safeParse({ ...common, reason: 'x' }).success).toBe(false)
     const end = { ...common, startTime: 1, duration: 0 }

@@ -4,7 +4,7 @@ import { TypeOfVideo } from '../rest/connection.js'
 import { MediaNodeStatus, PlacementBackOff } from '../rest/media-node.js'
 import { OutputMode, RecordingLayout, RecordingStatus } from '../rest/recording.js'
 
-/** Times in UTC ms. `uniqueSessionId` tells two uses of one custom session id apart. */
+/** Times in UTC ms. `uniqueSessionId` distinguishes repeated uses of a custom session id. */
 const common = { timestamp: z.number().int(), sessionId: z.string(), uniqueSessionId: z.string() }
 
 /** `duration` in whole seconds since `startTime`. */
@@ -21,7 +21,7 @@ const participant = {
   serverData: z.string(),
 }
 
-/** Seen from the participant: OUTBOUND publishes, INBOUND subscribes and tells from whom; the video members only with video. */
+/** OUTBOUND is a published stream, INBOUND a received one with its publisher. The video members only exist with video. */
 const webrtcConnection = {
   streamId: z.string(),
   participantId: z.string(),
@@ -45,7 +45,7 @@ const mediaNode = {
 }
 const nodeRole = z.enum(['medianode', 'masternode'])
 
-/** As the lineage's autoscaler lists nodes. */
+/** A node in the events of autoscaling. */
 const scaledNode = z.strictObject({
   id: z.string(),
   environmentId: z.string(),
@@ -55,7 +55,7 @@ const scaledNode = z.strictObject({
 })
 const scaledNodes = z.array(scaledNode)
 
-/** What a backend is told, by the name of the event: members of a line of the call records. */
+/** The events for backends by name: bodies of webhooks and lines of the call detail records. */
 export const BACKEND_EVENTS = {
   sessionCreated: z.strictObject(common),
   sessionDestroyed: z.strictObject({ ...common, ...ended, reason: SessionEndReason }),
@@ -68,7 +68,7 @@ export const BACKEND_EVENTS = {
     ...ended,
     reason: z.enum(['unsubscribe', ...StreamDestroyedReason.options]),
   }),
-  /** `from` is null when the server's own side sent it; `to` names every receiver. */
+  /** `from` is null for signals of the REST API; `to` names all receivers. */
   signalSent: z.strictObject({
     ...common,
     from: z.string().nullable(),
@@ -76,7 +76,7 @@ export const BACKEND_EVENTS = {
     type: z.string(),
     data: z.string(),
   }),
-  /** Of `started` without a reason; `size` and `duration` are final when `ready`. `media_node_id` in paid editions. */
+  /** `started` has no reason; `size` and `duration` are final when `ready`. `media_node_id` exists in paid editions. */
   recordingStatusChanged: z.strictObject({
     ...common,
     id: z.string(),
@@ -93,11 +93,11 @@ export const BACKEND_EVENTS = {
     duration: z.number(),
     status: RecordingStatus.exclude(['starting']),
     startTime: z.number(),
-    /** Why it was stopped; of `failed` what went wrong. */
+    /** The reason of the stop; for `failed`, the error. */
     reason: z.string().optional(),
     media_node_id: z.string().optional(),
   }),
-  /** `oldStatus` is null when the node is new; both are the same when only the back-off has begun. */
+  /** `oldStatus` is null for a new node; both are equal when only the back-off has started. */
   mediaNodeStatusChanged: z.strictObject({
     ...mediaNode,
     oldStatus: MediaNodeStatus.nullable(),
@@ -113,18 +113,18 @@ export const BACKEND_EVENTS = {
     timeOfDisconnection: z.number(),
   }),
   nodeRecovered: z.strictObject({ ...mediaNode, nodeRole, timeOfDisconnection: z.number() }),
-  /** No master could serve the latest restart: the configuration that served before it is in force again. */
+  /** No master could start with the latest configuration, so the previous one is in force again. */
   configurationRolledBack: z.strictObject({
     timestamp: z.number().int(),
     clusterId: z.string(),
-    /** The properties at fault, or all that the restart changed. */
+    /** The invalid properties, or all that the restart changed. */
     properties: z.array(z.string()),
     reason: z.string(),
   }),
   autoscaling: z.strictObject({
     timestamp: z.number().int(),
     clusterId: z.string(),
-    /** A sentence for people. */
+    /** A sentence for operators. */
     reason: z.string(),
     mediaNodes: z.strictObject({
       launch: z.strictObject({
@@ -159,7 +159,7 @@ export const BACKEND_EVENTS = {
   }),
 } as const
 
-/** Events of the cluster; all others are of a session and carry its ids. */
+/** Events of the cluster; all other events belong to a session and carry its ids. */
 export const CLUSTER_EVENTS = [
   'mediaNodeStatusChanged',
   'nodeCrashed',
@@ -174,23 +174,23 @@ export type BackendEventName = keyof typeof BACKEND_EVENTS
 export type BackendEvent<N extends BackendEventName = BackendEventName> = z.infer<(typeof BACKEND_EVENTS)[N]>
 export type WebrtcEndReason = BackendEvent<'webrtcConnectionDestroyed'>['reason']
 
-/** Reasons of the last participant that make a session end with `lastParticipantLeft`. */
-const GOES_BY_ITSELF: readonly DisconnectReason[] = [
+/** Reasons of the last participant for which the session ends with `lastParticipantLeft`. */
+const INDIVIDUAL_REASONS: readonly DisconnectReason[] = [
   'disconnect',
   'forceDisconnectByUser',
   'forceDisconnectByServer',
   'networkDisconnect',
 ]
 
-/** Why the session ended whose last participant left for `reason`. */
+/** The end reason of a session whose last participant left for `reason`. */
 export const endedByLast = (reason: DisconnectReason): SessionEndReason =>
-  GOES_BY_ITSELF.includes(reason) ? 'lastParticipantLeft' : reason
+  INDIVIDUAL_REASONS.includes(reason) ? 'lastParticipantLeft' : reason
 
-/** Body of a webhook: the event's name beside its members. */
+/** The body of a webhook: the members of the event and its name. */
 export const WebhookBody = z.looseObject({ event: z.string(), timestamp: z.number() })
 export type WebhookBody = z.infer<typeof WebhookBody>
 
-/** An event that was given up: it is kept until it is replayed, purged or too old. */
+/** An event that could not be delivered. It is kept until it is replayed, deleted or expired. */
 export const DeadLetterView = z.object({
   id: z.string().describe('Identifier of the event, as in the header `webhook-id`'),
   object: z.literal('deadLetter').describe('Always `deadLetter`'),
@@ -199,11 +199,11 @@ export const DeadLetterView = z.object({
   createdAt: z.number().describe('Time of the event, UTC ms'),
   attempts: z.number().describe('Number of failed attempts'),
   lastError: z.string().describe('Why the last attempt failed'),
-  payload: WebhookBody.describe('Body that was posted'),
+  payload: WebhookBody.describe('The posted body'),
 })
 export type DeadLetterView = z.infer<typeof DeadLetterView>
 export const DeadLetterListView = z.object({
-  numberOfElements: z.number().describe('Number of all given-up events'),
-  content: z.array(DeadLetterView).describe('The oldest thousand'),
+  numberOfElements: z.number().describe('Number of all dead letters'),
+  content: z.array(DeadLetterView).describe('The oldest thousand dead letters'),
 })
 export type DeadLetterListView = z.infer<typeof DeadLetterListView>

@@ -4,7 +4,7 @@ import { CreateConnectionBody, RtspUri } from '../rest/connection.js'
 import { ROUTES, type Operation } from './routes.js'
 import type { Answer, Method, Route } from './route.js'
 
-/** Old paths of these operations; their parameters are those of the new ones. */
+/** Deprecated paths of the operations, with the parameters of the current ones. */
 const OLD_PATHS: Readonly<Partial<Record<Operation, string>>> = {
   createSession: '/api/sessions',
   getSession: '/api/sessions/{sessionId}',
@@ -23,19 +23,19 @@ const OLD_PATHS: Readonly<Partial<Record<Operation, string>>> = {
   getConfiguration: '/config',
 }
 
-/** Their bodies have earlier shapes: the documentation of the new paths holds for what they mean. */
+/** Operations whose bodies have earlier forms. The documentation of the current paths describes their members. */
 const legacyAnswers = (answers: Readonly<Record<number, Answer>>): Record<number, Answer> =>
   Object.fromEntries(
     Object.entries(answers).map(([status, answer]) => [
       status,
       status === '200' && answer.schema
-        ? { description: `${answer.description}, in the earlier shape`, schema: z.looseObject({}) }
+        ? { description: `${answer.description}, in the earlier form`, schema: z.looseObject({}) }
         : answer,
     ]),
   )
 
 const { data, adaptativeBitrate, onlyPlayWithSubscribers } = CreateConnectionBody.shape
-/** The old path takes cameras only. */
+/** The deprecated path accepts only cameras. */
 const CreateCameraBody = z.object({
   type: withDefault(z.literal('IPCAM'), 'IPCAM'),
   rtspUri: RtspUri,
@@ -56,7 +56,7 @@ const legacy = (operation: Operation, path: string): Route => {
   }
 }
 
-/** What `SUPPORT_DEPRECATED_API=false` switches off. */
+/** The routes that `SUPPORT_DEPRECATED_API=false` disables. */
 export const DEPRECATED_ROUTES: Readonly<Record<string, Route>> = Object.fromEntries(
   Object.entries(OLD_PATHS).map(([operation, path]) => {
     const name = operation as Operation

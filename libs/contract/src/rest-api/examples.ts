@@ -131,7 +131,7 @@ const DEAD_LETTER = {
 const MODEL = { lang: 'en-US', mediaNode: { id: NODE.id } }
 const WHOLE = { numberOfElements: 1 }
 
-/** One request body and one successful answer of each operation; tests check them against the schemas. */
+/** An example request body and successful answer of each operation; tests validate them against the schemas. */
 export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; response?: unknown }>>> = {
   createSession: { request: { customSessionId: ID, forcedVideoCodec: 'VP8' }, response: SESSION },
   getSession: {

@@ -6,7 +6,7 @@ const NO_FILE = 'No such file of a finished recording'
 const Content = z.string().meta({ format: 'binary' })
 const kind = (contentType: string) => ({ description: 'The file', schema: Content, contentType })
 
-/** The `url` of a recording: files, so that the document has them and clients of the JSON operations do not. */
+/** The files at the `url` of a recording: part of the document, but not of the clients of the JSON operations. */
 export const FILE_ROUTES = {
   getRecordingFile: {
     method: 'GET',

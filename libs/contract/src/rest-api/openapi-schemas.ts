@@ -10,7 +10,7 @@ export type Io = 'input' | 'output'
 
 const uri = (name: string): string => `#/components/schemas/${name}`
 
-/** What has a name in the document, so that it is written once. */
+/** The schemas that the document names, so that it contains each once. */
 const NAMED = Object.entries<unknown>({
   ...rest,
   DeadLetterListView,
@@ -29,18 +29,18 @@ const settings = (io: Io) =>
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      // Null and absent are the same: what they stand for is of interest.
+      // Shows the default that null and absent input stands for.
       if (zodSchema instanceof z.ZodPrefault) jsonSchema.default = zodSchema.parse(undefined)
-      // Answers may grow members.
+      // Later versions may add members to answers.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
     },
   }) as const satisfies z.core.ToJSONSchemaParams
 
-/** As part of a document that names its dialect and its parts itself. */
+/** Removes the members that only a standalone schema has. */
 const bare = (schema: Json): Json =>
   Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$schema' && key !== '$id'))
 
-/** All named schemas: bodies as they are sent, views as they are received. */
+/** All named schemas: request bodies as input, views as output. */
 export function namedSchemas(): Json {
   const bodies = z.registry<{ id: string }>()
   const views = z.registry<{ id: string }>()
@@ -54,7 +54,7 @@ export function namedSchemas(): Json {
   )
 }
 
-/** A reference to a named schema, else the schema itself. */
+/** Returns a reference to a named schema, or else the schema itself. */
 export function schemaOf(schema: z.ZodType, io: Io): Json {
   const name = NAMED.find((named) => named.schema === schema)?.name
   if (name !== undefined) return { $ref: uri(name) }

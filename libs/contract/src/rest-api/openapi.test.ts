@@ -39,7 +39,7 @@ describe('openApiDocument', () => {
     Object.values(methods).flatMap((operation) => (operation ? [{ path, operation }] : [])),
   )
 
-  it('has every route once, by a name of its own', () => {
+  it('contains every route once, with a unique name', () => {
     const names = operations.map(({ operation }) => operation.operationId)
     const known = [ROUTES, FILE_ROUTES, DEPRECATED_ROUTES].flatMap((routes) => Object.keys(routes))
     expect(names.toSorted()).toEqual(known.toSorted())
@@ -53,14 +53,14 @@ describe('openApiDocument', () => {
     }
   })
 
-  it('refers to nothing that it does not have, and has nothing that it does not need', () => {
+  it('has no dangling references and no unused schemas', () => {
     const referred = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name))
     expect([...referred].filter((name) => !(name !== undefined && name in components.schemas))).toEqual([])
     expect(Object.keys(components.schemas).filter((name) => !referred.has(name))).toEqual([])
     expect(text).not.toMatch(/"\$schema"|"\$id"|"\$defs"/)
   })
 
-  it('tells the defaults that absent members stand for, and leaves answers room to grow', () => {
+  it('contains the defaults of absent members, and permits additional members in answers', () => {
     expect(components.schemas.CreateSessionBody).toMatchObject({
       properties: { mediaMode: { default: 'ROUTED' }, customSessionId: { default: '' } },
     })
@@ -86,7 +86,7 @@ describe('openApiDocument', () => {
     expect(silent).toEqual([])
   })
 
-  it('has an example of every JSON body, and every example is what its schema takes', () => {
+  it('has a valid example of every JSON body', () => {
     const faults = Object.entries<Route>(ROUTES).flatMap(([name, { body, answers }]) => {
       const { request, response } = EXAMPLES[name as keyof typeof ROUTES] ?? {}
       const wanted: [what: string, schema: z.ZodType | undefined, value: unknown][] = [
@@ -108,7 +108,7 @@ describe('openApiDocument', () => {
     expect(given).toMatchObject({ components: { schemas: { ConfigurationView: view } } })
   })
 
-  it('marks old paths, and tokens, as deprecated', () => {
+  it('marks old paths and tokens as deprecated', () => {
     const old = operations.filter(({ operation }) => operation.deprecated).map(({ operation }) => operation.operationId)
     expect(old.toSorted()).toEqual([...Object.keys(DEPRECATED_ROUTES), 'createToken'].toSorted())
   })

@@ -60,7 +60,7 @@ const headersOf = (status: string, { method }: Route): Json => ({
     status === '200' && { 'Idempotent-Replayed': { $ref: '#/components/headers/Idempotent-Replayed' } }),
 })
 
-/** Requests of the same status may fail for reasons of the operation and for those that all operations share. */
+/** Merges the descriptions of a status that both the operation and all operations share. */
 function answersOf(route: Route): [status: string, Answer][] {
   const merged: Record<string, Answer> = {}
   const groups = [
@@ -117,7 +117,7 @@ const operationOf = (
   }
 }
 
-/** Every operation of the document under its path. */
+/** All operations of the document by path. */
 function pathsOf(): Json {
   const paths: Record<string, Json> = {}
   const add = (operationId: string, route: Route, details: { text?: string; operation?: Operation }): void => {
@@ -132,13 +132,13 @@ function pathsOf(): Json {
   return paths
 }
 
-/** JSON schemas of what the table of configuration properties says: this library knows no properties. */
+/** JSON schemas from the table of configuration properties, which this library does not depend on. */
 export interface ConfigurationSchemas {
   view: Json
   restart: Json
 }
 
-/** The REST API as an OpenAPI 3.1 document. `version` is that of the server. */
+/** Generates the OpenAPI 3.1 document of the REST API. `version` is the server's. */
 export const openApiDocument = (version: string, configuration: ConfigurationSchemas): Json => ({
   openapi: '3.1.0',
   info: {

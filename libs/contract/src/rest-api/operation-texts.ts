@@ -1,6 +1,6 @@
 import type { Operation } from './routes.js'
 
-/** The tags of the document, in its order. */
+/** The tags in the order of the document. */
 export const TAGS: Readonly<Record<string, string>> = {
   Sessions: 'Rooms in which participants exchange media.',
   Connections: 'Participants of a session, their tokens and streams.',
@@ -13,7 +13,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Deprecated paths': 'Paths without `/service`; `SUPPORT_DEPRECATED_API=false` switches them off.',
 }
 
-/** What each operation does beyond its summary. */
+/** The descriptions of the operations, in addition to their summaries. */
 export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   createSession:
     'All members are optional. The session has no media node until its first participant joins. A session that no participant joins is removed after `SERVICE_SESSIONS_GARBAGE_THRESHOLD`.',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
 
-/** Every parameter in the path of a route. What its schema refuses names nothing: the answer is that of a missing id. */
+/** The schemas of all path parameters. An invalid value gets the answer for an unknown id. */
 export const PATH_PARAMETERS = {
   sessionId: Id,
   connectionId: Id,

@@ -6,29 +6,29 @@ export const PAID = 'the operation is not part of this edition'
 
 export interface Answer {
   description: string
-  /** Of the JSON body; without one the body is empty. */
+  /** The schema of the JSON body; absent for an empty body. */
   schema?: z.ZodType
-  /** Of a body that is not JSON. */
+  /** The type of a body that is not JSON. */
   contentType?: string
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** One operation of the REST API: what documentation, client and tests know of it. */
+/** An operation of the REST API, used by the documentation, the client and tests. */
 export interface Route {
   method: Method
-  /** With parameters in braces: `/service/api/sessions/{sessionId}`. */
+  /** The path with parameters in braces: `/service/api/sessions/{sessionId}`. */
   path: string
   tag: string
   summary: string
   body?: z.ZodType
   query?: z.ZodObject
   answers: Readonly<Record<number, Answer>>
-  /** What replaces it. */
+  /** The operation that replaces a deprecated one. */
   deprecated?: string
 }
 
-/** A success with what it gives, or without a body. */
+/** A successful answer with a body. */
 export const ok = <S extends z.ZodType>(
   description: string,
   schema: S,
@@ -40,29 +40,29 @@ export const gone = (description: string): { 204: Answer } => ({ 204: { descript
 
 const fault = (description: string): Answer => ({ description, schema: ErrorView })
 
-/** Answers in the contract's error body. */
+/** Error answers by status. */
 export const faults = <const T extends Readonly<Record<number, string>>>(byStatus: T): { [S in keyof T]: Answer } =>
   Object.fromEntries(Object.entries(byStatus).map(([status, text]) => [status, fault(text)])) as {
     [S in keyof T]: Answer
   }
 
-/** What every operation may answer besides its own. */
+/** Additional answers of every operation. */
 export const COMMON_ANSWERS: Readonly<Record<number, Answer>> = faults({
   401: 'The Authorization header is missing or wrong',
   429: 'Invalid credentials after too many failed attempts from this address: retry after `Retry-After` seconds',
   503: 'Temporarily unavailable: retry after `Retry-After` seconds',
 })
-/** What every operation that changes something may answer besides. */
+/** Additional answers of every operation that changes state. */
 export const CHANGE_ANSWERS: Readonly<Record<number, Answer>> = faults({
   403: 'A page of an origin that `SERVICE_CORS_ORIGINS` does not name sent the request',
 })
-/** What every operation with a body may answer besides. */
+/** Additional answers of every operation with a request body. */
 export const BODY_ANSWERS: Readonly<Record<number, Answer>> = faults({
   400: 'Invalid body; the message names each invalid field',
   413: 'The body is larger than 1 MiB',
   415: 'The body is not JSON in UTF-8',
 })
-/** What every POST may answer besides, to a request that carries an `Idempotency-Key`. */
+/** Additional answers of every POST to a request with an `Idempotency-Key`. */
 export const POST_ANSWERS: Readonly<Record<number, Answer>> = faults({
   400: 'The `Idempotency-Key` is malformed',
   409: 'A request with this `Idempotency-Key` is in progress',

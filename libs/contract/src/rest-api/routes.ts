@@ -294,7 +294,7 @@ const EVENTS = {
   },
 } as const satisfies Record<string, Route>
 
-/** Every operation of the current API, by the name that clients call it by. */
+/** All operations of the current API by name; clients have a method of the same name. */
 export const ROUTES = {
   ...SESSIONS,
   ...CONNECTIONS,

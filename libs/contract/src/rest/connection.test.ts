@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { CreateConnectionBody } from './connection.js'
 
-describe('the address of a camera', () => {
+describe('the URI of a camera', () => {
   const problemsOf = (rtspUri: string) =>
     CreateConnectionBody.safeParse({ type: 'IPCAM', rtspUri }).error?.issues.map(({ path }) => path.join('.'))
 
-  it.each(['rtsp://camera.example/1', 'rtsps://user:secret@camera.example:322/1?channel=2'])('may be %s', (uri) => {
+  it.each(['rtsp://camera.example/1', 'rtsps://user:secret@camera.example:322/1?channel=2'])('accepts %s', (uri) => {
     expect(problemsOf(uri)).toBeUndefined()
   })
 
@@ -18,7 +18,7 @@ describe('the address of a camera', () => {
     'rtsp://camera.example/1 -i evil',
     'rtsp:camera',
     `rtsp://camera.example/${'a'.repeat(10_000)}`,
-  ])('may not be %s', (uri) => {
+  ])('rejects %s', (uri) => {
     expect(problemsOf(uri)).toEqual(['rtspUri'])
   })
 })

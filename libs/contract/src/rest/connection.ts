@@ -9,7 +9,7 @@ export type Role = z.infer<typeof Role>
 export const DATA_MAX_LENGTH = 65_536
 const kbps = optional(z.number().int().nonnegative())
 
-/** Limits in kbps; 0 means unconstrained, absent means the global property. */
+/** Limits, kbps; 0 means unconstrained, absent means the global property. */
 export const MediaserverOptions = z.object({
   videoMaxRecvBandwidth: kbps.describe(
     'Highest bandwidth of each video the connection receives, kbps; 0 is unconstrained, absent takes SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH',
@@ -55,7 +55,7 @@ export const IceServer = z
   })
 export type IceServer = z.output<typeof IceServer>
 
-/** As it is shown and handed out: what was once accepted is not judged again. */
+/** The server in answers. A stored value is not validated again. */
 export const IceServerView = z.object({
   url: z.string().describe('URL of the STUN or TURN server'),
   username: z.string().optional().describe('User name, for TURN'),
@@ -63,7 +63,7 @@ export const IceServerView = z.object({
 })
 export type IceServerView = z.infer<typeof IceServerView>
 
-/** No other protocol: who reads the camera would read files and pages of the service's network as well. */
+/** Permits no other protocol: the reader of the camera could otherwise read files and pages of the service's network. */
 export const RtspUri = text(2048).regex(/^rtsps?:\/\/\S+$/, 'must be an RTSP URI')
 
 export const CreateConnectionBody = z
@@ -99,7 +99,7 @@ export const CreateConnectionBody = z
   })
 export type CreateConnectionBody = z.output<typeof CreateConnectionBody>
 
-/** Absent members stay as they are. */
+/** Absent members stay unchanged. */
 export const UpdateConnectionBody = z.object({
   role: optional(Role).describe('The new role'),
   record: optional(z.boolean()).describe('Whether INDIVIDUAL recordings include the streams of the connection'),
@@ -109,7 +109,7 @@ export type UpdateConnectionBody = z.output<typeof UpdateConnectionBody>
 export const TypeOfVideo = z.enum(['CAMERA', 'SCREEN', 'CUSTOM', 'IPCAM'])
 export type TypeOfVideo = z.infer<typeof TypeOfVideo>
 
-/** `audioActive` only with audio; the four after `hasVideo` only with video. */
+/** `audioActive` exists only with audio; the four members after `hasVideo` only with video. */
 export const MediaOptions = z.object({
   hasAudio: z.boolean().describe('Whether the stream has an audio track'),
   audioActive: z.boolean().optional().describe('Whether the audio track is unmuted; absent without audio'),
@@ -138,7 +138,7 @@ export const SubscriberView = z.object({
 })
 export type SubscriberView = z.infer<typeof SubscriberView>
 
-/** What does not apply to the type or status is null. */
+/** Members that do not apply to the type or status are null. */
 export const ConnectionView = z.object({
   id: z.string().describe('Identifier of the connection'),
   object: z.literal('connection').describe('Always `connection`'),

@@ -13,7 +13,7 @@ export const MediaNodeStatus = z.enum([
 ])
 export type MediaNodeStatus = z.infer<typeof MediaNodeStatus>
 
-/** What a media node really runs. The first four members are the lineage's. */
+/** Details of a media node. Existing clients know the first four members. */
 export const MediaserverInfo = z.object({
   memory: z.number().describe('Resident memory of the process and its workers, KiB'),
   version: z.string().describe('Version of the media node'),
@@ -32,7 +32,7 @@ export const MediaserverInfo = z.object({
     .array(
       z.object({
         pid: z.number().int(),
-        /** UDP and TCP. */
+        /** The port for UDP and TCP. */
         port: z.number().int(),
         rooms: z.number().int(),
         consumers: z.number().int(),
@@ -48,7 +48,7 @@ export const MediaserverInfo = z.object({
 })
 export type MediaserverInfo = z.infer<typeof MediaserverInfo>
 
-/** After repeated crashes of a media node sessions are placed elsewhere. */
+/** After repeated crashes of a media node, sessions are placed on other nodes. */
 export const PlacementBackOff = z.object({
   crashes: z.number().int().describe('Crashes in a row'),
   until: z.number().describe('Time until which other nodes are preferred, UTC ms'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { optional, text, withDefault } from '../optional.js'
 
 export const OutputMode = z.enum(['COMPOSED', 'INDIVIDUAL', 'COMPOSED_QUICK_START'])
-/** Layouts that a media node composes itself. The interface lists those after the first as not available yet: here they are. */
+/** Layouts that a media node composes. The interface description calls all but the first unavailable; here they work. */
 export const NativeLayout = z.enum([
   'BEST_FIT',
   'PICTURE_IN_PICTURE',
@@ -17,20 +17,20 @@ export const SHM_SIZE_MIN = 134_217_728
 const FRAME_RATE_MIN = 1
 const FRAME_RATE_MAX = 120
 
-/** Becomes a file's name. */
+/** Also the name of the file. */
 const RecordingName = z
   .string()
   .regex(/^[A-Za-z0-9_~-]*$/, 'may hold only letters, digits, "-", "_" and "~"')
   .max(200)
-/** A path below the folder of layouts, and never out of it, or the address of a page. */
+/** A path inside the folder of layouts, or the URL of a page. */
 export const CustomLayout = text(1024).regex(
   /^(?:(?:[\w~-][\w~.-]*(?:\/[\w~-][\w~.-]*)*\/?)?|https?:\/\/[^\s\\]+)$/i,
   'must be a relative path of letters, digits, ".", "-", "_" and "~" below the folder of layouts, or an http(s) address',
 )
-/** `{id}`; the plain string that some client SDKs send is read as well. */
+/** Accepts `{id}` and the plain string that some client SDKs send. */
 const RecordingNode = z.union([text(200), z.object({ id: text(200) }).transform(({ id }) => id)])
 
-/** What a recording is made with; as the default of a session every fault is a 400. */
+/** The properties of a recording. In the defaults of a session every invalid value is a 400. */
 export const RecordingProperties = z
   .object({
     name: withDefault(RecordingName, '').describe(
@@ -69,8 +69,8 @@ export const RecordingProperties = z
 export type RecordingProperties = z.output<typeof RecordingProperties>
 
 /**
- * The body of POST recordings/start beside its `session`; what is absent the session's defaults decide.
- * Only types and forms: a figure out of its range is no bad body but a fault of its own, see `rangeFaults`.
+ * The body of POST recordings/start without `session`. Absent members take the session's defaults. It validates only
+ * types and formats, because a number outside its range has another status, see `rangeFaults`.
  */
 export const StartRecordingOptions = z.object({
   name: optional(RecordingName).describe('Name of the recording and of its file; empty or absent takes the id'),
@@ -95,7 +95,7 @@ export const StartRecordingOptions = z.object({
 })
 export type StartRecordingOptions = z.output<typeof StartRecordingOptions>
 
-/** What of well-formed options is out of its range, each beginning with its field. */
+/** The values outside their range in well-formed options, each with the name of its field. */
 export function rangeFaults(
   options: Pick<StartRecordingOptions, 'resolution' | 'frameRate' | 'shmSize'> & {
     hasAudio: boolean
@@ -115,7 +115,7 @@ export function rangeFaults(
   return faults
 }
 
-/** As returned in a session: only the members that apply to the output mode; `mediaNode` is an id. */
+/** The properties in a session's answer: only the members that apply to the output mode; `mediaNode` is an id. */
 export const RecordingPropertiesView = z.object({
   name: z.string().describe('Name of the recording and of its file; empty or absent takes the id'),
   hasAudio: z.boolean().describe('Whether audio is recorded'),
@@ -142,7 +142,7 @@ export type RecordingPropertiesView = z.infer<typeof RecordingPropertiesView>
 
 export const RecordingStatus = z.enum(['starting', 'started', 'stopped', 'ready', 'failed'])
 
-/** `size` in bytes and `duration` in seconds are final, and `url` is there, when `ready`. Times in UTC ms. */
+/** `size` in bytes, `duration` in seconds and `url` are final when `ready`. Times in UTC ms. */
 export const RecordingView = z.object({
   id: z.string().describe('Identifier, made of that of the session'),
   object: z.literal('recording').describe('Always `recording`'),

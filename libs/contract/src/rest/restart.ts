@@ -4,7 +4,7 @@ const Member = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())
   error: 'must be a string, a number, a boolean or an array of strings',
 })
 
-/** Properties by name; null is as if absent. Which exist and may change is for the table of properties to say. */
+/** Properties by name; null means the same as absent. The table of properties defines which may change. */
 export const RestartBody = z
   .record(z.string(), Member.nullable())
   .transform((members) =>
@@ -12,7 +12,7 @@ export const RestartBody = z
   )
 export type RestartBody = z.infer<typeof RestartBody>
 
-/** A sentence for each changed property that the service accepts although it changes nothing, or not what is expected. */
+/** A sentence for each accepted property whose change has no effect, or an unexpected one. */
 export const RestartView = z.object({
   warnings: z
     .array(z.string())
@@ -21,7 +21,7 @@ export const RestartView = z.object({
 export type RestartView = z.infer<typeof RestartView>
 
 export const OverrideValue = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())])
-/** A property whose value a restart has changed; `***` stands for a secret. */
+/** A property that a restart has changed; `***` replaces a secret. */
 export const OverrideView = z.object({
   object: z.literal('override').describe('Always `override`'),
   name: z.string().describe('Name of the property'),

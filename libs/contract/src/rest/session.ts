@@ -5,7 +5,7 @@ import { CustomLayout, RecordingLayout, RecordingProperties, RecordingProperties
 
 export const MediaMode = z.enum(['ROUTED', 'RELAYED'])
 export const RecordingMode = z.enum(['ALWAYS', 'MANUAL'])
-/** The contract's three, and the two more that client SDKs of the lineage send. */
+/** The codecs of the interface, and two more that existing client SDKs send. */
 export const ForcedVideoCodec = z.enum(['VP8', 'H264', 'NONE', 'VP9', 'MEDIA_SERVER_PREFERRED'])
 export type ForcedVideoCodec = z.infer<typeof ForcedVideoCodec>
 
@@ -15,7 +15,7 @@ export const CustomSessionId = z
   .regex(/^[0-9a-zA-Z_-]*$/, 'may hold only letters, digits, "-" and "_"')
   .max(CUSTOM_SESSION_ID_MAX_LENGTH)
 
-/** `{id}`; the plain string that some client SDKs send is read as well. */
+/** Accepts `{id}` and the plain string that some client SDKs send. */
 export const MediaNodeRef = z.union([text(200).transform((id) => ({ id })), z.object({ id: text(200) })])
 
 export const CreateSessionBody = z.object({

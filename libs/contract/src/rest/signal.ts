@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { optional, text, withDefault } from '../optional.js'
 import { DATA_MAX_LENGTH } from './connection.js'
 
-/** A session that a body names: any text, so that an odd one is no session rather than a bad body. */
+/** The session named by a body. Accepts any text, so that a malformed id is an unknown session, not an invalid body. */
 export const SessionRef = text(200).min(1)
 
-/** No `to`, or an empty one, is everybody. */
+/** An absent or empty `to` addresses all participants. */
 export const SendSignalBody = z.object({
   session: SessionRef.describe('The target session'),
   to: withDefault(z.array(text(200)).max(10_000), []).describe('Connection ids; absent or empty is every participant'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { text } from '../optional.js'
 
-/** Which language model of which media node is loaded or unloaded. */
+/** The language model to load or unload on a media node. */
 export const LanguageModelBody = z.object({
   lang: text(64).min(1).describe('Language model'),
   mediaNode: z.object({ id: text(200).min(1) }).describe('The target media node'),

@@ -3,7 +3,7 @@ import { optional, text, withDefault } from '../optional.js'
 import { DATA_MAX_LENGTH, MediaserverOptions, Role } from './connection.js'
 import { SessionRef } from './signal.js'
 
-/** Deprecated: POST connection gives the same and more. */
+/** Deprecated: use POST connection. */
 export const CreateTokenBody = z.object({
   session: SessionRef.describe('The session to join'),
   role: withDefault(Role, 'PUBLISHER').describe('Role of the participant'),
@@ -12,7 +12,7 @@ export const CreateTokenBody = z.object({
 })
 export type CreateTokenBody = z.output<typeof CreateTokenBody>
 
-/** `mediaserverOptions` only when they were given. */
+/** `mediaserverOptions` exists only if the request contained it. */
 export const TokenView = z.object({
   id: z.string().describe('Same as `token`'),
   token: z.string().describe('Lets one client join, once'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** JSON-RPC 2.0, one object a text frame. A request without `id` is carried out and not answered. */
+/** JSON-RPC 2.0, one object per text frame. A request without `id` is executed but not answered. */
 export const RpcRequest = z.object({
   jsonrpc: z.literal('2.0'),
   id: z.union([z.number(), z.string().max(64)]).optional(),
@@ -19,55 +19,55 @@ export const RpcNotification = z.object({
   jsonrpc: z.literal('2.0'),
   method: z.string(),
   params: z.record(z.string(), z.unknown()),
-  /** Of a signal: the client names the last ones it received when it resumes. */
+  /** The id of a signal. When the client resumes, it sends the ids of the last received signals. */
   signalId: z.number().int().optional(),
 })
 
-/** Where clients open their socket: `ws(s)://host/service/signalling?sessionId=…&token=tok_…`. */
+/** The path of the clients' socket: `ws(s)://host/service/signalling?sessionId=…&token=tok_…`. */
 export const SIGNALLING_PATH = '/service/signalling'
-/** A larger frame closes the socket. */
+/** The maximum frame size; a larger frame closes the socket. */
 export const SIGNALLING_MAX_FRAME_BYTES = 262_144
 
-/** How long what may last, ms; counted from the last frame of a socket. */
+/** Signalling time-outs, ms, measured from the last frame of a socket. */
 export const SIGNALLING_WINDOWS = {
-  /** Clients ping this often. */
+  /** The interval of the clients' pings. */
   ping: 3_000,
-  /** A client that hears nothing this long takes its socket for dead. */
+  /** A client replaces its socket after this time without a frame. */
   silent: 7_000,
-  /** A participant whose socket has been gone this long is evicted with `networkDisconnect`. */
+  /** A participant without a socket is evicted with `networkDisconnect` after this time. */
   evict: 12_000,
-  /** A socket that has not joined by then is closed. */
+  /** A socket is closed if it has not joined after this time. */
   join: 10_000,
 } as const
 
-/** What one client may use of a server. Budgets are token buckets: what they hold when full, and what is added a second. */
+/** Limits of one client. The budgets are token buckets with a capacity and a refill per second. */
 export const SIGNALLING_LIMITS = {
-  /** Frames. More of them close the socket. */
+  /** Frames; exceeding the budget closes the socket. */
   calls: { burst: 400, perSecond: 100 },
-  /** Bytes of frames. More of them close the socket. */
+  /** Bytes of frames; exceeding the budget closes the socket. */
   bytes: { burst: 4 * 1024 * 1024, perSecond: 512 * 1024 },
-  /** Bytes of signals times their recipients. A signal beyond it is refused with RATE_LIMITED. */
+  /** Bytes of signals times their recipients; a signal beyond the budget fails with RATE_LIMITED. */
   deliveries: { burst: 16 * 1024 * 1024, perSecond: 4 * 1024 * 1024 },
-  /** Bytes that each delivery of a signal counts beside its data. */
+  /** Bytes that each delivery of a signal counts in addition to its data. */
   deliveryOverhead: 256,
-  /** Connections that a client's signal may name. */
+  /** The maximum number of connections that a client's signal may name. */
   signalRecipients: 1_000,
-  /** Signals of a session that are kept for participants that resume: their number, bytes of data, and age (ms). */
+  /** Limits of the signals that are kept for resuming participants of a session: number, bytes of data, and age (ms). */
   missedSignals: { count: 256, bytes: 1024 * 1024, ms: 30_000 },
-  /** So many refused calls of `join` and `resume` close a socket. */
+  /** The number of failed `join` and `resume` calls that closes a socket. */
   failedJoins: 5,
-  /** Sockets that have not joined, of one source address (of IPv6 its /64 network) and of all. More are refused. */
+  /** The maximum number of sockets that have not joined, per source address (IPv6: per /64 network) and in total. */
   unjoinedSockets: { source: 256, total: 4_096 },
 } as const
 
-/** Close codes of the socket. */
+/** The server's close codes. */
 export const CLOSE_CODE = {
-  /** The participant left or was told `sessionDisconnected`. */
+  /** The participant left or received `sessionDisconnected`. */
   done: 4000,
   /** The participant has resumed on another socket. */
   replaced: 4001,
-  /** No `join` or `resume` in time, too many of them that failed, or more calls or bytes than a client may send. */
+  /** `join` or `resume` timed out or failed too often, or the client exceeded its budget of calls or bytes. */
   abuse: 4002,
-  /** The server is going away: resume elsewhere. */
+  /** The server shuts down: the client must resume at another one. */
   goingAway: 1001,
 } as const

@@ -3,11 +3,11 @@ import { DisconnectReason, RecordingStopReason, StreamChangeReason, StreamDestro
 import { Layers } from './rtp.js'
 import { ConnectionInfo, RecordingInfo, SessionSnapshot, StreamInfo } from './views.js'
 
-/** What the server tells a client unasked. */
+/** The server's notifications to clients. */
 export const SIGNALLING_NOTIFICATIONS = {
   connectionCreated: ConnectionInfo,
   connectionDestroyed: z.object({ connectionId: z.string(), reason: DisconnectReason }),
-  /** To the connection it names. */
+  /** Sent to the named connection. */
   connectionPropertyChanged: z.object({
     connectionId: z.string(),
     changedProperty: z.enum(['role', 'record']),
@@ -22,29 +22,29 @@ export const SIGNALLING_NOTIFICATIONS = {
     newValue: z.union([z.boolean(), z.string(), z.number(), z.null()]),
     reason: StreamChangeReason,
   }),
-  /** `type` always with its prefix: `signal` alone or `signal:<type>`; `from` absent when sent over REST. */
+  /** `type` is `signal` or `signal:<type>`; `from` is absent for signals of the REST API. */
   signal: z.object({ type: z.string(), data: z.string(), from: z.string().optional() }),
-  /** The layers the server now sends of a simulcast subscription; null while none. */
+  /** The layers that the server sends for a simulcast subscription; null while it sends none. */
   layersChanged: z.object({ streamId: z.string(), layers: Layers.nullable() }),
   /**
-   * To the publisher of the stream: the lowest maximum of its receivers, 0 = none is below the publisher's own. A single
-   * encoding is limited to it, and the lowest layer of simulcast.
+   * Sent to the publisher of the stream: the lowest maximum of its receivers, 0 = none is below the publisher's own limit.
+   * It limits a single encoding, or the lowest layer of simulcast.
    */
   sendLimitChanged: z.object({ streamId: z.string(), maxKbps: z.number().int().nonnegative() }),
-  /** To those whom SERVICE_RECORDING_NOTIFICATION names. */
+  /** Sent to the roles that SERVICE_RECORDING_NOTIFICATION selects. */
   recordingStarted: RecordingInfo,
   recordingStopped: RecordingInfo.extend({ reason: RecordingStopReason }),
-  /** The truth after messages may have been lost: the client works out what it missed. */
+  /** The complete state, sent when messages may have been lost; the client derives the missed changes. */
   snapshot: SessionSnapshot,
-  /** The receiver is out; the socket closes after it. */
+  /** The receiving participant has ended; the server then closes the socket. */
   sessionDisconnected: z.object({ reason: DisconnectReason }),
   /**
-   * The media of the session is gone with its node or worker; connections and streams go on. It comes back as
-   * `mediaEpoch`, one above that of the media lost, or later: call `rejoin` after `afterMs`, which spreads the clients
-   * over time. Until then whatever needs the media is refused with UNAVAILABLE. Not news to who has that epoch already.
+   * The media of the session was lost with its node or worker; connections and streams continue. The next media has the
+   * epoch `mediaEpoch`, one above the lost one, or a later one: call `rejoin` after `afterMs`, which spreads the clients
+   * over time. Until then requests that need the media fail with UNAVAILABLE. Ignore a known epoch.
    */
   mediaLost: z.object({ mediaEpoch: z.number(), afterMs: z.number() }),
-  /** This server is going away: open a new socket to the same address after `afterMs` and resume. */
+  /** The server shuts down: open a new socket to the same URL after `afterMs` and resume. */
   reconnect: z.object({ afterMs: z.number() }),
 } as const satisfies Record<string, z.ZodType>
 

@@ -23,7 +23,7 @@ const dimensions = z
   .max(64)
   .regex(/^\{"width":\d{1,5},"height":\d{1,5}\}$/, 'must be the JSON text {"width":W,"height":H}')
 
-/** All that a client needs to send and receive at the session's node; the snapshot's `mediaEpoch` is that of the media. */
+/** Everything a client needs to send and receive at the session's node; `mediaEpoch` of the snapshot is its epoch. */
 const media = {
   routerRtpCapabilities: RtpCapabilities,
   sendTransport: TransportOptions,
@@ -32,7 +32,7 @@ const media = {
   snapshot: SessionSnapshot,
 }
 
-/** What the server tells a client once it is in: everything to send and receive with no further round trip. */
+/** The answer to `join`: everything a client needs to send and receive without a further round trip. */
 const JoinResult = z.object({
   connectionId: z.string(),
   sessionId: z.string(),
@@ -42,22 +42,21 @@ const JoinResult = z.object({
   serverData: z.string(),
   /** Server version, semver. */
   version: z.string(),
-  /** Proves that a later socket belongs to this participant; good for as long as the connection lives. */
+  /** Authenticates later sockets of the participant; valid as long as the connection exists. */
   resumeKey: z.string(),
-  /** Send `ping` this often, in ms; a socket silent for `evictAfter` ms ends the connection. */
+  /** The interval of `ping`, ms; a socket that is silent for `evictAfter` ms ends the connection. */
   pingInterval: z.number(),
   evictAfter: z.number(),
   ...media,
   simulcast: z.boolean(),
-  /** Upper bound of the video this connection may send, kbps; 0 = unconstrained. */
+  /** The maximum video bit rate of the connection, kbps; 0 = unconstrained. */
   maxSendKbps: z.number(),
-  /** What the encoder of this connection's video is asked not to go below, kbps; 0 = unconstrained. */
+  /** The minimum bit rate that the video encoder should keep, kbps; 0 = unconstrained. */
   minSendKbps: z.number().default(0),
 })
 
 /**
- * The methods a client may call: `[params, result]` each.
- * Before `join` or `resume` every other method is refused with NOT_ALLOWED.
+ * The methods of clients: `[params, result]` each. Before `join` or `resume` all other methods fail with NOT_ALLOWED.
  */
 export const SIGNALLING_METHODS = {
   join: [
@@ -69,53 +68,56 @@ export const SIGNALLING_METHODS = {
     }),
     JoinResult,
   ],
-  /** A new socket for a participant whose old one dropped. Its media went on meanwhile. */
+  /** Attaches a new socket to a participant whose old one was lost. Its media has continued meanwhile. */
   resume: [
     z.object({
       connectionId: Id,
       resumeKey: z.string().max(200),
-      /** Ids of the last signals that the client received: those it missed follow the answer. */
+      /** The ids of the last received signals; the missed ones follow the answer. */
       receivedSignals: z.array(z.number().int().nonnegative()).max(SIGNALLING_LIMITS.missedSignals.count).optional(),
     }),
     z.object({ role: Role, record: z.boolean(), snapshot: SessionSnapshot }),
   ],
   /**
-   * After `mediaLost`, or a snapshot with a newer `mediaEpoch`: new transports where the session's media is now. Streams
-   * are published again under their ids, and those in the snapshot subscribed to again. UNAVAILABLE, NO_CAPACITY and
-   * TIMEOUT mean: try again a little later, for as long as the session lives. It may be called at any time and twice: what
-   * the caller published and received before is over then.
+   * Creates new transports at the session's current node, after `mediaLost` or a snapshot with a newer `mediaEpoch`. The
+   * client then publishes its streams again with their ids, and subscribes again to those in the snapshot. Retry after
+   * UNAVAILABLE, NO_CAPACITY and TIMEOUT as long as the session exists. A call at any other time ends the previous
+   * publications and subscriptions of the caller.
    */
   rejoin: [Nothing, z.object(media)],
   ping: [Nothing, Nothing],
   leave: [Nothing, Nothing],
   connectTransport: [z.object({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing],
-  /** The credentials of `iceServers` from joining may be over: with those of now relays can be opened again. */
+  /** New credentials, because those from joining may have expired. */
   restartIce: [
     z.object({ direction: TransportDirection }),
     z.object({ iceParameters: IceParameters, iceServers: z.array(IceServerView).optional() }),
   ],
   publish: [
     z.object({
-      /** Of an own stream whose media was lost: it goes on under its id. */
+      /** The id of an own stream whose media was lost, which continues with the same id. */
       streamId: Id.optional(),
-      /** At most one track of a kind. */
+      /** At most one track of each kind. */
       tracks: z
         .array(OfferedTrack)
         .min(1)
         .max(2)
-        .refine((tracks) => new Set(tracks.map(({ kind }) => kind)).size === tracks.length, 'one track of a kind'),
+        .refine(
+          (tracks) => new Set(tracks.map(({ kind }) => kind)).size === tracks.length,
+          'must contain at most one track of each kind',
+        ),
       audioActive: z.boolean().default(true),
       videoActive: z.boolean().default(true),
       typeOfVideo: TypeOfVideo.exclude(['IPCAM']).default('CAMERA'),
       frameRate: z.number().min(-1).max(240).nullable().default(null),
       videoDimensions: dimensions.nullable().default(null),
-      /** With the first publication: connects the send transport in the same message. */
+      /** Connects the send transport with the first publication. */
       dtlsParameters: DtlsParameters.optional(),
     }),
     z.object({ streamId: z.string(), createdAt: z.number() }),
   ],
   unpublish: [z.object({ streamId: Id }), Nothing],
-  /** The publisher's own stream: mute and unmute, new dimensions, other layers after another picture. */
+  /** Changes an own stream: muting, dimensions, or the layers of a different video size. */
   changeStream: [
     z.object({
       streamId: Id,
@@ -133,7 +135,7 @@ export const SIGNALLING_METHODS = {
     z.object({ createdAt: z.number(), tracks: z.array(SubscribedTrack) }),
   ],
   unsubscribe: [z.object({ streamId: Id }), Nothing],
-  /** Pause, resume and choose layers of a subscription; absent members stay as they are. */
+  /** Pauses, resumes or selects layers of a subscription; absent members stay unchanged. */
   changeSubscription: [
     z.object({
       streamId: Id,
@@ -156,9 +158,9 @@ export const SIGNALLING_METHODS = {
 } as const satisfies Record<string, readonly [z.ZodType, z.ZodType]>
 
 export type SignallingMethod = keyof typeof SIGNALLING_METHODS
-/** What a caller sends, defaults left out. */
+/** The input of a method, where defaults are optional. */
 export type SignallingParams<M extends SignallingMethod> = z.input<(typeof SIGNALLING_METHODS)[M][0]>
-/** What a handler gets, defaults filled in. */
+/** The parsed parameters, including defaults. */
 export type SignallingCall<M extends SignallingMethod> = z.output<(typeof SIGNALLING_METHODS)[M][0]>
 export type SignallingResult<M extends SignallingMethod> = z.output<(typeof SIGNALLING_METHODS)[M][1]>
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /**
- * What browsers and mediasoup tell each other, checked before any of it reaches a worker.
+ * The parameters that browsers and mediasoup exchange, validated before they reach a worker.
  * Shapes: mediasoup's RtpParameters, RtpCapabilities, DtlsParameters, IceParameters and IceCandidate.
  */
 export const MediaKind = z.enum(['audio', 'video'])
@@ -121,7 +121,7 @@ const IceCandidate = z.object({
   tcpType: z.enum(['active', 'passive', 'so']).optional(),
 })
 
-/** All that a client needs to build its end of a transport. */
+/** Everything a client needs to create its end of a transport. */
 export const TransportOptions = z.object({
   id: z.string(),
   iceParameters: IceParameters,
@@ -133,11 +133,11 @@ export type TransportOptions = z.infer<typeof TransportOptions>
 export const TransportDirection = z.enum(['send', 'recv'])
 export type TransportDirection = z.infer<typeof TransportDirection>
 
-/** One track of a stream as its publisher offers it. */
+/** A track that a publisher offers. */
 export const PublishedTrack = z.object({ kind: MediaKind, rtpParameters: RtpParameters })
 export type PublishedTrack = z.infer<typeof PublishedTrack>
 
-/** …by a client: each codec is of the kind of the track. */
+/** A track from a client: each codec must match the kind of the track. */
 export const OfferedTrack = PublishedTrack.superRefine(({ kind, rtpParameters: { codecs } }, context) => {
   for (const [index, { mimeType }] of codecs.entries()) {
     if (mimeType.toLowerCase().startsWith(`${kind}/`)) continue
@@ -146,7 +146,7 @@ export const OfferedTrack = PublishedTrack.superRefine(({ kind, rtpParameters: {
   }
 })
 
-/** One track of a stream as a subscriber receives it; `paused` ones wait for `resumeSubscription`. */
+/** A track for a subscriber; a `paused` track waits for `changeSubscription`. */
 export const SubscribedTrack = z.object({
   id: z.string(),
   producerId: z.string(),
@@ -156,7 +156,7 @@ export const SubscribedTrack = z.object({
 })
 export type SubscribedTrack = z.infer<typeof SubscribedTrack>
 
-/** The maximum of each simulcast layer, smallest layer first, kbps; 0 = the layer is not sent. */
+/** The maximum of each simulcast layer, smallest first, kbps; 0 = the layer is not sent. */
 export const LayerKbps = z.array(z.number().int().nonnegative()).min(1).max(8)
 export type LayerKbps = z.infer<typeof LayerKbps>
 

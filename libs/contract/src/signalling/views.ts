@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MediaOptions, Role } from '../rest/connection.js'
 
-/** A published stream as the other clients of the session see it. Times in UTC ms. */
+/** A published stream in the clients' view. Times in UTC ms. */
 export const StreamInfo = z.object({
   streamId: z.string(),
   connectionId: z.string(),
@@ -10,7 +10,7 @@ export const StreamInfo = z.object({
 })
 export type StreamInfo = z.infer<typeof StreamInfo>
 
-/** A participant as the other clients of the session see it. */
+/** A participant in the clients' view. */
 export const ConnectionInfo = z.object({
   connectionId: z.string(),
   createdAt: z.number(),
@@ -20,17 +20,17 @@ export const ConnectionInfo = z.object({
 })
 export type ConnectionInfo = z.infer<typeof ConnectionInfo>
 
-/** A running recording, as clients are told of it. */
+/** A running recording in the clients' view. */
 export const RecordingInfo = z.object({ id: z.string(), name: z.string() })
 export type RecordingInfo = z.infer<typeof RecordingInfo>
 
-/** Who is there and what they publish; the receiver itself is in it. */
+/** The connections and streams of the session, including those of the receiving client. */
 export const SessionSnapshot = z.object({
   connections: z.array(ConnectionInfo),
   streams: z.array(StreamInfo),
-  /** What is being recorded, to those who are told of recordings. */
+  /** The running recordings, only for roles that receive recording notifications. */
   recordings: z.array(RecordingInfo).optional(),
-  /** Newer than the one joined with: the media of before is gone, and `rejoin` brings the new one. */
+  /** A newer epoch than at joining means that the previous media is lost; `rejoin` creates the new one. */
   mediaEpoch: z.number().int().nonnegative(),
 })
 export type SessionSnapshot = z.infer<typeof SessionSnapshot>
