@@ -7,17 +7,18 @@ import type { RestAnswer, RestRequest, Transport } from './transport.js'
 type Routes = typeof ROUTES
 type Names<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 
-/** What a call of the operation takes besides its path. */
+/** The request body of an operation. */
 export type BodyOf<O extends Operation> = Routes[O] extends { body: infer B extends z.ZodType } ? z.input<B> : never
+/** The query parameters of an operation. */
 export type QueryOf<O extends Operation> = Routes[O] extends { query: infer Q extends z.ZodType } ? z.input<Q> : never
 type Answered<A, S extends number> = A extends Record<S, { schema: infer T extends z.ZodType }> ? z.output<T> : never
-/** What the operation gives; undefined where it may have nothing to tell. */
+/** The result of an operation; undefined for an answer without a body. */
 export type ResultOf<O extends Operation> = [Answered<Routes[O]['answers'], 200>] extends [never]
   ? void
   : Answered<Routes[O]['answers'], 200> | (Routes[O]['answers'] extends Record<204, unknown> ? undefined : never)
 
 export interface CallOptions {
-  /** For a POST, which is then done once and tried again after 503 or no answer. */
+  /** Makes a POST idempotent, so that it is retried after 503 or without an answer. */
   idempotencyKey?: string | undefined
   signal?: AbortSignal | undefined
 }
@@ -30,10 +31,10 @@ export interface CallOf<O extends Operation> extends CallOptions {
 
 function requestOf(route: Route, { path = {}, query, body, ...options }: Untyped): RestRequest {
   const url = route.path.replace(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name] ?? ''))
-  const given = Object.entries<string | undefined>({ ...(query as object) }).flatMap(([name, value]) =>
+  const parameters = Object.entries<string | undefined>({ ...(query as object) }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as [string, string]],
   )
-  const search = new URLSearchParams(given).toString()
+  const search = new URLSearchParams(parameters).toString()
   return {
     method: route.method,
     path: search === '' ? url : `${url}?${search}`,
@@ -47,7 +48,7 @@ interface Untyped extends CallOptions {
   body?: unknown
 }
 
-/** Nothing, `.` and `..` would name another path: that of the whole list, say. */
+/** Rejects an empty id, `.` and `..`, which would address another path, such as the whole list. */
 function segment(name: string, id: string): string {
   if (/^\.{0,2}$/.test(id)) throw new TypeError(`${name}: "${id}" is not an id`)
   return encodeURIComponent(id)
@@ -58,7 +59,7 @@ function failure({ method, path }: RestRequest, { status, body }: RestAnswer): R
   return new RestError(`${method} ${path}`, status, view.success ? view.data : undefined, body)
 }
 
-/** Calls an operation; `accepted` are statuses that are answers too, besides success. Rejects with RestError or NoAnswerError. */
+/** Calls an operation. `accepted` lists further statuses that are no errors. Rejects with RestError or NoAnswerError. */
 export async function call<O extends Operation>(
   transport: Transport,
   operation: O,

@@ -1,13 +1,13 @@
 import type { ErrorView } from '@session-service/contract'
 
-/** The service answered, but not with success. */
+/** The service answered with an error status. */
 export class RestError extends Error {
   override readonly name = 'RestError'
   constructor(
     /** Method and path. */
     readonly request: string,
     readonly status: number,
-    /** What the service says of it; undefined when the answer is none of its own, of a proxy for one. */
+    /** The error body of the service; undefined when the answer has another source, such as a proxy. */
     readonly view: ErrorView | undefined,
     /** The parsed JSON of the answer, or its text. */
     readonly body: unknown,
@@ -16,7 +16,7 @@ export class RestError extends Error {
   }
 }
 
-/** There was no answer: the service is not reachable, or took too long. */
+/** The service did not answer: it is unreachable, or the request timed out. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
   constructor(

@@ -3,12 +3,12 @@ import { type BodyOf, call, type CallOptions, type QueryOf, type ResultOf } from
 import { type RestClientOptions, Transport } from './transport.js'
 
 type Result<O extends Operation> = Promise<ResultOf<O>>
-/** The compiler's proof that no operation was forgotten. */
+/** Makes the compiler check that every operation has a method. */
 type Complete = { [O in Operation]: (...args: never[]) => Result<O> }
 
-/** The REST API, one method an operation. Bodies and answers are those of the contract; answers are checked. */
+/** The REST API with one method for each operation, typed by the schemas of the service; answers are validated. */
 export class RestClient implements Complete {
-  /** For requests that have no method here. */
+  /** Sends requests without a method of their own. */
   readonly transport: Transport
 
   constructor(options: RestClientOptions) {
@@ -82,7 +82,7 @@ export class RestClient implements Complete {
   getConfiguration(options?: CallOptions): Result<'getConfiguration'> {
     return call(this.transport, 'getConfiguration', { ...options })
   }
-  /** Also UNSTABLE and DOWN are answers. */
+  /** UNSTABLE and DOWN are also successful results. */
   getHealth(options?: CallOptions): Result<'getHealth'> {
     return call(this.transport, 'getHealth', { ...options }, [409, 503])
   }
@@ -104,7 +104,7 @@ export class RestClient implements Complete {
   unloadLanguageModel(body: BodyOf<'unloadLanguageModel'>, options?: CallOptions): Result<'unloadLanguageModel'> {
     return call(this.transport, 'unloadLanguageModel', { body, ...options })
   }
-  /** @deprecated createConnection gives the same and more. */
+  /** @deprecated Use createConnection. */
   createToken(body: BodyOf<'createToken'>, options?: CallOptions): Result<'createToken'> {
     return call(this.transport, 'createToken', { body, ...options })
   }
@@ -125,7 +125,7 @@ export class RestClient implements Complete {
   discoverMediaNodes(options?: CallOptions): Result<'discoverMediaNodes'> {
     return call(this.transport, 'discoverMediaNodes', { ...options })
   }
-  /** Undefined when it had the status already. */
+  /** Resolves to undefined when the node already has the status. */
   updateMediaNode(
     mediaNodeId: string,
     body: BodyOf<'updateMediaNode'>,
@@ -133,7 +133,7 @@ export class RestClient implements Complete {
   ): Result<'updateMediaNode'> {
     return call(this.transport, 'updateMediaNode', { path: { mediaNodeId }, body, ...options }, [204])
   }
-  /** The node on its way out, at once or as soon as its sessions have gone; undefined when it has gone. */
+  /** Resolves to the terminating or draining node; undefined when it has ended. */
   removeMediaNode(
     mediaNodeId: string,
     query?: QueryOf<'removeMediaNode'>,
@@ -160,7 +160,7 @@ export class RestClient implements Complete {
   listCallRecords(options?: CallOptions): Result<'listCallRecords'> {
     return call(this.transport, 'listCallRecords', { ...options })
   }
-  /** One JSON object a line. */
+  /** Resolves to one JSON object per line. */
   getCallRecords(file: string, options?: CallOptions): Result<'getCallRecords'> {
     return call(this.transport, 'getCallRecords', { path: { file }, ...options })
   }

@@ -2,20 +2,20 @@ import { setTimeout } from 'node:timers/promises'
 import { NoAnswerError } from './errors.js'
 
 export interface RestClientOptions {
-  /** Of the service; what follows the host is not used. */
+  /** The URL of the service; its path is ignored. */
   url: string
   secret: string
-  /** For one attempt, ms; 30 000. */
+  /** The time limit of one attempt, ms; default 30 000. */
   timeoutMs?: number
-  /** How often a call that may be repeated is tried again after 503 or no answer; 3. */
+  /** The number of retries of an idempotent call after 503 or without an answer; default 3. */
   retries?: number
-  /** The longest wait before such a try, whatever the service asks for, ms; 10 000. */
+  /** The maximum delay before a retry, also if the service requests a longer one, ms; default 10 000. */
   maxRetryWaitMs?: number
 }
 
 export interface RestAnswer {
   status: number
-  /** The parsed JSON, or the text; undefined when the answer had no body. */
+  /** The parsed JSON, or the text; undefined without a body. */
   body: unknown
   headers: Headers
 }
@@ -24,19 +24,19 @@ export interface RestRequest {
   method: string
   path: string
   body?: unknown
-  /** With one a POST is done once however often it is sent, and so is tried again as others are. 1 to 255 visible ASCII characters. */
+  /** Makes a POST idempotent, so that it is retried like other methods. 1 to 255 visible ASCII characters. */
   idempotencyKey?: string | undefined
-  /** Ends the call, retries included. */
+  /** Aborts the call including its retries. */
   signal?: AbortSignal | undefined
 }
 
-/** How often one is sent again that an earlier try has under way: had a master died with that, it is known by then. */
-const UNDER_WAY_RETRIES = 7
+/** The retries while an earlier attempt is in progress. They last until the loss of a master would have been detected. */
+const IN_PROGRESS_RETRIES = 7
 
-/** To repeat these changes nothing that the first did not. */
+/** Methods that a retry may repeat without a key. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'PATCH'])
 
-/** Sends one request, again and again where that is harmless and promises success. */
+/** Sends requests, and retries idempotent ones after transient failures. */
 export class Transport {
   readonly #options: Required<RestClientOptions>
   readonly #authorization: string
@@ -62,17 +62,17 @@ export class Transport {
   #retries({ method, idempotencyKey }: RestRequest, outcome: unknown): number {
     const { retries } = this.#options
     if (!IDEMPOTENT.has(method) && idempotencyKey === undefined) return 0
-    const isUnderWay = !(outcome instanceof Error) && (outcome as RestAnswer).status === 409
-    return isUnderWay && retries > 0 ? Math.max(retries, UNDER_WAY_RETRIES) : retries
+    const isInProgress = !(outcome instanceof Error) && (outcome as RestAnswer).status === 409
+    return isInProgress && retries > 0 ? Math.max(retries, IN_PROGRESS_RETRIES) : retries
   }
 
-  /** How long to wait before the next try, ms; undefined when there is no point in one. */
+  /** The delay before the next attempt, ms; undefined when a retry is pointless. */
   #waitAfter(outcome: unknown, attempt: number): number | undefined {
     const backOff = 200 * 2 ** attempt
     if (outcome instanceof NoAnswerError) return backOff
     const { status, headers } = outcome as RestAnswer
     const seconds = Number(headers.get('retry-after') ?? NaN)
-    // 409 says when to come again only while an earlier try is still under way.
+    // 409 has the header only while an earlier attempt is in progress.
     if ((status !== 503 && status !== 409) || Number.isNaN(seconds)) return undefined
     return Math.min(Math.max(seconds * 1000, backOff), this.#options.maxRetryWaitMs)
   }

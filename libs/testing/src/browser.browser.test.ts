@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { findChromium, launchBrowser, type TestBrowser } from './browser.js'
 import { descendantsOf } from './invariants.js'
 
@@ -27,7 +27,7 @@ const openPage = async () => {
   return page
 }
 
-test('a page gets a moving picture and a sound without anybody being asked', async () => {
+it('a page gets moving video and audio without a permission prompt', async () => {
   const page = await openPage()
   const media = await page.evaluate(async () => {
     const stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: true })
@@ -50,16 +50,16 @@ test('a page gets a moving picture and a sound without anybody being asked', asy
   await page.close()
 })
 
-test('errors of pages are kept', async () => {
+it('records uncaught errors of pages', async () => {
   const page = await openPage()
   const thrown = page.waitForEvent('pageerror')
-  await page.evaluate(() => setTimeout(() => void Promise.reject(new Error('nobody caught me'))))
+  await page.evaluate(() => setTimeout(() => void Promise.reject(new Error('an uncaught error'))))
   await thrown
-  expect(browser.problems.join()).toContain('nobody caught me')
+  expect(browser.problems.join()).toContain('an uncaught error')
   await page.close()
 })
 
-test('where Chromium is looked for', () => {
+it('finds the Chromium that CHROMIUM_BIN names, and rejects a missing file', () => {
   expect(() => findChromium({ CHROMIUM_BIN: '/nowhere/chromium' })).toThrow(
     'CHROMIUM_BIN: /nowhere/chromium is not a program',
   )

@@ -4,14 +4,14 @@ import { delimiter, join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { isProgram } from './is-program.js'
 
-const USUAL_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome']
-const USUAL_FOLDERS = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome']
-const USUAL_PROGRAMS = [
+const PROGRAM_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome']
+const PROGRAM_FOLDERS = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome']
+const MAC_PROGRAMS = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Cameras and microphones are made up and granted; nothing is fetched that the page does not ask for. */
+/** Uses granted fake cameras and microphones, and disables network requests of the browser itself. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--headless=new',
@@ -24,7 +24,7 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Tabs in the background go on at full speed, as a person with two windows sees them.
+  // Background tabs run at full speed, as visible windows do.
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
@@ -32,34 +32,34 @@ const ARGUMENTS = [
 const DISABLED_FEATURES = ['WebRtcHideLocalIpsWithMdns']
 
 export interface BrowserOptions {
-  /** Added to the command line. */
+  /** Additional command-line arguments. */
   args?: readonly string[]
-  /** Of the pages, in CSS pixels; 1280 × 800. */
+  /** The size of the pages in CSS pixels; default 1280 × 800. */
   viewport?: { width: number; height: number }
 }
 
 export interface TestBrowser {
-  /** One fresh profile; `newPage()` opens a tab. */
+  /** A new profile; `newPage()` opens a tab. */
   context: BrowserContext
-  /** Errors that pages threw and did not catch, and errors they wrote to the console. */
+  /** Uncaught errors of pages, and errors that they wrote to the console. */
   problems: string[]
   close(): Promise<void>
 }
 
-/** CHROMIUM_BIN, or the first Chromium or Chrome at one of the usual places. */
+/** Returns CHROMIUM_BIN, or the first Chromium or Chrome in the usual folders. */
 export function findChromium(env: NodeJS.ProcessEnv = process.env): string {
   if (env.CHROMIUM_BIN) {
     if (isProgram(env.CHROMIUM_BIN)) return env.CHROMIUM_BIN
-    throw new Error(`CHROMIUM_BIN: ${env.CHROMIUM_BIN} is not a program that can be run`)
+    throw new Error(`CHROMIUM_BIN: ${env.CHROMIUM_BIN} is not an executable program`)
   }
-  const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...USUAL_FOLDERS]
-  const candidates = USUAL_NAMES.flatMap((name) => folders.map((folder) => join(folder, name)))
-  const found = [...candidates, ...USUAL_PROGRAMS].find(isProgram)
+  const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...PROGRAM_FOLDERS]
+  const candidates = PROGRAM_NAMES.flatMap((name) => folders.map((folder) => join(folder, name)))
+  const found = [...candidates, ...MAC_PROGRAMS].find(isProgram)
   if (found) return found
   throw new Error('Chromium is not installed: install it (apt-get install chromium) or set CHROMIUM_BIN')
 }
 
-/** A real Chromium with a camera and a microphone of its own making. */
+/** Starts a real Chromium with a fake camera and microphone. */
 export async function launchBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
   const profile = mkdtempSync(join(tmpdir(), 'chromium-'))
   const context = await chromium.launchPersistentContext(profile, {

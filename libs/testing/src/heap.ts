@@ -7,7 +7,7 @@ const HeapUsage = z.object({ usedSize: z.number() })
 const Evaluation = z.object({ result: z.object({ value: z.string() }) })
 const Handles = z.object({ resources: z.array(z.string()), listeners: z.number() })
 
-/** The environment of a Node process whose inside `heapInUse` and `handlesOf` can read. */
+/** The environment of a Node process that `heapInUse` and `handlesOf` can inspect. */
 export const inspectable = (port: number): { NODE_OPTIONS: string } => ({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}` })
 
 interface Call {
@@ -15,22 +15,22 @@ interface Call {
   params?: object
 }
 
-/** What a process keeps alive: timers, sockets, servers and the like by kind, and listeners on `process`. */
+/** The active resources of a process (timers, sockets, servers and so on) by kind, and its listeners on `process`. */
 export interface ProcessHandles {
   resources: Record<string, number>
   listeners: number
 }
 
 /**
- * Bytes of the heap that are in use after a collection, read through the process' inspector: unlike resident memory
- * this does not depend on when the collector last ran.
+ * The used bytes of the heap after a garbage collection, read through the inspector. Unlike resident memory they do not
+ * depend on the time of the last collection.
  */
 export async function heapInUse(port: number): Promise<number> {
   const calls = [{ method: 'HeapProfiler.collectGarbage' }, { method: 'Runtime.getHeapUsage' }]
   return HeapUsage.parse(await lastOf(port, calls)).usedSize
 }
 
-/** As `process` itself tells, through its inspector. */
+/** Reads the active resources of a process through its inspector. */
 export async function handlesOf(port: number): Promise<ProcessHandles> {
   const expression = `JSON.stringify({
     resources: process.getActiveResourcesInfo(),
@@ -43,7 +43,7 @@ export async function handlesOf(port: number): Promise<ProcessHandles> {
   return { resources: counts, listeners }
 }
 
-/** Holds the process' event loop up for `ms`; resolves when it goes on. */
+/** Blocks the event loop of a process for `ms`; resolves when it continues. */
 export async function blockEventLoop(port: number, ms: number): Promise<void> {
   const expression = `{ const end = performance.now() + ${ms}; while (performance.now() < end); }`
   await lastOf(port, [{ method: 'Runtime.evaluate', params: { expression } }])

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { descendantsOf, holdingsOf, isAlive, memoryOf, processesNamed } from './invariants.js'
 
@@ -12,12 +12,12 @@ const HOLDER = `
     console.log(JSON.stringify({ port: socket.address().port, child: child.pid }))
   })`
 
-test('what a process and its children hold is seen, and seen to be gone', async () => {
+it('lists the resources of a process and its children, and detects their exit', async () => {
   const holder = spawn(process.execPath, ['-e', HOLDER], { stdio: ['ignore', 'pipe', 'inherit'] })
   const pid = holder.pid ?? 0
   const line = await new Promise<string>((resolve) => createInterface({ input: holder.stdout }).once('line', resolve))
   const { port, child } = JSON.parse(line) as { port: number; child: number }
-  await until('the child is what it is to be', () => descendantsOf(pid)[0]?.command === 'sleep 61')
+  await until('the child has executed its program', () => descendantsOf(pid)[0]?.command === 'sleep 61')
   const holdings = holdingsOf(pid)
   expect(holdings.descendants).toEqual([{ pid: child, parent: pid, command: 'sleep 61' }])
   expect(holdings.udpPorts).toEqual([port])
@@ -27,9 +27,9 @@ test('what a process and its children hold is seen, and seen to be gone', async 
   expect(processesNamed('sleep 61').map((each) => each.pid)).toContain(child)
 
   process.kill(child, 'SIGKILL')
-  await until('the child is gone', () => !isAlive(child))
+  await until('the child has exited', () => !isAlive(child))
   expect(holdingsOf(pid).descendants).toEqual([])
   holder.kill('SIGKILL')
-  await until('the process is gone', () => !isAlive(pid))
-  expect(() => memoryOf(pid)).toThrow(`process ${pid} is gone`)
+  await until('the process has exited', () => !isAlive(pid))
+  expect(() => memoryOf(pid)).toThrow(`process ${pid} does not exist`)
 })

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** What a process and all that descend from it hold of the system now, from /proc; Linux only. */
+/** The system resources of a process and its descendants, from /proc; Linux only. */
 export interface ProcessHoldings {
-  /** Itself not counted. */
+  /** Does not include the process itself. */
   descendants: ProcessInfo[]
   openFiles: number
   /** Local ports of UDP sockets, ascending. */
@@ -29,13 +29,13 @@ export function holdingsOf(pid: number): ProcessHoldings {
   }
 }
 
-/** Whether the process is there and no zombie. */
+/** Whether the process exists and is no zombie. */
 export function isAlive(pid: number): boolean {
   const info = readProcess(pid)
   return info !== undefined && info.state !== 'Z'
 }
 
-/** All that descend from a process, zombies left out. */
+/** The descendants of a process without zombies. */
 export function descendantsOf(pid: number): ProcessInfo[] {
   const all = listProcesses()
   const below = (parent: number): ProcessInfo[] =>
@@ -43,7 +43,7 @@ export function descendantsOf(pid: number): ProcessInfo[] {
   return below(pid)
 }
 
-/** Every process of the machine whose command line holds the text. */
+/** All processes of the machine whose command line contains the text. */
 export const processesNamed = (text: string): ProcessInfo[] =>
   listProcesses().filter(({ pid, command }) => pid !== process.pid && command.includes(text))
 
@@ -68,7 +68,7 @@ function localPorts(pid: number, tables: readonly string[]): number[] {
 
 export function memoryOf(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`))?.[1]
-  if (kilobytes === undefined) throw new Error(`process ${pid} is gone`)
+  if (kilobytes === undefined) throw new Error(`process ${pid} does not exist`)
   return Number(kilobytes) * 1024
 }
 
@@ -81,7 +81,7 @@ const listProcesses = (): ProcessInfo[] =>
     })
 
 function readProcess(pid: number): (ProcessInfo & { state: string }) | undefined {
-  // The name in brackets may hold anything; the state follows the last bracket.
+  // The name in brackets may contain any characters; the state follows the last bracket.
   const fields = readText(`/proc/${pid}/stat`)
     .replace(/^.*\) /s, '')
     .split(' ')
@@ -90,7 +90,7 @@ function readProcess(pid: number): (ProcessInfo & { state: string }) | undefined
   return { pid, state: fields[0] ?? '', parent: Number(fields[1]), command }
 }
 
-/** A process may end while it is looked at. */
+/** Returns an empty string when the process exits meanwhile. */
 function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')

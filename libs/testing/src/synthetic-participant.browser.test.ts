@@ -9,14 +9,14 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { launchBrowser, type TestBrowser } from './browser.js'
 
-/** What a page sees and hears of the first stream it gets. */
+/** The measured media of the first stream that a page receives. */
 interface Seen {
   framesDecoded: number
   width: number
   height: number
   /** Mean brightness, 0 to 255. */
   brightness: number
-  /** Of the loudest tone. */
+  /** The frequency of the loudest tone. */
   hz: number
 }
 
@@ -56,7 +56,7 @@ window.look = async () => {
 window.ready = true
 </script>`
 
-/** Full-range brightness as a browser shows a VP8 luma of limited range. */
+/** The full-range brightness that a browser displays for a VP8 luma of limited range. */
 const shown = (luma: number): number => ((luma - 16) * 255) / 219
 
 describe('a synthetic participant and Chromium', () => {
@@ -99,11 +99,11 @@ describe('a synthetic participant and Chromium', () => {
 
   const look = (): Promise<Seen | null> => page.evaluate('look()')
 
-  it('see and hear each other', async () => {
+  it('receive the video and audio of each other', async () => {
     participant = await SyntheticParticipant.join(sfu.token())
     const published = await participant.publish({ luma: 200, tone: 1000 })
     await page.evaluate(`meet(${JSON.stringify(sfu.token())})`)
-    const seen = await until('the picture and the tone in Chromium', async () => {
+    const seen = await until('the video and the tone in Chromium', async () => {
       const now = await look()
       return now && now.framesDecoded > 20 && Math.abs(now.hz - 1000) < 12 ? now : undefined
     })
@@ -123,7 +123,7 @@ describe('a synthetic participant and Chromium', () => {
     expect(participant.violations).toEqual([])
   })
 
-  it('find the best simulcast layer, and change to the smallest and back', async () => {
+  it('receive the best simulcast layer, and switch to the smallest one and back', async () => {
     participant = await SyntheticParticipant.join(sfu.token())
     await participant.publish({ luma: 60, simulcast: true, kbps: 1200 })
     await page.evaluate(`meet(${JSON.stringify(sfu.token())})`)

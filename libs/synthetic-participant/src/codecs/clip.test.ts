@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { type Clip, ClipPlayer, makeClip, parseIvf, parseOgg } from './clip.js'
 
 const KEY = Buffer.from([0x10, 1])
@@ -32,7 +32,7 @@ function page(pieces: readonly number[], body: Buffer): Buffer {
 }
 
 describe('files of a clip', () => {
-  test('pictures, which of them are whole, size and pace', () => {
+  it('pictures, which of them are whole, size and pace', () => {
     expect(parseIvf(ivf(KEY, INTER))).toEqual({
       frames: [
         { data: KEY, key: true },
@@ -44,12 +44,12 @@ describe('files of a clip', () => {
     })
   })
 
-  test('what is no such file is said to be none', () => {
+  it('what is no such file is said to be none', () => {
     expect(() => parseIvf(Buffer.alloc(40))).toThrow('not an IVF file')
     expect(() => parseOgg(Buffer.alloc(40))).toThrow('not an Ogg page at 0')
   })
 
-  test('packets that are longer than a piece, and go on in the next page', () => {
+  it('packets that are longer than a piece, and go on in the next page', () => {
     const long = Buffer.alloc(300, 7)
     const over = Buffer.alloc(260, 8)
     const pages = [
@@ -59,7 +59,7 @@ describe('files of a clip', () => {
     expect(parseOgg(Buffer.concat(pages))).toEqual([Buffer.from([9]), long, over])
   })
 
-  test('is cut to whole seconds of both', () => {
+  it('is cut to whole seconds of both', () => {
     const picture = { frames: Array.from({ length: 60 }, () => ({ data: KEY, key: true })), fps: 25, ...SIZE }
     const clip = makeClip(picture, Array<Buffer>(101).fill(INTER))
     expect([clip.frames.length, clip.packets.length]).toEqual([50, 100])
@@ -77,7 +77,7 @@ const clip: Clip = {
 }
 
 describe('a clip that is played', () => {
-  test.each([
+  it.each([
     ['in order, again and again', [0, 40, 80, 120, 160, 200, 240], 'kiikiki'],
     ['what depends on a picture that was left out waits for the next whole one', [0, 80, 120, 160], 'k-ki'],
     ['late by a little is in time', [4, 47, 83], 'kii'],

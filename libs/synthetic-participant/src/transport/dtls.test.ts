@@ -1,9 +1,9 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { DtlsHandshake, ownCertificate } from './dtls.js'
 
 const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
-test('a handshake that is closed before it began sends nothing and leaves no timer', async () => {
+it('a handshake that is closed before it began sends nothing and leaves no timer', async () => {
   const own = await ownCertificate()
   const sent: Buffer[] = []
   const handshake = new DtlsHandshake(own, own.parameters, (packet) => sent.push(packet))

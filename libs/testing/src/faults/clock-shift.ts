@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { until } from '@session-service/local-stack'
 import type { Env } from '../stack/stack-env.js'
 
-const LOOK_MS = 20
+const POLL_MS = 20
 
-/** Runs before anything else in the process. The monotonic clock stays as it is. */
+/** The module that the process loads first. It does not change the monotonic clock. */
 const preload = (file: string): string => `import { readFileSync, writeFileSync } from 'node:fs'
 const file = ${JSON.stringify(file)}
 const real = Date.now
@@ -24,9 +24,9 @@ setInterval(() => {
   if (wanted === shift) return
   shift = wanted
   writeFileSync(file + '.applied', String(shift))
-}, ${LOOK_MS}).unref()`
+}, ${POLL_MS}).unref()`
 
-/** Shifts the wall clock of one process, at its start and while it runs; give the process `env`. */
+/** Shifts the wall clock of a process that was started with `env`, at its start and while it runs. */
 export class ClockShift {
   readonly #folder = mkdtempSync(join(tmpdir(), 'clock-'))
   readonly #file = join(this.#folder, 'shift')
@@ -39,12 +39,12 @@ export class ClockShift {
     return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload(this.#file))}` }
   }
 
-  /** Resolves once the wall clock of the process is this far from the real one. */
+  /** Resolves when the wall clock of the process differs by `ms` from the real one. */
   async set(ms: number): Promise<void> {
     if (Number(readFileSync(this.#file, 'utf8')) === ms) return
     const applied = `${this.#file}.applied`
     rmSync(applied, { force: true })
-    // Renamed, so that the process never reads half a number.
+    // The rename is atomic, so the process never reads a partial number.
     writeFileSync(`${this.#file}.new`, String(ms))
     renameSync(`${this.#file}.new`, this.#file)
     await until(`the clock is shifted by ${ms} ms`, () => isText(applied, String(ms)))

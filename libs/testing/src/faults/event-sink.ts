@@ -6,7 +6,7 @@ import { until } from '@session-service/local-stack'
 export interface Received {
   id: string
   event: WebhookBody
-  /** The exact text. */
+  /** The unparsed body. */
   body: string
   headers: IncomingHttpHeaders
   /** UTC ms. */
@@ -14,15 +14,15 @@ export interface Received {
   status: number
 }
 
-/** What the receiver answers, given the event and how often it came before; undefined is 200. */
+/** Returns the receiver's answer to an event and its number of earlier deliveries; undefined is 200. */
 export type Behaviour = (
   event: WebhookBody,
   before: number,
 ) => { status?: number; headers?: Record<string, string>; hang?: boolean; body?: string } | undefined
 
-/** A receiver of webhooks that does as it is told. */
+/** A webhook receiver with configurable answers. */
 export class EventSink {
-  /** Everything that came, refused or not. */
+  /** All received requests, including rejected ones. */
   readonly received: Received[] = []
   behaviour: Behaviour = () => undefined
   mostAtOnce = 0
@@ -47,7 +47,7 @@ export class EventSink {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`
   }
 
-  /** What was answered with 200, each event once, in the order of arrival. */
+  /** The events answered with 200, each once, in the order of arrival. */
   get accepted(): Received[] {
     const seen = new Set<string>()
     return this.received.filter(({ id, status }) => status === 200 && !seen.has(id) && seen.add(id))
@@ -63,7 +63,7 @@ export class EventSink {
 
   ended(sessionId: string): Promise<void> {
     return until(
-      `session ${sessionId} has ended for the receiver`,
+      `the receiver got sessionDestroyed of ${sessionId}`,
       () => this.names(sessionId).includes('sessionDestroyed'),
       60_000,
     ).then(() => undefined)
@@ -88,12 +88,12 @@ export class EventSink {
       this.hanging.add(response)
       return
     }
-    // A turn later, so that events that arrive together are seen to be many.
+    // The delay makes concurrent requests overlap, so that `mostAtOnce` counts them.
     setTimeout(() => response.writeHead(status, answer.headers).end(answer.body ?? ''), 5)
   }
 }
 
-/** Environment of masters that post to the sink, quick to try again. */
+/** The environment of masters that post to the sink and retry after short delays. */
 export const webhookEnv = (sink: EventSink): Record<string, string> => ({
   SERVICE_WEBHOOK: 'true',
   SERVICE_WEBHOOK_ENDPOINT: sink.url,

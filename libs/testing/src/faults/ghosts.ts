@@ -5,7 +5,7 @@ interface Listed {
   content: { id: string }[]
 }
 
-/** Rows in a live state without a live owner: nobody would ever end them. */
+/** Active rows without a live owner, which no process would ever end. */
 export async function rowsWithoutOwner({ postgres }: Stack): Promise<string[]> {
   const rows = await postgres.query(`
     SELECT 'connection ' || c.id || ' of master ' || coalesce(c.master_id, 'none') AS ghost FROM connection c
@@ -19,7 +19,7 @@ export async function rowsWithoutOwner({ postgres }: Stack): Promise<string[]> {
   return rows.map(({ ghost }) => String(ghost))
 }
 
-/** Of each master that answers, the sessions that it lists and the database has not, or the other way round. */
+/** The differences between the sessions that each master lists and those in the database. */
 export async function listedWrongly({ masterUrls, secret, postgres }: Stack): Promise<string[]> {
   const problems: string[] = []
   for (const url of masterUrls) {
@@ -33,16 +33,16 @@ export async function listedWrongly({ masterUrls, secret, postgres }: Stack): Pr
     const listed = ((await answer.json()) as Listed).content.map(({ id }) => id)
     const [a, b] = [new Set(stored), new Set(listed)]
     problems.push(...[...a].filter((id) => !b.has(id)).map((id) => `${url} does not list ${id}`))
-    problems.push(...[...b].filter((id) => !a.has(id)).map((id) => `${url} lists ${id}, which is not there`))
+    problems.push(...[...b].filter((id) => !a.has(id)).map((id) => `${url} lists ${id}, which does not exist`))
   }
   return problems
 }
 
-/** Programs that a dead process of ours has left behind, among those it once had. */
+/** Running children of processes that have exited. */
 export const orphansAmong = (children: ReadonlyMap<number, number>, running: ReadonlySet<number>): number[] =>
   [...children].filter(([pid, parent]) => !running.has(parent) && isAlive(pid)).map(([pid]) => pid)
 
-/** What no log may hold. */
+/** The log lines that contain a secret. */
 export function secretsIn(lines: readonly string[], { secret, postgres }: Stack): string[] {
   const password = decodeURIComponent(new URL(postgres.url).password)
   const secrets = [secret, ...(password.length > 5 ? [password] : [])]

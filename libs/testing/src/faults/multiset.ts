@@ -1,4 +1,4 @@
-/** How often each occurs, by name: two of these compared say exactly what is missing and what is too much. */
+/** Counts each name. A comparison of two results shows missing and superfluous names. */
 export function countOf(names: Iterable<string>): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1

@@ -3,13 +3,13 @@ import { until } from '@session-service/local-stack'
 import { runSql, type TestDatabase } from '../stack/test-database.js'
 import { freeze, thaw } from './processes.js'
 
-const EXHAUSTED_MS = 30_000
+const EXHAUST_TIMEOUT_MS = 30_000
 
-/** What may happen to a Postgres server that belongs to one test alone. */
+/** Faults of a Postgres server that only one test uses. */
 export class PostgresFaults {
   constructor(private readonly database: TestDatabase) {}
 
-  /** Gone at once, without a word to its clients and without a checkpoint. */
+  /** Ends the server immediately, without notifying its clients and without a checkpoint. */
   async crash(): Promise<void> {
     const { process } = this.#server
     process.kill('SIGQUIT')
@@ -20,7 +20,7 @@ export class PostgresFaults {
     return this.database.restartServer()
   }
 
-  /** With all its backends: sockets stay open and nothing is answered. */
+  /** Stops the server with all its backends: sockets stay open, but it answers no query. */
   freeze(): void {
     freeze(this.#server)
   }
@@ -29,7 +29,7 @@ export class PostgresFaults {
     thaw(this.#server)
   }
 
-  /** Cuts off who is connected under that name; gives how many that were. */
+  /** Terminates the connections with this application name and returns their number. */
   async terminateBackends(applicationName: string): Promise<number> {
     const rows = await this.database.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
@@ -38,7 +38,7 @@ export class PostgresFaults {
     return rows.length
   }
 
-  /** As a server is that is no longer the primary. */
+  /** Makes the server read-only, like one that is no longer the primary. */
   async setReadOnly(isReadOnly: boolean): Promise<void> {
     const client = await this.#client()
     try {
@@ -50,7 +50,7 @@ export class PostgresFaults {
     }
   }
 
-  /** Holds a table for itself; the answer lets go of it. */
+  /** Locks a table exclusively and returns a function that releases it. */
   async lock(table: string): Promise<() => Promise<void>> {
     const client = await this.#client()
     await client.query('BEGIN')
@@ -58,14 +58,14 @@ export class PostgresFaults {
     return () => client.end()
   }
 
-  /** Takes every connection of the server, also those under that name; the answer gives them back. */
+  /** Occupies all connections of the server, including those with this application name; returns their release. */
   async exhaust(applicationName: string): Promise<() => Promise<void>> {
     const admin = await this.#client()
     const held = [admin]
     const release = async (): Promise<void> => void (await Promise.all(held.map((client) => client.end())))
     try {
       const { rows } = await admin.query<{ most: number }>(`SELECT current_setting('max_connections')::int AS most`)
-      // What was cut off goes a moment later, and may be back sooner than its place is taken.
+      // A terminated connection closes with a delay, and its client may reconnect before its slot is occupied.
       const isAllHeld = async (): Promise<boolean> => {
         await this.#takeRest(held)
         if (held.length === rows[0]?.most) return true
@@ -74,7 +74,7 @@ export class PostgresFaults {
         ])
         return false
       }
-      await until('every connection is held', isAllHeld, EXHAUSTED_MS)
+      await until('every connection is held', isAllHeld, EXHAUST_TIMEOUT_MS)
     } catch (error) {
       await release()
       throw error
@@ -82,7 +82,7 @@ export class PostgresFaults {
     return release
   }
 
-  /** Also those that are reserved: for a superuser, as we are. */
+  /** Includes the slots that are reserved for superusers. */
   async #takeRest(held: Client[]): Promise<void> {
     for (;;) {
       try {
@@ -94,7 +94,7 @@ export class PostgresFaults {
     }
   }
 
-  /** Another database on the same server, without anything in it. */
+  /** Creates an empty database on the same server. */
   async emptyDatabase(name: string): Promise<{ url: string; query(sql: string): Promise<Record<string, unknown>[]> }> {
     await this.database.query(`CREATE DATABASE "${name}"`)
     const url = new URL(this.database.url)
@@ -102,7 +102,7 @@ export class PostgresFaults {
     return { url: url.href, query: (sql) => runSql(url.href, sql) }
   }
 
-  /** How many connections the server has under that name. */
+  /** The number of connections with this application name. */
   async connectionsOf(applicationName: string): Promise<number> {
     const [row] = await this.database.query(
       'SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = $1',
@@ -113,7 +113,7 @@ export class PostgresFaults {
 
   async #client(): Promise<Client> {
     const client = new Client({ connectionString: this.database.url, application_name: 'fault' })
-    // One that the server cuts off is of no interest here.
+    // The faults terminate connections on purpose.
     client.on('error', () => {})
     await client.connect()
     return client

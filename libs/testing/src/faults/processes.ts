@@ -1,11 +1,11 @@
 import { descendantsOf } from '../invariants.js'
 
-/** What it takes to aim a fault at a process. */
+/** The target process of a fault. */
 export interface Victim {
   readonly pid: number
 }
 
-/** Stops the process and all that descend from it where they are; sockets stay open. Parents first, so that none is replaced. */
+/** Stops a process and its descendants; sockets stay open. Parents first, so that they do not replace a stopped child. */
 export function freeze({ pid }: Victim): void {
   signalFamily(pid, 'SIGSTOP')
 }
@@ -14,7 +14,7 @@ export function thaw({ pid }: Victim): void {
   signalFamily(pid, 'SIGCONT')
 }
 
-/** As a power cut: the process and all that descend from it, at once. */
+/** Kills a process and its descendants, like a power failure. */
 export function killFamily({ pid }: Victim): void {
   signalFamily(pid, 'SIGKILL')
 }
@@ -25,7 +25,7 @@ function signalFamily(pid: number, signal: NodeJS.Signals): void {
     try {
       process.kill(member, signal)
     } catch (error) {
-      // It ended meanwhile.
+      // The process has exited meanwhile.
       if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
     }
   }

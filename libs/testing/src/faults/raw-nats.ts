@@ -7,14 +7,14 @@ export interface RawMessage {
 }
 
 /**
- * Publishes any payload on any subject of the default cluster, without the checks of our own clients; resolves when the
- * server has it.
+ * Publishes any payload on any subject of the default cluster, without the validation of the messaging library; resolves
+ * when the server has received it.
  */
 export async function publishRaw(natsUrl: string, messages: readonly RawMessage[]): Promise<void> {
   const { hostname, port, username, password } = new URL(natsUrl)
   const { prefix } = busScope(DEFAULT_BUS_CLUSTER, 'master')
   const socket = connect(Number(port), hostname)
-  const heard = new Promise<void>((resolve, reject) => {
+  const acknowledged = new Promise<void>((resolve, reject) => {
     socket.once('error', reject)
     socket.once('close', () => reject(new Error('the bus closed the connection')))
     socket.on('data', (data: Buffer) => {
@@ -32,7 +32,7 @@ export async function publishRaw(natsUrl: string, messages: readonly RawMessage[
   }
   socket.write('PING\r\n')
   try {
-    await heard
+    await acknowledged
   } finally {
     socket.destroy()
   }

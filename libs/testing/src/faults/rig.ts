@@ -8,48 +8,49 @@ import { PostgresFaults } from './postgres-faults.js'
 import { killFamily } from './processes.js'
 import { TcpProxy } from './tcp-proxy.js'
 
-/** How long healing may take before an invariant counts as broken, ms. */
-const HEALED_WITHIN_MS = 60_000
-/** Connections to the database come and go by as many as its pool may have. */
+/** The time after which an invariant that does not hold counts as broken, ms. */
+const RECOVERY_TIMEOUT_MS = 60_000
+/** The number of open files may vary by the size of the database pool. */
 const FILES_TO_SPARE = 24
 const FIRST_HOST = { master: 11, node: 21 } as const
 
-/** What a case is given. */
+/** The tools of a test case. */
 export interface CaseTools {
-  /** Says a figure on the console: `A9 healed: 2.1 s`. */
+  /** Writes a figure to the console: `A9 recovered: 2.1 s`. */
   figure(what: string, value: string | number): void
-  /** ms since the last `mark`, or since the case began. */
+  /** The time since the last `mark`, or since the start of the case, ms. */
   since(): number
   mark(): void
-  /** Its liveness is not asked for: the case kills, freezes or blocks it. */
+  /** Excludes a process that the case kills, freezes or blocks from the liveness check. */
   exempt(process: AppProcess): void
 }
 
 /**
- * The whole service, each actor on a loopback address of its own and each wire a proxy that can be cut, held, slowed;
- * the invariants of the service are checked after every case. A case in a few lines:
+ * The whole service with fault injection. Each process has its own loopback address, and each connection a proxy that can
+ * cut, hold or delay it. The rig checks the invariants of the service after every case. An example:
  *
  *     let rig: FaultRig
  *     beforeAll(async () => { rig = await FaultRig.open({ nodes: 2, ownPostgres: true }) })
  *     afterAll(() => rig.close())
  *
- *     it('heals when the bus was frozen', () => rig.run('B5', async ({ figure, mark, since }) => {
+ *     it('recovers after the bus was frozen', () => rig.run('B5', async ({ figure, mark, since }) => {
  *       freeze(rig.stack.nats)
  *       await rig.becomes('not ready', rig.master(), '/readyz', 503)
  *       mark()
  *       thaw(rig.stack.nats)
  *       await rig.becomes('ready again', rig.master(), '/readyz', 200)
- *       figure('healed in ms', since())
+ *       figure('recovered in ms', since())
  *     }))
  *
- * Aim at processes with `kill`, `freeze`, `thaw`; at wires with `rig.wire('node1', 'nats').mode = 'hang'`; at the
- * database with `rig.postgres`; compare events with `countOf(sink.accepted…)`.
+ * Inject faults into processes with `kill`, `freeze`, `thaw`; into connections with
+ * `rig.wire('node1', 'nats').mode = 'hang'`; into the database with `rig.postgres`. Compare events with
+ * `countOf(sink.accepted…)`.
  */
 export class FaultRig {
   readonly stack: Stack
   readonly postgres: PostgresFaults
   readonly #wires: Map<string, TcpProxy>
-  /** Programs of our processes, and whose they were. */
+  /** The parents of all child processes seen so far, by pid. */
   readonly #children = new Map<number, number>()
   readonly #openFiles = new Map<number, number>()
   #linesChecked = 0
@@ -72,10 +73,10 @@ export class FaultRig {
     this.#noteChildren()
   }
 
-  /** Between an actor (`master1`, `node2`) and what it stands on. */
+  /** The proxy between a process (`master1`, `node2`) and the bus or the database. */
   wire(actor: string, to: 'nats' | 'postgres'): TcpProxy {
     const wire = this.#wires.get(`${actor}-${to}`)
-    if (!wire) throw new Error(`there is no wire from ${actor} to ${to}`)
+    if (!wire) throw new Error(`no proxy from ${actor} to ${to}`)
     return wire
   }
 
@@ -87,7 +88,7 @@ export class FaultRig {
     return present(this.stack.nodes[index])
   }
 
-  /** Waits until a probe of a process answers with the status. */
+  /** Waits until a probe of the process answers with the status. */
   async becomes(
     what: string,
     { name, opsUrl }: AppProcess,
@@ -95,10 +96,10 @@ export class FaultRig {
     status: number,
   ): Promise<void> {
     const isSo = async (): Promise<boolean> => (await statusOf(opsUrl + path)) === status
-    await until(`${name} is ${what}`, isSo, HEALED_WITHIN_MS)
+    await until(`${name} is ${what}`, isSo, RECOVERY_TIMEOUT_MS)
   }
 
-  /** Kills all there is at the same moment; what starts it again is given once everything has ended. */
+  /** Kills all processes at the same time and resolves, when all have exited, with a function that starts them again. */
   async killAll(exempt: CaseTools['exempt']): Promise<() => Promise<void>> {
     const { masters, nodes, nats } = this.stack
     const processes = [...masters, ...nodes]
@@ -114,7 +115,7 @@ export class FaultRig {
     }
   }
 
-  /** Runs a case while liveness is watched, then sees to it that all is as it should be. */
+  /** Runs a case while polling liveness, then checks the invariants. */
   async run(id: string, work: (tools: CaseTools) => Promise<void>): Promise<void> {
     const watch = new HealthWatch(() => this.#processes())
     let from = performance.now()
@@ -130,28 +131,28 @@ export class FaultRig {
     } finally {
       await watch.stop()
     }
-    if (watch.failures.length > 0) throw new Error(`${id}: liveness fell: ${watch.failures.join(', ')}`)
+    if (watch.failures.length > 0) throw new Error(`${id}: liveness probes failed: ${watch.failures.join(', ')}`)
     await this.check()
   }
 
-  /** What holds after every case, however long healing takes within reason. */
+  /** Checks the invariants, and waits for the recovery up to the timeout. */
   async check(): Promise<void> {
     this.#noteChildren()
-    await until('all processes are ready', () => this.#all('/readyz'), HEALED_WITHIN_MS)
-    await nothingLeft('rows without an owner', () => rowsWithoutOwner(this.stack))
-    await nothingLeft('sessions listed wrongly', () => listedWrongly(this.stack))
+    await until('all processes are ready', () => this.#all('/readyz'), RECOVERY_TIMEOUT_MS)
+    await expectNone('rows without an owner', () => rowsWithoutOwner(this.stack))
+    await expectNone('sessions listed wrongly', () => listedWrongly(this.stack))
     const running = new Set(this.#processes().map(({ pid }) => pid))
-    await nothingLeft('programs left behind', async () => orphansAmong(this.#children, running).map(String))
-    await nothingLeft('files left open', async () => this.#filesLeftOpen())
+    await expectNone('programs left behind', async () => orphansAmong(this.#children, running).map(String))
+    await expectNone('files left open', async () => this.#filesLeftOpen())
     this.#checkLogs()
   }
 
   async close(): Promise<void> {
-    // Whatever a case has cut or held is let go, so that all can end in order.
+    // Removes remaining faults, so that all processes can shut down gracefully.
     for (const wire of this.#wires.values()) wire.mode = 'pass'
     try {
       await this.stack.stop()
-      await nothingLeft('programs left behind', async () => orphansAmong(this.#children, new Set()).map(String))
+      await expectNone('programs left behind', async () => orphansAmong(this.#children, new Set()).map(String))
     } finally {
       await closeAll(this.#wires)
     }
@@ -177,7 +178,7 @@ export class FaultRig {
   #filesLeftOpen(): string[] {
     return this.#processes().flatMap((process) => {
       const more = ownFiles(process) - (this.#openFiles.get(process.pid) ?? 0)
-      return more > FILES_TO_SPARE ? [`${process.name}: ${more} more than at first`] : []
+      return more > FILES_TO_SPARE ? [`${process.name}: ${more} more than at the start`] : []
     })
   }
 
@@ -193,7 +194,7 @@ export class FaultRig {
   }
 }
 
-/** Open files but for connections of its clients, which is for them to close. */
+/** The number of open files without connections from clients, which the clients close. */
 function ownFiles({ pid, env }: AppProcess): number {
   const served = new Set([env.SERVICE_PORT, env.SERVICE_OPS_PORT].map(Number))
   return holdingsOf(pid).openFiles - tcpPortsOf(pid).filter((port) => served.has(port)).length
@@ -221,15 +222,15 @@ async function closeAll(wires: Map<string, TcpProxy>): Promise<void> {
   await Promise.all([...wires.values()].map((wire) => wire.close()))
 }
 
-async function nothingLeft(what: string, find: () => Promise<string[]>): Promise<void> {
+async function expectNone(what: string, find: () => Promise<string[]>): Promise<void> {
   let found: string[] = []
   const isEmpty = async (): Promise<boolean> => (found = await find()).length === 0
-  await until(`there are no ${what}`, isEmpty, HEALED_WITHIN_MS).catch((cause: unknown) => {
+  await until(`no ${what}`, isEmpty, RECOVERY_TIMEOUT_MS).catch((cause: unknown) => {
     throw new Error(`${what}: ${found.join('; ')}`, { cause })
   })
 }
 
 function present(process: AppProcess | undefined): AppProcess {
-  if (!process) throw new Error('there is no such process in the stack')
+  if (!process) throw new Error('the stack has no such process')
   return process
 }

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { TcpProxy } from './tcp-proxy.js'
 
 let echo: Server
 let proxy: TcpProxy
 const sockets: Socket[] = []
-/** At the server's side. */
+/** The sockets of the server. */
 const served: Socket[] = []
 
 beforeEach(async () => {
@@ -25,7 +25,7 @@ afterEach(async () => {
   await new Promise((resolve) => echo.close(resolve))
 })
 
-/** A client, what it has been sent, and how it ended. */
+/** Opens a client and records the received text and the end of the socket. */
 function open() {
   const socket = connect(proxy.address)
   sockets.push(socket)
@@ -37,16 +37,16 @@ function open() {
   return { socket, seen }
 }
 
-test('passes what is sent, and that a side has ended', async () => {
+it('forwards data and the end of a side', async () => {
   expect(proxy.address.host).toBe('127.0.0.31')
   const { socket, seen } = open()
   socket.end('hello')
   await until('the echo', () => seen.text === 'hello' && seen.end === 'end')
-  await until('nothing is left open', () => proxy.links === 0)
+  await until('all connections are closed', () => proxy.links === 0)
   expect(proxy.via('nats://user:word@10.0.0.1:4222')).toBe(`nats://user:word@127.0.0.31:${proxy.address.port}`)
 })
 
-test('hangs without closing, also what is new, and loses nothing', async () => {
+it('holds existing and new connections without closing them, and loses no data', async () => {
   const early = open()
   early.socket.write('a')
   await until('the first', () => early.seen.text === 'a')
@@ -54,18 +54,18 @@ test('hangs without closing, also what is new, and loses nothing', async () => {
   early.socket.write('b')
   const late = open()
   late.socket.write('c')
-  await until('the late one is taken', () => proxy.taken === 2)
+  await until('the late connection is accepted', () => proxy.taken === 2)
   served[0]?.destroy()
   expect([early.seen, late.seen]).toEqual([
     { text: 'a', end: '' },
     { text: '', end: '' },
   ])
   proxy.mode = 'pass'
-  await until('the late one has its echo', () => late.seen.text === 'c')
-  await until('the early one hears of its end', () => early.seen.end !== '')
+  await until('the echo of the late connection', () => late.seen.text === 'c')
+  await until('the end of the early connection', () => early.seen.end !== '')
 })
 
-test('resets what is open and what is new', async () => {
+it('resets existing and new connections', async () => {
   const early = open()
   early.socket.write('a')
   await until('the first', () => early.seen.text === 'a')
@@ -74,34 +74,34 @@ test('resets what is open and what is new', async () => {
   await until('both are reset', () => [early, late].every(({ seen }) => seen.end === 'ECONNRESET'))
 })
 
-test('moves things one way only', async () => {
+it('forwards data in one direction only', async () => {
   const { socket, seen } = open()
   proxy.mode = 'up'
-  let heard = ''
-  await until('it is served', () => served[0])
-  served[0]?.on('data', (data: Buffer) => (heard += data.toString()))
+  let received = ''
+  await until('the server accepts the connection', () => served[0])
+  served[0]?.on('data', (data: Buffer) => (received += data.toString()))
   socket.write('question')
-  await until('the server hears it', () => heard === 'question')
+  await until('the server receives the question', () => received === 'question')
   expect(seen.text).toBe('')
   proxy.mode = 'down'
   await until('the answer', () => seen.text === 'question')
 })
 
-test('delays in order', async () => {
+it('delays chunks and keeps their order', async () => {
   proxy.mode = { delayMs: 60 }
   const { socket, seen } = open()
   const start = performance.now()
   socket.write('a')
-  await until('the first is on its way', () => served[0])
+  await until('the first chunk has arrived', () => served[0])
   socket.write('b')
-  await until('both are back', () => seen.text === 'ab')
+  await until('both echoes', () => seen.text === 'ab')
   expect(performance.now() - start).toBeGreaterThanOrEqual(115)
 })
 
-test('cuts an answer off after some bytes', async () => {
+it('resets the connection after a number of bytes of the answer', async () => {
   proxy.mode = { cutAfterBytes: 5 }
   const { socket, seen } = open()
   socket.write('0123456789')
-  await until('it is cut', () => seen.end === 'ECONNRESET')
+  await until('the reset', () => seen.end === 'ECONNRESET')
   expect('01234'.startsWith(seen.text)).toBe(true)
 })

@@ -1,19 +1,19 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 
 /**
- * pass: as if it were not there. hang: sockets stay open and nothing moves, new ones are taken and lead nowhere.
- * reset: every socket is reset, and each new one. up, down: only what clients send, or only what they are sent, moves.
- * delayMs: each piece comes so much later. cutAfterBytes: after so many bytes to the client its socket is reset.
+ * pass: forwards all data. hang: keeps sockets open and accepts new ones, but forwards nothing. reset: resets existing and
+ * new sockets. up, down: forwards only data from clients, or only data to clients. delayMs: delays each chunk.
+ * cutAfterBytes: resets a client's socket after this number of bytes to it.
  */
 export type ProxyMode = 'pass' | 'hang' | 'reset' | 'up' | 'down' | { delayMs: number } | { cutAfterBytes: number }
-type Way = 'up' | 'down'
+type Direction = 'up' | 'down'
 
 export interface ProxyTarget {
   host: string
   port: number
 }
 
-/** A wire between two actors that can be cut, held, slowed. */
+/** A TCP proxy that can cut, hold or delay connections. */
 export class TcpProxy {
   readonly #links = new Set<Link>()
   #mode: ProxyMode = 'pass'
@@ -24,7 +24,7 @@ export class TcpProxy {
     readonly target: ProxyTarget,
   ) {}
 
-  /** Listens on a free port of `host`, any loopback address. */
+  /** Listens on a free port of `host`, a loopback address. */
   static async open(target: ProxyTarget, host = '127.0.0.1'): Promise<TcpProxy> {
     const server = createServer({ allowHalfOpen: true })
     const proxy = new TcpProxy(server, target)
@@ -41,7 +41,7 @@ export class TcpProxy {
     return { host: address, port }
   }
 
-  /** The same URL, by way of the proxy. */
+  /** Returns the URL with the proxy's address. */
   via(url: string): string {
     const through = new URL(url)
     through.hostname = this.address.host
@@ -57,12 +57,12 @@ export class TcpProxy {
     for (const link of this.#links) link.follow(mode)
   }
 
-  /** How many are open. */
+  /** The number of open connections. */
   get links(): number {
     return this.#links.size
   }
 
-  /** How many there have been. */
+  /** The number of accepted connections. */
   get taken(): number {
     return this.#taken
   }
@@ -108,7 +108,7 @@ class Link {
     for (const socket of [this.client, this.target]) if (!socket.destroyed) socket.resetAndDestroy()
   }
 
-  /** One side broke off: through a wire that moves nothing the other does not hear of it. */
+  /** Forwards a reset of one side, unless the mode forwards nothing. */
   #closed(hadError: boolean): void {
     if (hadError && this.#flows.every(({ moves }) => moves)) this.reset()
     if (this.#isOver || !this.client.destroyed || !this.target.destroyed) return
@@ -117,25 +117,28 @@ class Link {
   }
 }
 
-/** What moves one way. */
+/** Forwards data in one direction. */
 class Flow {
   #mode: ProxyMode = 'pass'
   #bytes = 0
   #last: Promise<void> = Promise.resolve()
 
   constructor(
-    private readonly way: Way,
+    private readonly direction: Direction,
     private readonly from: Socket,
     private readonly to: Socket,
     private readonly cut: () => void,
   ) {
-    from.on('data', (piece: Buffer) => this.#pass(() => this.#write(piece)))
+    from.on('data', (chunk: Buffer) => this.#pass(() => this.#write(chunk)))
     from.on('end', () => this.#pass(() => to.end()))
     to.on('drain', () => this.moves && from.resume())
   }
 
   get moves(): boolean {
-    return this.#mode !== 'hang' && (typeof this.#mode === 'object' || this.#mode === 'pass' || this.#mode === this.way)
+    return (
+      this.#mode !== 'hang' &&
+      (typeof this.#mode === 'object' || this.#mode === 'pass' || this.#mode === this.direction)
+    )
   }
 
   follow(mode: ProxyMode): void {
@@ -149,19 +152,19 @@ class Flow {
     const wait = typeof this.#mode === 'object' && 'delayMs' in this.#mode ? this.#mode.delayMs : 0
     if (wait === 0) return deliver()
     const due = new Promise<void>((resolve) => setTimeout(resolve, wait))
-    // In the order in which they came, whatever timers do.
+    // Keeps the order of the chunks, independent of the order of the timers.
     this.#last = Promise.all([this.#last, due]).then(deliver)
   }
 
-  #write(piece: Buffer): void {
+  #write(chunk: Buffer): void {
     if (this.to.destroyed) return
     const limit = typeof this.#mode === 'object' && 'cutAfterBytes' in this.#mode ? this.#mode.cutAfterBytes : Infinity
-    const room = this.way === 'down' ? limit - this.#bytes : Infinity
-    this.#bytes += piece.length
-    if (piece.length < room) {
-      if (!this.to.write(piece)) this.from.pause()
+    const remaining = this.direction === 'down' ? limit - this.#bytes : Infinity
+    this.#bytes += chunk.length
+    if (chunk.length < remaining) {
+      if (!this.to.write(chunk)) this.from.pause()
       return
     }
-    this.to.write(piece.subarray(0, room), this.cut)
+    this.to.write(chunk.subarray(0, remaining), this.cut)
   }
 }

@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 const SCOPE = '@session-service/'
 const ROOT = resolve(import.meta.dirname, '../../../..')
-/** npm must not find the workspace, nor take the options of the npm that runs the tests. */
+/** Hides the workspace and the options of the npm that runs the tests. */
 const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 const Manifest = z.looseObject({
   name: z.string(),
@@ -20,7 +20,7 @@ interface Run {
   output: string
 }
 
-/** A new project with nothing but packages made by `npm pack`, what those declare, and what it links by itself. */
+/** A new project with only packages from `npm pack`, their dependencies, and explicit links. */
 export interface Project {
   readonly folder: string
   /** The folder of an installed package. */
@@ -31,12 +31,12 @@ export interface Project {
   link(name: string): Promise<void>
   /** Runs Node in the project. */
   node(args: string[], env?: Record<string, string>): Promise<Run>
-  /** Runs the TypeScript compiler in the project; what it prints. */
+  /** Runs the TypeScript compiler in the project and returns its output. */
   compile(configuration: unknown): Promise<Run>
   remove(): Promise<void>
 }
 
-/** Packs copies of `libs/<each>`, so that nothing changes in the workspace, and unpacks them into a new project. */
+/** Packs copies of the libraries, which leaves the workspace unchanged, and unpacks them into a new project. */
 export async function installPacked(libraries: readonly string[]): Promise<Project> {
   const base = await mkdtemp(join(tmpdir(), 'packages-'))
   const project = projectIn(join(base, 'project'), () => rm(base, { recursive: true, force: true }))
@@ -44,7 +44,7 @@ export async function installPacked(libraries: readonly string[]): Promise<Proje
   await project.write('package.json', JSON.stringify({ private: true, type: 'module' }))
   for (const library of libraries) {
     const { dependencies } = await unpack(project, await pack(join(base, 'libs', library)))
-    // No registry has packages of the workspace: those that are not bundled are missing, as in an application.
+    // No registry has packages of the workspace, so packages that are not bundled are missing, as in an application.
     const declared = Object.keys(dependencies).filter((each) => !each.startsWith(SCOPE))
     for (const each of declared) await project.link(each)
   }
@@ -113,7 +113,7 @@ function projectIn(folder: string, remove: () => Promise<void>): Project {
   }
 }
 
-/** The code blocks of a language in the README of a package. */
+/** The code blocks in a language from the README of a package. */
 export async function examplesOf(readme: string, language: string): Promise<string[]> {
   const text = await readFile(readme, 'utf8')
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code)

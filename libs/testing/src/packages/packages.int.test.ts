@@ -7,7 +7,7 @@ import { examplesOf, installPacked, type Project } from './installed.js'
 
 const REST = '@session-service/rest-client'
 const CLIENT = '@session-service/client'
-const ADDRESS = 'https://your-service/service/client/session-client.js'
+const LIBRARY_URL = 'https://your-service/service/client/session-client.js'
 const RESOLUTIONS = [
   ['nodenext', 'nodenext'],
   ['esnext', 'bundler'],
@@ -15,7 +15,7 @@ const RESOLUTIONS = [
 
 let project: Project
 
-/** Of an application: strict, and with `skipLibCheck: false` the declarations of the packages are checked too. */
+/** The strict configuration of an application; `skipLibCheck: false` also checks the declarations of the packages. */
 const configuration = (module: string, moduleResolution: string, files: string[], options: object) => ({
   compilerOptions: {
     ...{ module, moduleResolution, target: 'es2024', strict: true, noUncheckedIndexedAccess: true },
@@ -26,7 +26,7 @@ const configuration = (module: string, moduleResolution: string, files: string[]
 
 beforeAll(async () => {
   project = await installPacked(['rest-client', 'client'])
-  // What applications install by themselves.
+  // Applications install these packages.
   await project.link('@types/node')
   const readme = (name: string) => join(project.packageFolder(name), 'README.md')
   const [rest = ''] = await examplesOf(readme(REST), 'ts')
@@ -38,8 +38,8 @@ beforeAll(async () => {
 }, budgetMs(120_000))
 afterAll(() => project?.remove())
 
-describe('the packages that npm packs', () => {
-  it.each([REST, CLIENT])('%s has what a published package needs, and nothing of its tests', async (name) => {
+describe('the packed packages', () => {
+  it.each([REST, CLIENT])('%s has the metadata of a published package and no test files', async (name) => {
     const manifest = await project.manifestOf(name)
     expect(manifest).toMatchObject({ license: 'Apache-2.0', type: 'module', version: expect.stringMatching(/^\d/) })
     expect(manifest).not.toHaveProperty('private')
@@ -52,7 +52,7 @@ describe('the packages that npm packs', () => {
     ).toEqual([])
   })
 
-  it.each([REST, CLIENT])('%s has every file that its exports name', async (name) => {
+  it.each([REST, CLIENT])('%s contains every file that its exports name', async (name) => {
     const { exports } = await project.manifestOf(name)
     const paths = [...JSON.stringify(exports).matchAll(/"\.\/(dist[^"]+)"/g)].map(([, path = '']) => path)
     expect(paths.length).toBeGreaterThan(1)
@@ -65,14 +65,14 @@ describe('the packages that npm packs', () => {
       const backend = configuration(module, resolution, ['rest.ts'], {
         lib: ['es2024'],
         types: ['node'],
-        // Declarations are the same either way, and checking them takes seconds: once, as each is used most.
+        // The declarations are the same for both resolutions, and checking them takes seconds.
         skipLibCheck: resolution !== 'nodenext',
       })
       const page = configuration(module, resolution, ['page-0.ts', 'page-1.ts', 'page-2.ts'], {
         lib: ['es2024', 'dom', 'dom.iterable'],
         types: [],
         skipLibCheck: resolution !== 'bundler',
-        paths: { [ADDRESS]: ['./node_modules/@session-service/client/dist/bundle/session-client.d.ts'] },
+        paths: { [LIBRARY_URL]: ['./node_modules/@session-service/client/dist/bundle/session-client.d.ts'] },
       })
       const outcomes = await Promise.all([project.compile(backend), project.compile(page)])
       expect(outcomes).toEqual([
@@ -84,7 +84,7 @@ describe('the packages that npm packs', () => {
   )
 
   it(
-    'reject wrong use in such a project',
+    'reject invalid use at compile time',
     async () => {
       await project.write(
         'wrong.ts',

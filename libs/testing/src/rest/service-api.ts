@@ -1,6 +1,6 @@
 import { RestClient, type RestAnswer } from '@session-service/rest-client'
 
-/** The REST API as a server-side application uses it; no call is repeated, so that a test sees each answer. */
+/** The REST client without retries, so that a test gets each answer. */
 export class ServiceApi extends RestClient {
   constructor(
     readonly baseUrl: string,
@@ -9,7 +9,7 @@ export class ServiceApi extends RestClient {
     super({ url: baseUrl, secret, retries: 0 })
   }
 
-  /** Whatever the answer is; `path` below `/service/api`, or from the root when it begins with `/service`. */
+  /** Returns any answer. `path` is relative to `/service/api`, or absolute when it starts with `/service`. */
   request(method: string, path: string, body?: unknown): Promise<RestAnswer> {
     return this.transport.send({ method, path: path.startsWith('/service') ? path : `/service/api${path}`, body })
   }

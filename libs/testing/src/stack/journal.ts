@@ -2,7 +2,7 @@ import type { OutputLine } from '@session-service/local-stack'
 
 const KEPT_LINES = 50_000
 
-/** What the processes of a stack wrote. With TEST_LOG set it is shown as it comes. */
+/** The output of all processes of a stack. TEST_LOG also prints it immediately. */
 export class Journal {
   readonly lines: string[] = []
 
@@ -14,7 +14,7 @@ export class Journal {
     }
   }
 
-  /** The lines that hold the text or match the pattern. */
+  /** The lines that contain the text or match the pattern. */
   find(wanted: string | RegExp): string[] {
     return this.lines.filter((line) => (typeof wanted === 'string' ? line.includes(wanted) : wanted.test(line)))
   }

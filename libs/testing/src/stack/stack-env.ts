@@ -5,17 +5,17 @@ export type Env = Readonly<Record<string, string>>
 export interface StackFacts {
   secret: string
   databaseUrl: string
-  /** Of the bus, with the credentials of masters. */
+  /** The URL of the bus with the credentials of masters. */
   natsUrl: string
-  /** With those of media nodes. */
+  /** The URL of the bus with the credentials of media nodes. */
   nodeNatsUrl: string
-  /** Where masters keep recordings and nodes make them. */
+  /** The parent folder of the recordings of masters and nodes. */
   folder: string
 }
 
 const COMMON = { SERVICE_LOG_FORMAT: 'json', SERVICE_OPS_HOST: '127.0.0.1' }
 
-/** What masters have recorded. */
+/** The folder of the recordings of masters. */
 export const recordingsFolder = (folder: string): string => join(folder, 'recordings')
 
 export const masterEnv = (facts: StackFacts, [port, opsPort]: readonly number[], host = '127.0.0.1'): Env => ({
@@ -28,12 +28,12 @@ export const masterEnv = (facts: StackFacts, [port, opsPort]: readonly number[],
   SERVICE_PUBLICURL: `http://${host}:${port}`,
   SERVICE_OPS_PORT: String(opsPort),
   SERVICE_RECORDING_PATH: recordingsFolder(facts.folder),
-  // For nodes that the master starts.
+  // Nodes that the master starts use it.
   MEDIA_NODE_NATS_URL: facts.nodeNatsUrl,
   MEDIA_NODE_RECORDING_PATH: join(facts.folder, 'nodes'),
 })
 
-/** `number` counts from 1: what a node records it keeps for itself until it is delivered. */
+/** `number` counts from 1. Each node has its own folder for recordings that it has not delivered yet. */
 export const nodeEnv = (facts: StackFacts, opsPort: number, number: number): Env => ({
   ...COMMON,
   NATS_URL: facts.nodeNatsUrl,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { descendantsOf, isAlive } from '../invariants.js'
 import { RestError } from '@session-service/rest-client'
@@ -12,7 +12,7 @@ describe('a stack with two masters and two nodes', () => {
   })
   afterAll(() => stack.stop())
 
-  test('REST answers through every master, and refuses in the words of the contract', async () => {
+  it('every master answers REST requests, and rejects invalid ones with the specified status', async () => {
     const session = await stack.api.createSession({ customSessionId: 'room' })
     expect(await stack.api.getSession('room')).toEqual(session)
     await expect(stack.api.createSession({ customSessionId: 'room' })).rejects.toMatchObject({
@@ -25,7 +25,7 @@ describe('a stack with two masters and two nodes', () => {
     expect((await stack.rest('GET', '/sessions/room')).status).toBe(404)
   })
 
-  test('who joins hears of the others, by the schemas of the contract', async () => {
+  it('participants receive notifications about each other that match the schemas', async () => {
     const { id } = await stack.api.createSession()
     const alice = await stack.join(id, { role: 'MODERATOR' })
     const bob = await stack.join(id, { role: 'SUBSCRIBER' })
@@ -46,14 +46,14 @@ describe('a stack with two masters and two nodes', () => {
     await alice.close()
   })
 
-  test('each part can die and come back', async () => {
+  it('each process can be killed and revived', async () => {
     stack.nats.kill()
     await stack.nats.restart()
     stack.postgres.server?.process.kill('SIGKILL')
     await stack.postgres.restartServer()
     for (const victim of [stack.masters[1], stack.nodes[0]]) {
-      if (!victim) throw new Error('it never was')
-      await expect(stack.revive(victim)).rejects.toThrow('cannot be revived: it runs')
+      if (!victim) throw new Error('the stack has no such process')
+      await expect(stack.revive(victim)).rejects.toThrow('cannot be revived: it is running')
       victim.kill()
       await victim.exited
       const revived = await stack.revive(victim)
@@ -65,7 +65,7 @@ describe('a stack with two masters and two nodes', () => {
   })
 })
 
-test('a stack that is stopped leaves no process', async () => {
+it('a stopped stack leaves no process', async () => {
   const before = new Set(descendantsOf(process.pid).map(({ pid }) => pid))
   const stack = await startStack({ ownPostgres: true })
   const family = descendantsOf(process.pid)
@@ -73,13 +73,13 @@ test('a stack that is stopped leaves no process', async () => {
     .filter((pid) => !before.has(pid))
   expect(family.length).toBeGreaterThan(5)
   await stack.stop()
-  await until('nothing is left', () => !family.some(isAlive))
+  await until('all processes have exited', () => !family.some(isAlive))
 })
 
-test('a stack that cannot start says why and leaves no process', async () => {
+it('a stack that cannot start reports the reason and leaves no process', async () => {
   const before = descendantsOf(process.pid).length
   await expect(startStack({ ownPostgres: true, masterEnv: { SERVICE_PUBLICURL: 'nowhere' } })).rejects.toThrow(
     /master\d ended before it was ready \(exit code 78\):\nSERVICE_PUBLICURL/,
   )
-  await until('nothing is left', () => descendantsOf(process.pid).length <= before)
+  await until('all processes have exited', () => descendantsOf(process.pid).length <= before)
 })

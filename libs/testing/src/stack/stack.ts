@@ -23,81 +23,81 @@ import { masterEnv, nodeEnv, playgroundEnv, recordingsFolder, type Env, type Sta
 import { stopAll } from './stop-all.js'
 
 export interface StackOptions {
-  /** Media nodes; 1. */
+  /** The number of media nodes; default 1. */
   nodes?: number
-  /** Masters; 1. */
+  /** The number of masters; default 1. */
   masters?: number
   playground?: boolean
-  /** Properties of every process; those of one kind win. */
+  /** Properties of all processes; those of one kind have precedence. */
   env?: Env
   masterEnv?: Env
   nodeEnv?: Env
-  /** A Postgres server of its own, that the test may kill. */
+  /** Starts a separate Postgres server, which the test may kill. */
   ownPostgres?: boolean
-  /** The bus server of another stack, which has users for the cluster of this one, and ends after it. */
+  /** The bus server of another stack that has users for this cluster and outlives this stack. */
   nats?: StackNats
-  /** Users of the bus server; those of the stack's own cluster. */
+  /** Users of the bus server; default: those of the stack's own cluster. */
   busUsers?: readonly ClusterUsers[]
-  /** Lines of the bus server's configuration file. */
+  /** Additional lines of the bus server's configuration file. */
   natsConfig?: readonly string[]
-  /** Called before each master and node is started: what it is to take for database and bus, and its own properties. */
+  /** Called before the start of each master and node. Returns its database and bus URLs and its own properties. */
   wire?: (actor: Actor, facts: StackFacts) => Promise<{ facts: StackFacts; env: Env }>
 }
 
 export interface Actor {
   kind: 'master' | 'node'
-  /** From 1. */
+  /** Counts from 1. */
   number: number
 }
 
-/** NATS of the stack. It survives being killed: `restart` brings it back on the same port. */
+/** The NATS server of the stack; `restart` starts it again on the same port. */
 export interface StackNats {
-  /** With the credentials of masters. */
+  /** The URL with the credentials of masters. */
   url: string
-  /** With those of media nodes. */
+  /** The URL with the credentials of media nodes. */
   nodeUrl: string
-  /** Of the server, with those of a cluster. */
+  /** The URLs with the credentials of a cluster. */
   urlsOf(cluster: string): { natsUrl: string; nodeNatsUrl: string }
   readonly pid: number
   kill(signal?: NodeJS.Signals): void
   restart(): Promise<void>
 }
 
-/** The whole service on loopback: real masters, media nodes, NATS and Postgres, each on free ports. */
+/** The whole service on loopback addresses: real masters, media nodes, NATS and Postgres on free ports. */
 export interface Stack {
-  /** Of the first master. */
+  /** The URL of the first master. */
   masterUrl: string
   readonly masterUrls: readonly string[]
   playgroundUrl: string | undefined
   secret: string
-  /** Of the first master. */
+  /** The REST client of the first master. */
   api: ServiceApi
-  /** Whatever the first master answers. */
+  /** Returns any answer of the first master. */
   rest(method: string, path: string, body?: unknown): Promise<RestAnswer>
   masters: AppProcess[]
   nodes: AppProcess[]
   nats: StackNats
   postgres: TestDatabase
-  /** Of the recordings of all masters; gone after `stop`. Nothing is recorded unless SERVICE_RECORDING is true. */
+  /** The folder of all masters' recordings, deleted by `stop`. Recording needs SERVICE_RECORDING=true. */
   recordingsFolder: string
-  /** What every process wrote, oldest first: `master1 {"level":…}`. */
+  /** The output of all processes, oldest first: `master1 {"level":…}`. */
   journal: Journal
-  /** Resolves once the new process is ready. */
+  /** Resolves when the new process is ready. */
   addMaster(env?: Env): Promise<AppProcess>
   addNode(env?: Env): Promise<AppProcess>
-  /** Starts one that ended again, with the same environment and thus on the same ports; takes its place. */
+  /** Replaces an exited process by a new one with the same environment and ports. */
   revive(process: AppProcess): Promise<AppProcess>
-  /** The token as the nth master would have given it out; from 0, and over again. */
+  /** Rewrites a token for the nth master, counted from 0 and modulo the number of masters. */
   atMaster: (nth: number, token: string | null) => string
-  /** A socket for a token, not joined. */
+  /** Opens a socket for a token without joining. */
   openSocket(token: string): Promise<SignallingClient>
-  /** A new connection in the session, joined without media. */
+  /** Creates a connection in the session and joins without media. */
   join(sessionId: string, body?: Parameters<ServiceApi['createConnection']>[1]): Promise<SignallingClient>
-  /** Ends everything; rejects when a process did not end in order. */
+  /** Stops all processes; rejects when one did not shut down gracefully. */
   stop(): Promise<void>
 }
 
-/** Starts it; all of it is ready when this resolves. What was started is stopped when it rejects. */
+/** Starts a stack and resolves when all processes are ready. Stops all started processes when it rejects. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const builder = new StackBuilder(options)
   try {
@@ -204,7 +204,7 @@ class StackBuilder {
 
   #natsHandle(serverUrl: string): StackNats {
     const current = () => {
-      if (!this.#nats) throw new Error('NATS was never started')
+      if (!this.#nats) throw new Error('NATS has not been started')
       return this.#nats
     }
     const urlsOf = (cluster: string): { natsUrl: string; nodeNatsUrl: string } => {
@@ -275,7 +275,7 @@ class StackBuilder {
   async #revive(ended: AppProcess): Promise<AppProcess> {
     const list = [this.#masters, this.#nodes].find((processes) => processes.includes(ended))
     if (!list || ended.running)
-      throw new Error(`${ended.name} cannot be revived: it ${list ? 'runs' : 'is not of this stack'}`)
+      throw new Error(`${ended.name} cannot be revived: it ${list ? 'is running' : 'is not part of this stack'}`)
     const start = list === this.#masters ? startMaster : startMediaNode
     const { name, env } = ended
     const started = await start({ env, name, onLine: this.#journal.writer(name) })
@@ -293,7 +293,7 @@ async function joinSession(
   body: Parameters<ServiceApi['createConnection']>[1] = {},
 ): Promise<SignallingClient> {
   const { token } = await api.createConnection(sessionId, body)
-  if (token === null) throw new Error('a connection without a token')
+  if (token === null) throw new Error('the connection has no token')
   const client = await SignallingClient.open(token)
   await client.join()
   return client

@@ -1,8 +1,8 @@
 import { type AppProcess, describeExit } from '@session-service/local-stack'
 
 /**
- * Ends the processes, one group after the other, then runs the steps one after the other, all of them whatever fails.
- * Rejects naming each process that ran and did not end with code 0, with its last words.
+ * Stops the groups of processes in order, then runs the steps in order, also after failures. Rejects with the name and
+ * last output of each process that did not exit with code 0.
  */
 export async function stopAll(
   groups: readonly (readonly AppProcess[])[],
@@ -21,10 +21,10 @@ export async function stopAll(
 }
 
 async function stopOne(process: AppProcess): Promise<string[]> {
-  // One that the test killed has no duty to end in order.
+  // The test has killed the process, so a graceful shutdown is not expected.
   if (!process.running) return []
   await process.stop()
   const code = await process.exited
   if (code === 0) return []
-  return [`${process.name} did not end in order (${describeExit(code)}):\n${process.lastLines.join('\n')}`]
+  return [`${process.name} did not shut down gracefully (${describeExit(code)}):\n${process.lastLines.join('\n')}`]
 }

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, expect, it } from '@jest/globals'
 import { createTestDatabase } from './test-database.js'
 
 const opened: Awaited<ReturnType<typeof createTestDatabase>>[] = []
@@ -10,7 +10,7 @@ const create = async (options?: Parameters<typeof createTestDatabase>[0]) => {
   return database
 }
 
-test('each database is empty and apart from the others', async () => {
+it('creates empty and separate databases', async () => {
   const [one, other] = [await create(), await create()]
   await one.query('CREATE TABLE thing (id int)')
   const tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
@@ -18,7 +18,7 @@ test('each database is empty and apart from the others', async () => {
   expect(await other.query(tables)).toEqual([])
 })
 
-test('commits are durable', async () => {
+it('commits durably', async () => {
   const database = await create()
   const settings = await database.query(
     "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit')",
@@ -29,7 +29,7 @@ test('commits are durable', async () => {
   ])
 })
 
-test('a server of its own can be killed and comes back with what was committed', async () => {
+it('restarts a killed own server with its committed data', async () => {
   const database = await create({ ownServer: true })
   await database.query('CREATE TABLE thing AS SELECT 7 AS id')
   const before = database.server?.pid

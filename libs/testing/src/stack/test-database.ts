@@ -5,21 +5,21 @@ import { join } from 'node:path'
 import { type LocalPostgres, removePostgresData, startPostgres } from '@session-service/local-stack'
 import { Client } from 'pg'
 
-/** An empty database of its own on a real Postgres. */
+/** A new, empty database on a real Postgres server. */
 export interface TestDatabase {
   url: string
-  /** The server, when it belongs to this database alone: tests may kill it. */
+  /** The server if only this database uses it; tests may kill it. */
   server: LocalPostgres | undefined
-  /** Starts the server of its own again on the same port and data. */
+  /** Starts the own server again on the same port with the same data. */
   restartServer(): Promise<void>
   query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** Cuts who is still connected and removes everything. */
+  /** Terminates remaining connections and drops the database. */
   drop(): Promise<void>
 }
 
 /**
- * Makes a fresh database: on the server that TEST_POSTGRES_URL names, or on one started for it.
- * `ownServer` asks for the latter in any case.
+ * Creates a database on the server that TEST_POSTGRES_URL names, or on a new server. `ownServer` always starts a new
+ * server.
  */
 export const createTestDatabase = ({ ownServer = false } = {}): Promise<TestDatabase> => {
   const shared = process.env.TEST_POSTGRES_URL
@@ -34,7 +34,7 @@ async function createOn(adminUrl: string): Promise<TestDatabase> {
   return {
     url: url.href,
     server: undefined,
-    restartServer: () => Promise.reject(new Error('the server is shared: ask for one with ownServer')),
+    restartServer: () => Promise.reject(new Error('the server is shared: use the option ownServer')),
     query: (sql, values) => runSql(url.href, sql, values),
     drop: async () => void (await runSql(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`)),
   }
@@ -42,7 +42,7 @@ async function createOn(adminUrl: string): Promise<TestDatabase> {
 
 async function createAlone(): Promise<TestDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
-  // As root the server runs under another account, which must be able to enter.
+  // Under root the server runs as another user, which needs access to the folder.
   chmodSync(folder, 0o755)
   const dataDir = join(folder, 'data')
   const first = await startPostgres({ dataDir })

@@ -8,12 +8,12 @@ const FOLDERS = ['/usr/bin', '/usr/local/bin', '/usr/sbin', '/usr/local/sbin', '
 
 export interface TurnServer {
   port: number
-  /** What it wrote, oldest first. */
+  /** Its output, oldest first. */
   lines: readonly string[]
   stop(): Promise<void>
 }
 
-/** A real coturn on loopback that knows the service's shared secret. Only here does it relay to loopback peers. */
+/** Starts a real coturn on loopback with the service's shared secret. Only tests permit relaying to loopback peers. */
 export async function startTurnServer(secret: string): Promise<TurnServer> {
   const [port = 0] = await freePorts(1)
   const folder = mkdtempSync(join(tmpdir(), 'turn-'))
