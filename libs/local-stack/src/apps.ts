@@ -11,6 +11,8 @@ export interface AppOptions {
   env: Readonly<Record<string, string>>
   /** What messages call it; the app's own name. */
   name?: string
+  /** Path of the Node executable; by default that of this process. */
+  node?: string
   onLine?: OutputLine
   stopTimeoutMs?: number
 }
@@ -64,7 +66,7 @@ async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
   const opsUrl = `http://127.0.0.1:${app.opsPort(options.env)}`
   const started = await ManagedProcess.start({
     name: options.name ?? app.name,
-    command: process.execPath,
+    command: options.node ?? process.execPath,
     args: ['--enable-source-maps', main],
     env: { ...systemEnv(), ...app.defaults, ...options.env },
     cwd: ROOT,

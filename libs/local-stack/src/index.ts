@@ -1,3 +1,6 @@
+export { type Account, mayEnter, mayRead, serverAccount } from './account/account.js'
+export { makeOwnedFolder } from './account/owned-folder.js'
+export { executableFor } from './account/executable.js'
 export { startMaster, startMediaNode, startPlayground, type AppOptions, type AppProcess } from './apps.js'
 export { FolderInUseError, lockFolder } from './folder-lock.js'
 export { findNatsServer, startNats, type LocalNats, type NatsOptions } from './nats.js'

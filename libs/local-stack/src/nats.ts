@@ -1,6 +1,9 @@
-import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, chownSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import type { Account } from './account/account.js'
+import { makeOwnedFolder } from './account/owned-folder.js'
+import { executableFor } from './account/executable.js'
 import { type ClusterUsers, natsAuthorization } from './nats-users.js'
 import { freePorts } from './ports.js'
 import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
@@ -20,6 +23,8 @@ export interface NatsOptions {
   users?: readonly ClusterUsers[]
   /** Where the configuration is written, readable for its owner alone; a temporary file. */
   configFile?: string
+  /** Account that the server runs under; only root can choose one. */
+  account?: Account | undefined
   onLine?: OutputLine
 }
 
@@ -39,13 +44,15 @@ export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
   const lines = [...(options.config ?? []), ...(options.users ? natsAuthorization(options.users) : [])]
   const temporary = lines.length > 0 && !options.configFile ? mkdtempSync(join(tmpdir(), 'nats-')) : undefined
   const configFile = options.configFile ?? (temporary && join(temporary, 'nats.conf'))
-  if (configFile) writeConfig(configFile, lines)
+  if (temporary) makeOwnedFolder(temporary, options.account)
+  if (configFile) writeConfig(configFile, lines, options.account)
   const server = await ManagedProcess.start({
     name: 'nats',
-    command: findNatsServer(process.env),
+    command: executableFor(options.account, findNatsServer(process.env)),
     args: ['--addr', '127.0.0.1', '--port', String(port), ...(configFile ? ['--config', configFile] : [])],
     env: { PATH: process.env.PATH ?? '' },
     cwd: options.dir ?? tmpdir(),
+    account: options.account,
     whenReady: says(/Server is ready/),
     onLine: options.onLine,
   })
@@ -55,9 +62,10 @@ export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
 }
 
 /** It holds passwords. A file that is there already would keep its mode. */
-function writeConfig(file: string, lines: readonly string[]): void {
+function writeConfig(file: string, lines: readonly string[], account: Account | undefined): void {
   rmSync(file, { force: true })
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx' })
+  if (account) chownSync(file, account.uid, account.gid)
 }
 
 /** NATS_SERVER_BIN, or the first nats-server in PATH and where systems put servers. */

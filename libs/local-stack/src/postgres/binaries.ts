@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { isErrno } from '../processes/managed-process.js'
-import { mayExecute, type Account } from './account.js'
+import { mayExecute, type Account } from '../account/account.js'
 
 export interface PostgresBinaries {
   postgres: string

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Account } from './account.js'
+import type { Account } from '../account/account.js'
 import type { PostgresBinaries } from './binaries.js'
 
 export const DATABASE_USER = 'service'

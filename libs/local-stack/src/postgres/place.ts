@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { mayEnter, serverAccount, type Account } from './account.js'
-
-const SHARED_FOLDERS = ['/var/lib/session-service', join(tmpdir(), 'session-service')]
+import { mayEnter, serverAccount, type Account } from '../account/account.js'
+import { sharedFolder } from '../account/shared-folder.js'
 
 /**
  * Where a cluster that is wanted at `dataDir` really lives. As root the server runs under another account; when that one
@@ -16,22 +14,4 @@ export function placeOf(dataDir: string, account: Account | undefined = serverAc
   if (mayEnter(account, dirname(wanted))) return wanted
   const name = `postgres-data-${createHash('sha256').update(wanted).digest('hex').slice(0, 12)}`
   return join(sharedFolder(account), name)
-}
-
-/** A folder of the system that every account may enter. */
-export function sharedFolder(account: Account | undefined): string {
-  for (const folder of SHARED_FOLDERS) {
-    try {
-      if (!existsSync(folder)) {
-        mkdirSync(folder, { recursive: true })
-        chmodSync(folder, 0o755)
-      }
-    } catch {
-      continue
-    }
-    if (mayEnter(account, folder)) return folder
-  }
-  throw new Error(
-    `Postgres finds no folder for its data that its account may enter: tried ${SHARED_FOLDERS.join(', ')}`,
-  )
 }

@@ -3,11 +3,12 @@ import { lockFolder } from '../folder-lock.js'
 import { freePorts } from '../ports.js'
 import { ManagedProcess, type OutputLine } from '../processes/managed-process.js'
 import { says } from '../processes/poll.js'
-import { serverAccount } from './account.js'
+import { serverAccount } from '../account/account.js'
+import { sharedFolder } from '../account/shared-folder.js'
 import { findBinaries } from './binaries.js'
 import { clearLeftover } from './leftover.js'
 import { DATABASE_NAME, DATABASE_USER, ensureCluster, SERVER_ENV } from './cluster.js'
-import { placeOf, sharedFolder } from './place.js'
+import { placeOf } from './place.js'
 
 const STOP_TIMEOUT_MS = 15_000
 const START_TIMEOUT_MS = 60_000

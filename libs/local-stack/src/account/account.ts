@@ -9,7 +9,7 @@ export interface Account {
 
 const CANDIDATES = ['postgres', 'nobody']
 
-/** Postgres refuses to run as root: then the first of the usual accounts is taken. Undefined: run as who we are. */
+/** Account for servers that root starts: the first of the usual ones. Undefined when this process is not root. */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const name of CANDIDATES) {
@@ -28,7 +28,14 @@ function idOf(option: '-u' | '-g', name: string): number | undefined {
 /** Whether the account may enter the folder, asked of the system itself: modes alone do not tell. */
 export const mayEnter = (account: Account | undefined, folder: string): boolean => trySh(account, 'cd -- "$1"', folder)
 
-/** Whether the account may run the program. */
+/** Whether the account may read the file, which includes access to its parent folders. */
+export const mayRead = (account: Account | undefined, file: string): boolean => trySh(account, 'test -r "$1"', file)
+
+/** Whether the account may execute the file. */
+export const mayRun = (account: Account | undefined, file: string): boolean =>
+  trySh(account, 'test -f "$1" && test -x "$1"', file)
+
+/** Whether the program starts under the account. */
 export const mayExecute = (account: Account | undefined, program: string): boolean =>
   trySh(account, '"$1" --version', program)
 
