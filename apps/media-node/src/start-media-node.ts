@@ -8,9 +8,11 @@ import {
   reportBusProblems,
   type RunningApplication,
   type ServiceLogger,
+  dropPrivileges,
 } from '@session-service/server-kit'
 import { WorkerPool } from './workers/worker-pool.js'
 import { MediaNodeModule, type Foundations } from './media-node.module.js'
+import { runAsOptions } from './node/run-as-options.js'
 import { bindCommands } from './commands/commands.controller.js'
 import { ClockSyncService } from './cluster/clock-sync.service.js'
 import { HeartbeatService } from './cluster/heartbeat.service.js'
@@ -36,6 +38,8 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
     format: config.SERVICE_LOG_FORMAT,
     name: 'media-node',
   })
+  // Media workers and recording programs inherit the account, so they start later.
+  await dropPrivileges({ ...runAsOptions(config, env), logger })
   // What the foundations have to say, before there is an application.
   Logger.overrideLogger(logger)
   const foundations = await layFoundations(config, logger, signal)

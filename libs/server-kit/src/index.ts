@@ -31,3 +31,4 @@ export {
 export { hasParentDeathSignal, withParentDeathSignal } from './processes/parent-death-signal.js'
 export { which } from './processes/which.js'
 export { runApplication, type RunningApplication, type RunOptions } from './run-application.js'
+export { dropPrivileges, listenOnPrivilegedPort, type RunAsOptions } from './run-as/index.js'

@@ -1,6 +1,12 @@
 import { ServiceError } from '@session-service/contract'
 import { BusTransport } from '@session-service/messaging'
-import { HttpErrorFilter, OpsService, type ServiceLogger, translateDatabaseError } from '@session-service/server-kit'
+import {
+  HttpErrorFilter,
+  OpsService,
+  listenOnPrivilegedPort,
+  type ServiceLogger,
+  translateDatabaseError,
+} from '@session-service/server-kit'
 import { NestFactory } from '@nestjs/core'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
 import { BasicCredentials } from '../platform/authentication/basic-credentials.js'
@@ -36,6 +42,7 @@ export async function createApplication(
     namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
     open: openRecordingAddresses(config),
   })
+  listenOnPrivilegedPort(adapter.getInstance().server, { host: config.SERVICE_HOST, port: config.SERVICE_PORT })
   answerWhileLeaving(adapter.getInstance(), lifecycle)
   await serveClientLibrary(adapter.getInstance())
   const app = await NestFactory.create<NestFastifyApplication>(MasterModule.on(foundations), adapter, {

@@ -15,10 +15,12 @@ import {
   OpsService,
   reportBusProblems,
   type ServiceLogger,
+  dropPrivileges,
   translateDatabaseError,
 } from '@session-service/server-kit'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
 import type { DataSource } from 'typeorm'
+import { runAsOptions } from './run-as-options.js'
 import { boundHooks } from './bound-hooks.js'
 import { withDeadline } from '../platform/config/deadline.js'
 import {
@@ -68,6 +70,7 @@ interface Context {
 export async function startMaster(env: Environment, signal: AbortSignal): Promise<{ close(): Promise<void> }> {
   const config = loadMasterConfig(env)
   const logger = createLogger({ level: config.SERVICE_LOG_LEVEL, format: config.SERVICE_LOG_FORMAT, name: 'master' })
+  await dropPrivileges({ ...runAsOptions(config), logger })
   for (const advice of configAdvice('master', env)) logger.warn(advice)
   const lifecycle: Lifecycle = new Lifecycle(() => build({ env, lifecycle, logger, signal }), logger, signal)
   await lifecycle.start()

@@ -40,7 +40,7 @@ export interface AppOptions {
 }
 
 /** The application's own server: holds the secret, serves the page, hands out tokens. */
-export function buildApp(config: PlaygroundConfig, options: AppOptions = {}): FastifyInstance {
+export function buildApp(config: Omit<PlaygroundConfig, 'runAs'>, options: AppOptions = {}): FastifyInstance {
   const { publicDir = join(import.meta.dirname, '../public'), report = console.error } = options
   if (!existsSync(join(publicDir, 'page.js'))) throw new Error(`the page is not built: ${publicDir} has no page.js`)
   const service = new ServiceApi(config.serviceUrl, config.secret)

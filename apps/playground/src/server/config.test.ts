@@ -9,6 +9,7 @@ describe('readConfig', () => {
       hostNames: [],
       serviceUrl: 'http://localhost:4443',
       secret: 's',
+      runAs: '',
     })
   })
 
@@ -19,6 +20,7 @@ describe('readConfig', () => {
       PLAYGROUND_HOSTNAMES: 'Demo.example.org, www.example.org',
       SERVICE_URL: 'https://example.org:4443/',
       SERVICE_SECRET: 's',
+      SERVICE_RUN_AS: 'www-data',
     }
     expect(readConfig(env)).toEqual({
       host: '127.0.0.1',
@@ -26,11 +28,13 @@ describe('readConfig', () => {
       hostNames: ['demo.example.org', 'www.example.org'],
       serviceUrl: 'https://example.org:4443',
       secret: 's',
+      runAs: 'www-data',
     })
   })
 
   it('names everything that is wrong at once', () => {
-    const read = (): unknown => readConfig({ PLAYGROUND_PORT: 'x', SERVICE_URL: 'ftp://example.org' })
-    expect(read).toThrow(/^PLAYGROUND_PORT: .*\nSERVICE_URL: .*\nSERVICE_SECRET: is mandatory/)
+    const read = (): unknown =>
+      readConfig({ PLAYGROUND_PORT: 'x', SERVICE_URL: 'ftp://example.org', SERVICE_RUN_AS: '-' })
+    expect(read).toThrow(/^PLAYGROUND_PORT: .*\nSERVICE_URL: .*\nSERVICE_RUN_AS: .*\nSERVICE_SECRET: is mandatory/)
   })
 })

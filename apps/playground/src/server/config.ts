@@ -1,3 +1,4 @@
+import { PROPERTIES } from '@session-service/config'
 import { z } from 'zod'
 
 const port = z.coerce.number().int().min(1).max(65_535)
@@ -17,6 +18,7 @@ const Environment = z.object({
     ),
   /** Where this application reaches the REST interface of the service. */
   SERVICE_URL: z.url({ protocol: /^https?$/ }).default('http://localhost:4443'),
+  SERVICE_RUN_AS: z.string().default('').pipe(z.literal('').or(PROPERTIES.SERVICE_RUN_AS.type.schema)),
   SERVICE_SECRET: z.string({ error: 'is mandatory: the secret of the service' }).min(1, 'is mandatory'),
 })
 
@@ -27,6 +29,8 @@ export interface PlaygroundConfig {
   readonly hostNames: readonly string[]
   readonly serviceUrl: string
   readonly secret: string
+  /** SERVICE_RUN_AS: the account to switch to from root; empty: none. */
+  readonly runAs: string
 }
 
 /** Throws an `Error` with one line for each variable that is wrong. */
@@ -35,6 +39,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): P
   if (!parsed.success)
     throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
   const { PLAYGROUND_HOST: host, PLAYGROUND_PORT, PLAYGROUND_HOSTNAMES: hostNames } = parsed.data
-  const { SERVICE_URL, SERVICE_SECRET: secret } = parsed.data
-  return { host, port: PLAYGROUND_PORT, hostNames, serviceUrl: SERVICE_URL.replace(/\/+$/, ''), secret }
+  const { SERVICE_URL, SERVICE_SECRET: secret, SERVICE_RUN_AS: runAs } = parsed.data
+  return { host, port: PLAYGROUND_PORT, hostNames, serviceUrl: SERVICE_URL.replace(/\/+$/, ''), secret, runAs }
 }

@@ -20,6 +20,18 @@ export const COMMON = {
     default: 'json',
     meaning: 'Log format: one JSON object per line, or readable text',
   }),
+  SERVICE_RUN_AS: property(
+    'both',
+    textMatching(
+      /^(?:[A-Za-z_][\w.-]{0,63}\$?|\d{1,10}(?::\d{1,10})?)$/,
+      'the name of an account, a uid, or `uid:gid`',
+    ),
+    {
+      default: '',
+      meaning:
+        'Account that a process started as root switches to once it has bound privileged ports and created its folders; empty: no switch',
+    },
+  ),
   SERVICE_OPS_HOST: property('both', address, {
     default: '0.0.0.0',
     meaning: 'Listen address of probes and metrics; they need no credentials, so use an internal network',

@@ -12,6 +12,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core'
 import { HealthIndicatorService } from '@nestjs/terminus'
 import { metrics, registry } from '../metrics.js'
+import { listenOnPrivilegedPort } from '../run-as/index.js'
 import { LoopLag } from './loop-lag.js'
 import { OPS_OPTIONS, type OpsOptions } from './options.js'
 
@@ -95,6 +96,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
 
   async onModuleInit(): Promise<void> {
     const { host, port } = this.#options
+    listenOnPrivilegedPort(this.#server, { host, port })
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (cause) =>
         reject(new Error(`cannot serve probes and metrics on ${host}:${port}: ${cause.message}`, { cause })),
