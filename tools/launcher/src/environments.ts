@@ -104,6 +104,7 @@ export const playgroundEnv = (given: Env, { secret, ports }: Facts): Env => ({
   PLAYGROUND_HOST: '127.0.0.1',
   SERVICE_URL: `http://localhost:${ports.service}`,
   ...withoutProperties(given),
+  ...(given.SERVICE_RUN_AS !== undefined && { SERVICE_RUN_AS: given.SERVICE_RUN_AS }),
   PLAYGROUND_PORT: String(ports.playground),
   SERVICE_SECRET: secret,
 })

@@ -1,9 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, chmodSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, afterEach, expect, test } from '@jest/globals'
-import { startNats, removePostgresData } from '@session-service/local-stack'
+import { startNats, removePostgresData, serverAccount } from '@session-service/local-stack'
 import {
   createTestDatabase,
   descendantsOf,
@@ -102,6 +112,63 @@ test('starts everything, keeps sessions and secret over a restart, and leaves no
   expect(secret()).toBe(kept)
   expect(await api(second.port).getSession('kept')).toMatchObject({ id: session.id, createdAt: session.createdAt })
   expect(await second.end('SIGTERM')).toBe(0)
+}, 180_000)
+
+/** The effective user of each process. `/proc/<pid>` itself belongs to root once a process has dropped root. */
+const uidOf = (pid: number): number =>
+  Number(/^Uid:\s+\d+\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+
+const uidsOf = (launcher: Launcher, part: string): number[] => [
+  ...new Set(
+    descendantsOf(launcher.pid)
+      .filter(({ command }) => command.includes(part))
+      .map(({ pid }) => uidOf(pid)),
+  ),
+]
+
+const isMediaNode = (pid: number, id: string): boolean =>
+  readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`MEDIA_NODE_ID=${id}`)
+
+test('a launcher run by root starts all other processes unprivileged, also on data that root wrote', async () => {
+  const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  const { uid } = serverAccount() ?? own
+  const file = join(data, 'recordings', 'earlier', 'file')
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, '')
+  for (const path of [dirname(file), file]) chownSync(path, own.uid, own.gid)
+  // The account owned the folder before root wrote to it.
+  chownSync(join(data, 'recordings'), uid, own.gid)
+  const [page = 0] = await freePorts(1)
+  // The launcher starts one media node, the master the other.
+  const launcher = await launch(['--playground'], {
+    PLAYGROUND_PORT: String(page),
+    SERVICE_PRO_CLUSTER_ENVIRONMENT: 'process',
+    SERVICE_PRO_CLUSTER_MEDIA_NODES: '2',
+  })
+  await launcher.says('Session Service is ready')
+  const findStarted = async (): Promise<string | false> => {
+    const { content } = await api(launcher.port).listMediaNodes()
+    return (
+      content.filter(({ connected }) => connected).length === 2 &&
+      (content.find(({ environmentId }) => environmentId)?.id ?? false)
+    )
+  }
+  const started = await until('both media nodes are there', findStarted, START_MS)
+  for (const path of [join(data, 'recordings'), dirname(file), file, join(data, 'nats.conf')])
+    expect([path, statSync(path).uid]).toEqual([path, uid])
+  for (const part of ['apps/master', 'apps/media-node', 'apps/playground', 'nats-server', 'mediasoup-worker'])
+    expect([part, uidsOf(launcher, part)]).toEqual([part, [uid]])
+  const [master] = descendantsOf(launcher.pid).filter(({ command }) => command.includes('apps/master'))
+  process.kill(master?.pid ?? 0, 'SIGKILL')
+  // The restarted master finds and ends the media node that the killed one started.
+  const remove = () =>
+    api(launcher.port)
+      .request('DELETE', `/media-nodes/${started}`)
+      .catch(() => undefined)
+  await until('the media node is removed', async () => [200, 204].includes((await remove())?.status ?? 0), START_MS)
+  const nodes = (): number[] => processesNamed('apps/media-node').map(({ pid }) => pid)
+  await until('its process has ended', () => !nodes().some((pid) => isMediaNode(pid, started)), START_MS)
+  expect(await launcher.end('SIGINT')).toBe(0)
 }, 180_000)
 
 test('--reset forgets what was kept', async () => {

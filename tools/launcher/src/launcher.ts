@@ -1,8 +1,10 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { FolderInUseError, lockFolder, removePostgresData } from '@session-service/local-stack'
+import { chooseAccount } from './run-as.js'
 import { banner } from './banner.js'
 import { ConsoleLog } from './console-log.js'
+import { givenEnv } from './environments.js'
 import { LocalService } from './local-service.js'
 import { type Level, LEVELS, readLogLine } from './log-line.js'
 import { HELP, type LauncherOptions, OptionError, parseOptions } from './options.js'
@@ -48,7 +50,9 @@ async function run(options: LauncherOptions, host: LauncherHost): Promise<number
   if (options.reset) await reset(dataFolder, env, log)
   const secret = findSecret(env, dataFolder)
   const ports = await choosePorts({ env, ...options }, (text) => log.line('launcher', 'warn', text))
-  const service = new LocalService({ env, dataFolder, secret, ports, nodes: options.nodes, log })
+  const runAs = chooseAccount(givenEnv(env), ROOT, dataFolder)
+  if (runAs.warning !== undefined) log.line('launcher', 'warn', runAs.warning)
+  const service = new LocalService({ env, dataFolder, secret, ports, runAs, nodes: options.nodes, log })
   const ended = endRequests(host, service, log)
   try {
     const outcome = await Promise.race([service.start().then(() => 'ready' as const), ended])

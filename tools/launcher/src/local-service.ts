@@ -2,7 +2,9 @@ import {
   type AppOptions,
   type AppProcess,
   type ClusterUsers,
+  makeOwnedFolder,
   natsUrlOf,
+  executableFor,
   startMaster,
   startMediaNode,
   startNats,
@@ -10,6 +12,7 @@ import {
   startPostgres,
 } from '@session-service/local-stack'
 import { join, relative } from 'node:path'
+import { type RunAs, withAccount } from './run-as.js'
 import type { ConsoleLog } from './console-log.js'
 import { type Env, type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './environments.js'
 import { busCluster, busUsers, nodeName } from './kept.js'
@@ -24,6 +27,8 @@ export interface LocalServiceOptions {
   secret: string
   ports: Ports
   nodes: number
+  /** Account of NATS, master, media nodes and playground. */
+  runAs: RunAs
   log: ConsoleLog
 }
 
@@ -48,8 +53,10 @@ export class LocalService {
 
   /** Resolves once all of it serves; rejects with the reason of the part that did not start. */
   async start(): Promise<void> {
-    const { dataFolder, ports, secret, nodes } = this.#options
-    const given = givenEnv(this.#options.env)
+    const { dataFolder, ports, secret, nodes, runAs } = this.#options
+    const given = withAccount(givenEnv(this.#options.env), runAs)
+    // An earlier launcher may have run as another account.
+    for (const name of ['recordings', 'media-nodes']) makeOwnedFolder(join(dataFolder, name), runAs.account)
     const cluster = busCluster(given, dataFolder)
     const foundations = { databaseUrl: given.DATABASE_URL ?? '', ...outsideBus(given) }
     await this.#launch([
@@ -112,13 +119,14 @@ export class LocalService {
   }
 
   #nats(users: ClusterUsers, addresses: BusAddresses): Supervised {
-    const { ports, log, dataFolder } = this.#options
+    const { ports, log, dataFolder, runAs } = this.#options
     return this.#supervise('nats', async () => {
       const server = await startNats({
         port: ports.nats,
         dir: dataFolder,
         configFile: join(dataFolder, 'nats.conf'),
         users: [users],
+        account: runAs.account,
         onLine: log.writer('nats'),
       })
       addresses.natsUrl = natsUrlOf(server.url, users.master)
@@ -129,9 +137,10 @@ export class LocalService {
   }
 
   #app(name: string, start: (options: AppOptions) => Promise<AppProcess>, env: Env): Supervised {
-    const { log } = this.#options
+    const { log, runAs } = this.#options
     return this.#supervise(name, async (signal) => {
-      const app = await start({ name, env, onLine: log.writer(name), stopTimeoutMs: STOP_TIMEOUT_MS })
+      const node = executableFor(runAs.account, process.execPath)
+      const app = await start({ name, env, node, onLine: log.writer(name), stopTimeoutMs: STOP_TIMEOUT_MS })
       const end = () => void app.stop()
       signal.addEventListener('abort', end)
       try {
