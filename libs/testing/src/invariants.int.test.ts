@@ -33,3 +33,15 @@ it('lists the resources of a process and its children, and detects their exit', 
   await until('the process has exited', () => !isAlive(pid))
   expect(() => memoryOf(pid)).toThrow(`process ${pid} does not exist`)
 })
+
+it('a descendant that ends while the holdings are read counts nothing', async () => {
+  const forker = spawn('sh', ['-c', 'while :; do /bin/true; done'], { stdio: 'ignore' })
+  const pid = forker.pid ?? 0
+  try {
+    await until('it has children', () => descendantsOf(pid).length > 0)
+    for (let reading = 0; reading < 50; reading++) expect(holdingsOf(pid).memory).toBeGreaterThan(0)
+  } finally {
+    forker.kill('SIGKILL')
+  }
+  await until('the forker is gone', () => !isAlive(pid))
+})

@@ -17,15 +17,31 @@ export interface ProcessInfo {
   command: string
 }
 
+/** A descendant that ends during the reading counts nothing. @throws Error when the process itself is gone */
 export function holdingsOf(pid: number): ProcessHoldings {
   const descendants = descendantsOf(pid)
-  const family = [pid, ...descendants.map((each) => each.pid)]
-  const sum = (count: (pid: number) => number) => family.reduce((total, each) => total + count(each), 0)
+  const family = [ownHoldings(pid), ...descendants.flatMap((each) => unlessEnded(each.pid, ownHoldings))]
+  const sum = (key: 'openFiles' | 'memory') => family.reduce((total, each) => total + each[key], 0)
   return {
     descendants,
-    openFiles: sum((each) => readdirSync(`/proc/${each}/fd`).length),
-    udpPorts: family.flatMap(udpPortsOf).toSorted((a, b) => a - b),
-    memory: sum(memoryOf),
+    openFiles: sum('openFiles'),
+    udpPorts: family.flatMap(({ udpPorts }) => udpPorts).toSorted((a, b) => a - b),
+    memory: sum('memory'),
+  }
+}
+
+const ownHoldings = (pid: number): Omit<ProcessHoldings, 'descendants'> => ({
+  openFiles: readdirSync(`/proc/${pid}/fd`).length,
+  udpPorts: udpPortsOf(pid),
+  memory: memoryOf(pid),
+})
+
+function unlessEnded<T>(pid: number, read: (pid: number) => T): T[] {
+  try {
+    return [read(pid)]
+  } catch (error) {
+    if (isAlive(pid)) throw error
+    return []
   }
 }
 
