@@ -1,6 +1,6 @@
-import type { Benchmark } from './benchmark.js'
+import type { Benchmark } from './benchmark/benchmark.js'
 import { readArguments } from './cli.js'
-import { report } from './report.js'
+import { report } from './benchmark/report.js'
 import { autoscaling } from './autoscaling/autoscaling.js'
 import { forwarding } from './forwarding/forwarding.js'
 import { join } from './join/join.js'

@@ -17,6 +17,7 @@ export function checksOf(root) {
         ...['--config', '.dependency-cruiser.cjs', 'libs', 'apps', 'tools', 'bench'],
       ],
     },
+    { name: 'folders', args: [join(root, 'tools/lint/folder-cycles.mjs')] },
     ...(existsSync(generator) ? [{ name: 'generated', args: [generator, '--check'] }] : []),
     { name: 'openapi', args: [join(root, 'tools/test/lint-openapi.mjs')] },
   ]

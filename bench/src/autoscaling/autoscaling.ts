@@ -1,4 +1,4 @@
-import type { Benchmark, BenchmarkResult } from '../benchmark.js'
+import type { Benchmark, BenchmarkResult } from '../benchmark/benchmark.js'
 import type { Comparison } from '../figures/comparison.js'
 import { dayOf } from './day.js'
 import { fixedThresholds, halfTarget, ours, type PolicyMaker, simplePredictor } from './policies.js'

@@ -1,5 +1,5 @@
 import { launchBrowser, type Stack, startStack, type TestBrowser } from '@session-service/testing'
-import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark.js'
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
 import type { Comparison } from '../figures/comparison.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { Helper } from '../helper/helper.js'

@@ -1,5 +1,5 @@
 import { type Stack, startStack } from '@session-service/testing'
-import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark.js'
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { type Clients, Room, type Run, type Server, type Shape } from '../forwarding/room.js'
 import { Helper } from '../helper/helper.js'

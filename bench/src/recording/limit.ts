@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { BenchmarkOptions } from '../benchmark.js'
+import type { BenchmarkOptions } from '../benchmark/benchmark.js'
 import { qualityOf, type Shown } from './quality.js'
 import { VIDEO, type Way } from './recorder.js'
 

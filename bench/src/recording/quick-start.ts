@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Stack } from '@session-service/testing'
-import type { BenchmarkOptions } from '../benchmark.js'
+import type { BenchmarkOptions } from '../benchmark/benchmark.js'
 import type { Comparison } from '../figures/comparison.js'
 import { cpuSecondsOfTrees, megabytesOfTrees } from '../figures/cpu.js'
 import { interleave } from '../figures/interleave.js'

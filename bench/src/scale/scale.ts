@@ -1,4 +1,4 @@
-import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark.js'
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
 import type { Comparison } from '../figures/comparison.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { readable } from '../figures/table.js'

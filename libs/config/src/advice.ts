@@ -1,5 +1,5 @@
 import { isFor, type Environment } from './load.js'
-import type { ProcessKind, Property } from './property.js'
+import type { ProcessKind, Property } from './property/property.js'
 import { type MasterConfig, PROPERTIES, PROPERTY_NAMES } from './table.js'
 
 const KNOWN: ReadonlySet<string> = new Set(PROPERTY_NAMES)

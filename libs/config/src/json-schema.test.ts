@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { configurationSchema, restartSchema } from './json-schema.js'
-import type { Property } from './property.js'
+import type { Property } from './property/property.js'
 import { SHOWN } from './shown.js'
 import { PROPERTIES } from './table.js'
 

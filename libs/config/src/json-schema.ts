@@ -1,5 +1,5 @@
 import { isFor } from './load.js'
-import type { Property } from './property.js'
+import type { Property } from './property/property.js'
 import { GUARDED } from './restart.js'
 import { SHOWN } from './shown.js'
 import { PROPERTIES } from './table.js'

@@ -1,5 +1,5 @@
-import type { ProcessKind, Property } from './property.js'
-import { isStorable, NOT_STORABLE } from './types.js'
+import type { ProcessKind, Property } from './property/property.js'
+import { isStorable, NOT_STORABLE } from './property/types.js'
 import {
   PROPERTIES,
   PROPERTY_NAMES,

@@ -1,6 +1,6 @@
 import { ConfigError, type Environment, loadMasterConfig } from './load.js'
 import { type MasterConfig, PROPERTIES, PROPERTY_NAMES, type PropertyName } from './table.js'
-import { path } from './types.js'
+import { path } from './property/types.js'
 
 type PathName = PropertyName & keyof MasterConfig
 const PATHS = PROPERTY_NAMES.filter((name): name is PathName => PROPERTIES[name].type === path)

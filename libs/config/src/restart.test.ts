@@ -3,7 +3,7 @@ import { ConfigError, loadMasterConfig } from './load.js'
 import { overriddenConfig } from './overrides.js'
 import { type OverrideValue, restartedConfig } from './restart.js'
 import { PROPERTIES, PROPERTY_NAMES } from './table.js'
-import type { Property } from './property.js'
+import type { Property } from './property/property.js'
 
 const LEAST = { SERVICE_SECRET: 'MY_SECRET-1', DATABASE_URL: 'postgres://app:pass@db/service' }
 const GUARDED = [

@@ -1,8 +1,8 @@
 import { ConfigError, type Environment, isFor } from './load.js'
 import { overriddenConfig } from './overrides.js'
-import type { Property } from './property.js'
+import type { Property } from './property/property.js'
 import { type MasterConfig, PROPERTIES, PROPERTY_NAMES, type PropertyName } from './table.js'
-import { isStorable, NOT_STORABLE } from './types.js'
+import { isStorable, NOT_STORABLE } from './property/types.js'
 
 /** The value of a member of the restart body. */
 export type OverrideValue = string | number | boolean | readonly string[]

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { configAdvice, withoutEffect } from './advice.js'
 import { loadMasterConfig } from './load.js'
-import type { Property } from './property.js'
+import type { Property } from './property/property.js'
 import { PROPERTIES, PROPERTY_NAMES, SECTIONS } from './table.js'
 
 const table: Readonly<Record<string, Property>> = PROPERTIES

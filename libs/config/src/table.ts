@@ -5,7 +5,7 @@ import { FEATURES } from './properties/features.js'
 import { MASTER } from './properties/master.js'
 import { NODE } from './properties/node.js'
 import { STORAGE } from './properties/storage.js'
-import type { ProcessKind, Property, PropertyType } from './property.js'
+import type { ProcessKind, Property, PropertyType } from './property/property.js'
 
 /** All configuration properties, in the order of the documentation; a derived default may use the properties above it. */
 export const PROPERTIES = {

@@ -1,5 +1,5 @@
-import { property } from '../property.js'
-import { hostAlone, integer, path, port, text } from '../types.js'
+import { property } from '../property/property.js'
+import { hostAlone, integer, path, port, text } from '../property/types.js'
 
 /** TURN servers for the media of clients, and the database that locates clients. */
 export const CLIENTS = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { property, type PropertyType } from '../property.js'
-import { boolean, choice, integer, path, percent, strings, text, urls } from '../types.js'
+import { property, type PropertyType } from '../property/property.js'
+import { boolean, choice, integer, path, percent, strings, text, urls } from '../property/types.js'
 
 const DAY_S = 86_400
 const MAX_NODES = 1_000

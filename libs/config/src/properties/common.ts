@@ -1,5 +1,5 @@
-import { property } from '../property.js'
-import { address, choice, portOrFree, textMatching, urls } from '../types.js'
+import { property } from '../property/property.js'
+import { address, choice, portOrFree, textMatching, urls } from '../property/types.js'
 
 export const COMMON = {
   NATS_URL: property('both', urls('nats', 'tls'), {

@@ -1,4 +1,4 @@
-import { property } from '../property.js'
+import { property } from '../property/property.js'
 import {
   boolean,
   choice,
@@ -11,7 +11,7 @@ import {
   text,
   url,
   webhookSecrets,
-} from '../types.js'
+} from '../property/types.js'
 
 export const EVENT_NAMES = [
   'sessionCreated',

@@ -1,6 +1,6 @@
-import { iceServers } from '../ice-servers.js'
-import { property, type Known } from '../property.js'
-import { address, boolean, choice, integer, paths, port, strings, textMatching, url } from '../types.js'
+import { iceServers } from '../property/ice-servers.js'
+import { property, type Known } from '../property/property.js'
+import { address, boolean, choice, integer, paths, port, strings, textMatching, url } from '../property/types.js'
 
 const publicUrl = ({ values }: Known): URL => new URL(String(values.SERVICE_PUBLICURL))
 

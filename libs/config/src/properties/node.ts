@@ -1,5 +1,5 @@
-import { property } from '../property.js'
-import { address, boolean, integer, path, portOrFree, textMatching } from '../types.js'
+import { property } from '../property/property.js'
+import { address, boolean, integer, path, portOrFree, textMatching } from '../property/types.js'
 
 export const NODE = {
   MEDIA_NODE_ID: property('node', textMatching(/^[A-Za-z0-9_-]{0,64}$/, 'up to 64 letters, digits, "-" and "_"'), {

@@ -1,5 +1,5 @@
-import { property, type PropertyType } from '../property.js'
-import { boolean, choice, headerLines, text, textMatching, url } from '../types.js'
+import { property, type PropertyType } from '../property/property.js'
+import { boolean, choice, headerLines, text, textMatching, url } from '../property/types.js'
 
 const storage = <T>(type: PropertyType<T>, value: NoInfer<T>, details: { meaning: string; secret?: boolean }) =>
   property('master', type, { default: value, ...details })

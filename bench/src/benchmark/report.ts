@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { BenchmarkResult } from './benchmark.js'
-import { compare } from './figures/comparison.js'
-import { comparisonTable } from './figures/table.js'
+import { compare } from '../figures/comparison.js'
+import { comparisonTable } from '../figures/table.js'
 
 const FOLDER = resolve(import.meta.dirname, '../results')
 

@@ -1,4 +1,4 @@
-import type { Comparison } from './figures/comparison.js'
+import type { Comparison } from '../figures/comparison.js'
 
 export interface BenchmarkOptions {
   /** About a minute instead of about four. */
