@@ -16,6 +16,55 @@ const libraryRule = (lib, allowed, comment) => ({
 const CLIENT_LAYERS = ['platform', 'signalling', 'media', 'streams', 'session']
 const clientFolder = (name) => `^libs/client/src/${name}/`
 
+/** Lowest first, each exactly this folder: a folder never imports a later one, not even its types. */
+const MASTER_LAYERS = [
+  'platform/limits',
+  'platform/config',
+  'platform/database/migrations',
+  'platform/database',
+  'platform/bus',
+  'platform/authentication',
+  'platform/http',
+  'platform/jobs',
+  'platform/http/idempotency',
+  'platform',
+  'events',
+  'events/webhook',
+  'events/cdr',
+  'tokens',
+  'media-nodes/drivers',
+  'media-nodes',
+  'placement',
+  'autoscaling',
+  'sessions',
+  'connections',
+  'streams',
+  'signals',
+  'speech-to-text',
+  'recordings/repository',
+  'recordings/muxing',
+  'recordings/storage',
+  'recordings/finalize',
+  'recordings/layouts',
+  'recordings/lifecycle',
+  'recordings/api',
+  'recovery',
+  'participation/location',
+  'participation',
+  'signalling/ice',
+  'signalling/sockets',
+  'signalling/rpc-handlers',
+  'signalling/gateway',
+  'api/configuration',
+  'api/health',
+  'api/docs',
+  'api/media-nodes',
+  'api/sessions',
+  'api/deprecated',
+  'app',
+]
+const masterFolder = (name) => `^apps/master/src/${name}/[^/]+$`
+
 module.exports = {
   forbidden: [
     {
@@ -48,6 +97,22 @@ module.exports = {
       from: { path: clientFolder(layer), pathNot: TESTS },
       to: { path: CLIENT_LAYERS.slice(at + 1).map(clientFolder) },
     })),
+    ...MASTER_LAYERS.slice(0, -1).map((layer, at) => ({
+      name: `master-${layer.replaceAll('/', '-')}-imports-lower-layers-only`,
+      severity: 'error',
+      from: { path: masterFolder(layer), pathNot: TESTS },
+      to: { path: MASTER_LAYERS.slice(at + 1).map(masterFolder) },
+    })),
+    {
+      name: 'master-folders-have-a-layer',
+      comment: 'A new folder of the master is added to MASTER_LAYERS.',
+      severity: 'error',
+      from: {
+        path: '^apps/master/src/',
+        pathNot: [...MASTER_LAYERS.map(masterFolder), '^apps/master/src/(main.ts|system/)', TESTS],
+      },
+      to: {},
+    },
     libraryRule('rest-client', ['contract']),
     libraryRule('synthetic-participant', ['contract', 'local-stack']),
     libraryRule('server-kit', ['contract', 'config', 'messaging']),
@@ -77,20 +142,16 @@ module.exports = {
       to: { path: '^apps/', pathNot: '^apps/$1/' },
     },
     {
-      name: 'a-feature-keeps-its-tables',
+      name: 'a-feature-keeps-its-entities',
       comment:
-        "A feature talks to another feature's service, never to its repository or entity; an entity names another for a foreign key.",
+        'The repositories that other features may inject are in the exports of their Nest module. An entity names another for a foreign key, and the data source lists all.',
       severity: 'error',
       from: {
         path: '^apps/([^/]+)/src/([^/]+)/',
-        pathNot: [
-          '^apps/master/src/(app|recovery|participation|sessions|api|platform/database)/',
-          String.raw`\.entity\.ts$`,
-          TESTS,
-        ],
+        pathNot: ['^apps/master/src/app/entities.ts$', String.raw`\.entity\.ts$`, TESTS],
       },
       to: {
-        path: String.raw`^apps/$1/src/[^/]+/.*\.(repository|entity)\.ts$`,
+        path: String.raw`^apps/$1/src/[^/]+/.*\.entity\.ts$`,
         pathNot: '^apps/$1/src/$2/',
         // The shape of a row may be named; to read or write one, its owner is asked.
         dependencyTypesNot: ['type-only'],

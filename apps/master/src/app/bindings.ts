@@ -1,6 +1,6 @@
 import { NodeFact, NodeFactAnswer, QUEUE, SUBJECT } from '@session-service/contract'
 import type { BusBinding } from '@session-service/messaging'
-import { FACT_PATTERN } from '../recovery/node-facts.js'
+import { FACT_PATTERN } from '../recovery/node-reports.controller.js'
 
 const FACT_TIMEOUT_MS = 10_000
 

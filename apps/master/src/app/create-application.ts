@@ -10,7 +10,7 @@ import {
 import { NestFactory } from '@nestjs/core'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
 import { BasicCredentials } from '../platform/authentication/basic-credentials.js'
-import { Gate } from '../platform/authentication/gate.js'
+import { BasicAuthGuard } from '../platform/authentication/basic-auth-guard.js'
 import { bindPattern } from './bindings.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { serveClientLibrary } from '../platform/http/client-library.js'
@@ -20,21 +20,21 @@ import { warnAboutUntrustedProxy } from '../platform/http/forwarded-headers.js'
 import { createHttpAdapter } from '../platform/http/http-adapter.js'
 import { answerRepeats } from '../platform/http/idempotency/idempotency.js'
 import { IdempotentCalls } from '../platform/http/idempotency/idempotent-calls.service.js'
-import { answerWhileLeaving } from '../platform/http/leaving.js'
-import { type Foundations, MasterModule } from './master.module.js'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
-import { openRecordingAddresses, routeRecordingFiles } from '../recordings/storage/recording-routes.js'
-import { RecordingRepository } from '../recordings/recording.repository.js'
-import { SignallingServer } from '../signalling/signalling.server.js'
+import { rejectDuringRestart } from '../platform/http/reject-during-restart.js'
+import { type Infrastructure, MasterModule } from './master.module.js'
+import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
+import { openRecordingAddresses, routeRecordingFiles } from '../recordings/api/recording-routes.js'
+import { RecordingRepository } from '../recordings/repository/recording.repository.js'
+import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
 
 /** The Nest application of a master with its routes, not initialized yet. */
 export async function createApplication(
-  foundations: Foundations,
+  infrastructure: Infrastructure,
   logger: ServiceLogger,
 ): Promise<NestFastifyApplication> {
-  const { config, bus, lifecycle } = foundations
+  const { config, bus, lifecycle } = infrastructure
   const errors = new HttpErrorFilter(translateDatabaseError)
-  const gate = new Gate(new BasicCredentials(config.SERVICE_SECRET))
+  const gate = new BasicAuthGuard(new BasicCredentials(config.SERVICE_SECRET))
   const adapter = createHttpAdapter({
     gate,
     errors,
@@ -43,9 +43,9 @@ export async function createApplication(
     open: openRecordingAddresses(config),
   })
   listenOnPrivilegedPort(adapter.getInstance().server, { host: config.SERVICE_HOST, port: config.SERVICE_PORT })
-  answerWhileLeaving(adapter.getInstance(), lifecycle)
+  rejectDuringRestart(adapter.getInstance(), lifecycle)
   await serveClientLibrary(adapter.getInstance())
-  const app = await NestFactory.create<NestFastifyApplication>(MasterModule.on(foundations), adapter, {
+  const app = await NestFactory.create<NestFastifyApplication>(MasterModule.forRoot(infrastructure), adapter, {
     logger,
     bodyParser: false,
     abortOnError: false,
@@ -61,10 +61,10 @@ export async function createApplication(
   answerRepeats(adapter.getInstance(), app.get(IdempotentCalls))
   app.useGlobalFilters(errors)
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
-  app.get(SignallingServer).attachTo(app.getHttpServer())
+  app.get(SignallingGateway).attachTo(app.getHttpServer())
   warnAboutUntrustedProxy(app.getHttpServer(), config.SERVICE_TRUSTED_PROXIES)
   app.get(OpsService).alsoReadyWhen('nodes', async () => {
-    if (app.get(MediaNodesService).isCutOff)
+    if (!app.get(ClusterMembership).hasQuorum)
       throw new ServiceError('UNAVAILABLE', 'most media nodes are not heard here')
   })
   return app

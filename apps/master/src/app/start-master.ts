@@ -37,11 +37,12 @@ import { readOverrides, withClusterId } from '../platform/config/overrides.js'
 import { type Served, serveWithFallback } from './serve-with-fallback.js'
 import { verifyConfig } from '../api/configuration/verify-config.js'
 import { createApplication } from './create-application.js'
+import { ENTITIES } from './entities.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { EventLog } from '../events/event-log.js'
-import type { Foundations } from './master.module.js'
-import { SignallingServer } from '../signalling/signalling.server.js'
+import type { Infrastructure } from './master.module.js'
+import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
 
 /** A service that is not there yet is tried again this often, ms. */
 const RETRY_MS = 1_000
@@ -80,7 +81,7 @@ export async function startMaster(env: Environment, signal: AbortSignal): Promis
 /** One application that serves, with what it stands on. */
 interface Instance {
   app: NestFastifyApplication
-  foundations: Foundations
+  infrastructure: Infrastructure
   opened: AsyncDisposableStack
 }
 
@@ -98,17 +99,17 @@ async function build(context: Context): Promise<Generation> {
       isBlamed: (error) => !signal.aborted && translateDatabaseError(error)?.code !== 'UNAVAILABLE',
       logger,
     })
-    const { app, foundations } = served.instance
+    const { app, infrastructure } = served.instance
     opened.use(served.instance.opened)
     await noteServed(served, dataSource, logger)
-    const { config } = foundations
-    logger.log(`master ${foundations.masterId} serves ${config.SERVICE_PUBLICURL}`)
+    const { config } = infrastructure
+    logger.log(`master ${infrastructure.masterId} serves ${config.SERVICE_PUBLICURL}`)
     return {
       close: async () => {
         app.get(OpsService).setDraining()
         await setTimeout(Math.max(config.SERVICE_SHUTDOWN_DELAY * 1_000, LEAST_DELAY_MS))
         // Before what is under way is waited for, which may take long.
-        await app.get(SignallingServer).sendAway()
+        await app.get(SignallingGateway).closeAllSockets()
         await opened.disposeAsync()
       },
     }
@@ -126,7 +127,7 @@ async function dispose(opened: AsyncDisposableStack, logger: ServiceLogger): Pro
 
 async function openDatabase(context: Context, opened: AsyncDisposableStack): Promise<DataSource> {
   const { DATABASE_URL: url } = loadMasterConfig(context.env)
-  const dataSource = createDataSource(url, (error) =>
+  const dataSource = createDataSource(url, ENTITIES, (error) =>
     context.logger.warn({ err: error }, 'a database connection failed'),
   )
   await untilReachable('the database', context, () => dataSource.initialize())
@@ -139,28 +140,28 @@ async function openDatabase(context: Context, opened: AsyncDisposableStack): Pro
 async function serve(candidate: Candidate, dataSource: DataSource, context: Context): Promise<Instance> {
   const opened = new AsyncDisposableStack()
   try {
-    const foundations = await layFoundations(candidate, dataSource, context, opened)
-    const { config } = foundations
+    const infrastructure = await openInfrastructure(candidate, dataSource, context, opened)
+    const { config } = infrastructure
     const app = await withDeadline('creating the application', STEP_MS, () =>
-      createApplication(foundations, context.logger),
+      createApplication(infrastructure, context.logger),
     )
     opened.defer(() => app.close())
     boundHooks(app, STEP_MS)
     await withDeadline('starting the bus handlers', LISTEN_MS, () => app.startAllMicroservices())
     await withDeadline('listening', LISTEN_MS, () => app.listen(config.SERVICE_PORT, config.SERVICE_HOST))
-    return { app, foundations, opened }
+    return { app, infrastructure, opened }
   } catch (error) {
     await dispose(opened, context.logger)
     throw error
   }
 }
 
-async function layFoundations(
+async function openInfrastructure(
   candidate: Candidate,
   dataSource: DataSource,
   { env, lifecycle, logger, signal }: Context,
   opened: AsyncDisposableStack,
-): Promise<Foundations> {
+): Promise<Infrastructure> {
   const masterId = `master_${newSecret(48)}`
   const values = readOverrides(candidate.stored, env)
   const config = overriddenConfig(env, await withClusterId(dataSource, env, values))
@@ -190,13 +191,13 @@ async function noteServed(
   dataSource: DataSource,
   logger: ServiceLogger,
 ): Promise<void> {
-  const { app, foundations } = instance
-  const { overrides } = foundations.origin
+  const { app, infrastructure } = instance
+  const { overrides } = infrastructure.origin
   try {
     if (rollback) {
       // Before it is stored: what is served here needs no restart.
       overrides.generation = rollback.failed.generation
-      const id = await saveRollback(app.get(EventLog), foundations.config.SERVICE_PRO_CLUSTER_ID, rollback)
+      const id = await saveRollback(app.get(EventLog), infrastructure.config.SERVICE_PRO_CLUSTER_ID, rollback)
       // Another restart came meanwhile: this master takes it over as soon as it looks.
       if (id === undefined) return
       overrides.generation = id
@@ -207,7 +208,7 @@ async function noteServed(
         `restart ${failed.generation} was rolled back to the configuration of restart ${restored.generation}: ${properties.join(', ')}`,
       )
     }
-    await markServed(dataSource.manager, foundations.masterId, { ...candidate, generation: overrides.generation })
+    await markServed(dataSource.manager, infrastructure.masterId, { ...candidate, generation: overrides.generation })
   } catch (error) {
     logger.error({ err: error }, 'the served configuration could not be noted')
   }

@@ -141,7 +141,7 @@ test('G9: a leader that was frozen finds that another has taken over', async () 
   leader.kill('SIGCONT')
   await until(
     'it is awake',
-    () => stack.journal.find(new RegExp(`^${leader.name} .*the duties could not be done`)).length > 0,
+    () => stack.journal.find(new RegExp(`^${leader.name} .*the scheduled jobs could not run`)).length > 0,
     PATIENCE_MS,
   )
   const others = stack.journal.find('is above 70.00 %').length

@@ -1,6 +1,7 @@
 import { MediaNodeStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import { Job, type JobRun } from '../platform/jobs/job.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import type { Manager } from '../events/event-log.js'
@@ -40,6 +41,8 @@ const nodesBy = metrics.gauge('cluster_media_nodes', {
   labels: { status: MediaNodeStatus.options },
 })
 
+const intervalMs = (config: MasterConfig): number => config.SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL * 1_000
+
 /** Keeps as many media nodes as the load wants. One master decides for all; each decision is one transaction. */
 @Injectable()
 export class AutoscalingService implements OnModuleDestroy {
@@ -65,31 +68,28 @@ export class AutoscalingService implements OnModuleDestroy {
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.patience = new LaunchPatience(this.intervalMs)
-  }
-
-  get intervalMs(): number {
-    return this.config.SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL * 1_000
+    this.patience = new LaunchPatience(intervalMs(config))
   }
 
   async onModuleDestroy(): Promise<void> {
     await Promise.all(this.underWay)
   }
 
-  /** To be called often: what a node says of itself is of one moment. */
+  /** A heartbeat shows one moment: loads are averages of many. */
+  @Job({ name: 'media node loads', scope: 'leader', everyMs: 0 })
   sample(): void {
     for (const { bootId, cpuLoad } of this.mediaNodes.live()) this.loads.add(bootId, cpuLoad)
   }
 
-  /** To be called often, by every master. */
+  @Job({ name: 'media node figures', scope: 'every master', everyMs: 0 })
   showFigures(): void {
     const rows = this.mediaNodes.rows()
     for (const status of MediaNodeStatus.options)
       nodesBy.set({ status }, rows.filter((row) => row.status === status).length)
   }
 
-  /** To be called by one master, once per interval. */
-  async run(now: number, permission: Permission): Promise<void> {
+  @Job({ name: 'autoscaling', scope: 'leader', everyMs: intervalMs })
+  async run({ now, assertLeader: permission }: JobRun): Promise<void> {
     const fleet = await this.fleet.nodes()
     this.review(fleet, now)
     if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.scale(this.clusterOf(fleet, now), permission)
@@ -100,7 +100,7 @@ export class AutoscalingService implements OnModuleDestroy {
   private async scale(cluster: Cluster, permission: Permission): Promise<void> {
     const { now } = cluster
     const last = this.memory.samples.at(-1)?.at ?? now
-    if (now - last > MEMORY_INTERVALS * this.intervalMs) this.memory = NO_MEMORY
+    if (now - last > MEMORY_INTERVALS * intervalMs(this.config)) this.memory = NO_MEMORY
     const next = plan(cluster, this.limits, this.memory)
     const launches = next.actions.filter(isLaunch).length
     const mayLaunch = this.mayLaunch(launches, cluster)

@@ -1,9 +1,11 @@
 import {
   type ConnectionView,
-  type CreateConnectionBody,
+  CreateConnectionBody,
+  type CreateTokenBody,
   type DisconnectReason,
   newConnectionId,
   ServiceError,
+  type TokenView,
   type UpdateConnectionBody,
 } from '@session-service/contract'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
@@ -11,7 +13,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configurati
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { streamedList } from '../platform/http/streamed-list.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
-import { SessionChannel } from '../platform/bus/session-channel.js'
+import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { TokensService } from '../tokens/tokens.service.js'
 import type { ChangedRights, RemovedConnection } from './connection.records.js'
@@ -19,6 +21,7 @@ import { ConnectionRepository } from './connection.repository.js'
 import { type ConnectionRow, connectionView } from './connection.view.js'
 import { ParticipantRepository } from './participant.repository.js'
 import { RecorderRepository } from './recorder.repository.js'
+import { tokenView } from './token.view.js'
 
 const noSuchConnection = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no connection with the id ${id}`, { subject: 'connection' })
@@ -31,11 +34,18 @@ export class ConnectionsService {
     private readonly recorders: RecorderRepository,
     private readonly sessions: SessionsService,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionChannel,
+    private readonly channel: SessionBroadcast,
     private readonly tokens: TokensService,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
+
+  /** `POST tokens`: a connection with its token. */
+  async createToken(body: CreateTokenBody): Promise<TokenView> {
+    const { session, role, data, mediaserverOptions } = body
+    const connection = CreateConnectionBody.parse({ role, data, mediaserverOptions })
+    return tokenView(await this.create(session, connection), body)
+  }
 
   async create(sessionId: string, body: CreateConnectionBody): Promise<ConnectionView> {
     if (body.type === 'IPCAM') {

@@ -12,7 +12,7 @@ import {
 } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { SessionRecordings } from '../recordings/lifecycle/session-recordings.js'
+import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import type { Audience, GivenBack, Participant, RemovedConnection, Rights, TakeToken } from './connection.records.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
 
@@ -34,7 +34,7 @@ export class ParticipantRepository {
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: EventLog,
-    private readonly recordings: SessionRecordings,
+    private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
   ) {}
 
@@ -104,7 +104,7 @@ export class ParticipantRepository {
    * Gives a token back whose taker could not be let in. Others may have left meanwhile because there was somebody: if
    * nobody is, what is recorded goes as when the last one leaves; a session that nobody has been in yet stays.
    */
-  giveBack(connectionId: string): Promise<GivenBack> {
+  releaseToken(connectionId: string): Promise<GivenBack> {
     return this.events.transaction(async (manager, record) => {
       const session = await this.lockSession(manager, connectionId)
       if (!session) return NOTHING_ENDED
@@ -226,12 +226,12 @@ export class ParticipantRepository {
     reason: DisconnectReason,
   ): Promise<string[] | undefined> {
     if (await this.hasActive(manager, session.id)) return undefined
-    if (await this.recordings.keep(manager, session.uniqueId, reason)) return undefined
+    if (await this.endHooks.keep(manager, session.uniqueId, reason)) return undefined
     const [endReason, now] = [endedByLast(reason), this.clock.now()]
-    const { events, ids } = await this.recordings.end(manager, session.uniqueId, endReason, now)
+    const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueId, endReason, now)
     await record(...events, sessionDestroyed(session, endReason, now))
     await manager.query('DELETE FROM session WHERE id = $1', [session.id])
-    return ids
+    return recordingIds
   }
 
   /** Whether a recording goes on without an end in sight: one that waits for who may come back has one. */

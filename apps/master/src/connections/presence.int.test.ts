@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
+import { ENTITIES } from '../app/entities.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
@@ -13,7 +14,7 @@ let dataSource: DataSource
 let presence: PresenceRepository
 beforeAll(async () => {
   database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
   await migrate(dataSource)
   presence = new PresenceRepository(dataSource)
 })

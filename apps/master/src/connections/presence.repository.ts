@@ -31,7 +31,7 @@ export class PresenceRepository {
   }
 
   /** Of these participants, those that no longer are ones of `masterId`. */
-  async strangers(connectionIds: string[], masterId: string): Promise<string[]> {
+  async orphans(connectionIds: string[], masterId: string): Promise<string[]> {
     const rows = await this.dataSource.query<{ id: string }[]>(
       `SELECT id FROM connection WHERE id = ANY($1) AND status IN ('active', 'hidden') AND master_id = $2`,
       [connectionIds, masterId],

@@ -1,17 +1,17 @@
 import type { NodeCommand } from '@session-service/contract'
 import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
-import { StandInNode } from '../recordings/fixtures/stand-in-node.js'
+import { FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
 
 let stack: Stack
-let node: StandInNode
+let node: FakeMediaNode
 let client: SignallingClient
 let sessionId: string
 let connectionId: string
 
 beforeAll(async () => {
   stack = await startStack({ nodes: 0, masters: 1 })
-  node = await StandInNode.start(stack.nats.url, 'stand_in')
+  node = await FakeMediaNode.start(stack.nats.url, 'stand_in')
 })
 afterEach(async () => {
   node.onCommand = () => undefined

@@ -2,16 +2,16 @@ import { CreateTokenBody, type TokenView } from '@session-service/contract'
 import { Body, Controller, HttpCode, Post } from '@nestjs/common'
 import { API_PREFIX } from '../platform/http/api.js'
 import { parsed } from '../platform/http/parsed.js'
-import { TokenRequestsService } from './token-requests.service.js'
+import { ConnectionsService } from './connections.service.js'
 
-/** The deprecated way to a connection. */
+/** The deprecated way to create a connection. */
 @Controller(`${API_PREFIX}/tokens`)
 export class TokensController {
-  constructor(private readonly tokens: TokenRequestsService) {}
+  constructor(private readonly connections: ConnectionsService) {}
 
   @Post()
   @HttpCode(200)
   create(@Body(parsed(CreateTokenBody)) body: CreateTokenBody): Promise<TokenView> {
-    return this.tokens.create(body)
+    return this.connections.createToken(body)
   }
 }

@@ -1,14 +1,14 @@
 import { ServiceError } from '@session-service/contract'
 import { until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { RecordingDesk } from '../recordings/fixtures/recording-desk.js'
+import { RecordingTestbed } from '../recordings/fixtures/recording-testbed.js'
 
 /** With and without events the session's row is locked differently. */
 describe.each([true, false])('who cannot be let in, events on: %s', (isOn) => {
-  let desk: RecordingDesk
+  let desk: RecordingTestbed
 
   beforeAll(async () => {
-    desk = await RecordingDesk.open({
+    desk = await RecordingTestbed.open({
       SERVICE_RECORDING_AUTOSTOP_TIMEOUT: '5',
       ...(!isOn && { SERVICE_WEBHOOK: 'false', SERVICE_CDR: 'false' }),
     })

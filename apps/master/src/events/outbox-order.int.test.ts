@@ -2,6 +2,7 @@ import { createTestDatabase, type TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { ENTITIES } from '../app/entities.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { sessionDestroyed, signalSent } from './event-drafts.js'
@@ -16,7 +17,7 @@ let events: EventLog
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
   await migrate(dataSource)
   outbox = new OutboxRepository(dataSource)
   events = new EventLog(dataSource, {

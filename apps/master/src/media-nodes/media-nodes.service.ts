@@ -11,13 +11,21 @@ import {
 } from '@session-service/contract'
 import { Bus, HeartbeatWatch } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common'
+import { DiscoveryService } from '@nestjs/core'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { providersWith } from '../platform/discovery.js'
 import { inClusterTime } from './cluster-time.js'
 import { isBackedOff } from './flapping.js'
 import { isUp } from './media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
-import { isForeign } from './node-reaction.js'
+import { isForeign } from './node-state.js'
 import type { NodeBoot } from './room-place.js'
 
 /** How much later than its time a heartbeat may come, ms. */
@@ -35,36 +43,38 @@ export type Member = Heartbeat & {
   isBackedOff?: boolean
 }
 
-export interface NodeListener {
+export interface NodeHandler {
   heard(node: Heartbeat): void
   /** Called for each node that has fallen silent and that no master hears, by every one that heard it, until it resolves. */
   lost(node: Heartbeat): Promise<void>
 }
 
+/** Marks a provider as a NodeHandler. */
+export const NodeObserver = DiscoveryService.createDecorator()
+
 /** The media nodes as their heartbeats tell of them and as the cluster has them, and how commands reach them. */
 @Injectable()
-export class MediaNodesService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(MediaNodesService.name)
   private readonly heartbeats: HeartbeatWatch
-  private listener: NodeListener | undefined
+  private handlers: readonly NodeHandler[] = []
   private known = new Map<string, MediaNodeRow>()
   /** Nodes that have to wait for their registration. */
   private deferred = new Set<string>()
   private timer: NodeJS.Timeout | undefined
   private reads = 0
-  /** As of the last look at what other masters hear. */
-  isCutOff = false
 
   constructor(
     private readonly bus: Bus,
     private readonly repository: MediaNodeRepository,
     private readonly clock: ClusterClock,
+    private readonly discovery: DiscoveryService,
   ) {
     this.heartbeats = new HeartbeatWatch(bus, {
       adjust: (beat) => inClusterTime(beat, clock.now()),
       accepts: (node) => !isForeign(this.known.get(node.nodeId), node),
-      onBeat: (node) => this.listener?.heard(node),
-      onLost: (node) => (this.isHeard(node) ? false : this.listener?.lost(node)),
+      onBeat: (node) => this.handlers.forEach((handler) => handler.heard(node)),
+      onLost: (node) => (this.isHeard(node) ? false : this.lost(node)),
     })
     metrics.sampled('media_nodes', 'Media nodes that this master hears', () => this.live().length)
     metrics.sampled(
@@ -72,6 +82,10 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
       'Media nodes on which placement is backed off after repeated crashes',
       () => this.connected().filter((row) => isBackedOff(row.backOffUntil, clock.now())).length,
     )
+  }
+
+  onModuleInit(): void {
+    this.handlers = providersWith(this.discovery, NodeObserver)
   }
 
   /** A master serves once it has heard every node that there is. */
@@ -84,10 +98,6 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.timer)
     await this.heartbeats.stop()
-  }
-
-  listen(listener: NodeListener): void {
-    this.listener = listener
   }
 
   /** The nodes that are heard, and those not yet silent for long enough to be lost; whether they belong or not. */
@@ -206,22 +216,19 @@ export class MediaNodesService implements OnApplicationBootstrap, OnApplicationS
     )
   }
 
-  /** Nodes of the cluster that this master hears. */
-  get heardCount(): number {
-    const live = new Set(this.live().map(({ nodeId }) => nodeId))
-    return this.heardAnywhere.filter(({ id }) => live.has(id)).length
-  }
-
-  /**
-   * It hears less than half of the nodes that masters hear, and another one hears more: it is on the lesser side of a
-   * bus that is split. `mostElsewhere`: how many that other one hears.
-   */
-  lookAround(mostElsewhere: number): void {
-    this.isCutOff = this.heardCount * 2 < this.heardAnywhere.length && this.heardCount < mostElsewhere
-  }
-
-  private get heardAnywhere(): MediaNodeRow[] {
+  /** Nodes of the cluster that any master hears. */
+  get aliveAnywhere(): MediaNodeRow[] {
     return this.rows().filter((row) => this.isHeard({ nodeId: row.id, bootId: row.bootId ?? '' }))
+  }
+
+  /** Nodes of the cluster that this master hears. */
+  get aliveHere(): MediaNodeRow[] {
+    const live = new Set(this.live().map(({ nodeId }) => nodeId))
+    return this.aliveAnywhere.filter(({ id }) => live.has(id))
+  }
+
+  private async lost(node: Heartbeat): Promise<void> {
+    for (const handler of this.handlers) await handler.lost(node)
   }
 
   private async noteHeard(): Promise<void> {

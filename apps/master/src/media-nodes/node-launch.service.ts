@@ -1,6 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
+import { Job } from '../platform/jobs/job.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { NODE_DRIVER, type NodeDriver, type NodeLaunch, NodeLaunchError } from './drivers/node-driver.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
@@ -65,6 +66,7 @@ export class NodeLaunchService {
   }
 
   /** To be called by one master, every so often: what has not been heard for so long does not come any more. */
+  @Job({ name: 'media node launches', scope: 'leader', everyMs: 0 })
   async upkeep(): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
       if ((row.status !== 'launching' && row.status !== 'canceled') || row.statusAge < this.timeoutMs) continue

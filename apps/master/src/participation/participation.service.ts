@@ -3,30 +3,37 @@ import {
   type ForcedVideoCodec,
   newSecret,
   type NodeCommandResult,
-  type Role,
   ServiceError,
   type SessionSnapshot,
   SIGNALLING_WINDOWS,
 } from '@session-service/contract'
+import { mapConcurrent } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
 import { LocationsService } from './location/locations.service.js'
+import { ConnectionsService } from '../connections/connections.service.js'
+import { MasterMembership } from '../media-nodes/master-membership.js'
+import { Job } from '../platform/jobs/job.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { RecordingMaker } from '../recordings/lifecycle/recording-maker.service.js'
+import { RecordingStarter } from '../recordings/lifecycle/recording-starter.service.js'
 import { RoomPlacement } from '../placement/room-placement.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { SessionRecovery } from '../recovery/session-recovery.service.js'
-import { SessionChannel } from '../platform/bus/session-channel.js'
+import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { StreamsService } from '../streams/streams.service.js'
 import { digest } from '../tokens/tokens.service.js'
 import { resolveLimits } from './bandwidth.js'
 import { PresenceRepository } from '../connections/presence.repository.js'
-import type { Audience, Participant, Rights } from '../connections/connection.records.js'
+import type { Participant } from '../connections/connection.records.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
 
 /** A node that died a moment ago still looks alive: with others at hand a new session does not wait for it, ms. */
 const ELSEWHERE_AFTER_MS = 1_500
+
+const DEAD_MASTERS_EVERY_MS = 1_000
+/** A media node that does not answer delays the eviction of the others as little as possible. */
+const CONCURRENT_EVICTIONS = 8
 
 /** A participant that no node lets in after so many tries is told so. */
 const MOST_TRIES = 6
@@ -53,9 +60,11 @@ export class ParticipationService {
     private readonly placement: RoomPlacement,
     private readonly recovery: SessionRecovery,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionChannel,
+    private readonly channel: SessionBroadcast,
+    private readonly connections: ConnectionsService,
+    private readonly membership: MasterMembership,
     private readonly locations: LocationsService,
-    private readonly recordings: RecordingMaker,
+    private readonly recordings: RecordingStarter,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {}
@@ -162,8 +171,8 @@ export class ParticipationService {
   }
 
   /** The participant could not be let in: its token is good again, and whoever saw it come sees it go. */
-  async turnAway({ connectionId, roomId, isHidden }: Participant): Promise<void> {
-    const { sessionEnded, place, recordingIds } = await this.participants.giveBack(connectionId)
+  async rollbackJoin({ connectionId, roomId, isHidden }: Participant): Promise<void> {
+    const { sessionEnded, place, recordingIds } = await this.participants.releaseToken(connectionId)
     if (isHidden) return
     this.channel.notify(
       roomId,
@@ -215,49 +224,20 @@ export class ParticipationService {
     return this.presence.markFound(connectionId, this.masterId)
   }
 
-  /** Of these ids, those of participants of the session. */
-  activeAmong(sessionId: string, connectionIds: string[]): Promise<Set<string>> {
-    return this.participants.activeAmong(sessionId, connectionIds)
-  }
-
-  /** How many participants a session has. */
-  size(sessionId: string): Promise<number> {
-    return this.participants.countActive(sessionId)
-  }
-
-  /** Of a session, whether anybody is in and who of `among`; undefined when there is no such session. */
-  audience(sessionId: string, among: string[]): Promise<Audience | undefined> {
-    return this.participants.audience(sessionId, among)
-  }
-
-  /** What the participant may do now; undefined when it is gone. */
-  /** The role as the database has it; that of the participant as it is known here once its row is gone. */
-  async role({ connectionId, role }: Pick<Participant, 'connectionId' | 'role'>): Promise<Role> {
-    return (await this.participants.role(connectionId)) ?? role
-  }
-
-  rights(connectionId: string): Promise<Rights | undefined> {
-    return this.participants.rights(connectionId)
-  }
-
-  /** Participants whose time to come back is over. */
-  overdue(): Promise<string[]> {
-    return this.presence.overdue()
-  }
-
-  /** Participants of masters that have died have the usual window to come back to another. */
-  async giveTimeAfterDeadMasters(): Promise<void> {
+  @Job({ name: 'dead masters', scope: 'leader', everyMs: DEAD_MASTERS_EVERY_MS })
+  async evictAfterDeadMasters(): Promise<void> {
+    await this.membership.removeDeadMasters()
+    // The participants of a dead master have the usual window to resume at another.
     await this.presence.markLostOfDeadMasters(SIGNALLING_WINDOWS.evict)
   }
 
-  /** Of these participants, those that are none any more. */
-  gone(connectionIds: string[]): Promise<string[]> {
-    return this.presence.gone(connectionIds)
-  }
-
-  /** Sockets held here whose participants are gone or elsewhere by the truth of the database. */
-  strangers(connectionIds: string[]): Promise<string[]> {
-    return this.presence.strangers(connectionIds, this.masterId)
+  @Job({ name: 'evictions', scope: 'leader', everyMs: 0 })
+  async evictOverdue(): Promise<void> {
+    await mapConcurrent(await this.presence.overdue(), CONCURRENT_EVICTIONS, (id) =>
+      this.connections.depart(id, 'networkDisconnect', true).catch((error: unknown) => {
+        this.logger.warn({ err: error, connectionId: id }, 'a participant could not be evicted')
+      }),
+    )
   }
 }
 

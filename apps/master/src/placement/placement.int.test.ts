@@ -1,13 +1,13 @@
 import { ServiceApi, type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import { StandInNode } from '../recordings/fixtures/stand-in-node.js'
+import { FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
 
 jest.setTimeout(180_000)
 
 const SESSIONS = 30
 const NODES = ['one', 'two', 'three']
 let stack: Stack | undefined
-const standIns: StandInNode[] = []
+const standIns: FakeMediaNode[] = []
 afterEach(async () => {
   await stack?.stop()
   stack = undefined
@@ -52,7 +52,7 @@ describe('the first users of 30 sessions arrive at once on three nodes', () => {
   it.each([1, 2])('G12: with %i masters: ten sessions each, or two more or less', async (masters) => {
     const running = (stack = await startStack({ masters, nodes: 0 }))
     // Their load is told: real ones share a machine, and each sees other moments of it.
-    for (const id of NODES) standIns.push(await StandInNode.start(running.nats.url, id))
+    for (const id of NODES) standIns.push(await FakeMediaNode.start(running.nats.url, id))
     const counts = await arrive(running, `${masters} masters`, () => areKnown(running))
     expect(counts).toHaveLength(3)
     for (const count of counts) expect(Math.abs(count - SESSIONS / 3)).toBeLessThanOrEqual(2)

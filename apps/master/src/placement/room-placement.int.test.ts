@@ -4,6 +4,7 @@ import { ServiceError } from '@session-service/contract'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { ENTITIES } from '../app/entities.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { EventLog } from '../events/event-log.js'
@@ -22,7 +23,7 @@ let media: SessionMediaRepository
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
   await migrate(dataSource)
   media = new SessionMediaRepository(dataSource, new EventLog(dataSource, CONFIG), new ClusterClock())
 })

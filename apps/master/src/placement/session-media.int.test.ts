@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { ENTITIES } from '../app/entities.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { EventLog } from '../events/event-log.js'
@@ -18,7 +19,7 @@ let dataSource: DataSource
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
   await migrate(dataSource)
 })
 afterAll(async () => {

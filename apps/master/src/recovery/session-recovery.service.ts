@@ -1,8 +1,8 @@
-import { fewAtOnce, metrics } from '@session-service/server-kit'
+import { mapConcurrent, metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import type { PlacedRoom } from '../media-nodes/room-place.js'
-import { SessionChannel } from '../platform/bus/session-channel.js'
+import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionMediaRepository } from '../placement/session-media.repository.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 
@@ -38,7 +38,7 @@ export class SessionRecovery {
   constructor(
     private readonly sessions: SessionsService,
     private readonly media: SessionMediaRepository,
-    private readonly channel: SessionChannel,
+    private readonly channel: SessionBroadcast,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -49,7 +49,7 @@ export class SessionRecovery {
   async mediaLost(rooms: readonly PlacedRoom[], cause: MediaLossCause): Promise<void> {
     if (rooms.length === 0) return
     const spreadMs = spreadOf(await this.media.participantsIn(rooms.map(({ roomId }) => roomId)))
-    await fewAtOnce(LANES, rooms, async (room) => {
+    await mapConcurrent(rooms, LANES, async (room) => {
       try {
         await this.seeTo(room, cause, spreadMs)
       } catch (error) {

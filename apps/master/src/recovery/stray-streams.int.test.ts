@@ -1,16 +1,16 @@
 import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
-import { SILENT_TRACK, StandInNode } from '../recordings/fixtures/stand-in-node.js'
+import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
 
 /** Two looks of the reconciler, and some. */
 const RECONCILED_MS = 60_000
 jest.setTimeout(3 * RECONCILED_MS)
 
 let stack: Stack
-let node: StandInNode
+let node: FakeMediaNode
 beforeAll(async () => {
   stack = await startStack({ nodes: 0, masters: 1 })
-  node = await StandInNode.start(stack.nats.url, 'stand_in')
+  node = await FakeMediaNode.start(stack.nats.url, 'stand_in')
 })
 afterAll(async () => {
   await stack.stop()

@@ -1,13 +1,15 @@
 import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { RecordingProperties } from '@session-service/contract'
+import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { ENTITIES } from '../app/entities.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { EventLog } from '../events/event-log.js'
-import { SessionRecordings } from '../recordings/lifecycle/session-recordings.js'
+import { SessionEndHooks } from './session-end-hooks.js'
 import { type NewSubscription, StreamRepository } from '../streams/stream.repository.js'
 import { type NewSession, SessionRepository } from './session.repository.js'
 import { insertParticipants } from './fixtures/rows.js'
@@ -21,7 +23,7 @@ let events: EventLog
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
   await migrate(dataSource)
   clock = new ClusterClock()
   events = new EventLog(dataSource, CONFIG)
@@ -69,7 +71,13 @@ async function writeAtOnce<T>(
 }
 
 it('sessions that two masters create in batches are created once each, in whatever order they were asked for', async () => {
-  const sessions = () => new SessionRepository(dataSource, events, new SessionRecordings(CONFIG), clock)
+  const sessions = () =>
+    new SessionRepository(
+      dataSource,
+      events,
+      new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService),
+      clock,
+    )
   const [one, other] = [sessions(), sessions()]
   const items: [NewSession, NewSession, NewSession] = [session('a'), session('m'), session('z')]
   const results = await writeAtOnce(

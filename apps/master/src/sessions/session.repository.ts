@@ -8,14 +8,12 @@ import {
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { CONNECTION_ROW, type ConnectionRow } from '../connections/connection.view.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { departures, sessionCreated, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
-import { BEFORE_ALL, PAGE_ROWS, type Position } from '../platform/http/streamed-list.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { SessionRecordings } from '../recordings/lifecycle/session-recordings.js'
+import { SessionEndHooks } from './session-end-hooks.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 
 export interface NewSession {
@@ -31,11 +29,19 @@ export interface NewSession {
   forcedNodeId: string | null
 }
 
+/** A session as backends see it, without its connections. */
 export interface SessionRow extends NewSession {
   mediaNodeId: string | null
   isRecorded: boolean
-  connections: ConnectionRow[]
 }
+
+/** Columns of one session `s`. */
+export const SESSION_ROW = `
+  s.id, s.unique_id AS "uniqueId", s.created_at AS "createdAt", s.media_mode AS "mediaMode",
+  s.recording_mode AS "recordingMode", s.has_custom_id AS "hasCustomId", s.forced_video_codec AS "forcedVideoCodec",
+  s.allow_transcoding AS "allowTranscoding", s.recording_properties AS "recordingProperties",
+  s.forced_node_id AS "forcedNodeId", s.media_node_id AS "mediaNodeId",
+  EXISTS (SELECT 1 FROM recording r WHERE r.unique_session_id = s.unique_id AND r.status = 'started') AS "isRecorded"`
 
 /** Who was in a session that has just been deleted, in the order they joined, and what they published. */
 export interface ClosedSession {
@@ -47,18 +53,6 @@ export interface ClosedSession {
   /** Those that its end stopped. */
   recordingIds: string[]
 }
-
-/** $1: whether pending connections are listed too. */
-const SESSION_ROW = `
-  s.id, s.unique_id AS "uniqueId", s.created_at AS "createdAt", s.media_mode AS "mediaMode",
-  s.recording_mode AS "recordingMode", s.has_custom_id AS "hasCustomId", s.forced_video_codec AS "forcedVideoCodec",
-  s.allow_transcoding AS "allowTranscoding", s.recording_properties AS "recordingProperties",
-  s.forced_node_id AS "forcedNodeId", s.media_node_id AS "mediaNodeId",
-  EXISTS (SELECT 1 FROM recording r WHERE r.unique_session_id = s.unique_id AND r.status = 'started') AS "isRecorded",
-  (SELECT coalesce(json_agg(row ORDER BY row."createdAt", row.id), '[]') FROM (
-     SELECT ${CONNECTION_ROW} FROM connection c WHERE c.session_id = s.id
-       AND (c.status = 'active' OR $1 AND c.status = 'pending')) row
-  ) AS connections`
 
 /** What is being created nobody else sees yet: there is nothing to lock. */
 const NO_SESSION_YET = { where: 'false', values: [] }
@@ -76,7 +70,7 @@ export class SessionRepository {
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: EventLog,
-    private readonly recordings: SessionRecordings,
+    private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
   ) {
     this.creations = new GroupCommit((sessions) => this.insertAll(sessions), isDataFault)
@@ -119,30 +113,6 @@ export class SessionRepository {
     return inserted.map(({ id }) => id)
   }
 
-  async find(id: string, withPending: boolean): Promise<SessionRow | undefined> {
-    const [row] = await this.dataSource.query<SessionRow[]>(`SELECT ${SESSION_ROW} FROM session s WHERE s.id = $2`, [
-      withPending,
-      id,
-    ])
-    return row
-  }
-
-  page(withPending: boolean, after: Position = BEFORE_ALL): Promise<SessionRow[]> {
-    return this.dataSource.query<SessionRow[]>(
-      `SELECT ${SESSION_ROW} FROM session s WHERE (s.created_at, s.id) > ($2, $3)
-       ORDER BY s.created_at, s.id LIMIT ${PAGE_ROWS}`,
-      [withPending, after.createdAt, after.id],
-    )
-  }
-
-  /** Those that are on the media node, in the order they were created. */
-  onNode(nodeId: string): Promise<SessionRow[]> {
-    return this.dataSource.query<SessionRow[]>(
-      `SELECT ${SESSION_ROW} FROM session s WHERE s.media_node_id = $2 ORDER BY s.created_at, s.id`,
-      [false, nodeId],
-    )
-  }
-
   async exists(id: string): Promise<boolean> {
     return (await this.dataSource.query<unknown[]>('SELECT 1 FROM session WHERE id = $1', [id])).length > 0
   }
@@ -179,11 +149,11 @@ export class SessionRepository {
       )
       if (!condition(participants)) return undefined
       const now = this.clock.now()
-      const recordings = await this.recordings.end(manager, session.uniqueId, reason, now)
+      const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueId, reason, now)
       if (this.events.isOn) {
         const isEmpty = reason === 'automaticStop' || reason === 'lastParticipantLeft'
         const leaving = isEmpty ? [] : await this.leaving(manager, session, reason, now)
-        await record(...leaving, ...recordings.events, sessionDestroyed(session, reason, now))
+        await record(...leaving, ...events, sessionDestroyed(session, reason, now))
       }
       await manager.query('DELETE FROM session WHERE id = $1', [session.id])
       const { id, uniqueId, createdAt } = session
@@ -193,7 +163,7 @@ export class SessionRepository {
         createdAt,
         place: placeOf(session) ?? null,
         participants,
-        recordingIds: recordings.ids,
+        recordingIds,
       }
     }
     return this.events.transaction(run, { after })

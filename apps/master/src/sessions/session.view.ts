@@ -28,7 +28,7 @@ export function recordingPropertiesView(properties: RecordingProperties): Record
   }
 }
 
-export function sessionView(row: Omit<SessionRow, 'connections'>, connections: ConnectionView[]): SessionView {
+export function sessionView(row: SessionRow, connections: ConnectionView[]): SessionView {
   return {
     id: row.id,
     object: 'session',

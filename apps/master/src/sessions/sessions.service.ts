@@ -8,22 +8,20 @@ import {
   uniqueSessionId,
   type DisconnectReason,
 } from '@session-service/contract'
-import { fewAtOnce } from '@session-service/server-kit'
-import { Inject, Injectable, Logger, type StreamableFile } from '@nestjs/common'
+import { mapConcurrent } from '@session-service/server-kit'
+import { Inject, Injectable, Logger } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import { connectionView } from '../connections/connection.view.js'
-import { streamedList } from '../platform/http/streamed-list.js'
+import { Job, type JobRun } from '../platform/jobs/job.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
-import { SessionRecordings } from '../recordings/lifecycle/session-recordings.js'
-import { SessionChannel } from '../platform/bus/session-channel.js'
-import { TokensService } from '../tokens/tokens.service.js'
+import { SessionEndHooks } from './session-end-hooks.js'
+import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionMediaRepository, type WhichBoots } from '../placement/session-media.repository.js'
-import { type ClosedSession, type EmptyEnd, SessionRepository, type SessionRow } from './session.repository.js'
+import { type ClosedSession, type EmptyEnd, SessionRepository } from './session.repository.js'
 import { sessionView } from './session.view.js'
 
-const noSuchSession = (id: string): ServiceError =>
+export const noSuchSession = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no session with the id ${id}`, { subject: 'session' })
 
 /** Sessions that are closed at the same time when all are. */
@@ -37,9 +35,8 @@ export class SessionsService {
     private readonly sessions: SessionRepository,
     private readonly media: SessionMediaRepository,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionChannel,
-    private readonly tokens: TokensService,
-    private readonly recordings: SessionRecordings,
+    private readonly channel: SessionBroadcast,
+    private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
@@ -72,24 +69,6 @@ export class SessionsService {
     ] as const)
       if (nodeId !== undefined && !this.mediaNodes.isKnown(nodeId))
         throw new ServiceError('INVALID', `${field}: no media node with the id ${nodeId}`)
-  }
-
-  async get(id: string, withPending = false): Promise<SessionView> {
-    const row = await this.sessions.find(id, withPending)
-    if (!row) throw noSuchSession(id)
-    return this.view(row)
-  }
-
-  /** All of them, as a stream of JSON; `shape` makes of each what the caller shows. */
-  list(withPending = false, shape: (session: SessionView) => object = (session) => session): Promise<StreamableFile> {
-    return streamedList(
-      (after) => this.sessions.page(withPending, after),
-      (row) => shape(this.view(row)),
-    )
-  }
-
-  async onNode(nodeId: string): Promise<SessionView[]> {
-    return (await this.sessions.onNode(nodeId)).map((row) => this.view(row))
   }
 
   async require(id: string): Promise<void> {
@@ -130,7 +109,7 @@ export class SessionsService {
     place,
     recordingIds,
   }: Pick<ClosedSession, 'uniqueId' | 'place' | 'recordingIds'>): Promise<void> {
-    await this.recordings.stopped(recordingIds)
+    await this.endHooks.stopped(recordingIds)
     if (place) await this.mediaNodes.tell(place, 'closeRoom', { roomId: uniqueId, epoch: place.epoch })
   }
 
@@ -150,17 +129,22 @@ export class SessionsService {
 
   /** Ends every session created until then, UTC ms; a few at once, and one that fails does not save the others. */
   async closeAll(createdUntil: number, reason: DisconnectReason): Promise<void> {
-    await fewAtOnce(CLOSED_AT_ONCE, await this.sessions.createdUntil(createdUntil), (uniqueId) =>
+    await mapConcurrent(await this.sessions.createdUntil(createdUntil), CLOSED_AT_ONCE, (uniqueId) =>
       this.closeIfLive(uniqueId, reason).catch((error: unknown) => {
         this.logger.warn({ err: error, uniqueId }, 'a session could not be closed')
       }),
     )
   }
 
-  /** Ends sessions older than `seconds` that nobody is in, until there are none or `isOver`. */
-  async closeUnused(seconds: number, isOver: () => boolean): Promise<void> {
-    for (const uniqueId of await this.sessions.unused(seconds)) {
-      if (isOver()) return
+  /** Ends sessions that have been empty for longer than the threshold of the garbage collection. */
+  @Job({
+    name: 'garbage collection',
+    scope: 'leader',
+    everyMs: ({ SERVICE_SESSIONS_GARBAGE_INTERVAL: seconds }) => (seconds === 0 ? undefined : seconds * 1_000),
+  })
+  async closeUnused({ isStopping }: JobRun): Promise<void> {
+    for (const uniqueId of await this.sessions.unused(this.config.SERVICE_SESSIONS_GARBAGE_THRESHOLD)) {
+      if (isStopping()) return
       await this.closeEmpty(uniqueId, 'automaticStop')
     }
   }
@@ -169,14 +153,6 @@ export class SessionsService {
   async closeEmpty(uniqueId: string, reason: EmptyEnd): Promise<void> {
     const closed = await this.sessions.deleteUnused(uniqueId, reason)
     if (closed) await this.release(closed)
-  }
-
-  private view(row: SessionRow): SessionView {
-    const connections = row.connections.map((connection) =>
-      connectionView(connection, this.tokens.url(row.id, connection.id, connection.tokenNonce)),
-    )
-    // Where a session is, and that it can be chosen, is for the paid editions.
-    return sessionView(this.config.SERVICE_EDITION === 'ce' ? { ...row, mediaNodeId: null } : row, connections)
   }
 }
 

@@ -1,6 +1,7 @@
 import { type NotificationParams, SIGNALLING_LIMITS } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import { Job } from '../platform/jobs/job.js'
 import type { Manager } from '../events/event-log.js'
 
 export interface SentSignal {
@@ -75,6 +76,7 @@ export class RecentSignals {
   }
 
   /** Deletes what is beyond the bounds. */
+  @Job({ name: 'recent signals', scope: 'leader', everyMs: 0 })
   async trim(): Promise<void> {
     await this.dataSource.query(
       `DELETE FROM recent_signal WHERE id IN (

@@ -2,11 +2,11 @@ import { type SendSignalBody, ServiceError, type SignallingCall } from '@session
 import { metrics } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { ParticipationService } from '../participation/participation.service.js'
+import { ParticipantRepository } from '../connections/participant.repository.js'
 import { EventLog } from '../events/event-log.js'
 import { signalSent } from '../events/event-drafts.js'
 import { ClientBudgets } from '../platform/limits/client-budgets.js'
-import { SessionChannel } from '../platform/bus/session-channel.js'
+import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { RecentSignals, type SentSignal } from './recent-signals.js'
 import { prefixedType, typeInEvent } from './signal-type.js'
 
@@ -18,8 +18,8 @@ export class SignalsService {
   })
 
   constructor(
-    private readonly participation: ParticipationService,
-    private readonly channel: SessionChannel,
+    private readonly participants: ParticipantRepository,
+    private readonly channel: SessionBroadcast,
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
     private readonly budgets: ClientBudgets,
@@ -48,14 +48,14 @@ export class SignalsService {
     { to: named, type, data }: SignallingCall<'signal'>,
   ): Promise<void> {
     const to = [...new Set(named)]
-    const recipients = to.length > 0 ? to.length : await this.participation.size(from.sessionId)
+    const recipients = to.length > 0 ? to.length : await this.participants.countActive(from.sessionId)
     const now = performance.now()
     if (!this.budgets.of(from.connectionId, now).maySend(Buffer.byteLength(data), recipients, now)) {
       this.refusals.inc({})
       throw new ServiceError('RATE_LIMITED', `too much data in signals to ${recipients} recipients: try again later`)
     }
     if (to.length > 0) {
-      const present = await this.participation.activeAmong(from.sessionId, to)
+      const present = await this.participants.activeAmong(from.sessionId, to)
       const absent = to.filter((id) => !present.has(id))
       if (absent.length > 0) throw new ServiceError('INVALID', `to: no participant ${absent.slice(0, 10).join(', ')}`)
     }
@@ -69,7 +69,7 @@ export class SignalsService {
   async sendFromServer({ session, to, type, data }: SendSignalBody): Promise<void> {
     this.channel.requireBus()
     const named = [...new Set(to)]
-    const audience = await this.participation.audience(session, named)
+    const audience = await this.participants.audience(session, named)
     if (!audience) throw new ServiceError('NOT_FOUND', `no session with the id ${session}`, { subject: 'session' })
     if (!audience.hasParticipants) throw new ServiceError('NOT_READY', 'nobody is in the session')
     const present = new Set(audience.present)

@@ -14,17 +14,15 @@ import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { RecordingMaker } from '../recordings/lifecycle/recording-maker.service.js'
 import { RoomPlacement } from '../placement/room-placement.js'
 import { SessionsService } from '../sessions/sessions.service.js'
-import { SessionChannel } from '../platform/bus/session-channel.js'
+import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { effectiveChanges, mediaOptionsOf, streamKindOf } from './media-options.js'
 import { StreamRepository } from './stream.repository.js'
 
 /** Who publishes or subscribes, and where its media is. */
 export interface MediaPeer {
   sessionId: string
-  recordingMode: 'ALWAYS' | 'MANUAL'
   roomId: string
   connectionId: string
   place: RoomPlace
@@ -50,8 +48,7 @@ export class StreamsService {
     private readonly sessions: SessionsService,
     private readonly placement: RoomPlacement,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionChannel,
-    private readonly recordings: RecordingMaker,
+    private readonly channel: SessionBroadcast,
     private readonly clock: ClusterClock,
   ) {}
 
@@ -87,7 +84,6 @@ export class StreamsService {
     }
     const params = { streamId, connectionId, createdAt, mediaOptions }
     this.channel.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
-    if (peer.recordingMode === 'ALWAYS') void this.recordings.startAutomatically(sessionId)
     return { streamId, createdAt }
   }
 
@@ -193,7 +189,7 @@ export class StreamsService {
   }
 
   /** All that the participant publishes and receives ends, for it begins anew. */
-  async endMediaOf({ sessionId, roomId, connectionId }: Omit<MediaPeer, 'place' | 'recordingMode'>): Promise<void> {
+  async endMediaOf({ sessionId, roomId, connectionId }: Omit<MediaPeer, 'place'>): Promise<void> {
     const reason = 'mediaServerReconnect'
     const streams = await this.streams.deleteOf(sessionId, connectionId, reason)
     for (const stream of streams) this.announceEnd(roomId, stream, reason, [connectionId])

@@ -1,7 +1,7 @@
 import { request, Agent } from 'node:http'
 import { startStack, type Stack, until } from '@session-service/testing'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { SILENT_TRACK, StandInNode } from '../recordings/fixtures/stand-in-node.js'
+import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
 
 let stack: Stack
 afterEach(() => stack.stop())
@@ -60,7 +60,7 @@ describe('SIGTERM', () => {
 
   it('sends clients to another master before it waits for what takes long', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_RECORDING: 'true' } })
-    const node = await StandInNode.start(stack.nats.url, 'slow')
+    const node = await FakeMediaNode.start(stack.nats.url, 'slow')
     const { id } = await stack.api.createSession()
     const client = await stack.join(id)
     await client.request('publish', { tracks: [SILENT_TRACK] })

@@ -6,8 +6,8 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleD
 import { DataSource } from 'typeorm'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
-import { RoomSockets } from '../../signalling/room-sockets.js'
-import { SessionChannel } from '../../platform/bus/session-channel.js'
+import { SocketRegistry } from '../../signalling/sockets/socket-registry.js'
+import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import {
   type ConfigOrigin,
   CONFIG_ORIGIN,
@@ -21,7 +21,7 @@ import { verifyConfig } from './verify-config.js'
 
 /** A master that missed the call, for the bus was away, finds out this often, ms. */
 const CHECK_EVERY_MS = 3_000
-/** How long the farewell may take to reach the sockets here, ms. */
+/** How long the closeAfterLeave may take to reach the sockets here, ms. */
 const FAREWELL_MS = 2_000
 const LOOK_EVERY_MS = 20
 
@@ -35,9 +35,9 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
     private readonly bus: Bus,
     private readonly dataSource: DataSource,
-    private readonly channel: SessionChannel,
+    private readonly channel: SessionBroadcast,
     private readonly sessions: SessionsService,
-    private readonly sockets: RoomSockets,
+    private readonly sockets: SocketRegistry,
     private readonly lifecycle: Lifecycle,
     private readonly mediaNodes: MediaNodesService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,

@@ -14,6 +14,7 @@ import {
 import { z } from 'zod'
 import { ConnectionsService } from '../../connections/connections.service.js'
 import { SessionFirst } from '../../connections/session-first.js'
+import { SessionQueries } from '../../connections/session-queries.js'
 import { PathParam } from '../../platform/http/parameters.js'
 import { parsed } from '../../platform/http/parsed.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
@@ -30,6 +31,7 @@ type CreateCameraBody = z.output<typeof CreateCameraBody>
 export class DeprecatedSessionsController {
   constructor(
     private readonly sessions: SessionsService,
+    private readonly sessionQueries: SessionQueries,
     private readonly connections: ConnectionsService,
     private readonly streams: StreamsService,
   ) {}
@@ -43,12 +45,12 @@ export class DeprecatedSessionsController {
 
   @Get()
   list(): Promise<StreamableFile> {
-    return this.sessions.list(false, legacySession)
+    return this.sessionQueries.list(false, legacySession)
   }
 
   @Get(':sessionId')
   async get(@PathParam('sessionId') sessionId: string): Promise<LegacySession> {
-    return legacySession(await this.sessions.get(sessionId))
+    return legacySession(await this.sessionQueries.get(sessionId))
   }
 
   @Delete(':sessionId')

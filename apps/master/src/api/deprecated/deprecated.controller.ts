@@ -5,7 +5,7 @@ import { configurationView, mediaserverUris } from '../configuration/configurati
 import { parsed } from '../../platform/http/parsed.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SignalsService } from '../../signals/signals.service.js'
-import { TokenRequestsService } from '../../connections/token-requests.service.js'
+import { ConnectionsService } from '../../connections/connections.service.js'
 import { type LegacyToken, legacyToken } from './legacy-views.js'
 import { WarnDeprecated } from './warn-deprecated.js'
 
@@ -13,7 +13,7 @@ import { WarnDeprecated } from './warn-deprecated.js'
 @UseGuards(WarnDeprecated)
 export class DeprecatedController {
   constructor(
-    private readonly tokens: TokenRequestsService,
+    private readonly connections: ConnectionsService,
     private readonly signals: SignalsService,
     private readonly mediaNodes: MediaNodesService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -22,7 +22,7 @@ export class DeprecatedController {
   @Post('api/tokens')
   @HttpCode(200)
   async createToken(@Body(parsed(CreateTokenBody)) body: CreateTokenBody): Promise<LegacyToken> {
-    return legacyToken(await this.tokens.create(body))
+    return legacyToken(await this.connections.createToken(body))
   }
 
   @Post('api/signal')

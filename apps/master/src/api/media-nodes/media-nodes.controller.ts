@@ -19,9 +19,9 @@ import { API_PREFIX } from '../../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../../platform/http/parameters.js'
 import { parsed } from '../../platform/http/parsed.js'
 import { NotWhenHighlyAvailable } from './highly-available.guard.js'
-import { NodeAdmissionService } from './node-admission.service.js'
-import { NodeListingService, type NodeQuery } from './node-listing.service.js'
-import { NodeRemovalService } from './node-removal.service.js'
+import { AddMediaNode } from './add-media-node.service.js'
+import { MediaNodeQueries, type NodeQuery } from './media-node-queries.service.js'
+import { RemoveMediaNode } from './remove-media-node.service.js'
 
 const POLL_MS = 200
 
@@ -35,9 +35,9 @@ const nodeQuery = (query: NodeDetailsQuery): NodeQuery => ({
 @Paid()
 export class MediaNodesController {
   constructor(
-    private readonly listing: NodeListingService,
-    private readonly admission: NodeAdmissionService,
-    private readonly removal: NodeRemovalService,
+    private readonly listing: MediaNodeQueries,
+    private readonly admission: AddMediaNode,
+    private readonly removal: RemoveMediaNode,
   ) {}
 
   @Get()

@@ -1,6 +1,7 @@
 import { CreateSessionBody, type SessionView } from '@session-service/contract'
 import { type PendingQuery, ROUTES } from '@session-service/contract/rest-api'
 import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile } from '@nestjs/common'
+import { SessionQueries } from '../../connections/session-queries.js'
 import { API_PREFIX } from '../../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../../platform/http/parameters.js'
 import { parsed } from '../../platform/http/parsed.js'
@@ -8,7 +9,10 @@ import { SessionsService } from '../../sessions/sessions.service.js'
 
 @Controller(`${API_PREFIX}/sessions`)
 export class SessionsController {
-  constructor(private readonly sessions: SessionsService) {}
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly queries: SessionQueries,
+  ) {}
 
   @Post()
   @HttpCode(200)
@@ -18,7 +22,7 @@ export class SessionsController {
 
   @Get()
   list(@QueryParams(ROUTES.listSessions.query) { pendingConnections }: PendingQuery): Promise<StreamableFile> {
-    return this.sessions.list(isTrue(pendingConnections, false))
+    return this.queries.list(isTrue(pendingConnections, false))
   }
 
   @Get(':sessionId')
@@ -26,7 +30,7 @@ export class SessionsController {
     @PathParam('sessionId') sessionId: string,
     @QueryParams(ROUTES.getSession.query) { pendingConnections }: PendingQuery,
   ): Promise<SessionView> {
-    return this.sessions.get(sessionId, isTrue(pendingConnections, false))
+    return this.queries.get(sessionId, isTrue(pendingConnections, false))
   }
 
   @Delete(':sessionId')

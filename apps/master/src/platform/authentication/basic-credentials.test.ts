@@ -19,6 +19,6 @@ describe('BasicCredentials', () => {
     ['scheme alone', 'Basic', false],
     ['a megabyte', `Basic ${'A'.repeat(1_000_000)}`, false],
   ])('%s', (_, header, expected) => {
-    expect(credentials.areIn(header)).toBe(expected)
+    expect(credentials.verify(header)).toBe(expected)
   })
 })

@@ -11,7 +11,7 @@ export class BasicCredentials {
     this.expected = digest(`${USER}:${secret}`)
   }
 
-  areIn(authorization: string | undefined): boolean {
+  verify(authorization: string | undefined): boolean {
     const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization ?? '') ?? []
     return timingSafeEqual(digest(Buffer.from(encoded, 'base64').toString('utf8')), this.expected)
   }

@@ -25,7 +25,7 @@ export interface Configuration {
 @Global()
 @Module({})
 export class ConfigurationModule {
-  static of({ config, masterId, origin, lifecycle }: Configuration): DynamicModule {
+  static forRoot({ config, masterId, origin, lifecycle }: Configuration): DynamicModule {
     return {
       module: ConfigurationModule,
       providers: [

@@ -41,10 +41,10 @@ export class Lifecycle {
     this.current = await this.build()
   }
 
-  /** Ends the present generation, after `farewell`, and builds the next. During a start or another restart it does nothing. */
-  restart(farewell: () => Promise<void>): void {
+  /** Ends the present generation, after `closeAfterLeave`, and builds the next. During a start or another restart it does nothing. */
+  restart(closeAfterLeave: () => Promise<void>): void {
     if (this.isLeaving || !this.current) return
-    this.replacement = this.replace(farewell).finally(() => {
+    this.replacement = this.replace(closeAfterLeave).finally(() => {
       this.replacement = undefined
     })
   }
@@ -55,9 +55,9 @@ export class Lifecycle {
     await this.current?.close()
   }
 
-  private async replace(farewell: () => Promise<void>): Promise<void> {
+  private async replace(closeAfterLeave: () => Promise<void>): Promise<void> {
     this.logger.log('restarting')
-    await this.survive('what a restart says before it could not be said', farewell)
+    await this.survive('what a restart says before it could not be said', closeAfterLeave)
     const { current } = this
     this.current = undefined
     if (current) {

@@ -1,15 +1,17 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import { ClockSampler } from './clock-sampler.js'
+import { ClusterClock } from './cluster-clock.js'
 
-/** The data source, opened and migrated before the application and closed after it. */
+/** The data source, opened and migrated before the application and closed after it; the clock of the cluster. */
 @Global()
 @Module({})
 export class DatabaseModule {
-  static of(dataSource: DataSource): DynamicModule {
+  static forRoot(dataSource: DataSource): DynamicModule {
     return {
       module: DatabaseModule,
-      providers: [{ provide: DataSource, useValue: dataSource }],
-      exports: [DataSource],
+      providers: [{ provide: DataSource, useValue: dataSource }, ClusterClock, ClockSampler],
+      exports: [DataSource, ClusterClock],
     }
   }
 }

@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase } from '@session-service/testing'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
+import { ENTITIES } from '../../app/entities.js'
 import { createDataSource } from './data-source.js'
 import { migrate } from './migrate.js'
 
@@ -35,7 +36,7 @@ let dataSource: DataSource
 
 beforeEach(async () => {
   database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, () => undefined).initialize()
+  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
 })
 
 afterEach(async () => {

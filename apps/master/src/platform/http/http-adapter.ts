@@ -1,7 +1,7 @@
 import type { HttpErrorFilter } from '@session-service/server-kit'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Gate } from '../authentication/gate.js'
+import type { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
 import { readBodies, refuseTransferCodings } from './bodies.js'
 import { answerBrokenRequest } from './broken-requests.js'
 import { refuseForeignPages } from './cross-site.js'
@@ -34,7 +34,7 @@ const LIMITS: HttpLimits = {
 }
 
 export interface HttpOptions {
-  gate: Gate
+  gate: BasicAuthGuard
   errors: HttpErrorFilter
   /** Addresses or networks whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[]

@@ -9,8 +9,8 @@ import { until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { BasicCredentials } from '../authentication/basic-credentials.js'
-import { FailedAttempts } from '../authentication/failed-attempts.js'
-import { Gate } from '../authentication/gate.js'
+import { RateLimiter } from '../authentication/rate-limiter.js'
+import { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
 import { createHttpAdapter } from './http-adapter.js'
 
 const AUTHORIZATION = `Basic ${Buffer.from('SERVICEAPP:secret').toString('base64')}`
@@ -26,9 +26,9 @@ let patientPort: number
 let now = 0
 
 async function listen(limits: typeof IMPATIENT): Promise<number> {
-  const attempts = new FailedAttempts({ burst: 3, perSecond: 0.5, sources: 100 })
+  const attempts = new RateLimiter({ burst: 3, perSecond: 0.5, sources: 100 })
   const adapter = createHttpAdapter({
-    gate: new Gate(new BasicCredentials('secret'), attempts, () => now),
+    gate: new BasicAuthGuard(new BasicCredentials('secret'), attempts, () => now),
     errors: new HttpErrorFilter(),
     trustedProxies: ['127.0.0.1'],
     limits,

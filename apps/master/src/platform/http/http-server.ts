@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Logger } from '@nestjs/common'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Gate } from '../authentication/gate.js'
+import type { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
 import { sendError } from './errors.js'
 
 /** Open to everybody: the client library, also by version. Exact spellings only; anything else needs credentials. */
 const PUBLIC = /^\/service\/client\/(\d+\.\d+\.\d+-[0-9a-f]{12}\/)?[A-Za-z0-9._-]+(\?|$)/
 
 /** 401 before anything else on every path but those that are open; a request id on every answer. */
-export function protect(fastify: FastifyInstance, gate: Gate, open: readonly RegExp[] = []): void {
+export function protect(fastify: FastifyInstance, gate: BasicAuthGuard, open: readonly RegExp[] = []): void {
   fastify.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
     const isOpen = [PUBLIC, ...open].some((address) => address.test(request.url))
@@ -18,7 +18,7 @@ export function protect(fastify: FastifyInstance, gate: Gate, open: readonly Reg
 }
 
 /** Whether it was refused, and answered. */
-export function refuse(gate: Gate, request: FastifyRequest, reply: FastifyReply): boolean {
+export function refuse(gate: BasicAuthGuard, request: FastifyRequest, reply: FastifyReply): boolean {
   const refusal = gate.refuse(request.headers.authorization, request.ip)
   if (!refusal) return false
   if (refusal.status === 401) void reply.header('www-authenticate', 'Basic realm="service", charset="UTF-8"')

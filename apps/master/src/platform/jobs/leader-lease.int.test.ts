@@ -1,7 +1,7 @@
 import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
-import { afterEach, beforeAll, afterAll, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import { DutyLock } from './leader-lease.js'
+import { LeaderLease } from './leader-lease.js'
 
 const LEASE_MS = 1_500
 let database: TestDatabase
@@ -15,81 +15,81 @@ afterEach(async () => {
 })
 afterAll(() => database.drop())
 
-async function master(leaseMs = 60_000): Promise<{ lock: DutyLock; source: DataSource }> {
+async function master(leaseMs = 60_000): Promise<{ lock: LeaderLease; source: DataSource }> {
   const source = new DataSource({ type: 'postgres', url: database.url, poolErrorHandler: () => undefined })
   sources.push(await source.initialize())
-  return { lock: new DutyLock(source, leaseMs), source }
+  return { lock: new LeaderLease(source, leaseMs), source }
 }
 
-/** Frozen: nothing of it runs, also no timers. Only its connection lives on. */
-async function freeze(lock: DutyLock): Promise<void> {
+/** A frozen master runs no timers; only its database connection stays open. */
+async function freeze(lock: LeaderLease): Promise<void> {
   clearInterval(Reflect.get(lock, 'renewal') as NodeJS.Timeout)
-  await Reflect.get(lock, 'asked')
+  await Reflect.get(lock, 'lastTouch')
 }
 
-describe('the duties', () => {
-  test("are one master's until it gives them up", async () => {
+describe('the leader lease', () => {
+  it('belongs to one master until it releases it', async () => {
     const [one, two] = [await master(), await master()]
-    expect(await one.lock.isOurs()).toBe(true)
-    expect(await two.lock.isOurs()).toBe(false)
-    expect(await one.lock.isOurs()).toBe(true)
-    await one.lock.giveUp()
-    expect(await two.lock.isOurs()).toBe(true)
-    expect(await one.lock.isOurs()).toBe(false)
-    await two.lock.giveUp()
+    expect(await one.lock.acquire()).toBe(true)
+    expect(await two.lock.acquire()).toBe(false)
+    expect(await one.lock.acquire()).toBe(true)
+    await one.lock.release()
+    expect(await two.lock.acquire()).toBe(true)
+    expect(await one.lock.acquire()).toBe(false)
+    await two.lock.release()
   })
 
-  test('stay with a master that is busy for longer than the lease', async () => {
+  it('stays with a master that is busy for longer than its term', async () => {
     const one = await master(LEASE_MS)
     const two = await master()
-    expect(await one.lock.isOurs()).toBe(true)
+    expect(await one.lock.acquire()).toBe(true)
     await two.source.query('SELECT pg_sleep($1)', [(3 * LEASE_MS) / 1_000])
-    expect(await two.lock.isOurs()).toBe(false)
-    await expect(one.source.transaction((manager) => one.lock.assertOurs(manager))).resolves.toBeUndefined()
-    await one.lock.giveUp()
+    expect(await two.lock.acquire()).toBe(false)
+    await expect(one.source.transaction((manager) => one.lock.assertHeld(manager))).resolves.toBeUndefined()
+    await one.lock.release()
   })
 
-  test('G9: pass from a master that is frozen, which then cannot act any more', async () => {
+  it('G9: passes on from a frozen master, which then cannot act as the leader', async () => {
     const one = await master(LEASE_MS)
     const two = await master()
-    expect(await one.lock.isOurs()).toBe(true)
+    expect(await one.lock.acquire()).toBe(true)
     await freeze(one.lock)
-    await until('the lease is over', () => two.lock.isOurs())
-    await expect(one.source.transaction((manager) => one.lock.assertOurs(manager))).rejects.toThrow(
-      'another master has taken over the duties',
+    await until('the lease is over', () => two.lock.acquire())
+    await expect(one.source.transaction((manager) => one.lock.assertHeld(manager))).rejects.toThrow(
+      'another master has become the leader',
     )
-    await expect(two.source.transaction((manager) => two.lock.assertOurs(manager))).resolves.toBeUndefined()
-    await expect(one.lock.isOurs()).rejects.toThrow()
-    expect(await one.lock.isOurs()).toBe(false)
-    await two.lock.giveUp()
+    await expect(two.source.transaction((manager) => two.lock.assertHeld(manager))).resolves.toBeUndefined()
+    await expect(one.lock.acquire()).rejects.toThrow()
+    expect(await one.lock.acquire()).toBe(false)
+    await two.lock.release()
   })
 
-  test('cannot be acted on by two: the next one waits until a transaction has ended', async () => {
+  it('keeps the next leader waiting until a transaction of the former one has ended', async () => {
     const one = await master(LEASE_MS)
     const two = await master()
-    expect(await one.lock.isOurs()).toBe(true)
+    expect(await one.lock.acquire()).toBe(true)
     const done: string[] = []
     const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>()
     const first = one.source.transaction(async (manager) => {
-      await one.lock.assertOurs(manager)
+      await one.lock.assertHeld(manager)
       await freeze(one.lock)
       begin()
-      await until('the lease is over', () => two.lock.isOurs())
+      await until('the lease is over', () => two.lock.acquire())
       // Only if the database has not ended the transaction of the one that is frozen.
       await manager.query('SELECT 1')
       done.push('one')
     })
-    // What fails before it begins is to be seen, and not waited for.
+    // A failure before the begin rejects here at once.
     await Promise.race([hasBegun, first])
-    await until('the duties have passed', () => two.lock.isOurs())
+    await until('the lease has passed on', () => two.lock.acquire())
     await Promise.allSettled([
       first,
       two.source.transaction(async (manager) => {
-        await two.lock.assertOurs(manager)
+        await two.lock.assertHeld(manager)
         done.push('two')
       }),
     ])
     expect(done.at(-1)).toBe('two')
-    await two.lock.giveUp()
+    await two.lock.release()
   })
 })

@@ -1,38 +1,38 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 
 /** Any number that nothing else in the database locks. */
-const DUTY_LOCK = 7_230_002
-/** Of transactions that only the one who has the duties may make. */
+const LEADER_LOCK = 7_230_002
+/** Held by transactions that only the leader may make. */
 const ACTION_LOCK = 7_230_005
-/** A master that is not heard for this long is frozen or cut off: the database ends its connection, and the lock with it. */
+/** After this much silence a master is frozen or cut off: the database ends its connection, and the lock with it. */
 const LEASE_MS = 10_000
-/** In the time of a lease. */
+/** Renewals during one lease. */
 const RENEWALS = 4
 
-/** The advisory lock of the duties that one master does for all; it goes with the database connection that holds it. */
-export class DutyLock {
+/** The lease of the master that runs the jobs of the leader: an advisory lock, which ends with its database connection. */
+export class LeaderLease {
   private holder: QueryRunner | undefined
   private backend = 0
   private renewal: NodeJS.Timeout | undefined
-  private asked: Promise<unknown> = Promise.resolve()
+  private lastTouch: Promise<unknown> = Promise.resolve()
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly leaseMs = LEASE_MS,
   ) {}
 
-  /** Whether this master has the duties now; takes them when nobody has. */
-  async isOurs(): Promise<boolean> {
+  /** Whether this master is the leader; it becomes the leader when no other master is. */
+  async acquire(): Promise<boolean> {
     const runner = this.holder ?? this.dataSource.createQueryRunner()
     try {
       if (this.holder) {
-        // Proves that the connection, and so the lock, still stands.
+        // Proves that the connection, and so the lock, still exists.
         await this.touch(runner)
         return true
       }
       const [row] = await runner.manager.query<{ taken: boolean; backend: number }[]>(
         'SELECT pg_try_advisory_lock($1) AS taken, pg_backend_pid() AS backend',
-        [DUTY_LOCK],
+        [LEADER_LOCK],
       )
       if (row?.taken) await this.hold(runner, row.backend)
       else await runner.release()
@@ -45,11 +45,11 @@ export class DutyLock {
   }
 
   /**
-   * Rejects unless this master has the duties, for the rest of the transaction: one that was frozen since it asked may
-   * have lost them to another. Who takes them next waits here until this transaction has ended.
+   * Rejects unless this master is the leader until the end of the transaction: a master that was frozen after `acquire`
+   * may have lost the lease. The next leader waits here until the transaction has ended.
    */
-  async assertOurs(manager: Pick<EntityManager, 'query'>): Promise<void> {
-    // Frozen now, it would keep the next one waiting for as long.
+  async assertHeld(manager: Pick<EntityManager, 'query'>): Promise<void> {
+    // A master that freezes now would make the next leader wait without a limit.
     await manager.query(
       `SELECT set_config('idle_in_transaction_session_timeout', $1, true),
                                 set_config('lock_timeout', $1, true)`,
@@ -59,17 +59,17 @@ export class DutyLock {
     const held = await manager.query<unknown[]>(
       `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 0 AND objid = $1 AND pid = $2
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      [DUTY_LOCK, this.backend],
+      [LEADER_LOCK, this.backend],
     )
-    if (held.length === 0) throw new Error('another master has taken over the duties')
+    if (held.length === 0) throw new Error('another master has become the leader')
   }
 
-  async giveUp(): Promise<void> {
+  async release(): Promise<void> {
     const { holder } = this
     this.forget()
-    await this.asked
+    await this.lastTouch
     if (!holder) return
-    await holder.query('SELECT pg_advisory_unlock($1)', [DUTY_LOCK]).catch(() => undefined)
+    await holder.query('SELECT pg_advisory_unlock($1)', [LEADER_LOCK]).catch(() => undefined)
     await holder.query('RESET idle_session_timeout').catch(() => undefined)
     await holder.release().catch(() => undefined)
   }
@@ -78,7 +78,7 @@ export class DutyLock {
     await runner.query(`SELECT set_config('idle_session_timeout', $1, false)`, [String(this.leaseMs)])
     this.holder = runner
     this.backend = backend
-    // Duties may take longer than the lease.
+    // Jobs may take longer than the lease.
     this.renewal = setInterval(() => void this.touch(runner).catch(() => undefined), this.leaseMs / RENEWALS)
   }
 
@@ -88,10 +88,10 @@ export class DutyLock {
     this.backend = 0
   }
 
-  /** One after the other: a connection takes one query at a time. */
+  /** Serialized, because a connection takes one query at a time. */
   private touch(runner: QueryRunner): Promise<unknown> {
-    const answer = this.asked.then(() => runner.query('SELECT 1'))
-    this.asked = answer.catch(() => undefined)
+    const answer = this.lastTouch.then(() => runner.query('SELECT 1'))
+    this.lastTouch = answer.catch(() => undefined)
     return answer
   }
 }

@@ -1,10 +1,10 @@
 import { until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { RecordingDesk } from '../fixtures/recording-desk.js'
+import { RecordingTestbed } from '../fixtures/recording-testbed.js'
 
-let desk: RecordingDesk
+let desk: RecordingTestbed
 beforeAll(async () => {
-  desk = await RecordingDesk.open()
+  desk = await RecordingTestbed.open()
 })
 afterAll(() => desk.close())
 afterEach(() => desk.clear())

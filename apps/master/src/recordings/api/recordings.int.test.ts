@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
 import { budgetMs, loopLagMs, memoryOf, ServiceApi, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import { RecordingDesk, TEST_MS } from '../fixtures/recording-desk.js'
-import { StandInNode } from '../fixtures/stand-in-node.js'
+import { RecordingTestbed, TEST_MS } from '../fixtures/recording-testbed.js'
+import { FakeMediaNode } from '../fixtures/fake-media-node.js'
 
 jest.setTimeout(TEST_MS)
 
 /** What the event loop may be blocked while a list is written, ms; the number of other answers shows shorter stalls. */
 const LAG_MS = 500
 let free: ServiceApi
-let desk: RecordingDesk
+let desk: RecordingTestbed
 
 beforeAll(async () => {
-  desk = await RecordingDesk.open()
+  desk = await RecordingTestbed.open()
   await desk.stack.addMaster({ SERVICE_EDITION: 'ce' })
   free = new ServiceApi(desk.stack.masterUrls[1] ?? '', desk.stack.secret)
 })
@@ -167,7 +167,7 @@ describe('a recording', () => {
 
   it('refuses a forced other media node with 400 and names the one that can record', async () => {
     const { id } = await desk.busy()
-    const other = await StandInNode.start(desk.stack.nats.url, 'other')
+    const other = await FakeMediaNode.start(desk.stack.nats.url, 'other')
     const refused = await until('the master knows the other node', async () => {
       const answer = await desk.start(id, { mediaNode: 'other' })
       return JSON.stringify(answer.body).includes('no media node with the id') ? undefined : answer

@@ -13,17 +13,18 @@ import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { z } from 'zod'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { streamedList } from '../../platform/http/streamed-list.js'
+import { SessionQueries } from '../../connections/session-queries.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
-import { SessionChannel } from '../../platform/bus/session-channel.js'
+import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { LayoutsService } from '../layouts/layouts.service.js'
-import { RecordingAssembly } from '../finalize/recording-assembly.service.js'
-import { RecordingFiles } from '../storage/recording-files.js'
-import { RecordingMaker } from '../lifecycle/recording-maker.service.js'
-import { decideProperties, isCustomLayout } from '../lifecycle/recording-properties.js'
-import { RecordingWork } from '../lifecycle/recording-work.service.js'
-import { RecordingRepository, type RecordingRow } from '../recording.repository.js'
-import { recordingView } from './recording.view.js'
+import { RecordingFinalizer } from '../finalize/recording-finalizer.service.js'
+import { RecordingStore } from '../storage/recording-store.js'
+import { RecordingStarter } from '../lifecycle/recording-starter.service.js'
+import { decideProperties, isCustomLayout } from '../repository/recording-properties.js'
+import { RecordingReconciler } from '../lifecycle/recording-reconciler.service.js'
+import { RecordingRepository, type RecordingRow } from '../repository/recording.repository.js'
+import { recordingView } from '../repository/recording.view.js'
 
 const Target = z.object({ session: SessionRef })
 
@@ -39,14 +40,15 @@ export const noSuchRecording = (id: string): ServiceError =>
 export class RecordingsService {
   constructor(
     private readonly recordings: RecordingRepository,
-    private readonly maker: RecordingMaker,
-    private readonly work: RecordingWork,
-    private readonly assembly: RecordingAssembly,
-    private readonly files: RecordingFiles,
+    private readonly maker: RecordingStarter,
+    private readonly work: RecordingReconciler,
+    private readonly assembly: RecordingFinalizer,
+    private readonly files: RecordingStore,
     private readonly layouts: LayoutsService,
     private readonly sessions: SessionsService,
+    private readonly sessionQueries: SessionQueries,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionChannel,
+    private readonly channel: SessionBroadcast,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -58,7 +60,7 @@ export class RecordingsService {
   async start(body: unknown): Promise<RecordingView> {
     this.requireEnabled()
     const { session: sessionId } = read(Target, body)
-    const session = await this.sessions.get(sessionId)
+    const session = await this.sessionQueries.get(sessionId)
     requireRecordable(session)
     const { defaults, isBeingMade } = await this.beforeStart(sessionId)
     if (isBeingMade) throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)

@@ -8,14 +8,14 @@ import type { RecordingJob } from '@session-service/contract'
 import { EventSink, SignallingClient, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { rawRequest } from '../storage/fixtures/raw-request.js'
-import { SILENT_TRACK, StandInNode } from '../fixtures/stand-in-node.js'
+import { SILENT_TRACK, FakeMediaNode } from '../fixtures/fake-media-node.js'
 
 type Page = Extract<RecordingJob['output'], { kind: 'CUSTOM' }>['page']
 
 const PATIENCE_MS = 60_000
 let stack: Stack
 let sink: EventSink
-let node: StandInNode
+let node: FakeMediaNode
 let root: string
 let canaryHits = 0
 const canary = createServer((_, response) => {
@@ -51,7 +51,7 @@ beforeAll(async () => {
   }
   const hosts = { SERVICE_RECORDING_LAYOUT_HOSTS: '["layouts.example.org"]' }
   stack = await startStack({ nodes: 0, masterEnv: { ...webhookEnv(sink), ...own, ...hosts } })
-  node = await StandInNode.start(stack.nats.url, 'stand_in')
+  node = await FakeMediaNode.start(stack.nats.url, 'stand_in')
 }, PATIENCE_MS)
 afterEach(async () => {
   for (const client of clients.splice(0)) if (client.isOpen) await client.request('leave', {}).catch(() => undefined)

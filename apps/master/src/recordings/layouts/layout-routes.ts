@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { ServiceError } from '@session-service/contract'
 import type { HttpErrorFilter } from '@session-service/server-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Gate } from '../../platform/authentication/gate.js'
+import type { BasicAuthGuard } from '../../platform/authentication/basic-auth-guard.js'
 import type { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { refuse } from '../../platform/http/http-server.js'
 import type { LayoutCookies } from './layout-cookies.js'
@@ -45,7 +45,7 @@ interface Layouts {
   root: string
   cookies: LayoutCookies
   clock: ClusterClock
-  gate: Gate
+  gate: BasicAuthGuard
   errors: HttpErrorFilter
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import { nextStep, type PartSeen, type RecordingSeen, type Step } from './next-step.js'
+import type { PartSnapshot, RecordingSnapshot } from '../repository/recording-snapshot.js'
+import { nextStep, type Step } from './next-step.js'
 
-const part: PartSeen = {
+const part: PartSnapshot = {
   part: 1,
   nodeId: 'north',
   epoch: 1,
@@ -11,7 +12,7 @@ const part: PartSeen = {
   endedForMs: 0,
   isLost: false,
 }
-const seen: RecordingSeen = {
+const seen: RecordingSnapshot = {
   status: 'started',
   ageMs: 100,
   hasStarter: true,
@@ -21,13 +22,13 @@ const seen: RecordingSeen = {
   epoch: 1,
   parts: [part],
 }
-const ended: PartSeen = { ...part, isEnded: true }
-const lost: PartSeen = { ...part, isLost: true }
+const ended: PartSnapshot = { ...part, isEnded: true }
+const lost: PartSnapshot = { ...part, isLost: true }
 /** So many short parts, the last of which ended so long ago. */
-const poor = (count: number, endedForMs: number): PartSeen[] =>
+const poor = (count: number, endedForMs: number): PartSnapshot[] =>
   Array.from({ length: count }, (_, nth) => ({ ...ended, part: nth + 1, isPoor: true, endedForMs }))
 
-const CASES: [string, Partial<RecordingSeen>, Step['kind']][] = [
+const CASES: [string, Partial<RecordingSnapshot>, Step['kind']][] = [
   ['starts', { status: 'starting' }, 'wait'],
   ['starts at a master that died', { status: 'starting', hasStarter: false }, 'giveUpStart'],
   ['starts for ever', { status: 'starting', ageMs: 46_000 }, 'giveUpStart'],

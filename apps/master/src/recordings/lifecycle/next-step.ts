@@ -1,46 +1,13 @@
 import type { RecordingStopReason } from '@session-service/contract'
-import type { RecordingState } from '../recording.entity.js'
-
-/** A part as it stands. Ages in ms. */
-export interface PartSeen {
-  part: number
-  nodeId: string
-  epoch: number
-  isEnded: boolean
-  /** It brought no files, or only a few seconds. */
-  isPoor: boolean
-  /** A full disk ended or refused it. */
-  isOutOfDisk: boolean
-  /** Since its end; 0 before. */
-  endedForMs: number
-  /** Not ended, but no node runs it any more, for long enough to be sure. */
-  isLost: boolean
-}
-
-export interface RecordingSeen {
-  status: RecordingState
-  /** In its status. */
-  ageMs: number
-  /** The master that starts it lives. */
-  hasStarter: boolean
-  /** It was deleted, its files are not all gone. */
-  isRemoved: boolean
-  /** Its file is being made, or it is tried again later. */
-  isClaimed: boolean
-  hasSession: boolean
-  /** Of the media that its session has; null while it has none. */
-  epoch: number | null
-  /** In their order. */
-  parts: readonly PartSeen[]
-}
+import type { PartSnapshot, RecordingSnapshot } from '../repository/recording-snapshot.js'
 
 export type Step =
   | { kind: 'wait' }
   | { kind: 'giveUpStart' }
   | { kind: 'continue'; after: number }
   | { kind: 'stop'; reason: RecordingStopReason }
-  | { kind: 'askToStop'; parts: PartSeen[] }
-  | { kind: 'giveUpParts'; parts: PartSeen[] }
+  | { kind: 'askToStop'; parts: PartSnapshot[] }
+  | { kind: 'giveUpParts'; parts: PartSnapshot[] }
   | { kind: 'assemble' }
   | { kind: 'clear' }
 
@@ -54,7 +21,7 @@ const BACK_OFF_MS = [0, 0, 1_000, 2_000, 4_000]
 const WAIT: Step = { kind: 'wait' }
 
 /** What a recording needs next, whoever did not do it. Pure: all of it is in the database and the heartbeats. */
-export function nextStep(seen: RecordingSeen): Step {
+export function nextStep(seen: RecordingSnapshot): Step {
   if (seen.isRemoved) return seen.isClaimed ? WAIT : { kind: 'clear' }
   switch (seen.status) {
     case 'starting':
@@ -69,7 +36,7 @@ export function nextStep(seen: RecordingSeen): Step {
 }
 
 /** Its last part is over, or the session's media is elsewhere by now: another one follows where the session is. */
-function stepOfStarted({ hasSession, epoch, parts }: RecordingSeen): Step {
+function stepOfStarted({ hasSession, epoch, parts }: RecordingSnapshot): Step {
   const last = parts.at(-1)
   if (!hasSession || !last) return { kind: 'stop', reason: 'sessionClosedByServer' }
   if (epoch === null) return WAIT
@@ -84,7 +51,7 @@ function stepOfStarted({ hasSession, epoch, parts }: RecordingSeen): Step {
   return isTime ? { kind: 'continue', after: last.part } : WAIT
 }
 
-function stepOfStopped({ isClaimed, parts }: RecordingSeen): Step {
+function stepOfStopped({ isClaimed, parts }: RecordingSnapshot): Step {
   const open = parts.filter(({ isEnded }) => !isEnded)
   const lost = open.filter(({ isLost }) => isLost)
   if (lost.length > 0) return { kind: 'giveUpParts', parts: lost }
@@ -93,7 +60,7 @@ function stepOfStopped({ isClaimed, parts }: RecordingSeen): Step {
 }
 
 /** How many at the end meet the condition. */
-function trailing(parts: readonly PartSeen[], condition: (part: PartSeen) => boolean): number {
+function trailing(parts: readonly PartSnapshot[], condition: (part: PartSnapshot) => boolean): number {
   const first = parts.findLastIndex((part) => !condition(part))
   return parts.length - 1 - first
 }

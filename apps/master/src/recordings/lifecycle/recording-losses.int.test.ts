@@ -8,14 +8,14 @@ import {
   webhookEnv,
 } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import { SILENT_TRACK, StandInNode } from '../fixtures/stand-in-node.js'
+import { SILENT_TRACK, FakeMediaNode } from '../fixtures/fake-media-node.js'
 
 const PATIENCE_MS = 60_000
 jest.setTimeout(3 * PATIENCE_MS)
 
 let stack: Stack
 let sink: EventSink
-const nodes: StandInNode[] = []
+const nodes: FakeMediaNode[] = []
 
 beforeAll(async () => {
   sink = await EventSink.open()
@@ -31,8 +31,8 @@ afterAll(async () => {
   await sink.close()
 })
 
-async function addNode(id: string): Promise<StandInNode> {
-  const node = await StandInNode.start(stack.nats.url, id)
+async function addNode(id: string): Promise<FakeMediaNode> {
+  const node = await FakeMediaNode.start(stack.nats.url, id)
   nodes.push(node)
   await until(`${id} is known`, async () => (await stack.rest('GET', `/media-nodes/${id}`)).status === 200)
   return node

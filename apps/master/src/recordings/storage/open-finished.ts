@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isErrno } from '@session-service/server-kit'
-import { FILE_NAME, RECORDING_ID, type RecordingFolders } from './recording-folders.js'
+import { FILE_NAME, RECORDING_ID, type RecordingFolders } from '../muxing/recording-folders.js'
 
 export interface FinishedFile {
   handle: FileHandle

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { type RecordingPartRef, ServiceError } from '@session-service/contract'
 import { flush, isErrno } from '@session-service/server-kit'
 import type { SentRange } from './byte-range.js'
-import { FILE_NAME, RECORDING_ID, type RecordingFolders } from './recording-folders.js'
+import { FILE_NAME, RECORDING_ID, type RecordingFolders } from '../muxing/recording-folders.js'
 
 export interface UploadTarget extends RecordingPartRef {
   file: string

@@ -4,16 +4,16 @@ import { ServiceError } from '@session-service/contract'
 import { until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals'
 import { S3Server } from './fixtures/s3-server.js'
-import { RecordingDesk, TEST_MS } from '../fixtures/recording-desk.js'
+import { RecordingTestbed, TEST_MS } from '../fixtures/recording-testbed.js'
 
 jest.setTimeout(TEST_MS)
 
 let s3: S3Server
-let desk: RecordingDesk
+let desk: RecordingTestbed
 
 beforeAll(async () => {
   s3 = await S3Server.start()
-  desk = await RecordingDesk.open({
+  desk = await RecordingTestbed.open({
     ...{ SERVICE_PRO_RECORDING_STORAGE: 's3', SERVICE_PRO_AWS_S3_BUCKET: 'bucket/kept', SERVICE_PRO_AWS_REGION: 'eu' },
     ...{ SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT: s3.url, SERVICE_PRO_AWS_S3_WITH_PATH_STYLE_ACCESS: 'true' },
     ...{ SERVICE_PRO_AWS_ACCESS_KEY: 'S3RVER', SERVICE_PRO_AWS_SECRET_KEY: 'S3RVER' },

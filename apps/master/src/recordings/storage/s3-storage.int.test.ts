@@ -6,10 +6,10 @@ import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/clien
 import { loadMasterConfig, type MasterConfig } from '@session-service/config'
 import { type RecordingEnded, RecordingProperties } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { RecordingOfFiles } from './recording-files.js'
+import type { RecordingOfFiles } from '../repository/recording.entity.js'
 import { writeMedia } from './fixtures/media.js'
 import { type Fault, S3Server } from './fixtures/s3-server.js'
-import { RecordingFilesService } from './recording-files.service.js'
+import { RecordingStoreFs } from './recording-store-fs.js'
 import { S3Storage } from './s3-storage.js'
 
 // What the server under test knows its one user by.
@@ -62,7 +62,7 @@ describe('recordings kept in S3', () => {
     properties: RecordingProperties.parse({ name: 'take' }),
   }
   const local = (): Promise<string[]> => readdir(root, { recursive: true })
-  const files = (): RecordingFilesService => new RecordingFilesService(config)
+  const files = (): RecordingStoreFs => new RecordingStoreFs(config)
   const IN_BUCKET = ['.recording.room~1', 'room~1.jpg', 'take.mp4'].map((name) => `all/recordings/room~1/${name}`)
 
   async function deliver(): Promise<RecordingEnded> {

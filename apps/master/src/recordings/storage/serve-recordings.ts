@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sendError } from '../../platform/http/errors.js'
 import { askedRange, type ByteRange } from './byte-range.js'
 import { type FinishedFile, openFinished } from './open-finished.js'
-import type { RecordingFolders } from './recording-folders.js'
+import type { RecordingFolders } from '../muxing/recording-folders.js'
 
 /** What is served, and whether browsers show it or keep it. Whatever else lies in the folder is nobody's business. */
 const KINDS: Readonly<Record<string, { type: string; disposition: 'inline' | 'attachment' }>> = {

@@ -2,10 +2,12 @@ import { createHmac } from 'node:crypto'
 import { newSecret } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import { Job } from '../../jobs/job.js'
 import { z } from 'zod'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../config/configuration.module.js'
 import { seal, unseal } from '../../config/sealed.js'
 
+const FORGET_EVERY_MS = 60_000
 const KEPT_HOURS = 24
 /** So many old calls are forgotten in one statement. */
 const FORGOTTEN_AT_ONCE = 10_000
@@ -87,7 +89,8 @@ export class IdempotentCalls {
     }
   }
 
-  /** To be called every so often: what could not be written down before. */
+  /** Stores the outcomes that could not be stored before. */
+  @Job({ name: 'unsettled calls', scope: 'every master', everyMs: 0 })
   async settleRest(): Promise<void> {
     for (const outcome of this.unsettled) {
       await this.write(outcome)
@@ -111,6 +114,7 @@ export class IdempotentCalls {
       ])
   }
 
+  @Job({ name: 'old calls', scope: 'leader', everyMs: FORGET_EVERY_MS })
   async forgetOld(): Promise<void> {
     await this.dataSource.query(
       `DELETE FROM idempotent_call WHERE key IN (

@@ -1,0 +1,90 @@
+import {
+  type MediaNodeListView,
+  type MediaNodeView,
+  type MediaserverInfo,
+  ServiceError,
+} from '@session-service/contract'
+import { metrics } from '@session-service/server-kit'
+import { Injectable } from '@nestjs/common'
+import { ClusterClock } from '../../platform/database/cluster-clock.js'
+import { SessionQueries } from '../../connections/session-queries.js'
+import { isLeaving } from '../../media-nodes/media-node-status.js'
+import { MediaNodeRepository, type MediaNodeRow } from '../../media-nodes/media-node.repository.js'
+import { mediaNodeView } from './media-node.view.js'
+import { isConnected, MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+
+/** A node that does not tell what it runs within this long, ms, is shown without. */
+const DESCRIBE_MS = 2_000
+
+export interface NodeQuery {
+  sessions: boolean
+  recordings: boolean
+  extraInfo: boolean
+}
+const PLAIN: NodeQuery = { sessions: false, recordings: false, extraInfo: false }
+
+export const noSuchNode = (id: string): ServiceError =>
+  new ServiceError('NOT_FOUND', `no media node with the id ${id}`, { subject: 'mediaNode' })
+
+/** A node is there until it has gone in order; one whose launch failed is shown for a while. */
+export const isShown = ({ status }: MediaNodeRow): boolean => status !== 'terminated'
+
+/** The media nodes as REST shows them. */
+@Injectable()
+export class MediaNodeQueries {
+  constructor(
+    private readonly mediaNodes: MediaNodesService,
+    private readonly repository: MediaNodeRepository,
+    private readonly sessions: SessionQueries,
+    private readonly clock: ClusterClock,
+  ) {
+    metrics.sampled('draining_sessions', 'Sessions on media nodes that are on their way out', () => this.draining())
+  }
+
+  async get(id: string, query: NodeQuery = PLAIN): Promise<MediaNodeView> {
+    const row = await this.repository.find(id)
+    if (!row || !isShown(row)) throw noSuchNode(id)
+    return this.view(row, query)
+  }
+
+  async list(query: NodeQuery): Promise<MediaNodeListView> {
+    return this.views((await this.repository.all()).filter(isShown), query)
+  }
+
+  async view(row: MediaNodeRow, query: NodeQuery = PLAIN): Promise<MediaNodeView> {
+    const { content } = await this.views([row], query)
+    if (!content[0]) throw noSuchNode(row.id)
+    return content[0]
+  }
+
+  async views(rows: readonly MediaNodeRow[], query: NodeQuery = PLAIN): Promise<MediaNodeListView> {
+    const [counts, recordings] = await Promise.all([this.repository.sessionCounts(), this.repository.recordingIds()])
+    const content = await Promise.all(
+      rows.map(async (row) =>
+        mediaNodeView(row, {
+          heartbeat: this.mediaNodes.heard(row.id),
+          sessionCount: counts.get(row.id) ?? 0,
+          recordingIds: recordings.get(row.id) ?? [],
+          withRecordings: query.recordings,
+          now: this.clock.now(),
+          ...(query.sessions && { sessions: await this.sessions.onNode(row.id) }),
+          ...(query.extraInfo && { mediaserverInfo: await this.describe(row) }),
+        }),
+      ),
+    )
+    return { numberOfElements: content.length, content }
+  }
+
+  private async describe(row: MediaNodeRow): Promise<MediaserverInfo | undefined> {
+    if (!isConnected(row)) return undefined
+    return this.mediaNodes.ask({ nodeId: row.id }, 'describe', {}, { timeoutMs: DESCRIBE_MS }).catch(() => undefined)
+  }
+
+  private async draining(): Promise<number> {
+    const counts = await this.repository.sessionCounts()
+    return this.mediaNodes
+      .rows()
+      .filter(({ status }) => isLeaving(status))
+      .reduce((sum, { id }) => sum + (counts.get(id) ?? 0), 0)
+  }
+}

@@ -1,0 +1,28 @@
+import { ClusterEntity, ConfigOverrideEntity, RestartEntity } from '../platform/config/configuration.entities.js'
+import { ConnectionEntity } from '../connections/connection.entity.js'
+import { MasterEntity } from '../media-nodes/master.entity.js'
+import { OutboxEntity } from '../events/outbox.entity.js'
+import { IdempotentCallEntity } from '../platform/http/idempotency/idempotent-call.entity.js'
+import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
+import { RecordingEntity, RecordingPartEntity } from '../recordings/repository/recording.entity.js'
+import { SessionEntity } from '../sessions/session.entity.js'
+import { RecentSignalEntity } from '../signals/recent-signal.entity.js'
+import { StreamEntity, SubscriptionEntity } from '../streams/stream.entity.js'
+
+/** The tables that TypeORM knows. */
+export const ENTITIES = [
+  SessionEntity,
+  ConnectionEntity,
+  StreamEntity,
+  SubscriptionEntity,
+  MasterEntity,
+  OutboxEntity,
+  MediaNodeEntity,
+  RecordingEntity,
+  RecordingPartEntity,
+  ConfigOverrideEntity,
+  RestartEntity,
+  ClusterEntity,
+  IdempotentCallEntity,
+  RecentSignalEntity,
+]

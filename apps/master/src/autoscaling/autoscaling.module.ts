@@ -1,0 +1,10 @@
+import { Module } from '@nestjs/common'
+import { AutoscalingService } from './autoscaling.service.js'
+import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
+
+/** Adds and drains media nodes by their load. */
+@Module({
+  imports: [MediaNodesModule],
+  providers: [AutoscalingService],
+})
+export class AutoscalingModule {}

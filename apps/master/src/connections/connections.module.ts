@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common'
+import { ConnectionRepository } from './connection.repository.js'
+import { ConnectionsController } from './connections.controller.js'
+import { ConnectionsService } from './connections.service.js'
+import { ParticipantRepository } from './participant.repository.js'
+import { PresenceRepository } from './presence.repository.js'
+import { RecorderRepository } from './recorder.repository.js'
+import { SessionQueries } from './session-queries.js'
+import { TokensController } from './tokens.controller.js'
+import { EventsModule } from '../events/events.module.js'
+import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
+import { SessionsModule } from '../sessions/sessions.module.js'
+import { TokensModule } from '../tokens/tokens.module.js'
+
+/** Connections of sessions with their tokens; the presence of participants. */
+@Module({
+  imports: [EventsModule, MediaNodesModule, SessionsModule, TokensModule],
+  controllers: [ConnectionsController, TokensController],
+  providers: [
+    ConnectionRepository,
+    ParticipantRepository,
+    PresenceRepository,
+    RecorderRepository,
+    ConnectionsService,
+    SessionQueries,
+  ],
+  exports: [ParticipantRepository, PresenceRepository, ConnectionsService, SessionQueries],
+})
+export class ConnectionsModule {}

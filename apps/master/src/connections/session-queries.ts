@@ -1,0 +1,73 @@
+import type { SessionView } from '@session-service/contract'
+import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
+import { DataSource } from 'typeorm'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { BEFORE_ALL, PAGE_ROWS, type Position, streamedList } from '../platform/http/streamed-list.js'
+import { SESSION_ROW, type SessionRow } from '../sessions/session.repository.js'
+import { sessionView } from '../sessions/session.view.js'
+import { noSuchSession } from '../sessions/sessions.service.js'
+import { TokensService } from '../tokens/tokens.service.js'
+import { CONNECTION_ROW, type ConnectionRow, connectionView } from './connection.view.js'
+
+type WholeSession = SessionRow & { connections: ConnectionRow[] }
+
+/**
+ * $1: whether pending connections are listed too. Hand-written: one statement reads a session with its connections and
+ * streams, so that it shows one moment.
+ */
+const WHOLE_SESSION = `${SESSION_ROW},
+  (SELECT coalesce(json_agg(row ORDER BY row."createdAt", row.id), '[]') FROM (
+     SELECT ${CONNECTION_ROW} FROM connection c WHERE c.session_id = s.id
+       AND (c.status = 'active' OR $1 AND c.status = 'pending')) row
+  ) AS connections`
+
+/** Sessions with their connections, as backends read them. */
+@Injectable()
+export class SessionQueries {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly tokens: TokensService,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  /** @throws ServiceError NOT_FOUND */
+  async get(id: string, withPending = false): Promise<SessionView> {
+    const [row] = await this.read('WHERE s.id = $2', [withPending, id])
+    if (!row) throw noSuchSession(id)
+    return this.view(row)
+  }
+
+  /** All sessions, as a stream of JSON; `shape` converts each view to what the caller answers. */
+  list(withPending = false, shape: (session: SessionView) => object = (session) => session): Promise<StreamableFile> {
+    return streamedList(
+      (after) => this.page(withPending, after),
+      (row) => shape(this.view(row)),
+    )
+  }
+
+  /** Sessions on a media node, oldest first. */
+  async onNode(nodeId: string): Promise<SessionView[]> {
+    const rows = await this.read('WHERE s.media_node_id = $2 ORDER BY s.created_at, s.id', [false, nodeId])
+    return rows.map((row) => this.view(row))
+  }
+
+  private page(withPending: boolean, after: Position = BEFORE_ALL): Promise<WholeSession[]> {
+    return this.read(`WHERE (s.created_at, s.id) > ($2, $3) ORDER BY s.created_at, s.id LIMIT ${PAGE_ROWS}`, [
+      withPending,
+      after.createdAt,
+      after.id,
+    ])
+  }
+
+  private read(condition: string, values: unknown[]): Promise<WholeSession[]> {
+    return this.dataSource.query<WholeSession[]>(`SELECT ${WHOLE_SESSION} FROM session s ${condition}`, values)
+  }
+
+  private view(row: WholeSession): SessionView {
+    const connections = row.connections.map((connection) =>
+      connectionView(connection, this.tokens.url(row.id, connection.id, connection.tokenNonce)),
+    )
+    // Media nodes are visible in the paid editions only.
+    return sessionView(this.config.SERVICE_EDITION === 'ce' ? { ...row, mediaNodeId: null } : row, connections)
+  }
+}

@@ -1,0 +1,10 @@
+import { Module } from '@nestjs/common'
+import { EventLog } from './event-log.js'
+import { OutboxRepository } from './outbox.repository.js'
+
+/** The log of events that sessions and media nodes record, and the outbox from which they are delivered. */
+@Module({
+  providers: [EventLog, OutboxRepository],
+  exports: [EventLog, OutboxRepository],
+})
+export class EventsModule {}

@@ -1,0 +1,10 @@
+import { Module } from '@nestjs/common'
+import { NODE_DRIVER } from './node-driver.js'
+import { nodeDriverProvider } from './node-drivers.js'
+
+/** Starts and stops media nodes in the configured environment. */
+@Module({
+  providers: [nodeDriverProvider],
+  exports: [NODE_DRIVER],
+})
+export class NodeDriversModule {}

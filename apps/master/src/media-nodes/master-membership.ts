@@ -1,0 +1,51 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { DataSource } from 'typeorm'
+import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
+import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
+import { MediaNodesService } from './media-nodes.service.js'
+
+/** A master whose row was not renewed for this long is dead, s. */
+const MASTER_SILENT_SECONDS = 5
+
+/** The table of the masters that are alive, and whether this one is on the larger side of a bus that is split. */
+@Injectable()
+export class MasterMembership extends ClusterMembership {
+  private isInMinority = false
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly mediaNodes: MediaNodesService,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+    @Inject(MASTER_ID) private readonly masterId: string,
+  ) {
+    super()
+  }
+
+  get hasQuorum(): boolean {
+    return !this.isInMinority
+  }
+
+  async renew(): Promise<void> {
+    const alive = this.mediaNodes.aliveHere.length
+    const [others] = await this.dataSource.query<{ most: number }[]>(
+      `INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
+       ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
+       RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`,
+      [this.masterId, this.config.SERVICE_PUBLICURL, alive],
+    )
+    this.isInMinority = alive * 2 < this.mediaNodes.aliveAnywhere.length && alive < (others?.most ?? 0)
+  }
+
+  async leave(): Promise<void> {
+    await this.dataSource.query('DELETE FROM master WHERE id = $1', [this.masterId])
+  }
+
+  /** A time in the future is from before the clock of the database was set back: that master counts as dead too. */
+  async removeDeadMasters(): Promise<void> {
+    await this.dataSource.query(
+      `DELETE FROM master WHERE alive_at NOT BETWEEN clock_timestamp() - $1 * interval '1 second'
+                                                 AND clock_timestamp() + $1 * interval '1 second'`,
+      [MASTER_SILENT_SECONDS],
+    )
+  }
+}

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common'
+import { EventsModule } from '../events/events.module.js'
+import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
+import { NodeSelection } from './node-selection.service.js'
+import { RoomPlacement } from './room-placement.js'
+import { SessionMediaRepository } from './session-media.repository.js'
+
+/** Chooses the media node of a session and keeps the choice. */
+@Module({
+  imports: [EventsModule, MediaNodesModule],
+  providers: [NodeSelection, RoomPlacement, SessionMediaRepository],
+  exports: [RoomPlacement, SessionMediaRepository],
+})
+export class PlacementModule {}

@@ -1,0 +1,43 @@
+import { metrics } from '@session-service/server-kit'
+import { Logger } from '@nestjs/common'
+import type { BasicCredentials } from './basic-credentials.js'
+import { RateLimiter, sourceOf } from './rate-limiter.js'
+
+/** What a request without right credentials is answered. */
+export type Refusal = { status: 401; message: string } | { status: 429; message: string; retryAfterSeconds: number }
+
+const failures = metrics.counter('authentication_failures_total', {
+  help: 'Requests with wrong credentials',
+  labels: {},
+})
+
+/**
+ * Checks the credentials of requests. Right ones always pass: behind a proxy or NAT one address is many callers, and
+ * one of them must not lock out the others. Failures of a source are throttled.
+ */
+export class BasicAuthGuard {
+  readonly #logger = new Logger('BasicAuthGuard')
+
+  constructor(
+    private readonly credentials: BasicCredentials,
+    private readonly attempts = new RateLimiter(),
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  refuse(authorization: string | undefined, address: string): Refusal | undefined {
+    if (this.credentials.verify(authorization)) return undefined
+    // A request without credentials is not a guess: browsers send one to be asked for them.
+    if (authorization === undefined) return { status: 401, message: 'the Authorization header is missing' }
+    failures.inc({})
+    return this.#throttle(sourceOf(address)) ?? { status: 401, message: 'the Authorization header is wrong' }
+  }
+
+  #throttle(source: string): Refusal | undefined {
+    const retryAfterSeconds = this.attempts.wait(source, this.now())
+    if (retryAfterSeconds > 0)
+      return { status: 429, message: 'too many failed attempts from this address', retryAfterSeconds }
+    if (this.attempts.failed(source, this.now()))
+      this.#logger.warn({ source }, 'too many requests with wrong credentials: throttling further ones')
+    return undefined
+  }
+}

@@ -1,0 +1,18 @@
+import { RETRY_AFTER_S } from '@session-service/server-kit'
+import type { FastifyInstance } from 'fastify'
+import type { Lifecycle } from '../config/lifecycle.js'
+import { sendError } from './errors.js'
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Before a restart nothing new is begun; and whoever is answered by a master that goes comes on another connection. */
+export function rejectDuringRestart(fastify: FastifyInstance, lifecycle: Lifecycle): void {
+  fastify.addHook('onRequest', async (request, reply) => {
+    if (!lifecycle.isRestarting || READS.has(request.method)) return
+    void reply.header('retry-after', String(RETRY_AFTER_S))
+    await sendError(request, reply, 503, 'the service is restarting')
+  })
+  fastify.addHook('onSend', async (_request, reply) => {
+    if (lifecycle.isLeaving) void reply.header('connection', 'close')
+  })
+}

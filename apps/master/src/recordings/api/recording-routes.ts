@@ -1,0 +1,41 @@
+import type { MasterConfig } from '@session-service/config'
+import type { HttpErrorFilter } from '@session-service/server-kit'
+import type { FastifyInstance } from 'fastify'
+import type { BasicAuthGuard } from '../../platform/authentication/basic-auth-guard.js'
+import type { ClusterClock } from '../../platform/database/cluster-clock.js'
+import { LayoutCookies } from '../layouts/layout-cookies.js'
+import { LAYOUT_ADDRESS, serveLayouts } from '../layouts/layout-routes.js'
+import { PartUploads } from '../storage/part-uploads.js'
+import { RecordingFolders } from '../muxing/recording-folders.js'
+import { RECORDING_ADDRESS, serveRecordings } from '../storage/serve-recordings.js'
+import { takeUploads, UPLOAD_ADDRESS } from '../storage/upload-routes.js'
+import { UploadTokens } from '../storage/upload-token.js'
+
+interface Surroundings {
+  gate: BasicAuthGuard
+  errors: HttpErrorFilter
+  clock: ClusterClock
+  isWanted: (part: number) => Promise<boolean>
+}
+
+/** Which addresses need no credentials of the service. */
+export function openRecordingAddresses(config: MasterConfig): RegExp[] {
+  if (!config.SERVICE_RECORDING) return []
+  const always = [UPLOAD_ADDRESS, LAYOUT_ADDRESS]
+  return config.SERVICE_RECORDING_PUBLIC_ACCESS ? [...always, RECORDING_ADDRESS] : always
+}
+
+/** What of recordings is no REST: their files, as they come from nodes and as they are fetched, and custom layouts. */
+export async function routeRecordingFiles(
+  fastify: FastifyInstance,
+  config: MasterConfig,
+  { gate, errors, clock, isWanted }: Surroundings,
+): Promise<void> {
+  if (!config.SERVICE_RECORDING) return
+  const folders = new RecordingFolders(config.SERVICE_RECORDING_PATH)
+  const tokens = new UploadTokens(config.SERVICE_SECRET)
+  await takeUploads(fastify, { uploads: new PartUploads(folders, isWanted), tokens, errors })
+  await serveRecordings(fastify, { folders, errors })
+  const cookies = new LayoutCookies(config.SERVICE_SECRET)
+  await serveLayouts(fastify, { root: config.SERVICE_RECORDING_CUSTOM_LAYOUT, cookies, clock, gate, errors })
+}

@@ -1,0 +1,70 @@
+import { type HeldRoom, type NodeCommandResult, publisherOf, ServiceError } from '@session-service/contract'
+import { Injectable, Logger } from '@nestjs/common'
+import { Job } from '../platform/jobs/job.js'
+import { PresenceRepository } from '../connections/presence.repository.js'
+import { SessionsService } from '../sessions/sessions.service.js'
+import { StreamsService } from '../streams/streams.service.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import type { NodeBoot } from '../media-nodes/room-place.js'
+import { StrayStreams } from './stray-streams.js'
+
+const RECONCILE_EVERY_MS = 10_000
+
+type InventoryRoom = NodeCommandResult<'inventory'>['rooms'][number]
+
+/** Brings what media nodes hold back in line with the sessions that there are. */
+@Injectable()
+export class NodeReconciler {
+  private readonly logger = new Logger(NodeReconciler.name)
+  private readonly strays = new StrayStreams()
+
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly presence: PresenceRepository,
+    private readonly streams: StreamsService,
+    private readonly mediaNodes: MediaNodesService,
+  ) {}
+
+  /** Drops on every node what no row stands for: rooms of ended sessions, participants that have gone, lost streams. */
+  @Job({ name: 'media node inventories', scope: 'leader', everyMs: RECONCILE_EVERY_MS })
+  async reconcile(): Promise<void> {
+    const live = this.mediaNodes.live()
+    this.strays.keepOnly(live.map(({ nodeId }) => nodeId))
+    await Promise.all(
+      live.map((place) =>
+        this.reconcileNode(place).catch((error: unknown) => {
+          if (!(error instanceof ServiceError)) throw error
+          this.logger.warn(`media node ${place.nodeId} could not be reconciled: ${error.message}`)
+        }),
+      ),
+    )
+  }
+
+  /** Rejects when the node does not tell what it holds. */
+  async reconcileNode(node: NodeBoot): Promise<void> {
+    const { bootId, rooms } = await this.mediaNodes.ask(node, 'inventory', {})
+    const stray = await this.sessions.strayRooms({ nodeId: node.nodeId, bootId }, rooms)
+    await Promise.all(stray.map(({ roomId, epoch }) => this.mediaNodes.tell(node, 'closeRoom', { roomId, epoch })))
+    const strayIds = new Set(idsOf(stray))
+    const kept = rooms.filter(({ roomId }) => !strayIds.has(roomId))
+    const gone = new Set(await this.presence.gone(kept.flatMap(({ connectionIds }) => connectionIds)))
+    for (const { roomId, connectionIds } of kept) {
+      for (const connectionId of connectionIds) {
+        if (gone.has(connectionId)) await this.mediaNodes.tell(node, 'leave', { roomId, connectionId })
+      }
+    }
+    await this.endStrayStreams(node, kept)
+  }
+
+  /** Streams whose publication was never answered, or whose end the node was not told. */
+  private async endStrayStreams(node: NodeBoot, rooms: readonly InventoryRoom[]): Promise<void> {
+    const roomOf = new Map(rooms.flatMap(({ roomId, streamIds }) => streamIds.map((id) => [id, roomId] as const)))
+    const rowless = await this.streams.missing([...roomOf.keys()])
+    for (const streamId of this.strays.look(node.nodeId, rowless, performance.now())) {
+      const [roomId, connectionId] = [roomOf.get(streamId), publisherOf(streamId)]
+      if (roomId !== undefined) await this.mediaNodes.tell(node, 'unpublish', { roomId, connectionId, streamId })
+    }
+  }
+}
+
+const idsOf = (rooms: readonly HeldRoom[]): string[] => rooms.map(({ roomId }) => roomId)

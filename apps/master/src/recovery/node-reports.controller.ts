@@ -1,0 +1,29 @@
+import { type NodeFact, type NodeFactAnswer, ServiceError, SUBJECT } from '@session-service/contract'
+import { BusContext, BusController } from '@session-service/messaging'
+import { Ctx, MessagePattern, Payload } from '@nestjs/microservices'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { RecordingReconciler } from '../recordings/lifecycle/recording-reconciler.service.js'
+import { NodeFailureHandler } from './node-failure-handler.service.js'
+
+/** `bus/bindings.ts` says on which subject. */
+export const FACT_PATTERN = 'fact'
+
+@BusController()
+export class NodeReportsController {
+  constructor(
+    private readonly loss: NodeFailureHandler,
+    private readonly recordings: RecordingReconciler,
+    private readonly clock: ClusterClock,
+  ) {}
+
+  @MessagePattern(FACT_PATTERN)
+  async fact(@Payload() fact: NodeFact, @Ctx() context: BusContext): Promise<NodeFactAnswer> {
+    // What the bus lets a node publish on is the only proof of which node it is.
+    if (context.getSubject() !== SUBJECT.fact(fact.nodeId))
+      throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${context.getSubject()}`)
+    if (fact.kind === 'clock') return { dropRoomIds: [], now: this.clock.now() }
+    if (fact.kind !== 'recordingEnded') return this.loss.take(fact)
+    await this.recordings.partEnded(fact.ended)
+    return { dropRoomIds: [] }
+  }
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common'
+import { EventsModule } from '../events/events.module.js'
+import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
+import { PlacementModule } from '../placement/placement.module.js'
+import { SessionEndHooks } from './session-end-hooks.js'
+import { SessionRepository } from './session.repository.js'
+import { SessionsService } from './sessions.service.js'
+
+/** Creates, closes and garbage-collects sessions. */
+@Module({
+  imports: [EventsModule, MediaNodesModule, PlacementModule],
+  providers: [SessionRepository, SessionsService, SessionEndHooks],
+  exports: [SessionsService, SessionEndHooks],
+})
+export class SessionsModule {}

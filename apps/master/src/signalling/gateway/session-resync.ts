@@ -1,0 +1,60 @@
+import { Bus } from '@session-service/messaging'
+import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
+import { ParticipationService } from '../../participation/participation.service.js'
+import { ParticipantState, syncEpoch } from '../rpc-handlers/participant-state.js'
+import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
+import { SocketRegistry } from '../sockets/socket-registry.js'
+
+/** Sends each client a snapshot after an outage of the bus, whose messages the client has missed. */
+@Injectable()
+export class SessionResync implements OnModuleInit, OnModuleDestroy {
+  private readonly logger = new Logger(SessionResync.name)
+  private unsubscribe: (() => void) | undefined
+
+  constructor(
+    private readonly bus: Bus,
+    private readonly participation: ParticipationService,
+    private readonly state: ParticipantState,
+    private readonly sockets: SocketRegistry,
+  ) {}
+
+  onModuleInit(): void {
+    this.unsubscribe = this.bus.onStatus((connected) => {
+      if (connected) void this.resyncAll()
+    })
+  }
+
+  onModuleDestroy(): void {
+    this.unsubscribe?.()
+  }
+
+  private async resyncAll(): Promise<void> {
+    for (const socket of [...this.sockets.all()]) {
+      const { participant } = socket
+      if (!participant) continue
+      await this.resync(socket, participant).catch((error: unknown) => {
+        this.logger.error({ err: error, connectionId: participant.connectionId }, 'a snapshot could not be sent')
+        // The client resumes on a new socket and gets its snapshot there; the other clients get theirs here.
+        socket.terminate()
+      })
+    }
+  }
+
+  private async resync(socket: ClientSocket, participant: JoinedParticipant): Promise<void> {
+    socket.hold()
+    const [snapshot, changed] = await Promise.all([
+      this.participation.snapshot(participant).catch(() => undefined),
+      this.state.refreshRights(participant).catch(() => []),
+    ])
+    if (snapshot) {
+      syncEpoch(participant, snapshot)
+      socket.notify('snapshot', snapshot)
+    }
+    for (const changedProperty of changed) {
+      const params = { connectionId: participant.connectionId, changedProperty, newValue: participant[changedProperty] }
+      socket.notify('connectionPropertyChanged', params)
+    }
+    socket.releaseAfter(snapshot)
+    void this.state.requestSendLimits(participant)
+  }
+}

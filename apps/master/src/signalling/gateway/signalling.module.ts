@@ -1,0 +1,40 @@
+import { Module } from '@nestjs/common'
+import { ParticipantState } from '../rpc-handlers/participant-state.js'
+import { ConnectionsModule } from '../../connections/connections.module.js'
+import { MediaNodesModule } from '../../media-nodes/media-nodes.module.js'
+import { ParticipationModule } from '../../participation/participation.module.js'
+import { RecordingLifecycleModule } from '../../recordings/lifecycle/recording-lifecycle.module.js'
+import { RpcDispatcher } from './rpc-dispatcher.js'
+import { SessionResync } from './session-resync.js'
+import { SignallingGateway } from './signalling.gateway.js'
+import { SocketLiveness } from './socket-liveness.js'
+import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
+import { MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
+import { RoomRpcHandlers } from '../rpc-handlers/room.rpc-handlers.js'
+import { SocketsModule } from '../sockets/sockets.module.js'
+import { SignalsModule } from '../../signals/signals.module.js'
+import { StreamsModule } from '../../streams/streams.module.js'
+
+/** The WebSocket of clients. */
+@Module({
+  imports: [
+    ConnectionsModule,
+    MediaNodesModule,
+    ParticipationModule,
+    RecordingLifecycleModule,
+    SignalsModule,
+    SocketsModule,
+    StreamsModule,
+  ],
+  providers: [
+    JoinRpcHandlers,
+    RoomRpcHandlers,
+    MediaRpcHandlers,
+    ParticipantState,
+    RpcDispatcher,
+    SessionResync,
+    SocketLiveness,
+    SignallingGateway,
+  ],
+})
+export class SignallingModule {}

@@ -1,0 +1,86 @@
+import { CLOSE_CODE, SIGNALLING_WINDOWS } from '@session-service/contract'
+import { Inject, Injectable, Logger } from '@nestjs/common'
+import { PresenceRepository } from '../../connections/presence.repository.js'
+import { ParticipationService } from '../../participation/participation.service.js'
+import { MASTER_ID } from '../../platform/config/configuration.module.js'
+import { Job } from '../../platform/jobs/job.js'
+import type { ClientSocket } from '../sockets/client-socket.js'
+import { SocketRegistry } from '../sockets/socket-registry.js'
+
+const ALIGN_EVERY_MS = 5_000
+
+/** Detects sockets that are silent, closed or orphaned, and keeps the eviction deadlines of their participants. */
+@Injectable()
+export class SocketLiveness {
+  private readonly logger = new Logger(SocketLiveness.name)
+
+  constructor(
+    private readonly participation: ParticipationService,
+    private readonly presence: PresenceRepository,
+    private readonly sockets: SocketRegistry,
+    @Inject(MASTER_ID) private readonly masterId: string,
+  ) {}
+
+  /** A frame has come, `now` by `performance.now()`. */
+  received(socket: ClientSocket, now: number): void {
+    socket.lastSeen = now
+    if (!socket.isMarkedLost || !this.sockets.isCurrent(socket) || !socket.participant) return
+    socket.isMarkedLost = false
+    void this.participation.found(socket.participant.connectionId).catch(() => {
+      socket.isMarkedLost = true
+    })
+  }
+
+  /** The socket has closed: a participant that did not leave can resume until its eviction. */
+  async closed(socket: ClientSocket): Promise<void> {
+    const { participant } = socket
+    if (!participant || !this.sockets.isCurrent(socket)) return
+    this.sockets.detach(participant.roomId, participant.connectionId, socket)
+    await this.markLost(socket, performance.now())
+  }
+
+  /** Closes a socket that did not join in time, marks a silent one as lost, and ends one that stays silent. */
+  check(socket: ClientSocket, now: number): void {
+    const silentMs = now - socket.lastSeen
+    if (!socket.participant && now - socket.openedAt > SIGNALLING_WINDOWS.join)
+      socket.close(CLOSE_CODE.abuse, 'no join in time')
+    if (silentMs > SIGNALLING_WINDOWS.silent && !socket.isMarkedLost && this.sockets.isCurrent(socket))
+      void this.markLost(socket, now)
+    // A half-open socket never answers a closing handshake.
+    if (silentMs > SIGNALLING_WINDOWS.evict + SIGNALLING_WINDOWS.silent) socket.terminate()
+  }
+
+  private async markLost(socket: ClientSocket, now: number): Promise<void> {
+    const { participant, lastSeen, lastSignalId } = socket
+    if (!participant) return
+    const { connectionId } = participant
+    socket.isMarkedLost = true
+    await this.participation.lost(connectionId, now - lastSeen, lastSignalId).catch((error: unknown) => {
+      this.logger.warn({ err: error, connectionId }, 'a lost participant could not be marked')
+    })
+  }
+
+  /** Closes sockets whose participants are no longer in the database as this master's: a message was lost. */
+  @Job({ name: 'orphaned sockets', scope: 'every master', everyMs: ALIGN_EVERY_MS })
+  async dropOrphans(): Promise<void> {
+    const held = new Map<string, ClientSocket>()
+    for (const socket of this.sockets.all()) if (socket.participant) held.set(socket.participant.connectionId, socket)
+    if (held.size === 0) return
+    for (const connectionId of await this.presence.orphans([...held.keys()], this.masterId)) {
+      const socket = held.get(connectionId)
+      if (!socket?.participant || !this.sockets.isCurrent(socket)) continue
+      this.sockets.detach(socket.participant.roomId, connectionId, socket)
+      socket.notify('sessionDisconnected', { reason: 'networkDisconnect' })
+      socket.close(CLOSE_CODE.done, 'networkDisconnect')
+    }
+  }
+
+  /** Corrects the presence of participants in the database by the sockets that this master holds. */
+  @Job({ name: 'eviction deadlines', scope: 'every master', everyMs: ALIGN_EVERY_MS })
+  async alignDeadlines(): Promise<void> {
+    const here = [...this.sockets.entries()]
+    const speaking = here.filter(([, socket]) => socket.isOpen && !socket.isMarkedLost)
+    const idsOf = (some: typeof here): string[] => some.map(([connectionId]) => connectionId)
+    await this.participation.alignDeadlines(idsOf(here), idsOf(speaking))
+  }
+}

@@ -1,0 +1,143 @@
+import { ServiceError, type SignallingCall, type SignallingResult, SIGNALLING_WINDOWS } from '@session-service/contract'
+import { Inject, Injectable } from '@nestjs/common'
+import type { Participant } from '../../connections/connection.records.js'
+import { ConnectionsService } from '../../connections/connections.service.js'
+import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { ParticipationService } from '../../participation/participation.service.js'
+import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
+import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { VERSION } from '../../platform/config/version.js'
+import { ClusterClock } from '../../platform/database/cluster-clock.js'
+import { RecentSignals } from '../../signals/recent-signals.js'
+import { iceServersFor } from '../ice/ice-servers.js'
+import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
+import { SocketRegistry } from '../sockets/socket-registry.js'
+import { ParticipantState, syncEpoch } from './participant-state.js'
+
+/** The handlers of `join`, `resume` and `leave`: which participant a socket speaks for. */
+@Injectable()
+export class JoinRpcHandlers {
+  constructor(
+    private readonly participation: ParticipationService,
+    private readonly connections: ConnectionsService,
+    private readonly state: ParticipantState,
+    private readonly recentSignals: RecentSignals,
+    private readonly mediaNodes: MediaNodesService,
+    private readonly sockets: SocketRegistry,
+    private readonly broadcast: SessionBroadcast,
+    private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  async join(socket: ClientSocket, call: SignallingCall<'join'>): Promise<SignallingResult<'join'>> {
+    this.broadcast.requireBus()
+    const { token, clientData, platform = socket.platform } = call
+    const { participant, resumeKey } = await this.participation.take(token, { clientData, ip: socket.ip, platform })
+    const { roomId, connectionId } = participant
+    socket.hold()
+    try {
+      await this.sockets.attach(roomId, connectionId, socket)
+      const { media, place } = await this.participation.enter(participant)
+      // The media may have been lost meanwhile: a held-back notification tells the client after the answer.
+      const isLost = this.sockets.isMediaLost(roomId, place.epoch)
+      socket.participant = { ...participant, place: isLost ? null : place }
+      await this.requireConnected(socket, place)
+      const [snapshot] = await Promise.all([
+        this.participation.snapshot(participant),
+        this.state.refreshRights(socket.participant),
+      ])
+      const { role, record } = socket.participant
+      this.participation.announce({ ...participant, role, record })
+      return {
+        ...this.welcome({ ...participant, role, record }),
+        resumeKey,
+        ...media,
+        snapshot: { ...snapshot, mediaEpoch: place.epoch },
+      }
+    } catch (error) {
+      socket.forgetHeld()
+      const isEvicted = socket.participant !== undefined
+      socket.participant = undefined
+      this.sockets.detach(roomId, connectionId, socket)
+      if (!isEvicted) await this.participation.rollbackJoin(participant)
+      throw error
+    }
+  }
+
+  /** The members of the answer that depend on the participant and the configuration alone. */
+  private welcome(
+    participant: Participant,
+  ): Omit<
+    SignallingResult<'join'>,
+    'resumeKey' | 'snapshot' | 'routerRtpCapabilities' | 'sendTransport' | 'recvTransport'
+  > {
+    const { connectionId, sessionId, role, record, activeAt, serverData, iceServers } = participant
+    const { maxSendKbps, minSendKbps } = this.participation.limits(participant)
+    return {
+      connectionId,
+      sessionId,
+      role,
+      record,
+      createdAt: activeAt,
+      serverData,
+      version: VERSION,
+      pingInterval: SIGNALLING_WINDOWS.ping,
+      evictAfter: SIGNALLING_WINDOWS.evict,
+      iceServers: iceServersFor(iceServers, this.config, this.clock.now()),
+      simulcast: this.config.SERVICE_WEBRTC_SIMULCAST,
+      maxSendKbps,
+      minSendKbps,
+    }
+  }
+
+  /** Closes the new transports of a participant that was evicted, or whose socket closed, while they were opened. */
+  private async requireConnected(socket: ClientSocket, place: RoomPlace): Promise<void> {
+    const { participant } = socket
+    if (!participant || (this.sockets.isCurrent(socket) && socket.isOpen)) return
+    const { roomId, connectionId } = participant
+    await this.connections.depart(connectionId, 'networkDisconnect')
+    await this.mediaNodes.tell(place, 'leave', { roomId, connectionId })
+    throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
+  }
+
+  async resume(socket: ClientSocket, call: SignallingCall<'resume'>): Promise<SignallingResult<'resume'>> {
+    this.broadcast.requireBus()
+    const { participant, place, lastSignalId } = await this.participation.resume(call.connectionId, call.resumeKey)
+    const { roomId, connectionId } = participant
+    socket.hold()
+    const joined: JoinedParticipant = (socket.participant = { ...participant, place })
+    try {
+      await this.sockets.attach(roomId, connectionId, socket)
+      this.broadcast.taken(roomId, connectionId, socket.id)
+      void this.state.requestSendLimits(joined)
+      const [snapshot, missed] = await Promise.all([
+        this.participation.snapshot(participant),
+        this.recentSignals.missed(participant, { received: call.receivedSignals, lastSent: lastSignalId }),
+        this.state.refreshRights(joined),
+      ])
+      syncEpoch(joined, snapshot)
+      socket.replayAfterAnswer(missed)
+      return { role: joined.role, record: joined.record, snapshot }
+    } catch (error) {
+      socket.forgetHeld()
+      socket.participant = undefined
+      this.sockets.detach(roomId, connectionId, socket)
+      await this.participation.lost(connectionId, 0)
+      throw error
+    }
+  }
+
+  async leave(socket: ClientSocket, { roomId, connectionId }: JoinedParticipant): Promise<void> {
+    // The participant gets no notification of its own departure.
+    this.sockets.detach(roomId, connectionId, socket)
+    try {
+      await this.connections.depart(connectionId, 'disconnect')
+    } catch (error) {
+      // The participant is still in the session: it may leave again, and is marked as lost when its socket closes.
+      await this.sockets.attach(roomId, connectionId, socket)
+      throw error
+    }
+    socket.participant = undefined
+  }
+}

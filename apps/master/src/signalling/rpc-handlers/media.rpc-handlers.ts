@@ -1,0 +1,143 @@
+import {
+  ServiceError,
+  type SignallingCall,
+  type SignallingMethod,
+  type SignallingResult,
+} from '@session-service/contract'
+import { Inject, Injectable } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { ParticipantRepository } from '../../connections/participant.repository.js'
+import { RecordingStarter } from '../../recordings/lifecycle/recording-starter.service.js'
+import { ParticipationService } from '../../participation/participation.service.js'
+import { ClusterClock } from '../../platform/database/cluster-clock.js'
+import { iceServersFor } from '../ice/ice-servers.js'
+import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { StreamsService } from '../../streams/streams.service.js'
+import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
+import { SocketRegistry } from '../sockets/socket-registry.js'
+
+const MEDIA_METHODS = [
+  'connectTransport',
+  'restartIce',
+  'publish',
+  'unpublish',
+  'changeStream',
+  'subscribe',
+  'unsubscribe',
+  'changeSubscription',
+  'forceUnpublish',
+] as const satisfies SignallingMethod[]
+/** Methods that need the participant's media. */
+export type MediaMethod = (typeof MEDIA_METHODS)[number]
+
+export const isMediaMethod = (method: SignallingMethod): method is MediaMethod =>
+  (MEDIA_METHODS as readonly SignallingMethod[]).includes(method)
+
+/** A participant whose media is on a node. */
+type PlacedParticipant = JoinedParticipant & { place: RoomPlace }
+type Handler<M extends MediaMethod> = (
+  participant: PlacedParticipant,
+  call: SignallingCall<M>,
+) => Promise<SignallingResult<M>>
+
+const beingMoved = (): ServiceError => new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
+
+/** What the methods do that are about media, and how a participant comes back to media that was lost. */
+@Injectable()
+export class MediaRpcHandlers {
+  constructor(
+    private readonly participation: ParticipationService,
+    private readonly participants: ParticipantRepository,
+    private readonly recordings: RecordingStarter,
+    private readonly streams: StreamsService,
+    private readonly mediaNodes: MediaNodesService,
+    private readonly sockets: SocketRegistry,
+    private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  private readonly handlers: { [M in MediaMethod]: Handler<M> } = {
+    connectTransport: ({ place, roomId, connectionId }, call) =>
+      this.mediaNodes.ask(place, 'connectTransport', { roomId, connectionId, ...call }),
+    restartIce: async ({ place, roomId, connectionId, iceServers }, call) => ({
+      ...(await this.mediaNodes.ask(place, 'restartIce', { roomId, connectionId, ...call })),
+      iceServers: iceServersFor(iceServers, this.config, this.clock.now()),
+    }),
+    changeSubscription: ({ place, roomId, connectionId }, call) =>
+      this.mediaNodes.ask(place, 'changeSubscription', { roomId, connectionId, ...call }),
+    publish: async (participant, call) => {
+      const published = await this.streams.publish(participant, call)
+      if (participant.recordingMode === 'ALWAYS') void this.recordings.startAutomatically(participant.sessionId)
+      return published
+    },
+    subscribe: (participant, call) => this.streams.subscribe(participant, call),
+    unpublish: async (participant, { streamId }) => {
+      await this.streams.unpublish(participant, streamId)
+      return {}
+    },
+    changeStream: async (participant, call) => {
+      await this.streams.change(participant, call)
+      return {}
+    },
+    unsubscribe: async (participant, { streamId }) => {
+      await this.streams.unsubscribe(participant, streamId)
+      return {}
+    },
+    forceUnpublish: async (participant, { streamId }) => {
+      await this.streams.forceUnpublish(participant, streamId, 'forceUnpublishByUser')
+      return {}
+    },
+  }
+
+  /** UNAVAILABLE when the media was lost before or meanwhile: the client calls again once it has rejoined. */
+  async call<M extends MediaMethod>(
+    method: M,
+    participant: JoinedParticipant,
+    call: SignallingCall<M>,
+  ): Promise<SignallingResult<M>> {
+    const { place } = participant
+    if (!place) throw beingMoved()
+    const handler: Handler<M> = this.handlers[method]
+    try {
+      return await handler({ ...participant, place }, call)
+    } catch (error) {
+      throw (await this.isLossOf(place, participant, error)) ? beingMoved() : error
+    }
+  }
+
+  /** Whether a call failed because the media was, or is, no longer where it was asked for. */
+  private async isLossOf(place: RoomPlace, participant: JoinedParticipant, error: unknown): Promise<boolean> {
+    if (!(error instanceof ServiceError)) return false
+    if (!['NOT_FOUND', 'CONFLICT', 'UNAVAILABLE', 'TIMEOUT'].includes(error.code)) return false
+    if (participant.place !== place) return true
+    // The node does not have whom it should have: its worker died, and the word of it is on its way.
+    if (error.code === 'NOT_FOUND' && error.subject === 'connection') return true
+    const current = await this.participation.place(participant.roomId)
+    return current?.epoch !== place.epoch
+  }
+
+  /** New transports where the session's media is now; `socket` holds back what is news until the answer has gone out. */
+  async rejoin(socket: ClientSocket, participant: JoinedParticipant): Promise<SignallingResult<'rejoin'>> {
+    const { roomId, connectionId, sessionId } = participant
+    const former = participant.place
+    participant.place = null
+    if (former) await this.streams.endMediaOf({ sessionId, roomId, connectionId })
+    const { media, place } = await this.participation.enter(participant)
+    if (!(await this.participants.rights(connectionId))) {
+      await this.mediaNodes.tell(place, 'leave', { roomId, connectionId })
+      throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
+    }
+    if (this.sockets.isMediaLost(roomId, place.epoch)) throw beingMoved()
+    participant.place = place
+    socket.hold()
+    try {
+      const snapshot = await this.participation.snapshot(participant)
+      const iceServers = iceServersFor(participant.iceServers, this.config, this.clock.now())
+      return { ...media, iceServers, snapshot: { ...snapshot, mediaEpoch: place.epoch } }
+    } catch (error) {
+      socket.releaseAfter()
+      throw error
+    }
+  }
+}

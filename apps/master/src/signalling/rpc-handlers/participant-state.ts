@@ -1,0 +1,33 @@
+import type { SessionSnapshot } from '@session-service/contract'
+import { Injectable } from '@nestjs/common'
+import { ParticipantRepository } from '../../connections/participant.repository.js'
+import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import type { JoinedParticipant } from '../sockets/client-socket.js'
+
+/** A loss of media that this master missed shows in the snapshot; the client learns of it there. */
+export function syncEpoch(participant: JoinedParticipant, { mediaEpoch }: SessionSnapshot): void {
+  if (participant.place && participant.place.epoch < mediaEpoch) participant.place = null
+}
+
+/** Brings what a socket remembers of its participant up to date after messages of the bus were missed. */
+@Injectable()
+export class ParticipantState {
+  constructor(
+    private readonly participants: ParticipantRepository,
+    private readonly mediaNodes: MediaNodesService,
+  ) {}
+
+  /** Reads the rights from the database and returns which of them had changed. */
+  async refreshRights(participant: JoinedParticipant): Promise<('role' | 'record')[]> {
+    const rights = await this.participants.rights(participant.connectionId)
+    if (!rights) return []
+    const changed = (['role', 'record'] as const).filter((property) => rights[property] !== participant[property])
+    Object.assign(participant, rights)
+    return changed
+  }
+
+  /** Asks the media node to report the send limits of the participant's streams again. */
+  async requestSendLimits({ place, roomId, connectionId }: JoinedParticipant): Promise<void> {
+    if (place) await this.mediaNodes.tell(place, 'reportSendLimits', { roomId, connectionId })
+  }
+}

@@ -1,0 +1,200 @@
+import {
+  CLOSE_CODE,
+  newSecret,
+  type NotificationParams,
+  RpcRequest,
+  RPC_CODE,
+  ServiceError,
+  type SessionSnapshot,
+  SIGNALLING_LIMITS,
+  type SignallingNotification,
+} from '@session-service/contract'
+import type { WebSocket } from 'ws'
+import type { Participant } from '../../connections/connection.records.js'
+import type { RoomPlace } from '../../media-nodes/room-place.js'
+import type { MissedSignals } from '../../signals/recent-signals.js'
+import { ClientBudget } from '../../platform/limits/client-budgets.js'
+import { isNewsAfter } from './missed-events.js'
+import { SharedNotification } from './shared-notification.js'
+
+/** A client that does not read its socket is cut off when this much waits for it. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024
+/** A client that was closed for abuse has this long to close its side, ms. */
+const ABUSE_CLOSE_MS = 1_000
+const PARSE_ERROR = -32700
+const INVALID_REQUEST = -32600
+
+/** A participant on this socket, and where its media is: nowhere from the loss of it until it has rejoined. */
+export interface JoinedParticipant extends Participant {
+  place: RoomPlace | null
+}
+
+export type RpcId = number | string | null
+
+/** One client's socket: frames in and out; it knows nothing of what the methods do. */
+export class ClientSocket {
+  readonly id = newSecret(64)
+  readonly openedAt: number
+  /** Set once a participant is in. */
+  participant: JoinedParticipant | undefined
+  /** When the last frame came, ms. */
+  lastSeen: number
+  isMarkedLost = false
+  /** The newest signal that was sent to the client. */
+  lastSignalId = 0
+  isAbusive = false
+  /** Called when a participant is in: the socket does not count as unjoined any more. */
+  onJoined: () => void = () => undefined
+  /** Resolves when the socket is closed, by whichever side. */
+  readonly ended: Promise<void>
+  /** While a snapshot is being read, what happens meanwhile waits here. */
+  private held: SharedNotification[] = []
+  /** How many are reading one. */
+  private holders = 0
+  private failedJoins = 0
+  /** Signals to send after the answer to `resume`; all that were sent so, by id. */
+  private missed: SharedNotification[] = []
+  private readonly replayed = new Set<number>()
+  /** Until a participant is in, who has one of its own. */
+  readonly unjoinedBudget: ClientBudget
+
+  constructor(
+    private readonly socket: WebSocket,
+    readonly ip: string,
+    readonly platform: string,
+    now: number,
+  ) {
+    this.openedAt = this.lastSeen = now
+    this.unjoinedBudget = new ClientBudget(now)
+    this.ended = new Promise((resolve) => socket.once('close', () => resolve()))
+  }
+
+  get isOpen(): boolean {
+    return this.socket.readyState === this.socket.OPEN
+  }
+
+  /** The request in a frame; undefined when it was answered here, with the error it deserves. */
+  read(data: Buffer, isBinary: boolean): RpcRequest | undefined {
+    const frame = isBinary ? undefined : parseJson(data.toString('utf8'))
+    if (frame === undefined) {
+      this.fail(null, PARSE_ERROR, 'the frame is not JSON text')
+      return undefined
+    }
+    const request = RpcRequest.safeParse(frame)
+    if (!request.success) {
+      this.fail(null, INVALID_REQUEST, 'the frame is not a JSON-RPC 2.0 request')
+      return undefined
+    }
+    return request.data
+  }
+
+  /** A `join` or `resume` was refused: the last of too many closes the socket. True when this one did. */
+  countFailedJoin(): boolean {
+    this.failedJoins++
+    if (this.failedJoins !== SIGNALLING_LIMITS.failedJoins) return false
+    this.closeForAbuse('too many failed joins')
+    return true
+  }
+
+  /** Nothing is read from the client any more; the socket is cut off when the client does not close it in time. */
+  closeForAbuse(reason: string): void {
+    if (this.isAbusive) return
+    this.isAbusive = true
+    this.close(CLOSE_CODE.abuse, reason)
+    const timeout = setTimeout(() => this.terminate(), ABUSE_CLOSE_MS)
+    void this.ended.then(() => clearTimeout(timeout))
+  }
+
+  answer(id: RpcId | undefined, result: unknown): void {
+    if (id !== undefined) this.send({ jsonrpc: '2.0', id, result })
+  }
+
+  refuse(id: RpcId | undefined, error: ServiceError): void {
+    if (id !== undefined) this.fail(id, RPC_CODE[error.code], error.message)
+  }
+
+  fail(id: RpcId, code: number, message: string): void {
+    this.send({ jsonrpc: '2.0', id, error: { code, message } })
+  }
+
+  notify<N extends SignallingNotification>(method: N, params: NotificationParams<N>): void {
+    this.send({ jsonrpc: '2.0', method, params })
+  }
+
+  /** Passes on what happened in the session, later if a snapshot is being read. */
+  deliver(shared: SharedNotification): void {
+    if (shared.signalId !== undefined && this.replayed.has(shared.signalId)) return
+    if (this.holders > 0) this.held.push(shared)
+    else this.writeShared(shared)
+  }
+
+  /** Signals that the participant missed: they follow the answer to `resume`, and are not sent a second time. */
+  replayAfterAnswer({ signals, after }: MissedSignals): void {
+    this.lastSignalId = after
+    this.missed = signals.map(({ id, params }) => new SharedNotification({ method: 'signal', params }, id))
+    for (const { id } of signals) this.replayed.add(id)
+  }
+
+  /** The media of this epoch is gone; a client that knows is not told again. */
+  tellMediaLost(epoch: number, afterMs: number): void {
+    if (this.participant) {
+      const { place } = this.participant
+      if (!place || place.epoch > epoch) return
+      this.participant.place = null
+    }
+    const params = { mediaEpoch: epoch + 1, afterMs: Math.round(afterMs) }
+    this.deliver(new SharedNotification({ method: 'mediaLost', params }))
+  }
+
+  hold(): void {
+    this.holders++
+  }
+
+  /** After the snapshot has been sent: what is news beside it follows, once nobody else reads one. */
+  releaseAfter(snapshot?: SessionSnapshot): void {
+    this.holders--
+    for (const shared of this.missed.splice(0)) this.writeShared(shared)
+    const held = this.held.filter(({ notification }) => !snapshot || isNewsAfter(snapshot, notification))
+    this.held = this.holders > 0 ? held : []
+    if (this.holders === 0) for (const shared of held) this.deliver(shared)
+  }
+
+  /** There will be no answer that what was held back could follow. */
+  forgetHeld(): void {
+    this.holders--
+    this.held = []
+    this.missed = []
+  }
+
+  close(code: number, reason: string): void {
+    this.socket.close(code, reason)
+  }
+
+  terminate(): void {
+    this.socket.terminate()
+  }
+
+  private send(message: unknown): void {
+    if (this.isOpen) this.write(JSON.stringify(message))
+  }
+
+  private writeShared({ frame, signalId = 0 }: SharedNotification): void {
+    if (this.isOpen) this.lastSignalId = Math.max(this.lastSignalId, signalId)
+    this.write(frame)
+  }
+
+  /** Bytes are sent as they are, without a copy: sockets of one room share them. */
+  private write(frame: string | Buffer): void {
+    if (!this.isOpen) return
+    if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) return this.terminate()
+    this.socket.send(frame, { binary: false })
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,168 @@
+import { CLOSE_CODE, type RoomEvent, type SessionMessage } from '@session-service/contract'
+import { Injectable, Logger } from '@nestjs/common'
+import type { ClientSocket } from './client-socket.js'
+import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
+import { SharedNotification } from './shared-notification.js'
+
+interface Room {
+  sockets: Map<string, ClientSocket>
+  /** The newest epoch whose media is known to be gone. */
+  lostEpoch: number
+  stopListening: Promise<() => void>
+}
+
+/** The sockets this master holds, by session; carries out what the session's channel says to them. */
+@Injectable()
+export class SocketRegistry {
+  private readonly logger = new Logger(SocketRegistry.name)
+  private readonly rooms = new Map<string, Room>()
+
+  constructor(private readonly channel: SessionBroadcast) {}
+
+  /** Once it resolves nothing that happens in the session is missed by the socket. */
+  async attach(roomId: string, connectionId: string, socket: ClientSocket): Promise<void> {
+    const room = this.rooms.get(roomId) ?? this.open(roomId)
+    const former = room.sockets.get(connectionId)
+    room.sockets.set(connectionId, socket)
+    if (former && former !== socket) this.replace(former)
+    try {
+      await room.stopListening
+    } catch (error) {
+      this.detach(roomId, connectionId, socket)
+      throw error
+    }
+  }
+
+  detach(roomId: string, connectionId: string, socket: ClientSocket): void {
+    const room = this.rooms.get(roomId)
+    if (room?.sockets.get(connectionId) !== socket) return
+    room.sockets.delete(connectionId)
+    if (room.sockets.size > 0) return
+    this.rooms.delete(roomId)
+    void room.stopListening.then(
+      (stop) => stop(),
+      () => undefined,
+    )
+  }
+
+  /** Whether the socket is the one that speaks for its participant. */
+  isCurrent(socket: ClientSocket): boolean {
+    const { participant } = socket
+    return participant !== undefined && this.get(participant.roomId, participant.connectionId) === socket
+  }
+
+  get(roomId: string, connectionId: string): ClientSocket | undefined {
+    return this.rooms.get(roomId)?.sockets.get(connectionId)
+  }
+
+  *all(): Iterable<ClientSocket> {
+    for (const { sockets } of this.rooms.values()) yield* sockets.values()
+  }
+
+  /** By the ids of their participants, also of those who are still joining. */
+  *entries(): Iterable<[connectionId: string, socket: ClientSocket]> {
+    for (const { sockets } of this.rooms.values()) yield* sockets
+  }
+
+  private open(roomId: string): Room {
+    const room: Room = {
+      sockets: new Map(),
+      lostEpoch: 0,
+      stopListening: this.channel.listen(
+        roomId,
+        (message) => this.carryOut(roomId, room, message),
+        (event) => this.passOn(room, event),
+      ),
+    }
+    this.rooms.set(roomId, room)
+    return room
+  }
+
+  /** Of the room's media that opened just now, whether it was lost meanwhile. */
+  isMediaLost(roomId: string, epoch: number): boolean {
+    return epoch <= (this.rooms.get(roomId)?.lostEpoch ?? 0)
+  }
+
+  /** What this master holds sockets of, and the oldest epoch that any of them takes for its media's. */
+  oldestEpochs(): Map<string, number> {
+    const oldest = new Map<string, number>()
+    for (const [roomId, { sockets }] of this.rooms) {
+      const epochs = [...sockets.values()].flatMap(({ participant }) => participant?.place?.epoch ?? [])
+      if (epochs.length > 0) oldest.set(roomId, Math.min(...epochs))
+    }
+    return oldest
+  }
+
+  /** The media of this epoch is gone: whoever has it is told, and comes back at some moment of the next `spreadMs`. */
+  mediaLost(roomId: string, epoch: number, spreadMs: number): void {
+    const room = this.rooms.get(roomId)
+    if (!room) return
+    room.lostEpoch = Math.max(room.lostEpoch, epoch)
+    for (const socket of room.sockets.values())
+      this.attempt(socket, () => socket.tellMediaLost(epoch, Math.random() * spreadMs))
+  }
+
+  private carryOut(roomId: string, { sockets }: Room, message: SessionMessage): void {
+    switch (message.kind) {
+      case 'notify': {
+        const shared = new SharedNotification(message.notification, message.signalId)
+        const excluded = new Set(message.except)
+        // One named twice is one recipient.
+        for (const connectionId of message.to ? new Set(message.to) : sockets.keys()) {
+          const socket = excluded.has(connectionId) ? undefined : sockets.get(connectionId)
+          if (socket) this.attempt(socket, () => socket.deliver(shared))
+        }
+        return
+      }
+      case 'evict': {
+        const socket = sockets.get(message.connectionId)
+        if (!socket) return
+        this.detach(roomId, message.connectionId, socket)
+        socket.notify('sessionDisconnected', { reason: message.reason })
+        socket.close(CLOSE_CODE.done, message.reason)
+        return
+      }
+      case 'taken': {
+        const socket = sockets.get(message.connectionId)
+        if (!socket || socket.id === message.socketId) return
+        this.detach(roomId, message.connectionId, socket)
+        this.replace(socket)
+        return
+      }
+      case 'mediaLost':
+        return this.mediaLost(roomId, message.epoch, message.spreadMs)
+      case 'rights': {
+        const participant = sockets.get(message.connectionId)?.participant
+        if (participant) Object.assign(participant, { role: message.role, record: message.record })
+      }
+    }
+  }
+
+  /** A socket that fails does not keep the others from the message; its client resumes on a new one. */
+  private attempt(socket: ClientSocket, deliver: () => void): void {
+    try {
+      deliver()
+    } catch (error) {
+      this.logger.error(
+        { err: error, connectionId: socket.participant?.connectionId },
+        'a client socket failed, ending it',
+      )
+      socket.terminate()
+    }
+  }
+
+  private passOn({ sockets }: Room, event: RoomEvent): void {
+    const { connectionId, epoch, streamId } = event
+    const socket = sockets.get(connectionId)
+    if (socket?.participant?.place?.epoch !== epoch) return
+    if (event.kind === 'layersChanged') socket.notify('layersChanged', { streamId, layers: event.layers })
+    else {
+      const params = { streamId, maxKbps: event.maxKbps }
+      socket.deliver(new SharedNotification({ method: 'sendLimitChanged', params }))
+    }
+  }
+
+  private replace(socket: ClientSocket): void {
+    socket.close(CLOSE_CODE.replaced, 'resumed on another socket')
+  }
+}
