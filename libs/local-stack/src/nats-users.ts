@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type BusRole, busPermissions } from '@session-service/contract'
+import { hashSync } from 'bcryptjs'
+
+/** The lowest cost of bcrypt: the passwords are random, and the server checks one with each connection. */
+const BCRYPT_COST = 4
 
 export interface NatsUser {
   user: string
@@ -21,6 +25,15 @@ export const clusterUsers = (cluster: string, passwords: Readonly<Record<BusRole
 
 export const newClusterUsers = (cluster: string): ClusterUsers =>
   clusterUsers(cluster, { master: newPassword(), node: newPassword() })
+
+const withHash = ({ user, password }: NatsUser): NatsUser => ({ user, password: hashSync(password, BCRYPT_COST) })
+
+/** For the configuration file, which the processes of the cluster may be able to read. */
+export const withHashedPasswords = (users: ClusterUsers): ClusterUsers => ({
+  ...users,
+  master: withHash(users.master),
+  node: withHash(users.node),
+})
 
 /** The address of a bus server for one user. */
 export function natsUrlOf(serverUrl: string, { user, password }: NatsUser): string {

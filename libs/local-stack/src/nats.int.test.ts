@@ -8,16 +8,20 @@ import { newClusterUsers } from './nats-users.js'
 const folder = mkdtempSync(join(tmpdir(), 'nats-test-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('writes the passwords of a bus server readable for its owner alone, also over a file that anyone may read', async () => {
+it('writes bcrypt hashes of the passwords, readable for the owner alone, also over a file that anyone may read', async () => {
   const configFile = join(folder, 'nats.conf')
   writeFileSync(configFile, 'old', { mode: 0o644 })
   const users = newClusterUsers('north')
-  const server = await startNats({ configFile, users: [users] })
+  const lines: string[] = []
+  const server = await startNats({ configFile, users: [users], onLine: (line) => lines.push(line) })
   try {
     expect(statSync(configFile).mode & 0o777).toBe(0o600)
-    expect(readFileSync(configFile, 'utf8')).toContain(users.node.password)
+    const config = readFileSync(configFile, 'utf8')
     const commandLine = readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')
-    expect([users.master, users.node].filter(({ password }) => commandLine.includes(password))).toEqual([])
+    for (const { password } of [users.master, users.node])
+      expect([config.includes(password), commandLine.includes(password)]).toEqual([false, false])
+    expect(config.match(/password: "\$2b\$04\$/g)).toHaveLength(2)
+    expect(lines.filter((line) => line.includes('Plaintext'))).toEqual([])
   } finally {
     await server.stop()
   }

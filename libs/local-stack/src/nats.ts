@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import type { Account } from './account/account.js'
 import { makeOwnedFolder } from './account/owned-folder.js'
 import { executableFor } from './account/executable.js'
-import { type ClusterUsers, natsAuthorization } from './nats-users.js'
+import { type ClusterUsers, natsAuthorization, withHashedPasswords } from './nats-users.js'
 import { freePorts } from './ports.js'
 import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
 import { says } from './processes/poll.js'
@@ -41,7 +41,8 @@ export interface LocalNats {
 export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
   const [free = 0] = options.port === undefined ? await freePorts(1) : []
   const port = options.port ?? free
-  const lines = [...(options.config ?? []), ...(options.users ? natsAuthorization(options.users) : [])]
+  const users = options.users?.map(withHashedPasswords)
+  const lines = [...(options.config ?? []), ...(users ? natsAuthorization(users) : [])]
   const temporary = lines.length > 0 && !options.configFile ? mkdtempSync(join(tmpdir(), 'nats-')) : undefined
   const configFile = options.configFile ?? (temporary && join(temporary, 'nats.conf'))
   if (temporary) makeOwnedFolder(temporary, options.account)
@@ -61,7 +62,7 @@ export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
   return { url: `nats://127.0.0.1:${port}`, port, pid: server.pid, process: server, stop: () => server.stop() }
 }
 
-/** It holds passwords. A file that is there already would keep its mode. */
+/** It holds hashes of passwords. A file that is there already would keep its mode. */
 function writeConfig(file: string, lines: readonly string[], account: Account | undefined): void {
   rmSync(file, { force: true })
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx' })
