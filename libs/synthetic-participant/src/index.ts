@@ -1,7 +1,7 @@
 export { readClip, type Clip } from './codecs/clip.js'
 export { TONES } from './codecs/tone.js'
 export type { EventOf, ReceivedEvent } from './participant/event-log.js'
-export type { MediaReturnEvent } from './participant/media-return.js'
+export type { MediaRecoveryEvent } from './participant/media-recovery.js'
 export type { JoinOptions, PublishedStream } from './participant/participant-types.js'
 export { SyntheticParticipant } from './participant/participant.js'
 export { epochMs, pacer } from './rtp/pacer.js'

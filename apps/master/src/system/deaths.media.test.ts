@@ -59,7 +59,7 @@ describe('kill -9 in a running session', () => {
     const { pid } = nodeOf(one.mediaNodeId)
     const seen = one.watched.stats().video?.frames ?? 0
     for (const worker of workersOf(descendantsOf(pid))) process.kill(worker.pid, 'SIGKILL')
-    const returned = ({ mediaReturns }: SyntheticParticipant) => mediaReturns.at(-1)?.kind === 'reconnected'
+    const returned = ({ mediaRecoveries }: SyntheticParticipant) => mediaRecoveries.at(-1)?.kind === 'reconnected'
     await until('both are back', () => returned(one.sender) && returned(one.watcher), 20_000)
     await until('the watcher sees the sender again', () => (one.watched.stats().video?.frames ?? 0) > seen + 5)
     const before = other.watched.stats().video?.packets ?? 0

@@ -164,10 +164,10 @@ test('the death of one of its workers is survived by the whole session', async (
   const victim = descendantsOf(stack.nodes[0]?.pid ?? 0).find(({ pid }) => udpPortsOf(pid).includes(port ?? 0))
   process.kill(victim?.pid ?? 0, 'SIGKILL')
   await until('all to have come back', () =>
-    [publisher, near, far].every(({ mediaReturns }) => mediaReturns.at(-1)?.kind === 'reconnected'),
+    [publisher, near, far].every(({ mediaRecoveries }) => mediaRecoveries.at(-1)?.kind === 'reconnected'),
   )
-  const lostAt = ({ mediaReturns }: SyntheticParticipant): number =>
-    mediaReturns.findLast(({ kind }) => kind === 'reconnecting')?.at ?? Infinity
+  const lostAt = ({ mediaRecoveries }: SyntheticParticipant): number =>
+    mediaRecoveries.findLast(({ kind }) => kind === 'reconnecting')?.at ?? Infinity
   await until('a new picture everywhere', () =>
     [near, far].every((who, at) => (video(subscriptions[at]!).lastKeyFrameAt ?? 0) > lostAt(who)),
   )

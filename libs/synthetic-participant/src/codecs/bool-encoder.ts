@@ -1,4 +1,4 @@
-/** VP8's arithmetic coder (RFC 6386 §7): every flag is written with the probability, in 1/256, of its being 0. */
+/** VP8's arithmetic coder (RFC 6386 §7): each flag is coded with its probability of being 0, in 1/256. */
 export class BoolEncoder {
   readonly #bytes: number[] = []
   #range = 255
@@ -16,7 +16,7 @@ export class BoolEncoder {
     while (this.#range < 128) this.#shift()
   }
 
-  /** An unsigned number, most significant bit first, each bit as likely 0 as 1. */
+  /** Writes an unsigned number, most significant bit first, with equal probabilities of 0 and 1. */
   literal(value: number, bits: number): void {
     for (let bit = bits - 1; bit >= 0; bit--) this.flag(128, ((value >> bit) & 1) === 1)
   }
@@ -28,7 +28,7 @@ export class BoolEncoder {
 
   #shift(): void {
     this.#range <<= 1
-    // Bit 32 of the doubled number is the carry, bits 24 to 31 are the next byte once 24 bits have gathered.
+    // Bit 32 of the doubled number is the carry; bits 24 to 31 are the next byte after 24 shifts.
     this.#bottom *= 2
     if (this.#bottom >= 0x1_0000_0000) {
       this.#carry()

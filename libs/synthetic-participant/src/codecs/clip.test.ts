@@ -4,7 +4,7 @@ import { type Clip, ClipPlayer, makeClip, parseIvf, parseOgg } from './clip.js'
 const KEY = Buffer.from([0x10, 1])
 const INTER = Buffer.from([0x11, 2])
 
-/** Header and frames, as `ffmpeg -f ivf` writes them. */
+/** Encodes an IVF file like `ffmpeg -f ivf`. */
 function ivf(...frames: Buffer[]): Buffer {
   const header = Buffer.alloc(32)
   header.write('DKIF', 0, 'latin1')
@@ -23,7 +23,7 @@ function frameHeader(size: number): Buffer {
   return header
 }
 
-/** A page with pieces of these sizes. */
+/** Encodes an Ogg page with segments of these sizes. */
 function page(pieces: readonly number[], body: Buffer): Buffer {
   const header = Buffer.alloc(27)
   header.write('OggS', 0, 'latin1')
@@ -32,7 +32,7 @@ function page(pieces: readonly number[], body: Buffer): Buffer {
 }
 
 describe('files of a clip', () => {
-  it('pictures, which of them are whole, size and pace', () => {
+  it('parses frames, key frames, size and frame rate', () => {
     expect(parseIvf(ivf(KEY, INTER))).toEqual({
       frames: [
         { data: KEY, key: true },
@@ -44,12 +44,12 @@ describe('files of a clip', () => {
     })
   })
 
-  it('what is no such file is said to be none', () => {
+  it('rejects files of another format', () => {
     expect(() => parseIvf(Buffer.alloc(40))).toThrow('not an IVF file')
     expect(() => parseOgg(Buffer.alloc(40))).toThrow('not an Ogg page at 0')
   })
 
-  it('packets that are longer than a piece, and go on in the next page', () => {
+  it('joins packets that span segments and pages', () => {
     const long = Buffer.alloc(300, 7)
     const over = Buffer.alloc(260, 8)
     const pages = [
@@ -59,7 +59,7 @@ describe('files of a clip', () => {
     expect(parseOgg(Buffer.concat(pages))).toEqual([Buffer.from([9]), long, over])
   })
 
-  it('is cut to whole seconds of both', () => {
+  it('cuts video and audio to whole seconds', () => {
     const picture = { frames: Array.from({ length: 60 }, () => ({ data: KEY, key: true })), fps: 25, ...SIZE }
     const clip = makeClip(picture, Array<Buffer>(101).fill(INTER))
     expect([clip.frames.length, clip.packets.length]).toEqual([50, 100])
@@ -76,12 +76,12 @@ const clip: Clip = {
   packets: [INTER],
 }
 
-describe('a clip that is played', () => {
+describe('ClipPlayer', () => {
   it.each([
-    ['in order, again and again', [0, 40, 80, 120, 160, 200, 240], 'kiikiki'],
-    ['what depends on a picture that was left out waits for the next whole one', [0, 80, 120, 160], 'k-ki'],
-    ['late by a little is in time', [4, 47, 83], 'kii'],
-    ['beginning in the middle', [40, 80, 120], '--k'],
+    ['plays in order and in a loop', [0, 40, 80, 120, 160, 200, 240], 'kiikiki'],
+    ['skips frames after a missing frame until the next key frame', [0, 80, 120, 160], 'k-ki'],
+    ['tolerates a small delay', [4, 47, 83], 'kii'],
+    ['starts with a key frame', [40, 80, 120], '--k'],
   ])('%s', (_, times, sent) => {
     const player = new ClipPlayer(clip)
     expect(times.map((at) => letter(player.at(at))).join('')).toBe(sent)

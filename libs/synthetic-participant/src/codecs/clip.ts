@@ -1,39 +1,39 @@
 import { readFile } from 'node:fs/promises'
 
-/** One picture, encoded. */
+/** An encoded picture. */
 export interface ClipFrame {
   readonly data: Buffer
   readonly key: boolean
 }
 
-/** A scene that was encoded before, so that sending it costs nothing; it is played again and again. */
+/** A pre-encoded scene that is played in a loop, so that sending it needs no encoder. */
 export interface Clip {
-  /** VP8. */
+  /** The VP8 frames. */
   readonly frames: readonly ClipFrame[]
   readonly fps: number
   readonly width: number
   readonly height: number
-  /** Opus, 20 ms each. */
+  /** The Opus packets, 20 ms each. */
   readonly packets: readonly Buffer[]
 }
 
 const IVF_FRAME_HEADER_BYTES = 12
 const OGG_HEADER_BYTES = 27
-/** What is said of the stream, and of the song. */
+/** The number of Opus header packets: identification and comment. */
 const OPUS_HEADERS = 2
 const AUDIO_PACKET_MS = 20
 
-/** Reads a picture in VP8 from an `.ivf` and its sound from an `.ogg` of Opus packets of 20 ms, equally long. */
+/** Reads VP8 video from an `.ivf` file and audio of the same duration from an `.ogg` file with Opus packets of 20 ms. */
 export async function readClip(ivf: string, ogg: string): Promise<Clip> {
   const [video, audio] = await Promise.all([readFile(ivf), readFile(ogg)])
   return makeClip(parseIvf(video), parseOgg(audio).slice(OPUS_HEADERS))
 }
 
-/** As long as the shorter of both, so that they stay together in each round. */
+/** Cuts video and audio to whole seconds of the shorter one, so that they stay synchronous in each loop. */
 export function makeClip({ frames, ...picture }: Omit<Clip, 'packets'>, packets: readonly Buffer[]): Clip {
   const frameMs = 1000 / picture.fps
   const seconds = Math.floor(Math.min(frames.length * frameMs, packets.length * AUDIO_PACKET_MS) / 1000)
-  if (seconds < 1 || !frames[0]?.key) throw new Error('a clip is a second long at least and begins with a key frame')
+  if (seconds < 1 || !frames[0]?.key) throw new Error('a clip must last at least a second and start with a key frame')
   return {
     ...picture,
     frames: frames.slice(0, seconds * picture.fps),
@@ -64,7 +64,7 @@ export function parseOgg(file: Buffer): Buffer[] {
     at += OGG_HEADER_BYTES + sizes.length
     for (const size of sizes) {
       begun.push(file.subarray(at, (at += size)))
-      // A piece of full length is followed by more of the same packet.
+      // After a segment of full length the packet continues in the next segment.
       if (size === 255) continue
       packets.push(Buffer.concat(begun))
       begun = []
@@ -73,16 +73,16 @@ export function parseOgg(file: Buffer): Buffer[] {
   return packets
 }
 
-/** Says which part of a clip is due at a time since its beginning, ms. */
+/** Maps the time since the start, ms, to a part of the clip. */
 export const dueIn = (count: number, sinceMs: number, eachMs: number): number => Math.round(sinceMs / eachMs) % count
 
-/** Plays a clip's pictures: nothing is sent that could not be decoded because one before it was left out. */
+/** Plays the frames of a clip, without frames that depend on a skipped one. */
 export class ClipPlayer {
   #sent = -1
 
   constructor(private readonly clip: Clip) {}
 
-  /** The picture that is due, unless it depends on one that was not sent. Key frames come in their turn. */
+  /** Returns the due frame, unless it depends on a frame that was not sent. The clip decides on key frames. */
   at(sinceMs: number): ClipFrame | undefined {
     const { frames, fps } = this.clip
     const due = dueIn(frames.length, sinceMs, 1000 / fps)

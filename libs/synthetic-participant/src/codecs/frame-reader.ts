@@ -1,19 +1,19 @@
 import { readPayload } from './vp8-payload.js'
 
 /**
- * Tells whole VP8 frames from the packets of a stream. A frame counts when its packets came one after the other from its
- * start to its marker; one whose packets came out of order or with a gap is passed over.
+ * Detects complete VP8 frames in the packets of a stream. A frame counts if its packets arrived in order and without gaps,
+ * from its start to its marker.
  */
 export class FrameReader {
   frames = 0
   keyFrames = 0
   width: number | undefined
   height: number | undefined
-  /** The number of the packet that would continue the frame at hand; -1 when there is none. */
+  /** The number of the next packet of the current frame; -1 without one. */
   #next = -1
   #key = false
 
-  /** @returns what this packet completed */
+  /** @returns the kind of the frame that the packet completes */
   read(unrolled: number, payload: Buffer, marker: boolean): 'key' | 'inter' | undefined {
     if (unrolled !== this.#next && !this.#begin(payload)) return undefined
     this.#next = unrolled + 1

@@ -8,7 +8,7 @@ describe('tones', () => {
     expect(new Set(TONES.map((hz) => tonePacket(hz).toString('hex'))).size).toBe(TONES.length)
   })
 
-  it('are named when an unknown one is asked for', () => {
+  it('are listed in the error for an unknown pitch', () => {
     expect(() => tonePacket(440)).toThrow('no tone of 440 Hz: one of 300, 450,')
   })
 })

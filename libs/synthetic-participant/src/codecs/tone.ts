@@ -1,6 +1,6 @@
 /**
- * One 20 ms Opus packet a tone (mono, CELT, fullband, 61 bytes). The encoder has settled on it, so that the same packet
- * sent again and again decodes to a steady sine of about 0.14 RMS.
+ * One 20 ms Opus packet for each tone (mono, CELT, fullband, 61 bytes), from a converged encoder. A sequence of the same
+ * packet decodes to a steady sine of about 0.14 RMS.
  */
 const PACKETS: Readonly<Record<number, string>> = {
   300: '+MD7iT+MJywKlQaEyi2LKEZGP6GmrNtZln+g2GAaM4aHjWLTUEAjC1lmi0iD/9lJK/sjTaAGQt6wzMkTIQ==',
@@ -13,13 +13,13 @@ const PACKETS: Readonly<Record<number, string>> = {
   2000: '+LKHlr7mT2Qow2Rg+JuNGjgaWNOMxQM6lku2HusSSnkdXg9fVqneJiw5eedAktBGNWek/AHlByxCcQ+hiQ==',
 }
 
-/** The pitches there are, in Hz. */
+/** The available pitches, Hz. */
 export const TONES: readonly number[] = Object.keys(PACKETS).map(Number)
 export const DEFAULT_TONE = 450
-/** Level of every tone for the audio-level header extension, in -dBov. */
+/** The level of all tones for the audio-level header extension, in -dBov. */
 export const TONE_LEVEL = 17
 
-/** The Opus packet of a tone; an unknown pitch is an error that names the known ones. */
+/** Returns the Opus packet of a tone; throws for an unknown pitch and names the known ones. */
 export function tonePacket(hz: number): Buffer {
   const packet = PACKETS[hz]
   if (packet === undefined) throw new RangeError(`no tone of ${hz} Hz: one of ${TONES.join(', ')}`)

@@ -1,9 +1,9 @@
-/** The VP8 payload descriptor (RFC 7741) as this peer writes and reads it. */
+/** The fields of the VP8 payload descriptor (RFC 7741) that this peer writes and reads. */
 export interface DescriptorFields {
   readonly start: boolean
   /** 15 bits. */
   readonly pictureId: number
-  /** Absent when the stream has one temporal layer. */
+  /** Absent in a stream with one temporal layer. */
   readonly temporal?: { readonly id: number; readonly tl0PicIdx: number; readonly sync: boolean }
 }
 
@@ -11,10 +11,10 @@ const WITHOUT_TEMPORAL_BYTES = 4
 const WITH_TEMPORAL_BYTES = 6
 export const descriptorBytes = (temporal: boolean): number => (temporal ? WITH_TEMPORAL_BYTES : WITHOUT_TEMPORAL_BYTES)
 
-/** Writes a descriptor at `offset` and gives the offset behind it. */
+/** Writes a descriptor at `offset` and returns the offset behind it. */
 export function writeDescriptor(packet: Buffer, offset: number, fields: DescriptorFields): number {
   const { temporal } = fields
-  // X, then N (nobody refers to the frame) for the highest temporal layer, S.
+  // X, N (non-reference frame) for the highest temporal layer, S.
   packet[offset] = 0x80 | (temporal?.id === 2 ? 0x20 : 0) | (fields.start ? 0x10 : 0)
   packet[offset + 1] = temporal ? 0xe0 : 0x80
   packet.writeUInt16BE(0x8000 | (fields.pictureId & 0x7fff), offset + 2)
@@ -25,16 +25,16 @@ export function writeDescriptor(packet: Buffer, offset: number, fields: Descript
 }
 
 export interface PayloadStart {
-  /** First packet of a frame. */
+  /** Whether it is the first packet of a frame. */
   readonly start: boolean
   readonly key: boolean
   readonly temporalLayer: number | undefined
-  /** Of a key frame. */
+  /** Whether it belongs to a key frame. */
   readonly width: number | undefined
   readonly height: number | undefined
 }
 
-/** Reads a VP8 RTP payload; undefined when it is too short to be one. */
+/** Parses a VP8 RTP payload; returns undefined when it is too short. */
 export function readPayload(payload: Buffer): PayloadStart | undefined {
   const first = payload[0]
   if (first === undefined) return undefined

@@ -1,13 +1,13 @@
 import { BoolEncoder } from './bool-encoder.js'
 
 /**
- * The smallest real VP8 (RFC 6386): a key frame of one grey, and inter frames that repeat the picture before.
- * Any decoder takes them, and the grey tells whose picture it is.
+ * Minimal valid VP8 (RFC 6386): a key frame of a single grey, and inter frames that repeat the previous picture. The grey
+ * identifies the publisher.
  */
 
 /**
- * Probability that a coefficient probability stays as it is (RFC 6386 §13.4), by block type, then band by band, three
- * contexts each; what a context leaves out at its end is 255. Constants of the format.
+ * The probabilities that a coefficient probability is unchanged (RFC 6386 §13.4), by block type, band and context. Omitted
+ * values at the end of a context are 255. Constants of the format.
  */
 const COEFFICIENT_UPDATE = [
   ',,/176 246,223 241 252,249 253 253/255 244 252,234 254 254,253/255 246 254,239 253 254,254 255 254/255 248 254,251 255 254,/255 253 254,251 254 254,254 255 254/255 254 253 255 254,250 255 254 255 254,254/,,',
@@ -19,15 +19,15 @@ const COEFFICIENT_UPDATE = [
     .split(/[/,]/)
     .flatMap((context) => Object.assign(Array<number>(11).fill(255), context.split(' ').filter(Boolean).map(Number))),
 )
-/** The same for the components of motion vectors (§17.2): rows, then columns. */
+/** The same probabilities for the components of motion vectors (§17.2): rows, then columns. */
 const MOTION_UPDATE = [
   [237, 246, 253, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 250, 250, 252, 254, 254],
   [231, 243, 245, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 251, 251, 254, 254, 254],
 ].flat()
 
-/** Probability of "does not move" by how much the neighbours stand still: 0, 2 or 5 (§16.3). */
+/** The probability of "no motion" by the neighbours' weight of no motion: 0, 2 or 5 (§16.3). */
 const STILL_PROBABILITY: Readonly<Record<number, number>> = { 0: 7, 2: 135, 5: 234 }
-/** Nearly every macroblock is skipped, so "not skipped" gets the smallest probability; the same for "intra". */
+/** The smallest probability, for "not skipped" and "intra", because almost every macroblock is skipped. */
 const RARE = 1
 const CATEGORY_6_BITS = [254, 254, 243, 230, 196, 177, 153, 140, 133, 130, 129]
 
@@ -41,7 +41,7 @@ const macroblocks = ({ width, height }: Dimensions): { columns: number; rows: nu
   rows: Math.ceil(height / 16),
 })
 
-/** Joins the partitions and fills up to `size` bytes: a decoder never looks at what follows the last coefficient. */
+/** Joins the partitions and pads to `size` bytes; a decoder ignores the bytes after the last coefficient. */
 function assemble(header: Buffer, key: boolean, modes: Buffer, coefficients: Buffer, size: number): Buffer {
   // Bit 0: not a key frame; bits 1 to 3: version 0; bit 4: shown; then the size of the first partition.
   header.writeUIntLE((key ? 0 : 1) | (1 << 4) | (modes.length << 5), 0, 3)
@@ -49,7 +49,7 @@ function assemble(header: Buffer, key: boolean, modes: Buffer, coefficients: Buf
   return frame.length >= size ? frame : Buffer.concat([frame, Buffer.alloc(size - frame.length)])
 }
 
-/** Both kinds of frame share this stretch: no segments, no loop filter, one partition of coefficients, finest quantizer. */
+/** The common part of both frame headers: no segments, no loop filter, one coefficient partition, finest quantizer. */
 function writePlainHeader(encoder: BoolEncoder): void {
   encoder.literal(0, 1) // segmentation
   encoder.literal(0, 1 + 6 + 3) // loop filter: type, level, sharpness
@@ -64,10 +64,10 @@ function writeUnchangedCoefficientProbabilities(encoder: BoolEncoder): void {
   encoder.literal(RARE, 8)
 }
 
-/** The coefficients of the first macroblock: its brightness, which all others inherit by prediction. */
+/** The coefficients of the first macroblock: its brightness, which all other macroblocks predict from. */
 function writeBrightness(luma: number): Buffer {
   const encoder = new BoolEncoder()
-  // Quantizer 8, transform and inverse divide by 64: eight units are one step of brightness away from 128.
+  // With quantizer 8 and a transform that divides by 64, eight units are one step of brightness from 128.
   const value = (luma - 128) * 8
   // Second-order luma block: one coefficient of the largest category, then its end.
   for (const probability of [198, 35, 237, 223, 162, 145, 62]) encoder.flag(probability, true)
@@ -75,15 +75,15 @@ function writeBrightness(luma: number): Buffer {
   CATEGORY_6_BITS.forEach((probability, at) => encoder.flag(probability, ((extra >> (10 - at)) & 1) === 1))
   encoder.literal(value < 0 ? 1 : 0, 1)
   encoder.flag(81, false)
-  // Sixteen luma blocks and eight of colour hold nothing; both kinds happen to end with the same probability.
+  // Sixteen luma blocks and eight chroma blocks are empty; both kinds have the same end probability.
   for (let block = 0; block < 24; block++) encoder.flag(253, false)
   return encoder.finish()
 }
 
 /**
- * A key frame of one grey.
- * @param luma brightness, 16 to 235 but not within 9 of 128 (which would need another way of writing the number)
- * @param size fill up to so many bytes
+ * Encodes a key frame of a single grey.
+ * @param luma brightness, 16 to 235, but at least 9 from 128 (closer values need another coefficient category)
+ * @param size the minimum size in bytes
  */
 export function greyKeyFrame(picture: Dimensions, luma: number, size = 0): Buffer {
   if (luma < 16 || luma > 235 || Math.abs(luma - 128) < 9) throw new RangeError(`luma ${luma} is not 16…119 or 137…235`)
@@ -95,7 +95,7 @@ export function greyKeyFrame(picture: Dimensions, luma: number, size = 0): Buffe
   const { columns, rows } = macroblocks(picture)
   for (let block = 0; block < columns * rows; block++) {
     encoder.flag(RARE, block > 0)
-    // Luma and colour both predicted from the mean of the neighbours.
+    // Luma and chroma are predicted from the mean of the neighbours.
     encoder.flag(145, true)
     encoder.flag(156, false)
     encoder.flag(163, false)
@@ -107,27 +107,27 @@ export function greyKeyFrame(picture: Dimensions, luma: number, size = 0): Buffe
   return assemble(header, true, encoder.finish(), writeBrightness(luma), size)
 }
 
-/** An inter frame that shows the picture before once more. */
+/** Encodes an inter frame that repeats the previous picture. */
 export function repeatFrame(picture: Dimensions, size = 0): Buffer {
   const encoder = new BoolEncoder()
   writePlainHeader(encoder)
-  encoder.literal(0, 2) // golden and alternate pictures stay
-  encoder.literal(0, 4) // nor are they copied
+  encoder.literal(0, 2) // keep golden and alternate pictures
+  encoder.literal(0, 4) // copy neither of them
   encoder.literal(0, 2) // sign biases
   encoder.literal(1, 1) // keep the probabilities
-  encoder.literal(1, 1) // this is the next "picture before"
+  encoder.literal(1, 1) // becomes the next previous picture
   writeUnchangedCoefficientProbabilities(encoder)
   encoder.literal(RARE, 8) // intra
-  encoder.literal(255, 8) // refers to the picture before
+  encoder.literal(255, 8) // refers to the previous picture
   encoder.literal(128, 8) // refers to the golden picture
-  encoder.literal(0, 2) // probabilities of intra modes stay
+  encoder.literal(0, 2) // keep the probabilities of intra modes
   for (const probability of MOTION_UPDATE) encoder.flag(probability, false)
   const { columns, rows } = macroblocks(picture)
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       encoder.flag(RARE, true) // skipped
       encoder.flag(RARE, true) // inter
-      encoder.flag(255, false) // from the picture before
+      encoder.flag(255, false) // from the previous picture
       const still = (row > 0 ? 2 : 0) + (column > 0 ? 2 : 0) + (row > 0 && column > 0 ? 1 : 0)
       encoder.flag(STILL_PROBABILITY[still] ?? 0, false)
     }

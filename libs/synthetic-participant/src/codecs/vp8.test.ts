@@ -15,7 +15,7 @@ function payload(frame: Buffer, start: boolean, temporal?: { id: number; tl0PicI
 }
 
 describe('VP8', () => {
-  it('makes frames as large as asked, and says what they are', () => {
+  it('encodes frames of the requested size with correct headers', () => {
     const key = greyKeyFrame(SIZE, 200, 3000)
     expect(key).toHaveLength(3000)
     expect(greyKeyFrame(SIZE, 200).length).toBeLessThan(200)
@@ -25,7 +25,7 @@ describe('VP8', () => {
     expect(readPayload(payload(key, true))).toEqual({ start: true, key: true, temporalLayer: undefined, ...SIZE })
   })
 
-  it('writes descriptors that another implementation reads', () => {
+  it('writes descriptors that another implementation parses', () => {
     const inter = payload(repeatFrame(SIZE), true, { id: 2, tl0PicIdx: 77, sync: true })
     expect(readPayload(inter)).toMatchObject({ start: true, key: false, temporalLayer: 2, width: undefined })
     const parsed = Vp8RtpPayload.deSerialize(inter)
@@ -36,7 +36,7 @@ describe('VP8', () => {
     expect(readPayload(Buffer.from([0x80]))).toBeUndefined()
   })
 
-  it('counts frames of which every packet came', () => {
+  it('counts complete frames', () => {
     const reader = new FrameReader()
     const first = payload(greyKeyFrame(SIZE, 50), true)
     const rest = payload(Buffer.from([1, 2, 3]), false)

@@ -7,7 +7,7 @@ import { ParticipantMedia } from './media.js'
 import { pacer } from '../rtp/pacer.js'
 import { SyntheticParticipant } from './participant.js'
 
-describe('a synthetic participant that is gone', () => {
+describe('a closed synthetic participant', () => {
   it('leaves no socket and no timer behind', async () => {
     const sfu = await BareSfu.start()
     const resources = (): string[] =>
@@ -22,17 +22,15 @@ describe('a synthetic participant that is gone', () => {
     await Promise.all([ann.leave(), bob.close()])
     await bob.close()
     expect(pacer.sources).toBe(0)
-    // Looked at in the pauses of "until", whose own timer is one.
+    // Measured while "until" waits, which has a timer of its own.
     await until('as many sockets and timers as before', () => resources().length <= before.length + 1)
     expect(resources()).not.toContain('UDPWrap')
     await expect(ann.publish()).rejects.toThrow('not open')
-    await expect(bob.waitFor('snapshot', undefined, 20)).rejects.toThrow(
-      'no snapshot such as was waited for within 20 ms',
-    )
+    await expect(bob.waitFor('snapshot', undefined, 20)).rejects.toThrow('no matching snapshot within 20 ms')
     await sfu.stop()
   })
 
-  it('sends nothing of what the server agrees to while it is closing', async () => {
+  it('sends no media of a publication that the server accepts while it closes', async () => {
     const sfu = await BareSfu.start()
     const socket = await SignallingClient.open(sfu.token())
     const media = new ParticipantMedia(await socket.join(), await ownCertificate())

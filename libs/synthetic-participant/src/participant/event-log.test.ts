@@ -3,8 +3,8 @@ import { EventLog, type ReceivedEvent } from './event-log.js'
 
 const signal = (data: string): ReceivedEvent => ({ method: 'signal', params: { type: 'signal', data }, at: 1 })
 
-describe('log of events', () => {
-  it('finds what came already and what comes', async () => {
+describe('EventLog', () => {
+  it('finds past and future events', async () => {
     const log = new EventLog()
     log.add(signal('one'))
     await expect(log.waitFor('signal')).resolves.toMatchObject({ params: { data: 'one' } })
@@ -16,24 +16,24 @@ describe('log of events', () => {
     expect(log.of('snapshot')).toEqual([])
   })
 
-  it('says what came instead, and why nothing more will', async () => {
+  it('rejects with the received events, or with the reason of the end', async () => {
     const log = new EventLog()
     log.add(signal('one'))
     await expect(log.waitFor('reconnect', undefined, 5)).rejects.toThrow(
-      'no reconnect such as was waited for within 5 ms; there came: signal',
+      'no matching reconnect within 5 ms; received: signal',
     )
     const waiting = log.waitFor('reconnect')
     log.end('the participant was closed')
-    await expect(waiting).rejects.toThrow('the participant was closed while an event was waited for')
+    await expect(waiting).rejects.toThrow('the participant was closed before the expected event')
   })
 
-  it('calls listeners until they are taken off', () => {
+  it('calls listeners until they are removed', () => {
     const log = new EventLog()
-    const heard: string[] = []
-    const off = log.on('signal', ({ params }) => heard.push(params.data))
+    const received: string[] = []
+    const off = log.on('signal', ({ params }) => received.push(params.data))
     log.add(signal('one'))
     off()
     log.add(signal('two'))
-    expect(heard).toEqual(['one'])
+    expect(received).toEqual(['one'])
   })
 })

@@ -1,6 +1,6 @@
 import type { NotificationParams, SignallingNotification } from '@session-service/contract'
 
-/** A notification of the server, checked against the contract, and when it came. */
+/** A valid notification of the server, with its time of arrival. */
 export type ReceivedEvent = {
   [N in SignallingNotification]: { readonly method: N; readonly params: NotificationParams<N>; readonly at: number }
 }[SignallingNotification]
@@ -13,7 +13,7 @@ interface Waiter {
   readonly fail: (error: Error) => void
 }
 
-/** Every notification in order, and those who wait for one. */
+/** Records all notifications in order and resolves waiting calls. */
 export class EventLog {
   readonly all: ReceivedEvent[] = []
   readonly #waiters = new Set<Waiter>()
@@ -25,15 +25,15 @@ export class EventLog {
     for (const listener of this.#listeners.get(event.method) ?? []) listener(event)
   }
 
-  /** @returns takes the listener off again */
+  /** @returns a function that removes the listener */
   on<N extends SignallingNotification>(method: N, listener: (event: EventOf<N>) => void): () => void {
     const listeners = this.#listeners.get(method) ?? new Set()
     this.#listeners.set(method, listeners)
-    const taken = (event: ReceivedEvent): void => {
+    const entry = (event: ReceivedEvent): void => {
       if (isOf(method, event)) listener(event)
     }
-    listeners.add(taken)
-    return () => void listeners.delete(taken)
+    listeners.add(entry)
+    return () => void listeners.delete(entry)
   }
 
   of<N extends SignallingNotification>(method: N): EventOf<N>[] {
@@ -41,8 +41,8 @@ export class EventLog {
   }
 
   /**
-   * The first such event, whether it has come already or comes within `deadlineMs`.
-   * An error says what came instead.
+   * Resolves to the first matching event, which may have arrived already. Rejects after `deadlineMs` and names the received
+   * events.
    */
   waitFor<N extends SignallingNotification>(
     method: N,
@@ -72,14 +72,14 @@ export class EventLog {
     })
   }
 
-  /** Nothing more will come: whoever waits is told. */
-  end(why: string): void {
-    for (const waiter of this.#waiters) waiter.fail(new Error(`${why} while an event was waited for`))
+  /** Rejects all waiting calls. */
+  end(reason: string): void {
+    for (const waiter of this.#waiters) waiter.fail(new Error(`${reason} before the expected event`))
   }
 
   #missing(method: string, when: string): Error {
-    const came = this.all.map((event) => event.method).join(', ')
-    return new Error(`no ${method} such as was waited for ${when}; there came: ${came || 'nothing'}`)
+    const received = this.all.map((event) => event.method).join(', ')
+    return new Error(`no matching ${method} ${when}; received: ${received || 'nothing'}`)
   }
 }
 

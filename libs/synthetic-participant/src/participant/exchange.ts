@@ -10,41 +10,44 @@ import type { Certificate } from '../transport/dtls.js'
 import { ParticipantMedia } from './media.js'
 import type { TransportFigures } from '../transport/media-transport.js'
 import type { ChangeStream, ChangeSubscription, PublishedStream } from './participant-types.js'
-import { addUp, type Publication, type PublicationStats, type PublishOptions } from '../tracks/publication.js'
+import { mergeStats, type Publication, type PublicationStats, type PublishOptions } from '../tracks/publication.js'
 import { Subscription } from '../tracks/subscription.js'
 
-export type Ask = <M extends SignallingMethod>(method: M, params: SignallingParams<M>) => Promise<SignallingResult<M>>
+export type Request = <M extends SignallingMethod>(
+  method: M,
+  params: SignallingParams<M>,
+) => Promise<SignallingResult<M>>
 
 interface Published {
   stream: PublishedStream
   options: PublishOptions
   publication: Publication
-  /** What it had sent over media that was lost. */
+  /** The statistics of lost media. */
   before: PublicationStats | undefined
 }
 
-interface Watched {
+interface Subscribed {
   subscription: Subscription
-  /** What was switched and chosen since it was subscribed to. */
+  /** The changes since the subscription. */
   change: ChangeSubscription
 }
 
-/** What one participant sends and receives: over the media of the moment, and the same again when that is replaced. */
+/** The publications and subscriptions of a participant, restored when its media is replaced. */
 export class MediaExchange {
   readonly #published = new Map<string, Published>()
-  readonly #watched = new Map<string, Watched>()
+  readonly #subscribed = new Map<string, Subscribed>()
   #media: ParticipantMedia
   #sendAnnounced = false
   #receivingConnected: Promise<void> | undefined
-  /** While the media is lost, and until all is back that was published and watched. */
-  #gap: PromiseWithResolvers<void> | undefined
-  /** Streams that appeared while there was no media to receive them with. */
+  /** Pending from the loss of the media until all publications and subscriptions are restored. */
+  #restored: PromiseWithResolvers<void> | undefined
+  /** Streams that appeared during the loss of the own media. */
   #early: Set<string> | undefined
 
   constructor(
     private readonly joined: SignallingResult<'join'>,
     private readonly certificate: Certificate,
-    private readonly ask: Ask,
+    private readonly request: Request,
     private readonly capacityKbps?: number,
   ) {
     this.#media = new ParticipantMedia(joined, certificate, capacityKbps)
@@ -55,16 +58,16 @@ export class MediaExchange {
   }
 
   get subscriptions(): Subscription[] {
-    return [...this.#watched.values()].map(({ subscription }) => subscription)
+    return [...this.#subscribed.values()].map(({ subscription }) => subscription)
   }
 
-  /** Of both transports of the moment. */
+  /** The statistics of both current transports. */
   get figures(): Record<TransportDirection, TransportFigures> {
     return this.#media.figures()
   }
 
   async publish(options: PublishOptions): Promise<PublishedStream> {
-    await this.#gap?.promise
+    await this.#restored?.promise
     const publication = this.#media.publication(options)
     const { streamId, createdAt } = await this.#offer(publication, options)
     const entry: Published = {
@@ -75,7 +78,7 @@ export class MediaExchange {
         streamId,
         createdAt,
         luma: publication.luma,
-        stats: () => addUp(entry.before, entry.publication.stats()),
+        stats: () => mergeStats(entry.before, entry.publication.stats()),
       },
     }
     this.#published.set(streamId, entry)
@@ -85,52 +88,52 @@ export class MediaExchange {
 
   async unpublish(streamId: string): Promise<void> {
     this.ended(streamId)
-    await this.ask('unpublish', { streamId })
+    await this.request('unpublish', { streamId })
   }
 
   async changeStream(streamId: string, change: ChangeStream): Promise<void> {
     const { reason = change.audioActive === undefined ? 'publishVideo' : 'publishAudio', ...rest } = change
-    await this.ask('changeStream', { streamId, reason, ...rest })
+    await this.request('changeStream', { streamId, reason, ...rest })
     const publication = this.#published.get(streamId)?.publication
     if (publication?.audio && change.audioActive !== undefined) publication.audio.active = change.audioActive
     if (publication?.video && change.videoActive !== undefined) publication.video.active = change.videoActive
   }
 
   async subscribe(streamId: string): Promise<Subscription> {
-    await this.#gap?.promise
+    await this.#restored?.promise
     return this.#receive(streamId, (createdAt, tracks) => {
       const subscription = new Subscription(streamId, createdAt, tracks)
-      this.#watched.set(streamId, { subscription, change: {} })
+      this.#subscribed.set(streamId, { subscription, change: {} })
       return subscription
     })
   }
 
   async unsubscribe(streamId: string): Promise<void> {
-    this.#watched.delete(streamId)
+    this.#subscribed.delete(streamId)
     this.#media.receiving.remove(streamId)
-    await this.ask('unsubscribe', { streamId })
+    await this.request('unsubscribe', { streamId })
   }
 
   async changeSubscription(streamId: string, change: ChangeSubscription): Promise<void> {
-    const watched = this.#watched.get(streamId)
-    await this.#switch(streamId, change)
-    if (watched) Object.assign(watched.change, change)
+    const entry = this.#subscribed.get(streamId)
+    await this.#change(streamId, change)
+    if (entry) Object.assign(entry.change, change)
   }
 
   async restartIce(direction: TransportDirection, newPort: boolean): Promise<IceParameters> {
-    const { iceParameters } = await this.ask('restartIce', { direction })
+    const { iceParameters } = await this.request('restartIce', { direction })
     await this.#media.restartIce(direction, iceParameters, newPort)
     return iceParameters
   }
 
-  /** Another's stream is over for the moment: it is watched again when it is back. */
+  /** Another participant's stream is interrupted; `appeared` subscribes to it again. */
   interrupted(streamId: string): void {
     this.#media.receiving.remove(streamId)
   }
 
-  /** The server says that the stream is over, whoever published it. */
+  /** The server reported the end of an own or another participant's stream. */
   ended(streamId: string): void {
-    this.#watched.delete(streamId)
+    this.#subscribed.delete(streamId)
     this.interrupted(streamId)
     const entry = this.#published.get(streamId)
     if (!entry) return
@@ -138,58 +141,58 @@ export class MediaExchange {
     this.#media.stop(entry.publication)
   }
 
-  watching(streamId: string): Subscription | undefined {
-    return this.#watched.get(streamId)?.subscription
+  subscriptionTo(streamId: string): Subscription | undefined {
+    return this.#subscribed.get(streamId)?.subscription
   }
 
-  /** Media stands still; what is to be published or subscribed to waits until it is back. */
+  /** The media is lost; calls of `publish` and `subscribe` wait until it is restored. */
   lost(): void {
-    this.#gap ??= Promise.withResolvers()
-    this.#gap.promise.catch(() => undefined)
+    this.#restored ??= Promise.withResolvers()
+    this.#restored.promise.catch(() => undefined)
     this.#early ??= new Set()
     this.#media.close()
   }
 
-  /** Takes the media that replaces the lost: publishes again under the known ids, and receives what there is already. */
+  /** Replaces the lost media: publishes again with the same ids, and subscribes to the available streams. */
   async renew(rejoined: SignallingResult<'rejoin'>): Promise<void> {
     this.#media.close()
     this.#media = new ParticipantMedia({ ...this.joined, ...rejoined }, this.certificate, this.capacityKbps)
     this.#sendAnnounced = false
     this.#receivingConnected = undefined
-    const there = new Set([...rejoined.snapshot.streams.map(({ streamId }) => streamId), ...(this.#early ?? [])])
+    const available = new Set([...rejoined.snapshot.streams.map(({ streamId }) => streamId), ...(this.#early ?? [])])
     this.#early = undefined
-    await Promise.all([this.#publishAll(), ...[...there].map((streamId) => this.appeared(streamId))])
-    this.#gap?.resolve()
-    this.#gap = undefined
+    await Promise.all([this.#publishAll(), ...[...available].map((streamId) => this.appeared(streamId))])
+    this.#restored?.resolve()
+    this.#restored = undefined
   }
 
-  /** A stream is there; one that was watched before the loss is watched again. */
+  /** A stream was published; subscribes again if it was subscribed to before the loss. */
   async appeared(streamId: string): Promise<void> {
-    // A subscription would be one to media that the answer to `rejoin` has not told of yet.
+    // The answer to `rejoin` is pending, so a subscription would use the lost media.
     if (this.#early) return void this.#early.add(streamId)
-    const watched = this.#watched.get(streamId)
-    if (!watched || this.#media.receiving.get(streamId)) return
-    const { subscription, change } = watched
+    const entry = this.#subscribed.get(streamId)
+    if (!entry || this.#media.receiving.get(streamId)) return
+    const { subscription, change } = entry
     try {
       await this.#receive(streamId, (createdAt, tracks) => {
         subscription.renew(createdAt, tracks)
         return subscription
       })
-      if (Object.keys(change).length > 0) await this.#switch(streamId, change)
+      if (Object.keys(change).length > 0) await this.#change(streamId, change)
     } catch (error) {
-      // Gone again meanwhile, or on its way already.
+      // The stream ended again, or another call has subscribed.
       if (!(error instanceof SignallingError) || !['NOT_FOUND', 'CONFLICT'].includes(error.code)) throw error
     }
   }
 
   close(): void {
     this.#published.clear()
-    this.#watched.clear()
+    this.#subscribed.clear()
     this.#media.close()
-    this.#gap?.reject(new Error('the participant has no media any more'))
+    this.#restored?.reject(new Error('the participant has been closed'))
   }
 
-  /** One after another, so that the first announces the transport. */
+  /** Runs serially, so that the first publication connects the transport. */
   async #publishAll(): Promise<void> {
     for (const [streamId, entry] of this.#published) {
       const { audio, video } = entry.publication
@@ -212,7 +215,7 @@ export class MediaExchange {
     const transport = this.#media.transport('send')
     const first = !this.#sendAnnounced
     this.#sendAnnounced = true
-    const answer = this.ask('publish', {
+    const answer = this.request('publish', {
       ...(streamId !== undefined && { streamId }),
       tracks: [...publication.tracks],
       audioActive: publication.audio?.active ?? true,
@@ -229,37 +232,37 @@ export class MediaExchange {
 
   async #receive(
     streamId: string,
-    take: (createdAt: number, tracks: SignallingResult<'subscribe'>['tracks']) => Subscription,
+    subscribed: (createdAt: number, tracks: SignallingResult<'subscribe'>['tracks']) => Subscription,
   ): Promise<Subscription> {
     const media = this.#media
     const { receiving, rtpCapabilities } = media
     const connected = (this.#receivingConnected ??= this.#announceReceiving())
-    const answer = this.ask('subscribe', { streamId, rtpCapabilities }).then(({ createdAt, tracks }) => {
-      const subscription = take(createdAt, tracks)
-      // An answer for media that was lost or closed meanwhile is worth nothing.
+    const answer = this.request('subscribe', { streamId, rtpCapabilities }).then(({ createdAt, tracks }) => {
+      const subscription = subscribed(createdAt, tracks)
+      // The media may have been lost or closed meanwhile.
       if (!media.isClosed) receiving.add(subscription)
       return subscription
     })
     const [subscription] = await Promise.all([answer, connected])
     const held = subscription.receivers.filter(({ paused }) => paused).map(({ track }) => track.kind)
     subscription.receivers.forEach((receiver) => receiver.paused || receiver.expect(performance.now()))
-    if (held.length > 0) await this.#switch(streamId, Object.fromEntries(held.map((kind) => [kind, true])))
+    if (held.length > 0) await this.#change(streamId, Object.fromEntries(held.map((kind) => [kind, true])))
     return subscription
   }
 
   async #announceReceiving(): Promise<void> {
     const transport = this.#media.transport('recv')
-    const answer = this.ask('connectTransport', { direction: 'recv', dtlsParameters: this.certificate.parameters })
+    const answer = this.request('connectTransport', { direction: 'recv', dtlsParameters: this.certificate.parameters })
     answer.catch(() => (this.#receivingConnected = undefined))
     await Promise.all([answer, transport.open()])
     await transport.connect()
   }
 
-  async #switch(streamId: string, change: ChangeSubscription): Promise<void> {
+  async #change(streamId: string, change: ChangeSubscription): Promise<void> {
     const receivers = this.#media.receiving.get(streamId)?.receivers ?? []
     const now = performance.now()
     for (const receiver of receivers) if (change[receiver.track.kind] === true) receiver.expect(now)
-    await this.ask('changeSubscription', { streamId, ...change })
+    await this.request('changeSubscription', { streamId, ...change })
     for (const receiver of receivers) if (change[receiver.track.kind] === false) receiver.pause()
   }
 }

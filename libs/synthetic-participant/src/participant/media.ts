@@ -8,7 +8,7 @@ import { EXTENSION } from '../tracks/rtp-sender.js'
 import { Receiving } from '../tracks/subscription.js'
 import { TransportFeedback } from '../rtp/transport-feedback.js'
 
-/** Both transports of a participant and what goes over them. It knows nothing of signalling. */
+/** Both transports of a participant with their publications and subscriptions, independent of signalling. */
 export class ParticipantMedia {
   readonly receiving: Receiving
   readonly rtpCapabilities
@@ -44,7 +44,7 @@ export class ParticipantMedia {
     )
   }
 
-  /** Nothing is sent or received over it any more. */
+  /** Whether it has stopped sending and receiving. */
   get isClosed(): boolean {
     return this.#closed
   }
@@ -53,7 +53,7 @@ export class ParticipantMedia {
     return direction === 'send' ? this.#send : this.#receive
   }
 
-  /** A publication that sends nothing yet. */
+  /** Creates a publication that `start` begins to send. */
   publication(options: PublishOptions): Publication {
     return new Publication(
       {
@@ -69,7 +69,7 @@ export class ParticipantMedia {
   }
 
   start(publication: Publication): void {
-    // What was agreed with the server while it was being closed.
+    // The server may accept a publication while the participant closes.
     if (this.#closed) return
     this.publications.add(publication)
     publication.start()

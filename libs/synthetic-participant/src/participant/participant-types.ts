@@ -5,11 +5,11 @@ export interface JoinOptions {
   clientData?: string
   platform?: string
   /**
-   * Receives as if over a link of so many kbps: the server is told arrival times and losses of such a link, and chooses
-   * simulcast layers by that. Without it, the link is as fast as it is.
+   * Simulates a receiving link of this capacity: the feedback to the server contains the arrival times and losses of such a
+   * link, which determine its simulcast layers. Default: the real link.
    */
   capacityKbps?: number
-  /** Whether it comes back by itself when the session's media was lost, as the client library does; default true. */
+  /** Whether it rejoins automatically after a loss of the session's media, like the client library; default true. */
   rejoins?: boolean
 }
 
@@ -17,7 +17,7 @@ export interface JoinOptions {
 export interface PublishedStream {
   readonly streamId: string
   readonly createdAt: number
-  /** Brightness of its picture, 0 to 255. */
+  /** The brightness of its video, 0 to 255. */
   readonly luma: number
   stats(): PublicationStats
 }

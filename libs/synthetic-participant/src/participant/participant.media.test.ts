@@ -27,7 +27,7 @@ function counter(subscription: Subscription, packets: number): () => boolean {
     video(subscription).keyFrames > 0
 }
 
-/** Nothing is missing for good: video that a busy machine drops is asked for again and comes; audio never is. */
+/** Waits until all video packets have arrived: a busy machine may drop some, which are retransmitted; audio is not. */
 async function expectNoLoss(subscription: Subscription): Promise<void> {
   await until('every packet of the video to have come', () => video(subscription).lost === 0)
   expect(video(subscription).undecryptable).toBe(0)
@@ -54,7 +54,7 @@ describe('synthetic participants in a bare room', () => {
     return participant
   }
 
-  it('hear and see each other without loss', async () => {
+  it('receive the media of each other without loss', async () => {
     const ann = await join({ clientData: '{"name":"ann"}' })
     const bob = await join()
     await ann.waitFor('connectionCreated', ({ connectionId }) => connectionId === bob.connectionId)
@@ -69,7 +69,7 @@ describe('synthetic participants in a bare room', () => {
     expect(video(atAnn).frames).toBeGreaterThan(video(atAnn).keyFrames)
     expect(video(atBob).firstKeyFrameAt).toBeGreaterThanOrEqual(video(atBob).firstPacketAt ?? Infinity)
     expect(ann.transportFigures().recv).toMatchObject({ strays: 0, refusedSends: 0 })
-    // What was sent before the subscriber's consumer began is not his; nothing beyond what was sent may arrive.
+    // Packets before the start of the consumer do not count; no more than the sent packets may arrive.
     expect(audio(atBob).packets).toBeLessThanOrEqual(ofAnn.stats().audio?.packets ?? 0)
   })
 
@@ -96,14 +96,14 @@ describe('synthetic participants in a bare room', () => {
     const { packets } = audio(subscription)
     const videoBefore = video(subscription).packets
     await until('half a second of video', () => video(subscription).packets > videoBefore + 40)
-    // One packet may have been on its way.
+    // One packet may have been in transit.
     expect(audio(subscription).packets).toBeLessThanOrEqual(packets + 1)
     await ann.changeStream(streamId, { audioActive: true })
     await flows(subscription)
     await ann.changeStream(streamId, { videoActive: false })
     await ann.changeStream(streamId, { videoActive: true })
     const { keyFrames } = video(subscription)
-    await until('a key frame after the video came back', () => video(subscription).keyFrames > keyFrames)
+    await until('a key frame after unmuting the video', () => video(subscription).keyFrames > keyFrames)
     await expectNoLoss(subscription)
   })
 
@@ -127,9 +127,9 @@ describe('synthetic participants in a bare room', () => {
     const first = await ann.publish()
     const second = await ann.publish({ video: false, tone: 1000 })
     const subscription = await bob.subscribe(first.streamId)
-    const heard = await bob.subscribe(second.streamId)
+    const audioOnly = await bob.subscribe(second.streamId)
     await flows(subscription)
-    await until('the second stream', () => audio(heard).packets > 20)
+    await until('the second stream', () => audio(audioOnly).packets > 20)
     await bob.unsubscribe(first.streamId)
     await ann.unpublish(second.streamId)
     await bob.waitFor(
@@ -143,7 +143,7 @@ describe('synthetic participants in a bare room', () => {
     await expect(bob.unpublish(first.streamId)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('are sent the simulcast layers they can take', async () => {
+  it('receive the simulcast layers that fit their links', async () => {
     const ann = await join()
     const { streamId } = await ann.publish({ simulcast: true, kbps: 1200, width: 640, height: 360 })
     const wide = await join()
@@ -166,7 +166,7 @@ describe('synthetic participants in a bare room', () => {
     expect(video(atNarrow).undecryptable + video(atWide).undecryptable).toBe(0)
   }, 30_000)
 
-  it('find their path anew after an ICE restart', async () => {
+  it('reconnect after an ICE restart', async () => {
     const [ann, bob] = [await join(), await join()]
     const { streamId } = await ann.publish()
     const subscription = await bob.subscribe(streamId)
@@ -184,7 +184,7 @@ describe('synthetic participants in a bare room', () => {
     expect(bob.transportFigures().recv.iceAnswers).toBeGreaterThan(before.recv.iceAnswers + 1)
   })
 
-  it('come back after their socket was cut, and media never stops', async () => {
+  it('resume after a loss of the socket without interrupting media', async () => {
     const [ann, bob] = [await join(), await join()]
     const { streamId } = await ann.publish()
     const subscription = await bob.subscribe(streamId)
@@ -202,7 +202,7 @@ describe('synthetic participants in a bare room', () => {
     await expectNoLoss(subscription)
   })
 
-  it('fill a room: twenty publish, each receives five others', async () => {
+  it('fill a room in which twenty publish and each receives five others', async () => {
     const room = await Promise.all(Array.from({ length: 20 }, () => join()))
     const streams = await Promise.all(room.map((participant) => participant.publish({ kbps: 150 })))
     const subscriptions = await Promise.all(
@@ -214,7 +214,7 @@ describe('synthetic participants in a bare room', () => {
       Promise.all(subscriptions.map((subscription) => flows(subscription, 30, 60_000)))
     const received = () => subscriptions.flatMap((subscription) => [audio(subscription), video(subscription)])
     const sum = (of: 'lost' | 'packets'): number => received().reduce((total, stats) => total + stats[of], 0)
-    // While they all arrive at once, a busy machine drops some at its sockets.
+    // A busy machine may drop packets while all participants join at once.
     await allFlow()
     const before = { lost: sum('lost'), packets: sum('packets') }
     await allFlow()
@@ -223,7 +223,7 @@ describe('synthetic participants in a bare room', () => {
   }, 120_000)
 })
 
-/** Two whose packets go over a relay; all of it is closed after `run`. */
+/** Runs a test with two participants behind a relay, then closes them. */
 async function overRelay(
   run: (met: { relay: LossyRelay; ann: SyntheticParticipant; bob: SyntheticParticipant }) => Promise<void>,
 ): Promise<void> {
@@ -242,7 +242,7 @@ async function overRelay(
 }
 
 describe('synthetic participants behind a lossy network', () => {
-  it('repair what was lost, in both directions', () =>
+  it('repair losses in both directions', () =>
     overRelay(async ({ relay, ann, bob }) => {
       const { streamId, stats } = await ann.publish()
       const subscription = await bob.subscribe(streamId)
@@ -257,7 +257,7 @@ describe('synthetic participants behind a lossy network', () => {
       await until('the video to be whole again', () => video(subscription).lost === 0)
     }))
 
-  it('ask for a key frame when too much is gone to repair', () =>
+  it('request a key frame after an unrepairable loss', () =>
     overRelay(async ({ relay, ann, bob }) => {
       const { streamId, stats } = await ann.publish({ audio: false })
       const subscription = await bob.subscribe(streamId)

@@ -14,15 +14,15 @@ import { SignallingClient } from '../signalling/signalling-client.js'
 import { type Certificate, ownCertificate } from '../transport/dtls.js'
 import { EventLog, type EventOf, type ReceivedEvent } from './event-log.js'
 import { MediaExchange } from './exchange.js'
-import { MediaReturn, type MediaReturnEvent } from './media-return.js'
+import { MediaRecovery, type MediaRecoveryEvent } from './media-recovery.js'
 import type { TransportFigures } from '../transport/media-transport.js'
 import { epochMs } from '../rtp/pacer.js'
 import type { ChangeStream, ChangeSubscription, JoinOptions, PublishedStream } from './participant-types.js'
 import type { PublishOptions } from '../tracks/publication.js'
 import type { Subscription } from '../tracks/subscription.js'
 
-/** A server that does not answer the closing handshake is not waited for longer. */
-const CLOSE_MS = 1_000
+/** The time limit of the closing handshake. */
+const CLOSE_TIMEOUT_MS = 1_000
 
 async function openSocket(url: string, log: EventLog): Promise<SignallingClient> {
   const socket = await SignallingClient.open(url)
@@ -31,26 +31,26 @@ async function openSocket(url: string, log: EventLog): Promise<SignallingClient>
 }
 
 /**
- * A participant without a browser: the real signalling protocol, real ICE, DTLS and SRTP, a real tone in Opus and a real
- * (grey) picture in VP8. Many fit into one process. All times are epoch ms with fractions; every call that the server
- * refuses rejects with a SignallingError carrying its code.
+ * A participant without a browser, with real signalling, ICE, DTLS and SRTP, an Opus tone and grey VP8 video. One process
+ * can run many of them. All times are epoch ms with fractions. A call that the server refuses rejects with a
+ * SignallingError, which has the error code.
  */
 export class SyntheticParticipant {
   readonly #streams = new Map<string, StreamInfo>()
   readonly #exchange: MediaExchange
-  readonly #return: MediaReturn
+  readonly #recovery: MediaRecovery
   #socket: SignallingClient
-  /** The server closes these; should it not, they go with this participant. */
+  /** The server closes these; `close` terminates those that are still open. */
   readonly #formerSockets: SignallingClient[] = []
-  /** When `join` was answered. */
+  /** The time of the answer to `join`. */
   readonly joinedAt = epochMs()
 
   private constructor(
-    /** Of the socket it came in with. */
+    /** The URL of the first socket. */
     readonly url: string,
     private readonly log: EventLog,
     socket: SignallingClient,
-    /** The answer to `join`, whole. */
+    /** The complete answer to `join`. */
     readonly joined: SignallingResult<'join'>,
     certificate: Certificate,
     { capacityKbps, rejoins = true }: JoinOptions,
@@ -62,19 +62,19 @@ export class SyntheticParticipant {
       (method, params) => this.#socket.request(method, params),
       capacityKbps,
     ))
-    this.#return = new MediaReturn(
+    this.#recovery = new MediaRecovery(
       { lost: () => exchange.lost(), rejoin: () => this.#rejoin(), renew: (rejoined) => exchange.renew(rejoined) },
       joined.snapshot.mediaEpoch,
     )
-    if (!rejoins) this.#return.stop()
+    if (!rejoins) this.#recovery.stop()
     socket.keepAlive(joined.pingInterval)
-    this.#learn(joined.snapshot)
-    this.#follow()
+    this.#applySnapshot(joined.snapshot)
+    this.#handleNotifications()
   }
 
   /**
    * Joins a session.
-   * @param token the connection's token as REST gives it: `ws(s)://host/service/signalling?sessionId=…&token=tok_…`
+   * @param token the token of the REST API: `ws(s)://host/service/signalling?sessionId=…&token=tok_…`
    */
   static async join(token: string, options: JoinOptions = {}): Promise<SyntheticParticipant> {
     const { clientData = '', platform } = options
@@ -93,12 +93,12 @@ export class SyntheticParticipant {
     return this.joined.connectionId
   }
 
-  /** Every notification so far, in order, with its arrival time. */
+  /** All received notifications in order, with their times of arrival. */
   get events(): readonly ReceivedEvent[] {
     return this.log.all
   }
 
-  /** The streams of the session as this participant knows them. */
+  /** The streams of the session that this participant knows. */
   get streams(): readonly StreamInfo[] {
     return [...this.#streams.values()]
   }
@@ -111,22 +111,22 @@ export class SyntheticParticipant {
     return this.#exchange.subscriptions
   }
 
-  /** Resolves when the socket of the moment closes. */
+  /** Resolves when the current socket closes. */
   get socketClosed(): Promise<{ code: number; reason: string }> {
     return this.#socket.closed
   }
 
-  /** What the server sent against the contract. */
+  /** The server's violations of the protocol schemas. */
   get violations(): readonly string[] {
     return this.#socket.violations
   }
 
-  /** Listens to a notification; the result takes the listener off. */
+  /** Adds a listener for a notification and returns a function that removes it. */
   on<N extends SignallingNotification>(method: N, listener: (event: EventOf<N>) => void): () => void {
     return this.log.on(method, listener)
   }
 
-  /** The first such notification since the join; rejects after `deadlineMs` (5000) with what came instead. */
+  /** Resolves to the first matching notification since joining; rejects after `deadlineMs` (default 5000). */
   waitFor<N extends SignallingNotification>(
     method: N,
     predicate?: (params: NotificationParams<N>) => boolean,
@@ -135,14 +135,14 @@ export class SyntheticParticipant {
     return this.log.waitFor(method, predicate, deadlineMs)
   }
 
-  /** Of the media that it has. */
+  /** The epoch of the current media. */
   get mediaEpoch(): number {
-    return this.#return.mediaEpoch
+    return this.#recovery.mediaEpoch
   }
 
-  /** Each loss of the session's media, and each return to it. */
-  get mediaReturns(): readonly MediaReturnEvent[] {
-    return this.#return.events
+  /** The losses and restorations of the session's media. */
+  get mediaRecoveries(): readonly MediaRecoveryEvent[] {
+    return this.#recovery.events
   }
 
   /** Publishes a stream and sends it until it is unpublished, destroyed or the participant closes. */
@@ -154,12 +154,12 @@ export class SyntheticParticipant {
     return this.#exchange.unpublish(streamId)
   }
 
-  /** Mutes, unmutes, changes what is told of an own stream. A muted track sends no packets. */
+  /** Changes an own stream, for example its muting. A muted track sends no packets. */
   changeStream(streamId: string, change: ChangeStream): Promise<void> {
     return this.#exchange.changeStream(streamId, change)
   }
 
-  /** Subscribes to a stream and resumes what the server holds back. */
+  /** Subscribes to a stream and resumes its paused tracks. */
   subscribe(streamId: string): Promise<Subscription> {
     return this.#exchange.subscribe(streamId)
   }
@@ -168,7 +168,7 @@ export class SyntheticParticipant {
     return this.#exchange.unsubscribe(streamId)
   }
 
-  /** Pauses, resumes or chooses layers of a subscription. */
+  /** Pauses, resumes or selects layers of a subscription. */
   changeSubscription(streamId: string, change: ChangeSubscription): Promise<void> {
     return this.#exchange.changeSubscription(streamId, change)
   }
@@ -177,24 +177,24 @@ export class SyntheticParticipant {
     await this.#socket.request('signal', message)
   }
 
-  /** Any method of the protocol, for what has no method here (`forceDisconnect`, `forceUnpublish`, wrong calls). */
+  /** Calls any method of the protocol (`forceDisconnect`, `forceUnpublish`, invalid calls). */
   call<M extends SignallingMethod>(method: M, params: SignallingParams<M>): Promise<SignallingResult<M>> {
     return this.#socket.request(method, params)
   }
 
-  /** Sends any text down the socket. */
+  /** Sends any text on the socket. */
   sendRaw(text: string): void {
     this.#socket.sendRaw(text)
   }
 
-  /** Cuts the socket without a word; media goes on. */
+  /** Terminates the socket without a closing handshake; media continues. */
   dropSocket(): void {
     this.#socket.terminate()
   }
 
   /**
-   * Comes back with a new socket after the old one has gone (or beside it); rejects when the server no longer knows us.
-   * @param url of another master
+   * Resumes with a new socket, also while the old one is open; rejects when the server no longer knows the participant.
+   * @param url the URL of another master
    */
   async resume(url = this.url): Promise<SignallingResult<'resume'>> {
     const { connectionId, resumeKey, pingInterval } = this.joined
@@ -206,7 +206,7 @@ export class SyntheticParticipant {
       this.#formerSockets.push(this.#socket)
       this.#socket = socket
       socket.keepAlive(pingInterval)
-      this.#learn(resumed.snapshot)
+      this.#applySnapshot(resumed.snapshot)
       return resumed
     } catch (error) {
       socket.terminate()
@@ -215,69 +215,69 @@ export class SyntheticParticipant {
   }
 
   /**
-   * New ICE credentials for a transport, after which the path is found anew.
-   * @param newPort from another UDP port, as after a change of network
+   * Restarts ICE of a transport with new credentials.
+   * @param newPort uses another UDP port, like a client that has changed its network
    */
   restartIce(direction: TransportDirection, { newPort = false } = {}): Promise<IceParameters> {
     return this.#exchange.restartIce(direction, newPort)
   }
 
-  /** Of both transports: packets, ports, answers to connectivity checks. */
+  /** The statistics of both transports: packets, ports, answers to connectivity checks. */
   transportFigures(): Record<TransportDirection, TransportFigures> {
     return this.#exchange.figures
   }
 
-  /** Says goodbye, then {@link close}. */
+  /** Sends `leave`, then calls {@link close}. */
   async leave(): Promise<void> {
     await this.#socket.request('leave', {})
     await this.close()
   }
 
-  /** Ends media and socket; the server is told nothing but the closing of the socket. Twice does no harm. */
+  /** Closes media and socket without `leave`. Repeated calls have no effect. */
   async close(): Promise<void> {
     this.#stopMedia()
     for (const former of this.#formerSockets.splice(0)) former.terminate()
-    const patience = setTimeout(() => this.#socket.terminate(), CLOSE_MS)
+    const timeout = setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS)
     await this.#socket.close()
-    clearTimeout(patience)
+    clearTimeout(timeout)
     this.log.end('the participant was closed')
   }
 
   async #rejoin(): Promise<SignallingResult<'rejoin'>> {
     const rejoined = await this.#socket.request('rejoin', {})
-    this.#learn(rejoined.snapshot)
+    this.#applySnapshot(rejoined.snapshot)
     return rejoined
   }
 
-  #learn(snapshot: SessionSnapshot): void {
+  #applySnapshot(snapshot: SessionSnapshot): void {
     this.#streams.clear()
     for (const stream of snapshot.streams) this.#streams.set(stream.streamId, stream)
-    this.#return.needed(snapshot.mediaEpoch, 0)
+    this.#recovery.epochSeen(snapshot.mediaEpoch, 0)
   }
 
-  #follow(): void {
-    this.on('snapshot', ({ params }) => this.#learn(params))
-    this.on('mediaLost', ({ params: { mediaEpoch, afterMs } }) => this.#return.needed(mediaEpoch, afterMs))
+  #handleNotifications(): void {
+    this.on('snapshot', ({ params }) => this.#applySnapshot(params))
+    this.on('mediaLost', ({ params: { mediaEpoch, afterMs } }) => this.#recovery.epochSeen(mediaEpoch, afterMs))
     this.on('streamCreated', ({ params }) => {
       this.#streams.set(params.streamId, params)
-      // What fails because the media was lost again is made up for by the next return.
+      // A failure because of another loss is repaired by the next recovery.
       this.#exchange.appeared(params.streamId).catch(() => undefined)
     })
     this.on('streamDestroyed', ({ params: { streamId, reason } }) => {
       this.#streams.delete(streamId)
-      // Its publisher begins anew, under the same id.
+      // The publisher will publish again with the same id.
       if (reason === 'mediaServerReconnect') this.#exchange.interrupted(streamId)
       else this.#exchange.ended(streamId)
     })
     this.on('layersChanged', ({ params: { streamId, layers } }) => {
-      const subscription = this.#exchange.watching(streamId)
+      const subscription = this.#exchange.subscriptionTo(streamId)
       if (subscription) subscription.currentLayer = layers
     })
     this.on('sessionDisconnected', () => this.#stopMedia())
   }
 
   #stopMedia(): void {
-    this.#return.stop()
+    this.#recovery.stop()
     this.#exchange.close()
   }
 }

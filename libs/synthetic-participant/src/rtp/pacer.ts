@@ -1,6 +1,6 @@
-/** Something that wants to run at a time. */
+/** A periodic task. */
 export interface Paced {
-  /** On the clock of `performance.now()`, ms; read anew after each run. */
+  /** The time of the next run on the clock of `performance.now()`, ms; read again after each run. */
   dueAt: number
   run(now: number): void
 }
@@ -8,8 +8,8 @@ export interface Paced {
 const TICK_MS = 5
 
 /**
- * One timer for all that every participant of the process does by the clock: frames, reports, connectivity checks.
- * It exists only while somebody is registered.
+ * The common timer for all timed work of the process' participants: frames, reports, connectivity checks. It runs only
+ * while a task is registered.
  */
 class Pacer {
   readonly #sources = new Set<Paced>()
@@ -31,7 +31,7 @@ class Pacer {
     this.#timer = undefined
   }
 
-  /** How late, in ms, the worst tick since the last call came: whether this process kept up with its participants. */
+  /** The longest delay of a tick since the last call, ms; shows whether the process can handle its participants. */
   takeWorstLag(): number {
     const lag = this.#worstLag
     this.#worstLag = 0
@@ -54,5 +54,5 @@ class Pacer {
 
 export const pacer = new Pacer()
 
-/** Epoch time with fractions of a millisecond: what all `…At` values of this folder are. */
+/** Epoch time with fractions of a millisecond, the unit of all `…At` values. */
 export const epochMs = (at = performance.now()): number => performance.timeOrigin + at

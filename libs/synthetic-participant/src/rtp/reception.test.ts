@@ -7,8 +7,8 @@ function arrive(reception: Reception, ...sequences: number[]): (number | undefin
   return sequences.map((sequence) => reception.arrive(reception.unroll(sequence), 0, 0).gapFrom)
 }
 
-describe('reception of a stream', () => {
-  it('counts over a wrap of the sequence number', () => {
+describe('Reception', () => {
+  it('counts across a wrap of the sequence number', () => {
     const reception = new Reception(CLOCK)
     arrive(reception, 65_534, 65_535, 0, 1)
     expect(reception).toMatchObject({ packets: 4, expected: 4, lost: 0, duplicates: 0 })
@@ -16,7 +16,7 @@ describe('reception of a stream', () => {
     expect(reception.unroll(65_535)).toBe(65_535)
   })
 
-  it('names a gap once, and takes late packets off the loss', () => {
+  it('reports a gap once, and deducts late packets from the loss', () => {
     const reception = new Reception(CLOCK)
     expect(arrive(reception, 10, 11, 14, 15)).toEqual([undefined, undefined, 12, undefined])
     expect(reception.lost).toBe(2)
@@ -26,13 +26,13 @@ describe('reception of a stream', () => {
     expect(reception.has(13)).toBe(false)
   })
 
-  it('tells duplicates', () => {
+  it('detects duplicates', () => {
     const reception = new Reception(CLOCK)
     arrive(reception, 10, 11, 10)
     expect(reception).toMatchObject({ packets: 2, duplicates: 1, lost: 0 })
   })
 
-  it('reports the loss since the last report, and all of it', () => {
+  it('reports the loss since the last report and the total loss', () => {
     const reception = new Reception(CLOCK)
     expect(reception.report(0)).toBeUndefined()
     arrive(reception, 1, 2, 4, 5)
@@ -42,7 +42,7 @@ describe('reception of a stream', () => {
     expect(reception.report(0)).toMatchObject({ fractionLost: 0 })
   })
 
-  it('tells how long ago a sender report came', () => {
+  it('reports the time since the last sender report', () => {
     const reception = new Reception(CLOCK)
     arrive(reception, 1)
     expect(reception.report(0)).toMatchObject({ lastSenderReport: 0, delaySinceSenderReport: 0 })
@@ -55,7 +55,7 @@ describe('reception of a stream', () => {
     reception.arrive(1, 0, 0)
     reception.arrive(2, 20, 20)
     expect(reception.report(0)?.jitter).toBe(0)
-    // 160 ticks later than its timestamp says: a sixteenth of that counts.
+    // It arrives 160 ticks late, of which a sixteenth counts.
     reception.arrive(3, 40, 200)
     expect(reception.report(0)?.jitter).toBe(10)
   })

@@ -1,24 +1,24 @@
-/** How far back a late packet is still recognised; a power of two. */
+/** The window in which late packets are recognized; a power of two. */
 const WINDOW = 1024
 const HALF_CIRCLE = 0x8000
 const NTP_FRACTION = 65_536
 
-/** Figures of a receiver report block (RFC 3550 §6.4.1). */
+/** The values of a receiver report block (RFC 3550 §6.4.1). */
 export interface ReportBlock {
-  /** Of the packets expected since the last report, in 1/256. */
+  /** The loss rate since the last report, in 1/256. */
   readonly fractionLost: number
   readonly packetsLost: number
-  /** Wraps in the upper 16 bits, sequence number in the lower. */
+  /** The number of wraps in the upper 16 bits, the sequence number in the lower. */
   readonly highestSequence: number
-  /** In units of the clock. */
+  /** In units of the RTP clock. */
   readonly jitter: number
-  /** Middle 32 bits of the last sender report's NTP time, 0 when there was none. */
+  /** The middle 32 bits of the last sender report's NTP time; 0 without a report. */
   readonly lastSenderReport: number
-  /** Since that report came, in 1/65536 s. */
+  /** The time since the arrival of that report, in 1/65536 s. */
   readonly delaySinceSenderReport: number
 }
 
-/** Book-keeping of one RTP stream as it arrives: sequence numbers unrolled, what is missing, jitter. No I/O, no clock. */
+/** Tracks a received RTP stream: unrolled sequence numbers, losses, jitter. Uses neither I/O nor a clock. */
 export class Reception {
   packets = 0
   duplicates = 0
@@ -33,7 +33,7 @@ export class Reception {
 
   constructor(readonly clockRate: number) {}
 
-  /** The unrolled number a sequence number stands for: wraps × 65536 + number. Does not count the packet. */
+  /** Returns the unrolled number of a sequence number, wraps × 65536 + number, without counting the packet. */
   unroll(sequence: number): number {
     if (this.#highest < 0) return sequence
     const distance = (sequence - this.#highest) & 0xffff
@@ -42,7 +42,7 @@ export class Reception {
 
   /**
    * Counts a packet by its unrolled number.
-   * @returns `missing`: the first number of a gap that this packet opened, up to itself; `fresh`: not seen before
+   * @returns `missing`: the first number of the gap before this packet; `fresh`: false for a duplicate
    */
   arrive(unrolled: number, timestamp: number, now: number): { fresh: boolean; gapFrom: number | undefined } {
     const slot = unrolled & (WINDOW - 1)
@@ -68,7 +68,7 @@ export class Reception {
     return this.#highest < 0 ? 0 : this.#highest - this.#first + 1
   }
 
-  /** Packets that have not come, late ones taken off again. */
+  /** The number of missing packets; late packets reduce it. */
   get lost(): number {
     return this.expected - this.packets
   }
@@ -77,7 +77,7 @@ export class Reception {
     this.#senderReport = { middleNtp, at: now }
   }
 
-  /** The report since the last one; undefined before the first packet. */
+  /** Creates the report since the last one; undefined before the first packet. */
   report(now: number): ReportBlock | undefined {
     if (this.#highest < 0) return undefined
     const expected = this.expected - this.#reportedExpected
@@ -99,7 +99,7 @@ export class Reception {
     const transit = (now * this.clockRate) / 1000 - timestamp
     const change = this.#transit === undefined ? 0 : Math.abs(transit - this.#transit)
     this.#transit = transit
-    // A wrap of the timestamp is no jitter.
+    // Excludes a wrap of the timestamp.
     if (change < this.clockRate * 60) this.#jitter += (change - this.#jitter) / 16
   }
 }

@@ -17,12 +17,12 @@ const EPOCH_MS = 1_700_000_000_500
 const sent = { ssrc: 0x1111_1111, rtpTimestamp: 5000, epochMs: EPOCH_MS, packets: 10, octets: 900 }
 
 describe('RTCP', () => {
-  it('tells NTP time', () => {
+  it('converts to NTP time', () => {
     expect(ntpOf(0)).toBe(2_208_988_800n << 32n)
     expect(ntpOf(EPOCH_MS) & 0xffff_ffffn).toBe(0x8000_0000n)
   })
 
-  it('reads a compound packet and passes over what it does not need', () => {
+  it('parses a compound packet and ignores unknown messages', () => {
     // Format 4, four words behind the first; sender 1, media 0, then one entry: stream 42, request number 1.
     const fir = Buffer.from('84ce000400000001000000000000002a01000000', 'hex')
     const lost = [65_534, 65_535, 3, 19, 20]
@@ -36,7 +36,7 @@ describe('RTCP', () => {
     ])
   })
 
-  it('stops at a length that leads beyond the end', () => {
+  it('stops at a length beyond the end of the packet', () => {
     const broken = pictureLoss(1, 41)
     broken.writeUInt16BE(900, 2)
     expect(read(Buffer.concat([pictureLoss(1, 40), broken]))).toEqual([['pli', 40]])
@@ -44,7 +44,7 @@ describe('RTCP', () => {
     expect(read(Buffer.from([0x81, 206, 0, 1, 0, 0, 0, 0]))).toEqual([])
   })
 
-  it('reports reception of more streams than fit into one packet', () => {
+  it('splits reports of many streams into several packets', () => {
     const block = {
       fractionLost: 12,
       packetsLost: 3,

@@ -22,14 +22,14 @@ const FIR = 4
 const CNAME = 1
 const NTP_EPOCH_OFFSET_S = 2_208_988_800
 
-/** What a peer of ours has to act upon; everything else in a compound packet is passed over. */
+/** The RTCP messages that the participant handles; others in a compound packet are ignored. */
 export interface RtcpListener {
   onKeyFrameRequest?(ssrc: number, kind: 'pli' | 'fir'): void
   onNack?(ssrc: number, sequences: readonly number[]): void
   onSenderReport?(ssrc: number, middleNtp: number): void
 }
 
-/** Walks a plain compound packet. A length that leads beyond its end stops the walk. */
+/** Parses a plain compound packet, up to an invalid length. */
 export function readRtcp(data: Buffer, listener: RtcpListener): void {
   for (let at = 0; at + 8 <= data.length;) {
     const end = at + (data.readUInt16BE(at + 2) + 1) * 4
@@ -82,7 +82,7 @@ const description = (ssrc: number, cname: string): Buffer =>
 
 export interface SentFigures {
   readonly ssrc: number
-  /** RTP timestamp of the same instant as `epochMs`. */
+  /** The RTP timestamp of `epochMs`. */
   readonly rtpTimestamp: number
   readonly epochMs: number
   readonly packets: number

@@ -12,7 +12,7 @@ import {
 } from './srtp.js'
 
 const master = { key: randomBytes(SRTP_KEY_BYTES), salt: randomBytes(SRTP_SALT_BYTES) }
-// Another implementation, both of whose directions have the same keys.
+// The session of another implementation with the same keys in both directions.
 const other = new SrtpSession({
   profile: SRTP_AEAD_AES_128_GCM,
   keys: {
@@ -41,7 +41,7 @@ const payload = Buffer.from('what is said in the room')
 const plain = (sequenceNumber: number): Buffer => new RtpPacket(header(sequenceNumber), payload).serialize()
 
 describe('SRTP', () => {
-  it('writes what another implementation reads', () => {
+  it('encrypts packets that another implementation decrypts', () => {
     const packet = Buffer.concat([plain(7), Buffer.alloc(SRTP_TAG_BYTES)])
     const length = packet.length - SRTP_TAG_BYTES
     expect(keys.protect(packet, rtpHeaderLength(packet), length, 0)).toBe(packet.length)
@@ -49,7 +49,7 @@ describe('SRTP', () => {
     expect(other.decrypt(packet)).toEqual(plain(7))
   })
 
-  it('reads what another implementation writes, beyond a wrap of the sequence number too', () => {
+  it('decrypts packets of another implementation, also after a wrap of the sequence number', () => {
     for (const [sequence, rollover] of [
       [65_535, 0],
       [0, 1],
@@ -61,7 +61,7 @@ describe('SRTP', () => {
     }
   })
 
-  it('refuses what was changed on the way', () => {
+  it('rejects modified packets', () => {
     const packet = other.encrypt(payload, header(9))
     packet[packet.length - SRTP_TAG_BYTES - 1]! ^= 1
     expect(keys.unprotect(packet, rtpHeaderLength(packet), 1)).toBeUndefined()

@@ -4,7 +4,7 @@ import { TransportFeedback } from './transport-feedback.js'
 
 const START_MS = 100_000
 
-/** As another implementation reads it: sequence number and arrival in ms, undefined when it was lost. */
+/** Parses feedback with another implementation: sequence number and arrival in ms, undefined for a loss. */
 function read(packets: Buffer[]): [number, number | undefined][] {
   return packets.flatMap((packet) => {
     const [parsed] = RtcpPacketConverter.deSerialize(packet)
@@ -22,7 +22,7 @@ function read(packets: Buffer[]): [number, number | undefined][] {
 }
 
 describe('transport-wide feedback', () => {
-  it('tells arrivals and losses, and each once', () => {
+  it('reports each arrival and loss once', () => {
     const feedback = new TransportFeedback(undefined)
     expect(feedback.take(1, 2, START_MS)).toEqual([])
     for (const [sequence, at] of [
@@ -50,7 +50,7 @@ describe('transport-wide feedback', () => {
     ])
   })
 
-  it('begins another packet where a pause is longer than a delta can say', () => {
+  it('starts another packet after a pause that exceeds the range of a delta', () => {
     const feedback = new TransportFeedback(undefined)
     feedback.arrive(1, 100, START_MS)
     feedback.arrive(2, 100, START_MS + 30_000)
@@ -59,7 +59,7 @@ describe('transport-wide feedback', () => {
     expect(read(packets).map(([sequence]) => sequence)).toEqual([1, 2])
   })
 
-  it('tells the times and losses of a narrow link', () => {
+  it('reports the times and losses of a narrow link', () => {
     // 80 kbps: a packet of 1000 bytes takes 100 ms.
     const feedback = new TransportFeedback(80)
     for (let sequence = 1; sequence <= 10; sequence++) feedback.arrive(sequence, 1000, START_MS)
@@ -68,7 +68,7 @@ describe('transport-wide feedback', () => {
     const told = read(feedback.take(1, 2, START_MS + 3000))
     const times = told.map(([, at]) => at)
     expect(told.map(([sequence]) => sequence)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11])
-    // Five fill the queue of 400 ms; the others find no room.
+    // Five packets fill the queue of 400 ms; the others are dropped.
     expect(times.map((at) => at !== undefined)).toEqual([true, true, true, false, false, false, false, false, true])
     expect((times[1] ?? NaN) - (times[0] ?? NaN)).toBe(100)
   })

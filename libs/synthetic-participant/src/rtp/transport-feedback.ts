@@ -1,4 +1,4 @@
-/** Time is told in steps of 250 µs, from a start in steps of 64 ms (draft-holmer-rmcat-transport-wide-cc-extensions-01). */
+/** The time units of a report: deltas of 250 µs from a start in units of 64 ms (draft-holmer-rmcat-transport-wide-cc). */
 const TICKS_A_MS = 4
 const TICKS_A_START = 256
 const SYMBOLS_A_CHUNK = 7
@@ -7,15 +7,14 @@ const SMALL_DELTA = 1
 const LARGE_DELTA = 2
 const TRANSPORT_FEEDBACK = 205
 const FORMAT = 15
-/** A queue this long drops what comes. */
+/** The maximum queue of the simulated link; it drops further packets. */
 const LONGEST_QUEUE_MS = 400
-/** A jump further than this is a new beginning, not loss. */
+/** A larger jump of the sequence number counts as a restart, not as loss. */
 const LONGEST_GAP = 1_000
 
 /**
- * Tells the server when its packets arrived, by their transport-wide sequence numbers, from which it estimates what this
- * participant can take. With a capacity the times told are those behind a link of so many kbps, with its queue and its
- * losses, though the packets themselves came at once.
+ * Reports the arrival times of packets to the server by their transport-wide sequence numbers, from which the server
+ * estimates the available bandwidth. With a capacity it reports the times and losses of a simulated link with a queue.
  */
 export class TransportFeedback {
   readonly #arrivals = new Map<number, number>()
@@ -34,7 +33,7 @@ export class TransportFeedback {
     if (at !== undefined) this.#arrivals.set(unrolled, at)
   }
 
-  /** The feedback since the last one; empty when nothing came. */
+  /** Returns the feedback since the last call; empty without new packets. */
   take(senderSsrc: number, mediaSsrc: number, now: number): Buffer[] {
     const due = [...this.#arrivals].filter(([, at]) => at <= now).toSorted(([a], [b]) => a - b)
     const [first] = due
@@ -67,7 +66,7 @@ export class TransportFeedback {
     return (this.#linkFreeAt = begins + (bytes * 8) / this.capacityKbps)
   }
 
-  /** One RTCP packet over as many arrivals as its deltas can express. */
+  /** Encodes as many arrivals as the deltas of one RTCP packet can express. */
   #packet(arrivals: [number, number][], base: number, senderSsrc: number, mediaSsrc: number) {
     const start = Math.floor(((arrivals[0]?.[1] ?? 0) * TICKS_A_MS) / TICKS_A_START)
     const symbols: number[] = []
@@ -101,7 +100,7 @@ export class TransportFeedback {
     packet.writeUIntBE(start % 0x100_0000, 16, 3)
     packet[19] = this.#count++ & 0xff
     for (let chunk = 0; chunk < chunks; chunk++) {
-      // Both top bits: a vector of two-bit symbols.
+      // Both top bits mean a vector of two-bit symbols.
       let value = 0xc000
       for (let at = 0; at < SYMBOLS_A_CHUNK; at++) {
         value |= (symbols[chunk * SYMBOLS_A_CHUNK + at] ?? NOT_RECEIVED) << (12 - at * 2)

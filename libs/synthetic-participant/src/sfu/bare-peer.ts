@@ -30,7 +30,7 @@ interface BareStream {
 type JoinResult = SignallingResult<'join'>
 type Handlers = { [M in SignallingMethod]?: (params: SignallingCall<M>) => Promise<SignallingResult<M>> }
 
-/** One participant of a {@link BareSfu}. */
+/** A participant of a {@link BareSfu}. */
 export class BarePeer {
   info: ConnectionInfo
   readonly streams = new Map<string, BareStream>()
@@ -57,8 +57,9 @@ export class BarePeer {
     const { connectionId } = this.info
     for (const direction of ['send', 'recv'] as const) this.transports[direction].close()
     if (!this.sfu.peers.delete(connectionId)) return
-    for (const streamId of this.streams.keys()) this.sfu.tell('streamDestroyed', { streamId, connectionId, reason })
-    this.sfu.tell('connectionDestroyed', { connectionId, reason })
+    for (const streamId of this.streams.keys())
+      this.sfu.broadcast('streamDestroyed', { streamId, connectionId, reason })
+    this.sfu.broadcast('connectionDestroyed', { connectionId, reason })
   }
 
   readonly #handlers: Handlers = {
@@ -82,7 +83,7 @@ export class BarePeer {
   #attach(socket: WebSocket): void {
     this.#socket = socket
     socket.on('message', (data: Buffer) => void this.#answer(socket, data.toString()))
-    // A socket that went away ends the participant, unless it resumes elsewhere meanwhile.
+    // A closed socket ends the participant, unless another socket has resumed it.
     socket.on('close', () => {
       if (this.#socket !== socket) return
       setTimeout(() => this.#socket === socket && this.close('networkDisconnect'), SIGNALLING_WINDOWS.evict).unref()
@@ -95,7 +96,7 @@ export class BarePeer {
       const request = RpcRequest.parse(JSON.parse(text))
       const { method, params } = request
       id = request.id ?? null
-      const result = await this.#carryOut(socket, method, params ?? {})
+      const result = await this.#execute(socket, method, params ?? {})
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, result }))
       if (method === 'leave') this.#leave(socket)
     } catch (error) {
@@ -105,21 +106,21 @@ export class BarePeer {
     }
   }
 
-  async #carryOut(socket: WebSocket, method: string, params: unknown): Promise<unknown> {
-    if (!isSignallingMethod(method)) throw new ServiceError('INVALID', `no method is called ${method}`)
+  async #execute(socket: WebSocket, method: string, params: unknown): Promise<unknown> {
+    if (!isSignallingMethod(method)) throw new ServiceError('INVALID', `unknown method ${method}`)
     const parsed = SIGNALLING_METHODS[method][0].safeParse(params)
     if (!parsed.success) throw new ServiceError('INVALID', parsed.error.message)
     if (method === 'resume') return this.#handOver(socket, parsed.data as SignallingCall<'resume'>)
     if (!this.#joined && method !== 'join') throw new ServiceError('NOT_ALLOWED', 'join first')
     const handler = this.#handlers[method] as ((input: unknown) => Promise<unknown>) | undefined
-    if (!handler) throw new ServiceError('DISABLED', `a bare room has no ${method}`)
+    if (!handler) throw new ServiceError('DISABLED', `the bare SFU does not support ${method}`)
     return handler(parsed.data)
   }
 
   #join(clientData: string): JoinResult {
     this.#joined = true
     this.info = { ...this.info, createdAt: Date.now(), clientData }
-    this.sfu.tell('connectionCreated', this.info)
+    this.sfu.broadcast('connectionCreated', this.info)
     this.sfu.peers.set(this.info.connectionId, this)
     const { connectionId, createdAt } = this.info
     return {
@@ -157,7 +158,7 @@ export class BarePeer {
     return { id, iceParameters, iceCandidates: candidates, dtlsParameters }
   }
 
-  /** This socket came to take over from another: its own, unused participant goes. */
+  /** The socket takes over from another one; its own unused participant is removed. */
   #handOver(socket: WebSocket, { connectionId, resumeKey }: SignallingCall<'resume'>): SignallingResult<'resume'> {
     const peer = this.sfu.peers.get(connectionId)
     if (!peer || peer.#resumeKey !== resumeKey)
@@ -200,7 +201,7 @@ export class BarePeer {
     }
     const info: StreamInfo = { streamId, connectionId, createdAt, mediaOptions }
     this.streams.set(streamId, { info, producers })
-    this.sfu.tell('streamCreated', info, this)
+    this.sfu.broadcast('streamCreated', info, this)
     return { streamId, createdAt }
   }
 
@@ -214,7 +215,7 @@ export class BarePeer {
     for (const producer of this.#own(streamId).producers) producer.close()
     this.streams.delete(streamId)
     const { connectionId } = this.info
-    this.sfu.tell('streamDestroyed', { streamId, connectionId, reason: 'unpublish' }, this)
+    this.sfu.broadcast('streamDestroyed', { streamId, connectionId, reason: 'unpublish' }, this)
     return {}
   }
 
@@ -227,7 +228,13 @@ export class BarePeer {
       if (newValue === undefined) continue
       await (newValue ? producer.resume() : producer.pause())
       const { connectionId } = this.info
-      this.sfu.tell('streamPropertyChanged', { streamId, connectionId, changedProperty: property, newValue, reason })
+      this.sfu.broadcast('streamPropertyChanged', {
+        streamId,
+        connectionId,
+        changedProperty: property,
+        newValue,
+        reason,
+      })
     }
     return {}
   }

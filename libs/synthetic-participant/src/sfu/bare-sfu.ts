@@ -16,21 +16,21 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { BarePeer } from './bare-peer.js'
 
 export interface BareSfuOptions {
-  /** Both for the signalling and the media; default 127.0.0.1. */
+  /** The address for signalling and media; default 127.0.0.1. */
   host?: string
-  /** Consumers begin with these bits a second at hand (mediasoup's own default: 600,000). */
+  /** The initial bandwidth of consumers, bits per second (default of mediasoup: 600,000). */
   initialOutgoingBitrate?: number
-  /** The UDP port told to clients instead of the real one: that of a relay, which a test has put in between. */
+  /** The UDP port announced to clients instead of the real one, for a relay. */
   relayPort?: number
 }
 
-/** Opus and VP8, as the synthetic participant and every browser have them. */
+/** Opus and VP8, which the synthetic participant and all browsers support. */
 const CODECS: Omit<RtpCodecCapability, 'preferredPayloadType'>[] = [
   { kind: 'audio', mimeType: 'audio/opus', clockRate: 48_000, channels: 2 },
   { kind: 'video', mimeType: 'video/VP8', clockRate: 90_000 },
 ]
 
-/** Bare mediasoup behind a minimal signalling page: one worker, one WebRtcServer, one router, one room. */
+/** Plain mediasoup with minimal signalling: one worker, one WebRtcServer, one router, one room. */
 export class BareSfu {
   readonly peers = new Map<string, BarePeer>()
 
@@ -46,9 +46,9 @@ export class BareSfu {
   }
 
   /**
-   * Speaks the contract's signalling (join, publish, subscribe and what belongs to them) for anyone with any token, and
-   * knows neither master nor bus nor rules. Tests of the synthetic participant run against it, and benchmarks take it as
-   * the peer to compare with. The worker is the one mediasoup finds by itself (`MEDIASOUP_WORKER_BIN` or its own).
+   * Implements the signalling methods for joining, publishing and subscribing, accepts any token, and needs neither master
+   * nor bus. Tests of the synthetic participant run against it, and benchmarks use it as the baseline. mediasoup selects the
+   * worker (`MEDIASOUP_WORKER_BIN` or its own).
    */
   static async start(options: BareSfuOptions = {}): Promise<BareSfu> {
     const { host = '127.0.0.1' } = options
@@ -70,20 +70,20 @@ export class BareSfu {
     return (this.http.address() as AddressInfo).port
   }
 
-  /** A token string for the one room; every one admits. */
+  /** Creates a token for the room. */
   token(): string {
     const { host = '127.0.0.1' } = this.options
     return `ws://${host}:${this.port}${SIGNALLING_PATH}?sessionId=bare&token=tok_${newSecret()}`
   }
 
-  /** CPU the worker has used, ms: user and system. */
+  /** The CPU time of the worker (user and system), ms. */
   async workerCpuMs(): Promise<number> {
     const { ru_utime, ru_stime } = await this.worker.getResourceUsage()
     return ru_utime + ru_stime
   }
 
-  /** Tells everyone in the room but `except`. */
-  tell<N extends SignallingNotification>(method: N, params: NotificationParams<N>, except?: BarePeer): void {
+  /** Sends a notification to all participants except `except`. */
+  broadcast<N extends SignallingNotification>(method: N, params: NotificationParams<N>, except?: BarePeer): void {
     for (const peer of this.peers.values()) if (peer !== except) peer.notify(method, params)
   }
 
@@ -91,7 +91,7 @@ export class BareSfu {
     return [...this.peers.values()].map(({ info }) => info)
   }
 
-  /** Ends sockets, worker and listener. */
+  /** Closes sockets, worker and listener. */
   async stop(): Promise<void> {
     for (const peer of [...this.peers.values()]) peer.close('sessionClosedByServer')
     this.sockets.close()
@@ -102,14 +102,14 @@ export class BareSfu {
   }
 
   async #welcome(socket: WebSocket): Promise<void> {
-    // Nobody listens yet to what the client says meanwhile.
+    // The listener does not exist yet, so reading is paused.
     socket.pause()
     const [send, receive] = await Promise.all([this.#transport(), this.#transport()])
     new BarePeer(this, newConnectionId(), socket, { send, recv: receive })
     socket.resume()
   }
 
-  /** Where the media really is. */
+  /** The real UDP port of the media. */
   async mediaPort(): Promise<number> {
     const { udpSockets } = await this.webRtcServer.dump()
     return udpSockets[0]?.port ?? 0

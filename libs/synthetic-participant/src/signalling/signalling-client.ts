@@ -18,7 +18,7 @@ import { until } from '@session-service/local-stack'
 
 const REQUEST_TIMEOUT_MS = 15_000
 
-/** The server refused a request. */
+/** The server answered a request with an error. */
 export class SignallingError extends Error {
   override readonly name = 'SignallingError'
   readonly code: ErrorCode
@@ -32,11 +32,11 @@ export class SignallingError extends Error {
   }
 }
 
-/** One that came, in the order of arrival; its params are of the contract's shape for that method. */
+/** A received notification with validated parameters. */
 export interface ReceivedNotification {
   method: SignallingNotification
   params: unknown
-  /** Epoch ms, with fractions. */
+  /** The time of arrival, epoch ms with fractions. */
   at: number
 }
 
@@ -47,16 +47,16 @@ interface Pending {
 }
 
 /**
- * The signalling protocol without media: requests, and notifications as they came. What arrives is checked against the
- * contract; the first thing that does not fit is kept in `violations` and fails every later wait.
+ * A signalling client without media. It validates received messages with the protocol schemas; invalid ones are recorded
+ * in `violations` and make `waitFor` reject.
  */
 export class SignallingClient {
   readonly notifications: ReceivedNotification[] = []
-  /** Ids of the signals that came, for `resume`. */
+  /** The ids of received signals, for `resume`. */
   readonly receivedSignals: number[] = []
-  /** What the server sent against the contract. */
+  /** The server's violations of the protocol schemas. */
   readonly violations: string[] = []
-  /** Answers that belong to no `request`: those to raw frames. */
+  /** The answers to raw frames. */
   readonly unmatched: Response[] = []
   /** The close code and reason, once closed. */
   readonly closed: Promise<{ code: number; reason: string }>
@@ -66,7 +66,7 @@ export class SignallingClient {
   #nextId = 1
   #pings: NodeJS.Timeout | undefined
 
-  /** `url` is a connection's token: a socket address with session and token in its query. */
+  /** `url` is the token of a connection, a socket URL with session and token in its query. */
   static async open(url: string): Promise<SignallingClient> {
     const socket = new WebSocket(url)
     const client = new SignallingClient(socket, new URL(url).searchParams.get('token') ?? '')
@@ -88,7 +88,7 @@ export class SignallingClient {
       socket.once('close', (code, reason) => {
         clearInterval(this.#pings)
         for (const { method, reject } of this.#pending.values())
-          reject(new Error(`the socket closed (${code}) before ${method} was answered`))
+          reject(new Error(`the socket closed (${code}) before the answer to ${method}`))
         this.#pending.clear()
         resolve({ code, reason: reason.toString() })
       })
@@ -99,7 +99,7 @@ export class SignallingClient {
     return this.#socket.readyState === WebSocket.OPEN
   }
 
-  /** Joins with the token of the socket's address and keeps the connection alive, unless told otherwise. */
+  /** Joins with the token of the URL; sends pings unless `keepAlive` is false. */
   async join(
     params: Partial<SignallingParams<'join'>> = {},
     { keepAlive = true } = {},
@@ -115,20 +115,20 @@ export class SignallingClient {
     this.#pings.unref()
   }
 
-  /** Rejects with SignallingError when the server refuses. */
+  /** Sends a request. Rejects with SignallingError when the server answers with an error. */
   async request<M extends SignallingMethod>(method: M, params: SignallingParams<M>): Promise<SignallingResult<M>> {
     const result = await this.requestRaw(method, params)
     return SIGNALLING_METHODS[method][1].parse(result) as SignallingResult<M>
   }
 
-  /** Any method with any params; the result as it came. */
+  /** Sends any method with any parameters and returns the unparsed result. */
   requestRaw(method: string, params: unknown): Promise<unknown> {
     if (!this.isOpen) return Promise.reject(new Error(`the socket is not open: ${method} cannot be sent`))
     const id = this.#nextId++
     const answered = new Promise<unknown>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#pending.delete(id)
-        reject(new Error(`${method} was not answered within ${REQUEST_TIMEOUT_MS} ms`))
+        reject(new Error(`${method} timed out after ${REQUEST_TIMEOUT_MS} ms`))
       }, REQUEST_TIMEOUT_MS)
       const end = <T>(done: (value: T) => void) => {
         return (value: T) => {
@@ -142,32 +142,32 @@ export class SignallingClient {
     return answered
   }
 
-  /** A frame of any content: text and bytes as they are, anything else as JSON. */
+  /** Sends a frame: strings and bytes unchanged, other values as JSON. */
   sendRaw(frame: unknown): void {
     if (this.isOpen)
       this.#socket.send(typeof frame === 'string' || frame instanceof Uint8Array ? frame : JSON.stringify(frame))
   }
 
-  /** Calls the listener with each notification as it comes. */
+  /** Adds a listener for all notifications. */
   onNotification(listener: (notification: ReceivedNotification) => void): void {
     this.#listeners.add(listener)
   }
 
-  /** The params of all that came of one kind, in order. */
+  /** The parameters of all received notifications of a method, in order. */
   received<N extends SignallingNotification>(method: N): NotificationParams<N>[] {
     return this.notifications
       .filter((notification) => notification.method === method)
       .map(({ params }) => params as NotificationParams<N>)
   }
 
-  /** The first that fits, among those that came already too. */
+  /** Resolves to the first matching notification, which may have arrived already. */
   waitFor<N extends SignallingNotification>(
     method: N,
     predicate: (params: NotificationParams<N>) => boolean = () => true,
     deadlineMs?: number,
   ): Promise<NotificationParams<N>> {
     return until(
-      `a notification ${method} that fits; there came ${this.notifications.map((each) => each.method).join(', ') || 'none'}`,
+      `a matching notification ${method}; received so far: ${this.notifications.map((each) => each.method).join(', ') || 'none'}`,
       () => {
         if (this.violations.length > 0) throw new Error(this.violations.join('; '))
         return this.received(method).find(predicate)
@@ -176,18 +176,18 @@ export class SignallingClient {
     ) as Promise<NotificationParams<N>>
   }
 
-  /** Closes the socket in the protocol's way, without `leave`. */
+  /** Closes the socket with a closing handshake, but without `leave`. */
   async close(code = 1000): Promise<void> {
     this.#socket.close(code)
     await this.closed
   }
 
-  /** Cuts the socket off without a word, as a lost network does. */
+  /** Terminates the socket without a closing handshake, like a lost network. */
   terminate(): void {
     this.#socket.terminate()
   }
 
-  /** Stops reading: what the server sends stays in its buffers. */
+  /** Stops reading, so that the server's data stays in its buffers. */
   pause(): void {
     this.#socket.pause()
   }
@@ -195,13 +195,13 @@ export class SignallingClient {
   #receive(data: RawData, isBinary: boolean): void {
     const frame = isBinary ? undefined : parseJson(data)
     const notification = RpcNotification.safeParse(frame)
-    if (notification.success) return this.#notified(notification.data)
+    if (notification.success) return this.#notificationReceived(notification.data)
     const response = RpcResponse.safeParse(frame)
-    if (response.success) return this.#answered(response.data)
+    if (response.success) return this.#answerReceived(response.data)
     this.violations.push(`a frame that is neither answer nor notification: ${textOf(data).slice(0, 200)}`)
   }
 
-  #notified({ method, params, signalId }: Notification): void {
+  #notificationReceived({ method, params, signalId }: Notification): void {
     if (signalId !== undefined) this.receivedSignals.push(signalId)
     if (!isSignallingNotification(method)) return void this.violations.push(`unknown notification ${method}`)
     const checked = SIGNALLING_NOTIFICATIONS[method].safeParse(params)
@@ -211,10 +211,10 @@ export class SignallingClient {
     for (const listener of this.#listeners) listener(notification)
   }
 
-  #answered(response: Response): void {
+  #answerReceived(response: Response): void {
     const pending = typeof response.id === 'number' ? this.#pending.get(response.id) : undefined
     if (!pending || typeof response.id !== 'number') {
-      // An answer to a frame that was sent raw; `id` is null when the server could not read it.
+      // The answer to a raw frame; `id` is null when the server could not parse the frame.
       this.unmatched.push(response)
       return
     }

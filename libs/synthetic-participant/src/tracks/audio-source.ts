@@ -3,10 +3,10 @@ import { type Paced, pacer } from '../rtp/pacer.js'
 import type { RtpSender } from './rtp-sender.js'
 
 const PACKET_MS = 20
-/** Later than this, what was missed is left out instead of sent in a burst. */
+/** After a longer delay, missed packets are skipped instead of sent in a burst. */
 const GIVE_UP_MS = 200
 
-/** A steady tone or the sound of a clip, 50 packets a second. */
+/** A steady tone or the audio of a clip, 50 packets per second. */
 export class AudioSource implements Paced {
   dueAt = 0
   active = true
@@ -18,12 +18,12 @@ export class AudioSource implements Paced {
 
   constructor(
     private readonly sender: RtpSender,
-    /** Sent one after the other, again and again. */
+    /** Sent in a loop. */
     private readonly packets: readonly Buffer[],
   ) {}
 
   start(): void {
-    // A random phase, so that fifty participants do not send at the same instant.
+    // A random phase, so that the participants do not send at the same time.
     const phase = this.packets.length > 1 ? 0 : Math.random() * PACKET_MS
     this.dueAt = this.#startedAt = performance.now() + phase
     pacer.add(this)

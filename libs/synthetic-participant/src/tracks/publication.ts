@@ -11,31 +11,31 @@ import { DEFAULT_TONE, TONE_LEVEL, tonePacket } from '../codecs/tone.js'
 import { layersOf, VIDEO_PAYLOAD_BYTES, VideoSource, type VideoOptions } from './video-source.js'
 
 export interface PublishOptions {
-  /** Default true. */
+  /** Whether to send audio; default true. */
   audio?: boolean
-  /** Default true. */
+  /** Whether to send video; default true. */
   video?: boolean
-  /** Three layers, as cameras are sent; default false. */
+  /** Sends three simulcast layers, like a camera; default false. */
   simulcast?: boolean
-  /** Of the video, all layers together; default 500, or what the server allows if that is less. */
+  /** The video bit rate of all layers together; default 500, or a lower limit of the server. */
   kbps?: number
-  /** Default 25. */
+  /** Frames per second; default 25. */
   fps?: number
-  /** Of the largest layer; default 640 × 360. */
+  /** The size of the largest layer; default 640 × 360. */
   width?: number
   height?: number
-  /** Brightness of the picture: 16…119 or 137…235; default random. */
+  /** The brightness of the video, 16…119 or 137…235; default random. */
   luma?: number
-  /** Pitch of the tone in Hz, one of `TONES`. */
+  /** The pitch of the tone, Hz, one of `TONES`. */
   tone?: number
   typeOfVideo?: 'CAMERA' | 'SCREEN' | 'CUSTOM'
-  /** Played instead of tone and grey picture; its size and pace count. Not with simulcast. */
+  /** A clip to play instead of tone and grey video, with its own size and frame rate. Excludes simulcast. */
   clip?: Clip
-  /** Requests for a key frame so many ms after one are ignored, as browsers ignore them for 300; default 0. */
+  /** The time after a key frame in which requests for another one are ignored, ms (browsers: 300); default 0. */
   keyFrameDeafMs?: number
 }
 
-/** What a publication has sent. */
+/** The statistics of a sent track. */
 export interface PublicationStats {
   readonly audio: TrackStats | undefined
   readonly video:
@@ -51,9 +51,9 @@ export interface TrackStats {
   readonly packets: number
   /** Payload bytes. */
   readonly bytes: number
-  /** Packets sent again because the server missed them. */
+  /** The number of retransmitted packets. */
   readonly resent: number
-  /** PLI and FIR that came. */
+  /** The number of received PLI and FIR messages. */
   readonly keyFrameRequests: number
 }
 
@@ -65,8 +65,8 @@ const trackSum = <T extends TrackStats>(before: TrackStats, since: T): T => ({
   keyFrameRequests: before.keyFrameRequests + since.keyFrameRequests,
 })
 
-/** What was sent over media that was lost, and since. */
-export function addUp(before: PublicationStats | undefined, { audio, video }: PublicationStats): PublicationStats {
+/** Adds the statistics of lost media to the current ones. */
+export function mergeStats(before: PublicationStats | undefined, { audio, video }: PublicationStats): PublicationStats {
   return {
     audio: audio && before?.audio ? trackSum(before.audio, audio) : audio,
     video:
@@ -84,7 +84,7 @@ const DEFAULT_KBPS = 500
 const AUDIO_PAYLOAD_BYTES = 512
 const AUDIO_HISTORY = 32
 const VIDEO_HISTORY = 128
-/** Reports come quickly at first: a receiver of simulcast cannot change layers before it has one of each. */
+/** The first reports are frequent, because a receiver of simulcast needs one of each layer before it can switch. */
 const FIRST_REPORTS_MS = 100
 const REPORTS_MS = 1_000
 const FIRST_REPORTS = 10
@@ -95,7 +95,7 @@ export interface PublicationContext {
   readonly cname: string
   readonly sequence: TransportSequence
   readonly nextMid: () => string
-  /** As the server said, 0 for no limit. */
+  /** The limit of the server; 0 = none. */
   readonly maxSendKbps: number
 }
 
@@ -103,7 +103,7 @@ const pictureOf = ({ fps, width, height }: Clip) => ({ fps, width, height })
 const randomSsrc = (): number => randomInt(0x1000, 0xffff_ffff)
 const randomLuma = (): number => (randomInt(2) ? randomInt(20, 115) : randomInt(141, 230))
 
-/** The sending half of one published stream: its sources, its senders and their reports. */
+/** The sources, senders and sender reports of a published stream. */
 export class Publication {
   readonly tracks: readonly PublishedTrack[]
   readonly audio: AudioSource | undefined
@@ -138,7 +138,7 @@ export class Publication {
     pacer.remove(this.#reports)
   }
 
-  /** Takes a request if it is about a stream of this publication. */
+  /** Handles a request for an RTP stream of this publication. */
   requestKeyFrame(ssrc: number): void {
     const sender = this.#senders.video.find((candidate) => candidate.ssrc === ssrc)
     if (!sender) return
@@ -180,7 +180,7 @@ export class Publication {
 
   #addAudio(tracks: PublishedTrack[], options: PublishOptions): AudioSource {
     const [sender] = this.#addTrack(tracks, 'audio', [{ ssrc: randomSsrc() }])
-    if (!sender) throw new Error('an audio track has one encoding')
+    if (!sender) throw new Error('an audio track needs exactly one encoding')
     return new AudioSource(sender, options.clip?.packets ?? [tonePacket(options.tone ?? DEFAULT_TONE)])
   }
 
@@ -194,7 +194,7 @@ export class Publication {
       keyFrameDeafMs: deafMs = 0,
       clip,
     } = options
-    if (clip && simulcast) throw new Error('a clip has one layer')
+    if (clip && simulcast) throw new Error('a clip cannot be sent with simulcast')
     const asked = { kbps, fps, width, height, simulcast, luma: this.luma, deafMs }
     const video: VideoOptions = clip ? { ...asked, ...pictureOf(clip), clip } : asked
     const layers = layersOf(video)

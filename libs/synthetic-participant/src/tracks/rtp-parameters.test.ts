@@ -26,7 +26,7 @@ const router: RtpCapabilities = {
 }
 
 describe('RTP parameters', () => {
-  it('offer what the router has and this peer does', () => {
+  it('contain the features that both the router and this peer support', () => {
     const offer = { kind: 'video', mid: '3', cname: 'me', encodings: [{ ssrc: 5, rid: 'r0' }] } as const
     const parameters = producerParameters(router, offer)
     expect(RtpParameters.parse(parameters)).toEqual(parameters)
@@ -48,7 +48,7 @@ describe('RTP parameters', () => {
     expect(audio.codecs[0]).toMatchObject({ mimeType: 'audio/opus', channels: 2 })
   })
 
-  it('take Opus and VP8 without retransmission streams', () => {
+  it('accept Opus and VP8 without retransmission streams', () => {
     const { codecs, headerExtensions } = receiverCapabilities(router)
     expect(codecs.map(({ mimeType }) => mimeType)).toEqual(['audio/opus', 'video/VP8'])
     expect(headerExtensions.map(({ preferredId }) => preferredId)).toEqual([1, 1, 10])
@@ -56,7 +56,7 @@ describe('RTP parameters', () => {
     expect(extensionId(router, EXTENSION.transportSequence)).toBeUndefined()
   })
 
-  it('name what a router has instead of VP8', () => {
+  it('list the codecs of a router without VP8 in the error', () => {
     const codecs = router.codecs.filter(({ mimeType }) => mimeType !== 'video/VP8')
     const offer = { kind: 'video', mid: '0', cname: 'me', encodings: [{ ssrc: 5 }] } as const
     expect(() => producerParameters({ ...router, codecs }, offer)).toThrow(/no video\/VP8.*video\/rtx, video\/H264/)

@@ -5,8 +5,8 @@ type Codec = RtpCapabilities['codecs'][number]
 
 const CODEC_OF: Record<MediaKind, string> = { audio: 'audio/opus', video: 'video/VP8' }
 /**
- * What this peer answers or sends, which is what browsers do; more is not offered. (No REMB: mediasoup 3.27's estimate
- * of what a receiver can take never moves by it.)
+ * The feedback mechanisms that this peer supports, as browsers do. (No REMB, because it does not affect the bandwidth
+ * estimation of mediasoup 3.27.)
  */
 const FEEDBACK: Record<MediaKind, readonly string[]> = {
   audio: ['transport-cc'],
@@ -21,14 +21,14 @@ const RECEIVING_EXTENSIONS = new Set<string>([EXTENSION.mid, EXTENSION.audioLeve
 const feedbackName = ({ type, parameter }: { type: string; parameter?: string | undefined }): string =>
   parameter ? `${type} ${parameter}` : type
 
-/** The router's codec for a kind; an error names what the router offers instead. */
+/** Returns the router's codec for a kind; throws and names the offered codecs without a match. */
 function codecOf(capabilities: RtpCapabilities, kind: MediaKind): Codec {
   const wanted = CODEC_OF[kind]
   const codec = capabilities.codecs.find(({ mimeType }) => mimeType.toLowerCase() === wanted.toLowerCase())
   if (codec) return codec
   const offered = capabilities.codecs.filter((other) => other.kind === kind).map(({ mimeType }) => mimeType)
   throw new Error(
-    `the router has no ${wanted}, which is all a synthetic participant sends; it has ${offered.join(', ')}`,
+    `the router has no ${wanted}, the only codec of a synthetic participant; it has ${offered.join(', ')}`,
   )
 }
 
@@ -38,7 +38,7 @@ const withFeedback = (codec: Codec): NonNullable<Codec['rtcpFeedback']> =>
 export interface EncodingOffer {
   readonly ssrc: number
   readonly rid?: string
-  /** Bits a second. */
+  /** Bits per second. */
   readonly maxBitrate?: number
   readonly scaleResolutionDownBy?: number
   readonly scalabilityMode?: string
@@ -51,7 +51,7 @@ export interface ProducerOffer {
   readonly encodings: readonly EncodingOffer[]
 }
 
-/** What `publish` says of one track: the router's codec and header extensions as far as this peer uses them. */
+/** The parameters of a track for `publish`: the router's codec and the used header extensions. */
 export function producerParameters(capabilities: RtpCapabilities, offer: ProducerOffer): RtpParameters {
   const codec = codecOf(capabilities, offer.kind)
   const wanted = SENDING_EXTENSIONS[offer.kind]
@@ -75,7 +75,7 @@ export function producerParameters(capabilities: RtpCapabilities, offer: Produce
   }
 }
 
-/** What this peer receives: Opus and VP8, without retransmission streams (lost packets come again as they were). */
+/** The receiving capabilities: Opus and VP8 without retransmission streams, so that lost packets are repeated unchanged. */
 export function receiverCapabilities(capabilities: RtpCapabilities): RtpCapabilities {
   const known = new Set(Object.values(CODEC_OF).map((mimeType) => mimeType.toLowerCase()))
   return {
@@ -86,6 +86,6 @@ export function receiverCapabilities(capabilities: RtpCapabilities): RtpCapabili
   }
 }
 
-/** The id of a header extension on all streams of a router; undefined when it has none. */
+/** The id of a header extension of the router; undefined if it does not support the extension. */
 export const extensionId = (capabilities: RtpCapabilities, uri: string): number | undefined =>
   capabilities.headerExtensions.find((extension) => extension.uri === uri)?.preferredId

@@ -14,7 +14,7 @@ export const EXTENSION = {
 
 const FIXED_HEADER_BYTES = 12
 const ONE_BYTE_PROFILE = 0xbede
-/** Counted per transport, over all its streams. */
+/** The transport-wide sequence number. */
 export interface TransportSequence {
   next: number
 }
@@ -27,14 +27,14 @@ export interface SenderOptions {
   readonly rid?: string
   readonly audioLevel?: number
   readonly extensions: NonNullable<RtpParameters['headerExtensions']>
-  /** Longest payload, bytes. */
+  /** The maximum payload, bytes. */
   readonly payloadBytes: number
-  /** How many packets are kept for those who missed them; a power of two. */
+  /** The number of packets kept for retransmission; a power of two. */
   readonly history: number
   readonly sequence: TransportSequence
 }
 
-/** The constant part of a header, and where the transport's sequence number stands in it (0: nowhere). */
+/** The constant part of a header, and the offset of the transport-wide sequence number in it (0: none). */
 function headerTemplate(options: SenderOptions): { header: Buffer; sequenceAt: number } {
   const ids = new Map(options.extensions.map(({ uri, id }) => [uri, id]))
   const elements: Buffer[] = []
@@ -47,7 +47,7 @@ function headerTemplate(options: SenderOptions): { header: Buffer; sequenceAt: n
   }
   add(EXTENSION.mid, Buffer.from(options.mid))
   add(EXTENSION.rid, options.rid === undefined ? undefined : Buffer.from(options.rid))
-  // The first bit says that somebody speaks.
+  // The first bit signals voice activity.
   add(EXTENSION.audioLevel, options.audioLevel === undefined ? undefined : Buffer.from([0x80 | options.audioLevel]))
   const sequenceAt = add(EXTENSION.transportSequence, Buffer.alloc(2))
   const body = Buffer.concat(elements)
@@ -62,7 +62,7 @@ function headerTemplate(options: SenderOptions): { header: Buffer; sequenceAt: n
   return { header, sequenceAt }
 }
 
-/** One outgoing RTP stream. Packets are built and encrypted in place in a ring, from which lost ones are sent again. */
+/** An outgoing RTP stream. Packets are built and encrypted in place in a ring buffer that serves retransmissions. */
 export class RtpSender {
   packets = 0
   octets = 0
@@ -72,7 +72,7 @@ export class RtpSender {
   readonly #slots: Buffer[]
   readonly #lengths: Int32Array
   readonly #sequences: Int32Array
-  /** Unrolled; begins low enough that a receiver who misses the first packets does not miss a wrap. */
+  /** Unrolled; starts low enough that a receiver that misses the first packets does not miss a wrap. */
   #index = randomInt(1, 0x7000)
   #timestampBase = randomInt(0, 0xffff_ffff)
 
@@ -90,14 +90,14 @@ export class RtpSender {
     return this.options.ssrc
   }
 
-  /** The RTP timestamp of an instant on the clock of `performance.now()`. */
+  /** The RTP timestamp of a time on the clock of `performance.now()`. */
   timestampAt(now: number): number {
     return (this.#timestampBase + Math.round((now * this.options.clockRate) / 1000)) >>> 0
   }
 
   /**
-   * Sends one packet, if there are keys.
-   * @param write puts the payload into the packet from the offset on and gives the offset behind it
+   * Sends a packet if the SRTP keys exist.
+   * @param write writes the payload at the offset and returns the offset behind it
    */
   send(timestamp: number, marker: boolean, write: (packet: Buffer, offset: number) => number): void {
     const keys = this.transport.sendKeys
@@ -116,7 +116,7 @@ export class RtpSender {
     this.transport.sendProtected(packet.subarray(0, wire))
   }
 
-  /** Sends packets once more that a receiver missed and that are still there. */
+  /** Retransmits lost packets that are still in the buffer. */
   resend(sequences: readonly number[]): void {
     for (const sequence of sequences) {
       const slot = this.#sequences.indexOf(sequence)
@@ -127,7 +127,7 @@ export class RtpSender {
     }
   }
 
-  /** For a sender report; undefined before the first packet. */
+  /** The values for a sender report; undefined before the first packet. */
   figuresAt(now: number): SentFigures | undefined {
     if (this.packets === 0) return undefined
     const { ssrc, packets, octets } = this
@@ -138,7 +138,7 @@ export class RtpSender {
     return Buffer.alloc(this.#template.header.length + this.options.payloadBytes + SRTP_TAG_BYTES)
   }
 
-  /** The ring's next place; a new one when the system may still be reading the old. */
+  /** Returns the buffer of a slot; allocates a new one while the system may still read the old one. */
   #freeSlot(slot: number): Buffer {
     const packet = this.#slots[slot]
     if (packet && this.transport.settled) return packet

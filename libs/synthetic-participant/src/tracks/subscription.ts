@@ -5,33 +5,33 @@ import type { ReportBlock } from '../rtp/reception.js'
 import { negativeAck, pictureLoss, receiverReport } from '../rtp/rtcp.js'
 import { extensionOffset, type SrtpKeys } from '../rtp/srtp.js'
 import type { TransportFeedback } from '../rtp/transport-feedback.js'
-import { addUp, type ReceivedAudio, type ReceivedVideo, TrackReceiver } from './track-receiver.js'
+import { mergeStats, type ReceivedAudio, type ReceivedVideo, TrackReceiver } from './track-receiver.js'
 
 export interface SubscriptionStats {
   readonly audio: ReceivedAudio | undefined
-  /** `currentLayer`: as the server last said; undefined when it has not, null while it sends none. */
+  /** `currentLayer` is the last layer that the server reported: undefined before a report, null while it sends none. */
   readonly video: (ReceivedVideo & { readonly currentLayer: Layers | null | undefined }) | undefined
 }
 
-/** The receiving half of one stream. */
+/** A received stream. */
 export class Subscription {
-  /** Of the media of the moment. */
+  /** The receivers of the current media. */
   receivers: readonly TrackReceiver[]
-  /** As the server last said. */
+  /** The last layer that the server reported. */
   currentLayer: Layers | null | undefined
-  /** What came over media that was lost. */
+  /** The statistics of lost media. */
   #before: { audio?: ReceivedAudio | undefined; video?: ReceivedVideo | undefined } = {}
 
   constructor(
     readonly streamId: string,
-    /** When it was subscribed to, or the last time that it was again. */
+    /** The time of the latest subscription. */
     public createdAt: number,
     tracks: readonly SubscribedTrack[],
   ) {
     this.receivers = tracks.map((track) => new TrackReceiver(track))
   }
 
-  /** Takes the tracks of the media that replaces a lost one; the figures go on. */
+  /** Replaces the tracks after a loss of the media and keeps the statistics. */
   renew(createdAt: number, tracks: readonly SubscribedTrack[]): void {
     this.#before = this.stats()
     this.createdAt = createdAt
@@ -39,17 +39,17 @@ export class Subscription {
     this.receivers = tracks.map((track) => new TrackReceiver(track))
   }
 
-  /** What has come so far, also over media that was lost; times in epoch ms. */
+  /** The statistics, including lost media; times in epoch ms. */
   stats(): SubscriptionStats {
     const audio = this.#of('audio')?.audioStats()
     const video = this.#of('video')?.videoStats()
     return {
-      audio: audio && addUp(this.#before.audio, audio),
-      video: video && { ...addUp(this.#before.video, video), currentLayer: this.currentLayer },
+      audio: audio && mergeStats(this.#before.audio, audio),
+      video: video && { ...mergeStats(this.#before.video, video), currentLayer: this.currentLayer },
     }
   }
 
-  /** Sends a PLI with the next tick. */
+  /** Sends a PLI at the next tick. */
   requestKeyFrame(): void {
     this.#of('video')?.requestKeyFrame()
   }
@@ -63,10 +63,10 @@ const TICK_MS = 20
 const REPORTS_MS = 1_000
 const ARRIVALS_MS = 100
 
-/** All that one participant receives over its receiving transport, and its feedback on it. */
+/** The subscriptions of a receiving transport, and its feedback to the server. */
 export class Receiving implements Paced {
   dueAt = 0
-  /** Packets of streams nobody here subscribed to: probes of the server, or what came after an unsubscribe. */
+  /** The number of packets of unknown streams: probes of the server, or packets after an unsubscribe. */
   unknownPackets = 0
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #receivers = new Map<number, TrackReceiver>()
@@ -83,7 +83,7 @@ export class Receiving implements Paced {
     private readonly ssrc: number,
     private readonly cname: string,
     private readonly arrivals: TransportFeedback,
-    /** Id of the transport-wide sequence number in the headers, if the router has it. */
+    /** The id of the header extension for transport-wide sequence numbers, if the router supports it. */
     private readonly sequenceId: number | undefined,
   ) {}
 
@@ -130,10 +130,10 @@ export class Receiving implements Paced {
     this.dueAt = now + TICK_MS
     for (const receiver of this.#receivers.values()) receiver.tick(now, this.#channel)
     if (now >= this.#reportAt) this.#report(now)
-    if (now >= this.#arrivalsAt) this.#tellArrivals(now)
+    if (now >= this.#arrivalsAt) this.#sendArrivals(now)
   }
 
-  #tellArrivals(now: number): void {
+  #sendArrivals(now: number): void {
     this.#arrivalsAt = now + ARRIVALS_MS
     const [media = 0] = this.#receivers.keys()
     for (const feedback of this.arrivals.take(this.ssrc, media, now)) this.transport.sendRtcp(feedback)

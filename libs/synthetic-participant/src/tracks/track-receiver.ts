@@ -4,44 +4,44 @@ import { Reception, type ReportBlock } from '../rtp/reception.js'
 import type { SrtpKeys } from '../rtp/srtp.js'
 import { FrameReader } from '../codecs/frame-reader.js'
 
-/** A packet asked for in vain is asked for again after so long, then after twice as long. */
+/** The delay before the first repetition of a NACK, doubled each time. */
 const NACK_REPEAT_MS = 80
 const NACK_TRIES = 4
-/** A gap longer than this is no loss to repair but a break. */
+/** A longer gap is an interruption, which is not repaired. */
 const LONGEST_REPAIR = 64
 const FIRST_PLI_MS = 600
 const PLI_REPEAT_MS = 1_000
 
 export interface ReceivedAudio {
   readonly packets: number
-  /** Payload bytes. */
+  /** The number of payload bytes. */
   readonly bytes: number
-  /** Packets that never came, repaired ones not counted. */
+  /** The number of lost packets without repaired ones. */
   readonly lost: number
   readonly duplicates: number
-  /** Packets whose tag did not fit. */
+  /** The number of packets with an invalid tag. */
   readonly undecryptable: number
-  /** Epoch ms, with fractions. */
+  /** Epoch ms with fractions. */
   readonly firstPacketAt: number | undefined
   readonly lastPacketAt: number | undefined
 }
 
 export interface ReceivedVideo extends ReceivedAudio {
-  /** Frames of which every packet came. */
+  /** The number of complete frames. */
   readonly frames: number
   readonly keyFrames: number
-  /** When the last packet of the first whole key frame came: from then on the picture can be shown. */
+  /** The arrival of the last packet of the first complete key frame, after which video can be displayed. */
   readonly firstKeyFrameAt: number | undefined
   readonly lastKeyFrameAt: number | undefined
-  /** Of the last key frame. */
+  /** The size of the last key frame. */
   readonly width: number | undefined
   readonly height: number | undefined
   readonly pictureLossesSent: number
   readonly nacksSent: number
 }
 
-/** What came before a track was replaced, and since: counts together, the first times of the former. */
-export function addUp<T extends ReceivedAudio | ReceivedVideo>(before: T | undefined, since: T): T {
+/** Adds the counts before and since the replacement of a track, and keeps the earlier first times. */
+export function mergeStats<T extends ReceivedAudio | ReceivedVideo>(before: T | undefined, since: T): T {
   if (!before) return since
   const total: Record<string, number | undefined> = { ...since }
   for (const [name, value] of Object.entries(before) as [string, number | undefined][]) {
@@ -51,7 +51,7 @@ export function addUp<T extends ReceivedAudio | ReceivedVideo>(before: T | undef
   }
   return total as unknown as T
 }
-/** All members that are no times or sizes. */
+/** All counters. */
 const COUNTED: { [N in keyof ReceivedVideo]?: true } = {
   packets: true,
   bytes: true,
@@ -74,11 +74,11 @@ interface Gap {
   askAt: number
 }
 
-/** One received RTP stream: decrypts, counts, repairs, asks for key frames. */
+/** A received RTP stream: decrypts and counts packets, requests retransmissions and key frames. */
 export class TrackReceiver {
   readonly reception: Reception
   readonly ssrc: number
-  /** While paused nothing is missed. */
+  /** No packets are expected while paused. */
   paused: boolean
   #bytes = 0
   #undecryptable = 0
@@ -88,7 +88,7 @@ export class TrackReceiver {
   #lastKeyFrameAt: number | undefined
   readonly #frames: FrameReader | undefined
   readonly #gaps = new Map<number, Gap>()
-  /** Whether the server sends again what is asked for; mediasoup does not for audio. */
+  /** Whether the server supports retransmission; mediasoup does not for audio. */
   readonly #repairable: boolean
   #nextPliAt = Infinity
   #pictureLossesSent = 0
@@ -97,7 +97,7 @@ export class TrackReceiver {
   constructor(readonly track: SubscribedTrack) {
     const [encoding] = track.rtpParameters.encodings
     const [codec] = track.rtpParameters.codecs
-    if (encoding?.ssrc === undefined || !codec) throw new Error(`track ${track.id} came without SSRC or codec`)
+    if (encoding?.ssrc === undefined || !codec) throw new Error(`track ${track.id} has no SSRC or codec`)
     this.ssrc = encoding.ssrc
     this.paused = track.paused
     this.reception = new Reception(codec.clockRate)
@@ -105,7 +105,7 @@ export class TrackReceiver {
     this.#frames = track.kind === 'video' ? new FrameReader() : undefined
   }
 
-  /** From now on packets are expected, and for video a key frame. */
+  /** Expects packets from now on, and a key frame for video. */
   expect(now: number): void {
     this.paused = false
     if (this.#frames) this.#nextPliAt = now + FIRST_PLI_MS
@@ -134,7 +134,7 @@ export class TrackReceiver {
     if (this.#frames?.read(unrolled, payload, ((packet[1] ?? 0) & 0x80) !== 0) === 'key') this.#onKeyFrame(now)
   }
 
-  /** Repairs and requests that are due. */
+  /** Sends the due retransmission and key frame requests. */
   tick(now: number, channel: FeedbackChannel): void {
     if (this.paused) return
     if (this.#gaps.size > 0) this.#repair(now, channel)
@@ -144,7 +144,7 @@ export class TrackReceiver {
     channel.pictureLoss(this.ssrc)
   }
 
-  /** Asks for a key frame with the next tick. */
+  /** Requests a key frame at the next tick. */
   requestKeyFrame(): void {
     if (this.#frames) this.#nextPliAt = 0
   }

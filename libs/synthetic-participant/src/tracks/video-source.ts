@@ -5,14 +5,14 @@ import { descriptorBytes, writeDescriptor } from '../codecs/vp8-payload.js'
 import { type Dimensions, greyKeyFrame, repeatFrame } from '../codecs/vp8-picture.js'
 
 export interface VideoOptions extends Dimensions {
-  /** All layers together. */
+  /** The bit rate of all layers together. */
   readonly kbps: number
   readonly fps: number
   readonly simulcast: boolean
   readonly luma: number
-  /** Requests that come so many ms after a key frame, or less, are ignored. */
+  /** The time after a key frame in which requests for another one are ignored, ms. */
   readonly deafMs: number
-  /** Played instead of the grey picture. */
+  /** The clip to play instead of the grey picture. */
   readonly clip?: Clip
 }
 
@@ -21,7 +21,7 @@ export interface Layer extends Dimensions {
   readonly scaledDownBy: number
 }
 
-/** Smallest first: how much smaller than the original, and its share of the bits. */
+/** The layers, smallest first: the downscaling and the fraction of the bit rate. */
 const SIMULCAST = [
   { scaledDownBy: 4, share: 0.1 },
   { scaledDownBy: 2, share: 0.25 },
@@ -29,7 +29,7 @@ const SIMULCAST = [
 ] as const
 const SINGLE = [{ scaledDownBy: 1, share: 1 }] as const
 
-/** Temporal layer of each frame in turn, and whether it refers to the base layer alone. */
+/** The cycle of temporal layers, and whether a frame depends only on the base layer. */
 const TEMPORAL = [
   { id: 0, sync: false },
   { id: 2, sync: true },
@@ -38,9 +38,9 @@ const TEMPORAL = [
 ] as const
 
 const PAYLOAD_BYTES = 1_100
-/** Room that a packet's payload needs. */
+/** The maximum payload of a packet. */
 export const VIDEO_PAYLOAD_BYTES = PAYLOAD_BYTES + descriptorBytes(true)
-/** A key frame is so many times an inter frame. */
+/** The size of a key frame relative to an inter frame. */
 const KEY_FRAME_FACTOR = 4
 const GIVE_UP_MS = 200
 const SHORTEST_KEY_FRAME_GAP_MS = 50
@@ -53,10 +53,10 @@ export const layersOf = ({ simulcast, kbps, width, height }: VideoOptions): read
     height: Math.round(height / scaledDownBy),
   }))
 
-/** Gives the picture that is due so long after the beginning; undefined when there is none that can be decoded. */
+/** Returns the due frame at a time since the start; undefined without a decodable frame. */
 type Pictures = (sinceMs: number, keyFrameWanted: boolean) => ClipFrame | undefined
 
-/** Two frames, made once: one whole, and one that shows the same again. */
+/** Creates a key frame and an inter frame that repeats it. */
 function greyPictures(layer: Layer, { fps, luma }: VideoOptions): Pictures {
   const frameBytes = Math.round((layer.kbps * 1000) / 8 / fps)
   const key = { data: greyKeyFrame(layer, luma, frameBytes * KEY_FRAME_FACTOR), key: true }
@@ -69,7 +69,7 @@ function clipPictures(clip: Clip): Pictures {
   return (sinceMs) => player.at(sinceMs)
 }
 
-/** One layer: its pictures, and where its stream stands. */
+/** The frames and the stream state of a layer. */
 class LayerStream {
   keyFrameWanted = true
   lastKeyFrameAt = -Infinity
@@ -85,7 +85,7 @@ class LayerStream {
     this.#pictures = options.clip ? clipPictures(options.clip) : greyPictures(layer, options)
   }
 
-  /** @returns whether it was a key frame; undefined when nothing was sent */
+  /** @returns whether it was a key frame; undefined if no frame was sent */
   send(now: number, sinceMs: number, temporal: (typeof TEMPORAL)[number] | undefined): boolean | undefined {
     const picture = this.#pictures(sinceMs, this.keyFrameWanted)
     if (!picture) return undefined
@@ -114,7 +114,7 @@ class LayerStream {
   }
 }
 
-/** A clip or a grey picture at a constant rate, as one stream or as three simulcast layers with three temporal layers each. */
+/** Sends a clip or a grey picture at a constant rate, as one stream or as three simulcast layers of three temporal ones. */
 export class VideoSource implements Paced {
   dueAt = 0
   frames = 0
@@ -145,7 +145,7 @@ export class VideoSource implements Paced {
     return this.#active
   }
 
-  /** While false nothing is sent; what comes first afterwards is a key frame. */
+  /** Sends no frames while false; the first frame afterwards is a key frame. */
   set active(active: boolean) {
     if (active && !this.#active) for (const stream of this.#streams) stream.keyFrameWanted = true
     this.#active = active
@@ -160,12 +160,12 @@ export class VideoSource implements Paced {
     pacer.remove(this)
   }
 
-  /** The layer's next frame, sent with the next tick instead of in its turn, is a key frame. */
+  /** Sends a key frame of the layer at the next tick, before its regular time. */
   requestKeyFrame(ssrc: number): void {
     const stream = this.#streams.find(({ sender }) => sender.ssrc === ssrc)
     if (!stream || stream.keyFrameWanted || performance.now() < stream.lastKeyFrameAt + this.options.deafMs) return
     stream.keyFrameWanted = true
-    // A clip's pictures keep their times: sound belongs to them.
+    // The frames of a clip keep their times, because the audio is synchronized with them.
     if (this.options.clip) return
     this.dueAt = Math.min(this.dueAt, Math.max(performance.now(), stream.lastKeyFrameAt + SHORTEST_KEY_FRAME_GAP_MS))
   }

@@ -3,7 +3,7 @@ import { DtlsHandshake, ownCertificate } from './dtls.js'
 
 const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
-it('a handshake that is closed before it began sends nothing and leaves no timer', async () => {
+it('sends no message and leaves no timer when it is closed before it started', async () => {
   const own = await ownCertificate()
   const sent: Buffer[] = []
   const handshake = new DtlsHandshake(own, own.parameters, (packet) => sent.push(packet))

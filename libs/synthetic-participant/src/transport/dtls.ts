@@ -14,7 +14,7 @@ import { SRTP_AEAD_AES_128_GCM, SRTP_KEY_BYTES, SRTP_SALT_BYTES, SrtpKeys } from
 export interface Certificate {
   readonly cert: string
   readonly key: string
-  /** As signalled: this side is always the client of the handshake. */
+  /** The signalled parameters; this side is always the client of the handshake. */
   readonly parameters: DtlsParameters
 }
 
@@ -30,17 +30,17 @@ async function createCertificate(): Promise<Certificate> {
 }
 
 let certificate: Promise<Certificate> | undefined
-/** One for all participants of the process: making one takes as long as a handshake. */
+/** The common certificate of the process, because creating one takes as long as a handshake. */
 export const ownCertificate = (): Promise<Certificate> => (certificate ??= createCertificate())
 
-/** The keys of a finished handshake, ready to use. */
+/** The SRTP keys of a completed handshake. */
 export interface MediaKeys {
   readonly sendRtp: SrtpKeys
   readonly receiveRtp: SrtpKeys
   readonly rtcp: SrtcpSession
 }
 
-/** The DTLS client of one transport (the handshake itself is werift's). */
+/** The DTLS client of a transport, which uses the handshake of werift. */
 export class DtlsHandshake {
   readonly #client: DtlsClient
   readonly #wire: { onData: (data: Buffer) => void; closed: boolean }
@@ -71,24 +71,24 @@ export class DtlsHandshake {
     if (!this.#wire.closed) this.#wire.onData(packet)
   }
 
-  /** Runs the handshake; rejects when it is closed, the server's certificate is another than signalled or no suite is shared. */
+  /** Runs the handshake; rejects after `close`, for a certificate other than signalled, and without a common suite. */
   async run(): Promise<MediaKeys> {
-    // The library would repeat its first message for half a minute, and keep the process from ending.
-    if (this.#wire.closed) throw new Error('the DTLS handshake was closed before it began')
+    // The library would repeat its first message for half a minute, which delays the exit of the process.
+    if (this.#wire.closed) throw new Error('the DTLS handshake was closed before it started')
     await new Promise<void>((resolve, reject) => {
       this.#client.onConnect.once(resolve)
       this.#client.onError.once(reject)
-      this.#client.onClose.once(() => reject(new Error('the server ended the DTLS handshake')))
+      this.#client.onClose.once(() => reject(new Error('the server closed the DTLS handshake')))
       this.#client.connect().catch(reject)
     })
     this.#verifyCertificate()
     return this.#keys()
   }
 
-  /** Ends repetition of what is not answered; the library's own timer notices at its next turn. */
+  /** Stops retransmissions; the library's timer ends at its next run. */
   close(): void {
     this.#wire.closed = true
-    // For good: a message that is being read now would otherwise begin the next flight.
+    // Otherwise a message that is being processed would start the next flight.
     Object.defineProperty(this.#client.dtls, 'flight', { get: () => Number.MAX_SAFE_INTEGER, set: () => {} })
   }
 
@@ -98,12 +98,12 @@ export class DtlsHandshake {
       const digest = raw && createHash(algorithm.replace('-', '')).update(raw).digest('hex')
       return digest === value.replaceAll(':', '').toLowerCase()
     })
-    if (!matches) throw new Error('the server’s certificate has none of the fingerprints it signalled')
+    if (!matches) throw new Error('the server’s certificate has none of the signalled fingerprints')
   }
 
   #keys(): MediaKeys {
     const profile = this.#client.srtp.srtpProfile
-    if (profile !== SRTP_AEAD_AES_128_GCM) throw new Error('the server does not take AEAD_AES_128_GCM')
+    if (profile !== SRTP_AEAD_AES_128_GCM) throw new Error('the server does not support AEAD_AES_128_GCM')
     const { localKey, localSalt, remoteKey, remoteSalt } = this.#client.extractSessionKeys(
       SRTP_KEY_BYTES,
       SRTP_SALT_BYTES,

@@ -28,7 +28,7 @@ describe('ICE towards an ICE-lite server', () => {
     expect(client.dueAt).toBe(150)
   })
 
-  it('takes only an answer to a check of its own, signed with the server’s password', async () => {
+  it('accepts only answers to its own checks, signed with the server’s password', async () => {
     client.receive(answer(last(), 'another-password'), 60)
     client.receive(answer(Buffer.alloc(20, 7), remote.password), 60)
     client.receive(last(), 60)
@@ -39,7 +39,7 @@ describe('ICE towards an ICE-lite server', () => {
     expect(client.dueAt).toBe(2560)
   })
 
-  it('begins anew with other credentials', () => {
+  it('restarts with new credentials', () => {
     client.restart({ ...remote, usernameFragment: 'other', password: 'another-password' })
     expect(client.isConnected).toBe(false)
     client.check(100)

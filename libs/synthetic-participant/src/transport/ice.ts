@@ -2,17 +2,17 @@ import type { IceParameters } from '@session-service/contract'
 import { randomBytes } from 'node:crypto'
 import { classes, Message, methods, parseMessage } from 'werift'
 
-/** A check not answered is repeated after so long, ms; then twice as long. */
+/** The delay before the first repetition of an unanswered check, doubled each time, ms. */
 const FIRST_REPEAT_MS = 50
 const LONGEST_REPEAT_MS = 1_600
-/** Consent is asked for anew this often (RFC 7675 says 5 s at most). */
+/** The interval of consent checks (RFC 7675: at most 5 s). */
 const CONSENT_MS = 2_500
 const PEER_REFLEXIVE_PRIORITY = 0x6e7f_1eff
 const TRANSACTIONS_KEPT = 8
 
 /**
- * The controlling side of ICE towards an ICE-lite server: one candidate pair, nominated with the first check.
- * Owns no socket and no timer: it is told the time and what came, and writes through `send`.
+ * The controlling ICE agent for an ICE-lite server: one candidate pair, nominated with the first check. It has no socket
+ * and no timer: callers pass the time and received packets, and it writes through `send`.
  */
 export class IceClient {
   readonly #tieBreaker = randomBytes(8).readBigUInt64BE()
@@ -22,7 +22,7 @@ export class IceClient {
   readonly #pending = new Map<string, number>()
   #repeatMs = FIRST_REPEAT_MS
   #connected = Promise.withResolvers<void>()
-  /** When the next check goes out, on the clock of `performance.now()`. */
+  /** The time of the next check on the clock of `performance.now()`. */
   dueAt = 0
   answers = 0
   lastAnswerAt = 0
@@ -45,7 +45,7 @@ export class IceClient {
     return this.#answered
   }
 
-  /** New credentials: checks begin again at once; packets keep flowing by the old path until the server switches. */
+  /** Applies new credentials and restarts checks at once; packets use the old path until the server switches. */
   restart(remote: IceParameters): void {
     this.#remote = remote
     this.#key = Buffer.from(remote.password)
@@ -70,7 +70,7 @@ export class IceClient {
     this.#repeatMs = Math.min(this.#repeatMs * 2, LONGEST_REPEAT_MS)
   }
 
-  /** A STUN packet that came. What is not an answer to a check of ours, or not signed with the server's key, is dropped. */
+  /** Handles a received STUN packet. Drops packets that answer no own check or have an invalid signature. */
   receive(packet: Buffer, now: number): void {
     const transaction = packet.subarray(8, 20).toString('hex')
     if (!this.#pending.has(transaction)) return

@@ -8,10 +8,10 @@ import { bestCandidate, type Endpoint, UdpPath } from './udp-path.js'
 
 const FIRST_RTCP_TYPE = 192
 const LAST_RTCP_TYPE = 223
-const CONNECT_MS = 15_000
+const CONNECT_TIMEOUT_MS = 15_000
 
 export interface TransportListener extends RtcpListener {
-  /** An RTP packet as it came, still encrypted. */
+  /** A received, still encrypted RTP packet. */
   onRtp?(packet: Buffer, headerLength: number, keys: SrtpKeys): void
 }
 
@@ -19,14 +19,14 @@ export interface TransportFigures {
   readonly localPort: number
   readonly packetsSent: number
   readonly packetsReceived: number
-  /** Packets that were neither STUN, DTLS, RTP nor RTCP, or came before there were keys. */
+  /** The number of packets of an unknown protocol, or before the keys existed. */
   readonly strays: number
-  /** Answers to connectivity checks. */
+  /** The number of answers to connectivity checks. */
   readonly iceAnswers: number
   readonly refusedSends: number
 }
 
-/** This end of one WebRTC transport: a UDP socket, ICE and DTLS on it, SRTP keys from that. */
+/** The client end of a WebRTC transport: a UDP socket with ICE, DTLS and the resulting SRTP keys. */
 export class MediaTransport {
   packetsSent = 0
   packetsReceived = 0
@@ -61,15 +61,19 @@ export class MediaTransport {
     }
   }
 
-  /** Opens the socket and finds the path. Calling it again gives the same promise; it rejects when closed meanwhile. */
+  /** Opens the socket and runs ICE. Repeated calls return the same promise, which rejects after `close`. */
   open(): Promise<void> {
-    return (this.#opened ??= this.#before(CONNECT_MS, 'no answer to connectivity checks', this.#findPath()))
+    return (this.#opened ??= this.#withTimeout(
+      CONNECT_TIMEOUT_MS,
+      'no answer to connectivity checks',
+      this.#findPath(),
+    ))
   }
 
-  /** Runs DTLS once the path is there; the server must know this side's fingerprint by then. */
+  /** Runs DTLS after ICE; the server must already know the fingerprint of this side. */
   connect(): Promise<void> {
     return (this.#connected ??= this.open().then(() =>
-      this.#before(CONNECT_MS, 'no DTLS handshake', this.#shakeHands()),
+      this.#withTimeout(CONNECT_TIMEOUT_MS, 'no DTLS handshake', this.#shakeHands()),
     ))
   }
 
@@ -77,7 +81,7 @@ export class MediaTransport {
     return this.#keys?.sendRtp
   }
 
-  /** Sends an encrypted packet; see {@link UdpPath.send} on its memory. */
+  /** Sends an encrypted packet; see {@link UdpPath.send} for its buffer. */
   sendProtected(packet: Buffer): void {
     this.packetsSent++
     this.#path?.send(packet)
@@ -93,13 +97,17 @@ export class MediaTransport {
     this.#path?.send(this.#keys.rtcp.encrypt(compound))
   }
 
-  /** Takes the server's new credentials; with `newPort` from another port, as after a change of network. */
+  /** Restarts ICE with new credentials; `newPort` uses another port, like a client that has changed its network. */
   async restartIce(remote: IceParameters, { newPort = false } = {}): Promise<void> {
     const old = this.#path
     if (newPort) this.#path = await UdpPath.open(this.#endpoint, this.#onPacket)
     this.ice.restart(remote)
     this.ice.check(performance.now())
-    await this.#before(CONNECT_MS, 'no answer to connectivity checks after the restart', this.ice.connected)
+    await this.#withTimeout(
+      CONNECT_TIMEOUT_MS,
+      'no answer to connectivity checks after the restart',
+      this.ice.connected,
+    )
     if (newPort) old?.close()
   }
 
@@ -135,19 +143,19 @@ export class MediaTransport {
     this.#keys = await this.#handshake.run()
   }
 
-  /** `work`, unless the transport is closed or `ms` pass before. */
-  async #before(ms: number, failure: string, work: Promise<void>): Promise<void> {
+  /** Rejects when the transport is closed, or when `work` takes longer than `ms`. */
+  async #withTimeout(ms: number, failure: string, work: Promise<void>): Promise<void> {
     const { address, port } = this.#endpoint
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error(`${failure} from ${address}:${port} within ${ms} ms`)), ms)
+    const expired = Promise.withResolvers<never>()
+    const timer = setTimeout(() => expired.reject(new Error(`${failure} from ${address}:${port} within ${ms} ms`)), ms)
     try {
-      await Promise.race([work, late.promise, this.#ended.promise])
+      await Promise.race([work, expired.promise, this.#ended.promise])
     } finally {
       clearTimeout(timer)
     }
   }
 
-  /** By the first byte (RFC 7983): 0 to 3 STUN, 20 to 63 DTLS, 128 to 191 RTP and RTCP. */
+  /** Demultiplexes by the first byte (RFC 7983): 0 to 3 STUN, 20 to 63 DTLS, 128 to 191 RTP and RTCP. */
   #receive(packet: Buffer): void {
     this.packetsReceived++
     const first = packet[0] ?? 255

@@ -10,16 +10,16 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** The UDP candidate with the highest priority; TCP is not spoken here. */
+/** Returns the UDP candidate with the highest priority; TCP is not supported. */
 export function bestCandidate(candidates: TransportOptions['iceCandidates']): Endpoint {
   const [best] = candidates.filter(({ protocol }) => protocol === 'udp').toSorted((a, b) => b.priority - a.priority)
-  if (!best) throw new Error(`no UDP candidate among ${candidates.length} that the server offers`)
+  if (!best) throw new Error(`no UDP candidate among the ${candidates.length} of the server`)
   return best
 }
 
-/** One connected UDP socket towards a media node. */
+/** A connected UDP socket to a media node. */
 export class UdpPath {
-  /** Sends that the system refused: nobody listens there, or its buffer is full. */
+  /** The number of failed sends: the port is closed, or the system's buffer is full. */
   refused = 0
   #open = true
 
@@ -29,7 +29,7 @@ export class UdpPath {
     const socket = createSocket(isIPv6(to.address) ? 'udp6' : 'udp4')
     const path = new UdpPath(socket)
     socket.on('message', onPacket)
-    // A media node that died answers with ICMP; that shows in the figures and ends nothing here.
+    // ICMP errors of a dead media node are only counted.
     socket.on('error', () => path.refused++)
     socket.connect(to.port, to.address)
     await once(socket, 'connect').catch((error: unknown) => {
@@ -44,12 +44,12 @@ export class UdpPath {
     return this.#open ? this.socket.address().port : 0
   }
 
-  /** The packet's memory must stay as it is until {@link settled}. */
+  /** Sends a packet, whose buffer must not change until {@link settled}. */
   send(packet: Buffer): void {
     if (this.#open) this.socket.send(packet)
   }
 
-  /** Whether the system has taken everything sent so far. */
+  /** Whether the system has accepted all packets. */
   get settled(): boolean {
     return !this.#open || this.socket.getSendQueueCount() === 0
   }

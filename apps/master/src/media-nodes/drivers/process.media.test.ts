@@ -86,7 +86,7 @@ test('nodes come with the load, outlive their master, and go when they are idle;
   await until('media still flows', () => packets() > seen + 20)
   expect(await apiOf(1).getSession(id)).toMatchObject({ id, mediaNodeId })
   for (const peer of [alice, bob]) {
-    expect(peer.mediaReturns).toEqual([])
+    expect(peer.mediaRecoveries).toEqual([])
     expect(peer.violations).toEqual([])
     await peer.close()
   }

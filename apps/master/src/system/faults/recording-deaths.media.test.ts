@@ -61,7 +61,7 @@ describe('kill -9 while something is recorded', () => {
       figure('recorded again after ms', since())
       await recordings.lasts(2)
       for (const { id, alice } of both) {
-        expect(alice.mediaReturns).toEqual([])
+        expect(alice.mediaRecoveries).toEqual([])
         expect((await recordings.stop(id)).status).toBe(200)
         figure('seconds in the file', await expectWhole(id, 3))
         await recordings.toldOnce(id, ...ENDED)
@@ -107,8 +107,8 @@ describe('kill -9 while something is recorded', () => {
       }
       await recordings.goesOn(id, 2)
       figure('recorded again after ms', since())
-      await until('alice has her media again', () => alice.mediaReturns.at(-1)?.kind === 'reconnected', 40_000)
-      expect(alice.mediaReturns.map(({ kind }) => kind)).toEqual(['reconnecting', 'reconnected'])
+      await until('alice has her media again', () => alice.mediaRecoveries.at(-1)?.kind === 'reconnected', 40_000)
+      expect(alice.mediaRecoveries.map(({ kind }) => kind)).toEqual(['reconnecting', 'reconnected'])
       await recordings.lasts(1.5)
       await recordings.stop(id)
       await expectWhole(id, 2)
@@ -209,7 +209,7 @@ describe('a recorder that hangs', () => {
         expect(text).toContain(`job_stalls_total{program="${program}"} 1`)
       await recordings.lasts(2)
       for (const { id, alice } of both) {
-        expect(alice.mediaReturns).toEqual([])
+        expect(alice.mediaRecoveries).toEqual([])
         expect((await recordings.stop(id)).status).toBe(200)
         figure('seconds in the file', await expectWhole(id, 3))
         await recordings.toldOnce(id, ...ENDED)

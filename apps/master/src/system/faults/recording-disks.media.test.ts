@@ -73,7 +73,7 @@ withDisks('the disk of a media node', () => {
       expect(ready.duration).toBeGreaterThan(1)
       expect((await recordings.fetch(ready)).status).toBe(200)
       await recordings.toldOnce(id, 'started -', 'stopped notEnoughDisk', 'ready notEnoughDisk')
-      expect(alice.mediaReturns).toEqual([])
+      expect(alice.mediaRecoveries).toEqual([])
       expect((await stack.api.getSession(id)).recording).toBe(false)
     }
     expect((await recordings.get(other.id)).status).toBe('started')
