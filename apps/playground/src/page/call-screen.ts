@@ -37,11 +37,13 @@ export class CallScreen {
   readonly #copied = h('span', {}, 'Invite')
   #publisher: Publisher | undefined
   #screen: Publisher | undefined
+  readonly #session: Session
+  readonly #options: CallOptions
 
-  constructor(
-    private readonly session: Session,
-    private readonly options: CallOptions,
-  ) {
+  constructor(session: Session, options: CallOptions) {
+    this.#session = session
+    this.#options = options
+
     this.#people = new People(session, this.#notices, () => this.#showCount())
     this.#controls = new Controls({
       toggle: (kind) => this.toggle(kind),
@@ -75,7 +77,7 @@ export class CallScreen {
     this.#recorder.start()
     if (!publisher) return
     try {
-      await this.session.publish(publisher)
+      await this.#session.publish(publisher)
       this.#publisher = publisher
       publisher.on('streamPropertyChanged', () => this.#controls.showMedia(publisher))
       publisher.on('streamDestroyed', ({ reason }) => this.#ownEnded(publisher, reason))
@@ -136,7 +138,7 @@ export class CallScreen {
   }
 
   #listen(): void {
-    const { session } = this
+    const session = this.#session
     session.on('reconnecting', () => this.#notices.banner('Connection lost. Reconnecting…', undefined, true))
     session.on('reconnected', () => {
       this.#notices.clearBanner()
@@ -160,7 +162,7 @@ export class CallScreen {
       label: 'Turn sound on',
       run: () => {
         this.#notices.clearBanner()
-        for (const subscriber of this.session.subscribers.values()) void subscriber.unmute()
+        for (const subscriber of this.#session.subscribers.values()) void subscriber.unmute()
       },
     })
   }
@@ -186,7 +188,7 @@ export class CallScreen {
   }
 
   async #copyLink(): Promise<void> {
-    const link = inviteLink(location.origin, location.pathname, this.options.name)
+    const link = inviteLink(location.origin, location.pathname, this.#options.name)
     try {
       await navigator.clipboard.writeText(link)
       this.#copied.textContent = 'Link copied'
@@ -207,7 +209,7 @@ export class CallScreen {
   async #shareScreen(): Promise<void> {
     if (this.#screen) return this.#screen.close()
     try {
-      const screen = await this.session.publish({ screen: true })
+      const screen = await this.#session.publish({ screen: true })
       this.#screen = screen
       screen.on('streamDestroyed', () => {
         this.#screen = undefined

@@ -40,8 +40,11 @@ export class Chat {
   })
   #unread = 0
   #last: { from: string; item: HTMLElement } | undefined
+  readonly #options: ChatOptions
 
-  constructor(private readonly options: ChatOptions) {
+  constructor(options: ChatOptions) {
+    this.#options = options
+
     const send = h(
       'button',
       { type: 'submit', class: 'round small accent', 'aria-label': 'Send', title: 'Send' },
@@ -78,8 +81,8 @@ export class Chat {
   open(): void {
     this.element.hidden = false
     this.#unread = 0
-    this.options.unread(0)
-    this.options.shown(true)
+    this.#options.unread(0)
+    this.#options.shown(true)
     this.#messages.scrollTop = this.#messages.scrollHeight
     // On a touch screen focus in the field would bring up the keyboard, over the pictures.
     const target = matchMedia('(pointer: coarse)').matches ? this.#messages : this.#input
@@ -89,7 +92,7 @@ export class Chat {
   close(): void {
     if (!this.isOpen) return
     this.element.hidden = true
-    this.options.shown(false)
+    this.#options.shown(false)
   }
 
   async #send(): Promise<void> {
@@ -98,10 +101,10 @@ export class Chat {
     this.#input.value = ''
     this.#grow()
     try {
-      await this.options.session.signal({ type: TYPE, data })
+      await this.#options.session.signal({ type: TYPE, data })
     } catch (error) {
       if (this.#input.value === '') this.#input.value = data
-      this.options.problem(`The message was not sent. ${errorInWords(error)}`)
+      this.#options.problem(`The message was not sent. ${errorInWords(error)}`)
     }
   }
 
@@ -116,7 +119,7 @@ export class Chat {
     this.#messages.append(item)
     this.#messages.scrollTop = this.#messages.scrollHeight
     this.element.classList.add('has-messages')
-    if (!this.isOpen) this.options.unread(++this.#unread)
+    if (!this.isOpen) this.#options.unread(++this.#unread)
   }
 
   #grow(): void {

@@ -52,12 +52,13 @@ export class DevicePicker {
   #hasDevices = false
   #isLocked = false
   readonly #refresh = (): void => void this.refresh()
+  readonly #kind: DeviceKind
+  #current: () => string | undefined
 
-  constructor(
-    private readonly kind: DeviceKind,
-    private current: () => string | undefined,
-    onchoice: (deviceId: string) => unknown,
-  ) {
+  constructor(kind: DeviceKind, current: () => string | undefined, onchoice: (deviceId: string) => unknown) {
+    this.#kind = kind
+    this.#current = current
+
     this.#select = h('select', { id: `device-${kind}-${Math.random().toString(36).slice(2)}` })
     this.#select.addEventListener('change', () => onchoice(this.#select.value))
     this.element = h(
@@ -71,15 +72,15 @@ export class DevicePicker {
 
   async refresh(): Promise<void> {
     const all = (await navigator.mediaDevices?.enumerateDevices().catch(() => [])) ?? []
-    const devices = all.filter(({ kind }) => kind === INPUTS[this.kind])
+    const devices = all.filter(({ kind }) => kind === INPUTS[this.#kind])
     const options = devices.map(({ deviceId, label }, index) =>
-      h('option', { value: deviceId }, label || `${NAMES[this.kind]} ${index + 1}`),
+      h('option', { value: deviceId }, label || `${NAMES[this.#kind]} ${index + 1}`),
     )
-    if (options.length === 0) options.push(h('option', { value: '' }, `No ${NAMES[this.kind].toLowerCase()} found`))
+    if (options.length === 0) options.push(h('option', { value: '' }, `No ${NAMES[this.#kind].toLowerCase()} found`))
     this.#select.replaceChildren(...options)
     this.#hasDevices = devices.length > 0
     this.#showState()
-    const current = this.current()
+    const current = this.#current()
     if (current && devices.some(({ deviceId }) => deviceId === current)) this.#select.value = current
   }
 

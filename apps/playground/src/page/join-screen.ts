@@ -39,8 +39,11 @@ export class JoinScreen {
   #stopLevel = (): void => {}
   #isGivenAway = false
   #opened: Promise<void> = Promise.resolve()
+  readonly #options: JoinOptions
 
-  constructor(private readonly options: JoinOptions) {
+  constructor(options: JoinOptions) {
+    this.#options = options
+
     this.#buttons = {
       audio: iconButton('mic', 'Mute microphone (M)', () => this.toggle('audio')),
       video: iconButton('camera', 'Turn camera off (V)', () => this.toggle('video')),
@@ -103,7 +106,7 @@ export class JoinScreen {
     try {
       await this.#opened
       this.#isGivenAway = true
-      await this.options.join({ session, nickname, publisher: this.#publisher })
+      await this.#options.join({ session, nickname, publisher: this.#publisher })
     } catch (error) {
       this.#isGivenAway = false
       this.#busy(false)

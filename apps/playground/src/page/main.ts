@@ -21,11 +21,13 @@ class Page {
   #join: JoinScreen | undefined
   #call: CallScreen | undefined
   #session: Session | undefined
+  readonly #root: HTMLElement
+  #address: Address
 
-  constructor(
-    private readonly root: HTMLElement,
-    private address: Address,
-  ) {}
+  constructor(root: HTMLElement, address: Address) {
+    this.#root = root
+    this.#address = address
+  }
 
   get session(): Session | undefined {
     return this.#session
@@ -35,17 +37,17 @@ class Page {
   }
 
   start(): void {
-    this.#remember(this.address.session)
-    const wasIn = sessionStorage.getItem(IN_SESSION) === this.address.session
+    this.#remember(this.#address.session)
+    const wasIn = sessionStorage.getItem(IN_SESSION) === this.#address.session
     const screen = this.showJoin()
-    if (this.address.autojoin || wasIn) void screen.submit()
+    if (this.#address.autojoin || wasIn) void screen.submit()
   }
 
   showJoin(): JoinScreen {
     this.#clear()
-    const { session, nickname = '' } = this.address
+    const { session, nickname = '' } = this.#address
     this.#join = new JoinScreen({ session, nickname, join: (wish) => this.#enter(wish) })
-    this.root.replaceChildren(this.#join.element)
+    this.#root.replaceChildren(this.#join.element)
     return this.#join
   }
 
@@ -65,7 +67,7 @@ class Page {
   }
 
   async #enter({ session: name, nickname, publisher }: JoinWish): Promise<void> {
-    const token = await fetchToken({ session: name, nickname, role: this.address.role })
+    const token = await fetchToken({ session: name, nickname, role: this.#address.role })
     const session = new Session()
     const call = new CallScreen(session, { name, leave: () => void session.disconnect() })
     session.on('sessionDisconnected', ({ reason }) => this.#left(name, reasonInWords(reason)))
@@ -81,7 +83,7 @@ class Page {
     this.#join = undefined
     this.#session = session
     this.#call = call
-    this.root.replaceChildren(call.element)
+    this.#root.replaceChildren(call.element)
     call.focus()
     document.title = `${name} · Playground`
     await call.start(publisher)
@@ -96,7 +98,7 @@ class Page {
       this.#remember(friendlySessionName())
       this.showJoin().focus()
     }
-    this.root.replaceChildren(leftScreen({ name, why, again, elsewhere }))
+    this.#root.replaceChildren(leftScreen({ name, why, again, elsewhere }))
   }
 
   #clear(): void {
@@ -107,7 +109,7 @@ class Page {
 
   /** The session is in the address, so that a reload and a copied address lead to it. */
   #remember(session: string): void {
-    this.address = { ...this.address, session }
+    this.#address = { ...this.#address, session }
     history.replaceState(undefined, '', withSession(location.search, session))
   }
 }

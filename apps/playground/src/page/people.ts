@@ -17,14 +17,17 @@ export class People {
   /** Those who were there before oneself are not announced. */
   #announces = false
 
-  readonly #came = new Together((names) => this.notices.say(`${names} joined`))
-  readonly #left = new Together((names) => this.notices.say(`${names} left`))
+  readonly #came = new Together((names) => this.#notices.say(`${names} joined`))
+  readonly #left = new Together((names) => this.#notices.say(`${names} left`))
+  readonly #session: Session
+  readonly #notices: Notices
+  readonly #changed: () => void
 
-  constructor(
-    private readonly session: Session,
-    private readonly notices: Notices,
-    private readonly changed: () => void,
-  ) {
+  constructor(session: Session, notices: Notices, changed: () => void) {
+    this.#session = session
+    this.#notices = notices
+    this.#changed = changed
+
     session.on('connectionCreated', ({ connection }) => this.#enter(connection))
     session.on('connectionDestroyed', ({ connection }) => this.#leave(connection))
     session.on('streamCreated', ({ stream }) => void this.#receive(stream))
@@ -47,7 +50,7 @@ export class People {
     if (!stream) return
     this.#tileFor(stream).show(stream, publisher)
     publisher.on('streamDestroyed', () => this.#ended(stream))
-    this.changed()
+    this.#changed()
   }
 
   close(): void {
@@ -59,7 +62,7 @@ export class People {
     this.#persons.set(connection.connectionId, tile)
     this.grid.add(tile)
     if (this.#announces && !connection.local) this.#came.add(nameOf(connection))
-    this.changed()
+    this.#changed()
   }
 
   #leave(connection: Connection): void {
@@ -67,25 +70,25 @@ export class People {
     this.#persons.delete(connection.connectionId)
     if (tile) this.grid.remove(tile)
     this.#left.add(nameOf(connection))
-    this.changed()
+    this.#changed()
   }
 
   async #receive(stream: Stream): Promise<void> {
     const tile = this.#tileFor(stream)
     try {
-      const subscriber = await this.session.subscribe(stream)
+      const subscriber = await this.#session.subscribe(stream)
       tile.show(stream, subscriber)
-      this.changed()
+      this.#changed()
     } catch (error) {
       // A stream that ended meanwhile is not worth a word.
-      if (this.session.streams.has(stream.streamId))
-        this.notices.say(`${nameOf(stream.connection)} cannot be shown. ${errorInWords(error)}`, 'problem')
+      if (this.#session.streams.has(stream.streamId))
+        this.#notices.say(`${nameOf(stream.connection)} cannot be shown. ${errorInWords(error)}`, 'problem')
     }
   }
 
   /** Without a socket pictures still come; without their media node they do not. */
   #wait(): void {
-    for (const { stream, receiving } of this.session.subscribers.values()) if (!receiving) this.#tileOf(stream)?.wait()
+    for (const { stream, receiving } of this.#session.subscribers.values()) if (!receiving) this.#tileOf(stream)?.wait()
   }
 
   #ended(stream: Stream): void {
@@ -93,7 +96,7 @@ export class People {
     const tile = this.#screens.get(stream.streamId)
     this.#screens.delete(stream.streamId)
     if (tile) this.grid.remove(tile)
-    this.changed()
+    this.#changed()
   }
 
   #tileOf(stream: Stream): Tile | undefined {

@@ -42,8 +42,11 @@ export class Recorder {
   #isBusy = false
   #isClosed = false
   #waiting: ReturnType<typeof setTimeout> | undefined
+  readonly #options: RecorderOptions
 
-  constructor(private readonly options: RecorderOptions) {
+  constructor(options: RecorderOptions) {
+    this.#options = options
+
     const { session, notices } = options
     markOpensDialog(this.listButton)
     session.on('recordingStarted', () => {
@@ -59,14 +62,14 @@ export class Recorder {
 
   /** The session is joined: now it is known what one may do. */
   start(): void {
-    this.options.controls.offerRecording(this.options.session.capabilities.publish)
+    this.#options.controls.offerRecording(this.#options.session.capabilities.publish)
     this.#show()
     void this.#refresh()
   }
 
   async toggle(): Promise<void> {
     if (this.#isBusy) return
-    const { name, notices } = this.options
+    const { name, notices } = this.#options
     this.#isBusy = true
     this.#show()
     try {
@@ -85,17 +88,17 @@ export class Recorder {
   }
 
   get #isRunning(): boolean {
-    return this.options.session.recordings.size > 0
+    return this.#options.session.recordings.size > 0
   }
 
   #show(): void {
     this.mark.hidden = !this.#isRunning
-    this.options.controls.showRecording(this.#isRunning, this.#isBusy)
+    this.#options.controls.showRecording(this.#isRunning, this.#isBusy)
   }
 
   async #refresh(): Promise<void> {
     try {
-      this.#items = await fetchRecordings(this.options.name)
+      this.#items = await fetchRecordings(this.#options.name)
     } catch {
       // Where nothing can be recorded there is nothing to list; the button says why when it is pressed.
       return
@@ -109,8 +112,8 @@ export class Recorder {
     await this.#refresh()
     if (this.#isClosed) return
     const [last] = this.#items
-    if (last?.status === 'ready') return this.options.notices.say('The recording is ready.')
-    if (last?.status === 'failed') return this.options.notices.say('The recording could not be saved.', 'problem')
+    if (last?.status === 'ready') return this.#options.notices.say('The recording is ready.')
+    if (last?.status === 'failed') return this.#options.notices.say('The recording could not be saved.', 'problem')
     if (performance.now() < deadline) this.#waiting = setTimeout(() => void this.#waitUntilReady(deadline), POLL_MS)
   }
 

@@ -17,11 +17,14 @@ export class Tile {
   #stopListening = (): void => {}
   #stream: Stream | undefined
   #media: MediaStream | undefined
+  readonly #person: Person
 
   constructor(
-    private readonly person: Person,
+    person: Person,
     readonly isScreen: boolean,
   ) {
+    this.#person = person
+
     const { name, local } = person
     const shown = isScreen ? (local ? 'Your screen' : `${name}’s screen`) : local ? `${name} (you)` : name
     this.#label = h('span', { class: 'name' }, shown)
@@ -42,7 +45,7 @@ export class Tile {
   }
 
   get name(): string {
-    return this.person.name
+    return this.#person.name
   }
 
   /** Shows a stream that is now there, the own or a received one. */

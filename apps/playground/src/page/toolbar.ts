@@ -19,15 +19,17 @@ export const tabStop = <T>(items: readonly T[], current: T | undefined): T | und
 /** Makes the buttons of an element one stop of the Tab key, with arrow keys, Home and End between them. */
 export class Toolbar {
   #current: HTMLElement | undefined
+  readonly #element: HTMLElement
+  readonly #buttons: readonly HTMLElement[]
 
-  constructor(
-    private readonly element: HTMLElement,
-    private readonly buttons: readonly HTMLElement[],
-  ) {
+  constructor(element: HTMLElement, buttons: readonly HTMLElement[]) {
+    this.#element = element
+    this.#buttons = buttons
+
     element.setAttribute('role', 'toolbar')
     element.addEventListener('keydown', (event) => this.#move(event))
     element.addEventListener('focusin', ({ target }) => {
-      this.#current = this.buttons.find((button) => button === target) ?? this.#current
+      this.#current = this.#buttons.find((button) => button === target) ?? this.#current
       this.refresh()
     })
     this.refresh()
@@ -36,17 +38,17 @@ export class Toolbar {
   /** To be called after a button was shown or hidden. */
   refresh(): void {
     const stop = tabStop(this.#shown, this.#current)
-    for (const button of this.buttons) button.tabIndex = button === stop ? 0 : -1
+    for (const button of this.#buttons) button.tabIndex = button === stop ? 0 : -1
   }
 
   get #shown(): HTMLElement[] {
-    return this.buttons.filter(({ hidden }) => !hidden)
+    return this.#buttons.filter(({ hidden }) => !hidden)
   }
 
   #move(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     const shown = this.#shown
-    const index = rovingIndex(event.key, shown.indexOf(this.#current ?? this.element), shown.length)
+    const index = rovingIndex(event.key, shown.indexOf(this.#current ?? this.#element), shown.length)
     if (index === undefined) return
     event.preventDefault()
     shown[index]?.focus()

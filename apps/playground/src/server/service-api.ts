@@ -28,11 +28,11 @@ export interface ConnectionWish {
 /** The calls of the service's REST interface that this application needs. The secret stays in here. */
 export class ServiceApi {
   readonly #authorization: string
+  readonly #serviceUrl: string
 
-  constructor(
-    private readonly serviceUrl: string,
-    secret: string,
-  ) {
+  constructor(serviceUrl: string, secret: string) {
+    this.#serviceUrl = serviceUrl
+
     this.#authorization = `Basic ${Buffer.from(`SERVICEAPP:${secret}`).toString('base64')}`
   }
 
@@ -67,7 +67,7 @@ export class ServiceApi {
 
   async #fetch(path: string, { headers, ...init }: Call): Promise<Response> {
     try {
-      return await fetch(this.serviceUrl + path, {
+      return await fetch(this.#serviceUrl + path, {
         ...init,
         headers: { ...headers, authorization: this.#authorization },
       })

@@ -102,16 +102,16 @@ export class LocalParticipant implements SessionContext {
     const openEngine = options.openEngine ?? engineOpener()
     let participant: LocalParticipant | undefined
     const { joined, signalling } = await Signalling.join(url, params, options.clock, {
-      notified: (notification) => participant?.notified(notification),
-      reconnecting: () => participant?.socketLost(),
-      resumed: (result) => participant?.socketResumed(result),
+      notified: (notification) => participant && participant.#notified(notification),
+      reconnecting: () => participant && participant.#socketLost(),
+      resumed: (result) => participant && participant.#socketResumed(result),
       lost: () => participant?.end('networkDisconnect'),
     })
     const open = (place: MediaLocation): Promise<Engine> =>
       openEngine(place, {
         ...options,
         call: (method, call) => signalling.call(method, call),
-        exception: (name, direction) => participant?.iceException(name, direction),
+        exception: (name, direction) => participant && participant.#iceException(name, direction),
       })
     try {
       participant = new LocalParticipant(joined, signalling, await open(joined), open, options)
@@ -197,7 +197,7 @@ export class LocalParticipant implements SessionContext {
     this.#options.emit('sessionDisconnected', { reason })
   }
 
-  private notified(notification: ServerNotification): void {
+  #notified(notification: ServerNotification): void {
     if (this.state === 'disconnected') return
     switch (notification.method) {
       case 'signal':
@@ -227,12 +227,12 @@ export class LocalParticipant implements SessionContext {
     }
   }
 
-  private socketLost(): void {
+  #socketLost(): void {
     this.#socketIsUp = false
     this.#updateState()
   }
 
-  private socketResumed({ role, snapshot }: ResumeResult): void {
+  #socketResumed({ role, snapshot }: ResumeResult): void {
     this.#socketIsUp = true
     this.media.epochSeen(snapshot.mediaEpoch)
     this.#updateState()
@@ -275,7 +275,7 @@ export class LocalParticipant implements SessionContext {
     this.#rosterEvents.emitAll(this.roster.streamRestored(info))
   }
 
-  private iceException(name: 'ICE_CONNECTION_FAILED' | 'ICE_CONNECTION_DISCONNECTED', origin: 'send' | 'recv'): void {
+  #iceException(name: 'ICE_CONNECTION_FAILED' | 'ICE_CONNECTION_DISCONNECTED', origin: 'send' | 'recv'): void {
     const problem = name === 'ICE_CONNECTION_FAILED' ? 'cannot reach the server' : 'is interrupted'
     this.exception(name, `the media of transport "${origin}" ${problem}`, origin)
   }

@@ -63,7 +63,7 @@ describe('files of a clip', () => {
     const picture = { frames: Array.from({ length: 60 }, () => ({ data: KEY, key: true })), fps: 25, ...SIZE }
     const clip = makeClip(picture, Array<Buffer>(101).fill(INTER))
     expect([clip.frames.length, clip.packets.length]).toEqual([50, 100])
-    expect(() => makeClip(picture, [INTER])).toThrow('a second long at least')
+    expect(() => makeClip(picture, [INTER])).toThrow('must last at least a second')
   })
 })
 

@@ -79,12 +79,15 @@ export const dueIn = (count: number, sinceMs: number, eachMs: number): number =>
 /** Plays the frames of a clip, without frames that depend on a skipped one. */
 export class ClipPlayer {
   #sent = -1
+  readonly #clip: Clip
 
-  constructor(private readonly clip: Clip) {}
+  constructor(clip: Clip) {
+    this.#clip = clip
+  }
 
   /** Returns the due frame, unless it depends on a frame that was not sent. The clip decides on key frames. */
   at(sinceMs: number): ClipFrame | undefined {
-    const { frames, fps } = this.clip
+    const { frames, fps } = this.#clip
     const due = dueIn(frames.length, sinceMs, 1000 / fps)
     const frame = frames[due]
     if (!frame || (!frame.key && due !== this.#sent + 1)) return undefined

@@ -43,13 +43,17 @@ export class MediaExchange {
   #restored: PromiseWithResolvers<void> | undefined
   /** Streams that appeared during the loss of the own media. */
   #early: Set<string> | undefined
+  readonly #joined: SignallingResult<'join'>
+  readonly #certificate: Certificate
+  readonly #request: Request
+  readonly #capacityKbps: number | undefined
 
-  constructor(
-    private readonly joined: SignallingResult<'join'>,
-    private readonly certificate: Certificate,
-    private readonly request: Request,
-    private readonly capacityKbps?: number,
-  ) {
+  constructor(joined: SignallingResult<'join'>, certificate: Certificate, request: Request, capacityKbps?: number) {
+    this.#joined = joined
+    this.#certificate = certificate
+    this.#request = request
+    this.#capacityKbps = capacityKbps
+
     this.#media = new ParticipantMedia(joined, certificate, capacityKbps)
   }
 
@@ -88,12 +92,12 @@ export class MediaExchange {
 
   async unpublish(streamId: string): Promise<void> {
     this.ended(streamId)
-    await this.request('unpublish', { streamId })
+    await this.#request('unpublish', { streamId })
   }
 
   async changeStream(streamId: string, change: ChangeStream): Promise<void> {
     const { reason = change.audioActive === undefined ? 'publishVideo' : 'publishAudio', ...rest } = change
-    await this.request('changeStream', { streamId, reason, ...rest })
+    await this.#request('changeStream', { streamId, reason, ...rest })
     const publication = this.#published.get(streamId)?.publication
     if (publication?.audio && change.audioActive !== undefined) publication.audio.active = change.audioActive
     if (publication?.video && change.videoActive !== undefined) publication.video.active = change.videoActive
@@ -111,7 +115,7 @@ export class MediaExchange {
   async unsubscribe(streamId: string): Promise<void> {
     this.#subscribed.delete(streamId)
     this.#media.receiving.remove(streamId)
-    await this.request('unsubscribe', { streamId })
+    await this.#request('unsubscribe', { streamId })
   }
 
   async changeSubscription(streamId: string, change: ChangeSubscription): Promise<void> {
@@ -121,7 +125,7 @@ export class MediaExchange {
   }
 
   async restartIce(direction: TransportDirection, newPort: boolean): Promise<IceParameters> {
-    const { iceParameters } = await this.request('restartIce', { direction })
+    const { iceParameters } = await this.#request('restartIce', { direction })
     await this.#media.restartIce(direction, iceParameters, newPort)
     return iceParameters
   }
@@ -156,7 +160,7 @@ export class MediaExchange {
   /** Replaces the lost media: publishes again with the same ids, and subscribes to the available streams. */
   async renew(rejoined: SignallingResult<'rejoin'>): Promise<void> {
     this.#media.close()
-    this.#media = new ParticipantMedia({ ...this.joined, ...rejoined }, this.certificate, this.capacityKbps)
+    this.#media = new ParticipantMedia({ ...this.#joined, ...rejoined }, this.#certificate, this.#capacityKbps)
     this.#sendAnnounced = false
     this.#receivingConnected = undefined
     const available = new Set([...rejoined.snapshot.streams.map(({ streamId }) => streamId), ...(this.#early ?? [])])
@@ -215,14 +219,14 @@ export class MediaExchange {
     const transport = this.#media.transport('send')
     const first = !this.#sendAnnounced
     this.#sendAnnounced = true
-    const answer = this.request('publish', {
+    const answer = this.#request('publish', {
       ...(streamId !== undefined && { streamId }),
       tracks: [...publication.tracks],
       audioActive: publication.audio?.active ?? true,
       videoActive: publication.video?.active ?? true,
       typeOfVideo,
       ...(publication.video && { frameRate: fps, videoDimensions: JSON.stringify(publication.video.dimensions) }),
-      ...(first && { dtlsParameters: this.certificate.parameters }),
+      ...(first && { dtlsParameters: this.#certificate.parameters }),
     })
     answer.catch(() => (this.#sendAnnounced &&= !first))
     const [published] = await Promise.all([answer, transport.open()])
@@ -237,7 +241,7 @@ export class MediaExchange {
     const media = this.#media
     const { receiving, rtpCapabilities } = media
     const connected = (this.#receivingConnected ??= this.#announceReceiving())
-    const answer = this.request('subscribe', { streamId, rtpCapabilities }).then(({ createdAt, tracks }) => {
+    const answer = this.#request('subscribe', { streamId, rtpCapabilities }).then(({ createdAt, tracks }) => {
       const subscription = subscribed(createdAt, tracks)
       // The media may have been lost or closed meanwhile.
       if (!media.isClosed) receiving.add(subscription)
@@ -252,7 +256,10 @@ export class MediaExchange {
 
   async #announceReceiving(): Promise<void> {
     const transport = this.#media.transport('recv')
-    const answer = this.request('connectTransport', { direction: 'recv', dtlsParameters: this.certificate.parameters })
+    const answer = this.#request('connectTransport', {
+      direction: 'recv',
+      dtlsParameters: this.#certificate.parameters,
+    })
     answer.catch(() => (this.#receivingConnected = undefined))
     await Promise.all([answer, transport.open()])
     await transport.connect()
@@ -262,7 +269,7 @@ export class MediaExchange {
     const receivers = this.#media.receiving.get(streamId)?.receivers ?? []
     const now = performance.now()
     for (const receiver of receivers) if (change[receiver.track.kind] === true) receiver.expect(now)
-    await this.request('changeSubscription', { streamId, ...change })
+    await this.#request('changeSubscription', { streamId, ...change })
     for (const receiver of receivers) if (change[receiver.track.kind] === false) receiver.pause()
   }
 }

@@ -30,24 +30,26 @@ export class MediaRecovery {
   #isRecovering = false
   /** The newest known epoch. */
   #required: number
+  readonly #media: RecoverableMedia
+  /** The epoch of the participant's media. */
+  #epoch: number
 
-  constructor(
-    private readonly media: RecoverableMedia,
-    /** The epoch of the participant's media. */
-    private epoch: number,
-  ) {
+  constructor(media: RecoverableMedia, epoch: number) {
+    this.#media = media
+    this.#epoch = epoch
+
     this.#required = epoch
   }
 
   get mediaEpoch(): number {
-    return this.epoch
+    return this.#epoch
   }
 
   /** The session's media has reached this epoch. A known epoch has no effect. */
   epochSeen(mediaEpoch: number, afterMs: number): void {
     if (mediaEpoch <= this.#required || this.#end.signal.aborted) return
     this.#required = mediaEpoch
-    this.media.lost()
+    this.#media.lost()
     if (this.#isRecovering) return
     this.#isRecovering = true
     this.#add('reconnecting', mediaEpoch)
@@ -65,12 +67,12 @@ export class MediaRecovery {
     await setTimeout(afterMs, undefined, { signal })
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
       try {
-        const rejoined = await this.media.rejoin()
+        const rejoined = await this.#media.rejoin()
         signal.throwIfAborted()
-        this.epoch = rejoined.snapshot.mediaEpoch
-        this.#required = Math.max(this.#required, this.epoch)
-        await this.media.renew(rejoined)
-        if (this.epoch === this.#required) return this.#add('reconnected', this.epoch)
+        this.#epoch = rejoined.snapshot.mediaEpoch
+        this.#required = Math.max(this.#required, this.#epoch)
+        await this.#media.renew(rejoined)
+        if (this.#epoch === this.#required) return this.#add('reconnected', this.#epoch)
       } catch (error) {
         // A refusal ends the recovery; all other errors, such as a lost socket, are transient.
         if (error instanceof SignallingError && !RETRYABLE.includes(error.code)) throw error

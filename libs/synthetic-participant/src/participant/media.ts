@@ -19,12 +19,15 @@ export class ParticipantMedia {
   readonly #sequence = { next: 1 }
   #mids = 0
   #closed = false
+  readonly #joined: SignallingResult<'join'>
 
   constructor(
-    private readonly joined: SignallingResult<'join'>,
+    joined: SignallingResult<'join'>,
     readonly certificate: Certificate,
     capacityKbps?: number,
   ) {
+    this.#joined = joined
+
     this.#cname = joined.connectionId
     this.rtpCapabilities = receiverCapabilities(joined.routerRtpCapabilities)
     this.#send = new MediaTransport(joined.sendTransport, certificate, {
@@ -58,11 +61,11 @@ export class ParticipantMedia {
     return new Publication(
       {
         transport: this.#send,
-        capabilities: this.joined.routerRtpCapabilities,
+        capabilities: this.#joined.routerRtpCapabilities,
         cname: this.#cname,
         sequence: this.#sequence,
         nextMid: () => String(this.#mids++),
-        maxSendKbps: this.joined.maxSendKbps,
+        maxSendKbps: this.#joined.maxSendKbps,
       },
       options,
     )

@@ -44,17 +44,20 @@ export class SyntheticParticipant {
   readonly #formerSockets: SignallingClient[] = []
   /** The time of the answer to `join`. */
   readonly joinedAt = epochMs()
+  readonly #log: EventLog
 
   private constructor(
     /** The URL of the first socket. */
     readonly url: string,
-    private readonly log: EventLog,
+    log: EventLog,
     socket: SignallingClient,
     /** The complete answer to `join`. */
     readonly joined: SignallingResult<'join'>,
     certificate: Certificate,
     { capacityKbps, rejoins = true }: JoinOptions,
   ) {
+    this.#log = log
+
     this.#socket = socket
     const exchange = (this.#exchange = new MediaExchange(
       joined,
@@ -95,7 +98,7 @@ export class SyntheticParticipant {
 
   /** All received notifications in order, with their times of arrival. */
   get events(): readonly ReceivedEvent[] {
-    return this.log.all
+    return this.#log.all
   }
 
   /** The streams of the session that this participant knows. */
@@ -123,7 +126,7 @@ export class SyntheticParticipant {
 
   /** Adds a listener for a notification and returns a function that removes it. */
   on<N extends SignallingNotification>(method: N, listener: (event: EventOf<N>) => void): () => void {
-    return this.log.on(method, listener)
+    return this.#log.on(method, listener)
   }
 
   /** Resolves to the first matching notification since joining; rejects after `deadlineMs` (default 5000). */
@@ -132,7 +135,7 @@ export class SyntheticParticipant {
     predicate?: (params: NotificationParams<N>) => boolean,
     deadlineMs?: number,
   ): Promise<EventOf<N>> {
-    return this.log.waitFor(method, predicate, deadlineMs)
+    return this.#log.waitFor(method, predicate, deadlineMs)
   }
 
   /** The epoch of the current media. */
@@ -198,7 +201,7 @@ export class SyntheticParticipant {
    */
   async resume(url = this.url): Promise<SignallingResult<'resume'>> {
     const { connectionId, resumeKey, pingInterval } = this.joined
-    const socket = await openSocket(url, this.log)
+    const socket = await openSocket(url, this.#log)
     try {
       const receivedSignals = [...this.#formerSockets, this.#socket].flatMap((each) => each.receivedSignals)
       const last = receivedSignals.slice(-SIGNALLING_LIMITS.missedSignals.count)
@@ -240,7 +243,7 @@ export class SyntheticParticipant {
     const timeout = setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS)
     await this.#socket.close()
     clearTimeout(timeout)
-    this.log.end('the participant was closed')
+    this.#log.end('the participant was closed')
   }
 
   async #rejoin(): Promise<SignallingResult<'rejoin'>> {

@@ -38,13 +38,16 @@ export class BarePeer {
   readonly #resumeKey = newSecret()
   #socket!: WebSocket
   #joined = false
+  readonly #sfu: BareSfu
 
   constructor(
-    private readonly sfu: BareSfu,
+    sfu: BareSfu,
     connectionId: string,
     socket: WebSocket,
     readonly transports: Record<TransportDirection, WebRtcTransport>,
   ) {
+    this.#sfu = sfu
+
     this.info = { connectionId, createdAt: Date.now(), role: 'PUBLISHER', clientData: '', serverData: '' }
     this.#attach(socket)
   }
@@ -56,10 +59,10 @@ export class BarePeer {
   close(reason: DisconnectReason): void {
     const { connectionId } = this.info
     for (const direction of ['send', 'recv'] as const) this.transports[direction].close()
-    if (!this.sfu.peers.delete(connectionId)) return
+    if (!this.#sfu.peers.delete(connectionId)) return
     for (const streamId of this.streams.keys())
-      this.sfu.broadcast('streamDestroyed', { streamId, connectionId, reason })
-    this.sfu.broadcast('connectionDestroyed', { connectionId, reason })
+      this.#sfu.broadcast('streamDestroyed', { streamId, connectionId, reason })
+    this.#sfu.broadcast('connectionDestroyed', { connectionId, reason })
   }
 
   readonly #handlers: Handlers = {
@@ -120,8 +123,8 @@ export class BarePeer {
   #join(clientData: string): JoinResult {
     this.#joined = true
     this.info = { ...this.info, createdAt: Date.now(), clientData }
-    this.sfu.broadcast('connectionCreated', this.info)
-    this.sfu.peers.set(this.info.connectionId, this)
+    this.#sfu.broadcast('connectionCreated', this.info)
+    this.#sfu.peers.set(this.info.connectionId, this)
     const { connectionId, createdAt } = this.info
     return {
       connectionId,
@@ -134,7 +137,7 @@ export class BarePeer {
       resumeKey: this.#resumeKey,
       pingInterval: SIGNALLING_WINDOWS.ping,
       evictAfter: SIGNALLING_WINDOWS.evict,
-      routerRtpCapabilities: this.sfu.router.rtpCapabilities as JoinResult['routerRtpCapabilities'],
+      routerRtpCapabilities: this.#sfu.router.rtpCapabilities as JoinResult['routerRtpCapabilities'],
       sendTransport: this.#transportOptions('send'),
       recvTransport: this.#transportOptions('recv'),
       iceServers: [],
@@ -146,21 +149,21 @@ export class BarePeer {
   }
 
   #snapshot(): SignallingResult<'resume'>['snapshot'] {
-    const peers = [...this.sfu.peers.values()]
+    const peers = [...this.#sfu.peers.values()]
     const streams = peers.flatMap((peer) => [...peer.streams.values()].map(({ info }) => info))
-    return { connections: this.sfu.connections, streams, mediaEpoch: 1 }
+    return { connections: this.#sfu.connections, streams, mediaEpoch: 1 }
   }
 
   #transportOptions(direction: TransportDirection): JoinResult['sendTransport'] {
     const { id, iceParameters, iceCandidates, dtlsParameters } = this.transports[direction]
-    const { relayPort } = this.sfu
+    const { relayPort } = this.#sfu
     const candidates = relayPort ? iceCandidates.map((one) => ({ ...one, port: relayPort })) : iceCandidates
     return { id, iceParameters, iceCandidates: candidates, dtlsParameters }
   }
 
   /** The socket takes over from another one; its own unused participant is removed. */
   #handOver(socket: WebSocket, { connectionId, resumeKey }: SignallingCall<'resume'>): SignallingResult<'resume'> {
-    const peer = this.sfu.peers.get(connectionId)
+    const peer = this.#sfu.peers.get(connectionId)
     if (!peer || peer.#resumeKey !== resumeKey)
       throw new ServiceError('NOT_FOUND', 'no such participant', { subject: 'connection' })
     this.close('disconnect')
@@ -201,7 +204,7 @@ export class BarePeer {
     }
     const info: StreamInfo = { streamId, connectionId, createdAt, mediaOptions }
     this.streams.set(streamId, { info, producers })
-    this.sfu.broadcast('streamCreated', info, this)
+    this.#sfu.broadcast('streamCreated', info, this)
     return { streamId, createdAt }
   }
 
@@ -215,7 +218,7 @@ export class BarePeer {
     for (const producer of this.#own(streamId).producers) producer.close()
     this.streams.delete(streamId)
     const { connectionId } = this.info
-    this.sfu.broadcast('streamDestroyed', { streamId, connectionId, reason: 'unpublish' }, this)
+    this.#sfu.broadcast('streamDestroyed', { streamId, connectionId, reason: 'unpublish' }, this)
     return {}
   }
 
@@ -228,7 +231,7 @@ export class BarePeer {
       if (newValue === undefined) continue
       await (newValue ? producer.resume() : producer.pause())
       const { connectionId } = this.info
-      this.sfu.broadcast('streamPropertyChanged', {
+      this.#sfu.broadcast('streamPropertyChanged', {
         streamId,
         connectionId,
         changedProperty: property,
@@ -241,7 +244,7 @@ export class BarePeer {
 
   async #subscribe(params: SignallingCall<'subscribe'>): Promise<SignallingResult<'subscribe'>> {
     const { streamId } = params
-    const stream = [...this.sfu.peers.values()].flatMap((peer) => peer.streams.get(streamId) ?? [])[0]
+    const stream = [...this.#sfu.peers.values()].flatMap((peer) => peer.streams.get(streamId) ?? [])[0]
     if (!stream) throw new ServiceError('NOT_FOUND', `no stream ${streamId}`, { subject: 'stream' })
     const rtpCapabilities = params.rtpCapabilities as RtpCapabilities
     const consumers = await Promise.all(
@@ -285,7 +288,7 @@ export class BarePeer {
   #signal(to: readonly string[], type: string | undefined, data: string): SignallingResult<'signal'> {
     const from = this.info.connectionId
     const message = { type: type ? `signal:${type}` : 'signal', data, from }
-    for (const [connectionId, peer] of this.sfu.peers) {
+    for (const [connectionId, peer] of this.#sfu.peers) {
       if (to.length === 0 || to.includes(connectionId)) peer.notify('signal', message)
     }
     return {}

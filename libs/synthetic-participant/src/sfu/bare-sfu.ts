@@ -33,15 +33,22 @@ const CODECS: Omit<RtpCodecCapability, 'preferredPayloadType'>[] = [
 /** Plain mediasoup with minimal signalling: one worker, one WebRtcServer, one router, one room. */
 export class BareSfu {
   readonly peers = new Map<string, BarePeer>()
+  readonly #options: BareSfuOptions
+  readonly #http: Server
+  readonly #sockets: WebSocketServer
 
   private constructor(
-    private readonly options: BareSfuOptions,
+    options: BareSfuOptions,
     readonly worker: Worker,
     readonly webRtcServer: WebRtcServer,
     readonly router: Router,
-    private readonly http: Server,
-    private readonly sockets: WebSocketServer,
+    http: Server,
+    sockets: WebSocketServer,
   ) {
+    this.#options = options
+    this.#http = http
+    this.#sockets = sockets
+
     sockets.on('connection', (socket) => void this.#welcome(socket))
   }
 
@@ -67,12 +74,12 @@ export class BareSfu {
   }
 
   get port(): number {
-    return (this.http.address() as AddressInfo).port
+    return (this.#http.address() as AddressInfo).port
   }
 
   /** Creates a token for the room. */
   token(): string {
-    const { host = '127.0.0.1' } = this.options
+    const { host = '127.0.0.1' } = this.#options
     return `ws://${host}:${this.port}${SIGNALLING_PATH}?sessionId=bare&token=tok_${newSecret()}`
   }
 
@@ -94,11 +101,11 @@ export class BareSfu {
   /** Closes sockets, worker and listener. */
   async stop(): Promise<void> {
     for (const peer of [...this.peers.values()]) peer.close('sessionClosedByServer')
-    this.sockets.close()
-    for (const socket of this.sockets.clients) socket.terminate()
+    this.#sockets.close()
+    for (const socket of this.#sockets.clients) socket.terminate()
     this.worker.close()
-    this.http.closeAllConnections()
-    await new Promise((resolve) => this.http.close(resolve))
+    this.#http.closeAllConnections()
+    await new Promise((resolve) => this.#http.close(resolve))
   }
 
   async #welcome(socket: WebSocket): Promise<void> {
@@ -116,13 +123,13 @@ export class BareSfu {
   }
 
   get relayPort(): number | undefined {
-    return this.options.relayPort
+    return this.#options.relayPort
   }
 
   #transport() {
     return this.router.createWebRtcTransport({
       webRtcServer: this.webRtcServer,
-      initialAvailableOutgoingBitrate: this.options.initialOutgoingBitrate ?? 600_000,
+      initialAvailableOutgoingBitrate: this.#options.initialOutgoingBitrate ?? 600_000,
     })
   }
 }

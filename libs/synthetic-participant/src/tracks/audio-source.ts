@@ -12,19 +12,21 @@ export class AudioSource implements Paced {
   active = true
   #startedAt = 0
   readonly #write = (packet: Buffer, offset: number): number => {
-    const due = this.packets[dueIn(this.packets.length, this.dueAt - this.#startedAt, PACKET_MS)]
+    const due = this.#packets[dueIn(this.#packets.length, this.dueAt - this.#startedAt, PACKET_MS)]
     return offset + (due?.copy(packet, offset) ?? 0)
   }
+  readonly #sender: RtpSender
+  /** Sent in a loop. */
+  readonly #packets: readonly Buffer[]
 
-  constructor(
-    private readonly sender: RtpSender,
-    /** Sent in a loop. */
-    private readonly packets: readonly Buffer[],
-  ) {}
+  constructor(sender: RtpSender, packets: readonly Buffer[]) {
+    this.#sender = sender
+    this.#packets = packets
+  }
 
   start(): void {
     // A random phase, so that the participants do not send at the same time.
-    const phase = this.packets.length > 1 ? 0 : Math.random() * PACKET_MS
+    const phase = this.#packets.length > 1 ? 0 : Math.random() * PACKET_MS
     this.dueAt = this.#startedAt = performance.now() + phase
     pacer.add(this)
   }
@@ -36,7 +38,7 @@ export class AudioSource implements Paced {
   run(now: number): void {
     if (now - this.dueAt > GIVE_UP_MS) this.dueAt = now
     for (; this.dueAt <= now; this.dueAt += PACKET_MS) {
-      if (this.active) this.sender.send(this.sender.timestampAt(this.dueAt), false, this.#write)
+      if (this.active) this.#sender.send(this.#sender.timestampAt(this.dueAt), false, this.#write)
     }
   }
 }

@@ -112,11 +112,11 @@ export class Publication {
   readonly #senders: Record<MediaKind, RtpSender[]> = { audio: [], video: [] }
   readonly #reports: Paced
   #reportsSent = 0
+  readonly #context: PublicationContext
 
-  constructor(
-    private readonly context: PublicationContext,
-    options: PublishOptions,
-  ) {
+  constructor(context: PublicationContext, options: PublishOptions) {
+    this.#context = context
+
     this.luma = options.luma ?? randomLuma()
     const tracks: PublishedTrack[] = []
     if (options.audio ?? true) this.audio = this.#addAudio(tracks, options)
@@ -186,7 +186,7 @@ export class Publication {
 
   #addVideo(tracks: PublishedTrack[], options: PublishOptions): VideoSource {
     const {
-      kbps = Math.min(DEFAULT_KBPS, this.context.maxSendKbps || Infinity),
+      kbps = Math.min(DEFAULT_KBPS, this.#context.maxSendKbps || Infinity),
       fps = 25,
       width = 640,
       height = 360,
@@ -207,8 +207,8 @@ export class Publication {
   }
 
   #addTrack(tracks: PublishedTrack[], kind: MediaKind, encodings: readonly EncodingOffer[]): RtpSender[] {
-    const { transport, capabilities, cname, sequence } = this.context
-    const mid = this.context.nextMid()
+    const { transport, capabilities, cname, sequence } = this.#context
+    const mid = this.#context.nextMid()
     const rtpParameters = producerParameters(capabilities, { kind, mid, cname, encodings })
     const [codec] = rtpParameters.codecs
     if (!codec) throw new Error(`no codec for ${kind}`)
@@ -238,7 +238,7 @@ export class Publication {
 
   #report(now: number): void {
     const reports = this.#all.flatMap((sender) => sender.figuresAt(now) ?? [])
-    for (const figures of reports) this.context.transport.sendRtcp(senderReport(figures, this.context.cname))
+    for (const figures of reports) this.#context.transport.sendRtcp(senderReport(figures, this.#context.cname))
     this.#reports.dueAt = now + (++this.#reportsSent < FIRST_REPORTS ? FIRST_REPORTS_MS : REPORTS_MS)
   }
 }

@@ -75,11 +75,14 @@ export class RtpSender {
   /** Unrolled; starts low enough that a receiver that misses the first packets does not miss a wrap. */
   #index = randomInt(1, 0x7000)
   #timestampBase = randomInt(0, 0xffff_ffff)
+  readonly #transport: MediaTransport
 
   constructor(
     readonly options: SenderOptions,
-    private readonly transport: MediaTransport,
+    transport: MediaTransport,
   ) {
+    this.#transport = transport
+
     this.#template = headerTemplate(options)
     this.#slots = Array.from({ length: options.history }, () => this.#newSlot())
     this.#lengths = new Int32Array(options.history)
@@ -100,7 +103,7 @@ export class RtpSender {
    * @param write writes the payload at the offset and returns the offset behind it
    */
   send(timestamp: number, marker: boolean, write: (packet: Buffer, offset: number) => number): void {
-    const keys = this.transport.sendKeys
+    const keys = this.#transport.sendKeys
     if (!keys) return
     const slot = this.#index % this.options.history
     const packet = this.#freeSlot(slot)
@@ -113,7 +116,7 @@ export class RtpSender {
     this.#index++
     this.packets++
     this.octets += length - header.length
-    this.transport.sendProtected(packet.subarray(0, wire))
+    this.#transport.sendProtected(packet.subarray(0, wire))
   }
 
   /** Retransmits lost packets that are still in the buffer. */
@@ -123,7 +126,7 @@ export class RtpSender {
       const packet = this.#slots[slot]
       if (slot < 0 || !packet) continue
       this.resent++
-      this.transport.sendProtected(packet.subarray(0, this.#lengths[slot]))
+      this.#transport.sendProtected(packet.subarray(0, this.#lengths[slot]))
     }
   }
 
@@ -141,7 +144,7 @@ export class RtpSender {
   /** Returns the buffer of a slot; allocates a new one while the system may still read the old one. */
   #freeSlot(slot: number): Buffer {
     const packet = this.#slots[slot]
-    if (packet && this.transport.settled) return packet
+    if (packet && this.#transport.settled) return packet
     return (this.#slots[slot] = this.#newSlot())
   }
 

@@ -71,21 +71,32 @@ export class Receiving implements Paced {
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #receivers = new Map<number, TrackReceiver>()
   readonly #channel = {
-    pictureLoss: (media: number): void => this.transport.sendRtcp(pictureLoss(this.ssrc, media)),
+    pictureLoss: (media: number): void => this.#transport.sendRtcp(pictureLoss(this.#ssrc, media)),
     nack: (media: number, sequences: readonly number[]): void =>
-      this.transport.sendRtcp(negativeAck(this.ssrc, media, sequences)),
+      this.#transport.sendRtcp(negativeAck(this.#ssrc, media, sequences)),
   }
   #reportAt = 0
   #arrivalsAt = 0
+  readonly #transport: MediaTransport
+  readonly #ssrc: number
+  readonly #cname: string
+  readonly #arrivals: TransportFeedback
+  /** The id of the header extension for transport-wide sequence numbers, if the router supports it. */
+  readonly #sequenceId: number | undefined
 
   constructor(
-    private readonly transport: MediaTransport,
-    private readonly ssrc: number,
-    private readonly cname: string,
-    private readonly arrivals: TransportFeedback,
-    /** The id of the header extension for transport-wide sequence numbers, if the router supports it. */
-    private readonly sequenceId: number | undefined,
-  ) {}
+    transport: MediaTransport,
+    ssrc: number,
+    cname: string,
+    arrivals: TransportFeedback,
+    sequenceId: number | undefined,
+  ) {
+    this.#transport = transport
+    this.#ssrc = ssrc
+    this.#cname = cname
+    this.#arrivals = arrivals
+    this.#sequenceId = sequenceId
+  }
 
   add(subscription: Subscription): void {
     if (this.#subscriptions.size === 0) pacer.add(this)
@@ -115,8 +126,8 @@ export class Receiving implements Paced {
 
   onRtp(packet: Buffer, headerLength: number, keys: SrtpKeys): void {
     const now = performance.now()
-    const sequenceAt = this.sequenceId && extensionOffset(packet, this.sequenceId, headerLength)
-    if (sequenceAt) this.arrivals.arrive(packet.readUInt16BE(sequenceAt), packet.length, now)
+    const sequenceAt = this.#sequenceId && extensionOffset(packet, this.#sequenceId, headerLength)
+    if (sequenceAt) this.#arrivals.arrive(packet.readUInt16BE(sequenceAt), packet.length, now)
     const receiver = this.#receivers.get(packet.readUInt32BE(8))
     if (receiver) receiver.receive(packet, headerLength, keys, now)
     else this.unknownPackets++
@@ -136,7 +147,7 @@ export class Receiving implements Paced {
   #sendArrivals(now: number): void {
     this.#arrivalsAt = now + ARRIVALS_MS
     const [media = 0] = this.#receivers.keys()
-    for (const feedback of this.arrivals.take(this.ssrc, media, now)) this.transport.sendRtcp(feedback)
+    for (const feedback of this.#arrivals.take(this.#ssrc, media, now)) this.#transport.sendRtcp(feedback)
   }
 
   #report(now: number): void {
@@ -146,6 +157,6 @@ export class Receiving implements Paced {
       const block = receiver.report(now)
       if (block) blocks.set(receiver.ssrc, block)
     }
-    this.transport.sendRtcp(receiverReport(this.ssrc, blocks, this.cname))
+    this.#transport.sendRtcp(receiverReport(this.#ssrc, blocks, this.#cname))
   }
 }

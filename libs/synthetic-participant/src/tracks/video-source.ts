@@ -123,12 +123,11 @@ export class VideoSource implements Paced {
   #startedAt = 0
   readonly #intervalMs: number
   readonly #streams: readonly LayerStream[]
+  readonly #options: VideoOptions
 
-  constructor(
-    private readonly options: VideoOptions,
-    layers: readonly Layer[],
-    senders: readonly RtpSender[],
-  ) {
+  constructor(options: VideoOptions, layers: readonly Layer[], senders: readonly RtpSender[]) {
+    this.#options = options
+
     this.#intervalMs = 1000 / options.fps
     this.#streams = layers.flatMap((layer, at) => {
       const sender = senders[at]
@@ -137,7 +136,7 @@ export class VideoSource implements Paced {
   }
 
   get dimensions(): Dimensions {
-    const { width, height } = this.options
+    const { width, height } = this.#options
     return { width, height }
   }
 
@@ -163,10 +162,10 @@ export class VideoSource implements Paced {
   /** Sends a key frame of the layer at the next tick, before its regular time. */
   requestKeyFrame(ssrc: number): void {
     const stream = this.#streams.find(({ sender }) => sender.ssrc === ssrc)
-    if (!stream || stream.keyFrameWanted || performance.now() < stream.lastKeyFrameAt + this.options.deafMs) return
+    if (!stream || stream.keyFrameWanted || performance.now() < stream.lastKeyFrameAt + this.#options.deafMs) return
     stream.keyFrameWanted = true
     // The frames of a clip keep their times, because the audio is synchronized with them.
-    if (this.options.clip) return
+    if (this.#options.clip) return
     this.dueAt = Math.min(this.dueAt, Math.max(performance.now(), stream.lastKeyFrameAt + SHORTEST_KEY_FRAME_GAP_MS))
   }
 
@@ -176,7 +175,7 @@ export class VideoSource implements Paced {
   }
 
   #sendFrame(now: number): void {
-    const temporal = this.options.simulcast ? TEMPORAL[this.frames % TEMPORAL.length] : undefined
+    const temporal = this.#options.simulcast ? TEMPORAL[this.frames % TEMPORAL.length] : undefined
     const sent = this.#streams.map((stream) => stream.send(now, this.dueAt - this.#startedAt, temporal))
     if (sent.some((key) => key !== undefined)) this.frames++
     this.keyFrames += sent.filter(Boolean).length

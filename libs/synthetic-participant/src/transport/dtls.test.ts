@@ -9,7 +9,7 @@ it('sends no message and leaves no timer when it is closed before it started', a
   const handshake = new DtlsHandshake(own, own.parameters, (packet) => sent.push(packet))
   const before = timers()
   handshake.close()
-  await expect(handshake.run()).rejects.toThrow('closed before it began')
+  await expect(handshake.run()).rejects.toThrow('closed before it started')
   expect(sent).toEqual([])
   expect(timers()).toBe(before)
 })

@@ -27,11 +27,11 @@ export class IceClient {
   answers = 0
   lastAnswerAt = 0
   #answered = false
+  readonly #send: (packet: Buffer) => void
 
-  constructor(
-    remote: IceParameters,
-    private readonly send: (packet: Buffer) => void,
-  ) {
+  constructor(remote: IceParameters, send: (packet: Buffer) => void) {
+    this.#send = send
+
     this.#remote = remote
     this.#key = Buffer.from(remote.password)
   }
@@ -65,7 +65,7 @@ export class IceClient {
       .setAttribute('ICE-CONTROLLING', this.#tieBreaker)
       .setAttribute('USE-CANDIDATE', null)
     this.#remember(request.transactionId.toString('hex'), now)
-    this.send(request.addMessageIntegrity(this.#key).addFingerprint().bytes)
+    this.#send(request.addMessageIntegrity(this.#key).addFingerprint().bytes)
     this.dueAt = now + (this.#answered ? CONSENT_MS : this.#repeatMs)
     this.#repeatMs = Math.min(this.#repeatMs * 2, LONGEST_REPEAT_MS)
   }

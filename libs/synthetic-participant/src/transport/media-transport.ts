@@ -42,12 +42,15 @@ export class MediaTransport {
   #connected: Promise<void> | undefined
   readonly #ended = Promise.withResolvers<never>()
   #closed = false
+  readonly #listener: TransportListener
 
   constructor(
     options: TransportOptions,
     readonly certificate: Certificate,
-    private readonly listener: TransportListener,
+    listener: TransportListener,
   ) {
+    this.#listener = listener
+
     this.#endpoint = bestCandidate(options.iceCandidates)
     this.ice = new IceClient(options.iceParameters, (packet) => this.#path?.send(packet))
     this.#handshake = new DtlsHandshake(certificate, options.dtlsParameters, (packet) => this.#path?.send(packet))
@@ -173,7 +176,7 @@ export class MediaTransport {
     const type = packet[1] ?? 0
     if (type >= FIRST_RTCP_TYPE && type <= LAST_RTCP_TYPE) return this.#receiveRtcp(packet, this.#keys)
     const headerLength = rtpHeaderLength(packet)
-    if (headerLength < packet.length) this.listener.onRtp?.(packet, headerLength, this.#keys.receiveRtp)
+    if (headerLength < packet.length) this.#listener.onRtp?.(packet, headerLength, this.#keys.receiveRtp)
     else this.strays++
   }
 
@@ -185,6 +188,6 @@ export class MediaTransport {
       this.strays++
       return
     }
-    readRtcp(plain, this.listener)
+    readRtcp(plain, this.#listener)
   }
 }

@@ -22,8 +22,11 @@ export class UdpPath {
   /** The number of failed sends: the port is closed, or the system's buffer is full. */
   refused = 0
   #open = true
+  readonly #socket: Socket
 
-  private constructor(private readonly socket: Socket) {}
+  private constructor(socket: Socket) {
+    this.#socket = socket
+  }
 
   static async open(to: Endpoint, onPacket: (packet: Buffer) => void): Promise<UdpPath> {
     const socket = createSocket(isIPv6(to.address) ? 'udp6' : 'udp4')
@@ -41,22 +44,22 @@ export class UdpPath {
   }
 
   get localPort(): number {
-    return this.#open ? this.socket.address().port : 0
+    return this.#open ? this.#socket.address().port : 0
   }
 
   /** Sends a packet, whose buffer must not change until {@link settled}. */
   send(packet: Buffer): void {
-    if (this.#open) this.socket.send(packet)
+    if (this.#open) this.#socket.send(packet)
   }
 
   /** Whether the system has accepted all packets. */
   get settled(): boolean {
-    return !this.#open || this.socket.getSendQueueCount() === 0
+    return !this.#open || this.#socket.getSendQueueCount() === 0
   }
 
   close(): void {
     if (!this.#open) return
     this.#open = false
-    this.socket.close()
+    this.#socket.close()
   }
 }

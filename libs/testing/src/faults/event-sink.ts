@@ -26,10 +26,13 @@ export class EventSink {
   readonly received: Received[] = []
   behaviour: Behaviour = () => undefined
   mostAtOnce = 0
-  private atOnce = 0
-  private readonly hanging = new Set<ServerResponse>()
+  #atOnce = 0
+  readonly #hanging = new Set<ServerResponse>()
+  readonly #server: Server
 
-  private constructor(private readonly server: Server) {}
+  private constructor(server: Server) {
+    this.#server = server
+  }
 
   static async open(): Promise<EventSink> {
     const server = createServer()
@@ -37,14 +40,14 @@ export class EventSink {
     server.on('request', (request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => sink.take(Buffer.concat(chunks).toString('utf8'), request.headers, response))
+      request.on('end', () => sink.#take(Buffer.concat(chunks).toString('utf8'), request.headers, response))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     return sink
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`
   }
 
   /** The events answered with 200, each once, in the order of arrival. */
@@ -70,14 +73,14 @@ export class EventSink {
   }
 
   async close(): Promise<void> {
-    for (const response of this.hanging) response.destroy()
-    this.server.closeAllConnections()
-    await new Promise((resolve) => this.server.close(resolve))
+    for (const response of this.#hanging) response.destroy()
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  private take(body: string, headers: IncomingHttpHeaders, response: ServerResponse): void {
-    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce)
-    response.on('close', () => this.atOnce--)
+  #take(body: string, headers: IncomingHttpHeaders, response: ServerResponse): void {
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#atOnce)
+    response.on('close', () => this.#atOnce--)
     const event = WebhookBody.parse(JSON.parse(body))
     const id = String(headers['webhook-id'])
     const before = this.received.filter((one) => one.id === id).length
@@ -85,7 +88,7 @@ export class EventSink {
     const status = answer.hang ? 0 : (answer.status ?? 200)
     this.received.push({ id, event, body, headers, at: Date.now(), status })
     if (answer.hang) {
-      this.hanging.add(response)
+      this.#hanging.add(response)
       return
     }
     // The delay makes concurrent requests overlap, so that `mostAtOnce` counts them.

@@ -7,7 +7,11 @@ const EXHAUST_TIMEOUT_MS = 30_000
 
 /** Faults of a Postgres server that only one test uses. */
 export class PostgresFaults {
-  constructor(private readonly database: TestDatabase) {}
+  readonly #database: TestDatabase
+
+  constructor(database: TestDatabase) {
+    this.#database = database
+  }
 
   /** Ends the server immediately, without notifying its clients and without a checkpoint. */
   async crash(): Promise<void> {
@@ -17,7 +21,7 @@ export class PostgresFaults {
   }
 
   restart(): Promise<void> {
-    return this.database.restartServer()
+    return this.#database.restartServer()
   }
 
   /** Stops the server with all its backends: sockets stay open, but it answers no query. */
@@ -31,7 +35,7 @@ export class PostgresFaults {
 
   /** Terminates the connections with this application name and returns their number. */
   async terminateBackends(applicationName: string): Promise<number> {
-    const rows = await this.database.query(
+    const rows = await this.#database.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
       [applicationName],
     )
@@ -96,15 +100,15 @@ export class PostgresFaults {
 
   /** Creates an empty database on the same server. */
   async emptyDatabase(name: string): Promise<{ url: string; query(sql: string): Promise<Record<string, unknown>[]> }> {
-    await this.database.query(`CREATE DATABASE "${name}"`)
-    const url = new URL(this.database.url)
+    await this.#database.query(`CREATE DATABASE "${name}"`)
+    const url = new URL(this.#database.url)
     url.pathname = `/${name}`
     return { url: url.href, query: (sql) => runSql(url.href, sql) }
   }
 
   /** The number of connections with this application name. */
   async connectionsOf(applicationName: string): Promise<number> {
-    const [row] = await this.database.query(
+    const [row] = await this.#database.query(
       'SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = $1',
       [applicationName],
     )
@@ -112,7 +116,7 @@ export class PostgresFaults {
   }
 
   async #client(): Promise<Client> {
-    const client = new Client({ connectionString: this.database.url, application_name: 'fault' })
+    const client = new Client({ connectionString: this.#database.url, application_name: 'fault' })
     // The faults terminate connections on purpose.
     client.on('error', () => {})
     await client.connect()
@@ -120,7 +124,7 @@ export class PostgresFaults {
   }
 
   get #server() {
-    const { server } = this.database
+    const { server } = this.#database
     if (!server) throw new Error('the server is shared: ask for a stack with ownPostgres')
     return server
   }

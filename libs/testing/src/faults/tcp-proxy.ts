@@ -18,11 +18,14 @@ export class TcpProxy {
   readonly #links = new Set<Link>()
   #mode: ProxyMode = 'pass'
   #taken = 0
+  readonly #server: Server
 
   private constructor(
-    private readonly server: Server,
+    server: Server,
     readonly target: ProxyTarget,
-  ) {}
+  ) {
+    this.#server = server
+  }
 
   /** Listens on a free port of `host`, a loopback address. */
   static async open(target: ProxyTarget, host = '127.0.0.1'): Promise<TcpProxy> {
@@ -37,7 +40,7 @@ export class TcpProxy {
   }
 
   get address(): ProxyTarget {
-    const { address, port } = this.server.address() as AddressInfo
+    const { address, port } = this.#server.address() as AddressInfo
     return { host: address, port }
   }
 
@@ -69,7 +72,7 @@ export class TcpProxy {
 
   async close(): Promise<void> {
     for (const link of this.#links) link.reset()
-    await new Promise((resolve) => this.server.close(resolve))
+    await new Promise((resolve) => this.#server.close(resolve))
   }
 
   #take(client: Socket): void {
@@ -84,12 +87,15 @@ export class TcpProxy {
 class Link {
   readonly #flows: readonly Flow[]
   #isOver = false
+  readonly #client: Socket
+  readonly #target: Socket
+  readonly #onOver: () => void
 
-  constructor(
-    private readonly client: Socket,
-    private readonly target: Socket,
-    private readonly onOver: () => void,
-  ) {
+  constructor(client: Socket, target: Socket, onOver: () => void) {
+    this.#client = client
+    this.#target = target
+    this.#onOver = onOver
+
     const cut = (): void => this.reset()
     this.#flows = [new Flow('up', client, target, cut), new Flow('down', target, client, cut)]
     for (const socket of [client, target]) {
@@ -105,15 +111,15 @@ class Link {
   }
 
   reset(): void {
-    for (const socket of [this.client, this.target]) if (!socket.destroyed) socket.resetAndDestroy()
+    for (const socket of [this.#client, this.#target]) if (!socket.destroyed) socket.resetAndDestroy()
   }
 
   /** Forwards a reset of one side, unless the mode forwards nothing. */
   #closed(hadError: boolean): void {
     if (hadError && this.#flows.every(({ moves }) => moves)) this.reset()
-    if (this.#isOver || !this.client.destroyed || !this.target.destroyed) return
+    if (this.#isOver || !this.#client.destroyed || !this.#target.destroyed) return
     this.#isOver = true
-    this.onOver()
+    this.#onOver()
   }
 }
 
@@ -122,13 +128,17 @@ class Flow {
   #mode: ProxyMode = 'pass'
   #bytes = 0
   #last: Promise<void> = Promise.resolve()
+  readonly #direction: Direction
+  readonly #from: Socket
+  readonly #to: Socket
+  readonly #cut: () => void
 
-  constructor(
-    private readonly direction: Direction,
-    private readonly from: Socket,
-    private readonly to: Socket,
-    private readonly cut: () => void,
-  ) {
+  constructor(direction: Direction, from: Socket, to: Socket, cut: () => void) {
+    this.#direction = direction
+    this.#from = from
+    this.#to = to
+    this.#cut = cut
+
     from.on('data', (chunk: Buffer) => this.#pass(() => this.#write(chunk)))
     from.on('end', () => this.#pass(() => to.end()))
     to.on('drain', () => this.moves && from.resume())
@@ -137,15 +147,15 @@ class Flow {
   get moves(): boolean {
     return (
       this.#mode !== 'hang' &&
-      (typeof this.#mode === 'object' || this.#mode === 'pass' || this.#mode === this.direction)
+      (typeof this.#mode === 'object' || this.#mode === 'pass' || this.#mode === this.#direction)
     )
   }
 
   follow(mode: ProxyMode): void {
     this.#mode = mode
     this.#bytes = 0
-    if (this.moves) this.from.resume()
-    else this.from.pause()
+    if (this.moves) this.#from.resume()
+    else this.#from.pause()
   }
 
   #pass(deliver: () => void): void {
@@ -157,14 +167,14 @@ class Flow {
   }
 
   #write(chunk: Buffer): void {
-    if (this.to.destroyed) return
+    if (this.#to.destroyed) return
     const limit = typeof this.#mode === 'object' && 'cutAfterBytes' in this.#mode ? this.#mode.cutAfterBytes : Infinity
-    const remaining = this.direction === 'down' ? limit - this.#bytes : Infinity
+    const remaining = this.#direction === 'down' ? limit - this.#bytes : Infinity
     this.#bytes += chunk.length
     if (chunk.length < remaining) {
-      if (!this.to.write(chunk)) this.from.pause()
+      if (!this.#to.write(chunk)) this.#from.pause()
       return
     }
-    this.to.write(chunk.subarray(0, remaining), this.cut)
+    this.#to.write(chunk.subarray(0, remaining), this.#cut)
   }
 }

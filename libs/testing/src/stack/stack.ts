@@ -121,17 +121,20 @@ class StackBuilder {
   #nats: Awaited<ReturnType<typeof startNats>> | undefined
   #masterCount = 0
   #nodeCount = 0
+  readonly #options: StackOptions
 
-  constructor(private readonly options: StackOptions) {
+  constructor(options: StackOptions) {
+    this.#options = options
+
     this.#cluster = options.env?.SERVICE_BUS_CLUSTER ?? DEFAULT_BUS_CLUSTER
     this.#busUsers = options.busUsers ?? [newClusterUsers(this.#cluster)]
   }
 
   async build(): Promise<Stack> {
-    const { nodes = 1, masters = 1, ownPostgres = false } = this.options
+    const { nodes = 1, masters = 1, ownPostgres = false } = this.#options
     const [database, nats] = await Promise.all([
       createTestDatabase({ ownServer: ownPostgres }),
-      this.options.nats ?? this.#startNats().then(({ url }) => this.#natsHandle(url)),
+      this.#options.nats ?? this.#startNats().then(({ url }) => this.#natsHandle(url)),
     ])
     this.#database = database
     const facts: StackFacts = {
@@ -161,7 +164,7 @@ class StackBuilder {
     const masters = this.#masters
     const [masterUrl = ''] = masters.map(urlOf)
     const api = new ServiceApi(masterUrl, this.#secret)
-    if (this.options.playground) this.#playground = await this.#startPlayground(masterUrl)
+    if (this.#options.playground) this.#playground = await this.#startPlayground(masterUrl)
     return {
       masterUrl,
       get masterUrls() {
@@ -192,7 +195,7 @@ class StackBuilder {
 
   async #startNats(port?: number): Promise<{ url: string; port: number; pid: number }> {
     const onLine = this.#journal.writer('nats')
-    const { natsConfig } = this.options
+    const { natsConfig } = this.#options
     this.#nats = await startNats({
       onLine,
       users: this.#busUsers,
@@ -233,7 +236,7 @@ class StackBuilder {
     const name = `master${number}`
     const ports = await freePorts(2)
     const wired = await this.#wire({ kind: 'master', number }, facts)
-    const own = { ...wired.env, ...this.options.env, ...this.options.masterEnv, ...env }
+    const own = { ...wired.env, ...this.#options.env, ...this.#options.masterEnv, ...env }
     const started = await startMaster({
       env: { ...masterEnv(wired.facts, ports, own.SERVICE_HOST), ...own },
       name,
@@ -249,7 +252,7 @@ class StackBuilder {
     const name = `node${number}`
     const [port = 0] = await freePorts(1)
     const wired = await this.#wire({ kind: 'node', number }, facts)
-    const own = { ...wired.env, ...this.options.env, ...this.options.nodeEnv, ...env }
+    const own = { ...wired.env, ...this.#options.env, ...this.#options.nodeEnv, ...env }
     const started = await startMediaNode({
       env: { ...nodeEnv(wired.facts, port, number), ...own },
       name,
@@ -261,12 +264,12 @@ class StackBuilder {
   }
 
   async #wire(actor: Actor, facts: StackFacts): Promise<{ facts: StackFacts; env: Env }> {
-    return (await this.options.wire?.(actor, facts)) ?? { facts, env: {} }
+    return (await this.#options.wire?.(actor, facts)) ?? { facts, env: {} }
   }
 
   async #startPlayground(masterUrl: string): Promise<AppProcess> {
     const [port = 0] = await freePorts(1)
-    const env = { ...playgroundEnv(masterUrl, this.#secret, port), ...this.options.env }
+    const env = { ...playgroundEnv(masterUrl, this.#secret, port), ...this.#options.env }
     const started = await startPlayground({ env, onLine: this.#journal.writer('playground') })
     await started.ready
     return started
