@@ -1,5 +1,5 @@
+import { BENCHMARKS, type BenchmarkName, HELP, parseOptions } from '../options.mjs'
 import type { Benchmark } from './benchmark/benchmark.js'
-import { readArguments } from './cli.js'
 import { report } from './benchmark/report.js'
 import { autoscaling } from './autoscaling/autoscaling.js'
 import { forwarding } from './forwarding/forwarding.js'
@@ -11,7 +11,7 @@ import { recording } from './recording/recording.js'
 import { rest } from './rest/rest.js'
 import { scale } from './scale/scale.js'
 
-const BENCHMARKS: Record<string, Benchmark> = {
+const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   forwarding,
   join,
   rest,
@@ -23,27 +23,13 @@ const BENCHMARKS: Record<string, Benchmark> = {
   'recorded-session': recordedSession,
 }
 
-/** No benchmark but a check, whose findings are looked at: only when asked for. */
-const ONLY_BY_NAME = new Set(['recorded-session'])
-
-const USAGE = `npm run bench [-- forwarding|join|rest|scale|autoscaling|placement|large-session|recording|recorded-session …] [--quick]
-
-${Object.entries(BENCHMARKS)
-  .map(([name, { title }]) => `  ${name.padEnd(17)}${title}`)
-  .join('\n')}
-
-  --quick        about a minute each instead of about four
-`
-
 async function main(): Promise<void> {
-  const { benchmarks, quick, help } = readArguments(process.argv.slice(2), Object.keys(BENCHMARKS), ONLY_BY_NAME)
-  if (help) return console.log(USAGE)
+  const { benchmarks, quick, help } = parseOptions(process.argv.slice(2))
+  if (help) return console.log(HELP)
   if (process.platform !== 'linux') throw new Error('the benchmarks read CPU time from /proc, which only Linux has')
   for (const name of benchmarks) {
-    const benchmark = BENCHMARKS[name]
-    if (!benchmark) continue
     const tell = (line: string): void => console.error(`${name}: ${line}`)
-    console.log(report(name, benchmark.title, await benchmark.run({ quick, tell })))
+    console.log(report(name, BENCHMARKS[name].title, await RUNS[name].run({ quick, tell })))
   }
 }
 

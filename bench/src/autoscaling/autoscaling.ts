@@ -29,7 +29,6 @@ interface Lived {
 
 /** A day of sessions under the real decision and under others. The reference is a bound that nobody can reach. */
 export const autoscaling: Benchmark = {
-  title: 'Autoscaling: node-hours over a day, against the fewest that could ever do',
   run({ quick, tell }): Promise<BenchmarkResult> {
     const days = quick ? 3 : 12
     const lived = Object.entries(SPREADS).map(([name, spread]) => {

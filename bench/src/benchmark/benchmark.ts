@@ -18,6 +18,5 @@ export interface BenchmarkResult {
 }
 
 export interface Benchmark {
-  title: string
   run(options: BenchmarkOptions): Promise<BenchmarkResult>
 }

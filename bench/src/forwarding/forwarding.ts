@@ -19,7 +19,6 @@ const ONE_WORKER = { MEDIA_NODE_WORKERS: '1' }
 
 /** A media node under our control plane against bare mediasoup with the same routing. */
 export const forwarding: Benchmark = {
-  title: 'Forwarding: CPU of a media node under our control plane, against bare mediasoup with the same routing',
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
     const stack = await startStack({ nodes: 1, nodeEnv: ONE_WORKER })

@@ -24,7 +24,6 @@ type Invite = (count: number) => Promise<string[]>
 
 /** Our client library in a tab, against bare mediasoup-client on a minimal signalling page. */
 export const join: Benchmark = {
-  title: 'Join: from opening the socket to the first decoded picture in Chromium, against bare mediasoup-client',
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
     const stack = await startStack({ nodes: 1 })

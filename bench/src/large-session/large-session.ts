@@ -22,7 +22,6 @@ const NODES = {
 
 /** One session of 200 on a node whose workers share it by pipes, against the same on a node of one worker. */
 export const largeSession: Benchmark = {
-  title: 'Large session: 200 people, 2 of them publishing, on two workers joined by pipes, against one worker',
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
     const stack = await startStack({ nodes: 0 })

@@ -19,7 +19,6 @@ type Outcomes = Record<PolicyName, Outcome>
 
 /** The load of the nodes under what the masters run and under others, with sessions in bursts and heartbeats late. */
 export const placement: Benchmark = {
-  title: 'Placement: most loaded node over the mean, against an oracle that knows all committed load at once',
   run(options): Promise<BenchmarkResult> {
     const plan = options.quick ? PLANS.quick : PLANS.full
     const worlds = Object.entries(GATHERING).map(([name, gatheringMs]) => ({

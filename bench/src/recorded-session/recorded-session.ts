@@ -32,7 +32,6 @@ const SCRIPT: readonly { at: number; who: string; what: 'enter' | 'leave' | 'mut
  * other stream by stream.
  */
 export const recordedSession: Benchmark = {
-  title: 'Recorded session: three browsers; one comes late, one mutes, one shares a screen, one leaves',
   run: async ({ quick, tell }) => {
     await using cleanUp = new AsyncDisposableStack()
     const folder = mkdtempSync(join(tmpdir(), 'recorded-session-'))

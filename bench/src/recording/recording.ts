@@ -36,7 +36,6 @@ interface Gathering {
 }
 
 export const recording: Benchmark = {
-  title: 'Recording: four people as one picture, against a browser whose screen is grabbed, and stream by stream',
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
     const folder = mkdtempSync(join(tmpdir(), 'bench-recording-'))

@@ -25,7 +25,6 @@ interface Sides {
 
 /** `POST sessions` and `POST connection`, against the same HTTP stack answering a constant. */
 export const rest: Benchmark = {
-  title: 'REST: POST sessions and POST connection, against the same stack answering a constant',
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
     const stack = await startStack({ nodes: 0 })

@@ -12,7 +12,6 @@ const MOST_OF_GET = 1.2
 
 /** What calls cost with many live sessions, against the same calls with few. */
 export const scale: Benchmark = {
-  title: `Scale: calls with ${MANY.join(' and ')} live sessions, against the same with ${FEW}`,
   run: async (options) => {
     const comparisons: Comparison[] = []
     const notes: string[] = []

@@ -1,0 +1,22 @@
+export type BenchmarkName =
+  | 'forwarding'
+  | 'join'
+  | 'rest'
+  | 'scale'
+  | 'autoscaling'
+  | 'placement'
+  | 'large-session'
+  | 'recording'
+  | 'recorded-session'
+
+export const BENCHMARKS: Readonly<Record<BenchmarkName, { title: string; needs: readonly string[] }>>
+export const HELP: string
+export class OptionError extends Error {
+  override readonly name: 'OptionError'
+}
+export function parseOptions(args: readonly string[]): {
+  benchmarks: readonly BenchmarkName[]
+  quick: boolean
+  help: boolean
+  needs: readonly string[]
+}
