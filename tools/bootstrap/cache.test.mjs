@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { digest, digestFolder, listFiles, openCache, publish, readStamp, writeStamp } from './cache.mjs'
+import { digest, digestFolder, listFiles, openCache, publish, readStamp, startLog, writeStamp } from './cache.mjs'
 import { temporaryFolder, writeTree } from './fixtures.mjs'
 import { Stop } from './stop.mjs'
 
-test('a folder is published whole', async (t) => {
+test('a folder is published atomically', async (t) => {
   const root = openCache(temporaryFolder(t))
   const target = await publish(root, 'thing-1', async (folder) => {
     assert.equal(existsSync(join(root, 'thing-1')), false)
@@ -27,7 +27,7 @@ test('a failure leaves nothing behind', async (t) => {
   assert.deepEqual(readdirSync(join(root, 'tmp')), [])
 })
 
-test('of two that publish the same at once, one is kept whole', async (t) => {
+test('of several simultaneous publications of one folder, exactly one is kept', async (t) => {
   const root = openCache(temporaryFolder(t))
   const fill = (letter) => async (folder) => {
     for (const name of ['a', 'b', 'c']) writeFileSync(join(folder, name), letter)
@@ -39,7 +39,33 @@ test('of two that publish the same at once, one is kept whole', async (t) => {
   assert.deepEqual(readdirSync(join(root, 'tmp')), [])
 })
 
-test('what an interrupted run left is swept after a day, what is under way is not', async (t) => {
+test('an incomplete folder is replaced, a complete one stays', async (t) => {
+  const root = openCache(temporaryFolder(t))
+  const publishAs = (text) =>
+    publish(
+      root,
+      'thing',
+      (folder) => writeFileSync(join(folder, 'program'), text),
+      (folder) => existsSync(join(folder, 'program')),
+    )
+  writeTree(root, { 'thing/other': 'left by a killed process' })
+  await publishAs('first')
+  await publishAs('second')
+  assert.equal(readFileSync(join(root, 'thing/program'), 'utf8'), 'first')
+  assert.deepEqual(readdirSync(join(root, 'thing')), ['program'])
+  assert.deepEqual(readdirSync(join(root, 'tmp')), [])
+})
+
+test('each process has its own log of a step, and old logs are removed', (t) => {
+  const root = openCache(temporaryFolder(t))
+  writeTree(root, { 'logs/apt-1.log': 'old', 'logs/apt-2.log': 'new' })
+  const threeWeeksAgo = Date.now() / 1000 - 21 * 24 * 3600
+  utimesSync(join(root, 'logs/apt-1.log'), threeWeeksAgo, threeWeeksAgo)
+  assert.equal(startLog(root, 'apt'), join(root, 'logs', `apt-${process.pid}.log`))
+  assert.deepEqual(readdirSync(join(root, 'logs')), ['apt-2.log'])
+})
+
+test('leftovers of interrupted runs are deleted after a day, folders of current runs are not', async (t) => {
   const root = openCache(temporaryFolder(t))
   for (const name of ['old', 'new']) mkdirSync(join(root, 'tmp', name))
   const dayAndHour = Date.now() / 1000 - 25 * 3600
@@ -48,7 +74,7 @@ test('what an interrupted run left is swept after a day, what is under way is no
   assert.deepEqual(readdirSync(join(root, 'tmp')), ['new'])
 })
 
-test('a cache that cannot be written is named with the way out', (t) => {
+test('an unwritable cache is reported with the variable that changes it', (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'file'), '')
   assert.throws(
@@ -57,7 +83,7 @@ test('a cache that cannot be written is named with the way out', (t) => {
   )
 })
 
-test('digests know where a part ends', () => {
+test('digests distinguish the boundaries of parts', () => {
   assert.notEqual(digest('ab', 'c'), digest('a', 'bc'))
   assert.equal(digest('ab', 'c'), digest('ab', 'c'))
 })
@@ -73,7 +99,7 @@ test('the digest of a folder follows names and contents, not times', (t) => {
   assert.notEqual(digestFolder(folder, keep), first)
 })
 
-test('stamps', (t) => {
+test('a stamp is replaced atomically', (t) => {
   const file = join(temporaryFolder(t), 'deep/stamp')
   assert.equal(readStamp(file), undefined)
   writeStamp(file, 'one')

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { accessSync, constants, createWriteStream, mkdirSync, statSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { heldLocks } from './lock.mjs'
 import { Interrupted } from './stop.mjs'
 
 const SYSTEM_DIRS = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/local/bin', '/usr/bin', '/bin']
@@ -15,13 +16,13 @@ export function isExecutable(file) {
   }
 }
 
-/** Absolute path of a program, looked for in PATH and then where Debian puts servers (a user's PATH lacks sbin). */
+/** Absolute path of a program in PATH, then in the folders of servers (the PATH of a user lacks sbin). */
 export function which(name, env = process.env) {
   const dirs = [...(env.PATH ?? '').split(delimiter), ...SYSTEM_DIRS].filter((dir) => dir.startsWith('/'))
   return dirs.map((dir) => join(dir, name)).find(isExecutable)
 }
 
-/** Settings that npm hands to its scripts describe the npm that runs now, not the one that we are about to run. */
+/** The environment without the settings that npm passes to its scripts: they describe that npm, not the one started next. */
 export function withoutNpm(env) {
   const foreign =
     /^npm_(?:package_|lifecycle_|execpath$|node_execpath$|command$|config_(?:nodedir|prefix|local_prefix|global_prefix|globalconfig|user_agent|npm_version|node_gyp|noproxy|allow_scripts|engine_strict|save_exact|audit|fund)$)/i
@@ -30,7 +31,7 @@ export function withoutNpm(env) {
   )
 }
 
-/** What every npm of ours is told: no scripts, no talk, and a network that is not there is known in seconds. */
+/** Options of every npm run: no install scripts, little output, and a missing network is reported within seconds. */
 export const NPM_OPTIONS = [
   '--ignore-scripts',
   '--no-audit',
@@ -42,10 +43,17 @@ export const NPM_OPTIONS = [
 ]
 
 /**
- * Runs a program to its end, fed with `input`, its output kept (the last 200 kB) and appended to `log`.
- * It gets a process group of its own, so that an interruption can end all that it started;
- * `gentle` programs (a package manager in the middle of its work) are waited for instead.
- * Resolves to `{ code, output }`, code 127 when there is no such program; throws Interrupted.
+ * Becomes the program in its arguments and leaves a watcher in its process group, which kills the group when fd 3
+ * closes: when this process dies (even by SIGKILL), and when the program has exited.
+ */
+const WATCHED = '(read -r _ <&3; kill -KILL 0) >/dev/null 2>&1 & exec "$@" 3<&-'
+
+/**
+ * Runs a program until it exits, with `input` on its stdin. Keeps the last 200 kB of its output and appends all of it
+ * to `log`. The program has its own process group, so an interruption or the death of this process ends everything it
+ * started; it inherits the locks that are held, so the next holder starts after its end.
+ * A `gentle` program (a package manager, which must not be killed half-way) is waited for instead.
+ * Resolves to `{ code, output }`, with code 127 when the program does not exist; throws Interrupted.
  */
 export async function run(
   command,
@@ -54,10 +62,7 @@ export async function run(
 ) {
   if (signal?.aborted) throw new Interrupted()
   const file = log ? openLog(log, `$ ${[command, ...args].join(' ')}\n`) : undefined
-  const stdin = input === undefined ? 'ignore' : 'pipe'
-  const child = spawn(command, args, { cwd, env, stdio: [stdin, 'pipe', 'pipe'], detached: true })
-  // A program that ends without reading says why in its output.
-  child.stdin?.on('error', () => {}).end(input)
+  const child = start(command, args, { cwd, env, input, gentle })
   const end = () => killGroup(child.pid)
   if (!gentle) signal?.addEventListener('abort', end, { once: true })
   const timer = timeoutMs ? setTimeout(end, timeoutMs) : undefined
@@ -69,10 +74,27 @@ export async function run(
   return result
 }
 
+function start(command, args, { cwd, env, input, gentle }) {
+  const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
+  const child = gentle
+    ? spawn(command, args, { cwd, env, stdio, detached: true })
+    : spawn('/bin/sh', ['-c', WATCHED, 'sh', command, ...args], {
+        cwd,
+        env,
+        stdio: [...stdio, 'pipe', ...heldLocks()],
+        detached: true,
+      })
+  // A program that exits without reading its input reports why in its output.
+  child.stdin?.on('error', () => {}).end(input)
+  child.stdio[3]?.on('error', () => {})
+  child.once('exit', () => child.stdio[3]?.destroy())
+  return child
+}
+
 function openLog(log, first) {
   mkdirSync(dirname(log), { recursive: true })
   const file = createWriteStream(log, { flags: 'a' })
-  // A full disk shows in the program's own failure; the log must not end the bootstrap.
+  // A full disk fails the program itself; a failing log must not end the bootstrap.
   file.on('error', () => {})
   file.write(first)
   return file

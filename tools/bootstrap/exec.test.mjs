@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -6,7 +8,7 @@ import { run, which, withoutNpm } from './exec.mjs'
 import { isAlive, temporaryFolder, until, writeProgram, writeTree } from './fixtures.mjs'
 import { Interrupted } from './stop.mjs'
 
-test('a program is found in PATH, in its order, and only when it can be run', (t) => {
+test('a program is found in the order of PATH, and only if it is executable', (t) => {
   const folder = temporaryFolder(t)
   writeTree(folder, { 'a/tool': 'not executable' })
   const tool = writeProgram(join(folder, 'b/tool'), '#!/bin/sh\n')
@@ -15,11 +17,11 @@ test('a program is found in PATH, in its order, and only when it can be run', (t
   assert.equal(which('no-such-tool-anywhere', { PATH: folder }), undefined)
 })
 
-test('the folders of servers are looked at though a user has them not in PATH', () => {
+test('sbin folders are searched although the PATH of a user lacks them', () => {
   assert.match(which('sh', { PATH: '' }), /\/sh$/)
 })
 
-test('output, exit code and log', async (t) => {
+test('run returns output and exit code, and writes the log', async (t) => {
   const log = join(temporaryFolder(t), 'logs/x.log')
   const lines = []
   const script = 'console.log("one"); console.error("two"); process.exit(3)'
@@ -29,17 +31,17 @@ test('output, exit code and log', async (t) => {
   assert.match(readFileSync(log, 'utf8'), /^\$ .*one/s)
 })
 
-test('what a program is fed', async () => {
+test('run passes the input to stdin', async () => {
   assert.equal((await run('cat', [], { input: 'one\ntwo' })).output, 'one\ntwo')
   assert.equal((await run('true', [], { input: 'x'.repeat(1_000_000) })).code, 0)
   assert.equal((await run('/no/such/program', [], { input: 'x' })).code, 127)
 })
 
-test('a program that is not there is code 127', async () => {
+test('a missing program is exit code 127', async () => {
   assert.equal((await run('/no/such/program', [])).code, 127)
 })
 
-/** A shell that starts a grandchild, tells its pid and waits. */
+/** A shell that starts a child, prints its pid and waits. */
 const family = ['-c', 'sleep 600 & echo $!; wait']
 
 test('a time limit ends the program and all that it started', async () => {
@@ -63,7 +65,7 @@ test('an interruption ends the program and all that it started', async () => {
   await until(() => !isAlive(grandchild), 'the grandchild must end')
 })
 
-test('a gentle program is waited for, then the interruption is told', async (t) => {
+test('the interruption of a gentle program is reported after its end', async (t) => {
   const file = join(temporaryFolder(t), 'done')
   const abort = new AbortController()
   const script = `console.log("go"); setTimeout(() => require("fs").writeFileSync(${JSON.stringify(file)}, "whole"), 150)`
@@ -74,6 +76,24 @@ test('a gentle program is waited for, then the interruption is told', async (t) 
   })
   await assert.rejects(running, Interrupted)
   assert.equal(readFileSync(file, 'utf8'), 'whole')
+})
+
+test('the death of the bootstrap ends the program and all that it started', async (t) => {
+  const code = `import { run } from ${JSON.stringify(new URL('./exec.mjs', import.meta.url).href)}
+    await run('sh', ['-c', 'sleep 600 & echo $$ $!; wait'], { onLine: (line) => console.log(line) })`
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => parent.kill('SIGKILL'))
+  const [line] = await once(parent.stdout, 'data')
+  const pids = String(line).trim().split(' ').map(Number)
+  assert.deepEqual(pids.map(isAlive), [true, true])
+  parent.kill('SIGKILL')
+  await until(() => !pids.some(isAlive), 'the program and its child must end')
+})
+
+test('a program that exits leaves no child behind', async () => {
+  let child
+  await run('sh', ['-c', 'sleep 600 >/dev/null 2>&1 & echo $!'], { onLine: (line) => (child = Number(line)) })
+  await until(() => !isAlive(child), 'the child must end')
 })
 
 test('nothing is started after an interruption', async () => {

@@ -1,5 +1,5 @@
-// What several tests of the bootstrap share.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+// Helpers of the bootstrap tests.
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createReport } from './report.mjs'
@@ -46,11 +46,11 @@ export async function until(probe, reason, ms = 20_000) {
   }
 }
 
-/** Whether a process is there and not only waiting to be buried. */
+/** Whether a process runs; one that has exited and was not reaped yet does not. */
 export function isAlive(pid) {
   try {
     process.kill(pid, 0)
-    return true
+    return process.platform !== 'linux' || !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
   }

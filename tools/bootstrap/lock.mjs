@@ -1,15 +1,28 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { rmSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { rmSync } from 'node:fs'
 import { digest } from './cache.mjs'
 import { Interrupted } from './stop.mjs'
 
+const held = new AsyncLocalStorage()
+
 /**
- * Runs `work` while no other process of this machine runs anything under the same name.
- * The lock is a listening socket (on Linux one without a file): the kernel frees it whatever way
- * its holder dies, and who waits is woken by the end of a connection instead of asking again and again.
- * `onWait(pid)` is called once when somebody else holds it.
+ * File descriptors of the locks that the current work holds. A program that inherits one keeps the lock until it
+ * exits, so that the next holder never runs beside the programs of a holder that was killed.
+ */
+export const heldLocks = () =>
+  // Node passes streams and descriptors to a child but no servers, so the descriptor is read from the handle.
+  currentLocks().flatMap(({ _handle: handle }) => (handle?.fd >= 0 ? [handle.fd] : []))
+
+const currentLocks = () => held.getStore() ?? []
+
+/**
+ * Runs `work` while no other process of this machine runs work under the same name.
+ * The lock is a listening socket (on Linux in the abstract namespace, without a file): the kernel releases it however
+ * its holder dies, and a waiting process is woken by the end of its connection instead of polling.
+ * `onWait(pid)` is called once when another process holds the lock.
  */
 export async function withLock(name, work, { onWait, signal } = {}) {
   const address = lockAddress(name)
@@ -19,7 +32,7 @@ export async function withLock(name, work, { onWait, signal } = {}) {
     const server = await listen(address)
     if (server) {
       try {
-        return await work()
+        return await held.run([...currentLocks(), server], work)
       } finally {
         release(server)
       }
@@ -28,7 +41,7 @@ export async function withLock(name, work, { onWait, signal } = {}) {
   }
 }
 
-/** The same for a step: a wait is told through `say`, an interruption ends it. */
+/** Runs `work` of a step under a lock; reports the wait through `say`, and an interruption ends the wait. */
 export const oneAtATime = (context, name, say, work) =>
   withLock(name, work, { signal: context.signal, onWait: (pid) => say(`waiting for another run (process ${pid})`) })
 
@@ -65,7 +78,7 @@ function holderGone(address, { signal, onHolder }) {
     signal?.addEventListener('abort', stop, { once: true })
     socket.on('data', (data) => onHolder(Number.parseInt(String(data), 10)))
     socket.on('error', (error) => {
-      // A socket file without a listener is what a dead holder leaves where locks are files.
+      // Where locks are files, a killed holder leaves a socket file without a listener.
       if (error.code === 'ECONNREFUSED' && !address.startsWith('\0')) rmSync(address, { force: true })
     })
     socket.on('close', () => {

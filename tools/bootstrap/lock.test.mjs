@@ -3,12 +3,13 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { isAlive } from './fixtures.mjs'
 import { withLock } from './lock.mjs'
 import { Interrupted } from './stop.mjs'
 
 const LOCK = new URL('./lock.mjs', import.meta.url).href
 
-/** Another process that says "held" when it has the lock and never lets go. */
+/** Another process that prints "held" when it has the lock, and never releases it. */
 async function holder(t, name) {
   const code = `import { withLock } from ${JSON.stringify(LOCK)}
     await withLock(${JSON.stringify(name)}, () => new Promise(() => { console.log('held'); setInterval(() => {}, 1000) }))`
@@ -18,7 +19,7 @@ async function holder(t, name) {
   return child
 }
 
-test('one at a time', async () => {
+test('work under one name never overlaps', async () => {
   const name = randomUUID()
   let inside = 0
   let most = 0
@@ -31,7 +32,7 @@ test('one at a time', async () => {
   assert.equal(most, 1)
 })
 
-test('the lock is free again after a failure, and the value comes through', async () => {
+test('a failure releases the lock, and the value of the work is returned', async () => {
   const name = randomUUID()
   await assert.rejects(
     withLock(name, () => Promise.reject(new Error('no'))),
@@ -40,7 +41,7 @@ test('the lock is free again after a failure, and the value comes through', asyn
   assert.equal(await withLock(name, () => 7), 7)
 })
 
-test('who waits is told of the holder, and gets in when it is killed', async (t) => {
+test('a waiting process learns the pid of the holder, and gets the lock when the holder is killed', async (t) => {
   const name = randomUUID()
   const other = await holder(t, name)
   const seen = []
@@ -54,7 +55,32 @@ test('who waits is told of the holder, and gets in when it is killed', async (t)
   assert.deepEqual(seen, [other.pid])
 })
 
-test('waiting ends with an interruption', async (t) => {
+test('a program that a killed holder started keeps the lock until it exits', async (t) => {
+  const name = randomUUID()
+  // Without the watcher of `run`, which would end the program together with the holder.
+  const code = `import { spawn } from 'node:child_process'
+    import { heldLocks, withLock } from ${JSON.stringify(LOCK)}
+    await withLock(${JSON.stringify(name)}, () => {
+      const { pid } = spawn('sleep', ['600'], { stdio: ['ignore', 'ignore', 'ignore', ...heldLocks()], detached: true })
+      console.log(pid)
+      return new Promise(() => setInterval(() => {}, 1000))
+    })`
+  const other = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [output] = await once(other.stdout, 'data')
+  const program = Number(output)
+  t.after(() => isAlive(program) && process.kill(program, 'SIGKILL'))
+  other.kill('SIGKILL')
+  await once(other, 'exit')
+  let entered = false
+  const waiting = withLock(name, () => (entered = true))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.equal(entered, false)
+  process.kill(program, 'SIGKILL')
+  await waiting
+  assert.equal(entered, true)
+})
+
+test('an interruption ends the wait', async (t) => {
   const name = randomUUID()
   await holder(t, name)
   const abort = new AbortController()
@@ -62,7 +88,7 @@ test('waiting ends with an interruption', async (t) => {
   await assert.rejects(waiting, Interrupted)
 })
 
-test('two names do not know each other', async () => {
+test('locks of different names are independent', async () => {
   const inner = await withLock(randomUUID(), () => withLock(randomUUID(), () => 'both'))
   assert.equal(inner, 'both')
 })

@@ -45,13 +45,18 @@ const natsSentence = ({ os }) =>
 
 async function unpackNats(context, key, program, say) {
   if (isExecutable(program)) return
-  await publish(context.cache, key, async (folder) => {
-    await unpackPackage(context, 'nats-server', folder, say)
-    if (!isExecutable(join(folder, 'usr/sbin/nats-server')))
-      throw new Stop('the Debian package nats-server does not hold the program.')
-    for (const name of readdirSync(folder))
-      if (name !== 'usr') rmSync(join(folder, name), { recursive: true, force: true })
-  })
+  await publish(
+    context.cache,
+    key,
+    async (folder) => {
+      await unpackPackage(context, 'nats-server', folder, say)
+      if (!isExecutable(join(folder, 'usr/sbin/nats-server')))
+        throw new Stop('the Debian package nats-server does not hold the program.')
+      for (const name of readdirSync(folder))
+        if (name !== 'usr') rmSync(join(folder, name), { recursive: true, force: true })
+    },
+    (folder) => isExecutable(join(folder, 'usr/sbin/nats-server')),
+  )
 }
 
 /** The path of a Chromium or Chrome that is there. */

@@ -79,13 +79,18 @@ async function installMissing(context, packages, say) {
 async function build(context, sources, key, say) {
   if (isExecutable(join(context.cache, key, 'compositor'))) return
   const log = startLog(context.cache, 'compositor')
-  await publish(context.cache, key, async (folder) => {
-    const binary = join(folder, 'compositor')
-    say('compiling')
-    await compile(context, sources, binary, log)
-    say('trying it')
-    await tryOut(context, folder, binary, log)
-  })
+  await publish(
+    context.cache,
+    key,
+    async (folder) => {
+      const binary = join(folder, 'compositor')
+      say('compiling')
+      await compile(context, sources, binary, log)
+      say('testing it')
+      await tryOut(context, folder, binary, log)
+    },
+    (folder) => isExecutable(join(folder, 'compositor')),
+  )
 }
 
 async function compile({ env, signal }, sources, binary, log) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { temporaryFolder, until, writeProgram, writeTree } from './fixtures.mjs'
+import { isAlive, temporaryFolder, until, writeProgram, writeTree } from './fixtures.mjs'
 import { scriptEnvironment } from './run.mjs'
 
 const RUN = fileURLToPath(new URL('./run.mjs', import.meta.url))
@@ -41,7 +41,7 @@ chmod +x node_modules/npm/bin/npm-cli.js`
 
 const SHOW = `console.log(JSON.stringify({ args: process.argv.slice(2), path: process.env.PATH, cache: process.env.SESSION_SERVICE_CACHE, cwd: process.cwd() })); process.exitCode = 5`
 
-test('makes ready, runs the script, passes its exit code on; the second time in a line', (t) => {
+test('prepares, runs the script and returns its exit code; the second time with one line of output', (t) => {
   const { root, env, words } = checkout(t, { npm: INSTALLS, script: SHOW })
   const call = () => spawnSync(process.execPath, words, { env, cwd: '/', encoding: 'utf8' })
   const first = call()
@@ -57,17 +57,17 @@ test('makes ready, runs the script, passes its exit code on; the second time in 
   assert.match(second.stderr, /^✓ everything for "check" is in place \(\d+\.\d s\)\n$/)
 })
 
-test('a foreseeable failure is one sentence without a stack, and exit code 1', (t) => {
+test('a known failure is one sentence without a stack, and exit code 1', (t) => {
   const { env, words } = checkout(t, { npm: 'echo "npm error code ENOTFOUND" >&2; exit 1' })
   const result = spawnSync(process.execPath, words, { env, encoding: 'utf8' })
   assert.equal(result.status, 1)
   assert.match(
     result.stderr,
-    /^✗ Node 24\.999\.0: the npm registry cannot be reached: check the network\. The details are in .*toolchain\.log\n$/,
+    /^✗ Node 24\.999\.0: the npm registry cannot be reached: check the network\. The details are in .*toolchain-\d+\.log\n$/,
   )
 })
 
-test('Ctrl-C while something is fetched ends it, leaves nothing half-made and never starts the script', async (t) => {
+test('Ctrl-C during a download ends it, leaves no incomplete folder and does not start the script', async (t) => {
   const { root, env, words } = checkout(t, {
     npm: 'echo x > "$0.started"; sleep 600',
     script: "import 'node:fs'; console.log('started')",
@@ -84,7 +84,70 @@ test('Ctrl-C while something is fetched ends it, leaves nothing half-made and ne
   assert.deepEqual(spawnSync('ls', ['-A', join(root, 'cache/tmp')], { encoding: 'utf8' }).stdout, '')
 })
 
-test('--help and wrong calls need nothing to be ready', () => {
+/** An npm that records overlapping and repeated runs in the folder TRACE, then installs. */
+const TRACED = `mkdir "$TRACE/busy" || echo overlap >> "$TRACE/overlaps"
+if [ -e "$TRACE/hang" ]; then rm "$TRACE/hang"; rmdir "$TRACE/busy"; echo "$$" >> "$TRACE/runs"; sleep 600; fi
+echo "$$" >> "$TRACE/runs"
+sleep 0.3
+${INSTALLS}
+rmdir "$TRACE/busy"`
+
+const tracesOf = (folder, name) =>
+  existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8').trim().split('\n') : []
+
+async function exitOf(child) {
+  let output = ''
+  child.stderr.on('data', (chunk) => (output += chunk))
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
+
+const bootstrapIn = ({ env, words }, more) =>
+  spawn(process.execPath, words, { env: { ...env, ...more }, stdio: ['ignore', 'ignore', 'pipe'] })
+
+test('two bootstraps of one clone do the work once, and both run their script', async (t) => {
+  const clone = checkout(t, { npm: TRACED, script: SHOW })
+  const TRACE = temporaryFolder(t)
+  const exits = await Promise.all([1, 2].map(() => exitOf(bootstrapIn(clone, { TRACE }))))
+  assert.deepEqual(
+    exits.map(({ code }) => code),
+    [5, 5],
+    exits.map(({ output }) => output).join('\n'),
+  )
+  assert.equal(tracesOf(TRACE, 'runs').length, 1)
+})
+
+test('bootstraps of two clones share a cache without overlapping', async (t) => {
+  const clones = [1, 2].map(() => checkout(t, { npm: TRACED, script: SHOW }))
+  const TRACE = temporaryFolder(t)
+  const shared = { TRACE, SESSION_SERVICE_CACHE: join(TRACE, 'cache') }
+  const exits = await Promise.all(clones.map((clone) => exitOf(bootstrapIn(clone, shared))))
+  assert.deepEqual(
+    exits.map(({ code }) => code),
+    [5, 5],
+    exits.map(({ output }) => output).join('\n'),
+  )
+  assert.deepEqual(tracesOf(TRACE, 'overlaps'), [])
+  assert.equal(tracesOf(TRACE, 'runs').length, 1)
+})
+
+test('a bootstrap takes over from one that is killed, after the programs of that one have ended', async (t) => {
+  const clone = checkout(t, { npm: TRACED, script: SHOW })
+  const TRACE = writeTree(temporaryFolder(t), { hang: '' })
+  const first = bootstrapIn(clone, { TRACE })
+  t.after(() => first.kill('SIGKILL'))
+  await until(() => tracesOf(TRACE, 'runs').length === 1, 'the first npm must run')
+  const second = bootstrapIn(clone, { TRACE })
+  const ended = exitOf(second)
+  first.kill('SIGKILL')
+  const { code, output } = await ended
+  assert.equal(code, 5, output)
+  const [firstNpm] = tracesOf(TRACE, 'runs')
+  assert.equal(isAlive(Number(firstNpm)), false)
+  assert.deepEqual(tracesOf(TRACE, 'overlaps'), [])
+})
+
+test('--help and wrong purposes of the bootstrap are answered at once', () => {
   const help = spawnSync(process.execPath, [RUN, '--help'], { encoding: 'utf8' })
   assert.equal(help.status, 0)
   for (const word of ['start', 'test', 'check', 'bench', 'SESSION_SERVICE_CACHE', 'MEDIASOUP_WORKER_BIN'])
@@ -94,14 +157,14 @@ test('--help and wrong calls need nothing to be ready', () => {
   assert.match(wrong.stderr, /^✗ "deploy" is no purpose: .*\n$/)
 })
 
-test('--print-env prints what a shell can take', (t) => {
+test('--print-env prints assignments for a shell', (t) => {
   const { env, words } = checkout(t, { npm: INSTALLS })
   const result = spawnSync(process.execPath, [words[0], 'check', '--print-env'], { env, encoding: 'utf8' })
   const taken = spawnSync('sh', ['-c', `${result.stdout}\nprintf %s "$PATH"`], { encoding: 'utf8', env: {} })
   assert.match(taken.stdout, /cache\/node-24\.999\.0-npm-/)
 })
 
-test('the environment of a script', () => {
+test('a script gets its tools first in PATH and no settings of the npm that runs', () => {
   const toolchain = { bin: ['/n24', '/npm'] }
   const env = scriptEnvironment(
     { PATH: '/bin', LANG: 'C', npm_config_nodedir: '/usr', NATS_SERVER_BIN: 'relative' },

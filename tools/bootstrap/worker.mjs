@@ -72,13 +72,18 @@ async function runsHere(file, signal) {
 
 async function make(context, pkg, key, say) {
   if (isExecutable(join(context.cache, key, 'mediasoup-worker'))) return
-  await publish(context.cache, key, async (folder) => {
-    const out = join(folder, 'mediasoup-worker')
-    const log = startLog(context.cache, 'mediasoup-worker')
-    const failure = await fetchPrebuilt(context, pkg, folder, { out, log, say })
-    if (failure) await buildFromSource(context, pkg, folder, { out, log, say, failure })
-    writeFileSync(join(folder, 'origin'), failure ? 'built from source' : 'prebuilt')
-  })
+  await publish(
+    context.cache,
+    key,
+    async (folder) => {
+      const out = join(folder, 'mediasoup-worker')
+      const log = startLog(context.cache, 'mediasoup-worker')
+      const failure = await fetchPrebuilt(context, pkg, folder, { out, log, say })
+      if (failure) await buildFromSource(context, pkg, folder, { out, log, say, failure })
+      writeFileSync(join(folder, 'origin'), failure ? 'built from source' : 'prebuilt')
+    },
+    (folder) => isExecutable(join(folder, 'mediasoup-worker')),
+  )
 }
 
 /** Undefined when `out` is there and runs; else why not. */
