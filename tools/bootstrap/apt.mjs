@@ -13,14 +13,14 @@ const OPTIONS = [
   'Acquire::https::Timeout=30',
 ].flatMap((option) => ['-o', option])
 
-/** How packages of the system can be installed here: 'root', 'sudo' (without a password), 'ask' (a person must) or 'none'. */
+/** The access to apt-get: 'root', 'sudo' (without a password), 'ask' (a person has to run it) or 'none'. */
 export function decideAccess({ uid, apt, sudo }) {
   if (!apt) return 'none'
   if (uid === 0) return 'root'
   return sudo ? 'sudo' : 'ask'
 }
 
-/** The one sentence for a person who has to install something himself. */
+/** The sentence for a person who has to install packages by hand. */
 export function installSentence(access, packages, why) {
   const list = packages.join(' ')
   if (access === 'none')
@@ -28,7 +28,7 @@ export function installSentence(access, packages, why) {
   return `${why} and installing needs root: run "sudo apt-get install -y ${list}", then try again.`
 }
 
-/** Whether apt must first be told what the sources hold. */
+/** Whether the package lists of apt are missing or outdated. */
 export const needsUpdate = (output) =>
   /Unable to locate package|has no installation candidate|404\s+Not Found|Unable to fetch some archives/i.test(output)
 
@@ -42,7 +42,7 @@ export async function detectAccess(context) {
   return decideAccess({ uid, apt, sudo })
 }
 
-/** Of `packages`, those that are not installed. */
+/** The names among `packages` that are not installed. */
 export async function missingPackages(context, packages) {
   const { output } = await run('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n', ...packages], {
     env: context.env,
@@ -62,7 +62,7 @@ export async function installPackages(context, packages, { why, say }) {
     const settings = ['DEBIAN_FRONTEND=noninteractive', 'LC_ALL=C.UTF-8']
     const [command, rest] =
       access === 'sudo' ? ['sudo', ['-n', 'env', ...settings, ...words]] : ['env', [...settings, ...words]]
-    // Killing dpkg half-way leaves a system that somebody must repair by hand.
+    // Killing dpkg half-way leaves a system that must be repaired by hand.
     return run(command, rest, { env: context.env, log, signal: context.signal, gentle: true })
   }
   const result = await oneAtATime(context, 'system-packages', say, () => installOrUpdate(apt, packages, say))
@@ -95,7 +95,7 @@ function listsAreEmpty() {
 
 /**
  * Downloads a Debian package and unpacks it into `folder`: no root, no service started by it.
- * Where the system's package lists are missing or old it reads lists of its own.
+ * If the package lists of the system are missing or outdated, it downloads its own.
  */
 export async function unpackPackage(context, name, folder, say) {
   const { env, cache, signal } = context
@@ -134,7 +134,7 @@ function ownLists(folder) {
     ...set('Dir::Cache::archives', join(folder, 'archives')),
     ...set('Dir::Cache::pkgcache', ''),
     ...set('Dir::Cache::srcpkgcache', ''),
-    // The lists are dropped with the folder, so nobody but us can be hurt by what they hold; _apt may not enter it.
+    // The lists are deleted with the folder and serve this download only; the user _apt may not enter it.
     ...set('APT::Sandbox::User', 'root'),
   ]
 }

@@ -1,35 +1,36 @@
 import { PURPOSES } from './needs.mjs'
 import { Stop } from './stop.mjs'
 
-export const HELP = `Makes this machine ready and runs a script of the project with the pinned Node.
+export const HELP = `Prepares this machine and runs a script of the project with the pinned Node.
 
-  node tools/bootstrap/run.mjs <purpose> [--print-env] [--] [script] [arguments…]
+  node tools/bootstrap/run.mjs <purpose> [--print-env | --list-packages] [--] [script] [arguments…]
 
 purpose
-  start   Node, npm packages, nats-server, mediasoup-worker, a user for Postgres, ffmpeg, GStreamer and the
-          compositor of recordings (where they cannot be had, recording is off), beside a Chromium Xvfb and
-          PulseAudio (where they cannot be had, custom layouts are not recorded), the build
+  start   Node, npm packages, nats-server, mediasoup-worker, a user for Postgres, the build;
+          ffmpeg, GStreamer and the compositor (without them recording is disabled);
+          if there is a Chromium, Xvfb and PulseAudio (without them custom layouts are not recorded)
   test    all of start, and Chromium and coturn
-  bench   the same as test
+  bench   the needs of the named benchmarks; without names the same as test
   check   Node and npm packages only
-Without a script it only makes ready. --print-env prints what to set in a shell:
+Without a script it only prepares. --print-env prints the variables for a shell:
   eval "$(node tools/bootstrap/run.mjs test --print-env)"
+--list-packages lists the Debian packages that would be installed as root, and installs nothing.
 
 environment
-  SESSION_SERVICE_CACHE   where downloads and builds are kept (default ~/.cache/session-service)
-  MEDIASOUP_WORKER_BIN    a mediasoup-worker to use instead of one of ours
-  NATS_SERVER_BIN         a nats-server to use
-  COMPOSITOR_BIN          a compositor of recordings to use instead of one of ours
-  CHROMIUM_BIN            a Chromium or Chrome to use
-  NATS_URL, DATABASE_URL  servers for "start" to use instead of its own
-  SERVICE_RECORDING       for "start": true to end when nothing can be recorded, false to make nothing ready for it
-  MEDIASOUP_SKIP_WORKER_PREBUILT_DOWNLOAD  build the worker from source without looking for a binary
+  SESSION_SERVICE_CACHE   folder of downloads and builds (default ~/.cache/session-service)
+  MEDIASOUP_WORKER_BIN    use this mediasoup-worker
+  NATS_SERVER_BIN         use this nats-server
+  COMPOSITOR_BIN          use this compositor of recordings
+  CHROMIUM_BIN            use this Chromium or Chrome
+  NATS_URL, DATABASE_URL  "start" uses these servers instead of starting its own
+  SERVICE_RECORDING       "start" with true fails where recording is impossible, with false prepares nothing for it
+  MEDIASOUP_SKIP_WORKER_PREBUILT_DOWNLOAD  compile the worker without trying the prebuilt binary
 `
 
-/** `{ help }` or `{ purpose, printEnv, script, args }`; what follows the script is the script's own. */
+/** `{ help }` or `{ purpose, printEnv, script, args }`; arguments after the script belong to the script. */
 export function parseArguments(argv) {
   const words = [...argv]
-  const options = { printEnv: false }
+  const options = { printEnv: false, listPackages: false }
   let purpose
   while (words.length > 0) {
     const word = words[0]
@@ -39,6 +40,7 @@ export function parseArguments(argv) {
       break
     }
     if (word === '--print-env') options.printEnv = true
+    else if (word === '--list-packages') options.listPackages = true
     else if (word.startsWith('-')) throw new Stop(`unknown option ${word}: see --help.`)
     else if (purpose === undefined) purpose = word
     else break
@@ -46,7 +48,7 @@ export function parseArguments(argv) {
   }
   if (!PURPOSES.includes(purpose)) {
     throw new Stop(
-      `${purpose === undefined ? 'a purpose is missing' : `"${purpose}" is no purpose`}: it is one of ${PURPOSES.join(', ')}; see --help.`,
+      `${purpose === undefined ? 'the purpose is missing' : `"${purpose}" is not a purpose`}: use one of ${PURPOSES.join(', ')}; see --help.`,
     )
   }
   const [script, ...args] = words

@@ -10,7 +10,7 @@ const STAMP = 'node_modules/.bootstrap/build'
 const PACKAGES = 'node_modules/.bootstrap/packages'
 const BUNDLER = 'tools/build-bundles.mjs'
 
-/** Digest of names, sizes and times: what `make` would look at. */
+/** Digest of names, sizes and modification times. */
 const digestTimes = (root, files) =>
   digest(
     ...files.flatMap((file) => {
@@ -19,7 +19,7 @@ const digestTimes = (root, files) =>
     }),
   )
 
-/** `{ sources, outputs }` of the workspace: while both are as they were after a build, there is nothing to build. */
+/** Digests of the workspace: `{ sources, outputs }`. While both are those after the last build, nothing is built. */
 export function scan(root) {
   const folders = workspaceFolders(root).map((folder) => join(root, folder))
   const isSource = (name) => name !== 'node_modules' && name !== 'dist' && !name.startsWith('.')

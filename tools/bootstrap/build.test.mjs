@@ -32,7 +32,7 @@ function workspace(t) {
   return { root, build: () => ensureBuild(context), times: (name) => readFileSync(join(root, name), 'utf8').length }
 }
 
-test('built once while nothing changes', async (t) => {
+test('an unchanged workspace is built once', async (t) => {
   const { build, times } = workspace(t)
   await build()
   await build()
@@ -46,7 +46,7 @@ for (const [what, change] of [
   ['a project was added', (root) => writeTree(root, { 'libs/b/package.json': { name: 'b' } })],
   ['an output was removed', (root) => rmSync(join(root, 'libs/a/dist'), { recursive: true })],
   ['the packages changed', (root) => writeTree(root, { 'node_modules/.bootstrap/packages': 'other' })],
-  ['node_modules was made anew', (root) => rmSync(join(root, 'node_modules/.bootstrap'), { recursive: true })],
+  ['node_modules was created again', (root) => rmSync(join(root, 'node_modules/.bootstrap'), { recursive: true })],
 ]) {
   test(`built again when ${what}`, async (t) => {
     const { root, build, times } = workspace(t)
@@ -60,7 +60,7 @@ for (const [what, change] of [
   })
 }
 
-test('a build that failed is not taken for one that is done', async (t) => {
+test('a failed build is repeated', async (t) => {
   const { root, build, times } = workspace(t)
   writeTree(root, { 'libs/a/src/index.ts': 'error' })
   await assert.rejects(build(), { name: 'Stop', message: /compiling failed/ })

@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { which } from './exec.mjs'
 
 const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
-/** Under npm one Ctrl-C reaches us twice, from the terminal and from npm; nobody presses it twice that fast. */
+/** Under npm one Ctrl-C arrives twice, from the terminal and from npm, faster than a person can press it twice. */
 export const SAME_PRESS_MS = 250
 const PARENT_CHECK_MS = 300
 
@@ -19,18 +19,17 @@ export function oncePerPress(act, now = () => performance.now()) {
   }
 }
 
-/** Becomes the program in its last arguments, unless its parent, the first one, died before the kernel was told to care. */
+/** Becomes the program in its last arguments, unless its parent (the first one) died before PDEATHSIG was set. */
 const IF_PARENT_LIVES = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
 
 /** The exit status a shell would report. */
 export const exitStatus = (code, signal) => code ?? 128 + (constants.signals[signal] ?? 0)
 
 /**
- * Runs `node script args` with our stdio and resolves to its exit status.
+ * Runs `node script args` with the stdio of this process and resolves to its exit status.
  *
- * The script gets a session of its own, so that a terminal's Ctrl-C reaches it through us alone and
- * once, and not also the servers it started, which it ends in its own order. It is told (SIGTERM)
- * when we die without a word.
+ * The script has its own session, so that Ctrl-C of a terminal reaches it once and through this process only, and
+ * does not reach the servers it started, which it ends in its own order. It receives SIGTERM when this process dies.
  */
 export function runScript({ node, script, args, env, cwd, onSignal }) {
   const setpriv = process.platform === 'linux' ? which('setpriv') : undefined
@@ -51,8 +50,9 @@ export function runScript({ node, script, args, env, cwd, onSignal }) {
 }
 
 /**
- * One place for signals: `handle` says who gets them from now on; `last` is the latest that came.
- * Under npm its end counts as one: told to end it ends the shell between us, and when it is killed nobody is told.
+ * Receives all signals: `handle` is their current handler, `last` the latest signal.
+ * Under npm the end of npm counts as SIGTERM: on SIGTERM npm ends only the shell between npm and this process, and a
+ * killed npm sends nothing.
  */
 export function listenForSignals({ underNpm = process.env.npm_lifecycle_event !== undefined } = {}) {
   const state = { last: undefined, handle: () => {} }

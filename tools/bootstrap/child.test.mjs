@@ -72,7 +72,7 @@ for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT']) {
   })
 }
 
-test('SIGTERM to us ends the script, and its exit code is ours', async (t) => {
+test('SIGTERM to the bootstrap ends the script, and the exit code is that of the script', async (t) => {
   const run = await start(t)
   await settle(run, [])
 })
@@ -99,7 +99,7 @@ test('Ctrl-C of a terminal reaches the script once; a second press is a second s
   assert.equal(code, 9)
 })
 
-test('the script is told when we die without a word', async (t) => {
+test('the script receives SIGTERM when the bootstrap is killed', async (t) => {
   const run = await start(t)
   run.parent.kill('SIGKILL')
   await until(() => !isAlive(run.pid), 'the script must end')
@@ -107,7 +107,7 @@ test('the script is told when we die without a word', async (t) => {
 })
 
 for (const signal of ['SIGTERM', 'SIGKILL']) {
-  test(`under npm the script is told when ${signal} ends the shell that npm puts between`, async (t) => {
+  test(`under npm the script receives SIGTERM when ${signal} ends the shell of npm`, async (t) => {
     const made = files(t)
     const words = [process.execPath, ...made.words].map((word) => `'${word}'`).join(' ')
     const env = { ...process.env, npm_lifecycle_event: 'start' }
@@ -121,7 +121,7 @@ for (const signal of ['SIGTERM', 'SIGKILL']) {
   })
 }
 
-test('under npm the script is told when npm is killed and the shell between lives on', async (t) => {
+test('under npm the script receives SIGTERM when npm is killed and its shell survives', async (t) => {
   const made = files(t)
   const words = [process.execPath, ...made.words].map((word) => `'${word}'`).join(' ')
   // A Node in the place of npm: it starts the shell that starts us, and waits.
@@ -148,7 +148,7 @@ for (const [what, script, status] of [
   })
 }
 
-test('input, output and arguments are the script’s own', async (t) => {
+test('the script gets stdin, stdout and all arguments', async (t) => {
   const { words } = files(
     t,
     "process.stdin.on('data', (d) => process.stdout.write(process.argv.slice(3) + String(d).toUpperCase()))",
@@ -161,7 +161,7 @@ test('input, output and arguments are the script’s own', async (t) => {
   assert.equal(output, '--nodes,2HELLO')
 })
 
-test('what comes several ways at once is one press', () => {
+test('one signal that arrives several times at once counts once', () => {
   let clock = 0
   const got = []
   const take = oncePerPress(
@@ -177,7 +177,7 @@ test('what comes several ways at once is one press', () => {
   assert.deepEqual(got, ['SIGINT', 'SIGTERM', 'SIGINT'])
 })
 
-test('exit statuses as a shell has them', () => {
+test('exit statuses are those of a shell', () => {
   assert.equal(exitStatus(3, null), 3)
   assert.equal(exitStatus(null, 'SIGINT'), 130)
   assert.equal(exitStatus(undefined, 'SIGTERM'), 143)

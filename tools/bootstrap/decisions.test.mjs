@@ -9,7 +9,7 @@ import { explainApt, explainNpm, Stop } from './stop.mjs'
 
 const here = { os: 'linux', arch: 'x64', glibc: '2.36', node: '20.20.2' }
 
-test('platforms that are supported', () => {
+test('supported platforms are recognised', () => {
   assert.deepEqual(decidePlatform(here), { id: 'linux-x64', os: 'linux', arch: 'x64', libc: 'glibc2.36' })
   assert.equal(decidePlatform({ ...here, arch: 'arm64', glibc: '2.41' }).id, 'linux-arm64')
   assert.equal(decidePlatform({ ...here, glibc: '2.28' }).libc, 'glibc2.28')
@@ -43,14 +43,14 @@ test('versions are compared as numbers', () => {
   assert.equal(compareVersions(parseVersion('24.21.0'), parseVersion('24.21')), 0)
 })
 
-test('the cache is where the environment says, else where a user has his', () => {
+test('the cache folder is that of the environment, else that of the user', () => {
   assert.equal(cacheRoot({ SESSION_SERVICE_CACHE: '/x/y', XDG_CACHE_HOME: '/z' }, '/home/a'), '/x/y')
   assert.equal(cacheRoot({ XDG_CACHE_HOME: '/z' }, '/home/a'), '/z/session-service')
   assert.equal(cacheRoot({ XDG_CACHE_HOME: 'relative' }, '/home/a'), '/home/a/.cache/session-service')
   assert.equal(cacheRoot({}, '/home/a'), '/home/a/.cache/session-service')
 })
 
-test('who may install packages of the system', () => {
+test('access to apt-get follows user, apt and sudo', () => {
   const table = [
     [{ uid: 0, apt: true, sudo: false }, 'root'],
     [{ uid: 0, apt: true, sudo: true }, 'root'],
@@ -62,7 +62,7 @@ test('who may install packages of the system', () => {
   for (const [facts, answer] of table) assert.equal(decideAccess(facts), answer, JSON.stringify(facts))
 })
 
-test('without root the sentence says what to run', () => {
+test('without root the message contains the command to run', () => {
   assert.equal(
     installSentence('ask', ['g++', 'curl'], 'the worker must be built'),
     'the worker must be built and installing needs root: run "sudo apt-get install -y g++ curl", then try again.',
@@ -70,7 +70,7 @@ test('without root the sentence says what to run', () => {
   assert.match(installSentence('none', ['nats-server'], 'it is missing'), /no apt-get here: install nats-server/)
 })
 
-test('lists of packages are only read again when that can help', () => {
+test('package lists are updated only after failures that an update can repair', () => {
   assert.ok(needsUpdate('E: Unable to locate package chromium'))
   assert.ok(needsUpdate('Err:1 http://mirror bookworm/main x 1.0\n  404  Not Found'))
   assert.ok(!needsUpdate('E: Could not get lock /var/lib/dpkg/lock-frontend'))
@@ -104,12 +104,12 @@ for (const [output, words] of [
   test(`apt: ${output.split('\n')[0]}`, () => assert.match(explainApt(output), words))
 }
 
-test('what nobody foresaw gets no invented reason', () => {
+test('an unknown failure gets no invented reason', () => {
   assert.equal(explainNpm('npm error Cannot read properties of undefined'), undefined)
   assert.equal(explainApt('E: something new'), undefined)
 })
 
-test('what each purpose needs', () => {
+test('each purpose has its needs', () => {
   const list = (purpose, env) =>
     Object.entries(needsOf(purpose, env))
       .filter(([, yes]) => yes)
@@ -143,30 +143,44 @@ test('what each purpose needs', () => {
   assert.equal(needsOf('test', { SERVICE_RECORDING: 'false' }).recording, 'needed')
 })
 
-test('what follows the script is its own', () => {
+test('bench needs only what the named benchmarks need', () => {
+  const needs = (named) =>
+    Object.entries(needsOf('bench', {}, named))
+      .filter(([, isNeeded]) => isNeeded)
+      .map(([name]) => name)
+  assert.deepEqual(needs([]), ['build'])
+  assert.deepEqual(needs(['nats', 'postgres']).toSorted(), ['build', 'nats', 'postgres'])
+  assert.equal(needsOf('bench', {}, ['recording']).recording, 'needed')
+})
+
+test('arguments after the script belong to the script', () => {
   const parsed = parseArguments(['start', 'main.js', '--nodes', '2', '--help', '--', 'x'])
   assert.deepEqual(parsed, {
     purpose: 'start',
     printEnv: false,
+    listPackages: false,
     script: 'main.js',
     args: ['--nodes', '2', '--help', '--', 'x'],
   })
   assert.deepEqual(parseArguments(['check', '--', 'a.mjs']), {
     purpose: 'check',
     printEnv: false,
+    listPackages: false,
     script: 'a.mjs',
     args: [],
   })
   assert.deepEqual(parseArguments(['test', '--print-env']), {
     purpose: 'test',
     printEnv: true,
+    listPackages: false,
     script: undefined,
     args: [],
   })
+  assert.equal(parseArguments(['start', '--list-packages']).listPackages, true)
   assert.deepEqual(parseArguments(['--help']), { help: true })
 })
 
-test('a wrong call is answered with the right ones', () => {
+test('a wrong call is answered with the known purposes', () => {
   for (const words of [[], ['deploy', 'x.js'], ['--', 'x.js']]) {
     assert.throws(
       () => parseArguments(words),

@@ -1,34 +1,46 @@
 export const PURPOSES = ['start', 'test', 'check', 'bench']
 
+const NOTHING = {
+  worker: false,
+  nats: false,
+  postgres: false,
+  chromium: false,
+  recording: false,
+  screen: false,
+  coturn: false,
+  build: false,
+}
+const EVERYTHING = {
+  worker: true,
+  nats: true,
+  postgres: true,
+  chromium: true,
+  recording: 'needed',
+  screen: 'needed',
+  coturn: true,
+  build: true,
+}
+
 /**
- * What a purpose needs beside Node and the npm packages.
- * A server that the environment names is used by `start` in place of one of our own. Recording is 'wanted' where the
- * rest is worth starting without it.
+ * The needs of a purpose beside Node and the npm packages. `start` uses a server that the environment names instead of
+ * starting one. Recording is 'wanted' where the rest works without it. `named`: the needs of the named benchmarks.
  */
-export function needsOf(purpose, env = {}) {
-  if (purpose === 'check')
-    return {
-      worker: false,
-      nats: false,
-      postgres: false,
-      chromium: false,
-      recording: false,
-      screen: false,
-      coturn: false,
-      build: false,
-    }
-  const all = {
-    worker: true,
-    nats: true,
-    postgres: true,
-    chromium: true,
-    recording: 'needed',
-    screen: 'needed',
-    coturn: true,
-    build: true,
+export function needsOf(purpose, env = {}, named) {
+  if (purpose === 'check') return NOTHING
+  if (purpose === 'bench' && named) {
+    const needs = Object.entries(EVERYTHING).filter(([need]) => named.includes(need))
+    return { ...NOTHING, build: true, ...Object.fromEntries(needs) }
   }
-  if (purpose !== 'start') return all
+  if (purpose !== 'start') return EVERYTHING
   const recording = { true: 'needed', false: false }[env.SERVICE_RECORDING] ?? 'wanted'
   const screen = recording && 'wanted'
-  return { ...all, nats: !env.NATS_URL, postgres: !env.DATABASE_URL, chromium: false, recording, screen, coturn: false }
+  return {
+    ...EVERYTHING,
+    nats: !env.NATS_URL,
+    postgres: !env.DATABASE_URL,
+    chromium: false,
+    recording,
+    screen,
+    coturn: false,
+  }
 }

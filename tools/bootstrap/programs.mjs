@@ -16,13 +16,13 @@ const MAC_CHROMIUM = [
 export function named(env, variable) {
   if (!env[variable]) return undefined
   const file = resolve(env[variable])
-  if (!isExecutable(file)) throw new Stop(`${variable} names ${file}, which is not a program that can be run.`)
+  if (!isExecutable(file)) throw new Stop(`${variable} names ${file}, which is not an executable program.`)
   return file
 }
 
 /**
- * The path of nats-server. On Debian it is unpacked beside our other things rather than installed:
- * that needs no root, and the package would start a server of its own.
+ * The path of nats-server. On Debian the package is unpacked into the cache instead of installed: that needs no root,
+ * and the installed package would start a server.
  */
 export async function ensureNats(context) {
   const { env, cache, platform, report } = context
@@ -51,7 +51,7 @@ async function unpackNats(context, key, program, say) {
     async (folder) => {
       await unpackPackage(context, 'nats-server', folder, say)
       if (!isExecutable(join(folder, 'usr/sbin/nats-server')))
-        throw new Stop('the Debian package nats-server does not hold the program.')
+        throw new Stop('the Debian package nats-server does not contain the program.')
       for (const name of readdirSync(folder))
         if (name !== 'usr') rmSync(join(folder, name), { recursive: true, force: true })
     },
@@ -59,7 +59,7 @@ async function unpackNats(context, key, program, say) {
   )
 }
 
-/** The path of a Chromium or Chrome that is there. */
+/** The path of an installed Chromium or Chrome; undefined without one. */
 export const findChromium = (env) =>
   named(env, 'CHROMIUM_BIN') ??
   CHROMIUM_NAMES.map((name) => which(name, env)).find(Boolean) ??
@@ -76,9 +76,14 @@ export async function ensureChromium(context) {
   })
 }
 
+/** The path of an ffmpeg with ffprobe beside it. */
+export const findFfmpeg = (env) => (which('ffprobe', env) ? which('ffmpeg', env) : undefined)
+
+export const findTurnServer = (env) => which('turnserver', env)
+
 /** ffmpeg with ffprobe. */
 export async function ensureFfmpeg(context) {
-  const find = () => (which('ffprobe', context.env) ? which('ffmpeg', context.env) : undefined)
+  const find = () => findFfmpeg(context.env)
   return context.report.step('ffmpeg', async (say) => {
     const given = find()
     if (given) return { ready: true, value: given, note: given }
@@ -89,7 +94,7 @@ export async function ensureFfmpeg(context) {
 
 /** coturn, against which the TURN credentials are tested. */
 export async function ensureTurnServer(context) {
-  const find = () => which('turnserver', context.env)
+  const find = () => findTurnServer(context.env)
   return context.report.step('coturn', async (say) => {
     const given = find()
     if (given) return { ready: true, value: given, note: given }
@@ -100,5 +105,5 @@ export async function ensureTurnServer(context) {
 
 async function installFor(context, packages, find, why, say) {
   await installPackages(context, packages, { why, say })
-  if (!find()) throw new Stop(`the package ${packages.join(' ')} is installed but holds no such program.`)
+  if (!find()) throw new Stop(`the package ${packages.join(' ')} is installed but does not contain the program.`)
 }

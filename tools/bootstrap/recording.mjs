@@ -9,7 +9,7 @@ import { Stop } from './stop.mjs'
 
 const SOURCES = 'apps/media-node/compositor'
 const LIBRARIES = ['gstreamer-1.0', 'gstreamer-video-1.0']
-/** What the compositor loads when it runs: its elements, and a font for names. */
+/** Packages that the compositor loads at run time: its GStreamer elements, and a font for names. */
 const RUNTIME = [
   'gstreamer1.0-plugins-base',
   'gstreamer1.0-plugins-good',
@@ -27,8 +27,8 @@ const PROBE_MS = 30_000
 export const compositorKey = ({ platform, sources }) => `compositor-${platform.id}-${platform.libc}-${sources}`
 
 /**
- * ffmpeg and the path of a compositor that runs here. With `optional` undefined where they cannot be had: then nothing
- * is recorded, which is said, and all else works.
+ * Prepares ffmpeg and returns the path of a compositor that runs here. With `optional` a failure disables recording with
+ * a warning, and the result is undefined.
  */
 export async function ensureRecording(context, { optional }) {
   const given = await ofEnvironment(context)
@@ -37,21 +37,33 @@ export async function ensureRecording(context, { optional }) {
     return await ensureCompositor(context, given)
   } catch (error) {
     if (!optional || !(error instanceof Stop)) throw error
-    context.report.warn(`recording is off: ${error.message}`)
+    context.report.warn(`recording is disabled: ${error.message}`)
     return undefined
   }
 }
 
+/** The packages that a compositor needs here, whether they are installed or not. */
+export function compositorPackages(context) {
+  if (context.env.COMPOSITOR_BIN || context.platform.os !== 'linux') return []
+  return isExecutable(placeOf(context).binary) ? RUNTIME : [...RUNTIME, ...COMPILER]
+}
+
+function placeOf({ root, cache, platform }) {
+  const folder = join(root, SOURCES)
+  const key = compositorKey({ platform, sources: digestFolder(folder, isSource) })
+  return { folder, key, binary: join(cache, key, 'compositor') }
+}
+
 async function ensureCompositor(context, given) {
-  const { root, cache, platform, report } = context
+  const { cache, platform, report } = context
   return report.step('compositor', async (say) => {
     if (given) return { ready: true, value: given, note: given }
     if (platform.os !== 'linux')
-      throw new Stop('the compositor runs on Linux only: build one elsewhere, or record nothing.')
-    const folder = join(root, SOURCES)
-    const key = compositorKey({ platform, sources: digestFolder(folder, isSource) })
-    const binary = join(cache, key, 'compositor')
-    const installed = await installMissing(context, isExecutable(binary) ? RUNTIME : [...RUNTIME, ...COMPILER], say)
+      throw new Stop(
+        'the compositor runs on Linux only: compile it elsewhere and name it in COMPOSITOR_BIN, or set SERVICE_RECORDING=false.',
+      )
+    const { folder, key, binary } = placeOf(context)
+    const installed = await installMissing(context, compositorPackages(context), say)
     if (isExecutable(binary)) return { ready: !installed, value: binary, note: 'cached' }
     await oneAtATime(context, `${cache}/compositor`, say, () => build(context, folder, key, say))
     return { value: binary, note: 'built from source' }
@@ -60,14 +72,14 @@ async function ensureCompositor(context, given) {
 
 const isSource = (name) => /\.[ch]$/.test(name)
 
-/** What the environment names must serve, also where recording is no must. */
+/** A compositor that the environment names must work, also where recording is optional. */
 async function ofEnvironment(context) {
   const file = named(context.env, 'COMPOSITOR_BIN')
   if (file === undefined || (await talk(context, file, '')).includes('"ready"')) return file
   throw new Stop(`COMPOSITOR_BIN names ${file}, which is not a compositor that runs on this machine.`)
 }
 
-/** Whether something had to be installed. Where there is no Debian the build itself finds out what is missing. */
+/** True if packages were installed. Without dpkg the build reports what is missing. */
 async function installMissing(context, packages, say) {
   if (!which('dpkg-query', context.env)) return false
   const missing = await missingPackages(context, packages)
@@ -104,7 +116,7 @@ async function compile({ env, signal }, sources, binary, log) {
   if (code !== 0) throw new Stop('the compositor could not be compiled.', { log })
 }
 
-/** A short file, so that an element that is missing is known now and by its name. */
+/** Records a short file, so that a missing element is reported now and by its name. */
 async function tryOut(context, folder, binary, log) {
   const file = join(folder, 'trial.mp4')
   const lines = [['start', 160, 120, 10, 1, 1, 100, 64, 100, file], ['tile', 'name', 0, 0, 80, 60, 1, 'Name'], ['stop']]

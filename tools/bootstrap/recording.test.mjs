@@ -32,12 +32,12 @@ function checkout(
   return { context, recorded, made: () => readdirSync(context.cache).filter((name) => name.startsWith('compositor')) }
 }
 
-test('the key of the cache tells binaries apart', () => {
+test('different binaries have different cache keys', () => {
   const platform = { id: 'linux-x64', libc: 'glibc2.36' }
   assert.equal(compositorKey({ platform, sources: 'abc' }), 'compositor-linux-x64-glibc2.36-abc')
 })
 
-test('the compositor is built once from its sources, runs, and another source is another one', async (t) => {
+test('the compositor is compiled once for each version of its sources, and runs', async (t) => {
   const { context, recorded, made } = checkout(t)
   spawnSync('cp', ['-R', `${SOURCES}/.`, join(context.root, 'apps/media-node/compositor')])
   const first = await ensureRecording(context, { optional: false })
@@ -51,7 +51,7 @@ test('the compositor is built once from its sources, runs, and another source is
   assert.equal(made().length, 2)
 })
 
-test('one that does not work here is said with its own words and not kept', async (t) => {
+test('a compositor that does not work is reported with its own message and not kept', async (t) => {
   const sources = {
     'main.c': `#include <stdio.h>
 int main(void) { puts("{\\"event\\":\\"error\\",\\"message\\":\\"no element x264enc\\"}"); return 1; }`,
@@ -64,7 +64,7 @@ int main(void) { puts("{\\"event\\":\\"error\\",\\"message\\":\\"no element x264
   assert.deepEqual(made(), [])
 })
 
-test('sources that do not compile are said', async (t) => {
+test('a compile error is reported', async (t) => {
   const { context } = checkout(t, { sources: { 'main.c': 'int main(' } })
   await assert.rejects(ensureRecording(context, { optional: false }), {
     name: 'Stop',
@@ -76,32 +76,32 @@ const NOT_ROOT = { uid: 1000, programs: { 'dpkg-query': 'exit 1', dpkg: '', 'apt
 const SENTENCE =
   /recording needs GStreamer and installing needs root: run "sudo apt-get install -y gstreamer1\.0-\S+ .*gcc/
 
-test('without root the rest goes on, and one sentence says that nothing is recorded', async (t) => {
+test('without root the bootstrap continues with a warning that recording is disabled', async (t) => {
   const { context, recorded } = checkout(t, NOT_ROOT)
   assert.equal(await ensureRecording(context, { optional: true }), undefined)
-  assert.match(recorded.text(), new RegExp(`! recording is off: ${SENTENCE.source}`))
+  assert.match(recorded.text(), new RegExp(`! recording is disabled: ${SENTENCE.source}`))
 })
 
-test('where recording is needed the same is the end', async (t) => {
+test('without root a required recording fails the bootstrap', async (t) => {
   const { context } = checkout(t, NOT_ROOT)
   await assert.rejects(ensureRecording(context, { optional: false }), { name: 'Stop', message: SENTENCE })
 })
 
-test('on another system than Linux nothing is recorded', async (t) => {
+test('recording is disabled on systems other than Linux', async (t) => {
   const platform = { id: 'darwin-arm64', os: 'darwin', arch: 'arm64', libc: 'system' }
   const { context, recorded } = checkout(t, { platform })
   assert.equal(await ensureRecording(context, { optional: true }), undefined)
-  assert.match(recorded.text(), /recording is off: the compositor runs on Linux only/)
+  assert.match(recorded.text(), /recording is disabled: the compositor runs on Linux only/)
 })
 
-test('a compositor that the environment names is used when it runs', async (t) => {
+test('a working compositor that the environment names is used', async (t) => {
   const own = writeProgram(join(temporaryFolder(t), 'own'), `#!/bin/sh\necho '{"event":"ready"}'\n`)
   const { context, made } = checkout(t, { env: { COMPOSITOR_BIN: own } })
   assert.equal(await ensureRecording(context, { optional: false }), own)
   assert.deepEqual(made(), [])
 })
 
-test('one that it names wrongly is refused with its name, also where recording is no must', async (t) => {
+test('an unusable COMPOSITOR_BIN is refused, also where recording is optional', async (t) => {
   const folder = temporaryFolder(t)
   const other = writeProgram(join(folder, 'other'), '#!/bin/sh\nexit 0\n')
   for (const file of [join(folder, 'missing'), other]) {

@@ -86,12 +86,12 @@ export function createReport({
       }
       return outcome.value
     },
-    /** A word in between that is not the end of a step. */
+    /** A line that is not the end of a step. */
     note(text) {
       wake()
       line(paint(2, `  ${text}`))
     },
-    /** What is missing although all else goes on; said even when nothing else is. */
+    /** A warning; printed also when all steps were ready. */
     warn(text) {
       line(`${paint(33, '!')} ${text}`)
     },

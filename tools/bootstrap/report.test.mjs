@@ -4,14 +4,14 @@ import { recordedReport } from './fixtures.mjs'
 import { duration } from './report.mjs'
 import { Stop } from './stop.mjs'
 
-test('durations', () => {
+test('durations are shown in seconds, then in minutes', () => {
   assert.equal(duration(90), '0.1 s')
   assert.equal(duration(59_940), '59.9 s')
   assert.equal(duration(59_999), '1 min 0 s')
   assert.equal(duration(217_300), '3 min 37 s')
 })
 
-test('a machine that is ready sees one line', async () => {
+test('a prepared machine gets one line', async () => {
   const { report, text } = recordedReport({ now: () => 0 })
   await report.step('Node', () => ({ ready: true, note: 'cached' }))
   await report.step('packages', () => ({ ready: true }))
@@ -19,15 +19,15 @@ test('a machine that is ready sees one line', async () => {
   assert.equal(text(), '✓ everything is in place (0.0 s)\n')
 })
 
-test('a warning is said also on a machine that is ready', async () => {
+test('a warning is printed also on a prepared machine', async () => {
   const { report, text } = recordedReport({ now: () => 0 })
   await report.step('Node', () => ({ ready: true, note: 'cached' }))
-  report.warn('recording is off')
+  report.warn('recording is disabled')
   report.done('everything is in place')
-  assert.equal(text(), '! recording is off\n✓ everything is in place (0.0 s)\n')
+  assert.equal(text(), '! recording is disabled\n✓ everything is in place (0.0 s)\n')
 })
 
-test('where something was to do, each step has its line, in order, long ones with their time', async () => {
+test('with work to do each step has a line, in order, long ones with their duration', async () => {
   let clock = 0
   const { report, text } = recordedReport({ now: () => clock })
   await report.step('Node', () => ({ ready: true, note: 'cached' }))
@@ -40,7 +40,7 @@ test('where something was to do, each step has its line, in order, long ones wit
   assert.equal(text(), '✓ Node (cached)\n✓ worker (built, 3 min 37 s)\n✓ build\n  ready after 3 min 37 s\n')
 })
 
-test('the value of a step comes through', async () => {
+test('a step returns its value', async () => {
   const { report } = recordedReport()
   assert.equal(await report.step('x', () => ({ value: '/bin/x', ready: true })), '/bin/x')
   assert.equal(await report.step('y', () => undefined), undefined)
@@ -56,7 +56,7 @@ test('a failure names its step, its reason and its log in one line', async () =>
   assert.equal(text(), '✗ npm packages: the disk is full. The details are in /c/logs/x.log\n')
 })
 
-test('a terminal sees the present state of a long step, in a line that goes away', async (t) => {
+test('a terminal shows the state of a long step in a temporary line', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let clock = 0
   const { report, text } = recordedReport({ now: () => clock, tty: true })
@@ -70,7 +70,7 @@ test('a terminal sees the present state of a long step, in a line that goes away
   assert.ok(text().split('\r').at(-1).includes('✓'), 'the line of the state is written over')
 })
 
-test('without a terminal a long step says so at once and then now and again', async (t) => {
+test('without a terminal a long step is printed at once and then periodically', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let clock = 0
   const { report, text } = recordedReport({ now: () => clock })

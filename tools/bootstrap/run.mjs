@@ -13,15 +13,17 @@ import { ensurePackages } from './packages.mjs'
 import { detectPlatform } from './platform.mjs'
 import { ensureChromium, ensureNats, ensureTurnServer } from './programs.mjs'
 import { ensureRecording } from './recording.mjs'
+import { describeRootChanges, rootChanges } from './root-changes.mjs'
 import { ensureScreen } from './screen.mjs'
 import { createReport } from './report.mjs'
+import { readScriptOptions } from './script-options.mjs'
 import { Interrupted, Stop } from './stop.mjs'
 import { ensureToolchain, readNodePin } from './toolchain.mjs'
 import { ensureWorker } from './worker.mjs'
 
 const ROOT = realpathSync(fileURLToPath(new URL('../../', import.meta.url)))
 
-/** The variables a script gets on top of ours. */
+/** The environment of a script. */
 export function scriptEnvironment(env, { toolchain, cache, found }) {
   const given = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
   return {
@@ -32,13 +34,17 @@ export function scriptEnvironment(env, { toolchain, cache, found }) {
   }
 }
 
-/** Makes ready what `purpose` needs; resolves to the environment and the Node for its script. */
-export async function prepare({ root = ROOT, purpose, env = process.env, report, signal }) {
+function createContext({ root = ROOT, env = process.env, report, signal }) {
   const platform = detectPlatform()
   const cache = openCache(cacheRoot(env, homedir()))
-  const context = { root, env, cache, platform, report, signal, uid: process.getuid?.(), pinned: readNodePin(root) }
-  const needs = needsOf(purpose, env)
+  return { root, env, cache, platform, report, signal, uid: process.getuid?.(), pinned: readNodePin(root) }
+}
+
+/** Prepares the needs of a purpose; resolves to the environment and the Node of its script. */
+async function prepare(context, purpose, needs) {
+  const { env, cache, report } = context
   const found = {}
+  for (const line of describeRootChanges(await rootChanges(context, needs))) report.note(line)
   context.toolchain = await ensureToolchain(context)
   await ensurePackages(context)
   if (needs.nats) found.NATS_SERVER_BIN = await ensureNats(context)
@@ -58,23 +64,40 @@ export async function prepare({ root = ROOT, purpose, env = process.env, report,
   }
 }
 
+const USAGE = 2
+
+function refuse(message) {
+  process.stderr.write(`${message}\n`)
+  process.exitCode = USAGE
+}
+
+async function listPackages(context, needs) {
+  const lines = describeRootChanges(await rootChanges(context, needs))
+  return `${lines.join('\n') || 'nothing is changed as root'}\n`
+}
+
 const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
 
 async function main(argv) {
   const signals = listenForSignals()
   const abort = new AbortController()
   const report = createReport()
-  // A closed terminal must not end us before the script was told.
+  // A closed terminal must not end this process before the script has received its signal.
   process.stderr.on('error', () => {})
   signals.handle = (signal) => {
-    // The second one does not wait for what is being finished.
+    // The second signal does not wait for a step that is being finished.
     if (abort.signal.aborted) process.exit(exitStatus(undefined, signal))
     abort.abort()
   }
   try {
     const wanted = parseArguments(argv)
-    if (wanted.help) return void process.stdout.write(HELP)
-    const ready = await prepare({ purpose: wanted.purpose, report, signal: abort.signal })
+    const { help, error, options } = wanted.help ? { help: HELP } : await readScriptOptions(wanted)
+    if (help) return void process.stdout.write(help)
+    if (error) return refuse(error)
+    const context = createContext({ report, signal: abort.signal })
+    const needs = needsOf(wanted.purpose, context.env, options?.needs)
+    if (wanted.listPackages) return void process.stdout.write(await listPackages(context, needs))
+    const ready = await prepare(context, wanted.purpose, needs)
     if (abort.signal.aborted) throw new Interrupted()
     if (wanted.printEnv)
       for (const key of ready.changed) process.stdout.write(`export ${key}=${quote(ready.env[key])}\n`)
@@ -89,14 +112,14 @@ async function main(argv) {
   } catch (error) {
     process.exitCode = failureStatus(error, report, signals.last)
   }
-  // Signal handlers alone keep nobody alive, but a socket or a timer that was left would.
+  // A socket or a timer that is left would keep the process alive.
   process.exit()
 }
 
 function failureStatus(error, report, signal) {
   report.fail(error)
   if (error instanceof Interrupted) return exitStatus(undefined, signal)
-  // What nobody foresaw is ours to mend: then the stack helps.
+  // An unexpected error is a fault of the bootstrap: its stack helps to correct it.
   if (!(error instanceof Stop)) process.stderr.write(`${error.stack}\n`)
   return 1
 }

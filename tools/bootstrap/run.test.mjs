@@ -147,6 +147,24 @@ test('a bootstrap takes over from one that is killed, after the programs of that
   assert.deepEqual(tracesOf(TRACE, 'overlaps'), [])
 })
 
+test('--help and wrong options of a script are answered before anything is prepared', (t) => {
+  const folder = temporaryFolder(t)
+  const env = { ...process.env, PATH: folder, HOME: folder, SESSION_SERVICE_CACHE: join(folder, 'cache') }
+  const call = (...words) => spawnSync(process.execPath, [RUN, ...words], { env, encoding: 'utf8' })
+  for (const [purpose, script, word] of [
+    ['start', 'tools/launcher/dist/main.js', '--nodes'],
+    ['bench', 'bench/dist/main.js', 'large-session'],
+  ]) {
+    const help = call(purpose, script, '--help')
+    assert.deepEqual([help.status, help.stderr], [0, ''])
+    assert.ok(help.stdout.includes(word))
+    const wrong = call(purpose, script, '--nonsense')
+    assert.deepEqual([wrong.status, wrong.stdout], [2, ''])
+    assert.match(wrong.stderr, /^.*--nonsense.* -- --help lists the options\)\n$/)
+  }
+  assert.equal(existsSync(join(folder, 'cache')), false)
+})
+
 test('--help and wrong purposes of the bootstrap are answered at once', () => {
   const help = spawnSync(process.execPath, [RUN, '--help'], { encoding: 'utf8' })
   assert.equal(help.status, 0)
@@ -154,7 +172,7 @@ test('--help and wrong purposes of the bootstrap are answered at once', () => {
     assert.ok(help.stdout.includes(word), word)
   const wrong = spawnSync(process.execPath, [RUN, 'deploy'], { encoding: 'utf8' })
   assert.equal(wrong.status, 1)
-  assert.match(wrong.stderr, /^✗ "deploy" is no purpose: .*\n$/)
+  assert.match(wrong.stderr, /^✗ "deploy" is not a purpose: .*\n$/)
 })
 
 test('--print-env prints assignments for a shell', (t) => {

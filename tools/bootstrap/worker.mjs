@@ -14,24 +14,24 @@ const DOWNLOADER = fileURLToPath(new URL('./download.mjs', import.meta.url))
 const IDLE_MS = 15_000
 // A compiler of this C++ takes up to about 1.2 GB.
 const MEMORY_PER_JOB = 1.5 * 2 ** 30
-/** A worker that is started without MEDIASOUP_VERSION says so with this exit status: the sign that it runs here. */
+/** Exit status of a worker that is started without MEDIASOUP_VERSION: it proves that the binary runs here. */
 const RUNS_HERE = 41
 
 /** The cache key: another version, platform, C library or recipe is another binary. */
 export const workerKey = ({ version, platform, recipe }) =>
   `mediasoup-worker-${version}-${platform.id}-${platform.libc}-${recipe}`
 
-/** Where mediasoup's makers publish the binary, by the naming of their own install script. */
+/** The address of the prebuilt binary, by the naming of mediasoup's install script. */
 export function prebuiltUrl({ version, repository, os, arch, kernel, base }) {
   const home = base ?? `${repository.replace(/^git\+/, '').replace(/\.git$/, '')}/releases/download`
   const suffix = os === 'linux' ? `-kernel${kernel.split('.')[0]}` : ''
   return `${home}/${version}/mediasoup-worker-${version}-${os}-${arch}${suffix}.tgz`
 }
 
-/** Compilers at a time: no more than the memory holds. */
+/** The number of parallel compilers, limited by the memory. */
 export const jobCount = (cpus, memory) => Math.max(1, Math.min(cpus, Math.floor(memory / MEMORY_PER_JOB)))
 
-/** A line of the build's output in words for a person, undefined when it says nothing to one. */
+/** The progress that a line of the build's output reports; undefined for other lines. */
 export function buildProgress(line) {
   const compiled = /^\[(\d+)\/(\d+)\]/.exec(line)
   if (compiled) return `compiling ${compiled[1]} of ${compiled[2]}`
@@ -44,14 +44,30 @@ export async function ensureWorker(context) {
   return context.report.step(`mediasoup-worker ${pkg.version}`, async (say) => {
     const given = named(context.env, 'MEDIASOUP_WORKER_BIN')
     if (given) return { ready: true, value: await checkGiven(context, given), note: given }
-    const recipe = digestFolder(RECIPE, (name) => name !== 'README.md')
-    const key = workerKey({ version: pkg.version, platform: context.platform, recipe })
+    const key = keyOf(context, pkg.version)
     const binary = join(context.cache, key, 'mediasoup-worker')
     if (isExecutable(binary)) return { ready: true, value: binary, note: 'cached' }
     await oneAtATime(context, `${context.cache}/mediasoup-worker`, say, () => make(context, pkg, key, say))
     return { value: binary, note: readFileSync(join(context.cache, key, 'origin'), 'utf8') }
   })
 }
+
+const keyOf = ({ platform }, version) =>
+  workerKey({ version, platform, recipe: digestFolder(RECIPE, (name) => name !== 'README.md') })
+
+/** The packages that compiling the worker needs, whether they are installed or not; none where no compilation is needed. */
+export function workerBuildPackages(context) {
+  if (context.env.MEDIASOUP_WORKER_BIN || context.platform.os !== 'linux') return []
+  // From the lockfile: the npm packages may not be installed yet.
+  const { packages } = JSON.parse(readFileSync(join(context.root, 'package-lock.json'), 'utf8'))
+  const version = packages['node_modules/mediasoup']?.version
+  return isExecutable(join(context.cache, keyOf(context, version), 'mediasoup-worker')) ? [] : buildPackages()
+}
+
+const buildPackages = () =>
+  readFileSync(join(RECIPE, 'apt-packages.txt'), 'utf8')
+    .split('\n')
+    .filter((line) => /^[a-z0-9]/.test(line))
 
 function readPackage(root) {
   const folder = join(root, 'node_modules/mediasoup')
@@ -86,7 +102,7 @@ async function make(context, pkg, key, say) {
   )
 }
 
-/** Undefined when `out` is there and runs; else why not. */
+/** Undefined if `out` exists and runs, else the reason. */
 async function fetchPrebuilt(context, pkg, folder, { out, log, say }) {
   const { env, platform, toolchain, signal } = context
   if (env.MEDIASOUP_SKIP_WORKER_PREBUILT_DOWNLOAD) return 'the download is switched off'
@@ -109,8 +125,10 @@ async function fetchPrebuilt(context, pkg, folder, { out, log, say }) {
 async function buildFromSource(context, pkg, folder, { out, log, say, failure }) {
   const { env, platform, report, signal } = context
   if (platform.os !== 'linux')
-    throw new Stop(`there is no prebuilt binary to be had (${failure}): build one and name it in MEDIASOUP_WORKER_BIN.`)
-  report.note(`no prebuilt mediasoup-worker: ${failure}; it is built from source once, which takes 4 to 12 minutes`)
+    throw new Stop(`no prebuilt binary is available (${failure}): compile one and name it in MEDIASOUP_WORKER_BIN.`)
+  report.note(
+    `no prebuilt mediasoup-worker: ${failure}; compiling it from source once, which takes one to three minutes`,
+  )
   await requireBuildPackages(context, say)
   const work = join(folder, 'work')
   mkdirSync(work)
@@ -132,14 +150,11 @@ async function buildFromSource(context, pkg, folder, { out, log, say, failure })
 const lastWords = (output) => output.match(/^!! (.+)$/m)?.[1] ?? 'build.sh ended early.'
 
 async function requireBuildPackages(context, say) {
-  const wanted = readFileSync(join(RECIPE, 'apt-packages.txt'), 'utf8')
-    .split('\n')
-    .filter((line) => /^[a-z0-9]/.test(line))
   const why = 'mediasoup-worker must be built from source'
   if (!which('apt-get', context.env))
     throw new Stop(
       `${why}, and the recipe needs Debian's packages: build it elsewhere and name it in MEDIASOUP_WORKER_BIN.`,
     )
-  const missing = await missingPackages(context, wanted)
+  const missing = await missingPackages(context, buildPackages())
   if (missing.length > 0) await installPackages(context, missing, { why, say })
 }

@@ -54,12 +54,12 @@ function archiveOf(t, program) {
   return readFileSync(join(folder, 'x.tgz'))
 }
 
-test('the key of the cache tells binaries apart', () => {
+test('different binaries have different cache keys', () => {
   const facts = { version: '3.27.1', platform: { id: 'linux-x64', libc: 'glibc2.36' }, recipe: 'abc' }
   assert.equal(workerKey(facts), 'mediasoup-worker-3.27.1-linux-x64-glibc2.36-abc')
 })
 
-test('the address of the prebuilt binary', () => {
+test('the address of the prebuilt binary follows platform and kernel', () => {
   const facts = {
     version: '3.27.1',
     repository: 'git+https://host/org/mediasoup.git',
@@ -81,13 +81,13 @@ test('the address of the prebuilt binary', () => {
   )
 })
 
-test('compilers at a time follow processors and memory', () => {
+test('the number of compilers follows processors and memory', () => {
   assert.equal(jobCount(8, 64 * 2 ** 30), 8)
   assert.equal(jobCount(8, 4 * 2 ** 30), 2)
   assert.equal(jobCount(2, 512 * 2 ** 20), 1)
 })
 
-test('the progress of a build in words', () => {
+test('lines of the build report its progress', () => {
   assert.equal(buildProgress('[12/280] Compiling C++ object a.o'), 'compiling 12 of 280')
   assert.equal(buildProgress('== sources'), 'sources')
   assert.equal(buildProgress('Checking for function "x" : YES'), undefined)
@@ -143,7 +143,7 @@ test('a prebuilt binary that does not run here is not kept', async (t) => {
   })
 })
 
-test('a download that falls silent is given up', async (t) => {
+test('a stalled download times out', async (t) => {
   const base = await serve(t, (_request, response) => {
     response.writeHead(200, { 'content-length': 1000 })
     response.write('first bytes')
@@ -151,18 +151,18 @@ test('a download that falls silent is given up', async (t) => {
   await assert.rejects(download(base, join(temporaryFolder(t), 'x'), 200), /no answer for 0\.2 s/)
 })
 
-test('a server that never answers is given up', async (t) => {
+test('a server that never answers times out', async (t) => {
   const base = await serve(t, () => {})
   await assert.rejects(download(base, join(temporaryFolder(t), 'x'), 200), /no answer for 0\.2 s/)
 })
 
-test('the binary that the environment names is used when it runs', async (t) => {
+test('a working binary that the environment names is used', async (t) => {
   const own = writeProgram(join(temporaryFolder(t), 'worker'), RUNS)
   const { context } = checkout(t, { MEDIASOUP_WORKER_BIN: own })
   assert.equal(await ensureWorker(context), own)
 })
 
-test('a binary that the environment names wrongly is refused with its name', async (t) => {
+test('an unusable MEDIASOUP_WORKER_BIN is refused by name', async (t) => {
   const folder = temporaryFolder(t)
   const other = writeProgram(join(folder, 'other'), '#!/bin/sh\nexit 0\n')
   const refused = (file) =>
@@ -175,7 +175,7 @@ test('a binary that the environment names wrongly is refused with its name', asy
   await refused(other)
 })
 
-test('mediasoup not installed is said', async (t) => {
+test('a missing npm package mediasoup is reported', async (t) => {
   const { context } = checkout(t)
   await assert.rejects(ensureWorker({ ...context, root: context.cache }), {
     name: 'Stop',
