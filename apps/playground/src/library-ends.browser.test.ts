@@ -157,11 +157,11 @@ describe('the client library', () => {
     })
     expect(errors).toEqual([
       'ServiceError: token: is not a URL; pass the whole "token" of a connection, not only its tok_… part',
-      'ServiceError: connect: this session is connected already',
-      'TypeError: audio, video, screen: nothing to publish is left',
+      'ServiceError: connect: this session is already connected',
+      'TypeError: audio, video, screen: the options leave nothing to publish',
       'TypeError: resolution: "big" is not of the form 640x480',
       expect.stringMatching(/^ServiceError: signal: to\.0: may hold only/),
-      'ServiceError: forceDisconnect: the role PUBLISHER does not allow it',
+      'ServiceError: forceDisconnect: the role PUBLISHER does not permit it',
       'ServiceError: publish: the session is not connected',
     ])
   })

@@ -64,7 +64,7 @@ describe('what the application’s server does while people talk', () => {
       return { early, capabilities: session?.capabilities }
     })
     expect(refused).toMatchObject({
-      early: 'ServiceError: publish: the role SUBSCRIBER does not allow it',
+      early: 'ServiceError: publish: the role SUBSCRIBER does not permit it',
       capabilities: { subscribe: true, publish: false, forceDisconnect: false },
     })
     const boss = await join('Boss', { role: 'MODERATOR' })
