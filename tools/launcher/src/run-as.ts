@@ -35,7 +35,7 @@ export function chooseAccount(given: Env, projectFolder: string, dataFolder: str
   const problem = `the account "${account.name}" cannot read ${unreadable.join(' and ')}`
   if (configured !== undefined) throw new OptionError(`SERVICE_RUN_AS: ${problem}`)
   const advice = 'Move it to a folder that every account can enter, such as /opt'
-  return { account: undefined, property: 'root', warning: `all processes run as root: ${problem}. ${advice}` }
+  return { account: undefined, property: 'root', warning: `the service runs as root: ${problem}. ${advice}` }
 }
 
 function configuredAccount(runAs: string): Account {
