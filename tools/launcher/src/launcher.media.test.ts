@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -34,6 +34,12 @@ const running: Launcher[] = []
 
 afterEach(async () => {
   for (const launcher of running.splice(0)) await launcher.end('SIGKILL')
+  // Media nodes that a master started outlive it.
+  await until('no media node is left', () => {
+    const left = mediaNodesWith(`MEDIA_NODE_RECORDING_PATH=${data}/`)
+    for (const pid of left) spawnSync('kill', ['-KILL', String(pid)])
+    return left.length === 0
+  })
 })
 afterAll(async () => {
   await removePostgresData(join(data, 'postgres'))
@@ -62,7 +68,8 @@ class Launcher {
 async function launch(args: string[] = [], env: Record<string, string> = {}): Promise<Launcher & { port: number }> {
   const [port = 0] = await freePorts(1)
   const main = join(import.meta.dirname, 'main.js')
-  const child = spawn(process.execPath, [main, '--no-playground', '--data', data, '--port', String(port), ...args], {
+  const page = args.includes('--playground') ? [] : ['--no-playground']
+  const child = spawn(process.execPath, [main, ...page, '--data', data, '--port', String(port), ...args], {
     env: { ...process.env, MEDIA_NODE_IP: '127.0.0.1', SERVICE_HOST: '127.0.0.1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -73,6 +80,21 @@ async function launch(args: string[] = [], env: Record<string, string> = {}): Pr
 
 const secret = (): string => readFileSync(join(data, 'secret'), 'utf8').trim()
 const api = (port: number, password = secret()): ServiceApi => new ServiceApi(`http://127.0.0.1:${port}`, password)
+
+/** Media nodes with a variable that begins with the text, of any parent. */
+const mediaNodesWith = (variable: string): number[] =>
+  processesNamed('apps/media-node')
+    .map(({ pid }) => pid)
+    .filter((pid) => environmentOf(pid).some((each) => each.startsWith(variable)))
+
+/** Empty when the process has ended meanwhile. */
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
 
 const nodesOf = (launcher: Launcher): number[] =>
   descendantsOf(launcher.pid)
@@ -126,9 +148,6 @@ const uidsOf = (launcher: Launcher, part: string): number[] => [
   ),
 ]
 
-const isMediaNode = (pid: number, id: string): boolean =>
-  readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`MEDIA_NODE_ID=${id}`)
-
 test('a launcher run by root starts all other processes unprivileged, also on data that root wrote', async () => {
   const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   const { uid } = serverAccount() ?? own
@@ -166,8 +185,7 @@ test('a launcher run by root starts all other processes unprivileged, also on da
       .request('DELETE', `/media-nodes/${started}`)
       .catch(() => undefined)
   await until('the media node is removed', async () => [200, 204].includes((await remove())?.status ?? 0), START_MS)
-  const nodes = (): number[] => processesNamed('apps/media-node').map(({ pid }) => pid)
-  await until('its process has ended', () => !nodes().some((pid) => isMediaNode(pid, started)), START_MS)
+  await until('its process has ended', () => mediaNodesWith(`MEDIA_NODE_ID=${started}`).length === 0, START_MS)
   expect(await launcher.end('SIGINT')).toBe(0)
 }, 180_000)
 
