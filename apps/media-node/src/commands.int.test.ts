@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { ServiceError, SUBJECT } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { audioTrack, publication, simulcastTrack } from './rooms/fixtures/sample
 const rig = NodeRig.forTests()
 
 describe('commands over the bus', () => {
-  test('carry a session through its life, and heartbeats tell of it', async () => {
+  it('carry a session through its life, and heartbeats tell of it', async () => {
     const { nodeId } = await rig.launchReady()
     const { routerRtpCapabilities: rtpCapabilities } = await rig.master.join(nodeId, 'room', 'pub')
     await rig.master.join(nodeId, 'room', 'sub')
@@ -16,8 +16,8 @@ describe('commands over the bus', () => {
     const sub = { roomId: 'room', connectionId: 'sub', streamId: 'str' }
     const { tracks } = await rig.master.ask(nodeId, 'subscribe', { ...sub, rtpCapabilities })
     expect(tracks.map(({ kind }) => kind)).toEqual(['audio', 'video'])
-    await until('a heartbeat counts it all', () => rig.master.heardOf(nodeId)?.consumers === 2)
-    expect(rig.master.heardOf(nodeId)).toMatchObject({
+    await until('a heartbeat counts it all', () => rig.master.lastHeartbeatOf(nodeId)?.consumers === 2)
+    expect(rig.master.lastHeartbeatOf(nodeId)).toMatchObject({
       ip: '127.0.0.1',
       status: 'running',
       workers: 2,
@@ -31,15 +31,15 @@ describe('commands over the bus', () => {
     await rig.master.ask(nodeId, 'leave', sub)
     const inventory = await rig.master.ask(nodeId, 'inventory', {})
     expect(inventory).toEqual({
-      bootId: rig.master.heardOf(nodeId)?.bootId,
+      bootId: rig.master.lastHeartbeatOf(nodeId)?.bootId,
       rooms: [{ roomId: 'room', epoch: 1, connectionIds: ['pub'], streamIds: [] }],
       jobs: [],
     })
     await rig.master.ask(nodeId, 'closeRoom', { roomId: 'room', epoch: 1 })
-    await until('a heartbeat counts nothing', () => rig.master.heardOf(nodeId)?.rooms === 0)
+    await until('a heartbeat counts nothing', () => rig.master.lastHeartbeatOf(nodeId)?.rooms === 0)
   })
 
-  test('that fail keep code, subject and a message that names the fault', async () => {
+  it('that fail keep code, subject and a message that names the fault', async () => {
     const { nodeId } = await rig.launchReady()
     const gone = { roomId: 'no', connectionId: 'no', streamId: 'no' }
     const failed = await rig.master.ask(nodeId, 'unpublish', gone).catch((error: unknown) => error)
@@ -55,7 +55,7 @@ describe('commands over the bus', () => {
     await rig.master.join(nodeId, 'room', 'con')
   })
 
-  test('are counted and timed by name', async () => {
+  it('are counted and timed by name', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     await rig.master

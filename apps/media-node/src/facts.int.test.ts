@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { NODE_BOOT_RPC, ServiceError, SUBJECT } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { NodeRig, workersOf } from './fixtures/node-rig.js'
@@ -6,7 +6,7 @@ import { NodeRig, workersOf } from './fixtures/node-rig.js'
 const rig = NodeRig.forTests()
 
 describe('facts', () => {
-  test('a hello comes first, again after a lost bus, and drops the rooms that its answer names', async () => {
+  it('a hello comes first, again after a lost bus, and drops the rooms that its answer names', async () => {
     const { nodeId } = await rig.launchReady()
     await until('the first hello', () => rig.master.factsOf(nodeId, 'hello').length === 1)
     expect(rig.master.factsOf(nodeId, 'hello')[0]).toMatchObject({ ip: '127.0.0.1', rooms: [] })
@@ -23,23 +23,23 @@ describe('facts', () => {
     expect(rig.master.factsOf(nodeId, 'hello')).toHaveLength(2)
   })
 
-  test('a process that is refused at its hello ends with a non-zero exit code and has served nothing', async () => {
+  it('a process that is refused at its hello ends with a non-zero exit code and has served nothing', async () => {
     rig.master.onFact = () => ({ dropRoomIds: [], refused: 'another process is alive with the id' })
     const { node, nodeId } = await rig.launch()
     expect(await node.exited).toBe(1)
     const fatal = node.lastLines.filter((line) => line.includes('"level":"fatal"'))
     expect(fatal).toEqual([expect.stringContaining('MEDIA_NODE_ID: another process is alive with the id')])
-    expect(rig.master.heardOf(nodeId)).toBeUndefined()
+    expect(rig.master.lastHeartbeatOf(nodeId)).toBeUndefined()
   })
 
-  test('a process does not answer commands before a master has registered it, and reports that it is alive', async () => {
+  it('a process does not answer commands before a master has registered it, and reports that it is alive', async () => {
     let mayAnswer = false
     rig.master.onFact = () => {
       if (!mayAnswer) throw new ServiceError('UNAVAILABLE', 'the holder of the id may be alive')
       return { dropRoomIds: [] }
     }
     const { node, nodeId } = await rig.launch()
-    const hello = await until('a hello', () => rig.master.tellingsOf(nodeId, 'hello')[0])
+    const hello = await until('a hello', () => rig.master.deliveriesOf(nodeId, 'hello')[0])
     await rig.master.bus.request(SUBJECT.nodeBoot(nodeId, hello.bootId), NODE_BOOT_RPC, {})
     await expect(rig.master.ask(nodeId, 'inventory', {})).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect((await fetch(`${node.opsUrl}/healthz`)).status).toBe(200)
@@ -49,17 +49,17 @@ describe('facts', () => {
     expect((await rig.master.ask(nodeId, 'inventory', {})).bootId).toBe(hello.bootId)
   })
 
-  test('a process that waits for its registration ends in order at SIGTERM', async () => {
+  it('a process that waits for its registration ends in order at SIGTERM', async () => {
     rig.master.onFact = () => {
       throw new ServiceError('UNAVAILABLE', 'the holder of the id may be alive')
     }
     const { node, nodeId } = await rig.launch()
-    await until('a hello', () => rig.master.tellingsOf(nodeId, 'hello')[0])
+    await until('a hello', () => rig.master.deliveriesOf(nodeId, 'hello')[0])
     node.kill('SIGTERM')
     expect(await node.exited).toBe(0)
   })
 
-  test('a running process that is refused closes its rooms and ends with a non-zero exit code', async () => {
+  it('a running process that is refused closes its rooms and ends with a non-zero exit code', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     const { bootId } = rig.master.factsOf(nodeId, 'hello')[0]!
@@ -72,24 +72,24 @@ describe('facts', () => {
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
-  test('rooms lost with their worker are told once, and repeated until heard', async () => {
+  it('rooms lost with their worker are told once, and repeated until heard', async () => {
     const { node, nodeId } = await rig.launchReady()
     for (const roomId of ['a', 'b', 'c', 'd']) await rig.master.join(nodeId, roomId, 'con')
     const deaf = new ServiceError('UNAVAILABLE', 'the database is away')
     rig.master.onFact = () => {
-      if (rig.master.tellingsOf(nodeId, 'roomsLost').length < 3) throw deaf
+      if (rig.master.deliveriesOf(nodeId, 'roomsLost').length < 3) throw deaf
       return { dropRoomIds: [] }
     }
     process.kill(workersOf(node)[0]!, 'SIGKILL')
-    await until('the third telling', () => rig.master.tellingsOf(nodeId, 'roomsLost').length === 3)
+    await until('the third telling', () => rig.master.deliveriesOf(nodeId, 'roomsLost').length === 3)
     const { rooms } = await rig.master.ask(nodeId, 'inventory', {})
-    const tellings = rig.master.tellingsOf(nodeId, 'roomsLost')
-    expect(new Set(tellings.map(({ factId }) => factId)).size).toBe(1)
-    expect(tellings[0]!.rooms).toHaveLength(2)
-    expect([...tellings[0]!.rooms, ...rooms].map(({ roomId }) => roomId).toSorted()).toEqual(['a', 'b', 'c', 'd'])
+    const deliveries = rig.master.deliveriesOf(nodeId, 'roomsLost')
+    expect(new Set(deliveries.map(({ factId }) => factId)).size).toBe(1)
+    expect(deliveries[0]!.rooms).toHaveLength(2)
+    expect([...deliveries[0]!.rooms, ...rooms].map(({ roomId }) => roomId).toSorted()).toEqual(['a', 'b', 'c', 'd'])
     await until('the worker is back', () => workersOf(node).length === 2)
-    await until('heartbeats tell of it', () => rig.master.heardOf(nodeId)?.workers === 2)
-    expect(rig.master.tellingsOf(nodeId, 'roomsLost')).toHaveLength(3)
+    await until('heartbeats tell of it', () => rig.master.lastHeartbeatOf(nodeId)?.workers === 2)
+    expect(rig.master.deliveriesOf(nodeId, 'roomsLost')).toHaveLength(3)
     expect(node.running).toBe(true)
   })
 })

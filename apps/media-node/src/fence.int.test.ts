@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { NODE_SILENT_MS, ServiceError, type NodeFactAnswer } from '@session-service/contract'
 import { startNats, until, type AppProcess } from '@session-service/local-stack'
 import { BusMaster } from './fixtures/bus-master.js'
@@ -24,7 +24,7 @@ const roomIdsOf = async (nodeId: string): Promise<string[]> =>
   (await rig.master.ask(nodeId, 'inventory', {})).rooms.map(({ roomId }) => roomId)
 
 describe('a node that was frozen', () => {
-  test('longer than masters wait says hello before anything else, and drops what is no longer its own', async () => {
+  it('longer than masters wait says hello before anything else, and drops what is no longer its own', async () => {
     const { node, nodeId } = await rig.launchReady()
     for (const roomId of ['kept', 'stray']) await rig.master.join(nodeId, roomId, 'con')
     await until('the first hello', () => rig.master.factsOf(nodeId, 'hello').length === 1)
@@ -52,13 +52,13 @@ describe('a node that was frozen', () => {
     await until('it is heard again', () => heardBetween() > 0)
     expect(early.filter((count) => count > 0)).toEqual([])
     expect(await roomIdsOf(nodeId)).toEqual(['kept'])
-    expect(rig.master.heardOf(nodeId)).toMatchObject({ status: 'running', rooms: 1 })
+    expect(rig.master.lastHeartbeatOf(nodeId)).toMatchObject({ status: 'running', rooms: 1 })
     expect(await metricOf(node, 'fenced')).toBe(0)
     const hellos = new Set(rig.master.factsOf(nodeId, 'hello').map(({ factId }) => factId))
     expect(hellos.size).toBe(2)
   })
 
-  test('for a moment goes on as if nothing had been', async () => {
+  it('for a moment goes on as if nothing had been', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     const hellos = (): number => rig.master.factsOf(nodeId, 'hello').length
@@ -66,7 +66,7 @@ describe('a node that was frozen', () => {
     const [before, after] = await until(
       'a freeze was short enough',
       async () => {
-        const [hellosBefore, lastBeat] = [hellos(), rig.master.heardOf(nodeId)!.sentAt]
+        const [hellosBefore, lastBeat] = [hellos(), rig.master.lastHeartbeatOf(nodeId)!.sentAt]
         const thawedAt = await freeze(node, 1_000)
         const next = await until('it is heard again', () =>
           rig.master.heartbeats.find((beat) => beat.nodeId === nodeId && beat.sentAt >= thawedAt),
@@ -81,7 +81,7 @@ describe('a node that was frozen', () => {
 })
 
 describe('a node whose bus hung', () => {
-  test('says hello when it answers again, before it takes commands', async () => {
+  it('says hello when it answers again, before it takes commands', async () => {
     const bus = await startNats()
     const ownMaster = await BusMaster.connect(bus.url, { pingIntervalMs: 500 })
     try {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { costOf, EXPECTED_SESSION } from '@session-service/contract'
 import { freePorts, until } from '@session-service/local-stack'
 import { NodeRig, workersOf } from './fixtures/node-rig.js'
@@ -6,7 +6,7 @@ import { NodeRig, workersOf } from './fixtures/node-rig.js'
 const rig = NodeRig.forTests()
 
 describe('a node tells', () => {
-  test('who it is, in each heartbeat', async () => {
+  it('who it is, in each heartbeat', async () => {
     const [port = 0] = await freePorts(1)
     const before = Date.now()
     const { nodeId } = await rig.launchReady({
@@ -15,7 +15,7 @@ describe('a node tells', () => {
       MEDIA_NODE_ENVIRONMENT_ID: 'i-0abc',
       MEDIA_NODE_JOIN: 'false',
     })
-    const heard = rig.master.heardOf(nodeId)!
+    const heard = rig.master.lastHeartbeatOf(nodeId)!
     expect(heard).toMatchObject({
       ip: '127.0.0.1',
       uri: `ws://127.0.0.1:${port}/mediaserver`,
@@ -32,25 +32,25 @@ describe('a node tells', () => {
     expect(heard.launchedAt).toBeLessThanOrEqual(heard.sentAt)
   })
 
-  test('the time of the masters, whatever its own clock says', async () => {
+  it('the time of the masters, whatever its own clock says', async () => {
     const aheadMs = 3_600_000
     rig.master.clock = () => Date.now() + aheadMs
     const { nodeId } = await rig.launchReady()
-    const by = (): number => (rig.master.heardOf(nodeId)?.sentAt ?? 0) - Date.now()
+    const by = (): number => (rig.master.lastHeartbeatOf(nodeId)?.sentAt ?? 0) - Date.now()
     await until('its heartbeats have that time', () => Math.abs(by() - aheadMs) < 5_000)
-    const { launchedAt = 0, sentAt = 0 } = rig.master.heardOf(nodeId) ?? {}
+    const { launchedAt = 0, sentAt = 0 } = rig.master.lastHeartbeatOf(nodeId) ?? {}
     expect(sentAt - launchedAt).toBeGreaterThan(0)
     expect(sentAt - launchedAt).toBeLessThan(60_000)
     rig.master.clock = () => Date.now()
   })
 
-  test('what it has taken on, and how many rooms it ever opened', async () => {
+  it('what it has taken on, and how many rooms it ever opened', async () => {
     const { nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'a', 'one')
     await rig.master.join(nodeId, 'a', 'two')
     await rig.master.join(nodeId, 'b', 'three')
     const full = await until('a heartbeat counts them', () =>
-      rig.master.heardOf(nodeId)?.connections === 3 ? rig.master.heardOf(nodeId) : undefined,
+      rig.master.lastHeartbeatOf(nodeId)?.connections === 3 ? rig.master.lastHeartbeatOf(nodeId) : undefined,
     )
     expect(full).toMatchObject({ roomsOpened: 2, rooms: 2 })
     // Two young rooms: more people are expected than are there.
@@ -59,11 +59,11 @@ describe('a node tells', () => {
     expect(full.committed).toBeLessThanOrEqual(2 * costOf(EXPECTED_SESSION))
     await rig.master.ask(nodeId, 'closeRoom', { roomId: 'a', epoch: 1 })
     await rig.master.join(nodeId, 'a', 'one')
-    await until('it counts a room that was opened again', () => rig.master.heardOf(nodeId)?.roomsOpened === 3)
-    expect(rig.master.heardOf(nodeId)?.rooms).toBe(2)
+    await until('it counts a room that was opened again', () => rig.master.lastHeartbeatOf(nodeId)?.roomsOpened === 3)
+    expect(rig.master.lastHeartbeatOf(nodeId)?.rooms).toBe(2)
   })
 
-  test('what it really runs, when asked', async () => {
+  it('what it really runs, when asked', async () => {
     const { node, nodeId } = await rig.launchReady()
     const { sendTransport } = await rig.master.join(nodeId, 'room', 'con')
     const info = await rig.master.ask(nodeId, 'describe', {})
@@ -73,7 +73,7 @@ describe('a node tells', () => {
       sendTransport.iceCandidates.find(({ protocol }) => protocol === 'udp')?.port,
     )
     expect(info.memory).toBeGreaterThan(info.workers.reduce((sum, { memory }) => sum + memory, 0))
-    expect(info.version).toBe(rig.master.heardOf(nodeId)?.version)
+    expect(info.version).toBe(rig.master.lastHeartbeatOf(nodeId)?.version)
     expect(info.codecs).toEqual(['audio/opus', 'video/VP8', 'video/VP9', 'video/H264'])
     expect(info.modules.map(({ name }) => name)).toEqual(['mediasoup', 'mediasoup-worker'])
     for (const { version, generationTime } of info.modules) {

@@ -1,10 +1,10 @@
 import { INHERITED_VARIABLES, runApplication, takeAllBut } from '@session-service/server-kit'
 import { startMediaNode } from './start-media-node.js'
 
-/** Who forces the end of a node waits no longer; what it holds lives on elsewhere or is lost either way. */
+/** A forced shutdown waits no longer: the rooms are moved to other nodes or are lost in any case. */
 const CLOSE_DEADLINE_MS = 15_000
 
-/** By its id a driver finds the processes of a node, workers too. */
+/** Drivers find the processes of a node, workers included, by its id. */
 const isInherited = (name: string): boolean => name === 'MEDIA_NODE_ID' || INHERITED_VARIABLES.test(name)
 
 const options = {

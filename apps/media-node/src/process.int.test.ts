@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { startNats, until } from '@session-service/local-stack'
 import { BusMaster } from './fixtures/bus-master.js'
 import { failingOf, metricOf, NodeRig, workersOf } from './fixtures/node-rig.js'
@@ -8,7 +8,7 @@ import { isRunning } from './fixtures/processes.js'
 const rig = NodeRig.forTests()
 
 describe('the process', () => {
-  test('ends in order on SIGTERM: drains, closes its rooms, says goodbye, leaves no child', async () => {
+  it('ends in order on SIGTERM: drains, closes its rooms, says goodbye, leaves no child', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     const workers = workersOf(node)
@@ -16,11 +16,11 @@ describe('the process', () => {
     node.kill('SIGTERM')
     expect(await node.exited).toBe(0)
     expect(workers.filter(isRunning)).toEqual([])
-    expect(rig.master.heardOf(nodeId)?.status).toBe('draining')
+    expect(rig.master.lastHeartbeatOf(nodeId)?.status).toBe('draining')
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
-  test('gives its workers no property but its id, and nothing else of its environment that they do not need', async () => {
+  it('gives its workers no property but its id, and nothing else of its environment that they do not need', async () => {
     const { node, nodeId } = await rig.launchReady({ SERVICE_SECRET: 'hush', OTHER_SECRET: 'hush' })
     const allowed = /^(PATH|HOME|TMPDIR|LANG|TZ|\w+_BIN|NODE_EXTRA_CA_CERTS|MEDIA_NODE_ID|MEDIASOUP_VERSION)$/
     for (const pid of workersOf(node)) {
@@ -30,7 +30,7 @@ describe('the process', () => {
     }
   })
 
-  test('leaves no worker behind when it is killed', async () => {
+  it('leaves no worker behind when it is killed', async () => {
     const { node } = await rig.launchReady()
     const workers = workersOf(node)
     expect(workers).toHaveLength(2)
@@ -39,7 +39,7 @@ describe('the process', () => {
     await until('the workers have gone too', () => workers.filter(isRunning).length === 0)
   })
 
-  test('ends in order before the bus was ever there', async () => {
+  it('ends in order before the bus was ever there', async () => {
     const { node } = await rig.launch({ NATS_URL: 'nats://127.0.0.1:1' })
     await until('the workers are there', () => workersOf(node).length === 2)
     const workers = workersOf(node)
@@ -49,7 +49,7 @@ describe('the process', () => {
     await until('the workers have gone too', () => workers.filter(isRunning).length === 0)
   })
 
-  test('keeps its rooms while the bus is away, and ends in order then too', async () => {
+  it('keeps its rooms while the bus is away, and ends in order then too', async () => {
     const ownBus = await startNats()
     const ownMaster = await BusMaster.connect(ownBus.url)
     const { node, nodeId } = await rig.launchReady({ NATS_URL: ownBus.url }, ownMaster)
@@ -65,7 +65,7 @@ describe('the process', () => {
     expect(workers.filter(isRunning)).toEqual([])
   })
 
-  test('I8: says in one line why it can not start', async () => {
+  it('I8: says in one line why it can not start', async () => {
     const withoutWorker = await rig.launch({ MEDIASOUP_WORKER_BIN: '/nowhere/mediasoup-worker' })
     expect(await withoutWorker.node.exited).toBe(1)
     // Root is warned that it has not dropped root.
@@ -77,15 +77,15 @@ describe('the process', () => {
     expect(badConfig.node.lastLines.join('\n')).toMatch(/MEDIA_NODE_WORKERS.*\n.*MEDIA_NODE_RTC_PORT/)
   })
 
-  test('is ready only when it takes commands and has been heard', async () => {
+  it('is ready only when it takes commands and has been heard', async () => {
     const { node, nodeId } = await rig.launch()
     await node.ready
     // Comes by the same way as the heartbeat, after it.
     expect((await rig.master.ask(nodeId, 'inventory', {})).rooms).toEqual([])
-    expect(rig.master.heardOf(nodeId)).toMatchObject({ status: 'running' })
+    expect(rig.master.lastHeartbeatOf(nodeId)).toMatchObject({ status: 'running' })
   })
 
-  test('is not ready while it has no bus or no worker', async () => {
+  it('is not ready while it has no bus or no worker', async () => {
     const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_WORKERS: '1' })
     expect(await failingOf(node)).toEqual([])
     const killed = new Set<number>()

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { RecordingEnded } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { metricsOf, NodeRig } from './fixtures/node-rig.js'
@@ -34,7 +34,7 @@ const endsOf = (nodeId: string): RecordingEnded[] =>
 const toldBy = (nodeId: string): Promise<RecordingEnded> => until('the end is told', () => endsOf(nodeId)[0])
 
 describe('a recording', () => {
-  test('is started once however often it is asked for, is seen in heartbeats, and ends with a fact', async () => {
+  it('is started once however often it is asked for, is seen in heartbeats, and ends with a fact', async () => {
     const { node, nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
@@ -43,7 +43,7 @@ describe('a recording', () => {
     const running = { recordingId: job.recordingId, part: 1, state: 'recording' }
     // A heartbeat from before has it start.
     const beat = await until('a heartbeat tells', () => {
-      const heard = rig.master.heardOf(nodeId)
+      const heard = rig.master.lastHeartbeatOf(nodeId)
       return heard?.jobs[0]?.state === 'recording' && heard
     })
     expect(beat).toMatchObject({ jobs: [running], slots: { recording: { used: 1, total: 3 } } })
@@ -56,7 +56,7 @@ describe('a recording', () => {
     expect(await metricsOf(node)).toMatch(/^session_service_recordings_ended_total\{result="stopped"\} 1$/m)
   })
 
-  test('is refused without its room, for another epoch of it, and when all slots are taken', async () => {
+  it('is refused without its room, for another epoch of it, and when all slots are taken', async () => {
     const { nodeId } = await rig.launchReady(env)
     const delivery = await deliveryTo(delivered())
     const start = (more = {}) => rig.master.ask(nodeId, 'startRecording', jobOf('room', delivery, more))
@@ -69,7 +69,7 @@ describe('a recording', () => {
     for (const reason of refused) expect(reason).toMatchObject({ code: 'NO_CAPACITY' })
   })
 
-  test('is refused with the reason where nothing can be written, and the node does all else', async () => {
+  it('is refused with the reason where nothing can be written, and the node does all else', async () => {
     await writeFile(join(folder, 'file'), '')
     const { nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_RECORDING_PATH: join(folder, 'file', 'jobs') })
     await rig.master.join(nodeId, 'room', 'con')
@@ -78,10 +78,10 @@ describe('a recording', () => {
       code: 'UNAVAILABLE',
       message: 'the media node can not write recordings to MEDIA_NODE_RECORDING_PATH: ENOTDIR',
     })
-    await until('it has no slot', () => rig.master.heardOf(nodeId)?.slots?.recording?.total === 0)
+    await until('it has no slot', () => rig.master.lastHeartbeatOf(nodeId)?.slots?.recording?.total === 0)
   })
 
-  test('is refused when the disk has less left than it shall', async () => {
+  it('is refused when the disk has less left than it shall', async () => {
     const { nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_RECORDING_MIN_FREE: '1000000000' })
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
@@ -92,7 +92,7 @@ describe('a recording', () => {
     expect(await jobsLeft()).toEqual([])
   })
 
-  test('that started and stopped many times leaves nothing', async () => {
+  it('that started and stopped many times leaves nothing', async () => {
     const { nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
     const delivery = await deliveryTo(delivered())
@@ -103,12 +103,12 @@ describe('a recording', () => {
       await until('its end is told', () => endsOf(nodeId).length > cycle)
     }
     await until('nothing is left', async () => (await jobsLeft()).length === 0)
-    await until('no slot is taken', () => rig.master.heardOf(nodeId)?.slots?.recording?.used === 0)
+    await until('no slot is taken', () => rig.master.lastHeartbeatOf(nodeId)?.slots?.recording?.used === 0)
   })
 })
 
 describe('the end of a node', () => {
-  test('in order: ends its recordings and tells of them before it says goodbye', async () => {
+  it('in order: ends its recordings and tells of them before it says goodbye', async () => {
     const { node, nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
@@ -121,7 +121,7 @@ describe('the end of a node', () => {
     expect(await jobsLeft()).toEqual([])
   })
 
-  test('in order waits for a recording whose files do not arrive yet, until its deadline', async () => {
+  it('in order waits for a recording whose files do not arrive yet, until its deadline', async () => {
     const { node, nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_DRAIN_TIMEOUT: '1' })
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
@@ -133,8 +133,10 @@ describe('the end of a node', () => {
     await rig.master.ask(nodeId, 'stopRecording', job)
     await rig.master.ask(nodeId, 'closeRoom', { roomId: 'room', epoch: 1 })
     node.kill('SIGTERM')
-    await until('it drains', () => rig.master.heardOf(nodeId)?.status === 'draining')
-    expect(rig.master.heardOf(nodeId)?.jobs).toEqual([{ recordingId: job.recordingId, part: 1, state: 'delivering' }])
+    await until('it drains', () => rig.master.lastHeartbeatOf(nodeId)?.status === 'draining')
+    expect(rig.master.lastHeartbeatOf(nodeId)?.jobs).toEqual([
+      { recordingId: job.recordingId, part: 1, state: 'delivering' },
+    ])
     expect(await node.exited).toBe(0)
     // Nobody has heard of it: whoever comes next says it again.
     expect(await jobsLeft()).toEqual([`${job.recordingId}.1`])
@@ -143,7 +145,7 @@ describe('the end of a node', () => {
     expect(await toldBy(next.nodeId)).toMatchObject({ recordingId: job.recordingId, files: [] })
   })
 
-  test('by force: the next one brings home what it left, and lets alone what a living one makes', async () => {
+  it('by force: the next one brings home what it left, and lets alone what a living one makes', async () => {
     const [dying, living] = await Promise.all([rig.launchReady(env), rig.launchReady(env)])
     const start = async (nodeId: string) => {
       await rig.master.join(nodeId, 'room', 'con')
@@ -169,7 +171,7 @@ describe('the end of a node', () => {
     expect(endsOf(next.nodeId)).toHaveLength(1)
   })
 
-  test('by force while somebody was taking over, and a journal that nobody can read, or none, harm nothing', async () => {
+  it('by force while somebody was taking over, and a journal that nobody can read, or none, harm nothing', async () => {
     const { node, nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))

@@ -11,26 +11,27 @@ import {
   dropPrivileges,
 } from '@session-service/server-kit'
 import { WorkerPool } from './workers/worker-pool.js'
-import { MediaNodeModule, type Foundations } from './media-node.module.js'
+import type { Infrastructure } from './infrastructure.module.js'
+import { MediaNodeModule } from './media-node.module.js'
 import { runAsOptions } from './node/run-as-options.js'
 import { bindCommands } from './commands/commands.controller.js'
 import { ClockSyncService } from './cluster/clock-sync.service.js'
 import { HeartbeatService } from './cluster/heartbeat.service.js'
 import { identify } from './node/identity.js'
 import { LifecycleService } from './lifecycle/lifecycle.service.js'
-import { MembershipService } from './registration/registration.service.js'
-import { ReporterService } from './cluster/reports.service.js'
+import { RegistrationService } from './registration/registration.service.js'
+import { ReportsService } from './cluster/reports.service.js'
 import { RecordingsService } from './recordings/recordings.service.js'
 
-/** The longest wait between two attempts to tell masters something: until then a fenced node does nothing. */
-const FACT_PAUSE_MS = 1_000
-/** Commands that still run at the end, ms. */
+/** The longest back-off between two attempts to send a report: a fenced node is out of service until then. */
+const MAX_REPORT_BACKOFF_MS = 1_000
+/** How long the shutdown waits for running commands, ms. */
 const BUS_CLOSE_MS = 2_000
 
-/** Recordings that still run at the end: to end their files and deliver them, ms. */
-const RECORDINGS_MS = 6_000
+/** How long the shutdown waits until running recordings are finalized and delivered, ms. */
+const FINISH_RECORDINGS_MS = 6_000
 
-/** Starts a media node from its environment; resolves once it takes commands. */
+/** Starts a media node from its environment; resolves once it accepts commands. */
 export async function startMediaNode(env: Environment, signal?: AbortSignal): Promise<RunningApplication> {
   const config = loadNodeConfig(env)
   const logger = createLogger({
@@ -40,30 +41,30 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   })
   // Media workers and recording programs inherit the account, so they start later.
   await dropPrivileges({ ...runAsOptions(config, env), logger })
-  // What the foundations have to say, before there is an application.
+  // What the infrastructure have to say, before there is an application.
   Logger.overrideLogger(logger)
-  const foundations = await layFoundations(config, logger, signal)
-  const { identity, bus, pool } = foundations
+  const infrastructure = await openInfrastructure(config, logger, signal)
+  const { identity, bus, pool } = infrastructure
   const strategy = new BusTransport({ bus, bind: bindCommands(identity.nodeId) })
-  const app = await NestFactory.createMicroservice(MediaNodeModule.on(foundations), { strategy, logger })
-  // Waiting for the registration ends with the process.
-  const giveUp = (): void => foundations.facts.close()
-  signal?.addEventListener('abort', giveUp, { once: true })
+  const app = await NestFactory.createMicroservice(MediaNodeModule.forRoot(infrastructure), { strategy, logger })
+  // A signal during the start ends the wait for the registration.
+  const stopWaiting = (): void => infrastructure.reports.close()
+  signal?.addEventListener('abort', stopWaiting, { once: true })
   await app.listen()
-  signal?.removeEventListener('abort', giveUp)
-  app.get(MembershipService).start()
+  signal?.removeEventListener('abort', stopWaiting)
+  app.get(RegistrationService).start()
   app.get(ClockSyncService).start()
   app.get(HeartbeatService).start()
   app.get(RecordingsService).start()
-  logger.log(`media node ${identity.nodeId} takes media at ${identity.address} with ${pool.workers.size} workers`)
+  logger.log(`media node ${identity.nodeId} listens for media at ${identity.address} with ${pool.workers.size} workers`)
   const lifecycle = app.get(LifecycleService)
   return {
     signalled: () => lifecycle.signalled(),
     ended: lifecycle.ended,
     close: async () => {
-      await app.get(RecordingsService).finishAll(RECORDINGS_MS)
+      await app.get(RecordingsService).finishAll(FINISH_RECORDINGS_MS)
       app.get(HeartbeatService).stop()
-      await app.get(ReporterService).sayGoodbye()
+      await app.get(ReportsService).deregister()
       await app.close()
       await bus.close(BUS_CLOSE_MS)
       await pool.close()
@@ -71,8 +72,12 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   }
 }
 
-/** Workers first: a node that can not run them has nothing to say on the bus. */
-async function layFoundations(config: NodeConfig, logger: ServiceLogger, signal?: AbortSignal): Promise<Foundations> {
+/** Workers first: a node without workers must not appear on the bus. */
+async function openInfrastructure(
+  config: NodeConfig,
+  logger: ServiceLogger,
+  signal?: AbortSignal,
+): Promise<Infrastructure> {
   const identity = identify(config, networkInterfaces())
   const pool = new WorkerPool({
     size: config.MEDIA_NODE_WORKERS || availableParallelism(),
@@ -91,13 +96,13 @@ async function layFoundations(config: NodeConfig, logger: ServiceLogger, signal?
       onProblem,
       ...(signal && { signal }),
     })
-    const facts = new FactSender(bus, {
+    const reports = new FactSender(bus, {
       nodeId: identity.nodeId,
       bootId: identity.bootId,
-      longestPauseMs: FACT_PAUSE_MS,
+      longestPauseMs: MAX_REPORT_BACKOFF_MS,
       onProblem,
     })
-    return { config, identity, pool, bus, facts }
+    return { config, identity, pool, bus, reports }
   } catch (error) {
     await pool.close()
     throw error

@@ -4,17 +4,17 @@ import { Bus, FACT_RPC } from '@session-service/messaging'
 import { serviceClock } from '@session-service/server-kit'
 import { NodeIdentity } from '../node/identity.js'
 
-const EVERY_MS = 5_000
-const ATTEMPT_MS = 2_000
-/** Smaller steps are corrections of clocks that are synchronized. */
-const WORTH_A_WARNING_MS = 500
+const INTERVAL_MS = 5_000
+const TIMEOUT_MS = 2_000
+/** Smaller steps are normal corrections of synchronised clocks. */
+const WARN_STEP_MS = 500
 
-/** Measures the clock of the masters, which is the database's, so that a wrong clock of this machine does not matter. */
+/** Measures the clock of the masters, which follows the database, so that a wrong clock of this machine has no effect. */
 @Injectable()
 export class ClockSyncService implements OnModuleDestroy {
   readonly #logger = new Logger(ClockSyncService.name)
   #timer: NodeJS.Timeout | undefined
-  #isAsking = false
+  #isSyncing = false
 
   constructor(
     private readonly identity: NodeIdentity,
@@ -22,7 +22,7 @@ export class ClockSyncService implements OnModuleDestroy {
   ) {}
 
   start(): void {
-    this.#timer = setInterval(() => void this.#sync(), EVERY_MS)
+    this.#timer = setInterval(() => void this.#sync(), INTERVAL_MS)
     void this.#sync()
   }
 
@@ -31,21 +31,21 @@ export class ClockSyncService implements OnModuleDestroy {
   }
 
   async #sync(): Promise<void> {
-    if (this.#isAsking) return
-    this.#isAsking = true
-    // Without a master, or with one of an older version, the monotonic clock goes on from the last sample.
+    if (this.#isSyncing) return
+    this.#isSyncing = true
+    // Without a master, or with an older version of one, the monotonic clock continues from the last sample.
     await this.#sample().catch(() => undefined)
-    this.#isAsking = false
+    this.#isSyncing = false
   }
 
   async #sample(): Promise<void> {
     const { nodeId, bootId } = this.identity
     const fact = { kind: 'clock' as const, factId: newSecret(), nodeId, bootId }
     const askedAt = performance.now()
-    const { now } = await this.bus.request(SUBJECT.fact(nodeId), FACT_RPC, fact, { timeoutMs: ATTEMPT_MS })
+    const { now } = await this.bus.request(SUBJECT.fact(nodeId), FACT_RPC, fact, { timeoutMs: TIMEOUT_MS })
     if (now === undefined) return
     const stepMs = serviceClock.note({ askedAt, answeredAt: performance.now(), referenceAt: now })
-    if (Math.abs(stepMs) < WORTH_A_WARNING_MS) return
+    if (Math.abs(stepMs) < WARN_STEP_MS) return
     this.#logger.warn({ stepMs: Math.round(stepMs) }, 'the clock of the masters has stepped')
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { costOf, EXPECTED_SESSION, type Units } from '@session-service/contract'
 import { committedTo, type RoomShape } from './commitment.js'
 
@@ -9,7 +9,7 @@ const SMALL: Units = { rooms: 1, connections: 1 }
 const room = (units: Units, ageMs: number): RoomShape => ({ units, openedAt: NOW - ageMs })
 
 describe('a node is committed to', () => {
-  test.each<[string, Units, RoomShape[], number]>([
+  it.each<[string, Units, RoomShape[], number]>([
     ['nothing without rooms', { rooms: 0, connections: 0 }, [], 0],
     ['a session, once a room is open', SMALL, [room(SMALL, 0)], EXPECTED],
     ['what a room is that is not young any more', SMALL, [room(SMALL, 30_000)], costOf(SMALL)],

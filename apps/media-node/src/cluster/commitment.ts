@@ -1,23 +1,22 @@
 import { commitmentOf, costOf, GATHERING_MS, type Units } from '@session-service/contract'
 
-/** What there is to know of a room. */
 export interface RoomShape {
   readonly openedAt: number
-  /** What it is made of now. */
+  /** Its current size. */
   readonly units: Units
 }
 
-/** What a node that holds so much has committed itself to: that, and what its young rooms are going to grow to. */
+/** The cost of what a node holds, plus the expected growth of its young rooms. */
 export function committedTo(held: Units, rooms: Iterable<RoomShape>, now: number): number {
   let committed = costOf(held)
-  for (const { openedAt, units } of young(rooms, now)) {
+  for (const { openedAt, units } of youngRooms(rooms, now)) {
     const cost = costOf(units)
     committed += commitmentOf(cost, now - openedAt) - cost
   }
   return committed
 }
 
-/** What is made of older rooms is looked at by nobody, and never counted. */
-function* young(rooms: Iterable<RoomShape>, now: number): Iterable<RoomShape> {
+/** The units of older rooms are not needed, and counting them has a cost. */
+function* youngRooms(rooms: Iterable<RoomShape>, now: number): Iterable<RoomShape> {
   for (const room of rooms) if (now - room.openedAt < GATHERING_MS) yield room
 }

@@ -13,7 +13,7 @@ import { NodeIdentity } from '../node/identity.js'
 import { NodeState } from '../node/node-state.js'
 import { VERSION } from '../node/version.js'
 
-/** Tells every master twice a second that the node lives, and how much it holds. */
+/** Sends every master a heartbeat with the load of the node twice a second. */
 @Injectable()
 export class HeartbeatService implements OnModuleDestroy {
   readonly #logger = new Logger(HeartbeatService.name)
@@ -29,13 +29,13 @@ export class HeartbeatService implements OnModuleDestroy {
     private readonly recordings: RecordingsService,
   ) {}
 
-  /** To be called once the node takes commands: from its first heartbeat on it may be given work. */
+  /** Called once the node accepts commands: masters may place rooms on it from the first heartbeat on. */
   start(): void {
     this.#timer = setInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
     this.#tick()
   }
 
-  /** For good: after the goodbye the node is not to be heard again. */
+  /** Permanent: no heartbeat may follow the deregistration. */
   stop(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -50,19 +50,19 @@ export class HeartbeatService implements OnModuleDestroy {
     this.beat()
   }
 
-  /** Out of turn, for what masters should know at once. */
+  /** Also called between the intervals, for changes that masters should know at once. */
   beat(): void {
     if (!this.#timer || !this.fence.isOpen()) return
     try {
       const sent = this.bus.publish(SUBJECT.heartbeat(this.identity.nodeId), Heartbeat, this.#heartbeat())
-      if (sent && !this.state.announced) void this.#announced()
+      if (sent && !this.state.announced) void this.#confirmAnnounced()
     } catch (error) {
-      this.#logger.error({ err: error }, 'no heartbeat was sent')
+      this.#logger.error({ err: error }, 'sending a heartbeat failed')
     }
   }
 
-  /** What could not be confirmed is so after the next heartbeat. */
-  #announced(): Promise<void> {
+  /** When the flush fails, the next heartbeat tries again. */
+  #confirmAnnounced(): Promise<void> {
     return this.bus.flush().then(
       () => void (this.state.announced = true),
       () => undefined,

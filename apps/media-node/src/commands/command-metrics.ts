@@ -7,11 +7,11 @@ const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 const outcomeOf = (error: unknown): string => (error instanceof ServiceError ? error.code : 'INTERNAL')
 
-/** How long each command took, and how it ended. */
+/** Measures the duration and the outcome of each command. */
 @Injectable()
 export class CommandMetrics implements NestInterceptor {
   readonly #durations = metrics.histogram('node_command_duration_seconds', {
-    help: 'Time from taking a command of a master to its answer',
+    help: 'Duration of commands of masters, by command and outcome',
     labels: { command: NODE_COMMAND_NAMES, outcome: ['OK', ...ERROR_CODES] },
     buckets: BUCKETS_S,
   })

@@ -19,7 +19,7 @@ export const bindCommands =
     return { subject: SUBJECT.nodeCommand(nodeId, command), rpc: nodeRpc(command) }
   }
 
-/** The commands of masters, checked by the contract's schemas before they get here. */
+/** The commands of masters; the bus transport has validated them against the schemas of the contract. */
 @BusController()
 @UseInterceptors(CommandMetrics, FenceGate)
 export class CommandsController implements Commands<NodeCommand> {

@@ -3,14 +3,14 @@ import { ServiceError } from '@session-service/contract'
 import type { Observable } from 'rxjs'
 import { Fence } from '../node/fence.js'
 
-/** Commands that reach a fenced node may be as old as its rooms: whoever still wants them asks again. */
+/** Rejects commands while the node is fenced: they may be for rooms that it has lost. Masters retry. */
 @Injectable()
 export class FenceGate implements NestInterceptor {
   constructor(private readonly fence: Fence) {}
 
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (!this.fence.isOpen())
-      throw new ServiceError('UNAVAILABLE', 'the media node was out of touch and waits for a master', {
+      throw new ServiceError('UNAVAILABLE', 'the media node lost contact and waits for a master to confirm its rooms', {
         subject: 'mediaNode',
       })
     return next.handle()

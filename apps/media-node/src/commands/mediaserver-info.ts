@@ -7,12 +7,12 @@ import { NodeIdentity } from '../node/identity.js'
 import { VERSION } from '../node/version.js'
 
 const CAPABILITIES = ['udp', 'tcp', 'ice-restart', 'simulcast', 'bandwidth-limits']
-const LIBRARY_MAKES = ['Worker', 'WebRtcServer', 'Router', 'WebRtcTransport', 'Producer', 'Consumer']
+const MEDIASOUP_FACTORIES = ['Worker', 'WebRtcServer', 'Router', 'WebRtcTransport', 'Producer', 'Consumer']
 const CODECS = [...new Set(ROUTER_CODECS.NONE.map(({ mimeType }) => mimeType))]
 
 const kib = (bytes: number): number => Math.round(bytes / 1024)
 
-/** What the node really runs. */
+/** Describes the media server and its workers. */
 @Injectable()
 export class MediaserverInfoService {
   constructor(
@@ -30,7 +30,7 @@ export class MediaserverInfoService {
           name: 'mediasoup',
           version: MEDIASOUP.version,
           generationTime: new Date(this.identity.launchedAt).toISOString(),
-          factories: LIBRARY_MAKES,
+          factories: MEDIASOUP_FACTORIES,
         },
         { name: 'mediasoup-worker', ...(await this.#worker()), factories: [] },
       ],
@@ -48,7 +48,7 @@ export class MediaserverInfoService {
     }
   }
 
-  /** The binary does not tell its version; one that was built elsewhere has it in its name or its folder's. */
+  /** The binary does not report its version; a separately built one has it in its file or folder name. */
   async #worker(): Promise<{ version: string; generationTime: string }> {
     const builtAt = await stat(MEDIASOUP.workerBin).then(
       ({ mtimeMs }) => mtimeMs,

@@ -1,24 +1,21 @@
-import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
 import { metrics, OpsService } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
-import { nextLife, type LifeEvent } from '../node/lifecycle-state.js'
+import { nextLifecycleState, type LifecycleEvent } from '../node/lifecycle-state.js'
 import { NODE_CONFIG, NodeState } from '../node/node-state.js'
 
-const LOOK_MS = 250
+const TICK_MS = 250
 
-/** The node's way out: drains, by whoever asks, and says when it is time to end. */
+/** Drains the node on request of a master, of the operator or by signal, and reports when the process has to end. */
 @Injectable()
-export class LifecycleService implements OnModuleDestroy {
+export class LifecycleService implements OnModuleInit, OnModuleDestroy {
   readonly #logger = new Logger(LifecycleService.name)
   readonly #drainTimeoutMs: number
-  /** Settles when the node shall close what it holds and end; rejects when that is because of an error. */
-  readonly ended: Promise<void>
-  #end: () => void = () => undefined
-  #fail: (error: Error) => void = () => undefined
-  #looking: NodeJS.Timeout | undefined
+  readonly #ended = Promise.withResolvers<void>()
+  #timer: NodeJS.Timeout | undefined
 
   constructor(
     @Inject(NODE_CONFIG) config: NodeConfig,
@@ -29,77 +26,82 @@ export class LifecycleService implements OnModuleDestroy {
     private readonly recordings: RecordingsService,
   ) {
     this.#drainTimeoutMs = config.MEDIA_NODE_DRAIN_TIMEOUT * 1_000
-    this.ended = new Promise((resolve, reject) => {
-      this.#end = resolve
-      this.#fail = reject
-    })
-    // For a hook that whoever ends the node runs before its SIGTERM.
-    this.ops.onPost('/drain', () => this.drain(this.#drainTimeoutMs))
-    metrics.sampled('drain_remaining_seconds', 'Time until a draining node ends whatever it holds', () =>
-      this.#secondsLeft(),
+    metrics.sampled('drain_remaining_seconds', 'Time until a draining node shuts down with its remaining rooms', () =>
+      this.#remainingSeconds(),
     )
   }
 
-  /** Null: however long it takes. */
+  /** For a preStop hook that runs before SIGTERM. */
+  onModuleInit(): void {
+    this.ops.onPost('/drain', () => this.drain(this.#drainTimeoutMs))
+  }
+
+  /** Settles when the node has to close its rooms and exit; rejects when an error is the reason. */
+  get ended(): Promise<void> {
+    return this.#ended.promise
+  }
+
+  /** `null`: without a deadline. */
   drain(deadlineMs: number | null): void {
-    this.#take({ kind: 'drain', deadline: deadlineMs === null ? null : performance.now() + deadlineMs })
+    this.#apply({ kind: 'drain', deadline: deadlineMs === null ? null : performance.now() + deadlineMs })
   }
 
   /** @throws ServiceError CONFLICT */
   undrain(): void {
-    this.#take({ kind: 'undrain' })
+    this.#apply({ kind: 'undrain' })
   }
 
   terminate(): void {
-    this.#take({ kind: 'terminate' })
+    this.#apply({ kind: 'terminate' })
   }
 
-  /** Each SIGTERM or SIGINT. */
+  /** On each SIGTERM and SIGINT. */
   signalled(): void {
-    this.#take({ kind: 'signal', deadline: performance.now() + this.#drainTimeoutMs })
+    this.#apply({ kind: 'signal', deadline: performance.now() + this.#drainTimeoutMs })
   }
 
-  /** Ends the node at once, with whatever it holds, because it must not go on. */
+  /** Ends the node at once, with its rooms, because of an error. */
   fail(error: Error): void {
-    this.#fail(error)
+    this.#ended.reject(error)
   }
 
   onModuleDestroy(): void {
-    clearInterval(this.#looking)
+    clearInterval(this.#timer)
   }
 
-  #take(event: LifeEvent): void {
-    const before = this.state.life
-    const life = nextLife(before, event)
-    if (life === before) return
-    this.state.life = life
-    this.ops.setDraining(life.phase !== 'running')
+  #apply(event: LifecycleEvent): void {
+    const before = this.state.lifecycle
+    const state = nextLifecycleState(before, event)
+    if (state === before) return
+    this.state.lifecycle = state
+    this.ops.setDraining(state.phase !== 'running')
     const { drainDeadline } = this.state
     this.#logger.log(
-      { ...life, deadline: drainDeadline, rooms: this.media.rooms.size, cause: event.kind },
-      `the media node is ${life.phase}`,
+      { ...state, deadline: drainDeadline, rooms: this.media.rooms.size, cause: event.kind },
+      `the media node is ${state.phase}`,
     )
     this.heartbeat.beat()
-    clearInterval(this.#looking)
-    if (life.phase === 'ending') return this.#end()
-    if (life.phase !== 'draining') return
-    this.#looking = setInterval(() => this.#look(), LOOK_MS)
-    this.#look()
+    clearInterval(this.#timer)
+    if (state.phase === 'ending') return this.#ended.resolve()
+    if (state.phase !== 'draining') return
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+    this.#tick()
   }
 
-  #look(): void {
-    this.#take({ kind: 'look', now: performance.now(), empty: this.#isEmpty })
+  #tick(): void {
+    this.#apply({ kind: 'tick', now: performance.now(), empty: this.#isEmpty })
   }
 
-  /** Also nothing that was recorded waits to be delivered. */
+  /** No room is open and no recording remains to be delivered. */
   get #isEmpty(): boolean {
     return this.media.rooms.isEmpty && this.recordings.jobs.length === 0
   }
 
-  /** Endless without a deadline; 0 while it does not drain. */
-  #secondsLeft(): number {
-    const { life } = this.state
-    if (life.phase !== 'draining') return 0
-    return life.deadline === null ? Number.POSITIVE_INFINITY : Math.max(0, (life.deadline - performance.now()) / 1_000)
+  /** Infinite without a deadline; 0 unless the node drains. */
+  #remainingSeconds(): number {
+    const { lifecycle } = this.state
+    if (lifecycle.phase !== 'draining') return 0
+    if (lifecycle.deadline === null) return Number.POSITIVE_INFINITY
+    return Math.max(0, (lifecycle.deadline - performance.now()) / 1_000)
   }
 }

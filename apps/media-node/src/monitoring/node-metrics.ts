@@ -4,7 +4,7 @@ import { MediaService } from '../rooms/media.service.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { NodeState } from '../node/node-state.js'
 
-/** What the node holds, read when somebody asks. */
+/** Gauges of the node, read at each scrape. */
 @Injectable()
 export class NodeMetrics {
   constructor(media: MediaService, pool: WorkerPool, state: NodeState) {
@@ -12,14 +12,14 @@ export class NodeMetrics {
     metrics.sampled('media_connections', 'Connections in the rooms of this node', () => media.counts.connections)
     metrics.sampled('media_streams', 'Streams published on this node', () => media.counts.streams)
     metrics.sampled('media_consumers', 'Tracks forwarded to subscribers', () => media.counts.consumers)
-    metrics.sampled('media_workers', 'Media workers alive', () => pool.workers.size)
+    metrics.sampled('media_workers', 'Living media workers', () => pool.workers.size)
     metrics.sampled(
       'media_workers_usable',
-      'Media workers that take rooms: none while they keep dying',
+      'Media workers that accept rooms; 0 while they are in a crash loop',
       () => pool.usable,
     )
     metrics.sampled('media_worker_memory_bytes', 'Resident memory of the media workers', () => pool.memoryBytes)
-    metrics.sampled('cpu_load_ratio', "Share of the machine's processors in use", () => state.cpu.load / 100)
-    metrics.sampled('draining', '1 while the node takes no new rooms', () => Number(state.draining))
+    metrics.sampled('cpu_load_ratio', 'CPU load of the machine, 0 to 1', () => state.cpu.load / 100)
+    metrics.sampled('draining', '1 while the node drains: it accepts no new rooms', () => Number(state.draining))
   }
 }

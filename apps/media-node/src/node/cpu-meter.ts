@@ -1,14 +1,14 @@
 import { cpus, type CpuInfo } from 'node:os'
 
-/** Processor time since the system started, ms summed over all processors. */
+/** CPU time since the system started, ms, summed over all processors. */
 export interface CpuTimes {
   idle: number
   total: number
 }
 
 /**
- * The whole machine's, not this process' alone: what else runs here leaves as little room for media as media does.
- * In a container it is the host's, too.
+ * Of the whole machine, not of this process alone: other processes reduce the capacity for media as much as media does.
+ * In a container it is the load of the host.
  */
 export function cpuTimes(processors: readonly Pick<CpuInfo, 'times'>[] = cpus()): CpuTimes {
   let idle = 0
@@ -20,11 +20,11 @@ export function cpuTimes(processors: readonly Pick<CpuInfo, 'times'>[] = cpus())
   return { idle, total }
 }
 
-/** Share of the machine's processors in use over the last few samples, 0–100. */
+/** CPU load of the machine over the last samples, 0–100. */
 export class CpuMeter {
   readonly #samples: CpuTimes[] = []
 
-  /** `span`: over how many intervals between samples the load is taken. */
+  /** `span`: the number of intervals between samples that the load covers. */
   constructor(private readonly span: number) {}
 
   add(times: CpuTimes): void {
@@ -36,7 +36,7 @@ export class CpuMeter {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)]
     if (!first || !last || last.total <= first.total) return 0
     const busy = 1 - (last.idle - first.idle) / (last.total - first.total)
-    // Systems correct their idle times backwards now and then.
+    // The kernel may correct idle times backwards.
     return Math.min(100, Math.max(0, busy * 100))
   }
 }

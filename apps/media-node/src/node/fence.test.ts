@@ -19,7 +19,7 @@ describe('the fence', () => {
       expect(fence.isOpen()).toBe(true)
       fence.contact()
     }
-    expect(fence.times).toBe(0)
+    expect(fence.shutCount).toBe(0)
   })
 
   it('is open before the first contact, however long that takes', () => {
@@ -47,25 +47,25 @@ describe('the fence', () => {
     now += LONG
     fence.isOpen()
     fence.contact()
-    expect(fence.times).toBe(1)
+    expect(fence.shutCount).toBe(1)
     expect(fence.open(1)).toBe(true)
     expect(fence.isOpen()).toBe(true)
   })
 
   it('stays shut until a master has answered what was asked after the last shutting', () => {
     fence.shut()
-    const asked = fence.times
+    const asked = fence.shutCount
     fence.shut()
     expect(fence.open(asked)).toBe(false)
     expect(fence.isOpen()).toBe(false)
-    expect(fence.open(fence.times)).toBe(true)
+    expect(fence.open(fence.shutCount)).toBe(true)
     expect(fence.isOpen()).toBe(true)
   })
 
   it('does not take an answer that lay waiting during a second freeze', () => {
     now += LONG
     fence.isOpen()
-    const asked = fence.times
+    const asked = fence.shutCount
     fence.contact()
     now += LONG
     fence.contact()

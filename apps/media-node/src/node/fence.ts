@@ -1,54 +1,54 @@
 import { NODE_SILENT_MS } from '@session-service/contract'
 
 /**
- * Whether the node may take itself for a member of the cluster. One that was frozen or cut off for as long as masters
- * wait may have been given up meanwhile, its rooms may live elsewhere: until a master has told it which of them are
- * still its own it takes no commands, sends no heartbeats, and what its rooms say is not told.
+ * Whether the node may act as a member of the cluster. A node that was suspended or partitioned for longer than masters
+ * wait may have lost its rooms to other nodes. Until a master has confirmed which rooms it keeps, the node rejects
+ * commands, sends no heartbeats, and holds back the events of its rooms.
  */
 export class Fence {
   readonly #now: () => number
-  /** Undefined until it was in touch for the first time: who holds nothing yet has nothing to be told. */
+  /** Undefined before the first contact: a node without rooms has nothing to be confirmed. */
   #contactAt: number | undefined
-  #noticed = false
-  #shut = false
-  #times = 0
+  #isSilenceNoticed = false
+  #isShut = false
+  #shutCount = 0
 
-  /** `now` in ms, by a clock that is never set. */
+  /** `now`: monotonic, ms. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** How often it was shut: what a master says counts for the shutting that it was asked after. */
-  get times(): number {
-    return this.#times
+  /** How often it was shut: an answer of a master opens the fence only if it was not shut again meanwhile. */
+  get shutCount(): number {
+    return this.#shutCount
   }
 
-  /** Looks whether the node has been out of touch for too long; false when it is shut. */
+  /** Shuts the fence first when the last contact is too long ago. */
   isOpen(): boolean {
-    if (!this.#noticed && this.#contactAt !== undefined && this.#now() - this.#contactAt > NODE_SILENT_MS) {
-      this.#noticed = true
+    if (!this.#isSilenceNoticed && this.#contactAt !== undefined && this.#now() - this.#contactAt > NODE_SILENT_MS) {
+      this.#isSilenceNoticed = true
       this.shut()
     }
-    return !this.#shut
+    return !this.#isShut
   }
 
-  /** The bus answered. */
+  /** Called when the bus has answered. */
   contact(): void {
-    // A process that was frozen may hear of the contact before anything else that makes it look.
+    // After a suspension this may be the first call: the silence before it has to be noticed.
     this.isOpen()
     this.#contactAt = this.#now()
-    this.#noticed = false
+    this.#isSilenceNoticed = false
   }
 
   shut(): void {
-    this.#shut = true
-    this.#times += 1
+    this.#isShut = true
+    this.#shutCount += 1
   }
 
-  /** False when it was shut again since. */
-  open(times: number): boolean {
-    if (this.#times !== times) return false
-    this.#shut = false
+  /** False when the fence was shut again since `shutCount`. */
+  open(shutCount: number): boolean {
+    if (this.#shutCount !== shutCount) return false
+    this.#isShut = false
     return true
   }
 }

@@ -1,5 +1,5 @@
 import type { NetworkInterfaceInfo } from 'node:os'
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { loadNodeConfig } from '@session-service/config'
 import { identify } from './identity.js'
 
@@ -13,7 +13,7 @@ const MACHINE = {
 const addressOf = (env: Record<string, string>, interfaces: Record<string, NetworkInterfaceInfo[]> = MACHINE): string =>
   identify(loadNodeConfig(env), interfaces).address
 
-test('the announced address is what is configured, else the specific listen address, else the first outside one', () => {
+it('the announced address is what is configured, else the specific listen address, else the first outside one', () => {
   expect(addressOf({ MEDIA_NODE_ANNOUNCED_ADDRESS: 'media.example.org', MEDIA_NODE_IP: '192.0.2.8' })).toBe(
     'media.example.org',
   )
@@ -23,7 +23,7 @@ test('the announced address is what is configured, else the specific listen addr
   expect(addressOf({}, { lo: MACHINE.lo })).toBe('127.0.0.1')
 })
 
-test('the node keeps its configured name, the boot is new each time', () => {
+it('the node keeps its configured name, the boot is new each time', () => {
   const config = loadNodeConfig({ MEDIA_NODE_ID: 'media_mine' })
   const [one, two] = [identify(config, MACHINE), identify(config, MACHINE)]
   expect([one.nodeId, two.nodeId]).toEqual(['media_mine', 'media_mine'])
@@ -31,7 +31,7 @@ test('the node keeps its configured name, the boot is new each time', () => {
   expect(identify(loadNodeConfig({}), MACHINE).nodeId).not.toBe(identify(loadNodeConfig({}), MACHINE).nodeId)
 })
 
-test('the uri names where media is taken, also at an IPv6 address', () => {
+it('the uri names where media is taken, also at an IPv6 address', () => {
   const uriAt = (address: string): string =>
     identify(loadNodeConfig({ MEDIA_NODE_ANNOUNCED_ADDRESS: address }), MACHINE).uri(40_000)
   expect(uriAt('192.0.2.7')).toBe('ws://192.0.2.7:40000/mediaserver')
@@ -39,7 +39,7 @@ test('the uri names where media is taken, also at an IPv6 address', () => {
   expect(uriAt('2001:db8::7')).toBe('ws://[2001:db8::7]:40000/mediaserver')
 })
 
-test('what the surroundings say of the node is kept', () => {
+it('what the surroundings say of the node is kept', () => {
   const given = identify(loadNodeConfig({ MEDIA_NODE_ENVIRONMENT_ID: 'i-0abc', MEDIA_NODE_JOIN: 'false' }), MACHINE)
   expect(given).toMatchObject({ environmentId: 'i-0abc', joins: false })
   expect(identify(loadNodeConfig({}), MACHINE)).toMatchObject({ environmentId: '', joins: true })

@@ -4,18 +4,18 @@ import { newMediaNodeId, newSecret } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import { serviceClock } from '@session-service/server-kit'
 
-/** Who this process is. */
+/** The ids and addresses of this process. */
 export class NodeIdentity {
   /** New at every start. */
   readonly bootId = newSecret()
 
   constructor(
     readonly nodeId: string,
-    /** What participants send their media to. */
+    /** The address to which participants send media. */
     readonly address: string,
-    /** What the operator or a driver calls the machine. */
+    /** The name that the operator or a driver gave to the machine. */
     readonly environmentId = '',
-    /** False: the node waits until it is added over REST. */
+    /** False: the node is not used until it is added over REST. */
     readonly joins = true,
   ) {}
 
@@ -24,7 +24,7 @@ export class NodeIdentity {
     return serviceClock.at(0)
   }
 
-  /** Where media is taken, as the REST interface writes it. */
+  /** The media address in the format of the REST interface. */
   uri(port: number): string {
     return `ws://${isIP(this.address) === 6 ? `[${this.address}]` : this.address}:${port}/mediaserver`
   }
@@ -42,7 +42,7 @@ export const identify = (config: NodeConfig, interfaces: Interfaces): NodeIdenti
     config.MEDIA_NODE_JOIN,
   )
 
-/** A node that listens everywhere is reached at its first outside IPv4 address; on a machine without, at loopback. */
+/** A node that listens on all interfaces is reached at its first external IPv4 address, or else at loopback. */
 function ownAddress(listenIp: string, interfaces: Interfaces): string {
   if (isIP(listenIp) && !UNSPECIFIED.has(listenIp)) return listenIp
   const addresses = Object.values(interfaces).flatMap((of) => of ?? [])

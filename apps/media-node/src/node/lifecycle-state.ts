@@ -1,46 +1,46 @@
 import { ServiceError } from '@session-service/contract'
 
-/** Where a node is on its way from start to end. */
-export type Life =
+/** The phase of a node between its start and its shutdown. */
+export type LifecycleState =
   | { readonly phase: 'running' }
-  /** Takes no new rooms and waits for those it has; `deadline` in monotonic ms. `final`: there is no way back. */
+  /** Accepts no new rooms and waits for the present ones; `deadline` in monotonic ms. `final`: it cannot be undrained. */
   | { readonly phase: 'draining'; readonly deadline: number | null; readonly final: boolean }
-  /** Closes what it holds and ends. */
+  /** Closes its rooms and exits. */
   | { readonly phase: 'ending' }
 
-export type LifeEvent =
-  /** A master asks. */
+export type LifecycleEvent =
+  /** Commands of a master. */
   | { readonly kind: 'drain'; readonly deadline: number | null }
   | { readonly kind: 'undrain' }
   | { readonly kind: 'terminate' }
-  /** SIGTERM or SIGINT: whoever runs the process wants it gone; the second one at once. */
+  /** SIGTERM or SIGINT: the first one drains the node, the second one ends it. */
   | { readonly kind: 'signal'; readonly deadline: number }
-  /** Time has passed, or a room has gone. */
-  | { readonly kind: 'look'; readonly now: number; readonly empty: boolean }
+  /** A periodic check while the node drains. */
+  | { readonly kind: 'tick'; readonly now: number; readonly empty: boolean }
 
-export const RUNNING: Life = { phase: 'running' }
-const ENDING: Life = { phase: 'ending' }
+export const RUNNING: LifecycleState = { phase: 'running' }
+const ENDING: LifecycleState = { phase: 'ending' }
 
-const nearer = (one: number | null, other: number | null): number | null =>
+const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : Math.min(one, other)
 
 /**
- * What follows. There is no other way through a node's life, whoever asks.
- * @throws ServiceError CONFLICT when a node that is on its way out for good shall run again
+ * The state after an event. All transitions are here.
+ * @throws ServiceError CONFLICT for undrain when the shutdown is final
  */
-export function nextLife(life: Life, event: LifeEvent): Life {
-  switch (life.phase) {
+export function nextLifecycleState(state: LifecycleState, event: LifecycleEvent): LifecycleState {
+  switch (state.phase) {
     case 'running':
-      return whenRunning(life, event)
+      return whenRunning(state, event)
     case 'draining':
-      return whenDraining(life, event)
+      return whenDraining(state, event)
     case 'ending':
-      if (event.kind === 'undrain') throw onItsWayOut()
-      return life
+      if (event.kind === 'undrain') throw shutdownIsFinal()
+      return state
   }
 }
 
-function whenRunning(life: Life, event: LifeEvent): Life {
+function whenRunning(state: LifecycleState, event: LifecycleEvent): LifecycleState {
   switch (event.kind) {
     case 'drain':
     case 'signal':
@@ -48,27 +48,27 @@ function whenRunning(life: Life, event: LifeEvent): Life {
     case 'terminate':
       return ENDING
     case 'undrain':
-    case 'look':
-      return life
+    case 'tick':
+      return state
   }
 }
 
-function whenDraining(life: Extract<Life, { phase: 'draining' }>, event: LifeEvent): Life {
-  const { deadline, final } = life
+function whenDraining(state: Extract<LifecycleState, { phase: 'draining' }>, event: LifecycleEvent): LifecycleState {
+  const { deadline, final } = state
   switch (event.kind) {
     case 'drain':
-      return { ...life, deadline: final ? nearer(deadline, event.deadline) : event.deadline }
+      return { ...state, deadline: final ? earlier(deadline, event.deadline) : event.deadline }
     case 'signal':
-      return final ? ENDING : { phase: 'draining', deadline: nearer(deadline, event.deadline), final: true }
+      return final ? ENDING : { phase: 'draining', deadline: earlier(deadline, event.deadline), final: true }
     case 'undrain':
-      if (final) throw onItsWayOut()
+      if (final) throw shutdownIsFinal()
       return RUNNING
     case 'terminate':
       return ENDING
-    case 'look':
-      return event.empty || (deadline !== null && event.now >= deadline) ? ENDING : life
+    case 'tick':
+      return event.empty || (deadline !== null && event.now >= deadline) ? ENDING : state
   }
 }
 
-const onItsWayOut = (): ServiceError =>
-  new ServiceError('CONFLICT', 'the media node was told to end and does so', { subject: 'mediaNode' })
+const shutdownIsFinal = (): ServiceError =>
+  new ServiceError('CONFLICT', 'the media node is shutting down and can not be undrained', { subject: 'mediaNode' })

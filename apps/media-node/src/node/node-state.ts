@@ -1,37 +1,38 @@
 import { HEARTBEAT_INTERVAL_MS, ServiceError } from '@session-service/contract'
 import { serviceClock } from '@session-service/server-kit'
 import { CpuMeter } from './cpu-meter.js'
-import { RUNNING, type Life } from './lifecycle-state.js'
+import { RUNNING, type LifecycleState } from './lifecycle-state.js'
 
-/** What the heartbeat tells of the processors is a mean over this long. */
+/** The CPU load in heartbeats is the mean of this time. */
 const CPU_WINDOW_MS = 5_000
 
-/** For injection. */
+/** Injection token of the NodeConfig. */
 export const NODE_CONFIG = Symbol('configuration of the media node')
 
-/** Whether the node takes new rooms, and how busy the machine is. */
+/** Whether the node accepts new rooms, and the CPU load of the machine. */
 export class NodeState {
   readonly cpu = new CpuMeter(CPU_WINDOW_MS / HEARTBEAT_INTERVAL_MS)
-  life: Life = RUNNING
-  /** Whether masters can know of it: the bus has its subscriptions and its first heartbeat. */
+  lifecycle: LifecycleState = RUNNING
+  /** Whether masters can know the node: the bus has its subscriptions and its first heartbeat. */
   announced = false
 
-  /** Also while it ends. */
+  /** Also true while the node shuts down. */
   get draining(): boolean {
-    return this.life.phase !== 'running'
+    return this.lifecycle.phase !== 'running'
   }
 
   /** UTC ms. */
   get drainDeadline(): number | null {
-    if (this.life.phase !== 'draining' || this.life.deadline === null) return null
-    return serviceClock.at(this.life.deadline)
+    if (this.lifecycle.phase !== 'draining' || this.lifecycle.deadline === null) return null
+    return serviceClock.at(this.lifecycle.deadline)
   }
 
   /**
-   * Load alone is no reason to refuse: masters choose the least loaded node, and on a full machine somebody has to serve.
+   * A high load alone does not refuse a room: masters select the least loaded node, and when all are busy one has to
+   * serve.
    * @throws ServiceError NO_CAPACITY
    */
-  admitRoom(): void {
+  requireAcceptingRooms(): void {
     if (this.draining) throw new ServiceError('NO_CAPACITY', 'the media node is draining')
   }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { loadNodeConfig } from '@session-service/config'
 import type { RecordingEnded } from '@session-service/contract'
 import { startNats, until, type LocalNats } from '@session-service/local-stack'
@@ -75,7 +75,7 @@ function begin(env: Record<string, string>): void {
   service.start()
 }
 
-test('what was recorded is with the masters when they hear of its end', async () => {
+it('what was recorded is with the masters when they hear of its end', async () => {
   const job = jobOf(roomId(), await deliveryTo(delivered()))
   await service.startRecording(job)
   await pause(2_000)
@@ -88,7 +88,7 @@ test('what was recorded is with the masters when they hear of its end', async ()
   await until('nothing is left', async () => (await readdir(jobs())).length === 0)
 })
 
-test('a recorder that is killed ends its part with the reason and with what there is', async () => {
+it('a recorder that is killed ends its part with the reason and with what there is', async () => {
   const before = childrenOf(process.pid)
   const job = jobOf(roomId(), await deliveryTo(delivered()))
   await service.startRecording(job)
@@ -100,7 +100,7 @@ test('a recorder that is killed ends its part with the reason and with what ther
   expect((await probe(join(delivered(), 'str_A.webm'))).duration).toBeGreaterThan(1)
 })
 
-test('the loss of the room ends the part with the reason and with what there is', async () => {
+it('the loss of the room ends the part with the reason and with what there is', async () => {
   const job = jobOf(roomId(), await deliveryTo(delivered()))
   await service.startRecording(job)
   await pause(1_500)
@@ -110,19 +110,19 @@ test('the loss of the room ends the part with the reason and with what there is'
   expect(files).toHaveLength(1)
 })
 
-test('a start that comes to nothing says why and leaves nothing', async () => {
+it('a start that comes to nothing says why and leaves nothing', async () => {
   await camera.silence()
   const before = childrenOf(process.pid)
   const job = jobOf(roomId(), await deliveryTo(delivered()))
   const started = service.startRecording(job)
   expect(service.slots.used).toBe(1)
-  await expect(started).rejects.toMatchObject({ message: 'nothing came from stream str_A' })
+  await expect(started).rejects.toMatchObject({ message: 'no media arrived from stream str_A' })
   await until('nothing is left', async () => (await readdir(jobs())).length === 0 && service.slots.used === 0)
   expect(childrenOf(process.pid).filter((child) => !before.includes(child))).toEqual([])
   expect(master.factsOf(nodeId(), 'recordingEnded')).toEqual([])
 })
 
-test('on a disk that gets full recordings end one after the other, each in order', async () => {
+it('on a disk that gets full recordings end one after the other, each in order', async () => {
   const all = [1, 2].map(async () => jobOf(roomId(), await deliveryTo(delivered())))
   const [first, second] = await Promise.all(all)
   for (const job of [first!, second!]) await service.startRecording(job)

@@ -11,48 +11,52 @@ import type { NodeConfig } from '@session-service/config'
 import { FactSender } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
 import type { z } from 'zod'
-import { MediaService, type Answer, type Commands, type JobOrder } from '../rooms/media.service.js'
+import { MediaService, type Answer, type Commands, type RecordingCommand } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
 import { NODE_CONFIG } from '../node/node-state.js'
-import { sweepWorkplaces } from './custom/scratch-dir.js'
-import { Delivering, Job, type JobEnvironment } from './jobs/job.js'
+import { removeStaleScratchDirs } from './custom/scratch-dir.js'
+import { DeliveryJob, Job, type JobEnvironment } from './jobs/job.js'
 import { recorderFor } from './recorders.js'
 import { RecordingsFolder } from './jobs/recordings-folder.js'
 import { salvageable } from './jobs/salvage.js'
 import { hasSlots, recordingSlots, slotsOf } from './slots.js'
 
-/** How often it looks whether the disk is full, and whether somebody's jobs were left behind. */
-const LOOK_MS = 2_000
+/** Intervals of the disk check and of the search for orphaned jobs. */
+const DISK_CHECK_MS = 2_000
 const SALVAGE_MS = 30_000
 const DISK_FULL = `${NOT_ENOUGH_DISK}: the disk of the media node is nearly full`
 
-/** The recordings that this node makes: jobs, each of one part of a recording. */
+/** The recording jobs of this node; each records one part of a recording. */
 @Injectable()
-export class RecordingsService implements Commands<JobOrder>, OnModuleDestroy {
+export class RecordingsService implements Commands<RecordingCommand>, OnModuleDestroy {
   readonly #logger = new Logger(RecordingsService.name)
   readonly #folder: RecordingsFolder
   readonly #slots: number
-  readonly #jobs = new Map<string, Delivering>()
-  readonly #leaving = new AbortController()
+  readonly #jobs = new Map<string, DeliveryJob>()
+  readonly #shutdown = new AbortController()
   readonly #ended = metrics.counter('recordings_ended_total', {
-    help: 'Parts of recordings that ended, by whether they were stopped or failed',
+    help: 'Ended recording parts, by result',
     labels: { result: ['stopped', 'failed', 'not_started', 'salvaged'] },
   })
   readonly #timers: NodeJS.Timeout[] = []
   #usable = true
-  #looking = false
+  #isChecking = false
 
   constructor(
     @Inject(NODE_CONFIG) config: NodeConfig,
     private readonly media: MediaService,
-    private readonly facts: FactSender,
+    private readonly reports: FactSender,
   ) {
     this.#folder = new RecordingsFolder(config.MEDIA_NODE_RECORDING_PATH, config.MEDIA_NODE_RECORDING_MIN_FREE)
     this.#slots = recordingSlots(config.MEDIA_NODE_RECORDING_SLOTS, availableParallelism())
-    metrics.sampled('recording_slots', 'Recordings this node takes at a time', () => this.slots.total)
-    metrics.sampled('recordings_running', 'Recordings this node makes', () => this.#recording.length)
-    metrics.sampled('recordings_delivering', 'Ended parts whose files are on their way', () => this.#delivering)
-    metrics.sampled('recording_fragment_age_seconds', 'Time since the recording that is most behind wrote', () =>
+    metrics.sampled('recording_slots', 'Recording slots of this node', () => this.slots.total)
+    metrics.sampled('recordings_running', 'Running recordings', () => this.#recording.length)
+    metrics.sampled(
+      'recordings_delivering',
+      'Ended recording parts whose files are being delivered',
+      () => this.#delivering,
+    )
+    metrics.sampled('recording_fragment_age_seconds', 'Longest time since the last write of a running recording', () =>
       this.#folder.longestSilence(this.#recording.map(({ job }) => job)),
     )
   }
@@ -66,44 +70,44 @@ export class RecordingsService implements Commands<JobOrder>, OnModuleDestroy {
     return { used, total: this.#usable ? Math.max(this.#slots, used) : used }
   }
 
-  /** Space that has to stay free. */
+  /** The disk space that has to stay free. */
   set minFreeMib(mib: number) {
     this.#folder.floorMib = mib
   }
 
-  /** To be called when the node takes commands: brings home what a predecessor left, and minds the disk. */
+  /** Called once the node accepts commands: salvages orphaned jobs and watches the disk space. */
   start(): void {
     this.#timers.push(
-      setInterval(() => void this.#look(), LOOK_MS),
+      setInterval(() => void this.#checkDisk(), DISK_CHECK_MS),
       setInterval(() => void this.#salvage(), SALVAGE_MS),
     )
-    void this.#look()
+    void this.#checkDisk()
     void this.#salvage()
-    void sweepWorkplaces()
+    void removeStaleScratchDirs()
   }
 
   onModuleDestroy(): void {
     for (const timer of this.#timers) clearInterval(timer)
-    this.#leaving.abort(new Error('the media node ends'))
+    this.#shutdown.abort(new Error('the media node shuts down'))
   }
 
-  /** Ends all jobs in order and waits that long for their files to arrive; what remains is for who comes after. */
+  /** Stops all jobs and waits for the delivery of their files; the next node salvages the remaining ones. */
   async finishAll(withinMs: number): Promise<void> {
-    const timer = setTimeout(() => this.#leaving.abort(new Error('the media node ends')), withinMs)
+    const timer = setTimeout(() => this.#shutdown.abort(new Error('the media node shuts down')), withinMs)
     const jobs = [...this.#jobs.values()]
-    for (const job of jobs) if (job instanceof Job) job.end('the media node ends')
+    for (const job of jobs) if (job instanceof Job) job.end('the media node shuts down')
     await Promise.all(jobs.map((job) => job.done))
     clearTimeout(timer)
   }
 
   async startRecording(call: NodeCommandCall<'startRecording'>): Answer<'startRecording'> {
-    const there = this.#jobs.get(keyOf(call))
-    if (there instanceof Job) return there.started
-    if (there) throw new ServiceError('CONFLICT', `part ${call.part} of recording ${call.recordingId} has ended`)
+    const present = this.#jobs.get(keyOf(call))
+    if (present instanceof Job) return present.started
+    if (present) throw new ServiceError('CONFLICT', `part ${call.part} of recording ${call.recordingId} has ended`)
     const room = this.#room(call)
     const factory = recorderFor(call.output.kind)
     if (this.#usable && !hasSlots(this.slots, slotsOf(call)))
-      throw new ServiceError('NO_CAPACITY', 'the media node has no slot for a recording')
+      throw new ServiceError('NO_CAPACITY', 'the media node has no free recording slot')
     const job = new Job(this.#environment(call), call, room, factory, () => this.#folder.require())
     this.#add(job)
     return job.started
@@ -112,7 +116,7 @@ export class RecordingsService implements Commands<JobOrder>, OnModuleDestroy {
   async stopRecording(call: NodeCommandCall<'stopRecording'>): Answer<'stopRecording'> {
     const job = this.#jobs.get(keyOf(call))
     if (!job) {
-      const what = `part ${call.part} of recording ${call.recordingId} is not made here`
+      const what = `part ${call.part} of recording ${call.recordingId} does not run on this media node`
       throw new ServiceError('NOT_FOUND', what, { subject: 'recording' })
     }
     if (job instanceof Job) job.end()
@@ -130,58 +134,60 @@ export class RecordingsService implements Commands<JobOrder>, OnModuleDestroy {
   #room({ roomId, epoch }: NodeCommandCall<'startRecording'>): Room {
     const room = this.media.rooms.get(roomId)
     if (room.epoch === epoch) return room
-    throw new ServiceError('CONFLICT', `room ${roomId} is of epoch ${room.epoch} here`)
+    throw new ServiceError('CONFLICT', `room ${roomId} has epoch ${room.epoch} on this media node`)
   }
 
   #environment(part: Parameters<RecordingsFolder['ofJob']>[0]): JobEnvironment {
     return {
       folder: this.#folder.ofJob(part),
-      signal: this.#leaving.signal,
-      tell: async (ended) => void (await this.facts.send({ kind: 'recordingEnded', ended })),
+      signal: this.#shutdown.signal,
+      report: async (ended) => void (await this.reports.send({ kind: 'recordingEnded', ended })),
     }
   }
 
-  #add(job: Delivering): void {
+  #add(job: DeliveryJob): void {
     const key = keyOf(job.job)
     this.#jobs.set(key, job)
     void this.#remove(key, job)
   }
 
-  async #remove(key: string, job: Delivering): Promise<void> {
+  async #remove(key: string, job: DeliveryJob): Promise<void> {
     const end = await job.done
     this.#jobs.delete(key)
     if (end !== 'left') this.#ended.inc({ result: end })
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking) return
-    this.#looking = true
-    await this.#lookAtDisk().catch((err: unknown) => this.#logger.warn({ err }, 'the recordings folder is not seen'))
-    this.#looking = false
+  async #checkDisk(): Promise<void> {
+    if (this.#isChecking) return
+    this.#isChecking = true
+    await this.#stopIfFull().catch((err: unknown) =>
+      this.#logger.warn({ err }, 'checking the recordings folder failed'),
+    )
+    this.#isChecking = false
   }
 
-  /** One recording after the other is ended, in order, as long as the disk is full: the youngest goes first. */
-  async #lookAtDisk(): Promise<void> {
+  /** Stops the newest recording at each check while the disk is full. */
+  async #stopIfFull(): Promise<void> {
     const problem = await this.#folder.problem()
     if (problem !== undefined && this.#usable) this.#logger.error({ folder: this.#folder.path }, problem)
     this.#usable = problem === undefined
     const last = this.#recording.at(-1)
     if (!last || !(await this.#folder.isFull())) return
-    this.#logger.error({ recordingId: last.job.recordingId }, `${DISK_FULL}: a recording is ended`)
+    this.#logger.error({ recordingId: last.job.recordingId }, `${DISK_FULL}: stopping the newest recording`)
     last.end(DISK_FULL)
   }
 
   async #salvage(): Promise<void> {
     for (const folder of await this.#folder.jobFolders()) {
-      if (this.#leaving.signal.aborted) return
+      if (this.#shutdown.signal.aborted) return
       if ([...this.#jobs.values()].some((job) => job.folder === folder)) continue
       const notes = await salvageable(folder).catch((err: unknown) => {
-        this.#logger.warn({ err, folder }, 'what was recorded there can not be brought home')
+        this.#logger.warn({ err, folder }, 'salvaging the recording of a dead media node failed, will retry')
         return undefined
       })
       if (!notes || this.#jobs.has(keyOf(notes.job))) continue
-      this.#logger.warn({ folder }, 'a recording of a media node that died is brought home')
-      this.#add(new Delivering(this.#environment(notes.job), notes))
+      this.#logger.warn({ folder }, 'salvaging the recording of a dead media node')
+      this.#add(new DeliveryJob(this.#environment(notes.job), notes))
     }
   }
 }

@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { hasSlots, recordingSlots } from './slots.js'
 
-test.each([
+it.each([
   ['as many as configured', 7, 2, 7],
   ['by two cores', 0, 2, 5],
   ['by eight cores', 0, 8, 20],
@@ -10,7 +10,7 @@ test.each([
   expect(recordingSlots(configured, cores)).toBe(slots)
 })
 
-test.each([
+it.each([
   ['the first', 0, 5, 1, true],
   ['the last', 4, 5, 1, true],
   ['one too many', 5, 5, 1, false],

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import {
   HEARTBEAT_INTERVAL_MS,
@@ -10,7 +9,7 @@ import {
   type NodeFactAnswer,
 } from '@session-service/contract'
 import { Bus, FactSender } from '@session-service/messaging'
-import { metrics } from '@session-service/server-kit'
+import { metrics, sleep } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { Fence } from '../node/fence.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
@@ -18,31 +17,29 @@ import { NodeIdentity } from '../node/identity.js'
 import { LifecycleService } from '../lifecycle/lifecycle.service.js'
 import { RoomEvents } from '../rooms/room-events.js'
 
-/** Without an answer of a master for this long a node serves when no other process does under its id, ms. */
+/** Without an answer of a master for this long, a node serves unless another process has its id, ms. */
 const UNREGISTERED_MS = 5_000
-const PROBE_MS = 1_000
+const PROBE_TIMEOUT_MS = 1_000
 
-/** Registers the process with the masters, keeps in touch with them, and sends hello with its rooms when it was not. */
+/** Registers the process with the masters, and again with its rooms after it lost contact. */
 @Injectable()
-export class MembershipService implements OnApplicationBootstrap, OnModuleDestroy {
-  readonly #logger = new Logger(MembershipService.name)
+export class RegistrationService implements OnApplicationBootstrap, OnModuleDestroy {
+  readonly #logger = new Logger(RegistrationService.name)
   #timer: NodeJS.Timeout | undefined
-  #greeting = false
-  #asking = false
+  #isRegistering = false
+  #isProbing = false
 
   constructor(
     private readonly identity: NodeIdentity,
     private readonly bus: Bus,
-    private readonly facts: FactSender,
+    private readonly reports: FactSender,
     private readonly media: MediaService,
     private readonly fence: Fence,
     private readonly events: RoomEvents,
     private readonly heartbeat: HeartbeatService,
     private readonly lifecycle: LifecycleService,
   ) {
-    metrics.sampled('fenced', '1 while the node waits to be told which of its rooms it still has', () =>
-      Number(!fence.isOpen()),
-    )
+    metrics.sampled('fenced', '1 while the node waits for a master to confirm its rooms', () => Number(!fence.isOpen()))
   }
 
   /**
@@ -52,29 +49,29 @@ export class MembershipService implements OnApplicationBootstrap, OnModuleDestro
   async onApplicationBootstrap(): Promise<void> {
     const { nodeId, bootId } = this.identity
     this.bus.serve(SUBJECT.nodeBoot(nodeId, bootId), NODE_BOOT_RPC, ({ register }) => {
-      if (register) this.#registerAgain()
+      if (register) this.#onRegisterRequest()
       return {}
     })
-    const registration = this.#sayHello([])
+    const registration = this.#sendRegistration([])
     const ending = new AbortController()
     const answer = await Promise.race([registration, this.#untilIdIsFree(ending.signal)]).finally(() => ending.abort())
     if (answer?.refused !== undefined) throw duplicateId(answer.refused)
     if (answer) return
     this.#logger.warn('no master has registered this media node yet: it serves, since no other process has its id')
     void registration.then(
-      ({ refused }) => this.#obey(refused),
+      ({ refused }) => this.#isAccepted(refused),
       () => undefined,
     )
   }
 
-  /** Masters may be away for long: a node that starts meanwhile is there when they come back. */
+  /** Masters may be unavailable for long: a node that starts meanwhile serves when they return. */
   async #untilIdIsFree(signal: AbortSignal): Promise<undefined> {
     const { nodeId } = this.identity
     for (;;) {
-      await setTimeout(UNREGISTERED_MS, undefined, { signal }).catch(() => undefined)
+      await sleep(UNREGISTERED_MS, signal)
       if (signal.aborted) return undefined
       const error: unknown = await this.bus
-        .request(SUBJECT.nodeCommand(nodeId, 'inventory'), nodeRpc('inventory'), {}, { timeoutMs: PROBE_MS })
+        .request(SUBJECT.nodeCommand(nodeId, 'inventory'), nodeRpc('inventory'), {}, { timeoutMs: PROBE_TIMEOUT_MS })
         .then(
           () => undefined,
           (thrown: unknown) => thrown,
@@ -84,93 +81,93 @@ export class MembershipService implements OnApplicationBootstrap, OnModuleDestro
     }
   }
 
-  /** Once the node takes commands. */
+  /** Called once the node accepts commands. */
   start(): void {
     this.fence.contact()
-    this.bus.onStatus((connected) => (connected ? this.#reconnected() : this.fence.shut()))
+    this.bus.onStatus((connected) => (connected ? this.#onReconnect() : this.fence.shut()))
     this.#timer = setInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
   }
 
-  /** The media of a node that is cut off for good goes on: nobody else can tell it to stop. */
+  /** A node that never regains contact keeps forwarding media: no master can close its rooms. */
   onModuleDestroy(): void {
     clearInterval(this.#timer)
   }
 
-  /** The silence ends here: noticed only while the hello is on its way, it would ask for another one. */
-  #reconnected(): void {
+  /** Contact first: a silence noticed during the registration would require another one. */
+  #onReconnect(): void {
     this.fence.contact()
-    this.#greet()
+    this.#register()
   }
 
-  #registerAgain(): void {
-    this.#logger.warn('a master asks this process to register again: another one holds its id')
+  #onRegisterRequest(): void {
+    this.#logger.warn('a master asks this process to register again: another process holds its id')
     this.fence.shut()
-    this.#greet()
+    this.#register()
   }
 
   #tick(): void {
-    void this.#ask()
-    if (!this.fence.isOpen() && this.bus.connected) this.#greet()
+    void this.#probe()
+    if (!this.fence.isOpen() && this.bus.connected) this.#register()
   }
 
-  /** A connection through which nothing comes any more looks well from this end. */
-  async #ask(): Promise<void> {
-    if (this.#asking) return
-    this.#asking = true
+  /** A round trip to the bus: a half-open connection looks connected from this end. */
+  async #probe(): Promise<void> {
+    if (this.#isProbing) return
+    this.#isProbing = true
     await this.bus.flush().then(
       () => this.fence.contact(),
       () => undefined,
     )
-    this.#asking = false
+    this.#isProbing = false
   }
 
-  /** One greeting at a time: while it waits to be heard it needs no other. */
-  #greet(): void {
-    if (this.#greeting) return
-    this.#greeting = true
-    void this.#greetUntilOpen().finally(() => (this.#greeting = false))
+  /** One registration at a time. */
+  #register(): void {
+    if (this.#isRegistering) return
+    this.#isRegistering = true
+    void this.#registerUntilOpen().finally(() => (this.#isRegistering = false))
   }
 
-  async #greetUntilOpen(): Promise<void> {
+  async #registerUntilOpen(): Promise<void> {
     for (;;) {
-      // Looking may shut it.
+      // Reading the state may shut the fence, so it comes before the count.
       const wasOpen = this.fence.isOpen()
-      const { times } = this.fence
-      if (!(await this.#hello())) return
-      if (!this.fence.open(times)) continue
-      this.events.release((roomId) => this.media.rooms.find(roomId)?.epoch)
+      const { shutCount } = this.fence
+      if (!(await this.#registerRooms())) return
+      if (!this.fence.open(shutCount)) continue
+      this.events.publishHeld((roomId) => this.media.rooms.find(roomId)?.epoch)
       if (wasOpen) return
-      this.#logger.log({ rooms: this.media.rooms.size }, 'a master knows of this node again')
+      this.#logger.log({ rooms: this.media.rooms.size }, 'the media node is registered again')
       return this.heartbeat.beat()
     }
   }
 
-  /** False when the node ends: no master answers any more, or one refuses this process. */
-  async #hello(): Promise<boolean> {
+  /** False when the node has to end: no master answers any more, or one refuses this process. */
+  async #registerRooms(): Promise<boolean> {
     const { held } = this.media.rooms
-    const answer = await this.#sayHello(held).catch(() => undefined)
+    const answer = await this.#sendRegistration(held).catch(() => undefined)
     if (!answer) return false
-    if (!this.#obey(answer.refused)) return false
+    if (!this.#isAccepted(answer.refused)) return false
     const dropped = held.filter(({ roomId }) => answer.dropRoomIds.includes(roomId))
-    if (dropped.length > 0) this.#logger.warn({ rooms: dropped }, 'rooms nobody wants are closed')
+    if (dropped.length > 0) this.#logger.warn({ rooms: dropped }, 'closing rooms that the masters dropped')
     await Promise.all(dropped.map((room) => this.media.rooms.close(room)))
     return true
   }
 
-  /** False when this process is refused: it ends. */
-  #obey(refused: string | undefined): boolean {
+  /** Ends a process that a master refuses. */
+  #isAccepted(refused: string | undefined): boolean {
     if (refused === undefined) return true
     this.fence.shut()
     this.lifecycle.fail(duplicateId(refused))
     return false
   }
 
-  /** Rejects when no master can be asked: the node ends, or too many facts wait. */
-  #sayHello(rooms: HeldRoom[]): Promise<NodeFactAnswer> {
-    return this.facts
+  /** Rejects when the report can not be sent: the node shuts down, or too many reports wait. */
+  #sendRegistration(rooms: HeldRoom[]): Promise<NodeFactAnswer> {
+    return this.reports
       .send({ kind: 'hello', ip: this.identity.address, rooms })
       .catch((error: unknown): NodeFactAnswer => {
-        // Masters that cannot read it cannot name rooms either.
+        // Masters that can not parse the report can not name rooms either.
         if (error instanceof ServiceError && error.code === 'INVALID') return { dropRoomIds: [] }
         throw error
       })

@@ -1,4 +1,4 @@
-/** What the node holds, kept as it changes so that telling it costs nothing. */
+/** The size of the node's rooms, updated with each change, so that a heartbeat does not have to count. */
 export interface MediaCounts {
   connections: number
   streams: number

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { MediaStack } from './fixtures/media-stack.js'
 import { publication } from './fixtures/samples.js'
 
@@ -13,7 +13,7 @@ const connectionsOf = (roomId: string): string[] => [...(stack.service.rooms.fin
 const noCounts = { connections: 0, streams: 0, consumers: 0 }
 
 describe('a room of epoch 5', () => {
-  test.each([
+  it.each([
     { joins: 4, code: 'CONFLICT', epoch: 5, holds: ['old'] },
     { joins: 5, code: undefined, epoch: 5, holds: ['old', 'new'] },
     { joins: 6, code: undefined, epoch: 6, holds: ['new'] },
@@ -30,7 +30,7 @@ describe('a room of epoch 5', () => {
     await stack.service.closeRoom({ roomId, epoch: 9 })
   })
 
-  test.each([
+  it.each([
     { closes: 4, left: 5 },
     { closes: 5, left: undefined },
     { closes: 6, left: undefined },
@@ -44,7 +44,7 @@ describe('a room of epoch 5', () => {
 })
 
 describe('epochs asked for at the same time', () => {
-  test.each([
+  it.each([
     { first: 1, second: 2, outcome: ['rejected', 'fulfilled'] },
     { first: 2, second: 1, outcome: ['fulfilled', 'rejected'] },
   ])('$first and $second: the newer one wins', async ({ first, second, outcome }) => {
@@ -60,7 +60,7 @@ describe('epochs asked for at the same time', () => {
     expect(stack.service.counts).toEqual(noCounts)
   })
 
-  test('many of three epochs: all of the newest get in, and nothing of the others is left', async () => {
+  it('many of three epochs: all of the newest get in, and nothing of the others is left', async () => {
     const roomId = newRoom()
     const epochs = [1, 3, 2, 3, 1, 2, 3, 2, 3, 1]
     await Promise.allSettled(epochs.map((epoch, at) => stack.join(roomId, `con${at}`, { epoch })))
@@ -71,7 +71,7 @@ describe('epochs asked for at the same time', () => {
     await stack.service.closeRoom({ roomId, epoch: 3 })
   })
 
-  test('an older epoch that is closed spares the newer one that opens', async () => {
+  it('an older epoch that is closed spares the newer one that opens', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'old', { epoch: 1 })
     await Promise.all([stack.join(roomId, 'new', { epoch: 2 }), stack.service.closeRoom({ roomId, epoch: 1 })])
@@ -81,7 +81,7 @@ describe('epochs asked for at the same time', () => {
   })
 })
 
-test('what is held and what is told carries the epoch', async () => {
+it('what is held and what is told carries the epoch', async () => {
   const roomId = newRoom()
   await stack.join(roomId, 'con', { epoch: 7 })
   expect(stack.service.rooms.held).toEqual([{ roomId, epoch: 7 }])

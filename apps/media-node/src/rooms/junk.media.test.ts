@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { NODE_COMMANDS, ServiceError, type PublishedTrack, type RtpCapabilities } from '@session-service/contract'
 import { MediaStack } from './fixtures/media-stack.js'
 import { audioTrack, dtls, publication, simulcastTrack, videoTrack } from './fixtures/samples.js'
@@ -65,10 +65,10 @@ const JUNK: Record<string, Change> = {
 let rooms = 0
 const branchOf = (roomId: string, connectionId: string): number => {
   const room = stack.service.rooms.get(roomId)
-  return room.branches.indexOf(room.peer(connectionId).branch)
+  return room.routers.indexOf(room.peer(connectionId).roomRouter)
 }
 
-test.each(Object.entries(JUNK))('published %s is refused or harmless', async (_name, change) => {
+it.each(Object.entries(JUNK))('published %s is refused or harmless', async (_name, change) => {
   const roomId = `junk${rooms++}`
   const { routerRtpCapabilities: rtpCapabilities } = await stack.join(roomId, 'pub')
   for (const connectionId of ['far', 'near']) await stack.join(roomId, connectionId)
@@ -119,7 +119,7 @@ const CAPABILITIES: Record<string, (real: RtpCapabilities) => RtpCapabilities> =
   }),
 }
 
-test.each(Object.entries(CAPABILITIES))('rtpCapabilities with %s are refused or harmless', async (_name, change) => {
+it.each(Object.entries(CAPABILITIES))('rtpCapabilities with %s are refused or harmless', async (_name, change) => {
   const roomId = 'capabilities'
   const { routerRtpCapabilities } = await stack.join(roomId, 'pub')
   await stack.join(roomId, 'sub')
@@ -135,7 +135,7 @@ test.each(Object.entries(CAPABILITIES))('rtpCapabilities with %s are refused or 
   await expectHealth()
 })
 
-test('fingerprints that can not be true are refused or never connect', async () => {
+it('fingerprints that can not be true are refused or never connect', async () => {
   await stack.join('dtls', 'con')
   const short = { ...dtls(), fingerprints: [{ algorithm: 'sha-512' as const, value: dtls().fingerprints[0]!.value }] }
   const call = NODE_COMMANDS.connectTransport[0].parse({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { MediaStack } from './fixtures/media-stack.js'
 import { publication } from './fixtures/samples.js'
 
@@ -9,7 +9,7 @@ let stack: MediaStack
 beforeAll(async () => void (stack = await MediaStack.start({ size: 3 })))
 afterAll(() => stack.stop())
 
-const consumers = (): number[] => stack.service.rooms.get(roomId).branches.map(({ worker }) => worker.consumers)
+const consumers = (): number[] => stack.service.rooms.get(roomId).routers.map(({ worker }) => worker.consumers)
 const names = Array.from({ length: PEOPLE }, (_, index) => `con${index}`)
 
 /** Two of the people publish, when all have come or before; all subscribe. */
@@ -32,15 +32,15 @@ async function fill(publishers: readonly string[], publishFirst: boolean): Promi
   )
 }
 
-test.each([
+it.each([
   { when: 'before the audience comes', publishFirst: true },
   { when: 'when the audience is there already', publishFirst: false },
 ])('200 people, all at once, share two workers evenly; two publish $when', async ({ publishFirst }) => {
   await fill(['con0', 'con1'], publishFirst)
   expect(stack.service.counts).toEqual({ connections: 200, streams: 2, consumers: 4 * PEOPLE - 4 })
-  // 100 people of 4 tracks each; those who publish receive 2 instead, and 4 tracks go over to the other branch.
+  // 100 people of 4 tracks each; those who publish receive 2 instead, and 4 tracks go over to the other roomRouter.
   expect(consumers()).toEqual([400, 400])
-  expect(await stack.branches(roomId)).toEqual([
+  expect(await stack.routers(roomId)).toEqual([
     { transports: 201, producers: 4, consumers: 400 },
     { transports: 201, producers: 4, consumers: 400 },
   ])

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { MediaStack } from './fixtures/media-stack.js'
 import { dtls, publication } from './fixtures/samples.js'
 
@@ -25,7 +25,7 @@ async function cycle(roomId: string): Promise<void> {
   await service.closeRoom({ roomId, epoch: 1 })
 }
 
-test('200 sessions leave nothing in the workers and nothing counted', async () => {
+it('200 sessions leave nothing in the workers and nothing counted', async () => {
   await cycle('first')
   const before = await stack.handlers()
   for (let round = 0; round < 20; round++) {

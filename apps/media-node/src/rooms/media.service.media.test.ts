@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { NODE_COMMANDS } from '@session-service/contract'
 import { MediaStack } from './fixtures/media-stack.js'
 import { newRoom, publisherAndSubscriber } from './fixtures/publisher.js'
@@ -9,7 +9,7 @@ beforeAll(async () => void (stack = await MediaStack.start({ announcedAddress: '
 afterAll(() => stack.stop())
 
 describe('join', () => {
-  test('answers as the contract says, with UDP before TCP at the announced address', async () => {
+  it('answers as the contract says, with UDP before TCP at the announced address', async () => {
     const joined = await stack.join(newRoom(), 'con')
     expect(NODE_COMMANDS.join[1].parse(joined)).toEqual(joined)
     for (const { iceCandidates } of [joined.sendTransport, joined.recvTransport]) {
@@ -19,7 +19,7 @@ describe('join', () => {
     }
   })
 
-  test('opens one room for those who come first at the same time', async () => {
+  it('opens one room for those who come first at the same time', async () => {
     const roomId = newRoom()
     const before = (await stack.pool.pick().worker.dump()).routerIds.length
     await Promise.all(Array.from({ length: 10 }, (_, index) => stack.join(roomId, `con${index}`)))
@@ -27,7 +27,7 @@ describe('join', () => {
     expect(await stack.inside(roomId)).toMatchObject({ transports: 20 })
   })
 
-  test('again closes what the connection had before', async () => {
+  it('again closes what the connection had before', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.service.subscribe({ ...sub, rtpCapabilities })
     const first = stack.peer(roomId, 'pub').send.transport.id
@@ -36,7 +36,7 @@ describe('join', () => {
     expect(await stack.inside(roomId)).toEqual({ transports: 4, producers: 0, consumers: 0 })
   })
 
-  test('forces the codec of the room', async () => {
+  it('forces the codec of the room', async () => {
     const { routerRtpCapabilities } = await stack.join(newRoom(), 'con', { videoCodec: 'H264' })
     const video = routerRtpCapabilities.codecs.filter(
       ({ kind, mimeType }) => kind === 'video' && !mimeType.endsWith('rtx'),
@@ -44,7 +44,7 @@ describe('join', () => {
     expect(video.map(({ mimeType }) => mimeType)).toEqual(['video/H264'])
   })
 
-  test('tells rooms of different codecs apart', async () => {
+  it('tells rooms of different codecs apart', async () => {
     const vp8 = await stack.join(newRoom(), 'con', { videoCodec: 'VP8' })
     const any = await stack.join(newRoom(), 'con', { videoCodec: 'NONE' })
     expect(any.routerRtpCapabilities.codecs.length).toBeGreaterThan(vp8.routerRtpCapabilities.codecs.length)
@@ -54,7 +54,7 @@ describe('join', () => {
 describe('layers and bandwidth', () => {
   const limits = { ...UNLIMITED, maxSendKbps: 500, maxRecvKbps: 400, minRecvKbps: 100 }
 
-  test('a subscriber starts at the layer that fits and stays below it', async () => {
+  it('a subscriber starts at the layer that fits and stays below it', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack, [simulcastTrack()])
     await stack.join(roomId, 'sub', { limits })
     await stack.service.subscribe({ ...sub, rtpCapabilities })
@@ -66,7 +66,7 @@ describe('layers and bandwidth', () => {
     expect(consumer!.preferredLayers).toMatchObject({ spatialLayer: 1 })
   })
 
-  test('limits hold for each stream, and reach the transports', async () => {
+  it('limits hold for each stream, and reach the transports', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.join(roomId, 'sub', { limits })
     await stack.service.subscribe({ ...sub, rtpCapabilities })
@@ -84,7 +84,7 @@ describe('layers and bandwidth', () => {
 })
 
 describe('leaving', () => {
-  test('of what is not there succeeds, all other commands say so', async () => {
+  it('of what is not there succeeds, all other commands say so', async () => {
     const roomId = newRoom()
     const gone = { roomId, connectionId: 'con', streamId: 'str' }
     await stack.service.leave(gone)
@@ -99,7 +99,7 @@ describe('leaving', () => {
     await expect(stack.service.unpublish(own)).rejects.toMatchObject({ code: 'NOT_FOUND', subject: 'stream' })
   })
 
-  test('keeps an empty room until it is closed', async () => {
+  it('keeps an empty room until it is closed', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'con')
     await stack.service.leave({ roomId, connectionId: 'con' })
@@ -108,7 +108,7 @@ describe('leaving', () => {
     expect(stack.service.rooms.ids).not.toContain(roomId)
   })
 
-  test('a room closed while somebody enters leaves nothing behind', async () => {
+  it('a room closed while somebody enters leaves nothing behind', async () => {
     const roomId = newRoom()
     const [joined] = await Promise.allSettled([
       stack.join(roomId, 'con'),
@@ -118,7 +118,7 @@ describe('leaving', () => {
     expect(stack.service.rooms.ids).not.toContain(roomId)
   })
 
-  test('ICE restarts with new credentials', async () => {
+  it('ICE restarts with new credentials', async () => {
     const roomId = newRoom()
     const { recvTransport } = await stack.join(roomId, 'con')
     const restarted = await stack.service.restartIce({ roomId, connectionId: 'con', direction: 'recv' })
@@ -127,7 +127,7 @@ describe('leaving', () => {
     )
   })
 
-  test('is told in the inventory', async () => {
+  it('is told in the inventory', async () => {
     const { roomId } = await publisherAndSubscriber(stack)
     const { bootId, rooms: held } = await stack.service.inventory({})
     expect(bootId).toBe('boot')

@@ -5,43 +5,43 @@ import {
   type NodeCommandCall,
   type RoomEvent,
 } from '@session-service/contract'
+import { KeyedMutex } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { noCounts, type MediaCounts } from './counts.js'
-import { Ordered } from './ordered.js'
 import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { Rooms } from './rooms.js'
 
 export type Answer<C extends NodeCommand> = Promise<z.input<(typeof NODE_COMMANDS)[C][1]>>
-/** Commands that are about the node itself and not its media. */
-export type NodeOrder = 'drain' | 'undrain' | 'terminate' | 'describe'
-/** Commands that are about jobs beside the media. */
-export type JobOrder = 'startRecording' | 'stopRecording'
-export type Commands<C extends NodeCommand = Exclude<NodeCommand, NodeOrder | JobOrder>> = {
+/** Commands that concern the node itself, not its media. */
+export type LifecycleCommand = 'drain' | 'undrain' | 'terminate' | 'describe'
+/** Commands that concern recording jobs. */
+export type RecordingCommand = 'startRecording' | 'stopRecording'
+export type Commands<C extends NodeCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand>> = {
   [K in C]: (call: NodeCommandCall<K>) => Answer<K>
 }
-/** Every command about a participant. */
-type OfPeer = { roomId: string; connectionId: string }
+/** The ids in every command that concerns a participant. */
+type PeerRef = { roomId: string; connectionId: string }
 
 export interface MediaEnvironment {
   bootId: string
-  /** The worker of the next room; throws NO_CAPACITY when the node takes no further room. */
+  /** The worker for the next room; throws NO_CAPACITY when the node accepts no rooms. */
   pickWorker: () => PoolWorker
-  /** Those alive, for rooms that are here already. */
+  /** The living workers, for rooms that are open already. */
   workers: () => Iterable<PoolWorker>
-  /** Tracks one worker forwards for a room before another worker joins in. */
+  /** The most tracks that a worker forwards for a room before the room uses another worker. */
   consumersPerRouter: number
   report: (roomId: string, event: RoomEvent) => void
 }
 
 /**
- * Carries out the commands of masters. Those of one connection run in the order in which they came, those of
- * different connections at the same time.
+ * Executes the media commands of masters. Commands of one connection run in the order of their arrival, commands of
+ * different connections concurrently.
  */
 export class MediaService implements Commands {
   readonly counts: MediaCounts = noCounts()
   readonly rooms: Rooms
-  readonly #ordered = new Ordered()
+  readonly #commands = new KeyedMutex()
 
   constructor(private readonly environment: MediaEnvironment) {
     const { pickWorker, workers, consumersPerRouter, report } = environment
@@ -53,8 +53,8 @@ export class MediaService implements Commands {
       const room = await this.rooms.open(call, call.videoCodec)
       room.leave(call.connectionId)
       const { record, clientData, serverData } = call
-      const about = { record, clientData, serverData }
-      const peer = await Peer.open(room, call.connectionId, call.limits, about).catch((error: unknown) => {
+      const metadata = { record, clientData, serverData }
+      const peer = await Peer.open(room, call.connectionId, call.limits, metadata).catch((error: unknown) => {
         throw room.closed ? roomClosed(call.roomId) : error
       })
       if (room.closed) {
@@ -134,15 +134,15 @@ export class MediaService implements Commands {
     return { bootId: this.environment.bootId, rooms }
   }
 
-  #peer({ roomId, connectionId }: OfPeer): Peer {
+  #peer({ roomId, connectionId }: PeerRef): Peer {
     return this.rooms.get(roomId).peer(connectionId)
   }
 
-  #inOrder<T>({ roomId, connectionId }: OfPeer, task: () => Promise<T>): Promise<T> {
-    return this.#ordered.run(`${roomId}/${connectionId}`, task)
+  #inOrder<T>({ roomId, connectionId }: PeerRef, task: () => Promise<T>): Promise<T> {
+    return this.#commands.run(`${roomId}/${connectionId}`, task)
   }
 
-  #withPeer(call: OfPeer, act: (peer: Peer) => Promise<void>): Promise<Record<string, never>> {
+  #withPeer(call: PeerRef, act: (peer: Peer) => Promise<void>): Promise<Record<string, never>> {
     return this.#inOrder(call, async () => {
       await act(this.#peer(call))
       return {}
@@ -151,4 +151,4 @@ export class MediaService implements Commands {
 }
 
 const roomClosed = (roomId: string): ServiceError =>
-  new ServiceError('NOT_FOUND', `room ${roomId} was closed meanwhile`, { subject: 'connection' })
+  new ServiceError('NOT_FOUND', `room ${roomId} was closed during the command`, { subject: 'connection' })

@@ -5,10 +5,10 @@ import {
   type TransportDirection,
 } from '@session-service/contract'
 import { incomingMaximum, outgoingBitrates, type Published, type TrackCounts } from '../tracks/bandwidth.js'
-import type { Branch } from '../routers/room-router.js'
+import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Room } from './room.js'
-import type { Seat } from '../routers/router-slot.js'
+import type { RouterSlot } from '../routers/router-slot.js'
 import { Stream } from './stream.js'
 import { Subscription } from './subscription.js'
 import { MediaTransport } from '../tracks/media-transport.js'
@@ -16,14 +16,14 @@ import { MediaTransport } from '../tracks/media-transport.js'
 export const STREAMS_PER_CONNECTION = 32
 export const SUBSCRIPTIONS_PER_CONNECTION = 2_000
 
-/** What recordings know of a participant. */
-export interface PeerAbout {
+/** The participant's data for recordings. */
+export interface PeerMetadata {
   record: boolean
   readonly clientData: string
   readonly serverData: string
 }
 
-/** A connection's media in a room: its two transports, what it publishes and what it receives. */
+/** A connection's media in a room: its two transports, its streams and its subscriptions. */
 export class Peer {
   readonly streams = new Map<string, Stream>()
   readonly subscriptions = new Map<string, Subscription>()
@@ -34,37 +34,37 @@ export class Peer {
     readonly room: Room,
     readonly connectionId: string,
     readonly limits: BandwidthLimits,
-    readonly about: PeerAbout,
-    private readonly seat: Seat,
+    readonly metadata: PeerMetadata,
+    private readonly slot: RouterSlot,
     readonly send: MediaTransport,
     readonly recv: MediaTransport,
   ) {}
 
-  static async open(room: Room, connectionId: string, limits: BandwidthLimits, about: PeerAbout): Promise<Peer> {
-    const seat = await room.admit()
+  static async open(room: Room, connectionId: string, limits: BandwidthLimits, metadata: PeerMetadata): Promise<Peer> {
+    const slot = await room.allocateSlot()
     const opened = await Promise.allSettled([
-      MediaTransport.open(seat.branch, 'send'),
-      MediaTransport.open(seat.branch, 'recv'),
+      MediaTransport.open(slot.roomRouter, 'send'),
+      MediaTransport.open(slot.roomRouter, 'recv'),
     ])
     const [send, recv] = opened
     if (send.status === 'fulfilled' && recv.status === 'fulfilled') {
-      const peer = new Peer(room, connectionId, limits, about, seat, send.value, recv.value)
-      await peer.#begin()
+      const peer = new Peer(room, connectionId, limits, metadata, slot, send.value, recv.value)
+      await peer.#applyInitialLimits()
       return peer
     }
     for (const result of opened) if (result.status === 'fulfilled') result.value.close()
-    room.vacate(seat)
+    room.releaseSlot(slot)
     throw send.status === 'rejected' ? send.reason : (recv as PromiseRejectedResult).reason
   }
 
-  /** The part of the room where it sends and receives. */
-  get branch(): Branch {
-    return this.seat.branch
+  /** The router on which it sends and receives. */
+  get roomRouter(): RoomRouter {
+    return this.slot.roomRouter
   }
 
   setRecord(record: boolean): void {
-    if (this.about.record === record) return
-    this.about.record = record
+    if (this.metadata.record === record) return
+    this.metadata.record = record
     for (const stream of this.streams.values()) this.room.changed(stream)
   }
 
@@ -82,7 +82,7 @@ export class Peer {
     const stream = await Stream.publish(this, publication)
     if (this.#closed) {
       stream.close()
-      throw this.#gone()
+      throw this.#leftError()
     }
     this.streams.set(streamId, stream)
     this.room.published(stream)
@@ -120,10 +120,10 @@ export class Peer {
       throw new ServiceError('NOT_ALLOWED', `a connection has at most ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`)
     }
     const subscription = await Subscription.open(this, stream, rtpCapabilities).catch((error: unknown) => {
-      throw this.#endedMeanwhile(stream) ?? error
+      throw this.#endedDuringSubscribe(stream) ?? error
     })
     this.#subscribed(subscription)
-    const ended = this.#endedMeanwhile(stream)
+    const ended = this.#endedDuringSubscribe(stream)
     if (ended) {
       subscription.close()
       throw ended
@@ -134,7 +134,7 @@ export class Peer {
 
   async unsubscribe(streamId: string): Promise<void> {
     this.subscription(streamId).close()
-    this.seat.settle()
+    this.slot.clearExpected()
     await this.#applyLimits()
   }
 
@@ -146,19 +146,19 @@ export class Peer {
     })
   }
 
-  /** Called by a subscription when it ends, whatever the cause. */
+  /** Called by a subscription when it ends, for any reason. */
   unsubscribed(subscription: Subscription): void {
     this.subscriptions.delete(subscription.stream.id)
     this.#received.audio -= subscription.count('audio')
     this.#received.video -= subscription.count('video')
-    this.room.consumersChanged(this.seat, -subscription.consumers.length)
+    this.room.consumersChanged(this.slot, -subscription.consumers.length)
   }
 
-  /** The receivers of one of its streams limit it in another way: the client gets a report, the transport follows. */
+  /** The receivers' limit of one of its streams has changed: reports it to the client and adapts the transport. */
   sendLimitChanged(stream: Stream): void {
     if (this.#closed) return
     this.#reportSendLimit(stream)
-    // Fails only with the transport, whose end is reported elsewhere.
+    // Fails only when the transport is closed, which is reported elsewhere.
     this.#limitIncoming().catch(() => undefined)
   }
 
@@ -174,10 +174,10 @@ export class Peer {
     for (const subscription of this.subscriptions.values()) subscription.close()
     this.send.close()
     this.recv.close()
-    this.room.vacate(this.seat)
+    this.room.releaseSlot(this.slot)
   }
 
-  async #begin(): Promise<void> {
+  async #applyInitialLimits(): Promise<void> {
     try {
       await this.#applyLimits()
     } catch (error) {
@@ -186,9 +186,9 @@ export class Peer {
     }
   }
 
-  /** Publisher and subscriber may both go while consumers are made. */
-  #endedMeanwhile(stream: Stream): ServiceError | undefined {
-    if (this.#closed) return this.#gone()
+  /** The publisher or the subscriber may leave while consumers are created. */
+  #endedDuringSubscribe(stream: Stream): ServiceError | undefined {
+    if (this.#closed) return this.#leftError()
     return this.room.streams.get(stream.id) === stream ? undefined : this.room.noStream(stream.id)
   }
 
@@ -197,7 +197,7 @@ export class Peer {
     subscription.stream.subscriptions.add(subscription)
     this.#received.audio += subscription.count('audio')
     this.#received.video += subscription.count('video')
-    this.room.consumersChanged(this.seat, subscription.consumers.length)
+    this.room.consumersChanged(this.slot, subscription.consumers.length)
   }
 
   #close(stream: Stream): void {
@@ -217,8 +217,8 @@ export class Peer {
   #published(): Published {
     const streams = [...this.streams.values()]
     return {
-      audio: streams.filter((stream) => stream.source('audio')).length,
-      videoMaxKbps: streams.filter((stream) => stream.source('video')).map(({ videoMaxKbps }) => videoMaxKbps),
+      audio: streams.filter((stream) => stream.track('audio')).length,
+      videoMaxKbps: streams.filter((stream) => stream.track('video')).map(({ videoMaxKbps }) => videoMaxKbps),
     }
   }
 
@@ -226,11 +226,11 @@ export class Peer {
     try {
       await Promise.all([this.#limitIncoming(), this.recv.limitOutgoing(outgoingBitrates(this.limits, this.#received))])
     } catch (error) {
-      throw this.#closed ? this.#gone() : mediaError(`bandwidth of ${this.connectionId}`, error)
+      throw this.#closed ? this.#leftError() : mediaError(`bandwidth of ${this.connectionId}`, error)
     }
   }
 
-  #gone(): ServiceError {
+  #leftError(): ServiceError {
     return new ServiceError('NOT_FOUND', `connection ${this.connectionId} has left`, { subject: 'connection' })
   }
 }

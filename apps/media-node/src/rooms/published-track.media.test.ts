@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Peer } from './peer.js'
 import { MediaStack } from './fixtures/media-stack.js'
 import { publication, videoTrack } from './fixtures/samples.js'
 import { receivable } from '../tracks/rtp.js'
-import type { Source } from '../tracks/published-track.js'
+import type { PublishedTrack } from '../tracks/published-track.js'
 
 /** Turns of the event loop: from before the pipe is begun until after it is done. */
 const MOMENTS = 40
@@ -12,68 +12,68 @@ const roomId = 'room'
 
 let stack: MediaStack
 let far: Peer
-let source: Source
+let track: PublishedTrack
 beforeAll(async () => {
   stack = await MediaStack.start({ size: 2, consumersPerRouter: 4 })
   for (const connectionId of ['pub', 'far']) await stack.join(roomId, connectionId)
   far = stack.peer(roomId, 'far')
-  source = await published()
-  expect(far.branch).not.toBe(stack.peer(roomId, 'pub').branch)
+  track = await published()
+  expect(far.roomRouter).not.toBe(stack.peer(roomId, 'pub').roomRouter)
 })
 afterAll(() => stack.stop())
 
-async function published(): Promise<Source> {
+async function published(): Promise<PublishedTrack> {
   await stack.service.publish(publication(roomId, 'pub', 'str', [videoTrack()]))
-  const [track] = stack.service.rooms.get(roomId).stream('str').sources
-  return track!
+  const [found] = stack.service.rooms.get(roomId).stream('str').tracks
+  return found!
 }
 
 const turns = async (count: number): Promise<void> => {
   for (let at = 0; at < count; at++) await turn()
 }
 
-/** As a subscriber on the other branch is told by its worker. */
+/** As a subscriber on the other roomRouter is told by its worker. */
 async function isPausedThere(): Promise<boolean> {
   const rtpCapabilities = receivable(stack.service.rooms.get(roomId).rtpCapabilities)
-  const consumer = await far.recv.transport.consume({ producerId: source.producer.id, rtpCapabilities })
+  const consumer = await far.recv.transport.consume({ producerId: track.producer.id, rtpCapabilities })
   const { producerPaused } = consumer
   consumer.close()
   return producerPaused
 }
 
-test('a mute and its end at any moment of a pipe being opened are known at its end', async () => {
+it('a mute and its end at any moment of a pipe being opened are known at its end', async () => {
   for (let moment = 0; moment < MOMENTS; moment++) {
     for (const paused of [true, false]) {
-      const providing = source.provide(far.branch)
+      const providing = track.acquire(far.roomRouter)
       await turns(moment)
-      await source.setPaused(paused)
+      await track.setPaused(paused)
       const release = await providing
       expect([moment, await isPausedThere()]).toEqual([moment, paused])
       release()
     }
   }
-  expect(await stack.branches(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0 }])
+  expect(await stack.routers(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0 }])
 })
 
-test('the end of the track at any moment of a pipe being opened leaves nothing of it', async () => {
+it('the end of the track at any moment of a pipe being opened leaves nothing of it', async () => {
   for (let moment = 0; moment < MOMENTS; moment++) {
-    const providing = source.provide(far.branch).then(
+    const providing = track.acquire(far.roomRouter).then(
       () => 'provided',
       (error: { code: string }) => error.code,
     )
     await turns(moment)
     await stack.service.unpublish({ roomId, connectionId: 'pub', streamId: 'str' })
     expect(['provided', 'NOT_FOUND']).toContain(await providing)
-    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0 }])
-    source = await published()
+    expect(await stack.routers(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0 }])
+    track = await published()
   }
 })
 
-test('one who lets go twice does not take it from another', async () => {
-  const [one, other] = await Promise.all([source.provide(far.branch), source.provide(far.branch)])
+it('one who lets go twice does not take it from another', async () => {
+  const [one, other] = await Promise.all([track.acquire(far.roomRouter), track.acquire(far.roomRouter)])
   one()
   one()
-  expect(await stack.branches(roomId)).toMatchObject([{ consumers: 1 }, { producers: 1 }])
+  expect(await stack.routers(roomId)).toMatchObject([{ consumers: 1 }, { producers: 1 }])
   other()
-  expect(await stack.branches(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0 }])
+  expect(await stack.routers(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0 }])
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { RoomEvent } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { Bus } from '@session-service/messaging'
@@ -28,39 +28,39 @@ const layers = (spatialLayer: number, streamId = 'str', epoch = 1): RoomEvent =>
   layers: { spatialLayer, temporalLayer: 0 },
 })
 
-test('what rooms say is told at once', async () => {
-  events.tell('room', layers(1))
+it('what rooms say is told at once', async () => {
+  events.publish('room', layers(1))
   await until('it is heard', () => rig.master.roomEvents.length === 1)
   expect(rig.master.roomEvents).toEqual([layers(1)])
 })
 
-test('behind the fence it waits, the latest only, and is told of rooms that are left in the same epoch', async () => {
+it('behind the fence it waits, the latest only, and is told of rooms that are left in the same epoch', async () => {
   fence.shut()
-  events.tell('kept', layers(0))
-  events.tell('kept', layers(2))
-  events.tell('gone', layers(0, 'of a room that went'))
-  events.tell('anew', layers(0, 'of its former epoch', 1))
-  fence.open(fence.times)
-  events.release((roomId) =>
+  events.publish('kept', layers(0))
+  events.publish('kept', layers(2))
+  events.publish('gone', layers(0, 'of a room that went'))
+  events.publish('anew', layers(0, 'of its former epoch', 1))
+  fence.open(fence.shutCount)
+  events.publishHeld((roomId) =>
     new Map([
       ['kept', 1],
       ['anew', 2],
     ]).get(roomId),
   )
-  events.tell('kept', layers(1, 'last'))
+  events.publish('kept', layers(1, 'last'))
   await until('the last one is heard', () => rig.master.roomEvents.some(({ streamId }) => streamId === 'last'))
   expect(rig.master.roomEvents).toEqual([layers(2), layers(1, 'last')])
 })
 
-test('A20: an event that cannot be published does not keep back the events after it', async () => {
+it('A20: an event that cannot be published does not keep back the events after it', async () => {
   fence.shut()
   // The bus throws when a message does not match its schema.
-  events.tell('room', layers(0, 'no id'))
-  events.tell('room', layers(1, 'waiting'))
-  fence.open(fence.times)
-  events.release(() => 1)
-  events.tell('room', layers(0, 'no id either'))
-  events.tell('room', layers(1, 'last'))
+  events.publish('room', layers(0, 'no id'))
+  events.publish('room', layers(1, 'waiting'))
+  fence.open(fence.shutCount)
+  events.publishHeld(() => 1)
+  events.publish('room', layers(0, 'no id either'))
+  events.publish('room', layers(1, 'last'))
   await until('the last one is heard', () => rig.master.roomEvents.some(({ streamId }) => streamId === 'last'))
   expect(rig.master.roomEvents.map(({ streamId }) => streamId)).toEqual(['waiting', 'last'])
 })

@@ -3,37 +3,37 @@ import { Bus } from '@session-service/messaging'
 import { Injectable, Logger } from '@nestjs/common'
 import { Fence } from '../node/fence.js'
 
-/** What rooms say, to every master; held back while nobody knows whether the rooms are still this node's. */
+/** Publishes the events of rooms to all masters; holds them back while the node is fenced. */
 @Injectable()
 export class RoomEvents {
   readonly #logger = new Logger(RoomEvents.name)
-  /** The latest of each kind and stream: they tell of states. */
-  readonly #waiting = new Map<string, { roomId: string; event: RoomEvent }>()
+  /** The latest event of each kind and stream: events describe states. */
+  readonly #held = new Map<string, { roomId: string; event: RoomEvent }>()
 
   constructor(
     private readonly fence: Fence,
     private readonly bus: Bus,
   ) {}
 
-  tell(roomId: string, event: RoomEvent): void {
-    if (this.fence.isOpen()) return this.#publish(roomId, event)
+  publish(roomId: string, event: RoomEvent): void {
+    if (this.fence.isOpen()) return this.#send(roomId, event)
     const { kind, connectionId, streamId } = event
-    this.#waiting.set([roomId, kind, connectionId, streamId].join('/'), { roomId, event })
+    this.#held.set([roomId, kind, connectionId, streamId].join('/'), { roomId, event })
   }
 
-  /** Tells what waited, of rooms that are still there. */
-  release(epochOf: (roomId: string) => number | undefined): void {
-    const waiting = [...this.#waiting.values()]
-    this.#waiting.clear()
-    for (const { roomId, event } of waiting) if (epochOf(roomId) === event.epoch) this.#publish(roomId, event)
+  /** Publishes the held events of rooms that are still open. */
+  publishHeld(epochOf: (roomId: string) => number | undefined): void {
+    const held = [...this.#held.values()]
+    this.#held.clear()
+    for (const { roomId, event } of held) if (epochOf(roomId) === event.epoch) this.#send(roomId, event)
   }
 
-  #publish(roomId: string, event: RoomEvent): void {
-    // The caller is a callback of the media worker: an event that cannot be sent must not keep others from theirs.
+  #send(roomId: string, event: RoomEvent): void {
+    // The caller is a callback of mediasoup: a failure here must not affect other events.
     try {
       this.bus.publish(SUBJECT.roomEvent(roomId), RoomEvent, event)
     } catch (error) {
-      this.#logger.error({ err: error, roomId, kind: event.kind }, 'a room event could not be published')
+      this.#logger.error({ err: error, roomId, kind: event.kind }, 'publishing a room event failed')
     }
   }
 }

@@ -6,45 +6,45 @@ import {
   type RtpCapabilities,
   type Units,
 } from '@session-service/contract'
-import { Branch } from '../routers/room-router.js'
-import { chooseBranch } from '../routers/choose-router.js'
+import { RoomRouter } from '../routers/room-router.js'
+import { chooseRouter } from '../routers/choose-router.js'
 import type { MediaCounts } from './counts.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
-import { expectedTracks, type Seat } from '../routers/router-slot.js'
+import { expectedTracks, type RouterSlot } from '../routers/router-slot.js'
 import type { Stream } from './stream.js'
 
-/** Somebody who wants to know what is published in a room, such as a recording. */
+/** Follows what is published in a room: a recording, for example. */
 export interface RoomObserver {
   published(stream: Stream): void
   unpublished(stream: Stream): void
-  /** Muted, unmuted, or another wish of its publisher on being recorded. */
+  /** The publisher muted, unmuted, or changed whether it is recorded. */
   changed(stream: Stream): void
-  /** The room is gone, and its streams with it. */
+  /** The room and all its streams are closed. */
   closed(): void
 }
 
-/** Of each kind by itself: `Omit` of a union keeps only what all kinds have. */
+/** Distributes over the kinds: `Omit` of a union keeps only the members that all kinds have. */
 type WithoutEpoch<E> = E extends RoomEvent ? Omit<E, 'epoch'> : never
 
 export interface RoomContext {
   counts: MediaCounts
   report: (roomId: string, event: RoomEvent) => void
-  /** Those alive. */
+  /** The living workers. */
   workers: () => Iterable<PoolWorker>
-  /** Tracks a branch is to forward at most. */
+  /** The most tracks that a router forwards before the room opens another one. */
   consumersPerRouter: number
 }
 
 /**
- * A session's media on this node: the peers in it and the streams they publish. It begins on one worker and takes a
- * branch on another one when the peers become too many for it.
+ * A session's media on this node: its peers and their streams. It starts with one router and opens another one on
+ * another worker when the peers exceed the budget of the first.
  */
 export class Room {
   readonly peers = new Map<string, Peer>()
   readonly streams = new Map<string, Stream>()
-  readonly #branches = new Set<Branch>()
+  readonly #routers = new Set<RoomRouter>()
   readonly #observers = new Set<RoomObserver>()
   readonly id: string
   readonly epoch: number
@@ -81,7 +81,7 @@ export class Room {
     return this.#closed
   }
 
-  /** What it is made of now, as costs are counted. */
+  /** Its current size in the units of the cost model. */
   get units(): Units {
     let consumers = 0
     for (const { subscriptions } of this.peers.values())
@@ -89,43 +89,43 @@ export class Room {
     return { rooms: 1, connections: this.peers.size, streams: this.streams.size, consumers }
   }
 
-  get branches(): readonly Branch[] {
-    return [...this.#branches]
+  get routers(): readonly RoomRouter[] {
+    return [...this.#routers]
   }
 
   get rtpCapabilities(): RtpCapabilities {
-    const branch = this.branches.find(({ stands }) => stands)
-    if (!branch) throw new ServiceError('UNAVAILABLE', `room ${this.id} is gone`)
-    return branch.router.rtpCapabilities as RtpCapabilities
+    const roomRouter = this.routers.find(({ isOpen }) => isOpen)
+    if (!roomRouter) throw new ServiceError('UNAVAILABLE', `room ${this.id} is closed`)
+    return roomRouter.router.rtpCapabilities as RtpCapabilities
   }
 
-  standsOn(worker: PoolWorker): boolean {
-    return this.branches.some((branch) => branch.worker === worker && branch.stands)
+  usesWorker(worker: PoolWorker): boolean {
+    return this.routers.some((roomRouter) => roomRouter.worker === worker && roomRouter.isOpen)
   }
 
-  /** A place for somebody who comes, to be vacated by whoever took it. */
-  async admit(): Promise<Seat> {
+  /** A slot for a new peer; the caller releases it. */
+  async allocateSlot(): Promise<RouterSlot> {
     if (this.#closed) throw new ServiceError('NOT_FOUND', `room ${this.id} is closed`, { subject: 'connection' })
     const expected = expectedTracks(this.#tracks)
-    const branch = this.#chooseBranch(expected)
-    // Taken before anything is waited for, so that those who come at once see one another.
-    const seat = branch.seat(expected)
+    const roomRouter = this.#chooseRouter(expected)
+    // Allocated before the first await, so that concurrent joins see one another.
+    const slot = roomRouter.allocateSlot(expected)
     try {
-      await branch.opened
-      return seat
+      await roomRouter.opened
+      return slot
     } catch (error) {
-      this.vacate(seat)
-      throw mediaError(`room ${this.id} could not grow`, error, 'UNAVAILABLE')
+      this.releaseSlot(slot)
+      throw mediaError(`room ${this.id} could not open another router`, error, 'UNAVAILABLE')
     }
   }
 
-  /** A branch that nobody needs is closed; the last one stays as long as the room. */
-  vacate(seat: Seat): void {
-    const { branch } = seat
-    branch.vacate(seat)
-    if (!branch.isEmpty || this.#branches.size === 1) return
-    this.#branches.delete(branch)
-    branch.close()
+  /** Closes the router when it is empty; the last router stays open as long as the room. */
+  releaseSlot(slot: RouterSlot): void {
+    const { roomRouter } = slot
+    roomRouter.releaseSlot(slot)
+    if (!roomRouter.isEmpty || this.#routers.size === 1) return
+    this.#routers.delete(roomRouter)
+    roomRouter.close()
   }
 
   peer(connectionId: string): Peer {
@@ -159,7 +159,7 @@ export class Room {
     return new ServiceError('NOT_FOUND', `there is no stream ${streamId} in room ${this.id}`, { subject: 'stream' })
   }
 
-  /** The result ends it. */
+  /** Returns a function that removes the observer. */
   observe(observer: RoomObserver): () => void {
     this.#observers.add(observer)
     return () => this.#observers.delete(observer)
@@ -167,7 +167,7 @@ export class Room {
 
   published(stream: Stream): void {
     this.streams.set(stream.id, stream)
-    this.#tracks += stream.sources.length
+    this.#tracks += stream.tracks.length
     this.context.counts.streams++
     for (const observer of this.#observers) observer.published(stream)
   }
@@ -178,14 +178,14 @@ export class Room {
 
   unpublished(stream: Stream): void {
     this.streams.delete(stream.id)
-    this.#tracks -= stream.sources.length
+    this.#tracks -= stream.tracks.length
     this.context.counts.streams--
     for (const observer of this.#observers) observer.unpublished(stream)
   }
 
-  consumersChanged(seat: Seat, by: number): void {
+  consumersChanged(slot: RouterSlot, by: number): void {
     this.context.counts.consumers += by
-    seat.consumersChanged(by)
+    slot.consumersChanged(by)
   }
 
   report(event: WithoutEpoch<RoomEvent>): void {
@@ -199,26 +199,26 @@ export class Room {
     this.#observers.clear()
     for (const observer of observers) observer.closed()
     for (const connectionId of [...this.peers.keys()]) this.leave(connectionId)
-    for (const branch of this.#branches) branch.close()
-    this.#branches.clear()
+    for (const roomRouter of this.#routers) roomRouter.close()
+    this.#routers.clear()
   }
 
-  #chooseBranch(expected: number): Branch {
-    const branches = this.branches.map((branch) => ({ branch, load: branch.load(this.#tracks) }))
-    const taken = new Set(this.branches.map(({ worker }) => worker))
-    const choice = chooseBranch({
-      branches,
+  #chooseRouter(expected: number): RoomRouter {
+    const routers = this.routers.map((roomRouter) => ({ roomRouter, load: roomRouter.load(this.#tracks) }))
+    const taken = new Set(this.routers.map(({ worker }) => worker))
+    const choice = chooseRouter({
+      routers,
       otherWorkers: [...this.context.workers()].filter((worker) => !taken.has(worker)),
       expected,
       budget: this.context.consumersPerRouter,
     })
-    return 'join' in choice ? choice.join.branch : this.#open(choice.open)
+    return 'join' in choice ? choice.join.roomRouter : this.#open(choice.open)
   }
 
-  #open(worker: PoolWorker): Branch {
-    const branch = new Branch(worker, this.videoCodec)
-    this.#branches.add(branch)
-    branch.opened.catch(() => this.#branches.delete(branch))
-    return branch
+  #open(worker: PoolWorker): RoomRouter {
+    const roomRouter = new RoomRouter(worker, this.videoCodec)
+    this.#routers.add(roomRouter)
+    roomRouter.opened.catch(() => this.#routers.delete(roomRouter))
+    return roomRouter
   }
 }

@@ -2,15 +2,15 @@ import { ServiceError, type ForcedVideoCodec, type HeldRoom, type RtpCapabilitie
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { Room, type RoomContext } from './room.js'
 
-/** Every room of the node. */
+/** The rooms of the node. */
 export class Rooms {
   readonly #rooms = new Map<string, Room>()
   readonly #opening = new Map<string, Promise<Room>>()
   #opened = 0
-  /** Alike for all routers of a kind, and costly to ask for since mediasoup clones them each time. */
+  /** Equal for all routers with the same codecs, and expensive to read: mediasoup clones them each time. */
   readonly #capabilities = new Map<ForcedVideoCodec, RtpCapabilities>()
 
-  /** `pickWorker` throws when the node takes no further room. */
+  /** `pickWorker` throws when the node accepts no rooms. */
   constructor(
     private readonly pickWorker: () => PoolWorker,
     private readonly context: RoomContext,
@@ -20,12 +20,12 @@ export class Rooms {
     return this.#rooms.size
   }
 
-  /** None is there, and none on its way. */
+  /** No room is open or being opened. */
   get isEmpty(): boolean {
     return this.#rooms.size === 0 && this.#opening.size === 0
   }
 
-  /** How many there have ever been. */
+  /** The number of rooms opened since the start. */
   get opened(): number {
     return this.#opened
   }
@@ -52,17 +52,17 @@ export class Rooms {
     throw new ServiceError('NOT_FOUND', `room ${roomId} is not on this node`, { subject: 'connection' })
   }
 
-  /** The room, opened when it is not there; those who come at the same time get the same one. */
+  /** Opens the room unless it is open; concurrent calls get the same room. */
   async open({ roomId, epoch }: HeldRoom, videoCodec: ForcedVideoCodec): Promise<Room> {
-    const already = this.#opening.get(roomId)
-    if (already) {
-      await already
+    const pending = this.#opening.get(roomId)
+    if (pending) {
+      await pending
       return this.open({ roomId, epoch }, videoCodec)
     }
-    const there = this.#rooms.get(roomId)
-    if (there?.epoch === epoch) return there
-    if (there && there.epoch > epoch) throw new ServiceError('CONFLICT', `room ${roomId} is of a newer epoch`)
-    this.#forget(there)
+    const present = this.#rooms.get(roomId)
+    if (present?.epoch === epoch) return present
+    if (present && present.epoch > epoch) throw new ServiceError('CONFLICT', `room ${roomId} is of a newer epoch`)
+    this.#remove(present)
     const opening = this.#create({ roomId, epoch }, videoCodec).finally(() => this.#opening.delete(roomId))
     this.#opening.set(roomId, opening)
     return opening
@@ -80,28 +80,28 @@ export class Rooms {
   async close({ roomId, epoch }: HeldRoom): Promise<void> {
     await this.#opening.get(roomId)?.catch(() => undefined)
     const room = this.#rooms.get(roomId)
-    if (room && room.epoch <= epoch) this.#forget(room)
+    if (room && room.epoch <= epoch) this.#remove(room)
   }
 
-  /** Returns what it closed. */
+  /** Returns the closed rooms. */
   async closeAll(): Promise<HeldRoom[]> {
     await Promise.all([...this.#opening.values()].map((opening) => opening.catch(() => undefined)))
     const { held } = this
-    for (const room of [...this.#rooms.values()]) this.#forget(room)
+    for (const room of [...this.#rooms.values()]) this.#remove(room)
     return held
   }
 
   /**
-   * Ends the rooms that stood on a worker that died, also those of which only a part did: masters build them again whole.
-   * @returns them
+   * Closes the rooms with a router on a worker that died: masters recreate them as a whole.
+   * @returns the closed rooms
    */
   lose(worker: PoolWorker): HeldRoom[] {
-    const lost = [...this.#rooms.values()].filter((room) => room.standsOn(worker))
-    for (const room of lost) this.#forget(room)
+    const lost = [...this.#rooms.values()].filter((room) => room.usesWorker(worker))
+    for (const room of lost) this.#remove(room)
     return lost.map(heldRoom)
   }
 
-  #forget(room: Room | undefined): void {
+  #remove(room: Room | undefined): void {
     if (!room) return
     this.#rooms.delete(room.id)
     room.close()

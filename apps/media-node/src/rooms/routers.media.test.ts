@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { PublishedTrack } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { MediaStack } from './fixtures/media-stack.js'
@@ -6,7 +6,7 @@ import { audioTrack, publication, simulcastTrack, UNLIMITED } from './fixtures/s
 import type { Peer } from './peer.js'
 import type { Room } from './room.js'
 
-/** Room for two people on a branch. */
+/** Room for two people on a roomRouter. */
 const BUDGET = 8
 const roomId = 'room'
 const pub = { roomId, connectionId: 'pub', streamId: 'str' }
@@ -17,10 +17,10 @@ afterEach(() => stack.stop())
 
 const room = (): Room => stack.service.rooms.get(roomId)
 const peer = (connectionId: string): Peer => room().peer(connectionId)
-const branchOf = (connectionId: string): number => room().branches.indexOf(peer(connectionId).branch)
+const branchOf = (connectionId: string): number => room().routers.indexOf(peer(connectionId).roomRouter)
 const subscriptionOf = (connectionId: string) => peer(connectionId).subscription('str')
 
-/** `pub` with stream `str` and `near` on the first branch, `far1` and `far2` on the second. */
+/** `pub` with stream `str` and `near` on the first roomRouter, `far1` and `far2` on the second. */
 async function spread(tracks?: PublishedTrack[]) {
   const { routerRtpCapabilities: rtpCapabilities } = await stack.join(roomId, 'pub')
   await stack.service.publish(publication(roomId, 'pub', 'str', tracks))
@@ -32,13 +32,13 @@ async function spread(tracks?: PublishedTrack[]) {
   return { subscribe, unsubscribe, rtpCapabilities }
 }
 
-const consumersOfWorkers = (): number[] => room().branches.map(({ worker }) => worker.consumers)
+const consumersOfWorkers = (): number[] => room().routers.map(({ worker }) => worker.consumers)
 
 describe('who comes', () => {
-  test('sits on another worker once the first has enough, also when many come at once', async () => {
+  it('sits on another worker once the first has enough, also when many come at once', async () => {
     await stack.join(roomId, 'pub')
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map((connectionId) => stack.join(roomId, connectionId)))
-    const [first, second, ...more] = room().branches
+    const [first, second, ...more] = room().routers
     expect(more).toEqual([])
     expect(first!.worker).not.toBe(second!.worker)
     // Two and two fit; with both full the emptier one takes the next.
@@ -46,35 +46,35 @@ describe('who comes', () => {
     expect([...stack.pool.workers].map(({ rooms }) => rooms)).toEqual([1, 1])
   })
 
-  test('is counted with all that is published at that moment', async () => {
+  it('is counted with all that is published at that moment', async () => {
     await stack.join(roomId, 'pub')
     for (const streamId of ['one', 'two', 'three']) await stack.service.publish(publication(roomId, 'pub', streamId))
     await stack.join(roomId, 'sub')
     expect(branchOf('sub')).toBe(1)
   })
 
-  test('finds room again where somebody left, and what is empty is closed', async () => {
+  it('finds room again where somebody left, and what is empty is closed', async () => {
     await spread()
     await stack.service.leave({ roomId, connectionId: 'near' })
     await stack.join(roomId, 'next')
     expect(branchOf('next')).toBe(0)
     for (const connectionId of ['far1', 'far2']) await stack.service.leave({ roomId, connectionId })
-    expect(room().branches).toHaveLength(1)
+    expect(room().routers).toHaveLength(1)
     expect([...stack.pool.workers].map(({ rooms }) => rooms).toSorted()).toEqual([0, 1])
     await stack.join(roomId, 'far3')
     expect(branchOf('far3')).toBe(1)
   })
 
-  test('does not lose the room when the first branch is the one that empties', async () => {
+  it('does not lose the room when the first roomRouter is the one that empties', async () => {
     const { subscribe } = await spread()
     for (const connectionId of ['pub', 'near']) await stack.service.leave({ roomId, connectionId })
-    expect(room().branches).toHaveLength(1)
+    expect(room().routers).toHaveLength(1)
     await stack.join(roomId, 'pub')
     await stack.service.publish(publication(roomId, 'pub', 'str'))
     expect((await subscribe('far1')).tracks).toHaveLength(2)
   })
 
-  test('brings no branch back to a room that is closed at that moment', async () => {
+  it('brings no roomRouter back to a room that is closed at that moment', async () => {
     await spread()
     const [joined] = await Promise.allSettled([
       stack.join(roomId, 'late'),
@@ -89,10 +89,10 @@ describe('who comes', () => {
 })
 
 describe('a track', () => {
-  test('goes to another branch once, when somebody there subscribes, until nobody there does', async () => {
+  it('goes to another roomRouter once, when somebody there subscribes, until nobody there does', async () => {
     const { subscribe, unsubscribe } = await spread()
     await subscribe('near')
-    expect(await stack.branches(roomId)).toEqual([
+    expect(await stack.routers(roomId)).toEqual([
       { transports: 4, producers: 2, consumers: 2 },
       { transports: 4, producers: 0, consumers: 0 },
     ])
@@ -102,33 +102,33 @@ describe('a track', () => {
       { transports: 5, producers: 2, consumers: 4 },
       { transports: 5, producers: 2, consumers: 4 },
     ]
-    expect(await stack.branches(roomId)).toEqual(spreadOut)
+    expect(await stack.routers(roomId)).toEqual(spreadOut)
     expect(consumersOfWorkers()).toEqual([4, 4])
     expect(stack.service.counts.consumers).toBe(6)
     await unsubscribe('far1')
-    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 4 }, { producers: 2, consumers: 2 }])
+    expect(await stack.routers(roomId)).toMatchObject([{ consumers: 4 }, { producers: 2, consumers: 2 }])
     await stack.service.leave({ roomId, connectionId: 'far2' })
-    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 2 }, { producers: 0, consumers: 0 }])
+    expect(await stack.routers(roomId)).toMatchObject([{ consumers: 2 }, { producers: 0, consumers: 0 }])
     expect(consumersOfWorkers()).toEqual([2, 0])
     await subscribe('far1')
-    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 4 }, { producers: 2, consumers: 2 }])
+    expect(await stack.routers(roomId)).toMatchObject([{ consumers: 4 }, { producers: 2, consumers: 2 }])
   })
 
-  test('ends everywhere when it is unpublished, and when its publisher leaves', async () => {
+  it('ends everywhere when it is unpublished, and when its publisher leaves', async () => {
     const { subscribe } = await spread()
     await Promise.all(['near', 'far1', 'far2'].map(subscribe))
     await stack.service.unpublish(pub)
     const empty = { producers: 0, consumers: 0 }
-    expect(await stack.branches(roomId)).toMatchObject([empty, empty])
+    expect(await stack.routers(roomId)).toMatchObject([empty, empty])
     await stack.service.publish(publication(roomId, 'pub', 'str'))
     await Promise.all(['near', 'far1'].map(subscribe))
     await stack.service.leave(pub)
-    expect(await stack.branches(roomId)).toMatchObject([empty, empty])
+    expect(await stack.routers(roomId)).toMatchObject([empty, empty])
     expect(stack.service.counts).toEqual({ connections: 3, streams: 0, consumers: 0 })
     expect(consumersOfWorkers()).toEqual([0, 0])
   })
 
-  test('that is muted is muted everywhere, also where it arrives meanwhile', async () => {
+  it('that is muted is muted everywhere, also where it arrives meanwhile', async () => {
     const { subscribe } = await spread()
     await subscribe('far1')
     const mute = (videoActive: boolean) => stack.service.changeStream({ ...pub, videoActive })
@@ -147,14 +147,14 @@ describe('a track', () => {
     expect(subscriptionOf('far2').consumers[0]!.producerPaused).toBe(false)
   })
 
-  test('that begins muted arrives muted', async () => {
+  it('that begins muted arrives muted', async () => {
     const { subscribe } = await spread()
     await stack.service.changeStream({ ...pub, audioActive: false })
     await subscribe('far1')
     expect(subscriptionOf('far1').consumers.map(({ producerPaused }) => producerPaused)).toEqual([true, false])
   })
 
-  test('keeps its layers, and the limits of who receives it', async () => {
+  it('keeps its layers, and the limits of who receives it', async () => {
     const { subscribe } = await spread([simulcastTrack()])
     await stack.join(roomId, 'far2', { limits: { ...UNLIMITED, maxRecvKbps: 400 } })
     await Promise.all(['far1', 'far2'].map(subscribe))
@@ -166,28 +166,28 @@ describe('a track', () => {
     expect(limited!.preferredLayers).toMatchObject({ spatialLayer: 0 })
   })
 
-  test('that nobody there can decode does not stay', async () => {
+  it('that nobody there can decode does not stay', async () => {
     const { rtpCapabilities } = await spread([audioTrack()])
     const deaf = { ...rtpCapabilities, codecs: [] }
     const subscribing = stack.service.subscribe({ ...pub, connectionId: 'far1', rtpCapabilities: deaf })
     await expect(subscribing).rejects.toMatchObject({ code: 'INVALID' })
-    expect(await stack.branches(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0, consumers: 0 }])
+    expect(await stack.routers(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0, consumers: 0 }])
   })
 })
 
 describe('at the same moment', () => {
-  test('coming and going of subscribers leaves what the last word was', async () => {
+  it('coming and going of subscribers leaves what the last word was', async () => {
     const { subscribe, unsubscribe } = await spread()
     for (let round = 0; round < 10; round++) {
       await Promise.all([subscribe('far1'), unsubscribe('far1'), subscribe('far1'), subscribe('far2')])
       await Promise.all([unsubscribe('far2'), unsubscribe('far1'), subscribe('far2')])
-      expect(await stack.branches(roomId)).toMatchObject([{ consumers: 2 }, { producers: 2, consumers: 2 }])
+      expect(await stack.routers(roomId)).toMatchObject([{ consumers: 2 }, { producers: 2, consumers: 2 }])
       await unsubscribe('far2')
     }
     expect(consumersOfWorkers()).toEqual([0, 0])
   })
 
-  test.each(['pub', 'far1'])('the leaving of %s ends what was just begun', async (leaving) => {
+  it.each(['pub', 'far1'])('the leaving of %s ends what was just begun', async (leaving) => {
     const { subscribe } = await spread()
     const [subscribed] = await Promise.allSettled([
       subscribe('far1'),
@@ -196,14 +196,14 @@ describe('at the same moment', () => {
     // One's own commands keep their order.
     if (leaving === 'pub') expect(subscribed).toMatchObject({ status: 'rejected', reason: { code: 'NOT_FOUND' } })
     await until('nothing is left', async () => {
-      const left = await stack.branches(roomId)
+      const left = await stack.routers(roomId)
       return left.every(({ consumers }) => consumers === 0) && left[1]?.producers === 0
     })
     expect(consumersOfWorkers()).toEqual([0, 0])
   })
 })
 
-test('50 sessions over two workers leave nothing', async () => {
+it('50 sessions over two workers leave nothing', async () => {
   const cycle = async (): Promise<void> => {
     const { subscribe, unsubscribe } = await spread()
     await Promise.all(['near', 'far1', 'far2'].map(subscribe))
@@ -221,10 +221,10 @@ test('50 sessions over two workers leave nothing', async () => {
   ])
 })
 
-test.each([0, 1])('the death of the worker of branch %i is the loss of the whole room, told once', async (victim) => {
+it.each([0, 1])('the death of the worker of roomRouter %i is the loss of the whole room, told once', async (victim) => {
   const { subscribe } = await spread()
   await Promise.all(['near', 'far1', 'far2'].map(subscribe))
-  process.kill(room().branches[victim]!.worker.worker.pid, 'SIGKILL')
+  process.kill(room().routers[victim]!.worker.worker.pid, 'SIGKILL')
   await until('the loss is told', () => stack.lost.length > 0)
   expect(stack.lost).toEqual([[roomId]])
   expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { PublishedTrack, RtpCapabilities } from '@session-service/contract'
 import { MediaStack } from './fixtures/media-stack.js'
 import { newRoom } from './fixtures/publisher.js'
@@ -42,7 +42,7 @@ const enforced = async (): Promise<number | undefined> => {
 }
 
 describe('the lowest maximum of the receivers of a stream', () => {
-  test('limits its publisher as receivers come and go', async () => {
+  it('limits its publisher as receivers come and go', async () => {
     await publish(1_000)
     await subscribe('free', 0)
     await subscribe('same', 1_000)
@@ -56,7 +56,7 @@ describe('the lowest maximum of the receivers of a stream', () => {
     expect(await enforced()).toBe(1_064)
   })
 
-  test('limits a publisher that has no maximum of its own, until the last receiver with a maximum leaves', async () => {
+  it('limits a publisher that has no maximum of its own, until the last receiver with a maximum leaves', async () => {
     await publish(0, [videoTrack()])
     await subscribe('low', 200)
     expect(await enforced()).toBe(200)
@@ -64,7 +64,7 @@ describe('the lowest maximum of the receivers of a stream', () => {
     expect(reported()).toEqual([200, 0])
   })
 
-  test('leaves the other streams of the publisher their own', async () => {
+  it('leaves the other streams of the publisher their own', async () => {
     await publish(500, [videoTrack()])
     await stack.service.publish(publication(roomId, 'pub', 'other', [videoTrack()]))
     await subscribe('low', 200)
@@ -74,7 +74,7 @@ describe('the lowest maximum of the receivers of a stream', () => {
     expect(reported()).toEqual([200])
   })
 
-  test('counts only while the picture is received', async () => {
+  it('counts only while the picture is received', async () => {
     await publish(0)
     await stack.join(roomId, 'low', { limits: { ...UNLIMITED, maxRecvKbps: 200 } })
     await stack.service.connectTransport({ ...member('low'), direction: 'recv', dtlsParameters: dtls() })
@@ -86,14 +86,14 @@ describe('the lowest maximum of the receivers of a stream', () => {
     expect(reported()).toEqual([200, 0])
   })
 
-  test('is reported for simulcast as well, while the transport keeps the maximum of the publisher and headroom for its layers', async () => {
+  it('is reported for simulcast as well, while the transport keeps the maximum of the publisher and headroom for its layers', async () => {
     await publish(1_000, [simulcastTrack()])
     await subscribe('low', 200)
     expect(reported()).toEqual([200])
     expect(await enforced()).toBe(1_250)
   })
 
-  test('is reported again on request, also when there is none', async () => {
+  it('is reported again on request, also when there is none', async () => {
     await publish(0)
     await stack.service.publish(publication(roomId, 'pub', 'other', [videoTrack()]))
     await subscribe('low', 200)
@@ -111,7 +111,7 @@ describe('another picture of a publisher of simulcast', () => {
     stack.peer(roomId, connectionId).subscription('str').consumers[0]?.preferredLayers?.spatialLayer
   const setLayers = (layerKbps: number[]) => stack.service.changeStream({ ...member('pub'), layerKbps })
 
-  test('reaches each receiver in the highest layer that is sent and fits', async () => {
+  it('reaches each receiver in the highest layer that is sent and fits', async () => {
     await publish(0, [simulcastTrack()])
     await subscribe('low', 400)
     await subscribe('free', 0)
@@ -126,7 +126,7 @@ describe('another picture of a publisher of simulcast', () => {
     expect(['low', 'free', 'modest'].map(spatialLayer)).toEqual([1, 2, 1])
   })
 
-  test('is limited as a whole while a single layer is sent', async () => {
+  it('is limited as a whole while a single layer is sent', async () => {
     await publish(1_000, [simulcastTrack()])
     await subscribe('low', 200)
     expect(await enforced()).toBe(1_250)
@@ -136,7 +136,7 @@ describe('another picture of a publisher of simulcast', () => {
     expect(await enforced()).toBe(1_250)
   })
 
-  test('with another number of layers is refused', async () => {
+  it('with another number of layers is refused', async () => {
     await publish(0, [simulcastTrack()])
     await expect(setLayers([100])).rejects.toMatchObject({
       code: 'INVALID',

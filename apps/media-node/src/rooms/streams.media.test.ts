@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { NODE_COMMANDS } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { MediaStack } from './fixtures/media-stack.js'
@@ -11,20 +11,20 @@ beforeAll(async () => void (stack = await MediaStack.start()))
 afterAll(() => stack.stop())
 
 describe('publish', () => {
-  test('makes the tracks, paused where they are not active', async () => {
+  it('makes the tracks, paused where they are not active', async () => {
     const { roomId, pub } = await publisherAndSubscriber(stack, [audioTrack()])
     await stack.service.publish({ ...publication(roomId, 'pub', 'two'), audioActive: false })
-    const { sources } = stack.peer(roomId, 'pub').ownStream('two')
-    expect(sources.map(({ kind, producer }) => [kind, producer.paused])).toEqual([
+    const { tracks } = stack.peer(roomId, 'pub').ownStream('two')
+    expect(tracks.map(({ kind, producer }) => [kind, producer.paused])).toEqual([
       ['audio', true],
       ['video', false],
     ])
     await stack.service.changeStream({ ...pub, streamId: 'two', audioActive: true, videoActive: false })
-    expect(sources.map(({ producer }) => producer.paused)).toEqual([false, true])
-    expect((await sources[1]!.producer.dump()).paused).toBe(true)
+    expect(tracks.map(({ producer }) => producer.paused)).toEqual([false, true])
+    expect((await tracks[1]!.producer.dump()).paused).toBe(true)
   })
 
-  test('connects the send transport in the same command, and again without harm', async () => {
+  it('connects the send transport in the same command, and again without harm', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'pub')
     await stack.service.publish({ ...publication(roomId, 'pub', 'one'), dtlsParameters: dtls() })
@@ -36,7 +36,7 @@ describe('publish', () => {
     await expect(stack.service.connectTransport(other)).rejects.toMatchObject({ code: 'CONFLICT' })
   })
 
-  test('is undone as a whole when one track fails', async () => {
+  it('is undone as a whole when one track fails', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'pub')
     const tracks = [audioTrack(), videoTrack('video/H264', { 'packetization-mode': 1, 'profile-level-id': '42e01f' })]
@@ -50,7 +50,7 @@ describe('publish', () => {
     expect(await stack.inside(roomId)).toMatchObject({ producers: 2 })
   })
 
-  test('refuses a stream twice, two tracks of a kind and an SSRC twice', async () => {
+  it('refuses a stream twice, two tracks of a kind and an SSRC twice', async () => {
     const { roomId } = await publisherAndSubscriber(stack)
     await expect(stack.service.publish(publication(roomId, 'pub', 'str'))).rejects.toMatchObject({ code: 'CONFLICT' })
     const twice = publication(roomId, 'pub', 'two', [videoTrack(), videoTrack()])
@@ -61,7 +61,7 @@ describe('publish', () => {
     await expect(stack.service.publish(again)).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  test('I5: is bounded for each connection', async () => {
+  it('I5: is bounded for each connection', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'pub')
     const publish = (streamId: string) => stack.service.publish(publication(roomId, 'pub', streamId, [audioTrack()]))
@@ -71,7 +71,7 @@ describe('publish', () => {
     await publish('more')
   })
 
-  test('carries out the commands of a connection in the order in which they came', async () => {
+  it('carries out the commands of a connection in the order in which they came', async () => {
     const roomId = newRoom()
     const pub = { roomId, connectionId: 'pub', streamId: 'str' }
     const results = await Promise.allSettled([
@@ -88,7 +88,7 @@ describe('publish', () => {
 })
 
 describe('subscribe', () => {
-  test('gives a consumer for each track, at once where nothing is connected yet', async () => {
+  it('gives a consumer for each track, at once where nothing is connected yet', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities })
     expect(NODE_COMMANDS.subscribe[1].parse({ tracks }).tracks).toEqual(tracks)
@@ -99,7 +99,7 @@ describe('subscribe', () => {
     expect(await stack.inside(roomId)).toMatchObject({ consumers: 2 })
   })
 
-  test('starts paused on a connected transport and goes on when told', async () => {
+  it('starts paused on a connected transport and goes on when told', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.service.connectTransport({ ...sub, direction: 'recv', dtlsParameters: dtls() })
     const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities })
@@ -111,7 +111,7 @@ describe('subscribe', () => {
     expect(consumers.map(({ paused }) => paused)).toEqual([false, true])
   })
 
-  test('follows the publisher: its pauses and its end', async () => {
+  it('follows the publisher: its pauses and its end', async () => {
     const { roomId, sub, pub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.service.subscribe({ ...sub, rtpCapabilities })
     const { consumers } = stack.peer(roomId, 'sub').subscription('str')
@@ -124,7 +124,7 @@ describe('subscribe', () => {
     await expect(stack.service.unsubscribe(sub)).rejects.toMatchObject({ code: 'NOT_FOUND', subject: 'stream' })
   })
 
-  test('leaves out what the subscriber can not decode, and is INVALID when that is all', async () => {
+  it('leaves out what the subscriber can not decode, and is INVALID when that is all', async () => {
     const { sub, roomId, rtpCapabilities } = await publisherAndSubscriber(stack)
     const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities: audioOnly(rtpCapabilities) })
     expect(tracks.map(({ kind }) => kind)).toEqual(['audio'])
@@ -137,7 +137,7 @@ describe('subscribe', () => {
     expect(await stack.inside(roomId)).toMatchObject({ consumers: 1 })
   })
 
-  test('refuses the own stream, the same twice, and what is not there', async () => {
+  it('refuses the own stream, the same twice, and what is not there', async () => {
     const { sub, pub, rtpCapabilities } = await publisherAndSubscriber(stack)
     const refused = (call: typeof sub) => expect(stack.service.subscribe({ ...call, rtpCapabilities })).rejects
     await refused(pub).toMatchObject({ code: 'NOT_ALLOWED' })
@@ -148,7 +148,7 @@ describe('subscribe', () => {
     await refused({ ...sub, roomId: 'no' }).toMatchObject({ code: 'NOT_FOUND', subject: 'connection' })
   })
 
-  test('ends when the publisher leaves at the same moment', async () => {
+  it('ends when the publisher leaves at the same moment', async () => {
     const { roomId, sub, pub, rtpCapabilities } = await publisherAndSubscriber(stack)
     const [subscribed] = await Promise.allSettled([
       stack.service.subscribe({ ...sub, rtpCapabilities }),

@@ -4,19 +4,19 @@ import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
 import { receivable } from '../tracks/rtp.js'
-import type { Release, Source } from '../tracks/published-track.js'
+import type { PublishedTrack, Release } from '../tracks/published-track.js'
 import type { Stream } from './stream.js'
 
 type Change = Omit<NodeCommandCall<'changeSubscription'>, 'roomId' | 'connectionId' | 'streamId'>
 
-/** One participant's reception of one stream: a consumer for each of its tracks that the participant can decode. */
+/** A participant's subscription to a stream: a consumer for each track that the participant can decode. */
 export class Subscription {
   readonly consumers: readonly types.Consumer[]
   #closed = false
-  /** Whether its maximum counts for the stream: only while video comes. */
+  /** Whether its maximum counts for the stream: only while it receives video. */
   #isCounted = false
-  /** What the participant has chosen of the layers. */
-  #wanted: Layers | undefined
+  /** The layers that the participant has selected. */
+  #preferred: Layers | undefined
 
   private constructor(
     readonly stream: Stream,
@@ -33,13 +33,13 @@ export class Subscription {
     this.#count()
   }
 
-  /** What the participant can not decode is left out; INVALID when that is all. */
+  /** Omits tracks that the participant can not decode. @throws ServiceError INVALID when it can decode none */
   static async open(peer: Peer, stream: Stream, rtpCapabilities: RtpCapabilities): Promise<Subscription> {
     const ceiling = fittingLayer(stream.layerKbps, peer.limits.maxRecvKbps)
     const capabilities = receivable(rtpCapabilities)
-    const made = await Promise.allSettled(stream.sources.map((source) => receive(peer, source, capabilities, ceiling)))
-    const received = made.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-    const failed = made.flatMap((result) =>
+    const created = await Promise.allSettled(stream.tracks.map((track) => receive(peer, track, capabilities, ceiling)))
+    const received = created.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    const failed = created.flatMap((result) =>
       result.status === 'rejected' ? [mediaError(stream.id, result.reason)] : [],
     )
     const undecodable = failed.every(({ code }) => code === 'INVALID')
@@ -62,10 +62,10 @@ export class Subscription {
     return this.consumers.filter((consumer) => consumer.kind === kind).length
   }
 
-  /** What is absent stays as it is. Resuming asks for a key frame. */
+  /** Absent members stay unchanged. Resuming requests a key frame. */
   async change({ audio, video, preferredLayers }: Change): Promise<void> {
     const wanted = { audio, video }
-    if (preferredLayers) this.#wanted = preferredLayers
+    if (preferredLayers) this.#preferred = preferredLayers
     try {
       await Promise.all(
         this.consumers.flatMap((consumer) => [
@@ -81,19 +81,19 @@ export class Subscription {
     }
   }
 
-  /** The publisher sends other layers than before: what of them the participant gets follows. */
+  /** The publisher's layers have changed: adapts the preferred layers of the consumers. */
   async fitLayers(): Promise<void> {
     const { layerKbps } = this.stream
     const ceiling = fittingLayer(layerKbps, this.peer.limits.maxRecvKbps)
     if (ceiling === this.layerCeiling || this.#closed) return
     this.layerCeiling = ceiling
-    const wanted = this.#wanted ?? { spatialLayer: layerKbps.length - 1 }
+    const wanted = this.#preferred ?? { spatialLayer: layerKbps.length - 1 }
     await Promise.all(this.consumers.map((consumer) => this.#prefer(consumer, wanted)))
   }
 
   close(): void {
     if (this.#closed) return
-    // Before their sources are let go of: the worker closes the consumers of a closed producer itself.
+    // Before their tracks are released: the worker closes the consumers of a closed producer itself.
     for (const consumer of this.consumers) consumer.close()
     this.ended()
   }
@@ -115,7 +115,7 @@ export class Subscription {
     const counts = !this.#closed && this.consumers.some(({ kind, paused }) => kind === 'video' && !paused)
     if (counts === this.#isCounted) return
     this.#isCounted = counts
-    this.stream.received(this.peer.limits.maxRecvKbps, counts)
+    this.stream.videoReceiverChanged(this.peer.limits.maxRecvKbps, counts)
   }
 
   #prefer(consumer: types.Consumer, wanted: Layers): Promise<void> | undefined {
@@ -134,7 +134,7 @@ export class Subscription {
   }
 }
 
-/** A consumer, and what lets go of its source where that had to be brought to the peer's branch. */
+/** A consumer, and the function that releases its track on the peer's router. */
 interface Received {
   consumer: types.Consumer
   release: Release
@@ -147,13 +147,13 @@ function drop({ consumer, release }: Received): void {
 
 async function receive(
   peer: Peer,
-  source: Source,
+  track: PublishedTrack,
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<Received> {
-  const release = await source.provide(peer.branch)
+  const release = await track.acquire(peer.roomRouter)
   try {
-    return { consumer: await consume(peer, source.producer, rtpCapabilities, ceiling), release }
+    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), release }
   } catch (error) {
     release()
     throw error
@@ -161,23 +161,23 @@ async function receive(
 }
 
 /**
- * Paused only when the participant can not be ready for it yet: with its transport connected, packets would arrive
- * before its library knows the track. On a transport not yet connected nothing arrives before, so nothing waits.
+ * Created paused only on a connected transport: there packets would arrive before the participant's library knows the
+ * track. On an unconnected transport no packet can arrive too early.
  */
 async function consume(
   peer: Peer,
-  source: types.Producer,
+  producer: types.Producer,
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<types.Consumer> {
   try {
     return await peer.recv.transport.consume({
-      producerId: source.id,
+      producerId: producer.id,
       rtpCapabilities,
       paused: peer.recv.connected,
-      ...(ceiling !== undefined && source.type === 'simulcast' && { preferredLayers: { spatialLayer: ceiling } }),
+      ...(ceiling !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer: ceiling } }),
     })
   } catch (error) {
-    throw mediaError(`cannot consume the ${source.kind} track with these rtpCapabilities`, error, 'INVALID')
+    throw mediaError(`cannot consume the ${producer.kind} track with these rtpCapabilities`, error, 'INVALID')
   }
 }

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { Logger } from '@nestjs/common'
 import { freePorts, until } from '@session-service/local-stack'
 import { MediaStack } from './fixtures/media-stack.js'
@@ -21,15 +21,15 @@ const isAlive = (pid: number): boolean => {
 }
 
 describe('a worker', () => {
-  test('A3: that is killed takes along its own rooms only, which is told once, and comes back', async () => {
+  it('A3: that is killed takes along its own rooms only, which is told once, and comes back', async () => {
     stack = await MediaStack.start({ size: 2 })
     const { service, pool, lost } = stack
     for (const roomId of ['a', 'b', 'c', 'd']) {
       await stack.join(roomId, 'con')
       await service.publish(publication(roomId, 'con', 'str'))
     }
-    const victim = service.rooms.get('a').branches[0]!.worker
-    const doomed = [...service.rooms].filter((room) => room.standsOn(victim)).map(({ id }) => id)
+    const victim = service.rooms.get('a').routers[0]!.worker
+    const doomed = [...service.rooms].filter((room) => room.usesWorker(victim)).map(({ id }) => id)
     const others = service.rooms.ids.filter((id) => !doomed.includes(id))
     expect(doomed).toHaveLength(2)
     process.kill(victim.worker.pid, 'SIGKILL')
@@ -42,9 +42,9 @@ describe('a worker', () => {
     expect(lost).toEqual([doomed])
   })
 
-  test('B4: that is frozen is killed and handled likewise', async () => {
+  it('B4: that is frozen is killed and handled likewise', async () => {
     // Patient enough for a healthy one that waits for the processor.
-    stack = await MediaStack.start({ watchdog: { tickMs: 50, askEvery: 2, patience: 40 } })
+    stack = await MediaStack.start({ watchdog: { tickMs: 50, probeEvery: 2, maxUnanswered: 40 } })
     const { lost, pool } = stack
     await stack.join('room', 'con')
     const { pid } = pool.pick().worker
@@ -57,7 +57,7 @@ describe('a worker', () => {
     expect(pool.pick().worker.pid).not.toBe(pid)
   })
 
-  test('takes the commands that wait for it along', async () => {
+  it('takes the commands that wait for it along', async () => {
     stack = await MediaStack.start()
     await stack.join('room', 'con')
     const { pid } = stack.pool.pick().worker
@@ -68,7 +68,7 @@ describe('a worker', () => {
     expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0 })
   })
 
-  test('that is gone leaves no room for more until it is back', async () => {
+  it('that is gone leaves no room for more until it is back', async () => {
     stack = await MediaStack.start()
     const { pool } = stack
     process.kill(pool.pick().worker.pid, 'SIGKILL')
@@ -78,7 +78,7 @@ describe('a worker', () => {
     await stack.join('room', 'con')
   })
 
-  test('that listens keeps its port over its death', async () => {
+  it('that listens keeps its port over its death', async () => {
     const port = async (): Promise<number> => (await stack!.join('room', 'con')).sendTransport.iceCandidates[0]!.port
     const [firstPort = 0] = await freePorts(1)
     stack = await MediaStack.start({ firstPort })
@@ -96,7 +96,7 @@ const bind = (socket: Socket, port: number): Promise<boolean> =>
   })
 
 describe('the pool', () => {
-  test('tries again when a worker does not come back at once', async () => {
+  it('tries again when a worker does not come back at once', async () => {
     const lines: unknown[] = []
     const write = (...parts: unknown[]): void => void lines.push(parts)
     Logger.overrideLogger({ log: write, error: write, warn: write })
@@ -108,13 +108,13 @@ describe('the pool', () => {
       for (const worker of pool.workers) worker.kill()
       return bind(squatter, firstPort)
     })
-    await until('a start fails', () => JSON.stringify(lines).includes('could not be started again'))
+    await until('a start fails', () => JSON.stringify(lines).includes('restarting a media worker failed'))
     expect(pool.workers.size).toBe(0)
     squatter.close()
     await until('the worker is back', () => pool.workers.size === 1)
   })
 
-  test('takes no rooms while its workers keep dying, and takes them again when they live', async () => {
+  it('takes no rooms while its workers keep dying, and takes them again when they live', async () => {
     stack = await MediaStack.start({ size: 2, crashLoop: { deaths: 3, withinMs: 60_000, stableMs: 3_000 } })
     const { pool, lost } = stack
     await stack.join('room', 'con')
@@ -129,7 +129,7 @@ describe('the pool', () => {
     await stack.join('new', 'con')
   })
 
-  test('leaves no process behind, not even a frozen one', async () => {
+  it('leaves no process behind, not even a frozen one', async () => {
     const pool = new WorkerPool({ size: 2, listenIp: '127.0.0.1', firstPort: 0 })
     await pool.start()
     const pids = [...pool.workers].map(({ worker }) => worker.pid)
@@ -138,13 +138,13 @@ describe('the pool', () => {
     expect(pids.map(isAlive)).toEqual([false, false])
   })
 
-  test('says what it can not listen on, and then runs nothing', async () => {
+  it('says what it can not listen on, and then runs nothing', async () => {
     const pool = new WorkerPool({ size: 2, listenIp: '192.0.2.1', firstPort: 0 })
     await expect(pool.start()).rejects.toThrow(/media worker \d can not listen for media: .*192\.0\.2\.1/)
     expect(pool.workers.size).toBe(0)
   })
 
-  test('leaves the signals of the process to the process', async () => {
+  it('leaves the signals of the process to the process', async () => {
     const listeners = (): number => process.listenerCount('SIGTERM') + process.listenerCount('SIGINT')
     const before = listeners()
     stack = await MediaStack.start({ size: 2 })

@@ -1,34 +1,34 @@
 import { leastLoaded, type WorkerLoad } from '../workers/least-loaded.js'
 
-export interface BranchLoad {
-  /** Tracks the branch forwards, or will for those who just came. */
+export interface RouterLoad {
+  /** Tracks that the router forwards, and those that it will forward to peers who have just joined. */
   load: number
 }
 
-export type BranchChoice<B, W> = { join: B } | { open: W }
+export type RouterChoice<R, W> = { join: R } | { open: W }
 
-export interface BranchQuestion<B, W> {
+export interface RouterRequest<R, W> {
   /** In the order in which they were opened; at least one. */
-  branches: readonly B[]
-  /** Living workers on which the room has no branch yet. */
+  routers: readonly R[]
+  /** Living workers on which the room has no router yet. */
   otherWorkers: Iterable<W>
-  /** Tracks that will be forwarded to the one who comes. */
+  /** Tracks that will be forwarded to the new peer. */
   expected: number
-  /** Tracks a branch is to forward at most. */
+  /** The most tracks that a router forwards. */
   budget: number
 }
 
 /**
- * The part of a room for the next peer: the oldest branch with room to spare, so that younger ones empty again when
- * people leave; else a new one; with a branch on every worker, the one with the least to forward.
+ * The router of a room for the next peer: the oldest one with capacity left, so that younger ones become empty when
+ * peers leave; otherwise a new router; with a router on every worker, the least loaded one.
  */
-export function chooseBranch<B extends BranchLoad, W extends WorkerLoad>(
-  question: BranchQuestion<B, W>,
-): BranchChoice<B, W> {
-  const { branches, otherWorkers, expected, budget } = question
-  const roomy = branches.find(({ load }) => load === 0 || load + expected <= budget)
-  if (roomy) return { join: roomy }
+export function chooseRouter<R extends RouterLoad, W extends WorkerLoad>(
+  request: RouterRequest<R, W>,
+): RouterChoice<R, W> {
+  const { routers, otherWorkers, expected, budget } = request
+  const withCapacity = routers.find(({ load }) => load === 0 || load + expected <= budget)
+  if (withCapacity) return { join: withCapacity }
   const worker = leastLoaded(otherWorkers)
   if (worker) return { open: worker }
-  return { join: branches.reduce((best, branch) => (branch.load < best.load ? branch : best)) }
+  return { join: routers.reduce((best, router) => (router.load < best.load ? router : best)) }
 }

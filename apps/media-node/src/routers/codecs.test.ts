@@ -1,11 +1,11 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { ForcedVideoCodec } from '@session-service/contract'
 import { ROUTER_CODECS } from './codecs.js'
 
 const videoOf = (codec: ForcedVideoCodec): string[] =>
   ROUTER_CODECS[codec].filter(({ kind }) => kind === 'video').map(({ mimeType }) => mimeType)
 
-test('a forced codec is the only one for video', () => {
+it('a forced codec is the only one for video', () => {
   expect(videoOf('VP8')).toEqual(['video/VP8'])
   expect(videoOf('VP9')).toEqual(['video/VP9'])
   expect(videoOf('H264')).toEqual(['video/H264'])
@@ -16,13 +16,13 @@ test('a forced codec is the only one for video', () => {
   })
 })
 
-test('nothing forced offers them all', () => {
+it('nothing forced offers them all', () => {
   for (const codec of ['NONE', 'MEDIA_SERVER_PREFERRED'] as const) {
     expect(new Set(videoOf(codec))).toEqual(new Set(['video/VP8', 'video/VP9', 'video/H264']))
   }
 })
 
-test('every room carries Opus', () => {
+it('every room carries Opus', () => {
   for (const codec of ForcedVideoCodec.options) {
     expect(ROUTER_CODECS[codec][0]).toMatchObject({ mimeType: 'audio/opus', clockRate: 48_000, channels: 2 })
   }

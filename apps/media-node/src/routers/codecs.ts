@@ -19,7 +19,7 @@ const H264_MAIN = h264('4d0032')
 
 const ANY = [OPUS, VP8, VP9, H264_BASELINE, H264_MAIN]
 
-/** What a room's router offers; with nothing forced each publisher takes its browser's favourite of the list. */
+/** The codecs of a room's routers. When none is forced, each publisher uses its browser's preferred one. */
 export const ROUTER_CODECS: Record<ForcedVideoCodec, readonly Codec[]> = {
   VP8: [OPUS, VP8],
   VP9: [OPUS, VP9],

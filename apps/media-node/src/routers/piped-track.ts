@@ -1,30 +1,30 @@
 import type { types } from 'mediasoup'
-import type { Branch } from './room-router.js'
+import type { RoomRouter } from './room-router.js'
 
 /**
- * A track's way from the branch where it is published to another one, where it ends in a producer with the same id.
- * Layers, feedback and requests for key frames pass as if the publisher were there.
+ * A track piped from the router where it is published to another one, where it arrives as a producer with the same id.
+ * Layers, feedback and key frame requests pass through as if the publisher were on that router.
  */
-export class Pipe {
+export class PipedTrack {
   #closed = false
 
   private constructor(
-    private readonly from: Branch,
+    private readonly from: RoomRouter,
     private readonly sender: types.Consumer,
     private readonly receiver: types.Producer,
   ) {
-    from.copiesChanged(1)
+    from.pipedTracksChanged(1)
   }
 
-  static async open(source: types.Producer, from: Branch, to: Branch): Promise<Pipe> {
-    const link = await from.linkTo(to)
-    const sender = await link.end(from.router).consume({ producerId: source.id })
+  static async open(producer: types.Producer, from: RoomRouter, to: RoomRouter): Promise<PipedTrack> {
+    const pipe = await from.pipeTo(to)
+    const sender = await pipe.end(from.router).consume({ producerId: producer.id })
     try {
       const { kind, rtpParameters } = sender
-      const receiver = await link.end(to.router).produce({ id: source.id, kind, rtpParameters, paused: source.paused })
-      const pipe = new Pipe(from, sender, receiver)
-      if (kind === 'video') pipe.#askForKeyFrame()
-      return pipe
+      const options = { id: producer.id, kind, rtpParameters, paused: producer.paused }
+      const piped = new PipedTrack(from, sender, await pipe.end(to.router).produce(options))
+      if (kind === 'video') piped.#requestKeyFrame()
+      return piped
     } catch (error) {
       sender.close()
       throw error
@@ -40,7 +40,7 @@ export class Pipe {
     try {
       await (paused ? this.receiver.pause() : this.receiver.resume())
     } catch (error) {
-      // What is gone needs not be told.
+      // It was closed meanwhile.
       if (!this.#closed) throw error
     }
   }
@@ -48,13 +48,13 @@ export class Pipe {
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    this.from.copiesChanged(-1)
+    this.from.pipedTracksChanged(-1)
     this.sender.close()
     this.receiver.close()
   }
 
-  /** The sender asked for one when it was made, which may have come before there was a receiver for it. */
-  #askForKeyFrame(): void {
+  /** The sender requested one when it was created, possibly before the receiver existed. */
+  #requestKeyFrame(): void {
     this.sender.requestKeyFrame().catch(() => undefined)
   }
 }

@@ -1,89 +1,89 @@
 import { ServiceError, type ForcedVideoCodec } from '@session-service/contract'
 import type { types } from 'mediasoup'
 import { ROUTER_CODECS } from './codecs.js'
-import { Link } from './router-pipe.js'
+import { RouterPipe } from './router-pipe.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
-import { Seat } from './router-slot.js'
+import { RouterSlot } from './router-slot.js'
 
-/** The part of a room that one worker carries: a router and the peers who sit at it. */
-export class Branch {
-  readonly #seats = new Set<Seat>()
-  readonly #links = new Map<Branch, Promise<Link>>()
+/** A router of a room on one worker, and the peers on it. */
+export class RoomRouter {
+  readonly #slots = new Set<RouterSlot>()
+  readonly #pipes = new Map<RoomRouter, Promise<RouterPipe>>()
   readonly #opened: Promise<void>
   #router: types.Router | undefined
-  #copies = 0
+  #pipedTracks = 0
   #closed = false
 
   constructor(
     readonly worker: PoolWorker,
     videoCodec: ForcedVideoCodec,
   ) {
-    // Counted before it is there, so that rooms opened at the same time spread over the workers.
+    // Counted before the router exists, so that rooms opened at the same time spread over the workers.
     worker.rooms++
     this.#opened = this.#open(videoCodec)
     this.#opened.catch(() => undefined)
   }
 
-  /** Rejects when there is no router to be had, or not any more. */
+  /** Rejects when the router could not be created, or was closed before. */
   get opened(): Promise<void> {
     return this.#opened
   }
 
-  /** Whether something of the room rests on the worker. */
-  get stands(): boolean {
+  /** Whether the worker holds a router of the room. */
+  get isOpen(): boolean {
     return this.#router !== undefined
   }
 
   get router(): types.Router {
     if (this.#router) return this.#router
-    throw new ServiceError('UNAVAILABLE', 'a part of the room is gone')
+    throw new ServiceError('UNAVAILABLE', 'a router of the room is closed')
   }
 
   get isEmpty(): boolean {
-    return this.#seats.size === 0
+    return this.#slots.size === 0
   }
 
-  /** Tracks it forwards, or will for those who just came, of the so many that the room has. */
+  /** Tracks that it forwards, and those that it will forward to new peers, given the number of tracks in the room. */
   load(tracksOfRoom: number): number {
-    let load = this.#copies
-    for (const seat of this.#seats) load += seat.load(tracksOfRoom)
+    let load = this.#pipedTracks
+    for (const slot of this.#slots) load += slot.load(tracksOfRoom)
     return load
   }
 
-  seat(expected: number): Seat {
-    const seat = new Seat(this, expected)
-    this.#seats.add(seat)
-    return seat
+  allocateSlot(expected: number): RouterSlot {
+    const slot = new RouterSlot(this, expected)
+    this.#slots.add(slot)
+    return slot
   }
 
-  vacate(seat: Seat): void {
-    this.#seats.delete(seat)
+  releaseSlot(slot: RouterSlot): void {
+    this.#slots.delete(slot)
   }
 
-  /** Tracks forwarded to other branches cost the worker as much as those to subscribers. */
-  copiesChanged(by: number): void {
-    this.#copies += by
+  /** A track that is piped to another router costs the worker as much as one that is sent to a subscriber. */
+  pipedTracksChanged(by: number): void {
+    this.#pipedTracks += by
     this.worker.consumers += by
   }
 
-  /** One link serves all tracks between two branches, both ways, until one of them closes. */
-  linkTo(other: Branch): Promise<Link> {
-    const present = this.#links.get(other)
+  /** One pipe carries all tracks between two routers in both directions, until one of them closes. */
+  pipeTo(other: RoomRouter): Promise<RouterPipe> {
+    const present = this.#pipes.get(other)
     if (present) return present
-    const link = Link.open(this.router, other.router)
-    this.#links.set(other, link)
-    other.#links.set(this, link)
-    link.catch(() => this.#unlink(other))
-    return link
+    const pipe = RouterPipe.open(this.router, other.router)
+    this.#pipes.set(other, pipe)
+    other.#pipes.set(this, pipe)
+    pipe.catch(() => this.#forgetPipe(other))
+    return pipe
   }
 
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.worker.rooms--
-    for (const [other, link] of this.#links) {
-      this.#unlink(other)
-      link.then(
+    for (const [other, pipe] of this.#pipes) {
+      this.#forgetPipe(other)
+      pipe.then(
         (open) => open.close(),
         () => undefined,
       )
@@ -92,9 +92,9 @@ export class Branch {
     this.#router = undefined
   }
 
-  #unlink(other: Branch): void {
-    this.#links.delete(other)
-    other.#links.delete(this)
+  #forgetPipe(other: RoomRouter): void {
+    this.#pipes.delete(other)
+    other.#pipes.delete(this)
   }
 
   async #open(videoCodec: ForcedVideoCodec): Promise<void> {

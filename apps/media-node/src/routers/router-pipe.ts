@@ -1,20 +1,20 @@
 import type { types } from 'mediasoup'
 
-/** Workers of one machine talk over loopback: nothing to encrypt, but a burst may overflow a socket, hence RTX. */
+/** Workers of one machine use loopback: SRTP is not needed, but a burst may overflow a socket, hence RTX. */
 const LOOPBACK = { listenInfo: { protocol: 'udp', ip: '127.0.0.1' }, enableRtx: true } as const
 
-/** Two routers joined by a pair of transports, both ways. */
-export class Link {
+/** Two routers connected in both directions by a pair of pipe transports. */
+export class RouterPipe {
   private constructor(private readonly ends: ReadonlyMap<types.Router, types.PipeTransport>) {}
 
-  static async open(one: types.Router, other: types.Router): Promise<Link> {
-    const made = await Promise.allSettled([one, other].map((router) => router.createPipeTransport(LOOPBACK)))
-    const ends = made.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  static async open(one: types.Router, other: types.Router): Promise<RouterPipe> {
+    const created = await Promise.allSettled([one, other].map((router) => router.createPipeTransport(LOOPBACK)))
+    const ends = created.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const [first, second] = ends
     try {
-      if (!first || !second) throw made.find((result) => result.status === 'rejected')?.reason
+      if (!first || !second) throw created.find((result) => result.status === 'rejected')?.reason
       await Promise.all([connect(first, second), connect(second, first)])
-      return new Link(
+      return new RouterPipe(
         new Map([
           [one, first],
           [other, second],
@@ -28,7 +28,7 @@ export class Link {
 
   end(router: types.Router): types.PipeTransport {
     const end = this.ends.get(router)
-    if (!end) throw new Error('the link does not lead to this router')
+    if (!end) throw new Error('the pipe does not connect this router')
     return end
   }
 

@@ -1,31 +1,31 @@
-import type { Branch } from './room-router.js'
+import type { RoomRouter } from './room-router.js'
 
-/** Who comes will see and hear people, two of them say, though nobody may have published yet: an audience often waits. */
-const TRACKS_AT_LEAST = 4
+/** Expected for a new peer of an empty room: an audience often joins before two speakers publish. */
+const MIN_TRACKS = 4
 
-/** How many tracks somebody will be sent who comes into a room with so many. */
-export const expectedTracks = (tracksOfRoom: number): number => Math.max(TRACKS_AT_LEAST, tracksOfRoom)
+/** How many tracks will be sent to a peer that joins a room with this many tracks. */
+export const expectedTracks = (tracksOfRoom: number): number => Math.max(MIN_TRACKS, tracksOfRoom)
 
-/** A peer's place at a branch: what is forwarded to it, and what soon will be. */
-export class Seat {
+/** A peer's share of a router: the tracks that are forwarded to it, and those expected soon. */
+export class RouterSlot {
   #consumers = 0
 
   constructor(
-    readonly branch: Branch,
+    readonly roomRouter: RoomRouter,
     private expected: number,
   ) {}
 
   load(tracksOfRoom: number): number {
-    return Math.max(TRACKS_AT_LEAST, this.#consumers, Math.min(this.expected, tracksOfRoom))
+    return Math.max(MIN_TRACKS, this.#consumers, Math.min(this.expected, tracksOfRoom))
   }
 
   consumersChanged(by: number): void {
     this.#consumers += by
-    this.branch.worker.consumers += by
+    this.roomRouter.worker.consumers += by
   }
 
-  /** The peer chooses what it receives: no more is expected of it. */
-  settle(): void {
+  /** The peer selects its subscriptions itself: no more are expected. */
+  clearExpected(): void {
     this.expected = 0
   }
 }

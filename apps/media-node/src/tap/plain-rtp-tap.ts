@@ -1,64 +1,64 @@
 import type { types } from 'mediasoup'
 import { z } from 'zod'
 import { mediaError } from '../workers/media-errors.js'
-import type { Source } from '../tracks/published-track.js'
+import type { PublishedTrack } from '../tracks/published-track.js'
 import type { Stream } from '../rooms/stream.js'
 
-/** Where a program on this machine takes RTP and RTCP. */
-export interface FeedPorts {
+/** The ports of a local program for RTP and RTCP. */
+export interface RtpPorts {
   rtp: number
   rtcp: number
 }
 
-/** A track as a program gets it: plain RTP with this payload type and SSRC. */
-export interface FedTrack {
+/** A track as the program receives it: plain RTP with this payload type and SSRC. */
+export interface TapTrack {
   kind: types.MediaKind
-  /** As in SDP: `VP8`, `H264`, `opus`. */
+  /** The name in SDP: `VP8`, `H264`, `opus`. */
   codec: string
   clockRate: number
   channels: number | undefined
   payloadType: number
   ssrc: number
-  /** The same for both tracks of a stream: by it they are kept in step. */
+  /** Equal for both tracks of a stream: receivers synchronise them by it. */
   cname: string
   parameters: Record<string, unknown>
 }
 
 export interface FirstPacket {
-  track: FedTrack
-  /** By the worker's clock, which its sender reports are made by too: ms. */
+  track: TapTrack
+  /** By the worker's clock, which its sender reports use too, ms. */
   at: number
   rtpTimestamp: number
 }
 
 const PacketInfo = z.object({ rtpPacket: z.object({ timestamp: z.number() }) })
 
-interface Leg {
-  track: FedTrack
+interface TapLeg {
+  track: TapTrack
   transport: types.PlainTransport
   consumer: types.Consumer
 }
 
-/** Sends the tracks of a stream to a program on this machine, such as a recorder. Nothing is sent before `start`. */
-export class Feed {
-  private constructor(private readonly legs: readonly Leg[]) {}
+/** Sends the tracks of a stream to a local program, such as a recorder. Sends nothing before `start`. */
+export class PlainRtpTap {
+  private constructor(private readonly legs: readonly TapLeg[]) {}
 
-  /** Of the kinds that the stream has. */
-  static async open(stream: Stream, kinds: readonly types.MediaKind[]): Promise<Feed> {
-    const sources = stream.sources.filter(({ kind }) => kinds.includes(kind))
-    const opened = await Promise.allSettled(sources.map(openLeg))
+  /** Taps the tracks of these kinds, as far as the stream has them. */
+  static async open(stream: Stream, kinds: readonly types.MediaKind[]): Promise<PlainRtpTap> {
+    const tracks = stream.tracks.filter(({ kind }) => kinds.includes(kind))
+    const opened = await Promise.allSettled(tracks.map(openTapLeg))
     const legs = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = opened.find((result) => result.status === 'rejected')
-    if (!failed) return new Feed(legs)
+    if (!failed) return new PlainRtpTap(legs)
     for (const { transport } of legs) transport.close()
-    throw mediaError(`stream ${stream.id} can not be passed on`, failed.reason)
+    throw mediaError(`stream ${stream.id} can not be tapped`, failed.reason)
   }
 
-  get tracks(): readonly FedTrack[] {
+  get tracks(): readonly TapTrack[] {
     return this.legs.map(({ track }) => track)
   }
 
-  track(kind: types.MediaKind): FedTrack | undefined {
+  track(kind: types.MediaKind): TapTrack | undefined {
     return this.tracks.find((track) => track.kind === kind)
   }
 
@@ -67,8 +67,8 @@ export class Feed {
     return this.legs.some(({ track, consumer }) => track.kind === kind && consumer.producerPaused)
   }
 
-  /** Begins to send to these ports of loopback, and asks for a key frame. */
-  async start(ports: Partial<Record<types.MediaKind, FeedPorts>>): Promise<void> {
+  /** Starts sending to these ports on loopback and requests a key frame. */
+  async start(ports: Partial<Record<types.MediaKind, RtpPorts>>): Promise<void> {
     await Promise.all(
       this.legs.map(async ({ track: { kind }, transport, consumer }) => {
         const port = ports[kind]
@@ -80,8 +80,8 @@ export class Feed {
     await this.requestKeyFrame()
   }
 
-  /** Calls once for each track, with its first packet: of video that is the first of a key frame. */
-  async onBegun(listener: (packet: FirstPacket) => void): Promise<void> {
+  /** Calls `listener` once per track with its first packet; for video, the first packet of a key frame. */
+  async onFirstPacket(listener: (packet: FirstPacket) => void): Promise<void> {
     await Promise.all(
       this.legs.map(async ({ track, consumer }) => {
         consumer.once('trace', ({ timestamp, info }) => {
@@ -97,14 +97,14 @@ export class Feed {
     await Promise.all(this.legs.map(({ consumer }) => consumer.kind === 'video' && consumer.requestKeyFrame()))
   }
 
-  /** Of a simulcast stream the layer to send, 0 the smallest. */
+  /** Selects the simulcast layer; 0 is the smallest. */
   async preferLayer(spatialLayer: number): Promise<void> {
     await Promise.all(
       this.legs.map(({ consumer }) => consumer.type === 'simulcast' && consumer.setPreferredLayers({ spatialLayer })),
     )
   }
 
-  /** Packets sent so far: whether the publisher sends anything. */
+  /** The number of packets sent so far; 0 while the publisher sends nothing. */
   async packets(kind: types.MediaKind): Promise<number> {
     const leg = this.legs.find(({ track }) => track.kind === kind)
     const stats = (await leg?.consumer.getStats()) ?? []
@@ -116,9 +116,8 @@ export class Feed {
   }
 }
 
-/** On the branch where the track is published: no copy is needed. Losses are mended before: loopback has none. */
-async function openLeg(source: Source): Promise<Leg> {
-  const { router, producer } = source
+/** On the router where the track is published, so nothing is piped. Without NACK: loopback has no packet loss. */
+async function openTapLeg({ router, producer }: PublishedTrack): Promise<TapLeg> {
   const transport = await router.createPlainTransport({
     listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
     rtcpMux: false,
@@ -127,7 +126,7 @@ async function openLeg(source: Source): Promise<Leg> {
   try {
     const rtpCapabilities = withoutRetransmission(router.rtpCapabilities)
     const consumer = await transport.consume({ producerId: producer.id, rtpCapabilities, paused: true })
-    return { transport, consumer, track: fedTrack(consumer) }
+    return { transport, consumer, track: tapTrack(consumer) }
   } catch (error) {
     transport.close()
     throw error
@@ -144,7 +143,7 @@ const withoutRetransmission = ({
   headerExtensions,
 })
 
-function fedTrack({ kind, rtpParameters }: types.Consumer): FedTrack {
+function tapTrack({ kind, rtpParameters }: types.Consumer): TapTrack {
   const codec = rtpParameters.codecs[0]
   const ssrc = rtpParameters.encodings?.[0]?.ssrc
   if (!codec || ssrc === undefined) throw new Error(`a consumer of ${kind} without codec or ssrc`)

@@ -1,11 +1,11 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { allowedLayers, fittingLayer, incomingMaximum, outgoingBitrates, sendLimit } from './bandwidth.js'
 import { ReceiverMaxima } from './receiver-maxima.js'
 
 const limits = (values: object) => ({ maxSendKbps: 0, minSendKbps: 0, maxRecvKbps: 0, minRecvKbps: 0, ...values })
 
 describe('what a participant may send', () => {
-  test.each<[string, number, Parameters<typeof incomingMaximum>[1], number]>([
+  it.each<[string, number, Parameters<typeof incomingMaximum>[1], number]>([
     ['all it wants, with 0', 0, { audio: 3, videoMaxKbps: [0, 0, 0] }, 0],
     ['its maximum, before it publishes', 1_000, { audio: 0, videoMaxKbps: [] }, 1_000_000],
     ['its maximum, and room for its audio', 1_000, { audio: 1, videoMaxKbps: [1_000] }, 1_064_000],
@@ -20,7 +20,7 @@ describe('what a participant may send', () => {
 })
 
 describe('what the receivers of a stream allow its publisher', () => {
-  test('is the lowest maximum that any of them has', () => {
+  it('is the lowest maximum that any of them has', () => {
     const maxima = new ReceiverMaxima()
     expect(maxima.lowest).toBe(0)
     for (const kbps of [500, 0, 200, 200]) maxima.add(kbps)
@@ -34,7 +34,7 @@ describe('what the receivers of a stream allow its publisher', () => {
     expect(maxima.lowest).toBe(0)
   })
 
-  test.each([
+  it.each([
     [0, 0, 0],
     [0, 200, 200],
     [1_000, 200, 200],
@@ -47,7 +47,7 @@ describe('what the receivers of a stream allow its publisher', () => {
 })
 
 describe('what is sent to a participant', () => {
-  test('has a floor that does not grow with its streams and never lies above the maximum', () => {
+  it('has a floor that does not grow with its streams and never lies above the maximum', () => {
     const both = limits({ maxRecvKbps: 400, minRecvKbps: 300 })
     expect(outgoingBitrates(both, { audio: 0, video: 3 })).toEqual({ max: 1_200_000, min: 300_000 })
     expect(outgoingBitrates(limits({ maxRecvKbps: 200, minRecvKbps: 300 }), { audio: 0, video: 1 })).toEqual({
@@ -62,7 +62,7 @@ describe('what is sent to a participant', () => {
 describe('the highest layer for a receiver', () => {
   const layers = [100, 300, 900]
 
-  test.each<[string, (number | undefined)[], number, number | undefined]>([
+  it.each<[string, (number | undefined)[], number, number | undefined]>([
     ['above all layers', layers, 1_000, undefined],
     ['of the highest layer', layers, 900, undefined],
     ['below the highest layer', layers, 899, 1],
@@ -78,7 +78,7 @@ describe('the highest layer for a receiver', () => {
     expect(fittingLayer(layerKbps, maxRecvKbps)).toBe(expected)
   })
 
-  test('bounds what a subscriber asks for', () => {
+  it('bounds what a subscriber asks for', () => {
     expect(allowedLayers({ spatialLayer: 2, temporalLayer: 1 }, 1)).toEqual({ spatialLayer: 1, temporalLayer: 1 })
     expect(allowedLayers({ spatialLayer: 0 }, 1)).toEqual({ spatialLayer: 0 })
     expect(allowedLayers({ spatialLayer: 2 }, undefined)).toEqual({ spatialLayer: 2 })

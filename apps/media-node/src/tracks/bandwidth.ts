@@ -6,16 +6,16 @@ export interface TransportBitrates {
   min: number
 }
 
-/** What one audio track may take beside the video that the limits are about: Opus with its headers. */
+/** The allowance of an audio track (Opus with headers) on top of the video limits. */
 const AUDIO_KBPS = 64
-/** mediasoup refuses less. */
+/** The least that mediasoup accepts. */
 const FLOOR_BPS = 30_000
 const CEILING_BPS = 1_000_000_000
 
-/** A first guess at the way to a participant; estimation takes over from here within a second or two. */
+/** The initial estimate of the outgoing bandwidth; the bandwidth estimation corrects it within two seconds. */
 export const INITIAL_OUTGOING_BPS = 1_000_000
 
-/** How far the limit of a transport lies above the maximum of a simulcast track on it. */
+/** The limit of a transport as a multiple of the maximum of a simulcast track on it. */
 const SIMULCAST_HEADROOM = 1.25
 
 export interface TrackCounts {
@@ -23,34 +23,34 @@ export interface TrackCounts {
   video: number
 }
 
-/** What a participant publishes, as far as its bandwidth is concerned. */
+/** The published tracks of a participant, as input of its bandwidth limit. */
 export interface Published {
   audio: number
   /** The maximum of each video track in kbps, 0 = unconstrained. */
   videoMaxKbps: readonly number[]
 }
 
-/** The limits hold for one stream, a transport carries all streams of its direction. */
+/** The configured limits apply to one stream; a transport carries all streams of its direction. */
 const maximum = (videoKbps: number, audioTracks: number): number =>
   videoKbps === 0 ? 0 : Math.min(CEILING_BPS, Math.max(FLOOR_BPS, (videoKbps + AUDIO_KBPS * audioTracks) * 1000))
 
 /**
- * The maximum that the receivers of a stream put on its publisher: the lowest of theirs where it is below the
- * publisher's own, else 0.
+ * The receivers' limit for the publisher of a stream: their lowest maximum if it is below the publisher's own, or else
+ * 0.
  */
 export const sendLimit = (ownMaxKbps: number, lowestReceiverKbps: number): number =>
   ownMaxKbps > 0 && lowestReceiverKbps >= ownMaxKbps ? 0 : lowestReceiverKbps
 
 /**
- * What the transport lets through of a simulcast track. The client keeps the sum of its layers to the maximum. A browser
+ * The transport limit for a simulcast track. The client keeps the sum of its layers to the maximum. A browser
  * resumes a layer that it has dropped only when its bandwidth estimate exceeds the sum of the layers plus headers and
  * retransmissions. A limit equal to that sum would hold the estimate below it, and the layer would never come back.
  */
 export const simulcastLimit = (maxKbps: number): number => Math.ceil(maxKbps * SIMULCAST_HEADROOM)
 
 /**
- * What a participant may send over its transport, whatever its client does: browsers obey the REMB messages that carry
- * it. One track without a maximum leaves the transport without one; then only the client can keep to the others.
+ * The maximum for the send transport of a participant. The server enforces it by REMB messages, which browsers obey.
+ * One track without a maximum removes the limit of the transport; then only the client limits the other tracks.
  */
 export function incomingMaximum({ maxSendKbps }: BandwidthLimits, { audio, videoMaxKbps }: Published): number {
   if (videoMaxKbps.length === 0) return maximum(maxSendKbps, audio)
@@ -60,8 +60,8 @@ export function incomingMaximum({ maxSendKbps }: BandwidthLimits, { audio, video
 }
 
 /**
- * What is sent to a participant. The minimum is the floor of the estimate of the whole way to it, not times its
- * streams: on a narrow way that would choke what the floor is meant to keep.
+ * The bitrates for the receive transport of a participant. The minimum is the floor of the bandwidth estimate of the
+ * whole path, not per stream: multiplied, it would congest a narrow path.
  */
 export function outgoingBitrates(limits: BandwidthLimits, subscribed: TrackCounts): TransportBitrates {
   const max = maximum(limits.maxRecvKbps * Math.max(1, subscribed.video), subscribed.audio)
@@ -70,8 +70,8 @@ export function outgoingBitrates(limits: BandwidthLimits, subscribed: TrackCount
 }
 
 /**
- * The highest simulcast layer that is sent and of which one stream fits the limit, by what the publisher says it sends
- * at most; undefined = no reason to hold anything back.
+ * The highest active simulcast layer that fits the receiver's limit, by the maxima that the publisher declares;
+ * undefined = no restriction.
  */
 export function fittingLayer(layerKbps: readonly (number | undefined)[], maxRecvKbps: number): number | undefined {
   if (layerKbps.length < 2) return undefined
@@ -81,6 +81,6 @@ export function fittingLayer(layerKbps: readonly (number | undefined)[], maxRecv
   return Math.max(0, top)
 }
 
-/** A subscriber chooses among the layers that its limit allows. */
+/** The preferred layers of a subscriber, restricted to those that its limit allows. */
 export const allowedLayers = (wanted: Layers, ceiling: number | undefined): Layers =>
   ceiling === undefined ? wanted : { ...wanted, spatialLayer: Math.min(wanted.spatialLayer, ceiling) }

@@ -7,13 +7,13 @@ import {
 } from '@session-service/contract'
 import type { types } from 'mediasoup'
 import { INITIAL_OUTGOING_BPS, type TransportBitrates } from './bandwidth.js'
-import type { Branch } from '../routers/room-router.js'
+import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
 
 const sameFingerprints = (one: DtlsParameters, other: DtlsParameters): boolean =>
   JSON.stringify(one.fingerprints) === JSON.stringify(other.fingerprints)
 
-/** One direction of a connection's media. */
+/** The WebRTC transport of one direction of a connection. */
 export class MediaTransport {
   #connectedWith: DtlsParameters | undefined
   #bitrates: TransportBitrates = { max: 0, min: 0 }
@@ -24,10 +24,10 @@ export class MediaTransport {
     readonly transport: types.WebRtcTransport,
   ) {}
 
-  static async open(branch: Branch, direction: TransportDirection): Promise<MediaTransport> {
+  static async open(roomRouter: RoomRouter, direction: TransportDirection): Promise<MediaTransport> {
     try {
-      const transport = await branch.router.createWebRtcTransport({
-        webRtcServer: branch.worker.webRtcServer,
+      const transport = await roomRouter.router.createWebRtcTransport({
+        webRtcServer: roomRouter.worker.webRtcServer,
         enableUdp: true,
         enableTcp: true,
         preferUdp: true,
@@ -39,7 +39,7 @@ export class MediaTransport {
     }
   }
 
-  /** Whether the participant's DTLS parameters are known, so that the handshake can run or has run. */
+  /** Whether the participant's DTLS parameters are set: the handshake can start or has run. */
   get connected(): boolean {
     return this.#connectedWith !== undefined
   }
@@ -49,7 +49,7 @@ export class MediaTransport {
     return { id, iceParameters, iceCandidates, dtlsParameters }
   }
 
-  /** A repeat with the same parameters does nothing; others are a CONFLICT. */
+  /** Idempotent for the same parameters. @throws ServiceError CONFLICT for others */
   async connect(dtlsParameters: DtlsParameters): Promise<void> {
     if (this.#connectedWith) {
       if (sameFingerprints(this.#connectedWith, dtlsParameters)) return
@@ -71,14 +71,14 @@ export class MediaTransport {
     }
   }
 
-  /** What the participant may send, bps, 0 = unconstrained. */
+  /** Limits the sending bitrate of the participant, bps; 0 = unlimited. */
   async limitIncoming(max: number): Promise<void> {
     if (max === this.#incomingMax || this.transport.closed) return
     this.#incomingMax = max
     await this.transport.setMaxIncomingBitrate(max)
   }
 
-  /** What is sent to the participant. mediasoup refuses any moment at which the minimum is above the maximum. */
+  /** Limits the bitrates sent to the participant. mediasoup rejects a minimum above the maximum at any time. */
   async limitOutgoing(wanted: TransportBitrates): Promise<void> {
     const { max, min } = this.#bitrates
     if ((wanted.max === max && wanted.min === min) || this.transport.closed) return
@@ -86,7 +86,7 @@ export class MediaTransport {
     const minFirst = wanted.max !== 0 && wanted.max < min
     const setMin = (): Promise<void> => this.transport.setMinOutgoingBitrate(wanted.min)
     const setMax = (): Promise<void> => this.transport.setMaxOutgoingBitrate(wanted.max)
-    // The worker takes requests in the order sent, so both can be on their way at once.
+    // The worker processes requests in order, so both can be sent at once.
     await Promise.all(minFirst ? [setMin(), setMax()] : [setMax(), setMin()])
   }
 

@@ -1,28 +1,28 @@
 import { ServiceError } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import type { Branch } from '../routers/room-router.js'
+import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
-import { Pipe } from '../routers/piped-track.js'
+import { PipedTrack } from '../routers/piped-track.js'
 
-/** A track on a branch where it is not published. */
-interface Copy {
+/** The track on a router where it is not published. */
+interface PipedEntry {
   /** Subscriptions that use it or wait for it. */
   users: number
   opened: Promise<void>
-  pipe?: Pipe
+  track?: PipedTrack
 }
 
 export type Release = () => void
 
-/** A published track: its producer, and its copies on those other branches where somebody receives it. */
-export class Source {
-  readonly #copies = new Map<Branch, Copy>()
+/** A published track: its producer, and its piped tracks on the other routers with subscribers. */
+export class PublishedTrack {
+  readonly #piped = new Map<RoomRouter, PipedEntry>()
   #closed = false
   #paused: boolean
 
   constructor(
     readonly producer: types.Producer,
-    private readonly branch: Branch,
+    private readonly roomRouter: RoomRouter,
   ) {
     this.#paused = producer.paused
   }
@@ -31,69 +31,69 @@ export class Source {
     return this.#paused
   }
 
-  /** Where it is published. */
+  /** The router where it is published. */
   get router(): types.Router {
-    return this.branch.router
+    return this.roomRouter.router
   }
 
   get kind(): types.MediaKind {
     return this.producer.kind
   }
 
-  /** Sees to it that the track can be consumed on a branch, until the result is called. */
-  async provide(branch: Branch): Promise<Release> {
-    if (branch === this.branch) return () => undefined
-    const copy = this.#copies.get(branch) ?? this.#copyTo(branch)
-    copy.users++
-    const release = once(() => this.#release(branch, copy))
+  /** Makes the track consumable on a router until the returned function is called. */
+  async acquire(roomRouter: RoomRouter): Promise<Release> {
+    if (roomRouter === this.roomRouter) return () => undefined
+    const entry = this.#piped.get(roomRouter) ?? this.#pipeTo(roomRouter)
+    entry.users++
+    const release = once(() => this.#release(roomRouter, entry))
     try {
-      await copy.opened
+      await entry.opened
       return release
     } catch (error) {
       release()
-      throw mediaError(`the ${this.kind} track does not reach this part of the room`, error, 'UNAVAILABLE')
+      throw mediaError(`the ${this.kind} track can not be piped to another router of the room`, error, 'UNAVAILABLE')
     }
   }
 
-  /** Copies are resumed first, lest the key frame that follows find one closed. */
+  /** Piped tracks are resumed first, so that the key frame that follows finds all of them open. */
   async setPaused(paused: boolean): Promise<void> {
     this.#paused = paused
-    const copies = [...this.#copies.values()].map(({ pipe }) => pipe?.setPaused(paused))
-    if (paused) await Promise.all([this.producer.pause(), ...copies])
-    else await Promise.all(copies).then(() => this.producer.resume())
+    const piped = [...this.#piped.values()].map(({ track }) => track?.setPaused(paused))
+    if (paused) await Promise.all([this.producer.pause(), ...piped])
+    else await Promise.all(piped).then(() => this.producer.resume())
   }
 
   close(): void {
     this.#closed = true
-    for (const { pipe } of this.#copies.values()) pipe?.close()
-    this.#copies.clear()
-    // Last: the worker closes what receives a closed producer itself, and wonders when it is told to.
+    for (const { track } of this.#piped.values()) track?.close()
+    this.#piped.clear()
+    // Last: the worker closes the consumers of a closed producer itself, and then rejects a request to close them.
     this.producer.close()
   }
 
-  #copyTo(branch: Branch): Copy {
-    const copy: Copy = { users: 0, opened: Promise.resolve() }
-    copy.opened = this.#open(copy, branch)
-    this.#copies.set(branch, copy)
-    return copy
+  #pipeTo(roomRouter: RoomRouter): PipedEntry {
+    const entry: PipedEntry = { users: 0, opened: Promise.resolve() }
+    entry.opened = this.#open(entry, roomRouter)
+    this.#piped.set(roomRouter, entry)
+    return entry
   }
 
-  async #open(copy: Copy, branch: Branch): Promise<void> {
-    const pipe = await Pipe.open(this.producer, this.branch, branch)
+  async #open(entry: PipedEntry, roomRouter: RoomRouter): Promise<void> {
+    const track = await PipedTrack.open(this.producer, this.roomRouter, roomRouter)
     if (this.#closed) {
-      pipe.close()
+      track.close()
       throw new ServiceError('NOT_FOUND', 'the track has ended', { subject: 'stream' })
     }
-    copy.pipe = pipe
-    // Muted or unmuted meanwhile.
-    if (pipe.paused !== this.#paused) await pipe.setPaused(this.#paused)
+    entry.track = track
+    // The publisher may have muted or unmuted meanwhile.
+    if (track.paused !== this.#paused) await track.setPaused(this.#paused)
   }
 
-  /** Only those release a copy for whom it was opened or failed, so it never ends while it is being made. */
-  #release(branch: Branch, copy: Copy): void {
-    if (--copy.users > 0) return
-    if (this.#copies.get(branch) === copy) this.#copies.delete(branch)
-    copy.pipe?.close()
+  /** A user releases only after the piped track has opened or failed, so it never closes while it is being opened. */
+  #release(roomRouter: RoomRouter, entry: PipedEntry): void {
+    if (--entry.users > 0) return
+    if (this.#piped.get(roomRouter) === entry) this.#piped.delete(roomRouter)
+    entry.track?.close()
   }
 }
 

@@ -1,6 +1,6 @@
 /** The maxima of the receivers of a stream, kbps. A receiver without a maximum (0) does not count. */
 export class ReceiverMaxima {
-  /** How many receivers have each: a large session has thousands of receivers and few different maxima. */
+  /** The number of receivers per maximum: a large session has thousands of receivers and few different maxima. */
   readonly #receivers = new Map<number, number>()
 
   /** 0 = no receiver has a maximum. */

@@ -1,7 +1,7 @@
 import type { RtpCapabilities, RtpParameters } from '@session-service/contract'
 import type { types } from 'mediasoup'
 
-/** The header extensions mediasoup knows; it refuses all of a track because of any other. */
+/** The header extensions that mediasoup supports; it rejects a track with any other one. */
 const EXTENSIONS: Record<types.RtpHeaderExtensionUri, true> = {
   'urn:ietf:params:rtp-hdrext:sdes:mid': true,
   'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id': true,
@@ -20,13 +20,13 @@ const EXTENSIONS: Record<types.RtpHeaderExtensionUri, true> = {
 const isKnown = <E extends { uri: string }>(extension: E): extension is E & { uri: types.RtpHeaderExtensionUri } =>
   Object.hasOwn(EXTENSIONS, extension.uri)
 
-/** What a publisher sends, less the extensions that could not be used anyway. */
+/** The RTP parameters of a publisher without unsupported header extensions. */
 export const publishable = (rtpParameters: RtpParameters): types.RtpParameters => ({
   ...rtpParameters,
   headerExtensions: rtpParameters.headerExtensions?.filter(isKnown),
 })
 
-/** What a subscriber can receive, likewise. */
+/** The RTP capabilities of a subscriber without unsupported header extensions. */
 export const receivable = (rtpCapabilities: RtpCapabilities): types.RtpCapabilities => ({
   ...rtpCapabilities,
   headerExtensions: rtpCapabilities.headerExtensions.filter(isKnown),

@@ -1,35 +1,35 @@
-import { LONGEST_MS } from './respawn-delay.js'
+import { MAX_RESPAWN_DELAY_MS } from './respawn-delay.js'
 
 export interface CrashLoopTiming {
-  /** So many deaths … */
+  /** This number of deaths … */
   deaths: number
-  /** … within this many ms are no accident. */
+  /** … within this time is a crash loop, ms. */
   withinMs: number
-  /** Workers that have lived this long are well again. */
+  /** The crash loop ends after this time without a death, ms. */
   stableMs: number
 }
 
 export const CRASH_LOOP: CrashLoopTiming = {
   deaths: 5,
   withinMs: 10_000,
-  // Longer than the longest wait for a new worker: one that dies as soon as it is back ends no loop by being away.
-  stableMs: LONGEST_MS + 5_000,
+  // Longer than the longest respawn delay: waiting for a worker that dies at once must not end the crash loop.
+  stableMs: MAX_RESPAWN_DELAY_MS + 5_000,
 }
 
-/** Tells workers that keep dying from a worker that died. */
+/** Distinguishes a crash loop from single worker deaths. */
 export class CrashLoop {
   readonly #timing: CrashLoopTiming
   readonly #now: () => number
   #deaths: number[] = []
   #looping = false
 
-  /** `now` in ms, by a clock that is never set. */
+  /** `now`: monotonic, ms. */
   constructor(timing = CRASH_LOOP, now: () => number = () => performance.now()) {
     this.#timing = timing
     this.#now = now
   }
 
-  /** True when this death begins a loop. */
+  /** True when this death starts a crash loop. */
   died(): boolean {
     const { deaths, withinMs } = this.#timing
     const wasLooping = this.isLooping

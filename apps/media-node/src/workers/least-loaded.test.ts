@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { leastLoaded } from './least-loaded.js'
 
-test('takes the worker with the least to forward', () => {
+it('takes the worker with the least to forward', () => {
   const [idle, busy] = [
     { rooms: 1, consumers: 4 },
     { rooms: 1, consumers: 40 },
@@ -10,7 +10,7 @@ test('takes the worker with the least to forward', () => {
   expect(leastLoaded([idle, busy])).toBe(idle)
 })
 
-test('a room that nobody talks in yet weighs too', () => {
+it('a room that nobody talks in yet weighs too', () => {
   const [full, opened] = [
     { rooms: 1, consumers: 10 },
     { rooms: 3, consumers: 0 },
@@ -18,7 +18,7 @@ test('a room that nobody talks in yet weighs too', () => {
   expect(leastLoaded([opened, full])).toBe(full)
 })
 
-test('takes the first of equals, and none of none', () => {
+it('takes the first of equals, and none of none', () => {
   const [one, two] = [
     { rooms: 0, consumers: 0 },
     { rooms: 0, consumers: 0 },

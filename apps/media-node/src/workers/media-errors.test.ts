@@ -1,10 +1,10 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { ServiceError } from '@session-service/contract'
 import { mediaError } from './media-errors.js'
 
 const named = (name: string, message: string): Error => Object.assign(new Error(message), { name })
 
-test('what mediasoup throws becomes a code, with what was being done', () => {
+it('what mediasoup throws becomes a code, with what was being done', () => {
   expect(mediaError('the track', new TypeError('bad [method:produce]'))).toMatchObject({
     code: 'INVALID',
     message: 'the track: bad',
@@ -17,7 +17,7 @@ test('what mediasoup throws becomes a code, with what was being done', () => {
   expect(mediaError('x', 'text')).toMatchObject({ code: 'INTERNAL' })
 })
 
-test('our own errors pass as they are', () => {
+it('our own errors pass as they are', () => {
   const own = new ServiceError('CONFLICT', 'twice')
   expect(mediaError('x', own)).toBe(own)
 })

@@ -1,6 +1,6 @@
 import { ServiceError, type ErrorCode } from '@session-service/contract'
 
-/** By name, since the classes are the runtime's, which only the worker pool loads. */
+/** By name: the classes belong to mediasoup, which only the worker pool imports. */
 const CODE_BY_NAME: Record<string, ErrorCode> = {
   TypeError: 'INVALID',
   UnsupportedError: 'INVALID',
@@ -9,13 +9,13 @@ const CODE_BY_NAME: Record<string, ErrorCode> = {
 }
 
 /**
- * What mediasoup threw, in the service's words. `otherwise` is for plain errors of the worker, which say in text
- * only what was wrong with the request.
+ * Translates an error of mediasoup. `otherwise` is the code for plain errors of the worker, which describe the problem
+ * of a request in their text only.
  */
 export function mediaError(what: string, error: unknown, otherwise: ErrorCode = 'INTERNAL'): ServiceError {
   if (error instanceof ServiceError) return error
   if (!(error instanceof Error)) return new ServiceError('INTERNAL', what, { cause: error })
   const code = CODE_BY_NAME[error.name] ?? otherwise
-  const detail = code === 'UNAVAILABLE' ? 'its media worker ended' : error.message.replace(/ \[method:.*\]$/, '')
+  const detail = code === 'UNAVAILABLE' ? 'its media worker has exited' : error.message.replace(/ \[method:.*\]$/, '')
   return new ServiceError(code, `${what}: ${detail}`, { cause: error })
 }

@@ -1,12 +1,12 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { recentDeaths, respawnDelay } from './respawn-delay.js'
 
-test('a single death is repaired well within two seconds', () => {
+it('a single death is repaired well within two seconds', () => {
   expect(respawnDelay([1_000])).toBeLessThan(1_000)
   expect(respawnDelay([0, 100_000, 200_000])).toBe(respawnDelay([1_000]))
 })
 
-test('a crash loop waits longer each time, up to a bound', () => {
+it('a crash loop waits longer each time, up to a bound', () => {
   const deaths = Array.from({ length: 12 }, (_, index) => index * 100)
   const delays = deaths.map((_, index) => respawnDelay(deaths.slice(0, index + 1)))
   expect(delays).toEqual(delays.toSorted((a, b) => a - b))
@@ -14,6 +14,6 @@ test('a crash loop waits longer each time, up to a bound', () => {
   expect(delays.at(-1)).toBe(30_000)
 })
 
-test('deaths of long ago are forgotten', () => {
+it('deaths of long ago are forgotten', () => {
   expect(recentDeaths([0, 59_000, 100_000], 100_000)).toEqual([59_000, 100_000])
 })

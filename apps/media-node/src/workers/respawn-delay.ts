@@ -1,17 +1,15 @@
-/** Deaths further apart than this are no crash loop. */
-const WINDOW_MS = 60_000
-const FIRST_MS = 200
-/** The longest wait before a worker is started again. */
-export const LONGEST_MS = 30_000
+import { backoffMs } from '@session-service/server-kit'
 
-/**
- * How long to wait before a worker is started again, in ms, by the times at which it died, the latest last.
- * One death is repaired at once; in a crash loop each wait is thrice the one before.
- */
+/** Older deaths do not count for the back-off. */
+const WINDOW_MS = 60_000
+const FIRST_DELAY_MS = 200
+export const MAX_RESPAWN_DELAY_MS = 30_000
+
+/** The back-off before a worker is started again, ms. `deaths`: the times of its deaths, the latest one last. */
 export function respawnDelay(deaths: readonly number[]): number {
   const last = deaths.at(-1) ?? 0
   const recent = deaths.filter((at) => last - at < WINDOW_MS).length
-  return Math.min(LONGEST_MS, FIRST_MS * 3 ** Math.max(0, recent - 1))
+  return backoffMs(recent, { firstMs: FIRST_DELAY_MS, longestMs: MAX_RESPAWN_DELAY_MS, factor: 3, jitter: false })
 }
 
 /** The deaths that still count. */

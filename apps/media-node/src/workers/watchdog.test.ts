@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { Watchdog, type WatchdogTiming } from './watchdog.js'
 
-const TIMING: WatchdogTiming = { tickMs: 1_000, askEvery: 2, patience: 5 }
+const TIMING: WatchdogTiming = { tickMs: 1_000, probeEvery: 2, maxUnanswered: 5 }
 beforeEach(() => void jest.useFakeTimers())
 afterEach(() => void jest.useRealTimers())
 
@@ -14,7 +14,7 @@ function watch(ask: () => Promise<unknown>): { asked: () => number; frozen: () =
   return { asked: () => asking.mock.calls.length, frozen: () => frozen.mock.calls.length }
 }
 
-test('what answers is asked again and again, and a refusal is an answer', async () => {
+it('what answers is asked again and again, and a refusal is an answer', async () => {
   const well = watch(() => Promise.resolve())
   const refusing = watch(() => Promise.reject(new Error('no')))
   await ticks(60)
@@ -22,9 +22,9 @@ test('what answers is asked again and again, and a refusal is an answer', async 
   expect([well.asked(), refusing.asked()]).toEqual([30, 30])
 })
 
-test('what does not answer is given up, once', async () => {
+it('what does not answer is given up, once', async () => {
   const silent = watch(() => new Promise(() => undefined))
-  await ticks(TIMING.askEvery + TIMING.patience - 1)
+  await ticks(TIMING.probeEvery + TIMING.maxUnanswered - 1)
   expect(silent.frozen()).toBe(0)
   await ticks(1)
   expect(silent.frozen()).toBe(1)
@@ -32,11 +32,11 @@ test('what does not answer is given up, once', async () => {
   expect([silent.frozen(), silent.asked()]).toEqual([1, 1])
 })
 
-test('patience begins anew with each question', async () => {
+it('maxUnanswered begins anew with each question', async () => {
   const answers: (() => void)[] = []
   const slow = watch(() => new Promise<void>((resolve) => answers.push(resolve)))
   for (let round = 0; round < 5; round++) {
-    await ticks(TIMING.askEvery + TIMING.patience - 1)
+    await ticks(TIMING.probeEvery + TIMING.maxUnanswered - 1)
     answers.pop()?.()
   }
   expect(slow.frozen()).toBe(0)

@@ -1,26 +1,26 @@
 export interface WatchdogTiming {
-  /** Time between two looks, ms. */
+  /** Time between two ticks, ms. */
   tickMs: number
-  /** A new question is asked every so many ticks. */
-  askEvery: number
-  /** So many ticks without an answer mean frozen. */
-  patience: number
+  /** A probe is sent each time this number of ticks has passed. */
+  probeEvery: number
+  /** This number of ticks without an answer means frozen. */
+  maxUnanswered: number
 }
 
-export const WATCHDOG_TIMING: WatchdogTiming = { tickMs: 1_000, askEvery: 2, patience: 5 }
+export const WATCHDOG_TIMING: WatchdogTiming = { tickMs: 1_000, probeEvery: 2, maxUnanswered: 5 }
 
 /**
- * Finds out when something no longer answers. It counts its own ticks instead of reading a clock: a process that
- * was itself stopped for a while must not blame the others for the silence.
+ * Detects a process that no longer answers. It counts its own ticks instead of reading a clock: a suspension of this
+ * process must not count as silence of the other one.
  */
 export class Watchdog {
   readonly #timer: NodeJS.Timeout
   #unanswered = 0
-  #sinceAsked = 0
+  #sinceProbe = 0
   #waiting = false
 
   constructor(
-    private readonly ask: () => Promise<unknown>,
+    private readonly probe: () => Promise<unknown>,
     private readonly onFrozen: () => void,
     private readonly timing: WatchdogTiming = WATCHDOG_TIMING,
   ) {
@@ -33,16 +33,16 @@ export class Watchdog {
 
   #tick(): void {
     if (this.#waiting) {
-      if (++this.#unanswered < this.timing.patience) return
+      if (++this.#unanswered < this.timing.maxUnanswered) return
       this.stop()
       this.onFrozen()
-    } else if (++this.#sinceAsked >= this.timing.askEvery) {
-      this.#sinceAsked = 0
+    } else if (++this.#sinceProbe >= this.timing.probeEvery) {
+      this.#sinceProbe = 0
       this.#unanswered = 0
       this.#waiting = true
       const answered = (): void => void (this.#waiting = false)
-      // A refusal is an answer too; death has its own event.
-      this.ask().then(answered, answered)
+      // An error is an answer too; a death has its own event.
+      this.probe().then(answered, answered)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common'
 import { ServiceError } from '@session-service/contract'
+import { metrics, withTimeout } from '@session-service/server-kit'
 import { createWorker, setLogEventListeners, version, workerBin, type types } from 'mediasoup'
 import { recentDeaths, respawnDelay } from './respawn-delay.js'
 import { CRASH_LOOP, CrashLoop, type CrashLoopTiming } from './crash-loop.js'
@@ -8,43 +9,43 @@ import { PoolWorker } from './pool-worker.js'
 import { Watchdog, WATCHDOG_TIMING, type WatchdogTiming } from './watchdog.js'
 
 export interface WorkerPoolOptions {
-  /** How many workers. */
+  /** The number of workers. */
   size: number
   listenIp: string
-  /** What participants are told to send to, when it is not `listenIp`. */
+  /** The address in ICE candidates, when it is not `listenIp`. */
   announcedAddress?: string
-  /** UDP and TCP port of the first worker, the others follow; 0 = free ones. */
+  /** The UDP and TCP port of the first worker; the others use the next ports. 0: any free ports. */
   firstPort: number
   watchdog?: WatchdogTiming
   crashLoop?: CrashLoopTiming
 }
 
-/** Which library runs which program. */
+/** The version of mediasoup and the path of its worker binary. */
 export const MEDIASOUP = { version, workerBin } as const
 
-const START_MS = 10_000
+const START_TIMEOUT_MS = 10_000
 
-/** The only file that runs mediasoup: keeps the wanted number of workers alive and tells when one died. */
+/** Keeps the configured number of mediasoup workers alive and reports deaths. No other file imports mediasoup's code. */
 export class WorkerPool {
   readonly #logger = new Logger(WorkerPool.name)
   readonly #alive = new Set<PoolWorker>()
   readonly #watchdogs = new Map<PoolWorker, Watchdog>()
   readonly #deaths = new Map<number, number[]>()
-  readonly #loop: CrashLoop
+  readonly #deathCount = metrics.counter('media_worker_deaths_total', { help: 'Deaths of media workers' })
+  readonly #deathListeners = new Set<(worker: PoolWorker) => void>()
+  readonly #crashLoop: CrashLoop
   readonly #respawns = new Set<NodeJS.Timeout>()
   readonly #starting = new Set<Promise<unknown>>()
   #firstPort = 0
   #closing = false
-  /** Called once for every worker that died, after it has left the pool. */
-  onDied: (worker: PoolWorker) => void = () => undefined
 
   constructor(private readonly options: WorkerPoolOptions) {
-    this.#loop = new CrashLoop(options.crashLoop ?? CRASH_LOOP)
+    this.#crashLoop = new CrashLoop(options.crashLoop ?? CRASH_LOOP)
     const logger = new Logger('mediasoup')
     setLogEventListeners({
       onwarn: (namespace, text) => logger.debug(`${namespace} ${text}`),
-      // The pool reports failed starts and deaths, and ending workers complain of closed pipes. A request that
-      // the worker refuses is answered to its caller, who may be any client: a line each would let it fill the log.
+      // The pool itself logs failed starts and deaths, and exiting workers report closed pipes. A rejected request is
+      // answered to its caller, which may be any client: a line for each would let clients fill the log.
       onerror: (namespace, text, error) =>
         this.#closing || text.startsWith('worker process') || isRefusedRequest(text)
           ? logger.debug(`${namespace} ${text}`)
@@ -52,7 +53,13 @@ export class WorkerPool {
     })
   }
 
-  /** Rejects when a worker can not be started at all: there is nothing to retry then. */
+  /** Calls `listener` for each worker that has died, after it has left the pool. Returns a function that unsubscribes. */
+  onDeath(listener: (worker: PoolWorker) => void): () => void {
+    this.#deathListeners.add(listener)
+    return () => this.#deathListeners.delete(listener)
+  }
+
+  /** Rejects when a worker can not be started: a retry would not help. */
   async start(): Promise<void> {
     const slots = Array.from({ length: this.options.size }, (_, slot) => slot)
     const started = await Promise.allSettled(slots.map((slot) => this.#spawn(slot)))
@@ -67,12 +74,12 @@ export class WorkerPool {
     return this.#alive
   }
 
-  /** How many take rooms: none while they keep dying, for what is given to them dies with them. */
+  /** The number of workers that accept rooms: 0 during a crash loop, since new rooms would be lost with their workers. */
   get usable(): number {
-    return this.#loop.isLooping ? 0 : this.#alive.size
+    return this.#crashLoop.isLooping ? 0 : this.#alive.size
   }
 
-  /** At which the first worker took media when the pool started. */
+  /** The media port of the first worker at the start of the pool. */
   get firstPort(): number {
     return this.#firstPort
   }
@@ -83,13 +90,13 @@ export class WorkerPool {
 
   /** The worker for the next room. */
   pick(): PoolWorker {
-    if (this.#loop.isLooping) throw new ServiceError('NO_CAPACITY', 'the media workers keep dying')
+    if (this.#crashLoop.isLooping) throw new ServiceError('NO_CAPACITY', 'the media workers are in a crash loop')
     const worker = leastLoaded(this.#alive)
     if (!worker) throw new ServiceError('NO_CAPACITY', 'no media worker is alive')
     return worker
   }
 
-  /** Ends all workers and waits until their processes are gone. */
+  /** Closes all workers and waits until their processes have exited. */
   async close(): Promise<void> {
     this.#closing = true
     for (const timer of this.#respawns) clearTimeout(timer)
@@ -100,25 +107,25 @@ export class WorkerPool {
   }
 
   #spawn(slot: number): Promise<void> {
-    const spawning = this.#bringUp(slot).finally(() => this.#starting.delete(spawning))
+    const spawning = this.#startWorker(slot).finally(() => this.#starting.delete(spawning))
     this.#starting.add(spawning)
     return spawning
   }
 
-  async #bringUp(slot: number): Promise<void> {
+  async #startWorker(slot: number): Promise<void> {
     const worker = await this.#create(slot)
     if (this.#closing) return worker.end()
-    worker.worker.once('died', (error) => this.#died(worker, error))
+    worker.worker.once('died', (error) => this.#onDied(worker, error))
     this.#alive.add(worker)
     this.#watchdogs.set(worker, this.#watch(worker))
   }
 
   #watch(worker: PoolWorker): Watchdog {
-    const frozen = (): void => {
-      this.#logger.error({ slot: worker.slot, pid: worker.worker.pid }, 'a media worker does not answer and is killed')
+    const onFrozen = (): void => {
+      this.#logger.error({ slot: worker.slot, pid: worker.worker.pid }, 'a media worker does not answer: killing it')
       worker.kill()
     }
-    return new Watchdog(() => worker.look(), frozen, this.options.watchdog ?? WATCHDOG_TIMING)
+    return new Watchdog(() => worker.probe(), onFrozen, this.options.watchdog ?? WATCHDOG_TIMING)
   }
 
   async #create(slot: number): Promise<PoolWorker> {
@@ -127,7 +134,7 @@ export class WorkerPool {
       const webRtcServer = await worker.createWebRtcServer({ listenInfos: this.#listenInfos(slot) })
       const { udpSockets } = await webRtcServer.dump()
       const created = new PoolWorker(slot, worker, webRtcServer, udpSockets[0]?.port ?? 0)
-      await created.look()
+      await created.probe()
       return created
     } catch (error) {
       worker.close()
@@ -138,10 +145,10 @@ export class WorkerPool {
   async #createWorker(slot: number): Promise<types.Worker> {
     const before = signalListeners()
     const creating = createWorker({ logLevel: 'warn' })
-    // mediasoup would end its workers at the first signal, in the midst of our own orderly end.
-    forgetSignalListeners(before)
+    // mediasoup would close its workers at the first signal, during the graceful shutdown.
+    removeNewSignalListeners(before)
     try {
-      return await within(START_MS, creating)
+      return await withTimeout(creating, START_TIMEOUT_MS, 'the start')
     } catch (error) {
       creating.then(
         (late) => late.close(),
@@ -164,23 +171,25 @@ export class WorkerPool {
     ]
   }
 
-  #died(worker: PoolWorker, error: Error): void {
+  #onDied(worker: PoolWorker, error: Error): void {
     this.#alive.delete(worker)
     this.#watchdogs.get(worker)?.stop()
     this.#watchdogs.delete(worker)
     if (this.#closing) return
-    this.#tellOfDeath(worker.slot, error)
-    this.onDied(worker)
+    this.#logDeath(worker.slot, error)
+    this.#deathCount.inc({})
+    for (const listener of this.#deathListeners) listener(worker)
     this.#respawnLater(worker.slot)
   }
 
-  /** A loop is worth one line, not one for each round. */
-  #tellOfDeath(slot: number, error: Error): void {
-    const wasLooping = this.#loop.isLooping
-    const begins = this.#loop.died()
+  /** One line for a crash loop, not one for each death. */
+  #logDeath(slot: number, error: Error): void {
+    const wasLooping = this.#crashLoop.isLooping
+    const loopStarts = this.#crashLoop.died()
     if (wasLooping) this.#logger.debug({ slot, err: error }, 'a media worker died again')
     else this.#logger.error({ slot, err: error }, 'a media worker died')
-    if (begins) this.#logger.error('the media workers keep dying: this node takes no rooms until they live longer')
+    if (loopStarts)
+      this.#logger.error('the media workers are in a crash loop: this node accepts no rooms until they are stable')
   }
 
   #respawnLater(slot: number): void {
@@ -190,7 +199,7 @@ export class WorkerPool {
     const timer = setTimeout(() => {
       this.#respawns.delete(timer)
       this.#spawn(slot).catch((error: unknown) => {
-        this.#logger.error({ slot, err: error }, 'a media worker could not be started again')
+        this.#logger.error({ slot, err: error }, 'restarting a media worker failed, will retry')
         if (!this.#closing) this.#respawnLater(slot)
       })
     }, respawnDelay(deaths))
@@ -198,22 +207,14 @@ export class WorkerPool {
   }
 }
 
-function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no sign of life in ${ms} ms`)), ms)
-  })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
-}
-
-/** A line in which a worker says that it refuses a request. */
+/** Whether the line of a worker reports a rejected request. */
 export const isRefusedRequest = (text: string): boolean => /\| throwing MediaSoup(Type)?Error: /.test(text)
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 const signalListeners = () => new Map(SIGNALS.map((signal) => [signal, new Set(process.listeners(signal))]))
 
-function forgetSignalListeners(before: ReturnType<typeof signalListeners>): void {
+function removeNewSignalListeners(before: ReturnType<typeof signalListeners>): void {
   for (const signal of SIGNALS) {
     for (const listener of process.listeners(signal)) {
       if (!before.get(signal)?.has(listener)) process.off(signal, listener)

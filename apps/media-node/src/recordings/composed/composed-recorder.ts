@@ -9,18 +9,18 @@ import { cutEnd } from '../recorder/cut-end.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
 import { Compositor, type CompositorEvent } from './compositor.js'
 import { displayName } from './display-name.js'
-import { Member } from './composed-stream.js'
+import { ComposedStream } from './composed-stream.js'
 import { AUDIO_KBPS, videoKbps } from './quality.js'
-import { Stage } from './scene.js'
+import { Scene } from './scene.js'
 
-/** How long packets may come late: jitter of the network is gone by here, loopback has little. */
+/** The jitter buffer: the network jitter has been removed before, and loopback has little. */
 const LATENCY_MS = 200
-const START_MS = 15_000
-const REMIND_MS = 1_000
+const START_TIMEOUT_MS = 15_000
+const RETRY_MS = 1_000
 
 const logger = new Logger('Recording')
 
-/** Records a room as one picture and one sound. */
+/** Records a room into one file with a composed picture and mixed audio. */
 export const createComposedRecorder: RecorderFactory = (context) => {
   const program = process.env.COMPOSITOR_BIN
   if (program) return new ComposedRecorder(context, program)
@@ -29,22 +29,22 @@ export const createComposedRecorder: RecorderFactory = (context) => {
 
 class ComposedRecorder implements Recorder {
   readonly #compositor: Compositor
-  readonly #stage: Stage | undefined
-  readonly #members = new Map<Stream, Member>()
-  /** The time of the file's beginning. */
+  readonly #scene: Scene | undefined
+  readonly #streams = new Map<Stream, ComposedStream>()
+  /** Resolves with the start of the file. */
   readonly #writing = Promise.withResolvers<number>()
   readonly #file: string
   readonly #kinds: readonly types.MediaKind[]
   #unobserve = (): void => undefined
-  #reminder: NodeJS.Timeout | undefined
+  #retryTimer: NodeJS.Timeout | undefined
   #supervisor: Supervisor | undefined
   #nextId = 1
-  /** Who came as which. */
+  /** The number of each participant in the order of arrival. */
   readonly #numbers = new Map<string, number>()
   #startedAt: number | undefined
   #endedAt: number | undefined
   #stopping: Promise<RecordedFile[]> | undefined
-  #endTold = false
+  #isEndReported = false
 
   constructor(
     private readonly context: RecorderContext,
@@ -55,14 +55,14 @@ class ComposedRecorder implements Recorder {
     if (output.kind !== 'COMPOSED') throw new ServiceError('INVALID', `output: ${output.kind} is not composed here`)
     this.#file = job.hasVideo ? 'composed.mp4' : 'composed.webm'
     this.#kinds = [...(job.hasAudio ? (['audio'] as const) : []), ...(job.hasVideo ? (['video'] as const) : [])]
-    // Of colour there is one value for two pixels, so a side that is odd can not be encoded: its last line goes.
+    // Chroma subsampling requires even sides: the last line of an odd side is dropped.
     const size = { width: output.width & ~1, height: output.height & ~1 }
-    this.#compositor = new Compositor(program, (event) => this.#hear(event))
-    this.#stage = job.hasVideo ? new Stage(output.layout, size, this.#compositor) : undefined
+    this.#compositor = new Compositor(program, (event) => this.#handle(event))
+    this.#scene = job.hasVideo ? new Scene(output.layout, size, this.#compositor) : undefined
     const kbps = videoKbps(size, output.frameRate)
     const kinds = [Number(job.hasVideo), Number(job.hasAudio)]
     const file = join(folder, this.#file)
-    this.#compositor.tell(
+    this.#compositor.send(
       'start',
       size.width,
       size.height,
@@ -79,7 +79,7 @@ class ComposedRecorder implements Recorder {
 
   async start(): Promise<number> {
     const { room } = this.context
-    if (room.closed) this.#fail('NOT_FOUND', 'the session has no media here any more')
+    if (room.closed) this.#fail('NOT_FOUND', 'the room is closed')
     this.#unobserve = room.observe({
       published: (stream) => this.#enter(stream),
       unpublished: (stream) => this.#leave(stream),
@@ -87,8 +87,11 @@ class ComposedRecorder implements Recorder {
       closed: () => this.#end(),
     })
     for (const stream of room.streams.values()) this.#enter(stream)
-    this.#reminder = setInterval(() => this.#remind(), REMIND_MS)
-    const late = setTimeout(() => this.#fail('LAUNCH_FAILED', `nothing was written within ${START_MS} ms`), START_MS)
+    this.#retryTimer = setInterval(() => this.#retry(), RETRY_MS)
+    const late = setTimeout(
+      () => this.#fail('LAUNCH_FAILED', `nothing was written within ${START_TIMEOUT_MS} ms`),
+      START_TIMEOUT_MS,
+    )
     try {
       return await this.#writing.promise
     } catch (error) {
@@ -106,13 +109,13 @@ class ComposedRecorder implements Recorder {
   }
 
   async #stop(): Promise<RecordedFile[]> {
-    this.#endTold = true
+    this.#isEndReported = true
     this.#unobserve()
-    clearInterval(this.#reminder)
+    clearInterval(this.#retryTimer)
     this.#endedAt ??= this.context.clock.now()
     const { signal } = await this.#compositor.stop()
-    for (const member of this.#members.values()) member.close({ isHeard: true })
-    this.#members.clear()
+    for (const composed of this.#streams.values()) composed.close({ isRemoved: true })
+    this.#streams.clear()
     this.#fail('LAUNCH_FAILED', 'the recording was stopped before it began')
     return this.#files(signal !== null)
   }
@@ -130,7 +133,7 @@ class ComposedRecorder implements Recorder {
     return { name: this.#file, size, hasAudio, hasVideo, startedAt, endedAt }
   }
 
-  #hear(event: CompositorEvent): void {
+  #handle(event: CompositorEvent): void {
     if (event.event === 'writing') {
       this.#startedAt = this.context.clock.now() - event.sinceStartMs
       this.context.onFiles?.([this.#described(0, this.#startedAt, this.#startedAt)])
@@ -139,77 +142,77 @@ class ComposedRecorder implements Recorder {
     }
     if (event.event === 'error') this.#warn(event.message)
     if (!('id' in event) || event.id === undefined) return
-    const member = [...this.#members.values()].find(({ id }) => id === event.id)
-    if (!member) return
-    if (event.event === 'removed') return this.#replace(member)
-    if (event.event === 'refused') return this.#replace(member, event.kind)
-    if (member.heard(event)) this.#arrange()
+    const composed = [...this.#streams.values()].find(({ id }) => id === event.id)
+    if (!composed) return
+    if (event.event === 'removed') return this.#replace(composed)
+    if (event.event === 'refused') return this.#replace(composed, event.kind)
+    if (composed.handle(event)) this.#arrange()
     else if (event.event === 'size') this.#arrange()
   }
 
-  /** The program writes a fragment each second whether media arrives or not: background and silence are its own. */
+  /** The compositor writes a fragment each second, also without media: it generates background and silence. */
   #supervise(): void {
     const path = join(this.context.folder, this.#file)
     this.#supervisor = new Supervisor({
       program: 'compositor',
-      look: async () => ({ output: (await stat(path)).size }),
+      sample: async () => ({ output: (await stat(path)).size }),
       onStalled: (why) => this.#compositor.killStalled(why),
     })
   }
 
   #warn(problem: string): void {
     const { recordingId, part } = this.context.job
-    logger.warn({ recordingId, part, problem }, 'the compositor complains')
+    logger.warn({ recordingId, part, problem }, 'the compositor reported an error')
   }
 
-  /** The compositor gave a stream up that is still published: it is tried anew, with the next reminder. */
-  #replace(member: Member, refused?: types.MediaKind): void {
-    member.close({ isHeard: true })
-    const kinds = member.kinds.filter((kind) => kind !== refused)
-    this.#members.set(member.stream, this.#member(member.stream, member.name, kinds))
+  /** The compositor removed a stream that is still published: `#retry` opens it again. */
+  #replace(composed: ComposedStream, refused?: types.MediaKind): void {
+    composed.close({ isRemoved: true })
+    const kinds = composed.kinds.filter((kind) => kind !== refused)
+    this.#streams.set(composed.stream, this.#composedStream(composed.stream, composed.name, kinds))
     this.#arrange()
   }
 
   #enter(stream: Stream): void {
-    // Without anything that is recorded: one who only shows, where only is listened.
-    if (!this.#stage && !stream.source('audio')) return
-    const { connectionId, about } = stream.peer
+    // A stream without audio in a recording of audio only.
+    if (!this.#scene && !stream.track('audio')) return
+    const { connectionId, metadata } = stream.peer
     const number = this.#numbers.get(connectionId) ?? this.#numbers.size + 1
     this.#numbers.set(connectionId, number)
-    const member = this.#member(stream, displayName(about.clientData, number))
-    this.#members.set(stream, member)
-    void member.open()
+    const composed = this.#composedStream(stream, displayName(metadata.clientData, number))
+    this.#streams.set(stream, composed)
+    void composed.open()
     this.#arrange()
   }
 
-  #member(stream: Stream, name: string, kinds = this.#kinds): Member {
-    return new Member(String(this.#nextId++), name, stream, kinds, this.#compositor)
+  #composedStream(stream: Stream, name: string, kinds = this.#kinds): ComposedStream {
+    return new ComposedStream(String(this.#nextId++), name, stream, kinds, this.#compositor)
   }
 
   #leave(stream: Stream): void {
-    this.#members.get(stream)?.close()
-    this.#members.delete(stream)
+    this.#streams.get(stream)?.close()
+    this.#streams.delete(stream)
     this.#arrange()
   }
 
   #changed(stream: Stream): void {
-    this.#members.get(stream)?.changed()
+    this.#streams.get(stream)?.changed()
     this.#arrange()
   }
 
   #arrange(): void {
-    this.#stage?.arrange([...this.#members.values()])
+    this.#scene?.arrange([...this.#streams.values()])
   }
 
-  #remind(): void {
-    for (const member of this.#members.values()) void member.remind()
+  #retry(): void {
+    for (const composed of this.#streams.values()) void composed.retry()
   }
 
   #exited(failure: string | undefined): void {
     this.#supervisor?.stop()
     this.#endedAt ??= this.context.clock.now()
-    this.#fail('LAUNCH_FAILED', failure ?? 'the compositor ended by itself')
-    this.#end(failure ?? 'the compositor ended by itself')
+    this.#fail('LAUNCH_FAILED', failure ?? 'the compositor exited unexpectedly')
+    this.#end(failure ?? 'the compositor exited unexpectedly')
   }
 
   #fail(code: 'NOT_FOUND' | 'LAUNCH_FAILED', message: string): void {
@@ -218,8 +221,8 @@ class ComposedRecorder implements Recorder {
 
   #end(failure?: string): void {
     this.#endedAt ??= this.context.clock.now()
-    if (this.#endTold) return
-    this.#endTold = true
+    if (this.#isEndReported) return
+    this.#isEndReported = true
     this.context.onEnded(failure)
   }
 }

@@ -1,5 +1,5 @@
 import type { types } from 'mediasoup'
-import { Feed } from '../../tap/plain-rtp-tap.js'
+import { PlainRtpTap } from '../../tap/plain-rtp-tap.js'
 import type { Stream } from '../../rooms/stream.js'
 import type { Compositor, CompositorEvent } from './compositor.js'
 import type { Box, Size } from './layout.js'
@@ -9,21 +9,21 @@ type Listening = Extract<CompositorEvent, { event: 'listening' }>
 
 const CODECS = new Set(['VP8', 'VP9', 'H264'])
 
-/** A published stream in a composition. */
-export class Member {
+/** A published stream in a composed recording. */
+export class ComposedStream {
   readonly isScreen: boolean
   readonly #listening = Promise.withResolvers<Listening>()
-  #feed: Feed | undefined
+  #tap: PlainRtpTap | undefined
   #isAdded = false
   #opening = false
-  #gone = false
-  /** Whether there is a picture that is not older than the last mute. */
-  #pictureThere = false
-  #mutedAfterPicture = false
+  #isClosed = false
+  /** Whether a picture has been decoded since the last mute. */
+  #hasPicture = false
+  #needsNewPicture = false
   #layer: number | undefined
   #largest: Size | undefined
 
-  /** `id` is the compositor's, and never used again. */
+  /** `id` identifies it at the compositor and is never reused. */
   constructor(
     readonly id: string,
     readonly name: string,
@@ -40,96 +40,96 @@ export class Member {
   }
 
   get showsPicture(): boolean {
-    return this.#pictureThere && this.#wantsPicture
+    return this.#hasPicture && this.#wantsPicture
   }
 
-  /** Has the compositor listen and the stream sent to it. */
+  /** Adds the stream to the compositor and starts sending to it. */
   async open(): Promise<void> {
-    if (this.#feed || this.#opening || this.#gone) return
+    if (this.#tap || this.#opening || this.#isClosed) return
     this.#opening = true
-    const feed = await Feed.open(this.stream, this.kinds).catch(() => undefined)
+    const tap = await PlainRtpTap.open(this.stream, this.kinds).catch(() => undefined)
     this.#opening = false
-    // Else it is tried again: a stream that is ending is taken out in a moment.
-    if (!feed) return
-    if (this.#gone) return feed.close()
-    this.#feed = feed
-    this.#add(feed)
-    // However late: a compositor that never answers ends, and all with it.
+    // `retry` opens it again; a stream that is ending will be removed.
+    if (!tap) return
+    if (this.#isClosed) return tap.close()
+    this.#tap = tap
+    this.#add(tap)
+    // Without a timeout: a compositor that never answers is killed, which ends the recording.
     const listening = await this.#listening.promise.catch(() => undefined)
-    if (!listening || this.#gone) return
+    if (!listening || this.#isClosed) return
     const { audio, video } = listening
     const ports = { ...(audio.rtp && { audio }), ...(video.rtp && { video }) }
-    await feed.start(ports).catch(() => undefined)
+    await tap.start(ports).catch(() => undefined)
   }
 
-  /** Muted or unmuted; a picture from before a mute is not shown again. */
+  /** After mute or unmute: a picture from before the mute is not shown again. */
   changed(): void {
     if (this.#wantsPicture) {
-      if (this.#mutedAfterPicture) this.compositor.tell('await', this.id)
-      this.#mutedAfterPicture = false
+      if (this.#needsNewPicture) this.compositor.send('await', this.id)
+      this.#needsNewPicture = false
     } else {
-      this.#mutedAfterPicture ||= this.#pictureThere
-      this.#pictureThere = false
+      this.#needsNewPicture ||= this.#hasPicture
+      this.#hasPicture = false
     }
   }
 
-  /** Whether it looks otherwise now. */
-  heard(event: CompositorEvent): boolean {
+  /** Returns whether its appearance has changed. */
+  handle(event: CompositorEvent): boolean {
     if (event.event === 'listening') this.#listening.resolve(event)
-    if (event.event === 'size') this.#sized(event)
-    if (event.event !== 'media' || event.kind !== 'video' || this.#pictureThere) return false
-    // The last pictures of one that was muted arrive a little after.
-    if (this.#wantsPicture) this.#pictureThere = true
-    else this.#mutedAfterPicture = true
-    return this.#pictureThere
+    if (event.event === 'size') this.#noteSize(event)
+    if (event.event !== 'media' || event.kind !== 'video' || this.#hasPicture) return false
+    // The last pictures of a muted stream arrive late.
+    if (this.#wantsPicture) this.#hasPicture = true
+    else this.#needsNewPicture = true
+    return this.#hasPicture
   }
 
-  /** Asks for what is missing. */
-  async remind(): Promise<void> {
-    if (!this.#feed) return this.open()
-    if (this.#wantsPicture && !this.#pictureThere) await this.#feed.requestKeyFrame().catch(() => undefined)
+  /** Opens the tap or requests a key frame if it is still missing. */
+  async retry(): Promise<void> {
+    if (!this.#tap) return this.open()
+    if (this.#wantsPicture && !this.#hasPicture) await this.#tap.requestKeyFrame().catch(() => undefined)
   }
 
-  /** Takes of a simulcast stream what its box needs. */
+  /** Selects the simulcast layer for the size of its box. */
   fit(box: Box): void {
     const layers = this.#layers
-    if (!this.#feed || !this.#largest || layers < 2) return
+    if (!this.#tap || !this.#largest || layers < 2) return
     const layer = layerFor(box, this.#largest, layers)
     if (layer === this.#layer) return
     this.#layer = layer
-    this.#feed.preferLayer(layer).catch(() => undefined)
+    this.#tap.preferLayer(layer).catch(() => undefined)
   }
 
-  /** `isHeard`: the compositor has it no more. */
-  close({ isHeard = false } = {}): void {
-    if (this.#gone) return
-    this.#gone = true
-    if (this.#isAdded && !isHeard) this.compositor.tell('remove', this.id)
-    this.#feed?.close()
-    this.#listening.reject(new Error('gone'))
+  /** `isRemoved`: the compositor has removed the stream already. */
+  close({ isRemoved = false } = {}): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    if (this.#isAdded && !isRemoved) this.compositor.send('remove', this.id)
+    this.#tap?.close()
+    this.#listening.reject(new Error('the stream is closed'))
   }
 
   get #wantsPicture(): boolean {
-    const source = this.kinds.includes('video') ? this.stream.source('video') : undefined
-    return source !== undefined && !source.paused
+    const track = this.kinds.includes('video') ? this.stream.track('video') : undefined
+    return track !== undefined && !track.paused
   }
 
   get #layers(): number {
-    return this.stream.source('video')?.producer.rtpParameters.encodings?.length ?? 1
+    return this.stream.track('video')?.producer.rtpParameters.encodings?.length ?? 1
   }
 
-  /** The largest layer is sent at first, and the sizes of all follow from its own. */
-  #sized({ width, height }: Size): void {
+  /** The largest layer is sent first; the sizes of the others derive from it. */
+  #noteSize({ width, height }: Size): void {
     if (this.#largest && this.#largest.width >= width) return
     this.#largest = { width, height }
   }
 
-  #add(feed: Feed): void {
-    const video = feed.track('video')
+  #add(tap: PlainRtpTap): void {
+    const video = tap.track('video')
     const isKnown = video !== undefined && CODECS.has(video.codec.toUpperCase())
     const payload = isKnown ? video.payloadType : -1
     const codec = isKnown ? video.codec.toUpperCase() : 'VP8'
-    this.compositor.tell('add', this.id, codec, payload, feed.track('audio')?.payloadType ?? -1)
+    this.compositor.send('add', this.id, codec, payload, tap.track('audio')?.payloadType ?? -1)
     this.#isAdded = true
   }
 }

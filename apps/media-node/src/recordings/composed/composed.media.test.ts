@@ -1,5 +1,5 @@
 /** @quiet Encoders need the processors to keep up. */
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -55,7 +55,7 @@ const isRecorded = (kbytes: number, name = 'composed.mp4'): Promise<unknown> =>
     PATIENCE_MS,
   )
 
-test.each([
+it.each([
   { codec: 'VP8', frameRate: 25, ...SIZE },
   { codec: 'H264', frameRate: 10, ...SIZE },
 ] as const)('a room becomes a file as asked: %j', async ({ codec, width, height, frameRate }) => {
@@ -74,7 +74,7 @@ test.each([
   expect(composition.ends).toEqual([])
 })
 
-test('who comes, mutes, unmutes and leaves is seen to do so', async () => {
+it('who comes, mutes, unmutes and leaves is seen to do so', async () => {
   const recorder = composition.recorder(SIZE)
   await recorder.start()
   const red = await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
@@ -94,7 +94,7 @@ test('who comes, mutes, unmutes and leaves is seen to do so', async () => {
   expect(Math.abs(duration - seconds(file!))).toBeLessThan(0.5)
 }, 180_000)
 
-test('who sends nothing, or only sound, has a name', async () => {
+it('who sends nothing, or only sound, has a name', async () => {
   await composition.publish({ connectionId: 'mute', video: picture('red'), isSilent: true, clientData: 'Nobody' })
   await composition.publish({ connectionId: 'voice', audio: TONE, clientData: '{"clientData":"<b>Voice & co</b>"}' })
   const recorder = composition.recorder(SIZE)
@@ -104,24 +104,24 @@ test('who sends nothing, or only sound, has a name', async () => {
   expect(composition.ends).toEqual([])
 })
 
-test('who sends pictures that are far too large has a name, and is heard', async () => {
+it('who sends pictures that are far too large has a name, and is heard', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
   await sees('red', 'red')
   const before = sockets()
   await composition.publish({ connectionId: 'huge', video: 'color=blue:size=4200x2400:rate=2', audio: TONE })
-  await until('it is refused', () => composition.complaints.length > 0, PATIENCE_MS)
+  await until('it is refused', () => composition.warnings.length > 0, PATIENCE_MS)
   // Of the sound: one for the media, one for reports.
   await until('its sound alone is taken', () => sockets() === before + 2, PATIENCE_MS)
   await sees('red', 'tile')
   expect(sockets()).toBe(before + 2)
   await recorder.stop()
-  expect(composition.complaints).toEqual([expect.objectContaining({ problem: 'its pictures are too large' })])
+  expect(composition.warnings).toEqual([expect.objectContaining({ problem: 'its pictures are too large' })])
   expect(composition.ends).toEqual([])
 }, 180_000)
 
-test('streams that can not be composed end for themselves alone', async () => {
+it('streams that can not be composed end for themselves alone', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -130,13 +130,13 @@ test('streams that can not be composed end for themselves alone', async () => {
     composition.publish({ connectionId, video: picture('blue'), codec: 'H264', isInterlaced: true }),
   )
   await Promise.all(televisions)
-  const isOver = (): boolean => composition.complaints.length >= 10 || composition.ends.length > 0
+  const isOver = (): boolean => composition.warnings.length >= 10 || composition.ends.length > 0
   await until('they were tried again and again', isOver, PATIENCE_MS)
   await recorder.stop()
   expect(composition.ends).toEqual([])
 }, 120_000)
 
-test('without video there is sound alone', async () => {
+it('without video there is sound alone', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder({ hasVideo: false })
   await recorder.start()
@@ -147,7 +147,7 @@ test('without video there is sound alone', async () => {
   expect(Math.abs(duration - seconds(file!))).toBeLessThan(0.5)
 })
 
-test('without audio there is a silent picture', async () => {
+it('without audio there is a silent picture', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder({ ...SIZE, hasAudio: false })
   await recorder.start()
@@ -156,7 +156,7 @@ test('without audio there is a silent picture', async () => {
   expect((await probe(composition.path(file!))).streams).toMatchObject([{ codec: 'h264' }])
 })
 
-test.each([
+it.each([
   [101, 1999],
   [1999, 101],
   [100, 100],
@@ -173,7 +173,7 @@ test.each([
   expect((await probe(composition.path(file!))).streams[0]).toMatchObject({ codec: 'h264', ...even })
 })
 
-test('the end of the room is told, and what there is can be had', async () => {
+it('the end of the room is told, and what there is can be had', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -184,7 +184,7 @@ test('the end of the room is told, and what there is can be had', async () => {
   expect((await probe(composition.path(file!))).duration).toBeGreaterThan(0)
 })
 
-test('a compositor that dies is told of, and the file up to there plays', async () => {
+it('a compositor that dies is told of, and the file up to there plays', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -196,7 +196,7 @@ test('a compositor that dies is told of, and the file up to there plays', async 
   expect((await probe(composition.path(file!))).duration).toBeGreaterThan(0.5)
 })
 
-test.each([true, false])(
+it.each([true, false])(
   'A5: a compositor that is suspended is killed, its file ends there (video %s)',
   async (hasVideo) => {
     await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
@@ -217,7 +217,7 @@ test.each([true, false])(
   60_000,
 )
 
-test('A5: a suspended compositor does not hold up a stop', async () => {
+it('A5: a suspended compositor does not hold up a stop', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -229,13 +229,13 @@ test('A5: a suspended compositor does not hold up a stop', async () => {
   expect(composition.ends).toEqual([])
 }, 60_000)
 
-test('a compositor that can not write is a start that fails', async () => {
+it('a compositor that can not write is a start that fails', async () => {
   const recorder = composition.recorder({ ...SIZE, folder: '/nowhere/to/be/found' })
   await expect(recorder.start()).rejects.toMatchObject({ code: 'LAUNCH_FAILED' })
   expect(await recorder.stop()).toEqual([])
 })
 
-test('a stop while it starts ends it', async () => {
+it('a stop while it starts ends it', async () => {
   const recorder = composition.recorder(SIZE)
   const starting = recorder.start().then(
     () => 'started',

@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { displayName } from './display-name.js'
 
-test.each([
+it.each([
   ['', 'Participant 3'],
   ['   ', 'Participant 3'],
   ['Alice', 'Alice'],

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 
-const LONGEST = 60
-/** What of the client's and what of the server's data is told apart by, where both are given as one text. */
+const MAX_LENGTH = 60
+/** Separates client data from server data in a combined text. */
 const SEPARATOR = '%/%'
 const MEMBERS = ['clientData', 'name', 'userName', 'username', 'nickname', 'nickName', 'displayName', 'user'] as const
 const Named = z.record(z.string(), z.unknown())
-/** Control characters, and those that turn the direction of writing around. */
+/** Control characters and characters that change the text direction. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
-/** The name that a client gave in its data, in the usual ways of doing so; otherwise its number. */
+/** The name in the client data, in one of the usual formats; otherwise the participant's number. */
 export function displayName(clientData: string, nth: number): string {
   const [own = ''] = clientData.split(SEPARATOR)
   return shorten(nameIn(own)) || `Participant ${nth}`
@@ -35,5 +35,5 @@ function parse(text: string): unknown {
 function shorten(name: string): string {
   const text = name.replace(UNSHOWABLE, ' ').trim()
   const characters = Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
-  return characters.length > LONGEST ? `${characters.slice(0, LONGEST - 1).join('')}…` : characters.join('')
+  return characters.length > MAX_LENGTH ? `${characters.slice(0, MAX_LENGTH - 1).join('')}…` : characters.join('')
 }

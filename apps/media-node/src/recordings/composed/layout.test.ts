@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { NativeLayout } from '@session-service/contract'
 import { arrange, cameraBox, type Box, type Shown, type Size } from './layout.js'
 
@@ -9,7 +9,7 @@ const places = (layout: NativeLayout, shown: Shown[], size: Size): string[] =>
 const HD = { width: 1280, height: 720 }
 
 describe('best fit', () => {
-  test.each([
+  it.each([
     [0, HD, []],
     [1, HD, ['1280x720+0+0']],
     [2, HD, ['640x720+0+0', '640x720+640+0']],
@@ -22,13 +22,13 @@ describe('best fit', () => {
     expect(places('BEST_FIT', people(count), size)).toEqual(expected)
   })
 
-  test('of grids that are as good the fuller one: eight are no seven and one', () => {
+  it('of grids that are as good the fuller one: eight are no seven and one', () => {
     const lines = new Set([...arrange('BEST_FIT', people(8), { width: 1600, height: 400 }).values()].map(({ y }) => y))
     expect(lines.size).toBe(2)
     expect(places('BEST_FIT', people(8), { width: 1600, height: 400 })[3]).toBe('400x200+1200+0')
   })
 
-  test('a camera is as large as it can be in an even grid', () => {
+  it('a camera is as large as it can be in an even grid', () => {
     const widths = [1, 2, 3, 4, 6, 9, 12, 16, 25].map((count) => {
       const [first] = arrange('BEST_FIT', people(count), HD).values()
       return cameraBox(first!).width
@@ -38,7 +38,7 @@ describe('best fit', () => {
 })
 
 describe('others', () => {
-  test.each([
+  it.each([
     ['PICTURE_IN_PICTURE', people(2), ['1280x720+0+0', '320x180+942+522']],
     ['PICTURE_IN_PICTURE', people(3, 2), ['1280x720+0+0', '320x180+942+522', '320x180+604+522']],
     ['VERTICAL_PRESENTATION', people(2), ['956x720+0+0', '320x176+960+272']],
@@ -48,7 +48,7 @@ describe('others', () => {
     expect(places(layout, shown, HD)).toEqual(expected)
   })
 
-  test.each(['PICTURE_IN_PICTURE', 'VERTICAL_PRESENTATION', 'HORIZONTAL_PRESENTATION'] as const)(
+  it.each(['PICTURE_IN_PICTURE', 'VERTICAL_PRESENTATION', 'HORIZONTAL_PRESENTATION'] as const)(
     '%s: a shared screen is the big one, whoever came first',
     (layout) => {
       const boxes = arrange(layout, people(4, 2), HD)
@@ -58,7 +58,7 @@ describe('others', () => {
   )
 })
 
-test.each(['BEST_FIT', 'PICTURE_IN_PICTURE', 'VERTICAL_PRESENTATION', 'HORIZONTAL_PRESENTATION'] as const)(
+it.each(['BEST_FIT', 'PICTURE_IN_PICTURE', 'VERTICAL_PRESENTATION', 'HORIZONTAL_PRESENTATION'] as const)(
   '%s: whatever the size and the number, all have an even place inside, and none covers another by chance',
   (layout) => {
     for (const [width, height] of [
@@ -92,7 +92,7 @@ const overlap = (one: Box, other: Box): boolean =>
   one.y < other.y + other.height &&
   other.y < one.y + one.height
 
-test.each([
+it.each([
   [
     { x: 0, y: 0, width: 640, height: 720 },
     { x: 2, y: 182, width: 636, height: 356 },

@@ -10,19 +10,19 @@ export interface Box extends Size {
   y: number
 }
 
-/** Whoever is to be seen, in the order in which they came. */
+/** A visible stream; streams are in the order of their publication. */
 export interface Shown {
   id: string
   isScreen: boolean
 }
 
-/** What nearly every camera sends. */
+/** The aspect ratio of nearly every camera. */
 const ASPECT = 16 / 9
-/** Share of the smaller side of the picture that is left free beside a big box. */
+/** The gap beside a large box, as a share of the smaller side of the picture. */
 const GAP_SHARE = 1 / 180
-/** Left free on each side of what has no picture, so that two of them do not look like one. */
+/** The margin of a tile without picture, so that adjacent tiles are distinguishable. */
 const EDGE = 2
-/** Of the picture: how much the others get beside the big one, and a picture in the picture. */
+/** Shares of the picture: for the others beside the large box, and for an inset. */
 const ASIDE_SHARE = 1 / 4
 const ASIDE_COUNT = 4
 const INSET_SHARE = 1 / 4
@@ -31,8 +31,8 @@ const INSET_MARGIN_SHARE = 1 / 40
 const even = (value: number): number => Math.floor(value / 2) * 2
 
 /**
- * Where each is shown. The boxes are whole cells: a picture keeps its aspect within one, so one that stands upright
- * uses the height. Sizes and places are even, since colour is stored for two pixels at a time.
+ * The box of each stream. Boxes are whole cells; a picture keeps its aspect ratio within its cell, so a portrait picture
+ * uses the full height. Sizes and positions are even because of chroma subsampling.
  */
 export function arrange(layout: NativeLayout, shown: readonly Shown[], size: Size): Map<string, Box> {
   const canvas = { x: 0, y: 0, width: even(size.width), height: even(size.height) }
@@ -43,7 +43,7 @@ export function arrange(layout: NativeLayout, shown: readonly Shown[], size: Siz
   return presentation(big, others, canvas, layout === 'VERTICAL_PRESENTATION')
 }
 
-/** The largest box of a camera's aspect in a cell, without its edge: for what has no aspect of its own. */
+/** The largest box with a camera's aspect ratio inside a cell, for a tile without picture. */
 export function cameraBox({ x, y, width, height }: Box): Box {
   const fitting = fit({ width: width - 2 * EDGE, height: height - 2 * EDGE })
   return { x: x + even((width - fitting.width) / 2), y: y + even((height - fitting.height) / 2), ...fitting }
@@ -57,8 +57,8 @@ function fit({ width, height }: Size): Size {
 }
 
 /**
- * As many columns as make cameras largest; a last row that is not full stands in the middle. Nothing is left free
- * between them: cameras, and their layers, then often fill a cell as they are, and to scale them costs a fifth of all.
+ * The number of columns that makes cameras largest; an incomplete last row is centred. There are no gaps: pictures then
+ * often fit a cell without scaling, which would cost a fifth of the CPU time.
  */
 function grid(shown: readonly Shown[], area: Box): Map<string, Box> {
   const count = shown.length
@@ -79,7 +79,7 @@ function grid(shown: readonly Shown[], area: Box): Map<string, Box> {
   )
 }
 
-/** Of two that are as good the one with fewer rows, so that two people sit side by side. */
+/** Prefers fewer rows of two equally good grids, so that two streams are side by side. */
 function columnsFor(count: number, area: Size): number {
   let best = { columns: 1, rows: Infinity, width: 0 }
   for (let columns = 1; columns <= count; columns++) {
@@ -95,7 +95,7 @@ const cellOf = ({ width, height }: Size, columns: number, rows: number): Size =>
   height: Math.max(2, even(height / rows)),
 })
 
-/** The big one fills the picture; the others stand over its lower edge, from the right. */
+/** The large box fills the picture; insets cover its lower edge from the right. */
 function pictureInPicture(big: Shown, others: readonly Shown[], canvas: Box): Map<string, Box> {
   const margin = even(Math.min(canvas.width, canvas.height) * INSET_MARGIN_SHARE)
   const share = Math.min(INSET_SHARE, 1 / (others.length + 1))
@@ -114,7 +114,7 @@ function pictureInPicture(big: Shown, others: readonly Shown[], canvas: Box): Ma
   ])
 }
 
-/** The big one with the others beside it (vertical: a column at the right) or under it (a row). */
+/** A large box with the others in a column at its right (vertical) or in a row below. */
 function presentation(big: Shown, others: readonly Shown[], canvas: Box, isVertical: boolean): Map<string, Box> {
   const gap = even(Math.min(canvas.width, canvas.height) * GAP_SHARE)
   const aside = even((isVertical ? canvas.width : canvas.height) * ASIDE_SHARE)
@@ -127,7 +127,7 @@ function presentation(big: Shown, others: readonly Shown[], canvas: Box, isVerti
   return new Map([[big.id, main], ...along(others, strip, gap, isVertical)])
 }
 
-/** In one line while they are few, else as a grid. */
+/** One line for few streams, otherwise a grid. */
 function along(shown: readonly Shown[], strip: Box, gap: number, isVertical: boolean): Map<string, Box> {
   if (shown.length > ASIDE_COUNT) return grid(shown, strip)
   const length = isVertical ? strip.height : strip.width

@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { layerFor, videoKbps } from './quality.js'
 
-test.each([
+it.each([
   [{ width: 1280, height: 720 }, 25, 1_500],
   [{ width: 640, height: 360 }, 25, 495],
   [{ width: 1920, height: 1080 }, 30, 3_144],
@@ -12,7 +12,7 @@ test.each([
 })
 
 const camera = { width: 1280, height: 720 }
-test.each([
+it.each([
   [{ width: 1280, height: 720 }, 3, 2],
   [{ width: 900, height: 720 }, 3, 2],
   [{ width: 638, height: 358 }, 3, 1],

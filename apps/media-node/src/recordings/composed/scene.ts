@@ -1,15 +1,15 @@
 import type { NativeLayout } from '@session-service/contract'
 import type { Compositor } from './compositor.js'
 import { arrange, cameraBox, type Box, type Size } from './layout.js'
-import type { Member } from './composed-stream.js'
+import type { ComposedStream } from './composed-stream.js'
 
 const TILE_Z = 1
 const PICTURE_Z = 2
 
-/** Tells the compositor where each is seen, and only what has changed. */
-export class Stage {
-  /** What was told last, by stream: its picture's place and its name's. */
-  readonly #told = new Map<string, { picture: string; tile: string }>()
+/** Sends the compositor the position of each stream when it has changed. */
+export class Scene {
+  /** The last commands by stream: the positions of its picture and of its name tile. */
+  readonly #sent = new Map<string, { picture: string; tile: string }>()
 
   constructor(
     private readonly layout: NativeLayout,
@@ -17,34 +17,34 @@ export class Stage {
     private readonly compositor: Compositor,
   ) {}
 
-  arrange(members: readonly Member[]): void {
-    const boxes = arrange(this.layout, members, this.size)
-    for (const id of this.#told.keys()) if (!boxes.has(id)) this.#leave(id)
-    members.forEach((member, nth) => {
-      const box = boxes.get(member.id)
-      if (box) this.#show(member, box, nth)
+  arrange(streams: readonly ComposedStream[]): void {
+    const boxes = arrange(this.layout, streams, this.size)
+    for (const id of this.#sent.keys()) if (!boxes.has(id)) this.#leave(id)
+    streams.forEach((stream, nth) => {
+      const box = boxes.get(stream.id)
+      if (box) this.#show(stream, box, nth)
     })
   }
 
-  /** Of two that overlap the later is in front: an inset stands over the big picture. */
-  #show(member: Member, box: Box, nth: number): void {
-    const { id } = member
-    const z = member.isScreen ? 0 : 2 * nth
-    const picture = member.isAdded && member.showsPicture ? words(box, z + PICTURE_Z) : ''
-    const tile = picture ? '' : `${words(cameraBox(box), z + TILE_Z)}\t${member.name}`
-    const told = this.#told.get(id)
-    // The one that appears comes first: no moment without either.
-    if (picture && picture !== told?.picture) this.compositor.tell('place', id, picture)
-    if (tile && tile !== told?.tile) this.compositor.tell('tile', id, tile)
-    if (!picture && told?.picture) this.compositor.tell('hide', id)
-    if (!tile && told?.tile) this.compositor.tell('untile', id)
-    this.#told.set(id, { picture, tile })
-    if (picture) member.fit(box)
+  /** Of overlapping streams the later one is in front: an inset covers the large picture. */
+  #show(stream: ComposedStream, box: Box, nth: number): void {
+    const { id } = stream
+    const z = stream.isScreen ? 0 : 2 * nth
+    const picture = stream.isAdded && stream.showsPicture ? words(box, z + PICTURE_Z) : ''
+    const tile = picture ? '' : `${words(cameraBox(box), z + TILE_Z)}\t${stream.name}`
+    const sent = this.#sent.get(id)
+    // The new one is shown first, so that no frame lacks both.
+    if (picture && picture !== sent?.picture) this.compositor.send('place', id, picture)
+    if (tile && tile !== sent?.tile) this.compositor.send('tile', id, tile)
+    if (!picture && sent?.picture) this.compositor.send('hide', id)
+    if (!tile && sent?.tile) this.compositor.send('untile', id)
+    this.#sent.set(id, { picture, tile })
+    if (picture) stream.fit(box)
   }
 
   #leave(id: string): void {
-    if (this.#told.get(id)?.tile) this.compositor.tell('untile', id)
-    this.#told.delete(id)
+    if (this.#sent.get(id)?.tile) this.compositor.send('untile', id)
+    this.#sent.delete(id)
   }
 }
 

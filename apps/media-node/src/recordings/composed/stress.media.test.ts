@@ -1,5 +1,5 @@
 /** @quiet Encoders need the processors to keep up. */
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ function toggle({ room, stream }: PlainPublisher): void {
   else room.published(stream)
 }
 
-test('people who come, go and mute all the time leave nothing behind, and the file is whole', async () => {
+it('people who come, go and mute all the time leave nothing behind, and the file is whole', async () => {
   const publishers = await Promise.all(
     ['red', 'green', 'blue', 'white'].map((colour) =>
       composition.publish({ connectionId: colour, video: `color=${colour}:size=160x90:rate=10`, audio: 'sine' }),
@@ -61,7 +61,7 @@ test('people who come, go and mute all the time leave nothing behind, and the fi
   await until('red is seen', isRed, PATIENCE_MS)
   const [file] = await recorder.stop()
   expect(composition.ends).toEqual([])
-  expect(composition.complaints).toEqual([])
+  expect(composition.warnings).toEqual([])
   const { duration, streams } = await probe(composition.path(file!))
   expect(Math.abs(duration - (file!.endedAt - file!.startedAt) / 1_000)).toBeLessThan(0.5)
   expect(streams[0]!.frames / duration).toBeGreaterThan(23)

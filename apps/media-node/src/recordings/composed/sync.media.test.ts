@@ -1,5 +1,5 @@
 /** @quiet It measures the offset of sound and picture. */
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { setTimeout as pause } from 'node:timers/promises'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ async function makeClapperClip(): Promise<string> {
   return clip
 }
 
-test.each([
+it.each([
   { what: 'sent without a break', dtx: false, isThere: false },
   { what: 'sent with DTX', dtx: true, isThere: false },
   { what: 'sent with DTX since before the start', dtx: true, isThere: true },

@@ -7,30 +7,30 @@ import { Grabber } from './grabber.js'
 import { PageBrowser } from './page-browser.js'
 import { findPrograms, type Programs } from './programs.js'
 import { Screen } from './screen.js'
-import { closeWorkplace, openWorkplace, sweepWorkplaces } from './scratch-dir.js'
+import { removeScratchDir, createScratchDir, removeStaleScratchDirs } from './scratch-dir.js'
 
 const FILE = 'composed.mp4'
 
 type PageOutput = Extract<RecordingJob['output'], { kind: 'CUSTOM' }>
 
-/** Records a web page that shows the session: what the browser shows is what is recorded. */
+/** Records the screen and the audio of a browser that shows the session in a layout page. */
 export const createCustomRecorder: RecorderFactory = (context) => {
   const { output } = context.job
-  if (output.kind !== 'CUSTOM') throw new ServiceError('INVALID', `output: ${output.kind} is no page`)
+  if (output.kind !== 'CUSTOM') throw new ServiceError('INVALID', `output: ${output.kind} is not a custom layout`)
   return new CustomRecorder(context, output, findPrograms())
 }
 
 class CustomRecorder implements Recorder {
   readonly #abort = new AbortController()
-  /** What was begun last ends first. */
-  readonly #ends: (() => Promise<unknown>)[] = []
+  /** Run in reverse order. */
+  readonly #cleanups: (() => Promise<unknown>)[] = []
   #starting: Promise<number> | undefined
   #stopping: Promise<RecordedFile[]> | undefined
   #startedAt: number | undefined
   #endedAt: number | undefined
   /** Whether the program that writes the file was killed. */
   #isCut = false
-  #endTold = false
+  #isEndReported = false
 
   constructor(
     private readonly context: RecorderContext,
@@ -59,21 +59,21 @@ class CustomRecorder implements Recorder {
       changed: ignored,
       closed: () => this.#end(),
     })
-    this.#ends.push(async () => unobserve())
+    this.#cleanups.push(async () => unobserve())
     const screen = await this.#openScreen()
     await this.#openPage(screen)
     return this.#grab(screen, join(folder, FILE))
   }
 
   async #openScreen(): Promise<Screen> {
-    void sweepWorkplaces()
-    const folder = await openWorkplace()
-    this.#ends.push(() => closeWorkplace(folder))
+    void removeStaleScratchDirs()
+    const folder = await createScratchDir()
+    this.#cleanups.push(() => removeScratchDir(folder))
     const { programs, output } = this
     const { hasAudio } = this.context.job
     const size = { width: output.width, height: output.height }
     const screen = await Screen.open({ programs, folder, hasAudio, ...size, signal: this.#abort.signal })
-    this.#ends.push(() => screen.close())
+    this.#cleanups.push(() => screen.close())
     void screen.failed.then((failure) => this.#end(failure))
     return screen
   }
@@ -90,7 +90,7 @@ class CustomRecorder implements Recorder {
       page: { ...page, shmSize: this.output.shmSize },
       signal: this.#abort.signal,
     })
-    this.#ends.push(() => browser.close())
+    this.#cleanups.push(() => browser.close())
     void browser.failed.then((failure) => this.#end(failure))
   }
 
@@ -101,7 +101,7 @@ class CustomRecorder implements Recorder {
     const begunAt = this.context.clock.now()
     const program = this.programs.ffmpeg
     const grabber = new Grabber({ program, display, env, screen: { width, height }, frameRate, hasAudio, file })
-    this.#ends.push(async () => void (this.#isCut = await grabber.stop()))
+    this.#cleanups.push(async () => void (this.#isCut = await grabber.stop()))
     await grabber.writing(this.#abort.signal)
     this.#startedAt = begunAt
     void grabber.failed.then((failure) => this.#end(failure))
@@ -110,11 +110,11 @@ class CustomRecorder implements Recorder {
   }
 
   async #stop(): Promise<RecordedFile[]> {
-    this.#endTold = true
+    this.#isEndReported = true
     this.#endedAt ??= this.context.clock.now()
     this.#abort.abort(new ServiceError('LAUNCH_FAILED', 'the recording was stopped before it began'))
     await this.#starting?.catch(() => undefined)
-    for (const end of this.#ends.toReversed()) await end()
+    for (const cleanup of this.#cleanups.toReversed()) await cleanup()
     const found = await stat(join(this.context.folder, FILE)).catch(() => undefined)
     if (!found?.size || this.#startedAt === undefined) return []
     const times = { startedAt: this.#startedAt, endedAt: this.#endedAt }
@@ -128,8 +128,8 @@ class CustomRecorder implements Recorder {
 
   #end(failure?: string): void {
     this.#endedAt ??= this.context.clock.now()
-    if (this.#endTold) return
-    this.#endTold = true
+    if (this.#isEndReported) return
+    this.#isEndReported = true
     this.context.onEnded(failure)
   }
 }

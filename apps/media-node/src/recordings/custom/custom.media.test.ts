@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { RecordingJob } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { childrenOf } from '../../fixtures/processes.js'
@@ -120,7 +120,7 @@ function record(path: string, more: { width?: number; height?: number; hasAudio?
   return recorder
 }
 
-test('D22: a page is recorded as it looks and sounds, and what it is given no command line shows', async () => {
+it('D22: a page is recorded as it looks and sounds, and what it is given no command line shows', async () => {
   const recorder = record('/page')
   await recorder.start()
   expect((await commandLines()).filter((line) => line.includes('tok_HIDDEN'))).toEqual([])
@@ -145,7 +145,7 @@ test('D22: a page is recorded as it looks and sounds, and what it is given no co
   expect(site.hits.find((hit) => hit.path === '/page')?.cookie).toBe('layout=v1')
 })
 
-test.each([
+it.each([
   ['that is not there', '/missing', 'was answered 404'],
   ['that is moved to another host', '/elsewhere', 'cannot be opened'],
   ['that says why it cannot join', '/refuses', 'no layout today'],
@@ -156,7 +156,7 @@ test.each([
   expect(canary.hits).toEqual([])
 })
 
-test('a page goes to no other host, neither itself nor in a frame, and what it frames is given nothing', async () => {
+it('a page goes to no other host, neither itself nor in a frame, and what it frames is given nothing', async () => {
   await record('/strays').start()
   await until('it has tried', () => site.hits.some(({ path }) => path === '/stayed'))
   await until('the frame has looked', () => site.hits.some(({ path }) => path.startsWith('/given')))
@@ -164,7 +164,7 @@ test('a page goes to no other host, neither itself nor in a frame, and what it f
   expect([canary.hits, ends]).toEqual([[], []])
 })
 
-test('a page that is out of the session ends the part, with what was recorded', async () => {
+it('a page that is out of the session ends the part, with what was recorded', async () => {
   const recorder = record('/leaves', { hasAudio: false })
   await recorder.start()
   await until('it is told', () => ends.length > 0)
@@ -174,7 +174,7 @@ test('a page that is out of the session ends the part, with what was recorded', 
   expect((await probe(join(folder, 'composed.mp4'))).streams).toMatchObject([{ codec: 'h264' }])
 })
 
-test.each(['chromium', 'pulseaudio'])('without %s it ends, and the file up to there plays', async (name) => {
+it.each(['chromium', 'pulseaudio'])('without %s it ends, and the file up to there plays', async (name) => {
   const recorder = record('/page')
   await recorder.start()
   for (const pid of childrenOf(process.pid)) {
@@ -187,7 +187,7 @@ test.each(['chromium', 'pulseaudio'])('without %s it ends, and the file up to th
   expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
 })
 
-test.each([
+it.each([
   ['ffmpeg', 'ffmpeg wrote nothing'],
   ['Xvfb', 'ffmpeg wrote nothing'],
   ['pulseaudio', 'ffmpeg wrote nothing'],
@@ -209,7 +209,7 @@ test.each([
   90_000,
 )
 
-test('a page that crashes ends the part, and the file up to there plays', async () => {
+it('a page that crashes ends the part, and the file up to there plays', async () => {
   const recorder = record('/page')
   await recorder.start()
   for (const pid of await renderers()) process.kill(pid, 'SIGKILL')
@@ -220,13 +220,13 @@ test('a page that crashes ends the part, and the file up to there plays', async 
   expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
 })
 
-test('the end of the room is told', async () => {
+it('the end of the room is told', async () => {
   await record('/leaves', { hasAudio: false, width: 101, height: 1999 }).start()
   stack.service.rooms.get(roomId()).close()
   expect(ends).toEqual([undefined])
 })
 
-test('a stop while it starts leaves nothing behind', async () => {
+it('a stop while it starts leaves nothing behind', async () => {
   const recorder = record('/page')
   const starting = recorder.start().catch(({ code }: { code: string }) => code)
   await until('the browser runs', async () =>
@@ -236,7 +236,7 @@ test('a stop while it starts leaves nothing behind', async () => {
   expect(await starting).toBe('LAUNCH_FAILED')
 })
 
-test('a stop while the page is not answered leaves nothing behind', async () => {
+it('a stop while the page is not answered leaves nothing behind', async () => {
   const recorder = record('/silent')
   const starting = recorder.start().catch(({ code }: { code: string }) => code)
   await until('the page is asked for', () => site.hits.some(({ path }) => path === '/silent'))

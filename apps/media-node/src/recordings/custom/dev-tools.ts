@@ -18,7 +18,7 @@ interface Waiting {
   reject: (error: Error) => void
 }
 
-/** Chromium's remote control over two pipes that nobody else has: no port, nothing on a command line. */
+/** The Chrome DevTools Protocol over two private pipes: without a port or a secret on the command line. */
 export class DevTools {
   readonly #waiting = new Map<number, Waiting>()
   #session: string | undefined
@@ -38,14 +38,14 @@ export class DevTools {
     output.once('close', () => this.#end())
   }
 
-  /** What is called from now on is about this page. */
+  /** Addresses all further calls to this page. */
   useSession(id: string): void {
     this.#session = id
   }
 
-  /** The answer in its form; rejects with what the browser says, or when it is gone. */
+  /** The validated answer; rejects with the error of the browser, or when it has exited. */
   async call<T>(method: string, params: object, answer: z.ZodType<T>): Promise<T> {
-    if (this.#ended) throw new Error('the browser is gone')
+    if (this.#ended) throw new Error('the browser has exited')
     const id = ++this.#last
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#waiting.set(id, { resolve, reject })
@@ -57,19 +57,19 @@ export class DevTools {
   #read(text: string): void {
     const messages = (this.#rest + text).split(END)
     this.#rest = messages.pop() ?? ''
-    for (const message of messages) this.#take(message)
+    for (const message of messages) this.#parse(message)
   }
 
-  /** What it does not understand is no reason to end: the call that it may have answered has its time. */
-  #take(text: string): void {
+  /** Ignores unparseable messages: the call that it may answer has a timeout. */
+  #parse(text: string): void {
     try {
-      this.#hear(Message.parse(JSON.parse(text)))
+      this.#dispatch(Message.parse(JSON.parse(text)))
     } catch (err) {
-      logger.debug({ err }, 'the browser said something unexpected')
+      logger.debug({ err }, 'ignoring an unexpected message of the browser')
     }
   }
 
-  #hear({ id, method, params, result, error }: z.infer<typeof Message>): void {
+  #dispatch({ id, method, params, result, error }: z.infer<typeof Message>): void {
     if (method !== undefined) return this.onEvent(method, params)
     const waiting = this.#waiting.get(id ?? -1)
     this.#waiting.delete(id ?? -1)
@@ -79,7 +79,7 @@ export class DevTools {
 
   #end(): void {
     this.#ended = true
-    for (const { reject } of this.#waiting.values()) reject(new Error('the browser is gone'))
+    for (const { reject } of this.#waiting.values()) reject(new Error('the browser has exited'))
     this.#waiting.clear()
   }
 }

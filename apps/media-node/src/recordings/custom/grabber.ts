@@ -6,9 +6,9 @@ import { ChildProgram, type KillStep } from '@session-service/server-kit'
 import { SINK } from './screen.js'
 import { waitFor } from './wait.js'
 
-const START_MS = 15_000
-const HEAD_BYTES = 64 * 1024
-const END: readonly KillStep[] = [
+const START_TIMEOUT_MS = 15_000
+const HEADER_BYTES = 64 * 1024
+const STOP_STEPS: readonly KillStep[] = [
   { afterMs: 4_000, signal: 'SIGINT' },
   { afterMs: 8_000, signal: 'SIGKILL' },
 ]
@@ -23,7 +23,7 @@ export interface GrabOptions {
   file: string
 }
 
-/** Takes a screen and its sound into a file that is whole after each second. */
+/** Records a screen and its audio into a fragmented file, which is playable after each second. */
 export class Grabber {
   readonly #program: ChildProgram
 
@@ -36,34 +36,34 @@ export class Grabber {
     return this.#program.exited.then(({ failure }) => failure)
   }
 
-  /** Resolves once a first fragment is in the file: what comes before holds no picture. */
+  /** Resolves once the file has its first fragment: the header before it has no picture. */
   async writing(signal: AbortSignal): Promise<void> {
     const { file } = this.options
-    const look = async (): Promise<true | undefined> => ((await hasFragment(file)) ? true : undefined)
+    const probe = async (): Promise<true | undefined> => ((await hasFragment(file)) ? true : undefined)
     const ended = this.failed.then((failure) => Promise.reject(new Error(failure ?? 'the recording was stopped')))
-    await Promise.race([ended, waitFor('the first picture of the screen', look, { ms: START_MS, signal })])
+    await Promise.race([ended, waitFor('the first picture of the screen', probe, { ms: START_TIMEOUT_MS, signal })])
     this.#supervise()
   }
 
-  /** Whether it had to be killed. */
+  /** Returns whether it had to be killed. */
   async stop(): Promise<boolean> {
-    const { signal } = await this.#program.stop(END, 'q')
+    const { signal } = await this.#program.stop(STOP_STEPS, 'q')
     return signal !== null
   }
 
-  /** It owes a fragment each second, also of a screen that stands still. A frozen screen or sound server shows here too. */
+  /** It writes a fragment each second, also of a static screen. Detects a frozen X or PulseAudio server too. */
   #supervise(): void {
     const { file } = this.options
     const supervisor = new Supervisor({
       program: 'screen_recorder',
-      look: async () => ({ output: (await stat(file)).size }),
+      sample: async () => ({ output: (await stat(file)).size }),
       onStalled: (why) => this.#program.kill(why),
     })
     void this.#program.exited.then(() => supervisor.stop())
   }
 }
 
-/** Of a screen whose sides may be odd: the last line, which can not be encoded, goes. */
+/** Drops the last line of an odd side, which can not be encoded. */
 export function grabArguments({
   display,
   screen,
@@ -79,15 +79,15 @@ export function grabArguments({
   const rate = `-b:v ${kbps}k -maxrate ${kbps * 2}k -bufsize ${kbps * 2}k`
   const audio = hasAudio ? ` -c:a aac -b:a ${AUDIO_KBPS}k -ar 48000` : ''
   const container = '-movflags +frag_keyframe+empty_moov+default_base_moof -frag_duration 1000000 -flush_packets 1'
-  const words = `-hide_banner -loglevel error -y -thread_queue_size 256 ${picture} -i ${display}${sound} ${video} ${rate}${audio} ${container}`
-  return [...words.split(' '), '-f', 'mp4', file]
+  const line = `-hide_banner -loglevel error -y -thread_queue_size 256 ${picture} -i ${display}${sound} ${video} ${rate}${audio} ${container}`
+  return [...line.split(' '), '-f', 'mp4', file]
 }
 
 async function hasFragment(file: string): Promise<boolean> {
   const handle = await open(file).catch(() => undefined)
   if (!handle) return false
   try {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0)
     return buffer.subarray(0, bytesRead).includes('moof')
   } finally {
     await handle.close()

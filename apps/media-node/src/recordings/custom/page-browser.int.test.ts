@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { childrenOf } from '../../fixtures/processes.js'
 import { PageBrowser, type BrowserOptions } from './page-browser.js'
 
@@ -17,7 +17,7 @@ async function browser(script: string, more: Partial<BrowserOptions> = {}): Prom
   return PageBrowser.open({ program, folder, env: {}, hasAudio: true, width: 320, height: 180, page, signal, ...more })
 }
 
-test('a browser that never answers is ended', async () => {
+it('a browser that never answers is ended', async () => {
   const before = childrenOf(process.pid)
   await expect(browser('read line', { startMs: 50 })).rejects.toMatchObject({
     code: 'LAUNCH_FAILED',

@@ -9,15 +9,15 @@ import { ChildProgram, type KillStep } from '@session-service/server-kit'
 import { DevTools } from './dev-tools.js'
 import { waitFor } from './wait.js'
 
-const START_MS = 20_000
-const JOIN_MS = 20_000
-/** A browser that starts or draws much answers late, and what it shows is recorded meanwhile. */
+const START_TIMEOUT_MS = 20_000
+const JOIN_TIMEOUT_MS = 20_000
+/** A busy browser answers late, and its screen is recorded meanwhile. */
 const BROWSER_LIMITS = { ...STALL_LIMITS, outputMs: 10_000 }
-const END: readonly KillStep[] = [
+const STOP_STEPS: readonly KillStep[] = [
   { afterMs: 0, signal: 'SIGTERM' },
   { afterMs: 2_000, signal: 'SIGKILL' },
 ]
-/** By this the page tells that it is in the session, or out of it. */
+/** The page calls this binding when it has joined the session or left it. */
 const BINDING = '__sessionServiceRecorderTells'
 const SHARED_MEMORY = '/dev/shm'
 
@@ -33,9 +33,9 @@ const DISABLED = 'Translate,MediaRouter,AudioServiceSandbox,WebRtcHideLocalIpsWi
 
 export interface LayoutPage {
   url: string
-  /** Joins the session, hidden; once. */
+  /** The token for one hidden connection to the session. */
   token: string
-  /** Lets the page's files be fetched, where they are the service's own. */
+  /** Authorises requests for the page's files when the service hosts them. */
   cookie?: { name: string; value: string; path: string } | undefined
   shmSize: number
 }
@@ -47,13 +47,13 @@ export interface BrowserOptions extends Size {
   hasAudio: boolean
   page: LayoutPage
   signal: AbortSignal
-  /** How long the browser may take until it answers. */
+  /** The timeout until the browser answers. */
   startMs?: number
 }
 
-const Nothing = z.unknown()
+const Ignored = z.unknown()
 const Targets = z.object({ targetInfos: z.array(z.object({ targetId: z.string(), type: z.string() })) })
-const Told = z.object({ name: z.string(), payload: z.string() })
+const BindingCalled = z.object({ name: z.string(), payload: z.string() })
 const Paused = z.object({ requestId: z.string(), request: z.object({ url: z.string() }) })
 const Response = z.object({ type: z.string(), response: z.object({ url: z.string(), status: z.number() }) })
 const Thrown = z.object({
@@ -63,15 +63,15 @@ const Thrown = z.object({
   }),
 })
 
-/** A page that fills a screen, in a browser of its own. */
+/** A dedicated browser that shows a layout page in full screen. */
 export class PageBrowser {
   readonly #program: ChildProgram
   readonly #tools: DevTools
   readonly #joined = Promise.withResolvers<void>()
   readonly #failed = Promise.withResolvers<string | undefined>()
   readonly #origin: string
-  /** What the page threw last: why it did not join. */
-  #thrown: string | undefined
+  /** The last exception of the page: the probable cause if it does not join. */
+  #lastException: string | undefined
 
   private constructor(
     private readonly options: BrowserOptions,
@@ -81,12 +81,12 @@ export class PageBrowser {
     const { program: command, env } = options
     this.#program = new ChildProgram({ command, args, env, cwd: options.folder, hasChannel: true })
     const { input, output } = this.#program.channel
-    this.#tools = new DevTools(input, output, (method, params) => this.#hear(method, params))
+    this.#tools = new DevTools(input, output, (method, params) => this.#onEvent(method, params))
     this.#joined.promise.catch(() => undefined)
     void this.#exited()
   }
 
-  /** Resolves once the page is in the session; whatever does not answer is not waited for after a stop, nor for long. */
+  /** Resolves once the page has joined the session; rejects after a timeout or when `signal` is aborted. */
   static async open(options: BrowserOptions): Promise<PageBrowser> {
     const { signal } = options
     const browser = new PageBrowser(options, await argumentsOf(options))
@@ -104,25 +104,25 @@ export class PageBrowser {
     }
   }
 
-  /** Why the page shows the session no more, once it does not. */
+  /** Resolves with the reason when the page no longer shows the session. */
   get failed(): Promise<string | undefined> {
     return this.#failed.promise
   }
 
   async close(): Promise<void> {
-    await this.#program.stop(END)
+    await this.#program.stop(STOP_STEPS)
   }
 
-  /** A screen is recorded also when the browser behind it hangs: its answers are the output. */
+  /** The screen is recorded even when the browser hangs, so its answers count as its output. */
   #supervise(): void {
     let answers = 0
     const answered = (): void => void (answers += 1)
     const supervisor = new Supervisor(
       {
         program: 'browser',
-        look: async () => {
-          // A refusal is an answer too.
-          void this.#tools.call('Browser.getVersion', {}, Nothing).then(answered, answered)
+        sample: async () => {
+          // An error is an answer too.
+          void this.#tools.call('Browser.getVersion', {}, Ignored).then(answered, answered)
           return { output: answers }
         },
         onStalled: (why) => this.#program.kill(why),
@@ -139,100 +139,100 @@ export class PageBrowser {
   }
 
   async #join(): Promise<void> {
-    const { startMs = START_MS } = this.options
-    await this.#within(startMs, 'it did not answer', () => this.#attach())
-    await this.#within(JOIN_MS, 'it did not call connectRecorder', async () => {
-      await this.#show()
+    const { startMs = START_TIMEOUT_MS } = this.options
+    await this.#withTimeout(startMs, 'it did not answer', () => this.#attachToPage())
+    await this.#withTimeout(JOIN_TIMEOUT_MS, 'it did not call connectRecorder', async () => {
+      await this.#openPage()
       await this.#joined.promise
     })
   }
 
-  /** A task that takes longer is why the page is not joined. */
-  async #within(ms: number, why: string, task: () => Promise<void>): Promise<void> {
+  /** Fails the join when the task takes longer. */
+  async #withTimeout(ms: number, why: string, task: () => Promise<void>): Promise<void> {
     const late = setTimeout(() => this.#fail(`${why} within ${ms} ms`), ms)
     await task().finally(() => clearTimeout(late))
   }
 
-  async #attach(): Promise<void> {
+  async #attachToPage(): Promise<void> {
     const { signal } = this.options
     const gone = this.#program.exited.then(({ failure }) => Promise.reject(launchFailed(failure ?? 'it has ended')))
-    const find = async (): Promise<string | undefined> => {
+    const findPage = async (): Promise<string | undefined> => {
       const { targetInfos } = await this.#tools.call('Target.getTargets', {}, Targets)
       return targetInfos.find(({ type }) => type === 'page')?.targetId
     }
-    const targetId = await Promise.race([gone, waitFor('the browser', find, { ms: START_MS, signal })])
+    const targetId = await Promise.race([gone, waitFor('the browser', findPage, { ms: START_TIMEOUT_MS, signal })])
     const Attached = z.object({ sessionId: z.string() })
     const { sessionId } = await this.#tools.call('Target.attachToTarget', { targetId, flatten: true }, Attached)
     this.#tools.useSession(sessionId)
   }
 
-  async #show(): Promise<void> {
+  async #openPage(): Promise<void> {
     const { width, height, page } = this.options
     const { url, cookie, token } = page
     const calls: [string, object][] = [
-      // Exactly so large, whatever the least size of a window is.
+      // Exactly this size, independent of the minimum size of a window.
       ['Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }],
       ['Page.enable', {}],
       ['Inspector.enable', {}],
       ['Runtime.enable', {}],
       ['Network.enable', {}],
       ['Runtime.addBinding', { name: BINDING }],
-      ['Page.addScriptToEvaluateOnNewDocument', { source: handOver(this.#origin, token) }],
-      // A page may be moved to another address, but not to another place.
+      ['Page.addScriptToEvaluateOnNewDocument', { source: tokenScript(this.#origin, token) }],
+      // The page may navigate within its origin, but not to another one.
       ['Fetch.enable', { patterns: [{ resourceType: 'Document', requestStage: 'Request' }] }],
       ...(cookie ? [cookieCall(this.#origin, cookie)] : []),
     ]
-    for (const [method, params] of calls) await this.#tools.call(method, params, Nothing)
+    for (const [method, params] of calls) await this.#tools.call(method, params, Ignored)
     const Navigated = z.object({ errorText: z.string().optional() })
     const { errorText } = await this.#tools.call('Page.navigate', { url }, Navigated)
     if (errorText !== undefined) throw launchFailed(`${url} cannot be opened: ${errorText}`)
   }
 
-  #hear(method: string, params: unknown): void {
+  #onEvent(method: string, params: unknown): void {
     switch (method) {
       case 'Runtime.bindingCalled':
-        return this.#told(Told.parse(params))
+        return this.#onBindingCalled(BindingCalled.parse(params))
       case 'Fetch.requestPaused':
-        return void this.#allow(Paused.parse(params)).catch(() => undefined)
+        return void this.#onRequestPaused(Paused.parse(params)).catch(() => undefined)
       case 'Network.responseReceived':
-        return this.#answered(Response.parse(params))
+        return this.#onResponse(Response.parse(params))
       case 'Inspector.targetCrashed':
-        return this.#lose('the page crashed')
+        return this.#onPageLost('the page crashed')
       case 'Runtime.exceptionThrown': {
         const { text, exception } = Thrown.parse(params).exceptionDetails
-        this.#thrown = exception?.description?.split('\n')[0] ?? text
+        this.#lastException = exception?.description?.split('\n')[0] ?? text
       }
     }
   }
 
-  #told({ name, payload }: z.infer<typeof Told>): void {
+  #onBindingCalled({ name, payload }: z.infer<typeof BindingCalled>): void {
     if (name !== BINDING) return
     if (payload === 'joined') return this.#joined.resolve()
     const why = payload.slice(0, 300)
-    this.#lose(why, `the layout's page ended its part: ${why}`)
+    this.#onPageLost(why, `the layout's page ended its part: ${why}`)
   }
 
-  async #allow({ requestId, request }: z.infer<typeof Paused>): Promise<void> {
+  async #onRequestPaused({ requestId, request }: z.infer<typeof Paused>): Promise<void> {
     if (new URL(request.url).origin === this.#origin) {
-      await this.#tools.call('Fetch.continueRequest', { requestId }, Nothing)
+      await this.#tools.call('Fetch.continueRequest', { requestId }, Ignored)
       return
     }
-    // Blocked otherwise the page would give way to one that says so.
-    await this.#tools.call('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, Nothing)
+    // Any other error reason would replace the page by an error page.
+    await this.#tools.call('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, Ignored)
   }
 
-  #answered({ type, response: { url, status } }: z.infer<typeof Response>): void {
+  #onResponse({ type, response: { url, status } }: z.infer<typeof Response>): void {
     if (type === 'Document' && status >= 400) this.#fail(`${url} was answered ${status}`)
   }
 
-  /** There is nothing more to be seen, whether it has joined or not. */
-  #lose(why: string, failure = why): void {
+  /** The page no longer shows the session, before or after it has joined. */
+  #onPageLost(why: string, failure = why): void {
     this.#fail(why)
     this.#failed.resolve(failure)
   }
 
   #fail(why: string): void {
-    this.#joined.reject(launchFailed(this.#thrown === undefined ? why : `${why}; ${this.#thrown}`))
+    this.#joined.reject(launchFailed(this.#lastException === undefined ? why : `${why}; ${this.#lastException}`))
   }
 }
 
@@ -248,17 +248,17 @@ async function argumentsOf({ folder, width, height, hasAudio, page }: BrowserOpt
     ...own,
     ...(bsize * blocks < page.shmSize ? ['--disable-dev-shm-usage'] : []),
     ...(hasAudio ? [] : ['--mute-audio']),
-    // The superuser has no sandbox of Chromium's.
+    // Chromium's sandbox does not work for root.
     ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
     'about:blank',
   ]
 }
 
-/** Only the layout's own page gets the token, and none that it frames. */
-const handOver = (origin: string, token: string): string => `(() => {
+/** Only the layout page gets the token, not the pages in its frames. */
+const tokenScript = (origin: string, token: string): string => `(() => {
   if (window !== window.top || location.origin !== ${JSON.stringify(origin)}) return
-  const tell = window[${JSON.stringify(BINDING)}]
-  const value = { token: ${JSON.stringify(token)}, tell: (text) => tell(String(text)) }
+  const call = window[${JSON.stringify(BINDING)}]
+  const value = { token: ${JSON.stringify(token)}, tell: (text) => call(String(text)) }
   Object.defineProperty(window, 'sessionServiceRecorder', { value, configurable: true })
 })()`
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { findPrograms } from './programs.js'
 
 const machine =
@@ -6,7 +6,7 @@ const machine =
   (name: string): string | undefined =>
     names.includes(name) ? `/bin/${name}` : undefined
 
-test('what a page is recorded with is found by its usual names', () => {
+it('what a page is recorded with is found by its usual names', () => {
   const found = findPrograms({}, machine('google-chrome', 'Xvfb', 'pulseaudio', 'ffmpeg'))
   expect(found).toEqual({
     chromium: '/bin/google-chrome',
@@ -16,7 +16,7 @@ test('what a page is recorded with is found by its usual names', () => {
   })
 })
 
-test.each([
+it.each([
   [{}, ['Xvfb', 'pulseaudio', 'ffmpeg'], /without chromium$/],
   [{ CHROMIUM_BIN: '/nowhere' }, ['chromium', 'Xvfb', 'pulseaudio', 'ffmpeg'], /without chromium$/],
   [{}, ['chromium', 'ffmpeg'], /without xvfb, pulseaudio$/],

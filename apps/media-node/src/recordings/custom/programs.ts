@@ -10,7 +10,7 @@ export interface Programs {
   ffmpeg: string
 }
 
-/** What a page is recorded with. @throws ServiceError DISABLED naming all that is missing */
+/** The programs that record a layout page. @throws ServiceError DISABLED with the names of missing programs */
 export function findPrograms(env: NodeJS.ProcessEnv = process.env, find = which): Programs {
   const found = {
     chromium: env.CHROMIUM_BIN ? find(env.CHROMIUM_BIN) : CHROMIUM_NAMES.map(find).find(Boolean),

@@ -6,24 +6,24 @@ import { isErrno } from '@session-service/server-kit'
 const PREFIX = 'session-recorder-'
 const NAME = /^session-recorder-(\d+)-/
 
-/** A folder with a short path, as sockets need it, for this process alone: the profile, the sockets, the keys. */
-export async function openWorkplace(): Promise<string> {
+/** A private folder for profile, sockets and keys. Its path is short because of the length limit of socket paths. */
+export async function createScratchDir(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
   await mkdir(join(folder, 'tmp'))
   return folder
 }
 
-export const closeWorkplace = (folder: string): Promise<void> =>
+export const removeScratchDir = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
 
-/** Removes what killed processes have left. */
-export async function sweepWorkplaces(): Promise<void> {
+/** Removes the folders of dead processes. */
+export async function removeStaleScratchDirs(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => [])
-  const left = names.filter((name) => {
+  const stale = names.filter((name) => {
     const pid = Number(NAME.exec(name)?.[1] ?? process.pid)
     return !lives(pid)
   })
-  await Promise.all(left.map((name) => closeWorkplace(join(tmpdir(), name)).catch(() => undefined)))
+  await Promise.all(stale.map((name) => removeScratchDir(join(tmpdir(), name)).catch(() => undefined)))
 }
 
 function lives(pid: number): boolean {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { childrenOf } from '../../fixtures/processes.js'
 import { Screen } from './screen.js'
@@ -11,7 +11,7 @@ let folder: string
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'screen-'))))
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-test('a screen that is not wanted any more when it is opened leaves nothing running', async () => {
+it('a screen that is not wanted any more when it is opened leaves nothing running', async () => {
   const before = childrenOf(process.pid)
   // It ends with its standard input, and never says that it is ready.
   const program = join(folder, 'program')

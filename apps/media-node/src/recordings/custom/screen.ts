@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { Size } from '../composed/layout.js'
 import { ChildProgram, type KillStep } from '@session-service/server-kit'
 import type { Programs } from './programs.js'
-import { waitFor } from './wait.js'
+import { waitFor, type Probe } from './wait.js'
 import { xAuthority } from './x-authority.js'
 
-const START_MS = 10_000
-const END: readonly KillStep[] = [
+const START_TIMEOUT_MS = 10_000
+const STOP_STEPS: readonly KillStep[] = [
   { afterMs: 0, signal: 'SIGTERM' },
   { afterMs: 2_000, signal: 'SIGKILL' },
 ]
@@ -15,13 +15,13 @@ export const SINK = 'recorded'
 
 export interface ScreenOptions extends Size {
   programs: Programs
-  /** With a short path, this process's alone. */
+  /** Private, with a short path. */
   folder: string
   hasAudio: boolean
   signal: AbortSignal
 }
 
-/** A screen that nobody sits at, and a loudspeaker that nobody hears. */
+/** A virtual screen (Xvfb) and a virtual audio output (PulseAudio). */
 export class Screen {
   readonly #running: ChildProgram[] = []
   #display: number | undefined
@@ -40,7 +40,7 @@ export class Screen {
     }
   }
 
-  /** What programs need to know to appear and be heard here. */
+  /** The environment of programs that use this screen and audio output. */
   get env(): Readonly<Record<string, string>> {
     const { folder, hasAudio } = this.options
     return {
@@ -51,7 +51,7 @@ export class Screen {
     }
   }
 
-  /** Of all that runs here. */
+  /** The folder of all programs on this screen. */
   get folder(): string {
     return this.options.folder
   }
@@ -60,27 +60,27 @@ export class Screen {
     return `:${this.#display}`
   }
 
-  /** Why it is there no more, once it is not. */
+  /** Resolves with the reason when one of its servers has exited. */
   get failed(): Promise<string | undefined> {
     return Promise.race(this.#running.map(({ exited }) => exited.then(({ failure }) => failure)))
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all(this.#running.map((program) => program.stop(END)))
+    await Promise.all(this.#running.map((program) => program.stop(STOP_STEPS)))
   }
 
   async #openDisplay(): Promise<void> {
     const { programs, folder, width, height } = this.options
     const key = keyIn(folder)
     await writeFile(key, xAuthority(), { mode: 0o600 })
-    // A window never takes the last line of a screen, lest it be taken for one that wants all of it.
+    // One line and column more: Chromium leaves the last line of a screen free unless it is in full screen.
     const screen = ['-screen', '0', `${width + 1}x${height + 1}x24`, '-noreset', '-s', '0']
-    // It looks for a free number itself and says which one it took.
+    // Xvfb selects a free display number and prints it.
     const args = ['-displayfd', '1', ...screen, '-nolisten', 'tcp', '-auth', key]
     const onLine = (line: string): void => void (/^\d+$/.test(line) && (this.#display ??= Number(line)))
     const program = this.#run({ command: programs.xvfb, args, onLine })
-    await this.#opened('the screen', program, () => this.#display)
+    await this.#untilReady('the screen', program, () => this.#display)
   }
 
   async #openSound(): Promise<void> {
@@ -92,16 +92,16 @@ export class Screen {
     ]
     const args = [...quiet, '--high-priority=no', '--realtime=no', ...modules.flatMap((module) => ['-L', module])]
     const program = this.#run({ command: programs.pulseaudio, args })
-    const isThere = (): Promise<true | undefined> =>
+    const hasSocket = (): Promise<true | undefined> =>
       stat(socketIn(folder)).then(
         (found) => found.isSocket() || undefined,
         () => undefined,
       )
-    await this.#opened('the loudspeaker', program, isThere)
+    await this.#untilReady('the audio server', program, hasSocket)
   }
 
   #run(options: ConstructorParameters<typeof ChildProgram>[0]): ChildProgram {
-    // What is begun after the end nobody ends.
+    // A program started after `close` would never be stopped.
     this.options.signal.throwIfAborted()
     if (this.#closed) throw new Error('the screen is closed')
     const program = new ChildProgram({ ...options, env: homeIn(this.options.folder) })
@@ -109,10 +109,10 @@ export class Screen {
     return program
   }
 
-  async #opened<T>(what: string, program: ChildProgram, look: () => T | undefined | Promise<T | undefined>) {
+  async #untilReady<T extends number | true>(what: string, program: ChildProgram, probe: Probe<T>): Promise<void> {
     const { signal } = this.options
     const ended = program.exited.then(({ failure }) => Promise.reject(new Error(`${what}: ${failure ?? 'ended'}`)))
-    await Promise.race([ended, waitFor(what, look, { ms: START_MS, signal })])
+    await Promise.race([ended, waitFor(what, probe, { ms: START_TIMEOUT_MS, signal })])
   }
 }
 

@@ -1,20 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '@session-service/contract'
+import { poll } from '@session-service/server-kit'
 
-const LOOK_MS = 20
+const POLL_MS = 20
 
-/** Resolves with the first answer that is not undefined; rejects when none comes in time, or it is no longer waited. */
-export async function waitFor<T>(
+export type Probe<T> = () => T | undefined | Promise<T | undefined>
+
+/** Resolves with the first defined result of `probe`; rejects after the timeout, or when `signal` is aborted. */
+export async function waitFor<T extends string | number | true>(
   what: string,
-  look: () => T | undefined | Promise<T | undefined>,
+  probe: Probe<T>,
   { ms, signal }: { ms: number; signal: AbortSignal },
 ): Promise<T> {
-  const until = performance.now() + ms
-  for (;;) {
-    if (signal.aborted) throw signal.reason
-    const found = await look()
-    if (found !== undefined) return found
-    if (performance.now() > until) throw new ServiceError('LAUNCH_FAILED', `${what} took longer than ${ms} ms`)
-    await pause(LOOK_MS)
-  }
+  const found: T | undefined = await poll(probe, { everyMs: POLL_MS, timeoutMs: ms, signal })
+  if (found !== undefined) return found
+  throw new ServiceError('LAUNCH_FAILED', `${what} took longer than ${ms} ms`)
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 const ANY_HOST = 0xffff
 const NAME = 'MIT-MAGIC-COOKIE-1'
 
-/** An Xauthority file of one key, for any display: who does not have it sees nothing of the screen. */
+/** An Xauthority file with one key for any display. Only programs with the key can access the screen. */
 export function xAuthority(key: Buffer = randomBytes(16)): Buffer {
   const family = Buffer.alloc(2)
   family.writeUInt16BE(ANY_HOST)

@@ -1,29 +1,28 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import { Ordered } from '../../rooms/ordered.js'
+import { KeyedMutex, sleep } from '@session-service/server-kit'
 import type { RoomObserver } from '../../rooms/room.js'
 import type { Stream } from '../../rooms/stream.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
 import { StreamFile } from './stream-file.js'
 import { wantedTracks } from './wanted-tracks.js'
 
-/** A stream that has sent nothing for so long has failed. */
+/** A stream that has sent nothing for this long has failed. */
 const SILENT_MS = 10_000
-/** One that sends, but nothing that a file can begin with, gets this long. */
+/** The limit for a stream that sends, but no key frame to begin a file with. */
 const NO_FILE_MS = 20_000
-const LOOK_MS = 25
+const POLL_MS = 25
 
 export const createIndividualRecorder: RecorderFactory = (context) => new IndividualRecorder(context)
 
-/** A file for each stream of the room, made by a program of its own without a change to what is sent. */
+/** Records each stream of the room into its own file, without transcoding. */
 class IndividualRecorder implements Recorder, RoomObserver {
   readonly #files = new Map<Stream, StreamFile>()
   readonly #finished: RecordedFile[] = []
-  /** How many files each stream has had. */
+  /** The number of files of each stream so far. */
   readonly #counts = new Map<string, number>()
-  readonly #ordered = new Ordered()
-  readonly #tasks = new Set<Promise<void>>()
+  readonly #steps = new KeyedMutex()
+  readonly #pending = new Set<Promise<void>>()
   #unobserve: () => void = () => undefined
   #closing = false
   #stopped: Promise<RecordedFile[]> | undefined
@@ -35,7 +34,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
     if (room.closed) throw new ServiceError('NOT_FOUND', `room ${room.id} is closed`, { subject: 'session' })
     this.#unobserve = room.observe(this)
     const streams = [...room.streams.values()]
-    await Promise.all(streams.map((stream) => this.#follow(stream)))
+    await Promise.all(streams.map((stream) => this.#update(stream)))
     await this.#untilWriting(streams)
     return this.#earliest()
   }
@@ -45,15 +44,15 @@ class IndividualRecorder implements Recorder, RoomObserver {
   }
 
   published(stream: Stream): void {
-    this.#followAside(stream)
+    this.#updateInBackground(stream)
   }
 
   changed(stream: Stream): void {
-    this.#followAside(stream)
+    this.#updateInBackground(stream)
   }
 
   unpublished(stream: Stream): void {
-    this.#followAside(stream)
+    this.#updateInBackground(stream)
   }
 
   closed(): void {
@@ -64,34 +63,34 @@ class IndividualRecorder implements Recorder, RoomObserver {
     this.#closing = true
     this.#unobserve()
     const failures: unknown[] = []
-    // Again: a file that was being opened is there only once its task has ended.
-    while (this.#files.size > 0 || this.#tasks.size > 0) {
-      const closing = [...this.#files.keys()].map((stream) => this.#follow(stream))
+    // Repeated: a file that was being opened appears only when its task has ended.
+    while (this.#files.size > 0 || this.#pending.size > 0) {
+      const closing = [...this.#files.keys()].map((stream) => this.#update(stream))
       for (const result of await Promise.allSettled(closing))
         if (result.status === 'rejected') failures.push(result.reason)
-      await Promise.all(this.#tasks)
+      await Promise.all(this.#pending)
     }
     if (failures.length > 0) throw failures[0]
     return this.#finished
   }
 
-  /** What has not started by now starts later. */
+  /** Files without a packet start later than now. */
   #earliest(): number {
     const files = [...this.#finished, ...this.#files.values()]
     return Math.min(this.context.clock.now(), ...files.flatMap(({ startedAt }) => startedAt ?? []))
   }
 
-  #followAside(stream: Stream): void {
-    void this.#follow(stream).catch((error: unknown) => {
+  #updateInBackground(stream: Stream): void {
+    void this.#update(stream).catch((error: unknown) => {
       if (!this.#closing) this.context.onEnded(error instanceof Error ? error.message : String(error))
     })
   }
 
-  /** Makes the stream's file what it should be now; one step of a stream after the other. */
-  #follow(stream: Stream): Promise<void> {
-    const task = this.#ordered.run(stream.id, () => this.#step(stream))
-    const settled = task.catch(() => undefined).finally(() => this.#tasks.delete(settled))
-    this.#tasks.add(settled)
+  /** Opens or closes the stream's file as needed; serialised per stream. */
+  #update(stream: Stream): Promise<void> {
+    const task = this.#steps.run(stream.id, () => this.#step(stream))
+    const settled = task.catch(() => undefined).finally(() => this.#pending.delete(settled))
+    this.#pending.add(settled)
     return task
   }
 
@@ -99,16 +98,16 @@ class IndividualRecorder implements Recorder, RoomObserver {
     const { current, wanted } = this.#situation(stream)
     if (current && wanted.keep(current.kinds)) return
     if (current) await this.#close(stream, current)
-    // That took a while: it may be another's turn by now, or nobody's.
+    // Closing takes time: the tracks may have changed meanwhile.
     const { kinds } = this.#situation(stream).wanted
     if (kinds.length > 0) await this.#open(stream, kinds)
   }
 
   #situation(stream: Stream): { current: StreamFile | undefined; wanted: ReturnType<typeof wantedTracks> } {
     const { job, room } = this.context
-    const isThere = !this.#closing && room.streams.get(stream.id) === stream
-    const tracks = stream.sources.map(({ kind, paused }) => ({ kind, paused }))
-    const isWanted = isThere && stream.peer.about.record
+    const isPublished = !this.#closing && room.streams.get(stream.id) === stream
+    const tracks = stream.tracks.map(({ kind, paused }) => ({ kind, paused }))
+    const isWanted = isPublished && stream.peer.metadata.record
     return { current: this.#files.get(stream), wanted: wantedTracks(isWanted ? tracks : [], job) }
   }
 
@@ -121,9 +120,9 @@ class IndividualRecorder implements Recorder, RoomObserver {
     try {
       const file = await StreamFile.open({ stream, kinds, folder, clock, name, onFailed })
       this.#files.set(stream, file)
-      this.#tell()
+      this.#reportFiles()
     } catch (error) {
-      // The stream went meanwhile: there is nothing to be missed.
+      // The stream has ended meanwhile: nothing is missing.
       if (this.#situation(stream).wanted.kinds.length > 0) throw error
     }
   }
@@ -132,29 +131,29 @@ class IndividualRecorder implements Recorder, RoomObserver {
     this.#files.delete(stream)
     const recorded = await file.close()
     if (recorded) this.#finished.push(recorded)
-    this.#tell()
+    this.#reportFiles()
   }
 
-  #tell(): void {
+  #reportFiles(): void {
     this.context.onFiles?.([...this.#finished, ...[...this.#files.values()].map(({ described }) => described)])
   }
 
-  /** Until each of the streams is in its file, or the first one if those that fail may be ignored. */
+  /** Resolves when each stream has bytes in its file, or the first one if failed streams may be ignored. */
   async #untilWriting(streams: readonly Stream[]): Promise<void> {
     const { output } = this.context.job
     const mayFail = output.kind === 'INDIVIDUAL' && output.ignoreFailedStreams
-    const begun = performance.now()
+    const startedAt = performance.now()
     while (!this.#closing) {
       const missing = await this.#withoutBytes(streams)
-      const isThere = [...this.#files.values()].length > missing.length
-      if (missing.length === 0 || (mayFail && isThere)) break
-      const waited = performance.now() - begun
+      const hasOne = [...this.#files.values()].length > missing.length
+      if (missing.length === 0 || (mayFail && hasOne)) break
+      const waited = performance.now() - startedAt
       const failed = waited > NO_FILE_MS ? missing : waited > SILENT_MS ? await silentOf(missing) : []
-      if (failed.length > 0 && !mayFail) throw nothingFrom(failed.map(({ stream }) => stream))
+      if (failed.length > 0 && !mayFail) throw noMediaFrom(failed.map(({ stream }) => stream))
       if (failed.length === missing.length) break
-      await pause(LOOK_MS)
+      await sleep(POLL_MS)
     }
-    this.#tell()
+    this.#reportFiles()
   }
 
   async #withoutBytes(streams: readonly Stream[]): Promise<Missing[]> {
@@ -177,8 +176,8 @@ async function silentOf(missing: readonly Missing[]): Promise<Missing[]> {
   return missing.filter((_, at) => !sending[at])
 }
 
-const nothingFrom = (streams: readonly Stream[]): ServiceError =>
+const noMediaFrom = (streams: readonly Stream[]): ServiceError =>
   new ServiceError(
     'LAUNCH_FAILED',
-    `nothing came from ${streams.length === 1 ? 'stream' : 'streams'} ${streams.map(({ id }) => id).join(', ')}`,
+    `no media arrived from ${streams.length === 1 ? 'stream' : 'streams'} ${streams.map(({ id }) => id).join(', ')}`,
   )

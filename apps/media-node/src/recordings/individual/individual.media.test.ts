@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { RecordedFile, RecordingJob } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { serviceClock } from '@session-service/server-kit'
@@ -73,14 +73,14 @@ async function record(room: Room, job: Partial<RecordingJob> = {}): Promise<Reco
 }
 
 const transportsOf = async (room: Room): Promise<number> =>
-  (await Promise.all(room.branches.map(({ router }) => router.dump()))).reduce(
+  (await Promise.all(room.routers.map(({ router }) => router.dump()))).reduce(
     (sum, { transportIds }) => sum + transportIds.length,
     0,
   )
 
 const seconds = ({ startedAt, endedAt }: RecordedFile): number => (endedAt - startedAt) / 1_000
 
-test.each([
+it.each([
   ['VP8', 'webm', ['opus', 'vp8']],
   ['H264', 'mkv', ['h264', 'opus']],
 ] as const)('a stream of %s is a file .%s with both tracks in step, that decodes', async (codec, extension, codecs) => {
@@ -117,7 +117,7 @@ test.each([
   expect(await readdir(own)).toEqual([`str_A.${extension}`])
 })
 
-test('streams that come, go and come again each get a file; those not to be recorded none', async () => {
+it('streams that come, go and come again each get a file; those not to be recorded none', async () => {
   const room = await newRoom()
   const { recorder, folder: own } = await record(room)
   await recorder.start()
@@ -148,7 +148,7 @@ test('streams that come, go and come again each get a file; those not to be reco
   }
 })
 
-test('the start is the time of the first packet that is in a file, and no file is older', async () => {
+it('the start is the time of the first packet that is in a file, and no file is older', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   await camera(room, 'str_B', { kinds: ['audio'] })
@@ -164,7 +164,7 @@ test('the start is the time of the first packet that is in a file, and no file i
   expect(third).toBeGreaterThanOrEqual(answeredAt)
 })
 
-test('what is stopped as soon as it has begun holds something all the same', async () => {
+it('what is stopped as soon as it has begun holds something all the same', async () => {
   const room = await newRoom()
   await camera(room, 'str_A', { kinds: ['audio'] })
   for (let time = 0; time < 5; time++) {
@@ -176,7 +176,7 @@ test('what is stopped as soon as it has begun holds something all the same', asy
   }
 })
 
-test('what is off at the beginning gets a file when it is turned on; what is muted later a gap', async () => {
+it('what is off at the beginning gets a file when it is turned on; what is muted later a gap', async () => {
   const room = await newRoom()
   const sender = await camera(room, 'str_A')
   await sender.setActive({ video: false })
@@ -201,14 +201,14 @@ test('what is off at the beginning gets a file when it is turned on; what is mut
   expect(Math.abs(probed.gap('audio') - silence)).toBeLessThan(0.5)
 })
 
-test('a stream that sends nothing fails the start unless that may be ignored', async () => {
+it('a stream that sends nothing fails the start unless that may be ignored', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   await camera(room, 'str_silent', { mute: true })
   const strict = await record(room)
   await expect(strict.recorder.start()).rejects.toMatchObject({
     code: 'LAUNCH_FAILED',
-    message: 'nothing came from stream str_silent',
+    message: 'no media arrived from stream str_silent',
   })
   await strict.recorder.stop()
   const lenient = await record(room, { output: { kind: 'INDIVIDUAL', ignoreFailedStreams: true } })
@@ -216,7 +216,7 @@ test('a stream that sends nothing fails the start unless that may be ignored', a
   expect((await lenient.recorder.stop()).map(({ name }) => name)).toEqual(['str_A.webm'])
 }, 30_000)
 
-test('a recorder that is killed ends the part, with what there is', async () => {
+it('a recorder that is killed ends the part, with what there is', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   await camera(room, 'str_B')
@@ -233,7 +233,7 @@ test('a recorder that is killed ends the part, with what there is', async () => 
   for (const { name } of files) expect((await probe(join(own, name))).duration).toBeGreaterThan(1)
 })
 
-test('A5: a recorder that is suspended is killed, its file ends there; a muted stream is no reason', async () => {
+it('A5: a recorder that is suspended is killed, its file ends there; a muted stream is no reason', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   const muted = await camera(room, 'str_B')
@@ -259,7 +259,7 @@ test('A5: a recorder that is suspended is killed, its file ends there; a muted s
   expect((await probe(join(own, 'str_A.webm'))).duration).toBeGreaterThan(5)
 }, 60_000)
 
-test('Opus with DTX in silence is no stall', async () => {
+it('Opus with DTX in silence is no stall', async () => {
   const room = await newRoom()
   const sender = await camera(room, 'str_A', { kinds: ['audio'], mute: true })
   const endSending = sender.sendDtx()
@@ -275,7 +275,7 @@ test('Opus with DTX in silence is no stall', async () => {
   expect(packets).toBeLessThan(60)
 }, 60_000)
 
-test('the end of the room is told, and nothing runs on', async () => {
+it('the end of the room is told, and nothing runs on', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   const before = childrenOf(process.pid)
@@ -291,7 +291,7 @@ describe('a stop', () => {
   const runningSince = (before: readonly number[]): number[] =>
     childrenOf(process.pid).filter((pid) => !before.includes(pid))
 
-  test('while the streams begin to be recorded leaves nothing of them', async () => {
+  it('while the streams begin to be recorded leaves nothing of them', async () => {
     const room = await newRoom()
     const names = ['str_A', 'str_B', 'str_C']
     for (const name of names) await camera(room, name, { kinds: ['audio'] })
@@ -308,7 +308,7 @@ describe('a stop', () => {
     expect((await readdir(own)).filter((name) => name.endsWith('.sdp'))).toEqual([])
   })
 
-  test('while a stream changes its file begins no other', async () => {
+  it('while a stream changes its file begins no other', async () => {
     const room = await newRoom()
     const sender = await camera(room, 'str_A')
     await sender.setActive({ video: false })

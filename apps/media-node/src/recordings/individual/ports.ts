@@ -1,15 +1,15 @@
 import { readFile, readdir, readlink } from 'node:fs/promises'
-import type { FeedPorts } from '../../tap/plain-rtp-tap.js'
+import type { RtpPorts } from '../../tap/plain-rtp-tap.js'
 
-/** Below what systems give out for outgoing connections. */
+/** Below the ephemeral ports of operating systems. */
 const FIRST = 20_000
 const LAST = 32_000
 
-/** Those in use by programs of ours: two of them never try the same. */
+/** Ports that programs of this node use or try. */
 const taken = new Set<number>()
 
-/** A pair for RTP and RTCP; whether they are free elsewhere shows when the program opens them. */
-export function takePorts(): FeedPorts {
+/** A pair for RTP and RTCP. Another process may use them: that shows when the program opens them. */
+export function allocatePorts(): RtpPorts {
   for (;;) {
     const rtp = FIRST + 2 * Math.floor((Math.random() * (LAST - FIRST)) / 2)
     if (taken.has(rtp)) continue
@@ -18,9 +18,9 @@ export function takePorts(): FeedPorts {
   }
 }
 
-export const releasePorts = ({ rtp }: FeedPorts): boolean => taken.delete(rtp)
+export const releasePorts = ({ rtp }: RtpPorts): boolean => taken.delete(rtp)
 
-/** Whether the process itself has all these UDP ports open; undefined where the system does not tell. */
+/** Whether the process has all these UDP ports open; undefined on systems without /proc. */
 export async function hasOpen(pid: number, ports: readonly number[]): Promise<boolean | undefined> {
   if (process.platform !== 'linux') return undefined
   const [table, links] = await Promise.all([udpTable(), descriptorsOf(pid)])
@@ -33,7 +33,7 @@ export async function hasOpen(pid: number, ports: readonly number[]): Promise<bo
   return ports.every((port) => open.has(port))
 }
 
-/** Empty where it can not be read now: whoever waits looks again. */
+/** Empty when it can not be read: the caller polls. */
 const udpTable = (): Promise<string> => readFile('/proc/net/udp', 'utf8').catch(() => '')
 
 async function descriptorsOf(pid: number): Promise<string[]> {

@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
 
 /**
- * As if a source had left, by RTCP (RFC 3550 §6.6): who receives it writes what it has to its last packet. It may go
- * unheard while packets are being put in order, and unsent where the system gives no socket.
+ * Sends an RTCP BYE (RFC 3550 §6.6), upon which ffmpeg writes everything up to the last packet and exits. ffmpeg may
+ * miss it while it reorders packets, and it is not sent when the system has no socket left.
  */
 export function sendRtcpBye(ssrc: number, port: number): void {
   const packet = Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 0, 0x81, 203, 0, 1, 0, 0, 0, 0])

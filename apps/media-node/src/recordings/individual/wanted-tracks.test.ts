@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { wantedTracks } from './wanted-tracks.js'
 
 const [audio, video] = [
@@ -8,7 +8,7 @@ const [audio, video] = [
 const muted = <T extends object>(track: T) => ({ ...track, paused: true })
 const both = { hasAudio: true, hasVideo: true }
 
-test.each([
+it.each([
   ['both', [audio, video], both, ['audio', 'video']],
   ['one that has no video', [audio], both, ['audio']],
   ['one whose microphone is off', [muted(audio), video], both, ['video']],
@@ -23,7 +23,7 @@ test.each([
   expect(wantedTracks(tracks, job).kinds).toEqual(kinds)
 })
 
-test.each([
+it.each([
   ['goes on when nothing changed', [audio, video], ['audio', 'video'], true],
   ['goes on when a track is muted', [audio, muted(video)], ['audio', 'video'], true],
   ['goes on when all is muted', [muted(audio), muted(video)], ['audio', 'video'], true],

@@ -7,16 +7,16 @@ interface Track {
 }
 
 export interface WantedTracks {
-  /** What a file that begins now holds; empty: none begins. */
+  /** The kinds of a file that begins now; empty: none begins. */
   kinds: types.MediaKind[]
-  /** Whether a file of these kinds that has begun goes on. */
+  /** Whether an open file of these kinds continues. */
   keep(kinds: readonly types.MediaKind[]): boolean
 }
 
 /**
- * What of a stream belongs into its file. A track that is muted when the file begins would find no place in it later: of
- * a picture the size has to be known, of a sound how it is in step. So it gets another file when it is turned on. What
- * is muted later leaves a gap.
+ * The tracks of a stream that belong into its file. A track that is muted when the file begins can not be added later:
+ * the header needs the picture size and the timing of the audio. Unmuting it therefore begins another file. A track
+ * that is muted later leaves a gap.
  */
 export function wantedTracks(
   tracks: readonly Track[],

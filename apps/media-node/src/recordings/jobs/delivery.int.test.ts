@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { RECORDING_GONE_HEADER, type RecordedFile, type RecordingDelivery } from '@session-service/contract'
-import { deliver, type DeliveryOptions, type Parcel } from './delivery.js'
+import { deliver, type DeliveryOptions, type Delivery } from './delivery.js'
 import { deliveryTo } from '../fixtures/jobs.js'
 
 const MIB = 1024 * 1024
@@ -66,7 +66,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function parcelOf(sizes: Record<string, number>, delivery: RecordingDelivery): Promise<Parcel> {
+async function deliveryOf(sizes: Record<string, number>, target: RecordingDelivery): Promise<Delivery> {
   const own = join(folder, 'own')
   await mkdir(own, { recursive: true })
   const files: RecordedFile[] = []
@@ -74,7 +74,7 @@ async function parcelOf(sizes: Record<string, number>, delivery: RecordingDelive
     await writeFile(join(own, name), randomBytes(size))
     files.push({ name, size, hasAudio: true, hasVideo: true, startedAt: 1, endedAt: 2 })
   }
-  return { recordingId: 'ses~1', part: 2, delivery, folder: own, files }
+  return { recordingId: 'ses~1', part: 2, target, folder: own, files }
 }
 
 const elsewhere = (): RecordingDelivery => ({
@@ -93,29 +93,29 @@ const quickly = (more: Partial<DeliveryOptions> = {}): DeliveryOptions => ({
 const local = (name: string): Promise<Buffer> => readFile(join(folder, 'own', name))
 
 describe('on the same disk', () => {
-  test('files are moved, and moved already is delivered', async () => {
-    const delivery = await deliveryTo(join(folder, 'masters'))
-    const parcel = await parcelOf({ 'a.webm': 10, 'b.webm': 20 }, delivery)
-    expect(await deliver(parcel, quickly())).toEqual(parcel.files)
-    expect(await deliver(parcel, quickly())).toEqual(parcel.files)
+  it('files are moved, and moved already is delivered', async () => {
+    const target = await deliveryTo(join(folder, 'masters'))
+    const delivery = await deliveryOf({ 'a.webm': 10, 'b.webm': 20 }, target)
+    expect(await deliver(delivery, quickly())).toEqual(delivery.files)
+    expect(await deliver(delivery, quickly())).toEqual(delivery.files)
     expect(await readdir(join(folder, 'own'))).toEqual([])
-    expect((await readdir(delivery.folder)).toSorted().slice(-2)).toEqual(['a.webm', 'b.webm'])
+    expect((await readdir(target.folder)).toSorted().slice(-2)).toEqual(['a.webm', 'b.webm'])
     expect(receiver.requests).toEqual([])
   })
 
-  test('a folder of the same name with another proof is another disk', async () => {
+  it('a folder of the same name with another proof is another disk', async () => {
     const { folder: there, proof } = await deliveryTo(join(folder, 'masters'))
-    const delivery = { ...elsewhere(), folder: there, proof: { ...proof, content: 'of the masters' } }
-    const parcel = await parcelOf({ 'a.webm': 10 }, delivery)
-    expect(await deliver(parcel, quickly())).toEqual(parcel.files)
+    const target = { ...elsewhere(), folder: there, proof: { ...proof, content: 'of the masters' } }
+    const delivery = await deliveryOf({ 'a.webm': 10 }, target)
+    expect(await deliver(delivery, quickly())).toEqual(delivery.files)
     expect(await local('a.webm').then((bytes) => receiver.bytes.get('/parts/ses~1/2/a.webm')?.equals(bytes))).toBe(true)
   })
 })
 
 describe('over HTTP', () => {
-  test('a file goes in pieces, each from where the last ended', async () => {
-    const parcel = await parcelOf({ 'a.webm': 9 * MIB }, elsewhere())
-    await deliver(parcel, quickly())
+  it('a file goes in pieces, each from where the last ended', async () => {
+    const delivery = await deliveryOf({ 'a.webm': 9 * MIB }, elsewhere())
+    await deliver(delivery, quickly())
     expect(receiver.requests).toEqual([
       'HEAD /parts/ses~1/2/a.webm',
       `PUT /parts/ses~1/2/a.webm bytes 0-${4 * MIB - 1}/${9 * MIB}`,
@@ -125,51 +125,51 @@ describe('over HTTP', () => {
     expect(await local('a.webm').then((bytes) => receiver.bytes.get('/parts/ses~1/2/a.webm')?.equals(bytes))).toBe(true)
   })
 
-  test.each<[string, Receiver['interfere']]>([
+  it.each<[string, Receiver['interfere']]>([
     ['answers 500', (_, response, nth) => nth < 4 && Boolean(response.writeHead(500).end())],
     ['cuts the connection off', (request, _, nth) => nth % 3 === 0 && Boolean(request.socket.destroy())],
     ['does not know the token for a while', (_, response, nth) => nth < 3 && Boolean(response.writeHead(401).end())],
   ])('goes on until it is there when the master %s', async (_, interfere) => {
     receiver.interfere = interfere
-    const parcel = await parcelOf({ 'a.webm': 9 * MIB, 'b.webm': 10 }, elsewhere())
+    const delivery = await deliveryOf({ 'a.webm': 9 * MIB, 'b.webm': 10 }, elsewhere())
     const failures: unknown[] = []
-    expect(await deliver(parcel, quickly({ onRetry: (error) => failures.push(error) }))).toEqual(parcel.files)
+    expect(await deliver(delivery, quickly({ onRetry: (error) => failures.push(error) }))).toEqual(delivery.files)
     expect(failures.length).toBeGreaterThan(0)
     for (const name of ['a.webm', 'b.webm']) {
       expect(await local(name).then((bytes) => receiver.bytes.get(`/parts/ses~1/2/${name}`)?.equals(bytes))).toBe(true)
     }
   })
 
-  test('stops when the recording is gone', async () => {
+  it('stops when the recording is gone', async () => {
     receiver.interfere = (_, response) => Boolean(response.writeHead(404, { [RECORDING_GONE_HEADER]: '1' }).end())
-    expect(await deliver(await parcelOf({ 'a.webm': 10 }, elsewhere()), quickly())).toEqual([])
+    expect(await deliver(await deliveryOf({ 'a.webm': 10 }, elsewhere()), quickly())).toEqual([])
   })
 
-  test.each([
+  it.each([
     [404, {}],
     [410, {}],
     [410, { [RECORDING_GONE_HEADER]: '1' }],
   ])('goes on after a %d (%j) that does not say that the recording is gone', async (status, headers) => {
     receiver.interfere = (_, response, nth) => nth < 4 && Boolean(response.writeHead(status, headers).end())
-    const parcel = await parcelOf({ 'a.webm': 10 }, elsewhere())
+    const delivery = await deliveryOf({ 'a.webm': 10 }, elsewhere())
     const failures: unknown[] = []
-    expect(await deliver(parcel, quickly({ onRetry: (error) => failures.push(error) }))).toEqual(parcel.files)
+    expect(await deliver(delivery, quickly({ onRetry: (error) => failures.push(error) }))).toEqual(delivery.files)
     expect(failures).toHaveLength(3)
   })
 
-  test('what is not here any more is delivered only if it is there', async () => {
-    const parcel = await parcelOf({ 'a.webm': 10, 'b.webm': 10 }, elsewhere())
+  it('what is not here any more is delivered only if it is there', async () => {
+    const delivery = await deliveryOf({ 'a.webm': 10, 'b.webm': 10 }, elsewhere())
     receiver.bytes.set('/parts/ses~1/2/a.webm', await local('a.webm'))
     await rm(join(folder, 'own'), { recursive: true })
-    expect((await deliver(parcel, quickly())).map(({ name }) => name)).toEqual(['a.webm'])
+    expect((await deliver(delivery, quickly())).map(({ name }) => name)).toEqual(['a.webm'])
   })
 
-  test('ends when it is told to, and leaves the file', async () => {
+  it('ends when it is told to, and leaves the file', async () => {
     const leaving = new AbortController()
     receiver.interfere = (_, response) => Boolean(response.writeHead(500).end())
-    const parcel = await parcelOf({ 'a.webm': 10 }, elsewhere())
+    const delivery = await deliveryOf({ 'a.webm': 10 }, elsewhere())
     const onRetry = (): void => leaving.abort(new Error('ends'))
-    await expect(deliver(parcel, quickly({ signal: leaving.signal, onRetry }))).rejects.toThrow('ends')
+    await expect(deliver(delivery, quickly({ signal: leaving.signal, onRetry }))).rejects.toThrow('ends')
     expect(await local('a.webm')).toHaveLength(10)
   })
 })

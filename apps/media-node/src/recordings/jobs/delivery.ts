@@ -8,77 +8,77 @@ import {
   type RecordingDelivery,
   type RecordingPartRef,
 } from '@session-service/contract'
-import { isErrno, moveDurably } from '@session-service/server-kit'
+import { backoffMs, isErrno, moveDurably, sleep } from '@session-service/server-kit'
 
-/** Sent in pieces of this size: a request ends within the time that masters give it on a slow line too. */
-const PIECE_BYTES = 4 * 1024 * 1024
-const REQUEST_MS = 30_000
+/** The size of an upload chunk: small enough for the request timeout of masters on a slow connection. */
+const CHUNK_BYTES = 4 * 1024 * 1024
+const REQUEST_TIMEOUT_MS = 30_000
 
-/** What has to be known of a file to bring it there. */
+/** The properties of a file that its delivery needs. */
 export type Sendable = Pick<RecordedFile, 'name' | 'size'>
 
-export interface Parcel<F extends Sendable = RecordedFile> extends RecordingPartRef {
-  delivery: RecordingDelivery
-  /** Where the files lie. */
+export interface Delivery<F extends Sendable = RecordedFile> extends RecordingPartRef {
+  target: RecordingDelivery
+  /** The folder that contains the files. */
   folder: string
   files: readonly F[]
 }
 
 export interface DeliveryOptions {
   signal: AbortSignal
-  /** Of each attempt that failed. */
+  /** Called for each failed attempt. */
   onRetry?: (error: unknown, attempt: number) => void
   firstPauseMs?: number
   longestPauseMs?: number
 }
 
 /**
- * Brings the files to where masters serve them, however long that takes; again after it was cut off: the rest.
- * @returns those that are there; none when the recording was deleted meanwhile
- * @throws when `signal` is aborted before
+ * Delivers the files to the recording store of the masters and retries without a limit; a retry sends the remaining data.
+ * @returns the delivered files; none when the recording was deleted meanwhile
+ * @throws the reason of `signal` when that is aborted first
  */
-export async function deliver<F extends Sendable>(parcel: Parcel<F>, options: DeliveryOptions): Promise<F[]> {
+export async function deliver<F extends Sendable>(delivery: Delivery<F>, options: DeliveryOptions): Promise<F[]> {
   const { signal, onRetry, firstPauseMs = 200, longestPauseMs = 10_000 } = options
   const settled = new Map<F, boolean>()
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await deliverRest(parcel, settled, signal)
-      return parcel.files.filter((file) => settled.get(file))
+      await deliverRest(delivery, settled, signal)
+      return delivery.files.filter((file) => settled.get(file))
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof Gone) return []
+      if (error instanceof RecordingDeleted) return []
       onRetry?.(error, attempt)
     }
-    const longest = Math.min(firstPauseMs * 2 ** Math.min(attempt - 1, 10), longestPauseMs)
-    await pause(longest * (0.5 + Math.random() / 2), signal)
+    await sleep(backoffMs(attempt, { firstMs: firstPauseMs, longestMs: longestPauseMs }), signal)
+    signal.throwIfAborted()
   }
 }
 
-/** The recording is no more. */
-class Gone extends Error {}
+/** The recording has been deleted. */
+class RecordingDeleted extends Error {}
 
-/** Those of which it is not settled yet whether they are there. */
+/** Delivers the files whose outcome is not known yet. */
 async function deliverRest<F extends Sendable>(
-  parcel: Parcel<F>,
+  delivery: Delivery<F>,
   settled: Map<F, boolean>,
   signal: AbortSignal,
 ): Promise<void> {
-  const sameDisk = await seesSameDisk(parcel.delivery)
-  for (const file of parcel.files) {
+  const sameDisk = await sharesDisk(delivery.target)
+  for (const file of delivery.files) {
     if (settled.has(file)) continue
     signal.throwIfAborted()
-    const path = join(parcel.folder, file.name)
-    const isThere = sameDisk ? await move(path, parcel.delivery.folder) : await upload(path, file, parcel, signal)
-    settled.set(file, isThere)
+    const path = join(delivery.folder, file.name)
+    const isDelivered = sameDisk ? await move(path, delivery.target.folder) : await upload(path, file, delivery, signal)
+    settled.set(file, isDelivered)
   }
 }
 
-async function seesSameDisk({ folder, proof }: RecordingDelivery): Promise<boolean> {
+async function sharesDisk({ folder, proof }: RecordingDelivery): Promise<boolean> {
   const found = await readFile(join(folder, basename(proof.file)), 'utf8').catch(() => undefined)
   return found !== undefined && found.trim() === proof.content.trim()
 }
 
-/** Onto another file system as a copy that is whole before it gets its name. False when there is nothing to move. */
+/** To another file system it copies under a draft name and renames. False when the file is missing in both folders. */
 async function move(path: string, folder: string): Promise<boolean> {
   const target = join(folder, basename(path))
   if ((await sizeOf(path)) === undefined) return (await sizeOf(target)) !== undefined
@@ -94,15 +94,20 @@ async function move(path: string, folder: string): Promise<boolean> {
   return true
 }
 
-/** False when it is not here, nor there whole. */
-async function upload(path: string, file: Sendable, parcel: Parcel<Sendable>, signal: AbortSignal): Promise<boolean> {
-  const { url, token } = parcel.delivery
-  const address = `${url}/${encodeURIComponent(parcel.recordingId)}/${parcel.part}/${encodeURIComponent(file.name)}`
-  const call = (init: Sent): Promise<Response> =>
+/** False when the file is missing here and incomplete at the master. */
+async function upload(
+  path: string,
+  file: Sendable,
+  delivery: Delivery<Sendable>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { url, token } = delivery.target
+  const address = `${url}/${encodeURIComponent(delivery.recordingId)}/${delivery.part}/${encodeURIComponent(file.name)}`
+  const call = (init: UploadRequest): Promise<Response> =>
     fetch(address, {
       ...init,
       headers: { ...init.headers, authorization: `Bearer ${token}` },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
       redirect: 'error',
     })
   const size = await sizeOf(path)
@@ -110,22 +115,22 @@ async function upload(path: string, file: Sendable, parcel: Parcel<Sendable>, si
   if (size === undefined) return file.size > 0 && offset === file.size
   while (offset < size) {
     const before = offset
-    offset = offsetOf(await call(piece(path, offset, size)))
-    // Taken nothing and said so: somebody else sends too, or the master's disk is full.
-    if (offset <= before) throw new Error(`${file.name}: the master has ${offset} bytes of ${size} and takes no more`)
+    offset = offsetOf(await call(chunkRequest(path, offset, size)))
+    // The master accepted nothing: another process uploads too, or the disk of the master is full.
+    if (offset <= before) throw new Error(`${file.name}: the master has ${offset} bytes of ${size} and accepts no more`)
   }
   return true
 }
 
-interface Sent {
+interface UploadRequest {
   method: 'HEAD' | 'PUT'
   headers?: Record<string, string>
   body?: ReadableStream
   duplex?: 'half'
 }
 
-function piece(path: string, from: number, size: number): Sent {
-  const to = Math.min(from + PIECE_BYTES, size) - 1
+function chunkRequest(path: string, from: number, size: number): UploadRequest {
+  const to = Math.min(from + CHUNK_BYTES, size) - 1
   return {
     method: 'PUT',
     headers: {
@@ -140,11 +145,11 @@ function piece(path: string, from: number, size: number): Sent {
 
 function offsetOf(response: Response): number {
   void response.body?.cancel()
-  // Any other 404 is of somebody who stands between, or of a master with another configuration.
-  if (response.status === 404 && response.headers.has(RECORDING_GONE_HEADER)) throw new Gone()
+  // Any other 404 comes from a proxy, or from a master with another configuration.
+  if (response.status === 404 && response.headers.has(RECORDING_GONE_HEADER)) throw new RecordingDeleted()
   const offset = response.headers.get('upload-offset')
   if ((response.ok || response.status === 409) && offset !== null && /^\d+$/.test(offset)) return Number(offset)
-  throw new Error(`the master answers ${response.status} to a recording's file`)
+  throw new Error(`the master answered ${response.status} to the upload of a recording file`)
 }
 
 const sizeOf = (path: string): Promise<number | undefined> =>
@@ -155,16 +160,3 @@ const sizeOf = (path: string): Promise<number | undefined> =>
       throw error
     },
   )
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-    function done(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      if (signal.aborted) reject(signal.reason as Error)
-      else resolve()
-    }
-  })
-}

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Logger } from '@nestjs/common'
 import type { RecordedFile, RecordingEnded } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import type { Room } from '../../rooms/room.js'
 import { deliveryTo, jobOf } from '../fixtures/jobs.js'
-import { Delivering, Job, type JobEnvironment } from './job.js'
+import { DeliveryJob, Job, type JobEnvironment } from './job.js'
 import { Journal, type Notes } from './journal.js'
 import type { RecorderFactory } from '../recorder/recorder.js'
 
@@ -32,7 +32,7 @@ afterEach(async () => {
 
 const environment = (more: Partial<JobEnvironment> = {}): JobEnvironment => ({
   folder,
-  tell: () => Promise.resolve(),
+  report: () => Promise.resolve(),
   signal: leaving.signal,
   ...more,
 })
@@ -46,7 +46,7 @@ async function left(more: Partial<Notes> = {}): Promise<Notes> {
   return notes
 }
 
-test('a recorder is made once there is a folder that it can write to, and a journal of it', async () => {
+it('a recorder is made once there is a folder that it can write to, and a journal of it', async () => {
   const seen: boolean[] = []
   const job = new Job(
     environment(),
@@ -64,7 +64,7 @@ test('a recorder is made once there is a folder that it can write to, and a jour
   expect(seen).toEqual([true])
 })
 
-test('a start is answered with the time of the first media, not with the time of the answer', async () => {
+it('a start is answered with the time of the first media, not with the time of the answer', async () => {
   const job = new Job(
     environment(),
     jobOf('room', await deliveryTo(join(root, 'masters'))),
@@ -77,7 +77,7 @@ test('a start is answered with the time of the first media, not with the time of
   expect(await job.done).toBe('stopped')
 })
 
-test('a recorder is not made for a job that was ended before', async () => {
+it('a recorder is not made for a job that was ended before', async () => {
   const make = jest.fn<RecorderFactory>()
   const admitted = Promise.withResolvers<void>()
   const order = jobOf('room', await deliveryTo(join(root, 'masters')))
@@ -89,14 +89,14 @@ test('a recorder is not made for a job that was ended before', async () => {
   expect([make.mock.calls, existsSync(folder)]).toEqual([[], false])
 })
 
-test('as long as files are on their way others see that somebody is at work', async () => {
+it('as long as files are on their way others see that somebody is at work', async () => {
   const notes = await left()
   const long = new Date(Date.now() - 3_600_000)
   const journal = join(folder, 'job.json')
   await utimes(journal, long, long)
   jest.useFakeTimers({ doNotFake: ['Date', 'performance', 'setTimeout', 'setImmediate', 'nextTick', 'queueMicrotask'] })
   const heard = Promise.withResolvers<void>()
-  const delivering = new Delivering(environment({ tell: () => heard.promise }), notes)
+  const delivering = new DeliveryJob(environment({ report: () => heard.promise }), notes)
   const { done } = delivering
   jest.advanceTimersByTime(10_000)
   await until('the journal is touched', async () => (await stat(journal)).mtimeMs > long.getTime())
@@ -105,42 +105,42 @@ test('as long as files are on their way others see that somebody is at work', as
   expect(jest.getTimerCount()).toBe(0)
 })
 
-test('what could not be brought home is tried again, without a restart', async () => {
+it('what could not be brought home is tried again, without a restart', async () => {
   const notes = await left()
   const answers = [new Error('a master can not read it'), new Error('nor now'), undefined]
-  const tell = async (): Promise<void> => {
+  const report = async (): Promise<void> => {
     const answer = answers.shift()
     if (answer) throw answer
   }
-  expect(await new Delivering(environment({ tell, firstPauseMs: 1 }), notes).done).toBe('salvaged')
+  expect(await new DeliveryJob(environment({ report, firstPauseMs: 1 }), notes).done).toBe('salvaged')
   expect([answers, existsSync(folder)]).toEqual([[], false])
 })
 
-test('what could not be brought home is left when the node ends', async () => {
+it('what could not be brought home is left when the node ends', async () => {
   const notes = await left()
-  const tell = (): Promise<void> => {
+  const report = (): Promise<void> => {
     setImmediate(() => leaving.abort(new Error('the node ends')))
     return Promise.reject(new Error('no master can read it'))
   }
-  expect(await new Delivering(environment({ tell, firstPauseMs: 60_000 }), notes).done).toBe('left')
+  expect(await new DeliveryJob(environment({ report, firstPauseMs: 60_000 }), notes).done).toBe('left')
   expect(existsSync(join(folder, 'job.json'))).toBe(true)
 })
 
-test('a master that can not be told is not waited for when the node ends', async () => {
+it('a master that can not be reported is not waited for when the node ends', async () => {
   const notes = await left()
-  const told = Promise.withResolvers<void>()
-  const tell = (): Promise<void> => {
-    told.resolve()
+  const reported = Promise.withResolvers<void>()
+  const report = (): Promise<void> => {
+    reported.resolve()
     return new Promise(() => undefined)
   }
-  const { done } = new Delivering(environment({ tell }), notes)
-  await told.promise
+  const { done } = new DeliveryJob(environment({ report }), notes)
+  await reported.promise
   leaving.abort(new Error('the node ends'))
   expect(await done).toBe('left')
   expect(existsSync(join(folder, 'job.json'))).toBe(true)
 })
 
-describe('what is told of files', () => {
+describe('what is reported of files', () => {
   /** Files of that many streams, whose owners say all that they may. */
   async function many(count: number): Promise<RecordedFile[]> {
     const names = Array.from({ length: count }, (_, nth) => `str_${nth}.webm`)
@@ -150,25 +150,25 @@ describe('what is told of files', () => {
     const times = { startedAt: 1, endedAt: 2 }
     return names.map((name) => ({ name, size: name.length, hasAudio: true, hasVideo: true, ...times, clientData }))
   }
-  async function told(notes: Omit<Notes, 'job' | 'startedAt'>): Promise<RecordingEnded[]> {
+  async function reportsOf(notes: Omit<Notes, 'job' | 'startedAt'>): Promise<RecordingEnded[]> {
     const ends: RecordingEnded[] = []
     const job = jobOf('room', await deliveryTo(join(root, 'masters')))
-    const tell = async (ended: RecordingEnded): Promise<void> => void ends.push(ended)
-    const delivering = new Delivering(environment({ tell }), { job, startedAt: 1, ...notes })
+    const report = async (ended: RecordingEnded): Promise<void> => void ends.push(ended)
+    const delivering = new DeliveryJob(environment({ report }), { job, startedAt: 1, ...notes })
     expect(await delivering.done).toBe('salvaged')
     return ends
   }
   const atMasters = (name: string): Promise<string> => readFile(join(root, 'masters', name), 'utf8')
 
-  test('is in the message when it fits', async () => {
+  it('is in the message when it fits', async () => {
     const files = await many(1)
-    expect(await told({ state: 'delivering', files })).toEqual([expect.objectContaining({ files })])
+    expect(await reportsOf({ state: 'delivering', files })).toEqual([expect.objectContaining({ files })])
     await expect(atMasters('files.json')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test('is delivered as a file of its own when it is too long, after the others', async () => {
+  it('is delivered as a file of its own when it is too long, after the others', async () => {
     const files = await many(3)
-    const [ended] = await told({ state: 'delivering', files, failure: 'the media node died' })
+    const [ended] = await reportsOf({ state: 'delivering', files, failure: 'the media node died' })
     const part = { recordingId: expect.any(String), part: 1 }
     expect(ended).toEqual({ ...part, files: [], description: 'files.json', failure: 'the media node died' })
     expect(JSON.parse(await atMasters('files.json'))).toEqual(files)
@@ -176,12 +176,14 @@ describe('what is told of files', () => {
     expect(existsSync(folder)).toBe(false)
   })
 
-  test('is the same again when nobody heard it the first time', async () => {
+  it('is the same again when nobody heard it the first time', async () => {
     const files = await many(3)
-    await told({ state: 'delivering', files })
+    await reportsOf({ state: 'delivering', files })
     // As it is when the files were moved, and the node died before a master knew.
     await mkdir(folder)
-    expect(await told({ state: 'delivering', files })).toEqual([expect.objectContaining({ description: 'files.json' })])
+    expect(await reportsOf({ state: 'delivering', files })).toEqual([
+      expect.objectContaining({ description: 'files.json' }),
+    ])
     expect(JSON.parse(await atMasters('files.json'))).toEqual(files)
   })
 })

@@ -1,8 +1,15 @@
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Logger } from '@nestjs/common'
-import { makeFolder, type ReferenceClock, serviceClock } from '@session-service/server-kit'
+import {
+  backoffMs,
+  makeFolder,
+  serviceClock,
+  sleep,
+  unlessAborted,
+  withTimeout,
+  type ReferenceClock,
+} from '@session-service/server-kit'
 import {
   DESCRIPTION_FILE,
   MOST_DESCRIPTION_BYTES,
@@ -18,28 +25,28 @@ import { deliver, type Sendable } from './delivery.js'
 import { Journal, type Notes } from './journal.js'
 import type { Recorder, RecorderFactory } from '../recorder/recorder.js'
 
-/** A recorder that does not come to its end within this time is left to the kernel, its files are taken as they are. */
-const STOP_MS = 20_000
-/** Between two attempts to bring a part home. */
+/** After this time the files are used as they are; the recorder is abandoned. */
+const STOP_TIMEOUT_MS = 20_000
+/** The back-off between two attempts to deliver a part. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
 
 export interface JobEnvironment {
-  /** The job's own folder; not there yet. */
+  /** The job's own folder; it does not exist yet. */
   folder: string
-  /** Resolves once a master has heard it. */
-  tell: (ended: RecordingEnded) => Promise<void>
-  /** Aborted when the node ends: what is not delivered by then is left to who comes after. */
+  /** Resolves once a master has acknowledged the report. */
+  report: (ended: RecordingEnded) => Promise<void>
+  /** Aborted when the node shuts down: the next node salvages undelivered files. */
   signal: AbortSignal
-  /** Before what could not be ended is tried again. */
+  /** The first back-off after a failed attempt. */
   firstPauseMs?: number
 }
 
-/** `left`: for whoever comes after this node. */
+/** `left`: to the next node, which salvages it. */
 export type JobEnd = 'stopped' | 'failed' | 'not_started' | 'salvaged' | 'left'
 
-/** What becomes of a job in the end: its files are delivered, a master knows, and nothing of it is left here. */
-export class Delivering {
+/** The end of a job: delivers its files, reports to the masters, and removes its folder. */
+export class DeliveryJob {
   protected readonly logger = new Logger('Recording')
   protected readonly journal: Journal
   #done: Promise<JobEnd> | undefined
@@ -57,7 +64,7 @@ export class Delivering {
 
   /** Never rejects. */
   get done(): Promise<JobEnd> {
-    return (this.#done ??= this.#toTheEnd())
+    return (this.#done ??= this.#runToEnd())
   }
 
   get job(): RecordingJob {
@@ -72,66 +79,61 @@ export class Delivering {
     return { recordingId: this.job.recordingId, part: this.job.part, state: this.state }
   }
 
-  async #toTheEnd(): Promise<JobEnd> {
+  async #runToEnd(): Promise<JobEnd> {
     const { signal, firstPauseMs = FIRST_PAUSE_MS } = this.environment
-    const endKeeping = this.journal.keepAlive()
+    const stopKeepAlive = this.journal.keepAlive()
     try {
       for (let attempt = 1; ; attempt += 1) {
         const end = await this.#attempt(attempt)
         if (end !== undefined) return end
-        const ms = Math.min(firstPauseMs * 2 ** Math.min(attempt - 1, 10), LONGEST_PAUSE_MS)
-        await pause(ms, undefined, { signal }).catch(() => undefined)
+        const ms = backoffMs(attempt, { firstMs: firstPauseMs, longestMs: LONGEST_PAUSE_MS, jitter: false })
+        await sleep(ms, signal)
       }
     } finally {
-      endKeeping()
+      stopKeepAlive()
     }
   }
 
-  /** Undefined: again. */
+  /** Undefined: to be retried. */
   async #attempt(attempt: number): Promise<JobEnd | undefined> {
     try {
       return await this.run()
     } catch (err) {
       if (this.environment.signal.aborted) return 'left'
-      this.logger.error({ err, ...this.running, attempt }, 'a recording is not brought home yet')
+      this.logger.error({ err, ...this.running, attempt }, 'uploading the recording failed, will retry')
       return undefined
     }
   }
 
-  /** Again after it failed: what is done already is not done twice. */
+  /** Idempotent: a retry continues after a failure. */
   protected async run(): Promise<JobEnd> {
     await this.deliver()
     return 'salvaged'
   }
 
-  /** What the notes tell of; they are in the journal already. */
+  /** Delivers the files in the notes, which the journal has already. */
   protected async deliver(): Promise<void> {
-    const { folder, signal, tell } = this.environment
+    const { folder, signal, report } = this.environment
     const { job, files, failure } = this.notes
     const { recordingId, part, delivery } = job
     const onRetry = (err: unknown, attempt: number): void =>
-      this.logger.warn({ err, recordingId, part, attempt }, 'the files of a recording are not delivered yet')
+      this.logger.warn({ err, recordingId, part, attempt }, 'delivering the files of a recording failed, will retry')
     const send = <F extends Sendable>(some: readonly F[]): Promise<F[]> =>
-      deliver({ recordingId, part, delivery, folder, files: some }, { signal, onRetry })
+      deliver({ recordingId, part, target: delivery, folder, files: some }, { signal, onRetry })
     const delivered = await send(files)
-    const told = await described(delivered, folder, send)
+    const description = await describe(delivered, folder, send)
     signal.throwIfAborted()
-    await unlessAborted(tell({ recordingId, part, ...told, ...(failure !== undefined && { failure }) }), signal)
+    await unlessAborted(
+      report({ recordingId, part, ...description, ...(failure !== undefined && { failure }) }),
+      signal,
+    )
     await rm(folder, { recursive: true, force: true })
-    this.logger.log({ recordingId, part, files: delivered.length, failure }, 'a part of a recording is delivered')
+    this.logger.log({ recordingId, part, files: delivered.length, failure }, 'the recording part is delivered')
   }
 }
 
-/** What comes of the task; rejects when `signal` is aborted before. */
-async function unlessAborted(task: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(signal.reason as Error)
-  signal.addEventListener('abort', abort, { once: true })
-  await Promise.race([task, aborted]).finally(() => signal.removeEventListener('abort', abort))
-}
-
-/** How masters are told of these files, which they have: those that are too many for a message by a file of their own. */
-async function described(
+/** The report about delivered files: their descriptions go into a file when they are too large for a message. */
+async function describe(
   files: RecordedFile[],
   folder: string,
   send: (files: readonly Sendable[]) => Promise<Sendable[]>,
@@ -144,16 +146,16 @@ async function described(
   return delivered.length > 0 ? { files: [], description: DESCRIPTION_FILE } : { files: [] }
 }
 
-/** One part of a recording, from the command to the fact. */
-export class Job extends Delivering {
-  /** A correction of the clock during the recording does not move its files against each other. */
+/** The job of one recording part, from the command of a master to the final report. */
+export class Job extends DeliveryJob {
+  /** Not corrected during the recording, so that its files stay in step. */
   readonly #clock: ReferenceClock
   #recorder: Recorder | undefined
   readonly #end: { promise: Promise<void>; resolve: () => void }
   #state: RunningJob['state'] = 'starting'
   #ending = false
   #stopped: Promise<RecordedFile[]> | undefined
-  /** Resolves when the first bytes are in a file, with the time of its first media; rejects when the start fails. */
+  /** Resolves with the time of the first media once a file has bytes; rejects when the start fails. */
   readonly started: Promise<{ startedAt: number }>
 
   constructor(
@@ -161,7 +163,7 @@ export class Job extends Delivering {
     job: RecordingJob,
     private readonly room: Room,
     private readonly factory: RecorderFactory,
-    /** Rejects when nothing can be recorded now. */
+    /** Rejects when the node can not record now. */
     private readonly admit: () => Promise<void>,
   ) {
     const clock = serviceClock.uncorrected()
@@ -182,7 +184,7 @@ export class Job extends Delivering {
     return this.#state
   }
 
-  /** Answered at once; it goes on to `done`. */
+  /** Returns at once; `done` resolves when the job has ended. */
   end(failure?: string): void {
     if (this.#ending) return
     this.#ending = true
@@ -197,8 +199,8 @@ export class Job extends Delivering {
       throw new ServiceError('UNAVAILABLE', `the media node can not write recordings: ${error.code}`, { cause: error })
     })
     await this.journal.write(this.notes)
-    this.#requireWanted()
-    // Only now: it begins to write as soon as it is there.
+    this.#requireNotStopped()
+    // After the journal: the recorder starts to write at once.
     this.#recorder = this.factory({
       job: this.job,
       room: this.room,
@@ -208,13 +210,13 @@ export class Job extends Delivering {
       onFiles: (files) => this.#note(files),
     })
     const startedAt = await Promise.race([this.#recorder.start(), this.#end.promise])
-    this.#requireWanted()
+    this.#requireNotStopped()
     this.#state = 'recording'
     this.notes.startedAt = startedAt ?? this.#clock.now()
     return { startedAt: this.notes.startedAt }
   }
 
-  #requireWanted(): void {
+  #requireNotStopped(): void {
     if (!this.#ending) return
     throw new ServiceError('LAUNCH_FAILED', this.notes.failure ?? 'the recording was stopped while it started')
   }
@@ -224,7 +226,7 @@ export class Job extends Delivering {
     const files = await this.#stop()
     this.#state = 'delivering'
     this.notes = { ...this.notes, state: 'delivering', files }
-    // On a full disk the journal stays as it was: it says enough.
+    // On a full disk the previous journal remains, which is sufficient.
     await this.journal.write(this.notes).catch(() => undefined)
     await this.deliver()
     return this.notes.failure === undefined ? 'stopped' : 'failed'
@@ -237,23 +239,17 @@ export class Job extends Delivering {
     return 'not_started'
   }
 
-  /** What there is, whatever happens. */
+  /** Resolves with the recorded files in any case. */
   #stop(): Promise<RecordedFile[]> {
-    return (this.#stopped ??= this.#stopWithin(STOP_MS))
+    return (this.#stopped ??= this.#stopWithin(STOP_TIMEOUT_MS))
   }
 
   async #stopWithin(ms: number): Promise<RecordedFile[]> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('the recorder did not end in time')), ms)
-    })
     try {
-      return await Promise.race([this.#recorder?.stop() ?? [], late])
+      return await withTimeout(this.#recorder?.stop() ?? Promise.resolve([]), ms, 'stopping the recorder')
     } catch (error) {
       this.notes.failure ??= error instanceof Error ? error.message : String(error)
       return filesLeft(this.environment.folder, this.notes)
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -266,7 +262,7 @@ export class Job extends Delivering {
 
 const MEDIA = /^[\w~-]+\.(mp4|webm|mkv)$/
 
-/** What somebody who died left in a folder: what was noted, or else whatever media files there are. */
+/** The media files of a dead node's job: as described in the notes, or else as found in the folder. */
 export async function filesLeft(folder: string, { job, files, startedAt }: Notes): Promise<RecordedFile[]> {
   const known = new Map(files.map((file) => [file.name, file]))
   const names = await readdir(folder).catch(() => [])

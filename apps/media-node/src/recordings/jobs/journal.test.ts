@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { z } from 'zod'
 import { deliveryTo, jobOf } from '../fixtures/jobs.js'
@@ -28,14 +28,14 @@ async function writeAs(owner: Record<string, unknown>): Promise<void> {
   await writeFile(path(), JSON.stringify({ ...written, owner: { ...written.owner, ...owner } }))
 }
 
-test('a job of a process of this machine is taken over as soon as that is dead, and not before', async () => {
+it('a job of a process of this machine is taken over as soon as that is dead, and not before', async () => {
   await new Journal(folder).write(notes)
   expect(await new Journal(folder).claim(Date.now() + 10 * SILENT_MS)).toBeUndefined()
   await writeAs({ since: 'another process of this id' })
   expect(await new Journal(folder).claim()).toEqual(expect.objectContaining(notes))
 })
 
-test('of many who take over a job at the same time one does', async () => {
+it('of many who take over a job at the same time one does', async () => {
   for (let time = 0; time < 20; time += 1) {
     await writeAs({ since: 'another process of this id' })
     const claimed = await Promise.all(Array.from({ length: 8 }, () => new Journal(folder).claim()))
@@ -44,7 +44,7 @@ test('of many who take over a job at the same time one does', async () => {
   }
 })
 
-test('what somebody takes over is left to it, unless it died over that', async () => {
+it('what somebody takes over is left to it, unless it died over that', async () => {
   await writeAs({ since: 'another process of this id' })
   const dead = { ...SELF, since: 'a third one' }
   const [inWork, abandoned] = [claimName(SELF), claimName(dead)].map((name) => join(folder, name))
@@ -55,7 +55,7 @@ test('what somebody takes over is left to it, unless it died over that', async (
   expect((await readdir(folder)).toSorted()).toEqual(['job.json', 'masters'])
 })
 
-test.each([
+it.each([
   ['on another machine', { host: 'elsewhere' }],
   ['in another container with the same name of the host', { pids: 'another boot or container', since: '1' }],
   ['of which it is not known in which container it was', { pids: undefined, since: '1' }],
@@ -65,7 +65,7 @@ test.each([
   expect(await new Journal(folder).claim(Date.now() + SILENT_MS + 5_000)).toEqual(expect.objectContaining(notes))
 })
 
-test.each([[[]], [['job.json.new']]])('a folder with nothing but %j is removed when it is old', async (names) => {
+it.each([[[]], [['job.json.new']]])('a folder with nothing but %j is removed when it is old', async (names) => {
   const own = join(folder, 'ses.1')
   await mkdir(own)
   for (const name of names) await writeFile(join(own, name), '{"own')
@@ -75,13 +75,13 @@ test.each([[[]], [['job.json.new']]])('a folder with nothing but %j is removed w
   expect(await readdir(folder)).toEqual(['masters'])
 })
 
-test('a folder with anything else stays, however old it is', async () => {
+it('a folder with anything else stays, however old it is', async () => {
   await new Journal(folder).write(notes)
   await new Journal(folder).sweep(Date.now() + 10 * SILENT_MS)
   expect((await readdir(folder)).toSorted()).toEqual(['job.json', 'masters'])
 })
 
-test('whoever is at work on a job shows that it lives until it ends', async () => {
+it('whoever is at work on a job shows that it lives until it ends', async () => {
   await writeAs({ host: 'elsewhere' })
   const long = new Date(Date.now() - 10 * SILENT_MS)
   const isFresh = async (): Promise<boolean> => (await stat(path())).mtimeMs > long.getTime()

@@ -7,34 +7,34 @@ import { isSame, livesHere, Owner, SELF } from './owner.js'
 
 const NAME = 'job.json'
 const DRAFT = `${NAME}.new`
-/** A journal that is being taken over, by whom. */
+/** The name of a journal while it is being claimed; it contains the claimer. */
 const CLAIMED = /^job\.claimed(?:\.([\w-]+)\.\d+)?\.json$/
 let claims = 0
 
-/** How often an owner shows that it lives, and so long none of it is seen of one that is gone. */
+/** The interval at which an owner touches the journal, and the silence after which it counts as dead. */
 const TOUCH_MS = 10_000
 const SILENT_MS = 60_000
 
-/** What whoever comes after a dead node needs to know to bring home what it recorded. */
+/** The data that another node needs to salvage the recording of a dead node. */
 const Notes = z.object({
   owner: Owner,
   job: RecordingJob,
   /** UTC ms. */
   startedAt: z.number(),
   state: z.enum(['recording', 'delivering']),
-  /** As far as they are known: while it records without their sizes and ends. */
+  /** As far as known: without sizes and ends while the job records. */
   files: z.array(RecordedFile),
   failure: z.string().optional(),
 })
 export type Notes = Omit<z.infer<typeof Notes>, 'owner'>
 
-/** The journal of one job: a file in the job's folder, written before anything else happens there. */
+/** The journal of a job: the first file in the job's folder. */
 export class Journal {
   #writing: Promise<void> = Promise.resolve()
 
   constructor(private readonly folder: string) {}
 
-  /** One after the other; whoever reads it finds one of them whole. It holds a token: for our eyes only. */
+  /** Atomic and serialised. Readable by the owner only, since it contains a token. */
   write(notes: Notes): Promise<void> {
     const text = JSON.stringify({ ...notes, owner: SELF })
     const written = this.#writing.then(() => this.#replace(text))
@@ -48,12 +48,12 @@ export class Journal {
     await rename(draft, join(this.folder, NAME))
   }
 
-  /** Until the answer is called those of other machines see that somebody is at work. */
+  /** Shows nodes of other machines that the owner is alive, until the returned function is called. */
   keepAlive(everyMs = TOUCH_MS): () => void {
     const touch = (): void => {
       // oxlint-disable-next-line clock/no-wall-clock -- the time of a file
       const now = new Date()
-      // Without a journal there is nothing to be taken over.
+      // Without a journal there is nothing to keep alive.
       void utimes(join(this.folder, NAME), now, now).catch(() => undefined)
     }
     const timer = setInterval(touch, everyMs).unref()
@@ -61,17 +61,17 @@ export class Journal {
   }
 
   /**
-   * Takes over a job whose node died; undefined when it lives, somebody else took it, or there is no journal.
-   * @throws what is wrong with a journal that can not be read
+   * Claims the job of a dead node; undefined when its owner lives, another node claimed it, or there is no journal.
+   * @throws when the journal is not readable
    */
   // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
   async claim(now = Date.now()): Promise<Notes | undefined> {
     const found = await this.#find()
-    if (!found || (await lives(found, now))) return undefined
+    if (!found || (await isOwned(found, now))) return undefined
     const mine = join(this.folder, claimName(SELF))
     if (!(await isMoved(found.path, mine))) return undefined
     const left = await readNotes(mine)
-    // Since the look somebody else has taken it over, and is at work.
+    // Another process has claimed it since #find, and works on it.
     if (!left || !isSame(left.owner, found.owner)) return this.#putBack(mine)
     try {
       await this.write(left)
@@ -83,19 +83,19 @@ export class Journal {
     return left
   }
 
-  /** Removes the folder of a job that died before it had a journal: there is nothing else in it then. */
+  /** Removes the folder of a job that died before it wrote a journal. */
   // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
   async sweep(now = Date.now()): Promise<void> {
     const names = await readdir(this.folder).catch(() => undefined)
     const touched = await stat(this.folder).catch(() => undefined)
-    // A young one may be about to get its journal.
+    // A new job may be about to write its journal.
     if (!names || !touched || names.some((name) => name !== DRAFT) || now - touched.mtimeMs < SILENT_MS) return
     await rm(join(this.folder, DRAFT), { force: true })
-    // Somebody else may have been quicker, or have begun anew.
+    // Another node may have removed it, or have started a job in it.
     await rmdir(this.folder).catch(() => undefined)
   }
 
-  /** The journal, or without one that which somebody began to take over. */
+  /** The journal, or else one whose claim was interrupted. */
   async #find(): Promise<Found | undefined> {
     const path = join(this.folder, NAME)
     const own = await readNotes(path)
@@ -108,7 +108,7 @@ export class Journal {
     return undefined
   }
 
-  /** Unless there is a newer one. */
+  /** Restores the journal unless there is a newer one. */
   async #putBack(mine: string): Promise<undefined> {
     const path = join(this.folder, NAME)
     await link(mine, path).catch((error: unknown) => (isErrno(error, 'EEXIST') ? undefined : rename(mine, path)))
@@ -119,12 +119,12 @@ export class Journal {
 interface Found {
   path: string
   owner: Owner
-  /** Who died while it took over, or is just doing it. */
+  /** The process that claims the journal, or died while it did. */
   claimer: Owner | undefined
 }
 
-/** Of a process whose id says nothing here it is known by what it does with the journal alone. */
-async function lives({ path, owner, claimer }: Found, now: number): Promise<boolean> {
+/** A process of another machine or container is known to live by its changes of the journal only. */
+async function isOwned({ path, owner, claimer }: Found, now: number): Promise<boolean> {
   const known = [owner, ...(claimer ? [claimer] : [])].map(livesHere)
   if (known.includes(true)) return true
   if (!known.includes(undefined)) return false
@@ -134,7 +134,7 @@ async function lives({ path, owner, claimer }: Found, now: number): Promise<bool
 
 const Claimer = z.tuple([z.string(), z.string(), z.number(), z.string()])
 
-/** Each another: what one takes over no other can take for its own. Short enough for the name of a file. */
+/** Unique per claim, and short enough for a file name. */
 export function claimName({ host, pids, pid, since }: Owner): string {
   const claimer: z.infer<typeof Claimer> = [host, pids, pid, since]
   return `job.claimed.${Buffer.from(JSON.stringify(claimer)).toString('base64url')}.${claims++}.json`
@@ -149,7 +149,7 @@ function claimerOf(word = ''): Owner | undefined {
   }
 }
 
-/** False when it is there no more. */
+/** False when the file no longer exists. */
 const isMoved = (from: string, to: string): Promise<boolean> =>
   rename(from, to).then(
     () => true,

@@ -2,10 +2,10 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
 
-/** A process, also when its id is used again. */
+/** Identifies a process, also after its pid is reused. */
 export const Owner = z.object({
   host: z.string(),
-  /** Within which the id of a process says who it is: containers may share the name of a host. */
+  /** The namespace of the pid: containers may share a host name. */
   pids: z.string().default(''),
   pid: z.number().int(),
   since: z.string(),
@@ -15,12 +15,12 @@ export type Owner = z.infer<typeof Owner>
 export const isSame = (one: Owner, other: Owner): boolean =>
   one.host === other.host && one.pids === other.pids && one.pid === other.pid && one.since === other.since
 
-/** Undefined for a process whose id says nothing here. */
+/** Undefined for a process of another host or pid namespace. */
 export const livesHere = ({ host, pids, pid, since }: Owner): boolean | undefined =>
-  host === SELF.host && pids === SELF.pids ? sinceWhen(pid) === since : undefined
+  host === SELF.host && pids === SELF.pids ? startOf(pid) === since : undefined
 
-/** When the process started, in the kernel's ticks; where the kernel does not tell, whether it lives. */
-function sinceWhen(pid: number): string {
+/** The start of the process in kernel ticks; without /proc, whether it lives. */
+function startOf(pid: number): string {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? ''
@@ -35,7 +35,7 @@ function sinceWhen(pid: number): string {
   }
 }
 
-/** Of this run of this machine's kernel, and of the container; where the kernel does not tell the host's name is enough. */
+/** The boot id of the kernel and the pid namespace; empty without /proc. */
 function pidsHere(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -46,4 +46,4 @@ function pidsHere(): string {
 }
 
 /** This process. */
-export const SELF: Owner = { host: hostname(), pids: pidsHere(), pid: process.pid, since: sinceWhen(process.pid) }
+export const SELF: Owner = { host: hostname(), pids: pidsHere(), pid: process.pid, since: startOf(process.pid) }

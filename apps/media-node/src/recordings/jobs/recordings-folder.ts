@@ -7,11 +7,11 @@ import { isErrno } from '@session-service/server-kit'
 const MIB = 1024 * 1024
 const JOB_FOLDER = /^[A-Za-z0-9_~-]+\.\d+$/
 
-/** Where this node records to: a folder a job. Other nodes of this machine may use the same one. */
+/** The recordings folder of this node, with one folder per job. Other nodes of the machine may share it. */
 export class RecordingsFolder {
   constructor(
     readonly path: string,
-    /** MiB that have to stay free. */
+    /** The disk space that has to stay free, MiB. */
     public floorMib: number,
   ) {}
 
@@ -19,7 +19,7 @@ export class RecordingsFolder {
     return join(this.path, `${recordingId}.${part}`)
   }
 
-  /** Those of jobs, whoever's. */
+  /** The folders of all jobs, those of other nodes included. */
   async jobFolders(): Promise<string[]> {
     const entries = await readdir(this.path, { withFileTypes: true }).catch(() => [])
     return entries
@@ -27,13 +27,13 @@ export class RecordingsFolder {
       .map(({ name }) => join(this.path, name))
   }
 
-  /** Why nothing can be recorded here; undefined when it can. Makes nothing: many a node never records. */
+  /** Why this node can not record; undefined if it can. Creates no folder: many nodes never record. */
   async problem(): Promise<string | undefined> {
     try {
-      await access(await this.#nearest(), constants.W_OK | constants.X_OK)
+      await access(await this.#existing(), constants.W_OK | constants.X_OK)
       return undefined
     } catch (error) {
-      // Whoever asks for a recording is told this: where the folder is the log says.
+      // Clients receive this message; only the log contains the path.
       const { code = 'unknown error' } = error as NodeJS.ErrnoException
       return `the media node can not write recordings to MEDIA_NODE_RECORDING_PATH: ${code}`
     }
@@ -52,19 +52,19 @@ export class RecordingsFolder {
   }
 
   async isFull(): Promise<boolean> {
-    const { bavail, bsize } = await statfs(await this.#nearest())
+    const { bavail, bsize } = await statfs(await this.#existing())
     return (bavail * bsize) / MIB < this.floorMib
   }
 
-  /** Seconds since the one of these jobs wrote whose last write is the longest ago; 0 without jobs. */
+  /** The longest time since the last write of one of these jobs, seconds; 0 without jobs. */
   async longestSilence(jobs: readonly RecordingPartRef[]): Promise<number> {
     // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
     const ages = jobs.map(async (job) => Date.now() - (await lastWrite(this.ofJob(job))))
     return Math.max(0, ...(await Promise.all(ages))) / 1_000
   }
 
-  /** The folder itself, or the one it is going to be made in. */
-  async #nearest(): Promise<string> {
+  /** The folder, or else its nearest existing parent. */
+  async #existing(): Promise<string> {
     for (let folder = resolve(this.path); ; folder = dirname(folder)) {
       const isThere = await access(folder, constants.F_OK).then(
         () => true,

@@ -3,7 +3,7 @@ import { Journal, type Notes } from './journal.js'
 
 const DIED = 'the media node died while it recorded'
 
-/** What a dead node's job left in a folder, taken over and ready to be delivered; undefined when there is none. */
+/** Claims the job of a dead node in this folder for delivery; undefined when there is none. */
 export async function salvageable(folder: string): Promise<Notes | undefined> {
   const journal = new Journal(folder)
   const left = await journal.claim()

@@ -1,16 +1,16 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { cutEnd, writtenAt } from './cut-end.js'
 
 const AHEAD_MS = 3_600_000
 /** Of a cluster whose time is an hour ahead of this machine. */
 const clock = { now: (): number => Date.now() + AHEAD_MS }
 
-test('the last write of a file is told in the time of the cluster', () => {
+it('the last write of a file is told in the time of the cluster', () => {
   const mtimeMs = Date.now() - 5_000
   expect(Math.abs(writtenAt(mtimeMs, clock) - (mtimeMs + AHEAD_MS))).toBeLessThan(1_000)
 })
 
-test.each([
+it.each([
   { what: 'at the last write', writtenAgoMs: 5_000, expected: -5_000 },
   { what: 'not before its start', writtenAgoMs: 60_000, expected: -10_000 },
   { what: 'not after its death was noticed', writtenAgoMs: -60_000, expected: 0 },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Activity, type Look, observe, STALL_LIMITS, stateOf } from './stall.js'
+import { type Activity, type Sample, observe, STALL_LIMITS, stateOf } from './stall.js'
 
 /** The state after each look. */
-function statesOf(looks: readonly Look[]): string[] {
+function statesOf(looks: readonly Sample[]): string[] {
   let activity: Activity | undefined
   return looks.map((look) => {
     activity = observe(activity, look, STALL_LIMITS)
@@ -11,11 +11,11 @@ function statesOf(looks: readonly Look[]): string[] {
 }
 
 /** Looks one second apart. */
-const looks = (count: number, at: (second: number) => Omit<Look, 'at'>): Look[] =>
+const looks = (count: number, at: (second: number) => Omit<Sample, 'at'>): Sample[] =>
   Array.from({ length: count }, (_, second) => ({ at: second * 1_000, ...at(second) }))
 
 /** The second in which the program counts as stalled; -1: never. */
-const stalledAt = (count: number, at: (second: number) => Omit<Look, 'at'>): number =>
+const stalledAt = (count: number, at: (second: number) => Omit<Sample, 'at'>): number =>
   statesOf(looks(count, at)).indexOf('stalled')
 
 describe('a program', () => {
@@ -48,7 +48,7 @@ describe('a program', () => {
 
 describe('a process that was suspended itself', () => {
   it('counts a late look as a short one', () => {
-    const late: Look[] = [
+    const late: Sample[] = [
       { at: 0, output: 1 },
       { at: 60_000, output: 1 },
       { at: 61_000, output: 1 },
@@ -58,7 +58,7 @@ describe('a process that was suspended itself', () => {
   })
 
   it('finds a program that stays silent afterwards', () => {
-    const hung: Look[] = [0, 60_000, 61_000, 62_000, 63_000].map((at) => ({ at, output: 1 }))
+    const hung: Sample[] = [0, 60_000, 61_000, 62_000, 63_000].map((at) => ({ at, output: 1 }))
     expect(statesOf(hung)).toEqual(['ok', 'ok', 'ok', 'ok', 'stalled'])
   })
 })

@@ -1,37 +1,37 @@
-/** One look at a program that works for a job. */
-export interface Look {
-  /** By a monotonic clock, ms. */
+/** A sample of the progress of a job's program. */
+export interface Sample {
+  /** Monotonic, ms. */
   at: number
-  /** Grows with what the program writes: bytes, lines, frames. */
+  /** Grows with the output of the program: bytes, lines, frames. */
   output: number
-  /** Grows with the media that is sent to the program. Undefined: output is due at all times. */
+  /** Grows with the media sent to the program. Undefined: output is always due. */
   input?: number | undefined
 }
 
 export interface StallLimits {
-  /** How long a program may work without output once it has written something, ms. */
+  /** The longest time without output after the first output, ms. */
   outputMs: number
-  /** The same until its first output: a program may have to analyse its input first. */
+  /** The longest time until the first output, ms: a program may have to analyse its input first. */
   firstOutputMs: number
-  /** One look counts for no longer than this, ms: a process that was suspended itself must not blame the program. */
-  longestLookMs: number
+  /** The most that one sample adds, ms: a suspension of this process must not count as silence of the program. */
+  maxSampleMs: number
 }
 
-export const STALL_LIMITS: StallLimits = { outputMs: 5_000, firstOutputMs: 15_000, longestLookMs: 2_000 }
+export const STALL_LIMITS: StallLimits = { outputMs: 5_000, firstOutputMs: 15_000, maxSampleMs: 2_000 }
 
-/** How a program does: for how long output has been due that did not come. */
+/** The progress of a program: how long due output has been missing. */
 export interface Activity {
-  last: Look
+  last: Sample
   silentMs: number
 }
 
-/** Time without media does not count: a muted track, or Opus between two DTX packets, owes no output. Pure. */
-export function observe(before: Activity | undefined, look: Look, limits: StallLimits): Activity {
-  if (!before || look.output > before.last.output) return { last: look, silentMs: 0 }
+/** Time without input does not count: a muted track, or Opus between two DTX packets, produces no output. Pure. */
+export function observe(before: Activity | undefined, sample: Sample, limits: StallLimits): Activity {
+  if (!before || sample.output > before.last.output) return { last: sample, silentMs: 0 }
   const { last, silentMs } = before
-  const isDue = look.input === undefined || look.input > (last.input ?? 0)
-  const elapsedMs = Math.min(Math.max(0, look.at - last.at), limits.longestLookMs)
-  return { last: look, silentMs: silentMs + (isDue ? elapsedMs : 0) }
+  const isDue = sample.input === undefined || sample.input > (last.input ?? 0)
+  const elapsedMs = Math.min(Math.max(0, sample.at - last.at), limits.maxSampleMs)
+  return { last: sample, silentMs: silentMs + (isDue ? elapsedMs : 0) }
 }
 
 export function stateOf({ last, silentMs }: Activity, limits: StallLimits): 'ok' | 'stalled' {

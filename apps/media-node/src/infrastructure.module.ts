@@ -1,0 +1,34 @@
+import { Module, type DynamicModule } from '@nestjs/common'
+import type { NodeConfig } from '@session-service/config'
+import { Bus, FactSender } from '@session-service/messaging'
+import { NodeIdentity } from './node/identity.js'
+import { NODE_CONFIG } from './node/node-state.js'
+import { WorkerPool } from './workers/worker-pool.js'
+
+/** Opened before the application and closed after it. */
+export interface Infrastructure {
+  config: NodeConfig
+  identity: NodeIdentity
+  pool: WorkerPool
+  bus: Bus
+  reports: FactSender
+}
+
+/** Makes the infrastructure injectable everywhere. */
+@Module({})
+export class InfrastructureModule {
+  static forRoot({ config, identity, pool, bus, reports }: Infrastructure): DynamicModule {
+    return {
+      module: InfrastructureModule,
+      global: true,
+      providers: [
+        { provide: NODE_CONFIG, useValue: config },
+        { provide: NodeIdentity, useValue: identity },
+        { provide: WorkerPool, useValue: pool },
+        { provide: Bus, useValue: bus },
+        { provide: FactSender, useValue: reports },
+      ],
+      exports: [NODE_CONFIG, NodeIdentity, WorkerPool, Bus, FactSender],
+    }
+  }
+}
