@@ -65,6 +65,30 @@ const MASTER_LAYERS = [
 ]
 const masterFolder = (name) => `^apps/master/src/${name}/[^/]+$`
 
+/** Lowest first, each exactly this folder, as above. The files at the top of the media node are above all of them. */
+const MEDIA_NODE_LAYERS = [
+  'node',
+  'workers',
+  'routers',
+  'tracks',
+  'rooms',
+  'tap',
+  'recordings/recorder',
+  'recordings/supervision',
+  'recordings/jobs',
+  'recordings/composed',
+  'recordings/individual',
+  'recordings/custom',
+  'recordings',
+  'cluster',
+  'monitoring',
+  'lifecycle',
+  'registration',
+  'commands',
+  '',
+]
+const mediaNodeFolder = (name) => `^apps/media-node/src/${name && `${name}/`}[^/]+$`
+
 module.exports = {
   forbidden: [
     {
@@ -103,6 +127,19 @@ module.exports = {
       from: { path: masterFolder(layer), pathNot: TESTS },
       to: { path: MASTER_LAYERS.slice(at + 1).map(masterFolder) },
     })),
+    ...MEDIA_NODE_LAYERS.slice(0, -1).map((layer, at) => ({
+      name: `media-node-${layer.replaceAll('/', '-')}-imports-lower-layers-only`,
+      severity: 'error',
+      from: { path: mediaNodeFolder(layer), pathNot: TESTS },
+      to: { path: MEDIA_NODE_LAYERS.slice(at + 1).map(mediaNodeFolder) },
+    })),
+    {
+      name: 'media-node-folders-have-a-layer',
+      comment: 'A new folder of the media node is added to MEDIA_NODE_LAYERS.',
+      severity: 'error',
+      from: { path: '^apps/media-node/src/', pathNot: [TESTS, ...MEDIA_NODE_LAYERS.map(mediaNodeFolder)] },
+      to: {},
+    },
     {
       name: 'master-folders-have-a-layer',
       comment: 'A new folder of the master is added to MASTER_LAYERS.',
