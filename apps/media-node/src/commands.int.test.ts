@@ -8,7 +8,7 @@ import { audioTrack, publication, simulcastTrack } from './rooms/fixtures/sample
 const rig = NodeRig.forTests()
 
 describe('commands over the bus', () => {
-  it('carry a session through its life, and heartbeats tell of it', async () => {
+  it('run a whole session, and heartbeats report its size', async () => {
     const { nodeId } = await rig.launchReady()
     const { routerRtpCapabilities: rtpCapabilities } = await rig.master.join(nodeId, 'room', 'pub')
     await rig.master.join(nodeId, 'room', 'sub')
@@ -16,7 +16,7 @@ describe('commands over the bus', () => {
     const sub = { roomId: 'room', connectionId: 'sub', streamId: 'str' }
     const { tracks } = await rig.master.ask(nodeId, 'subscribe', { ...sub, rtpCapabilities })
     expect(tracks.map(({ kind }) => kind)).toEqual(['audio', 'video'])
-    await until('a heartbeat counts it all', () => rig.master.lastHeartbeatOf(nodeId)?.consumers === 2)
+    await until('a heartbeat counts both consumers', () => rig.master.lastHeartbeatOf(nodeId)?.consumers === 2)
     expect(rig.master.lastHeartbeatOf(nodeId)).toMatchObject({
       ip: '127.0.0.1',
       status: 'running',
@@ -36,16 +36,16 @@ describe('commands over the bus', () => {
       jobs: [],
     })
     await rig.master.ask(nodeId, 'closeRoom', { roomId: 'room', epoch: 1 })
-    await until('a heartbeat counts nothing', () => rig.master.lastHeartbeatOf(nodeId)?.rooms === 0)
+    await until('a heartbeat counts no room', () => rig.master.lastHeartbeatOf(nodeId)?.rooms === 0)
   })
 
-  it('that fail keep code, subject and a message that names the fault', async () => {
+  it('that fail return a code, a subject and a message that names the fault', async () => {
     const { nodeId } = await rig.launchReady()
     const gone = { roomId: 'no', connectionId: 'no', streamId: 'no' }
     const failed = await rig.master.ask(nodeId, 'unpublish', gone).catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(ServiceError)
     expect(failed).toMatchObject({ code: 'NOT_FOUND', subject: 'connection' })
-    // A careless master: what the contract forbids reaches the node only past the schemas of the sender.
+    // Bypasses the schemas of the sender to send commands that violate the contract.
     const unchecked = [z.any(), z.any(), 4_000] as const
     const junk = [null, [], 'x', { ...gone, roomId: '../x' }, { ...gone, connectionId: 7 }, {}]
     for (const params of junk) {
@@ -55,7 +55,7 @@ describe('commands over the bus', () => {
     await rig.master.join(nodeId, 'room', 'con')
   })
 
-  it('are counted and timed by name', async () => {
+  it('are counted and measured by name', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     await rig.master

@@ -9,19 +9,19 @@ const rig = NodeRig.forTests()
 const A_DAY = { MEDIA_NODE_DRAIN_TIMEOUT: '86400' }
 const MANY_MINUTES_MS = 3_600_000
 
-describe('a busy node that is told to end by SIGTERM', () => {
-  it('takes no new room, keeps those it has, and ends with the last one', async () => {
+describe('a busy node that receives SIGTERM', () => {
+  it('accepts no new room, keeps its rooms, and exits after the last one has closed', async () => {
     const { node, nodeId } = await rig.launchReady(A_DAY)
     for (const roomId of ['a', 'b']) await rig.master.join(nodeId, roomId, 'con')
     const workers = workersOf(node)
     node.kill('SIGTERM')
-    const draining = await until('a heartbeat says so', () =>
+    const draining = await until('a heartbeat reports draining', () =>
       rig.master.lastHeartbeatOf(nodeId)?.status === 'draining' ? rig.master.lastHeartbeatOf(nodeId) : undefined,
     )
     expect(draining.drainDeadline).toBeGreaterThan(draining.sentAt + MANY_MINUTES_MS)
     expect(draining).toMatchObject({ rooms: 2 })
     await expect(rig.master.join(nodeId, 'new', 'con')).rejects.toMatchObject({ code: 'NO_CAPACITY' })
-    // Whoever comes to a room that is there is let in.
+    // Joins of existing rooms are still accepted.
     await rig.master.join(nodeId, 'a', 'another')
     await rig.master.ask(nodeId, 'leave', { roomId: 'a', connectionId: 'con' })
     expect(await failingOf(node)).toEqual(['draining'])
@@ -41,7 +41,7 @@ describe('a busy node that is told to end by SIGTERM', () => {
     expect(workers.filter(isRunning)).toEqual([])
   })
 
-  it('A14: ends at the deadline with what it still holds', async () => {
+  it('A14: exits at the deadline and reports its remaining rooms', async () => {
     const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_DRAIN_TIMEOUT: '1' })
     await rig.master.join(nodeId, 'room', 'con')
     node.kill('SIGTERM')
@@ -49,19 +49,22 @@ describe('a busy node that is told to end by SIGTERM', () => {
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('A15: ends at once and in order at a second signal, %s', async (signal) => {
-    const { node, nodeId } = await rig.launchReady(A_DAY)
-    await rig.master.join(nodeId, 'room', 'con')
-    const workers = workersOf(node)
-    node.kill('SIGTERM')
-    await until('it drains', () => rig.master.lastHeartbeatOf(nodeId)?.status === 'draining')
-    node.kill(signal)
-    expect(await node.exited).toBe(0)
-    expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
-    expect(workers.filter(isRunning)).toEqual([])
-  })
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'A15: shuts down gracefully and at once at a second signal, %s',
+    async (signal) => {
+      const { node, nodeId } = await rig.launchReady(A_DAY)
+      await rig.master.join(nodeId, 'room', 'con')
+      const workers = workersOf(node)
+      node.kill('SIGTERM')
+      await until('it drains', () => rig.master.lastHeartbeatOf(nodeId)?.status === 'draining')
+      node.kill(signal)
+      expect(await node.exited).toBe(0)
+      expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
+      expect(workers.filter(isRunning)).toEqual([])
+    },
+  )
 
-  it('does not come back', async () => {
+  it('can not be undrained', async () => {
     const { node, nodeId } = await rig.launchReady(A_DAY)
     await rig.master.join(nodeId, 'room', 'con')
     node.kill('SIGTERM')
@@ -71,7 +74,7 @@ describe('a busy node that is told to end by SIGTERM', () => {
     expect(await node.exited).toBe(0)
   })
 
-  it('minds no loss of the bus', async () => {
+  it('keeps draining during a bus outage', async () => {
     const bus = await startNats()
     const ownMaster = await BusMaster.connect(bus.url)
     const { node, nodeId } = await rig.launchReady({ ...A_DAY, NATS_URL: bus.url }, ownMaster)
@@ -83,7 +86,7 @@ describe('a busy node that is told to end by SIGTERM', () => {
     const again = await startNats({ port: bus.port })
     try {
       const heard = ownMaster.heartbeats.length
-      await until('it is heard again', () => ownMaster.heartbeats.length > heard)
+      await until('the next heartbeat', () => ownMaster.heartbeats.length > heard)
       expect(ownMaster.lastHeartbeatOf(nodeId)).toMatchObject({ status: 'draining', rooms: 1 })
       await ownMaster.ask(nodeId, 'closeRoom', { roomId: 'room', epoch: 1 })
       expect(await node.exited).toBe(0)
@@ -95,17 +98,17 @@ describe('a busy node that is told to end by SIGTERM', () => {
   })
 })
 
-describe('a hook on the same machine', () => {
-  it('drains a node before the signal comes', async () => {
+describe('a preStop hook', () => {
+  it('drains a node before the signal', async () => {
     const { node, nodeId } = await rig.launchReady(A_DAY)
     await rig.master.join(nodeId, 'room', 'con')
     expect((await fetch(`${node.opsUrl}/drain`)).status).toBe(405)
     expect((await fetch(`${node.opsUrl}/drain`, { method: 'POST' })).status).toBe(202)
     await until('it drains', () => rig.master.lastHeartbeatOf(nodeId)?.drainDeadline)
     expect(await failingOf(node)).toEqual(['draining'])
-    // The first signal only makes it final.
+    // The first signal makes the drain final.
     node.kill('SIGTERM')
-    await until('there is no way back', async () => {
+    await until('undrain is rejected', async () => {
       await expect(rig.master.ask(nodeId, 'undrain', {})).rejects.toMatchObject({ code: 'CONFLICT' })
       return true
     })
@@ -116,7 +119,7 @@ describe('a hook on the same machine', () => {
 })
 
 describe('a master', () => {
-  it('drains a node, and takes that back', async () => {
+  it('drains and undrains a node', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     await rig.master.ask(nodeId, 'drain', { deadlineMs: null })
@@ -131,7 +134,7 @@ describe('a master', () => {
     expect(await metricOf(node, 'draining')).toBe(0)
   })
 
-  it('may set another deadline', async () => {
+  it('can change the drain deadline', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     await rig.master.ask(nodeId, 'drain', { deadlineMs: MANY_MINUTES_MS })
@@ -141,7 +144,7 @@ describe('a master', () => {
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
-  it('has an empty node end at once by draining it', async () => {
+  it('ends an empty node at once by draining it', async () => {
     const { node, nodeId } = await rig.launchReady(A_DAY)
     await rig.master.ask(nodeId, 'drain', { deadlineMs: null })
     expect(await node.exited).toBe(0)
@@ -150,7 +153,7 @@ describe('a master', () => {
     expect(lastHeard?.status).toBe('draining')
   })
 
-  it('terminates a busy node at once and in order', async () => {
+  it('terminates a busy node at once and gracefully', async () => {
     const { node, nodeId } = await rig.launchReady(A_DAY)
     await rig.master.join(nodeId, 'room', 'con')
     const workers = workersOf(node)

@@ -5,16 +5,16 @@ import { NodeRig, workersOf } from './fixtures/node-rig.js'
 
 const rig = NodeRig.forTests()
 
-describe('facts', () => {
-  it('a hello comes first, again after a lost bus, and drops the rooms that its answer names', async () => {
+describe('reports', () => {
+  it('the registration comes first and again after a bus outage, and closes the rooms that the answer drops', async () => {
     const { nodeId } = await rig.launchReady()
-    await until('the first hello', () => rig.master.factsOf(nodeId, 'hello').length === 1)
+    await until('the first registration', () => rig.master.factsOf(nodeId, 'hello').length === 1)
     expect(rig.master.factsOf(nodeId, 'hello')[0]).toMatchObject({ ip: '127.0.0.1', rooms: [] })
     await rig.master.join(nodeId, 'kept', 'con')
     await rig.master.join(nodeId, 'stray', 'con')
     rig.master.onFact = () => ({ dropRoomIds: ['stray'] })
     await rig.restartBus()
-    const again = await until('the hello after the loss', () => rig.master.factsOf(nodeId, 'hello')[1])
+    const again = await until('the registration after the outage', () => rig.master.factsOf(nodeId, 'hello')[1])
     expect(again.rooms.map(({ roomId }) => roomId).toSorted()).toEqual(['kept', 'stray'])
     await until('the stray room is dropped', async () => {
       const { rooms } = await rig.master.ask(nodeId, 'inventory', {})
@@ -23,7 +23,7 @@ describe('facts', () => {
     expect(rig.master.factsOf(nodeId, 'hello')).toHaveLength(2)
   })
 
-  it('a process that is refused at its hello ends with a non-zero exit code and has served nothing', async () => {
+  it('a process whose registration is refused exits with a non-zero code and has served nothing', async () => {
     rig.master.onFact = () => ({ dropRoomIds: [], refused: 'another process is alive with the id' })
     const { node, nodeId } = await rig.launch()
     expect(await node.exited).toBe(1)
@@ -39,7 +39,7 @@ describe('facts', () => {
       return { dropRoomIds: [] }
     }
     const { node, nodeId } = await rig.launch()
-    const hello = await until('a hello', () => rig.master.deliveriesOf(nodeId, 'hello')[0])
+    const hello = await until('a registration', () => rig.master.deliveriesOf(nodeId, 'hello')[0])
     await rig.master.bus.request(SUBJECT.nodeBoot(nodeId, hello.bootId), NODE_BOOT_RPC, {})
     await expect(rig.master.ask(nodeId, 'inventory', {})).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect((await fetch(`${node.opsUrl}/healthz`)).status).toBe(200)
@@ -49,17 +49,17 @@ describe('facts', () => {
     expect((await rig.master.ask(nodeId, 'inventory', {})).bootId).toBe(hello.bootId)
   })
 
-  it('a process that waits for its registration ends in order at SIGTERM', async () => {
+  it('a process that waits for its registration shuts down gracefully at SIGTERM', async () => {
     rig.master.onFact = () => {
       throw new ServiceError('UNAVAILABLE', 'the holder of the id may be alive')
     }
     const { node, nodeId } = await rig.launch()
-    await until('a hello', () => rig.master.deliveriesOf(nodeId, 'hello')[0])
+    await until('a registration', () => rig.master.deliveriesOf(nodeId, 'hello')[0])
     node.kill('SIGTERM')
     expect(await node.exited).toBe(0)
   })
 
-  it('a running process that is refused closes its rooms and ends with a non-zero exit code', async () => {
+  it('a running process that is refused closes its rooms and exits with a non-zero code', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     const { bootId } = rig.master.factsOf(nodeId, 'hello')[0]!
@@ -72,7 +72,7 @@ describe('facts', () => {
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
-  it('rooms lost with their worker are told once, and repeated until heard', async () => {
+  it('rooms lost with their worker are reported under one id and repeated until acknowledged', async () => {
     const { node, nodeId } = await rig.launchReady()
     for (const roomId of ['a', 'b', 'c', 'd']) await rig.master.join(nodeId, roomId, 'con')
     const deaf = new ServiceError('UNAVAILABLE', 'the database is away')
@@ -81,14 +81,14 @@ describe('facts', () => {
       return { dropRoomIds: [] }
     }
     process.kill(workersOf(node)[0]!, 'SIGKILL')
-    await until('the third telling', () => rig.master.deliveriesOf(nodeId, 'roomsLost').length === 3)
+    await until('the third report', () => rig.master.deliveriesOf(nodeId, 'roomsLost').length === 3)
     const { rooms } = await rig.master.ask(nodeId, 'inventory', {})
     const deliveries = rig.master.deliveriesOf(nodeId, 'roomsLost')
     expect(new Set(deliveries.map(({ factId }) => factId)).size).toBe(1)
     expect(deliveries[0]!.rooms).toHaveLength(2)
     expect([...deliveries[0]!.rooms, ...rooms].map(({ roomId }) => roomId).toSorted()).toEqual(['a', 'b', 'c', 'd'])
     await until('the worker is back', () => workersOf(node).length === 2)
-    await until('heartbeats tell of it', () => rig.master.lastHeartbeatOf(nodeId)?.workers === 2)
+    await until('a heartbeat counts it', () => rig.master.lastHeartbeatOf(nodeId)?.workers === 2)
     expect(rig.master.deliveriesOf(nodeId, 'roomsLost')).toHaveLength(3)
     expect(node.running).toBe(true)
   })

@@ -23,8 +23,8 @@ async function freeze(process: Pick<AppProcess, 'kill'>, ms: number): Promise<nu
 const roomIdsOf = async (nodeId: string): Promise<string[]> =>
   (await rig.master.ask(nodeId, 'inventory', {})).rooms.map(({ roomId }) => roomId)
 
-describe('a node that was frozen', () => {
-  it('longer than masters wait says hello before anything else, and drops what is no longer its own', async () => {
+describe('a node that was suspended', () => {
+  it('longer than masters wait registers before anything else, and closes the rooms that it has lost', async () => {
     const { node, nodeId } = await rig.launchReady()
     for (const roomId of ['kept', 'stray']) await rig.master.join(nodeId, roomId, 'con')
     await until('the first hello', () => rig.master.factsOf(nodeId, 'hello').length === 1)
@@ -58,7 +58,7 @@ describe('a node that was frozen', () => {
     expect(hellos.size).toBe(2)
   })
 
-  it('for a moment goes on as if nothing had been', async () => {
+  it('briefly continues without registering again', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     const hellos = (): number => rig.master.factsOf(nodeId, 'hello').length
@@ -80,8 +80,8 @@ describe('a node that was frozen', () => {
   })
 })
 
-describe('a node whose bus hung', () => {
-  it('says hello when it answers again, before it takes commands', async () => {
+describe('a node whose bus was suspended', () => {
+  it('registers when the bus answers again, before it accepts commands', async () => {
     const bus = await startNats()
     const ownMaster = await BusMaster.connect(bus.url, { pingIntervalMs: 500 })
     try {
@@ -92,7 +92,7 @@ describe('a node whose bus hung', () => {
       await until('it knows that it is out of touch', async () => (await metricOf(node, 'fenced')) === 1)
       expect(await metricOf(node, 'media_rooms')).toBe(1)
       bus.process.kill('SIGCONT')
-      await until('it has been told', async () => (await metricOf(node, 'fenced')) === 0)
+      await until('the fence is open', async () => (await metricOf(node, 'fenced')) === 0)
       expect(await metricOf(node, 'media_rooms')).toBe(0)
       expect(ownMaster.factsOf(nodeId, 'hello').at(-1)?.rooms).toEqual(expect.any(Array))
     } finally {

@@ -5,8 +5,8 @@ import { NodeRig, workersOf } from './fixtures/node-rig.js'
 
 const rig = NodeRig.forTests()
 
-describe('a node tells', () => {
-  it('who it is, in each heartbeat', async () => {
+describe('a heartbeat of a node', () => {
+  it('contains its identity', async () => {
     const [port = 0] = await freePorts(1)
     const before = Date.now()
     const { nodeId } = await rig.launchReady({

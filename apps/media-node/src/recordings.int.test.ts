@@ -31,7 +31,7 @@ const delivered = (): string => join(folder, 'delivered')
 const jobsLeft = (): Promise<string[]> => readdir(join(folder, 'jobs')).catch(() => [])
 const endsOf = (nodeId: string): RecordingEnded[] =>
   rig.master.factsOf(nodeId, 'recordingEnded').map(({ ended }) => ended)
-const toldBy = (nodeId: string): Promise<RecordingEnded> => until('the end is told', () => endsOf(nodeId)[0])
+const reportedEndOf = (nodeId: string): Promise<RecordingEnded> => until('the end is reported', () => endsOf(nodeId)[0])
 
 describe('a recording', () => {
   it('is started once however often it is asked for, is seen in heartbeats, and ends with a fact', async () => {
@@ -42,7 +42,7 @@ describe('a recording', () => {
     expect(again).toEqual(first)
     const running = { recordingId: job.recordingId, part: 1, state: 'recording' }
     // A heartbeat from before has it start.
-    const beat = await until('a heartbeat tells', () => {
+    const beat = await until('a heartbeat lists the job', () => {
       const heard = rig.master.lastHeartbeatOf(nodeId)
       return heard?.jobs[0]?.state === 'recording' && heard
     })
@@ -50,7 +50,7 @@ describe('a recording', () => {
     expect((await rig.master.ask(nodeId, 'inventory', {})).jobs).toEqual([running])
     expect(await metricsOf(node)).toMatch(/^session_service_recordings_running 1$/m)
     await rig.master.ask(nodeId, 'stopRecording', job)
-    expect(await toldBy(nodeId)).toEqual({ recordingId: job.recordingId, part: 1, files: [] })
+    expect(await reportedEndOf(nodeId)).toEqual({ recordingId: job.recordingId, part: 1, files: [] })
     await until('nothing is left of it', async () => (await jobsLeft()).length === 0)
     await expect(rig.master.ask(nodeId, 'stopRecording', job)).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect(await metricsOf(node)).toMatch(/^session_service_recordings_ended_total\{result="stopped"\} 1$/m)
@@ -100,7 +100,7 @@ describe('a recording', () => {
       const job = jobOf('room', delivery)
       await rig.master.ask(nodeId, 'startRecording', job)
       await rig.master.ask(nodeId, 'stopRecording', job)
-      await until('its end is told', () => endsOf(nodeId).length > cycle)
+      await until('its end is reported', () => endsOf(nodeId).length > cycle)
     }
     await until('nothing is left', async () => (await jobsLeft()).length === 0)
     await until('no slot is taken', () => rig.master.lastHeartbeatOf(nodeId)?.slots?.recording?.used === 0)
@@ -108,7 +108,7 @@ describe('a recording', () => {
 })
 
 describe('the end of a node', () => {
-  it('in order: ends its recordings and tells of them before it says goodbye', async () => {
+  it('gracefully ends and reports its recordings before it deregisters', async () => {
     const { node, nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
@@ -138,11 +138,11 @@ describe('the end of a node', () => {
       { recordingId: job.recordingId, part: 1, state: 'delivering' },
     ])
     expect(await node.exited).toBe(0)
-    // Nobody has heard of it: whoever comes next says it again.
+    // No master has acknowledged the report: the next node repeats it.
     expect(await jobsLeft()).toEqual([`${job.recordingId}.1`])
     rig.master.onFact = () => ({ dropRoomIds: [] })
     const next = await rig.launchReady(env)
-    expect(await toldBy(next.nodeId)).toMatchObject({ recordingId: job.recordingId, files: [] })
+    expect(await reportedEndOf(next.nodeId)).toMatchObject({ recordingId: job.recordingId, files: [] })
   })
 
   it('by force: the next one brings home what it left, and lets alone what a living one makes', async () => {
@@ -159,7 +159,7 @@ describe('the end of a node', () => {
     dying.node.kill('SIGKILL')
     await dying.node.exited
     const next = await rig.launchReady(env)
-    const ended = await toldBy(next.nodeId)
+    const ended = await reportedEndOf(next.nodeId)
     expect(ended).toMatchObject({
       recordingId: lost.recordingId,
       part: 1,
@@ -171,7 +171,7 @@ describe('the end of a node', () => {
     expect(endsOf(next.nodeId)).toHaveLength(1)
   })
 
-  it('by force while somebody was taking over, and a journal that nobody can read, or none, harm nothing', async () => {
+  it('by force during a claim, and an unreadable or missing journal, lose no recording', async () => {
     const { node, nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
@@ -187,7 +187,7 @@ describe('the end of a node', () => {
     await mkdir(empty)
     await utimes(empty, 1, 1)
     const next = await rig.launchReady(env)
-    expect(await toldBy(next.nodeId)).toMatchObject({ recordingId: job.recordingId })
+    expect(await reportedEndOf(next.nodeId)).toMatchObject({ recordingId: job.recordingId })
     await until('nothing is left of it', async () => (await jobsLeft()).join() === 'broken.1')
   })
 })

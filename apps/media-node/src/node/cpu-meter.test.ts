@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { CpuMeter, cpuTimes } from './cpu-meter.js'
 import { NodeState } from './node-state.js'
 
-describe('the load', () => {
-  it('is the busy share of all processors over the span', () => {
+describe('the CPU load', () => {
+  it('is the busy share of all CPUs over the span', () => {
     const meter = new CpuMeter(2)
     expect(meter.load).toBe(0)
     meter.add({ idle: 0, total: 0 })
@@ -17,7 +17,7 @@ describe('the load', () => {
     expect(meter.load).toBe(75)
   })
 
-  it('stays within 0 and 100 whatever the system says', () => {
+  it('stays between 0 and 100 for any counters of the system', () => {
     const meter = new CpuMeter(1)
     meter.add({ idle: 1_000, total: 2_000 })
     meter.add({ idle: 900, total: 2_050 })
@@ -26,7 +26,7 @@ describe('the load', () => {
     expect(meter.load).toBe(0)
   })
 
-  it('is read from all processors', () => {
+  it('is read from all CPUs', () => {
     const processor = (idle: number) => ({ times: { user: 1, nice: 2, sys: 3, idle, irq: 4 } })
     expect(cpuTimes([processor(10), processor(20)])).toEqual({ idle: 30, total: 50 })
     expect(cpuTimes().total).toBeGreaterThan(cpuTimes().idle)
@@ -34,7 +34,7 @@ describe('the load', () => {
 })
 
 describe('a new room', () => {
-  it('is taken however busy the machine is, and refused while the node drains', () => {
+  it('is accepted at any CPU load and rejected while the node drains', () => {
     const state = new NodeState()
     state.cpu.add({ idle: 0, total: 0 })
     state.cpu.add({ idle: 0, total: 1_000 })

@@ -13,7 +13,7 @@ beforeEach(() => {
 const LONG = NODE_SILENT_MS + 1
 
 describe('the fence', () => {
-  it('is open as long as the bus answers in time', () => {
+  it('is open while the bus answers in time', () => {
     for (let i = 0; i < 10; i += 1) {
       now += NODE_SILENT_MS
       expect(fence.isOpen()).toBe(true)
@@ -22,7 +22,7 @@ describe('the fence', () => {
     expect(fence.shutCount).toBe(0)
   })
 
-  it('is open before the first contact, however long that takes', () => {
+  it('is open before the first contact, without a time limit', () => {
     const fresh = new Fence(() => now)
     now += LONG
     expect(fresh.isOpen()).toBe(true)
@@ -30,18 +30,18 @@ describe('the fence', () => {
     expect(fresh.isOpen()).toBe(true)
   })
 
-  it('shuts after a freeze, whoever looks first', () => {
+  it('shuts after a suspension when its state is read first', () => {
     now += LONG
     expect(fence.isOpen()).toBe(false)
   })
 
-  it('shuts after a freeze also when the answer of the bus comes first', () => {
+  it('shuts after a suspension when the answer of the bus arrives first', () => {
     now += LONG
     fence.contact()
     expect(fence.isOpen()).toBe(false)
   })
 
-  it('is shut once in one long silence, so that it can be opened again', () => {
+  it('shuts once per silence, so that it can be opened again', () => {
     now += LONG
     fence.isOpen()
     now += LONG
@@ -52,7 +52,7 @@ describe('the fence', () => {
     expect(fence.isOpen()).toBe(true)
   })
 
-  it('stays shut until a master has answered what was asked after the last shutting', () => {
+  it('stays shut until a master has answered a request that was sent after the last shut', () => {
     fence.shut()
     const asked = fence.shutCount
     fence.shut()
@@ -62,7 +62,7 @@ describe('the fence', () => {
     expect(fence.isOpen()).toBe(true)
   })
 
-  it('does not take an answer that lay waiting during a second freeze', () => {
+  it('ignores an answer that arrived during a second suspension', () => {
     now += LONG
     fence.isOpen()
     const asked = fence.shutCount

@@ -13,7 +13,7 @@ const MACHINE = {
 const addressOf = (env: Record<string, string>, interfaces: Record<string, NetworkInterfaceInfo[]> = MACHINE): string =>
   identify(loadNodeConfig(env), interfaces).address
 
-it('the announced address is what is configured, else the specific listen address, else the first outside one', () => {
+it('the announced address is the configured one, else the specific listen address, else the first external one', () => {
   expect(addressOf({ MEDIA_NODE_ANNOUNCED_ADDRESS: 'media.example.org', MEDIA_NODE_IP: '192.0.2.8' })).toBe(
     'media.example.org',
   )
@@ -23,7 +23,7 @@ it('the announced address is what is configured, else the specific listen addres
   expect(addressOf({}, { lo: MACHINE.lo })).toBe('127.0.0.1')
 })
 
-it('the node keeps its configured name, the boot is new each time', () => {
+it('the node id is the configured one, the boot id is new at each start', () => {
   const config = loadNodeConfig({ MEDIA_NODE_ID: 'media_mine' })
   const [one, two] = [identify(config, MACHINE), identify(config, MACHINE)]
   expect([one.nodeId, two.nodeId]).toEqual(['media_mine', 'media_mine'])
@@ -31,7 +31,7 @@ it('the node keeps its configured name, the boot is new each time', () => {
   expect(identify(loadNodeConfig({}), MACHINE).nodeId).not.toBe(identify(loadNodeConfig({}), MACHINE).nodeId)
 })
 
-it('the uri names where media is taken, also at an IPv6 address', () => {
+it('the uri contains the media address and port, also for IPv6', () => {
   const uriAt = (address: string): string =>
     identify(loadNodeConfig({ MEDIA_NODE_ANNOUNCED_ADDRESS: address }), MACHINE).uri(40_000)
   expect(uriAt('192.0.2.7')).toBe('ws://192.0.2.7:40000/mediaserver')
@@ -39,7 +39,7 @@ it('the uri names where media is taken, also at an IPv6 address', () => {
   expect(uriAt('2001:db8::7')).toBe('ws://[2001:db8::7]:40000/mediaserver')
 })
 
-it('what the surroundings say of the node is kept', () => {
+it('the environment id and the join option come from the configuration', () => {
   const given = identify(loadNodeConfig({ MEDIA_NODE_ENVIRONMENT_ID: 'i-0abc', MEDIA_NODE_JOIN: 'false' }), MACHINE)
   expect(given).toMatchObject({ environmentId: 'i-0abc', joins: false })
   expect(identify(loadNodeConfig({}), MACHINE)).toMatchObject({ environmentId: '', joins: true })

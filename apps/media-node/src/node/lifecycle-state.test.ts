@@ -9,35 +9,35 @@ const UNDRAIN: LifecycleEvent = { kind: 'undrain' }
 const TERMINATE: LifecycleEvent = { kind: 'terminate' }
 const tick = (now: number, empty: boolean): LifecycleEvent => ({ kind: 'tick', now, empty })
 
-describe('the state of a node', () => {
+describe('the lifecycle of a node', () => {
   it.each<[string, LifecycleState, LifecycleEvent, LifecycleState]>([
-    ['runs whoever looks', RUNNING, tick(1, true), RUNNING],
-    ['drains when asked', RUNNING, drain(9), draining(9)],
+    ['keeps running at a tick', RUNNING, tick(1, true), RUNNING],
+    ['drains on request', RUNNING, drain(9), draining(9)],
     ['drains without a deadline', RUNNING, drain(null), draining(null)],
-    ['drains for good at a signal', RUNNING, signal(9), draining(9, true)],
-    ['needs no undrain while it runs', RUNNING, UNDRAIN, RUNNING],
-    ['ends when terminated', RUNNING, TERMINATE, ENDING],
-    ['waits while it holds rooms', draining(9), tick(8, false), draining(9)],
-    ['waits without a deadline however late it is', draining(null), tick(1e15, false), draining(null)],
-    ['ends with its last room', draining(9), tick(1, true), ENDING],
-    ['ends with its last room, too, without a deadline', draining(null), tick(1, true), ENDING],
+    ['drains finally at a signal', RUNNING, signal(9), draining(9, true)],
+    ['ignores an undrain while it runs', RUNNING, UNDRAIN, RUNNING],
+    ['ends at a terminate command', RUNNING, TERMINATE, ENDING],
+    ['keeps draining while it has rooms', draining(9), tick(8, false), draining(9)],
+    ['keeps draining without a time limit when it has no deadline', draining(null), tick(1e15, false), draining(null)],
+    ['ends after its last room has closed', draining(9), tick(1, true), ENDING],
+    ['ends after its last room has closed, also without a deadline', draining(null), tick(1, true), ENDING],
     ['ends at its deadline', draining(9), tick(9, false), ENDING],
-    ['takes the deadline of the later call', draining(9), drain(99), draining(99)],
-    ['takes no deadline from the later call', draining(9), drain(null), draining(null)],
-    ['runs again', draining(9), UNDRAIN, RUNNING],
-    ['keeps the nearer deadline at a signal', draining(9), signal(99), draining(9, true)],
-    ['takes the nearer deadline of a signal', draining(99), signal(9), draining(9, true)],
-    ['takes the deadline of a signal when it had none', draining(null), signal(9), draining(9, true)],
+    ['uses the deadline of the later command', draining(9), drain(99), draining(99)],
+    ['drops the deadline when the later command has none', draining(9), drain(null), draining(null)],
+    ['runs again after an undrain', draining(9), UNDRAIN, RUNNING],
+    ['keeps the earlier deadline at a signal', draining(9), signal(99), draining(9, true)],
+    ['uses the earlier deadline of a signal', draining(99), signal(9), draining(9, true)],
+    ['uses the deadline of a signal when it had none', draining(null), signal(9), draining(9, true)],
     ['ends at the second signal', draining(9, true), signal(99), ENDING],
-    ['lets nobody lengthen the wait after a signal', draining(9, true), drain(99), draining(9, true)],
-    ['lets nobody drop the deadline of a signal', draining(9, true), drain(null), draining(9, true)],
-    ['may be hurried after a signal', draining(99, true), drain(9), draining(9, true)],
-    ['ends with its last room after a signal', draining(9, true), tick(1, true), ENDING],
-    ['is terminated while it drains', draining(null), TERMINATE, ENDING],
-    ['goes on ending when asked to drain', ENDING, drain(9), ENDING],
-    ['goes on ending at a signal', ENDING, signal(9), ENDING],
-    ['goes on ending when terminated', ENDING, TERMINATE, ENDING],
-    ['goes on ending whoever looks', ENDING, tick(1, false), ENDING],
+    ['does not extend the deadline after a signal', draining(9, true), drain(99), draining(9, true)],
+    ['does not drop the deadline of a signal', draining(9, true), drain(null), draining(9, true)],
+    ['accepts an earlier deadline after a signal', draining(99, true), drain(9), draining(9, true)],
+    ['ends after its last room has closed, also after a signal', draining(9, true), tick(1, true), ENDING],
+    ['ends at a terminate command while it drains', draining(null), TERMINATE, ENDING],
+    ['keeps ending at a drain command', ENDING, drain(9), ENDING],
+    ['keeps ending at a signal', ENDING, signal(9), ENDING],
+    ['keeps ending at a terminate command', ENDING, TERMINATE, ENDING],
+    ['keeps ending at a tick', ENDING, tick(1, false), ENDING],
   ])('%s', (_, state, event, then) => {
     expect(nextLifecycleState(state, event)).toEqual(then)
   })
@@ -45,7 +45,7 @@ describe('the state of a node', () => {
   it.each([
     ['after a signal', draining(9, true)],
     ['while it ends', ENDING],
-  ])('does not run again %s', (_, state) => {
+  ])('can not be undrained %s', (_, state) => {
     expect(() => nextLifecycleState(state, UNDRAIN)).toThrow(expect.objectContaining({ code: 'CONFLICT' }))
   })
 })

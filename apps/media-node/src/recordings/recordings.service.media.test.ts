@@ -61,7 +61,7 @@ const delivered = (): string => join(folder, `delivered${nodes}`)
 const deliveredFiles = async (): Promise<string[]> =>
   (await readdir(delivered())).filter((name) => !name.startsWith('.')).toSorted()
 const endOf = ({ recordingId }: { recordingId: string }): Promise<RecordingEnded> =>
-  until('the end is told', () =>
+  until('the end is reported', () =>
     master
       .factsOf(nodeId(), 'recordingEnded')
       .map(({ ended }) => ended)
@@ -75,7 +75,7 @@ function begin(env: Record<string, string>): void {
   service.start()
 }
 
-it('what was recorded is with the masters when they hear of its end', async () => {
+it('the files are delivered before the end is reported', async () => {
   const job = jobOf(roomId(), await deliveryTo(delivered()))
   await service.startRecording(job)
   await pause(2_000)
@@ -88,7 +88,7 @@ it('what was recorded is with the masters when they hear of its end', async () =
   await until('nothing is left', async () => (await readdir(jobs())).length === 0)
 })
 
-it('a recorder that is killed ends its part with the reason and with what there is', async () => {
+it('a killed recorder ends its part with the reason and its files', async () => {
   const before = childrenOf(process.pid)
   const job = jobOf(roomId(), await deliveryTo(delivered()))
   await service.startRecording(job)
@@ -100,7 +100,7 @@ it('a recorder that is killed ends its part with the reason and with what there 
   expect((await probe(join(delivered(), 'str_A.webm'))).duration).toBeGreaterThan(1)
 })
 
-it('the loss of the room ends the part with the reason and with what there is', async () => {
+it('the loss of the room ends the part with the reason and its files', async () => {
   const job = jobOf(roomId(), await deliveryTo(delivered()))
   await service.startRecording(job)
   await pause(1_500)
@@ -110,7 +110,7 @@ it('the loss of the room ends the part with the reason and with what there is', 
   expect(files).toHaveLength(1)
 })
 
-it('a start that comes to nothing says why and leaves nothing', async () => {
+it('a failed start returns the reason and leaves nothing behind', async () => {
   await camera.silence()
   const before = childrenOf(process.pid)
   const job = jobOf(roomId(), await deliveryTo(delivered()))
@@ -122,7 +122,7 @@ it('a start that comes to nothing says why and leaves nothing', async () => {
   expect(master.factsOf(nodeId(), 'recordingEnded')).toEqual([])
 })
 
-it('on a disk that gets full recordings end one after the other, each in order', async () => {
+it('recordings are stopped one at a time while the disk is full', async () => {
   const all = [1, 2].map(async () => jobOf(roomId(), await deliveryTo(delivered())))
   const [first, second] = await Promise.all(all)
   for (const job of [first!, second!]) await service.startRecording(job)

@@ -17,7 +17,7 @@ describe('a room of epoch 5', () => {
     { joins: 4, code: 'CONFLICT', epoch: 5, holds: ['old'] },
     { joins: 5, code: undefined, epoch: 5, holds: ['old', 'new'] },
     { joins: 6, code: undefined, epoch: 6, holds: ['new'] },
-  ])('when somebody joins epoch $joins is then of epoch $epoch', async ({ joins, code, epoch, holds }) => {
+  ])('has epoch $epoch after a join with epoch $joins', async ({ joins, code, epoch, holds }) => {
     const roomId = newRoom()
     await stack.join(roomId, 'old', { epoch: 5 })
     await stack.service.publish(publication(roomId, 'old', 'str'))
@@ -34,7 +34,7 @@ describe('a room of epoch 5', () => {
     { closes: 4, left: 5 },
     { closes: 5, left: undefined },
     { closes: 6, left: undefined },
-  ])('when epoch $closes is closed is then of epoch $left', async ({ closes, left }) => {
+  ])('has epoch $left after closing epoch $closes', async ({ closes, left }) => {
     const roomId = newRoom()
     await stack.join(roomId, 'con', { epoch: 5 })
     await stack.service.closeRoom({ roomId, epoch: closes })
@@ -43,7 +43,7 @@ describe('a room of epoch 5', () => {
   })
 })
 
-describe('epochs asked for at the same time', () => {
+describe('concurrent joins of different epochs', () => {
   it.each([
     { first: 1, second: 2, outcome: ['rejected', 'fulfilled'] },
     { first: 2, second: 1, outcome: ['fulfilled', 'rejected'] },
@@ -60,7 +60,7 @@ describe('epochs asked for at the same time', () => {
     expect(stack.service.counts).toEqual(noCounts)
   })
 
-  it('many of three epochs: all of the newest get in, and nothing of the others is left', async () => {
+  it('many of three epochs: all of the newest succeed, and nothing of the others is left', async () => {
     const roomId = newRoom()
     const epochs = [1, 3, 2, 3, 1, 2, 3, 2, 3, 1]
     await Promise.allSettled(epochs.map((epoch, at) => stack.join(roomId, `con${at}`, { epoch })))
@@ -71,7 +71,7 @@ describe('epochs asked for at the same time', () => {
     await stack.service.closeRoom({ roomId, epoch: 3 })
   })
 
-  it('an older epoch that is closed spares the newer one that opens', async () => {
+  it('closing an older epoch does not close the newer one that is opening', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'old', { epoch: 1 })
     await Promise.all([stack.join(roomId, 'new', { epoch: 2 }), stack.service.closeRoom({ roomId, epoch: 1 })])
@@ -81,7 +81,7 @@ describe('epochs asked for at the same time', () => {
   })
 })
 
-it('what is held and what is told carries the epoch', async () => {
+it('held rooms and room events contain the epoch', async () => {
   const roomId = newRoom()
   await stack.join(roomId, 'con', { epoch: 7 })
   expect(stack.service.rooms.held).toEqual([{ roomId, epoch: 7 }])

@@ -39,7 +39,7 @@ const JUNK: Record<string, Change> = {
   'H264 with a profile that is none': codec({ mimeType: 'video/H264', parameters: { 'profile-level-id': 'zzzz' } }),
   'prototype keys': codec({ parameters: JSON.parse('{"__proto__":"x","constructor":"y"}') as object }),
   'feedback that does not exist': codec({ rtcpFeedback: [{ type: '', parameter: 'x'.repeat(64) }] }),
-  'no encoding that could be told apart': encoding({}),
+  'no encoding with an SSRC or a RID': encoding({}),
   'an SSRC of zero': encoding({ ssrc: 0 }),
   'the highest SSRC': encoding({ ssrc: MAX_U32 }),
   'one SSRC for eight layers': encoding(...Array.from({ length: 8 }, () => ({ ssrc: 7 }))),
@@ -49,7 +49,7 @@ const JUNK: Record<string, Change> = {
   'a scalability mode that is none': encoding({ ssrc: 10, scalabilityMode: 'L999T999_KEY' }),
   'a bit rate beyond any': encoding({ ssrc: 11, maxBitrate: 1e300, scaleResolutionDownBy: 1e-300 }),
   'SSRCs and rids mixed': encoding({ ssrc: 12 }, { rid: 'x' }, { ssrc: 13, rid: 'y' }),
-  'an extension nobody knows': () => ({ headerExtensions: [{ uri: 'urn:nobody', id: 5, encrypt: true }] }),
+  'an unknown header extension': () => ({ headerExtensions: [{ uri: 'urn:unknown', id: 5, encrypt: true }] }),
   'one extension twice': () => ({
     headerExtensions: [1, 1, 255].map((id) => ({ uri: 'urn:ietf:params:rtp-hdrext:sdes:mid', id })),
   }),
@@ -105,7 +105,7 @@ const CAPABILITIES: Record<string, (real: RtpCapabilities) => RtpCapabilities> =
     codecs: codecs.map((one) => ({ ...one, preferredPayloadType: 100 })),
     headerExtensions,
   }),
-  'extensions nobody knows': ({ codecs, headerExtensions }) => ({
+  'unknown header extensions': ({ codecs, headerExtensions }) => ({
     codecs,
     headerExtensions: headerExtensions.map((one) => ({ ...one, uri: `${one.uri}-x`, preferredId: 255 })),
   }),
@@ -135,7 +135,7 @@ it.each(Object.entries(CAPABILITIES))('rtpCapabilities with %s are refused or ha
   await expectHealth()
 })
 
-it('fingerprints that can not be true are refused or never connect', async () => {
+it('invalid fingerprints are rejected or never connect', async () => {
   await stack.join('dtls', 'con')
   const short = { ...dtls(), fingerprints: [{ algorithm: 'sha-512' as const, value: dtls().fingerprints[0]!.value }] }
   const call = NODE_COMMANDS.connectTransport[0].parse({

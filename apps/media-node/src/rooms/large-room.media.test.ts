@@ -35,10 +35,10 @@ async function fill(publishers: readonly string[], publishFirst: boolean): Promi
 it.each([
   { when: 'before the audience comes', publishFirst: true },
   { when: 'when the audience is there already', publishFirst: false },
-])('200 people, all at once, share two workers evenly; two publish $when', async ({ publishFirst }) => {
+])('200 concurrent peers are spread evenly over two workers; two publish $when', async ({ publishFirst }) => {
   await fill(['con0', 'con1'], publishFirst)
   expect(stack.service.counts).toEqual({ connections: 200, streams: 2, consumers: 4 * PEOPLE - 4 })
-  // 100 people of 4 tracks each; those who publish receive 2 instead, and 4 tracks go over to the other roomRouter.
+  // 100 people of 4 tracks each; those who publish receive 2 instead, and 4 tracks are piped to the other router.
   expect(consumers()).toEqual([400, 400])
   expect(await stack.routers(roomId)).toEqual([
     { transports: 201, producers: 4, consumers: 400 },

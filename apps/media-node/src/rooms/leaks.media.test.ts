@@ -25,7 +25,7 @@ async function cycle(roomId: string): Promise<void> {
   await service.closeRoom({ roomId, epoch: 1 })
 }
 
-it('200 sessions leave nothing in the workers and nothing counted', async () => {
+it('200 sessions leave no object in the workers and no count', async () => {
   await cycle('first')
   const before = await stack.handlers()
   for (let round = 0; round < 20; round++) {

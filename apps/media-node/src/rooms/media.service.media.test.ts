@@ -9,7 +9,7 @@ beforeAll(async () => void (stack = await MediaStack.start({ announcedAddress: '
 afterAll(() => stack.stop())
 
 describe('join', () => {
-  it('answers as the contract says, with UDP before TCP at the announced address', async () => {
+  it('answers as the contract requires, with UDP before TCP at the announced address', async () => {
     const joined = await stack.join(newRoom(), 'con')
     expect(NODE_COMMANDS.join[1].parse(joined)).toEqual(joined)
     for (const { iceCandidates } of [joined.sendTransport, joined.recvTransport]) {
@@ -19,7 +19,7 @@ describe('join', () => {
     }
   })
 
-  it('opens one room for those who come first at the same time', async () => {
+  it('opens one room for concurrent first joins', async () => {
     const roomId = newRoom()
     const before = (await stack.pool.pick().worker.dump()).routerIds.length
     await Promise.all(Array.from({ length: 10 }, (_, index) => stack.join(roomId, `con${index}`)))
@@ -27,7 +27,7 @@ describe('join', () => {
     expect(await stack.inside(roomId)).toMatchObject({ transports: 20 })
   })
 
-  it('again closes what the connection had before', async () => {
+  it('repeated closes the previous media of the connection', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.service.subscribe({ ...sub, rtpCapabilities })
     const first = stack.peer(roomId, 'pub').send.transport.id
@@ -44,7 +44,7 @@ describe('join', () => {
     expect(video.map(({ mimeType }) => mimeType)).toEqual(['video/H264'])
   })
 
-  it('tells rooms of different codecs apart', async () => {
+  it('distinguishes rooms with different codecs', async () => {
     const vp8 = await stack.join(newRoom(), 'con', { videoCodec: 'VP8' })
     const any = await stack.join(newRoom(), 'con', { videoCodec: 'NONE' })
     expect(any.routerRtpCapabilities.codecs.length).toBeGreaterThan(vp8.routerRtpCapabilities.codecs.length)
@@ -54,7 +54,7 @@ describe('join', () => {
 describe('layers and bandwidth', () => {
   const limits = { ...UNLIMITED, maxSendKbps: 500, maxRecvKbps: 400, minRecvKbps: 100 }
 
-  it('a subscriber starts at the layer that fits and stays below it', async () => {
+  it('a subscriber starts at the fitting layer and stays at or below it', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack, [simulcastTrack()])
     await stack.join(roomId, 'sub', { limits })
     await stack.service.subscribe({ ...sub, rtpCapabilities })
@@ -66,7 +66,7 @@ describe('layers and bandwidth', () => {
     expect(consumer!.preferredLayers).toMatchObject({ spatialLayer: 1 })
   })
 
-  it('limits hold for each stream, and reach the transports', async () => {
+  it('limits apply to each stream and are set on the transports', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.join(roomId, 'sub', { limits })
     await stack.service.subscribe({ ...sub, rtpCapabilities })
@@ -84,7 +84,7 @@ describe('layers and bandwidth', () => {
 })
 
 describe('leaving', () => {
-  it('of what is not there succeeds, all other commands say so', async () => {
+  it('an unknown room succeeds, all other commands return NOT_FOUND', async () => {
     const roomId = newRoom()
     const gone = { roomId, connectionId: 'con', streamId: 'str' }
     await stack.service.leave(gone)
@@ -108,7 +108,7 @@ describe('leaving', () => {
     expect(stack.service.rooms.ids).not.toContain(roomId)
   })
 
-  it('a room closed while somebody enters leaves nothing behind', async () => {
+  it('a room that closes during a join leaves nothing behind', async () => {
     const roomId = newRoom()
     const [joined] = await Promise.allSettled([
       stack.join(roomId, 'con'),
@@ -127,7 +127,7 @@ describe('leaving', () => {
     )
   })
 
-  it('is told in the inventory', async () => {
+  it('is listed in the inventory', async () => {
     const { roomId } = await publisherAndSubscriber(stack)
     const { bootId, rooms: held } = await stack.service.inventory({})
     expect(bootId).toBe('boot')

@@ -6,7 +6,7 @@ import { publication, videoTrack } from './fixtures/samples.js'
 import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 
-/** Turns of the event loop: from before the pipe is begun until after it is done. */
+/** Turns of the event loop: from before the pipe is opened until after that. */
 const MOMENTS = 40
 const roomId = 'room'
 
@@ -32,7 +32,7 @@ const turns = async (count: number): Promise<void> => {
   for (let at = 0; at < count; at++) await turn()
 }
 
-/** As a subscriber on the other roomRouter is told by its worker. */
+/** The pause state that a subscriber on the other router sees. */
 async function isPausedThere(): Promise<boolean> {
   const rtpCapabilities = receivable(stack.service.rooms.get(roomId).rtpCapabilities)
   const consumer = await far.recv.transport.consume({ producerId: track.producer.id, rtpCapabilities })
@@ -41,7 +41,7 @@ async function isPausedThere(): Promise<boolean> {
   return producerPaused
 }
 
-it('a mute and its end at any moment of a pipe being opened are known at its end', async () => {
+it('a mute or unmute at any moment while a pipe opens takes effect at its end', async () => {
   for (let moment = 0; moment < MOMENTS; moment++) {
     for (const paused of [true, false]) {
       const providing = track.acquire(far.roomRouter)
@@ -55,7 +55,7 @@ it('a mute and its end at any moment of a pipe being opened are known at its end
   expect(await stack.routers(roomId)).toMatchObject([{ consumers: 0 }, { producers: 0 }])
 })
 
-it('the end of the track at any moment of a pipe being opened leaves nothing of it', async () => {
+it('the end of the track at any moment while a pipe opens leaves nothing behind', async () => {
   for (let moment = 0; moment < MOMENTS; moment++) {
     const providing = track.acquire(far.roomRouter).then(
       () => 'provided',
@@ -69,7 +69,7 @@ it('the end of the track at any moment of a pipe being opened leaves nothing of 
   }
 })
 
-it('one who lets go twice does not take it from another', async () => {
+it('releasing twice does not release the piped track of another user', async () => {
   const [one, other] = await Promise.all([track.acquire(far.roomRouter), track.acquire(far.roomRouter)])
   one()
   one()

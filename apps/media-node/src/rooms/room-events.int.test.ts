@@ -28,23 +28,23 @@ const layers = (spatialLayer: number, streamId = 'str', epoch = 1): RoomEvent =>
   layers: { spatialLayer, temporalLayer: 0 },
 })
 
-it('what rooms say is told at once', async () => {
+it('events of rooms are published at once', async () => {
   events.publish('room', layers(1))
   await until('it is heard', () => rig.master.roomEvents.length === 1)
   expect(rig.master.roomEvents).toEqual([layers(1)])
 })
 
-it('behind the fence it waits, the latest only, and is told of rooms that are left in the same epoch', async () => {
+it('while the node is fenced the latest event of each kind is held, and published later for rooms of the same epoch', async () => {
   fence.shut()
   events.publish('kept', layers(0))
   events.publish('kept', layers(2))
   events.publish('gone', layers(0, 'of a room that went'))
-  events.publish('anew', layers(0, 'of its former epoch', 1))
+  events.publish('reopened', layers(0, 'of its former epoch', 1))
   fence.open(fence.shutCount)
   events.publishHeld((roomId) =>
     new Map([
       ['kept', 1],
-      ['anew', 2],
+      ['reopened', 2],
     ]).get(roomId),
   )
   events.publish('kept', layers(1, 'last'))

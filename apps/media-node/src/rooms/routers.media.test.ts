@@ -6,7 +6,7 @@ import { audioTrack, publication, simulcastTrack, UNLIMITED } from './fixtures/s
 import type { Peer } from './peer.js'
 import type { Room } from './room.js'
 
-/** Room for two people on a roomRouter. */
+/** The capacity of a router is two peers. */
 const BUDGET = 8
 const roomId = 'room'
 const pub = { roomId, connectionId: 'pub', streamId: 'str' }
@@ -17,15 +17,15 @@ afterEach(() => stack.stop())
 
 const room = (): Room => stack.service.rooms.get(roomId)
 const peer = (connectionId: string): Peer => room().peer(connectionId)
-const branchOf = (connectionId: string): number => room().routers.indexOf(peer(connectionId).roomRouter)
+const routerOf = (connectionId: string): number => room().routers.indexOf(peer(connectionId).roomRouter)
 const subscriptionOf = (connectionId: string) => peer(connectionId).subscription('str')
 
-/** `pub` with stream `str` and `near` on the first roomRouter, `far1` and `far2` on the second. */
+/** `pub` with stream `str` and `near` on the first router, `far1` and `far2` on the second. */
 async function spread(tracks?: PublishedTrack[]) {
   const { routerRtpCapabilities: rtpCapabilities } = await stack.join(roomId, 'pub')
   await stack.service.publish(publication(roomId, 'pub', 'str', tracks))
   for (const connectionId of ['near', 'far1', 'far2']) await stack.join(roomId, connectionId)
-  expect(['pub', 'near', 'far1', 'far2'].map(branchOf)).toEqual([0, 0, 1, 1])
+  expect(['pub', 'near', 'far1', 'far2'].map(routerOf)).toEqual([0, 0, 1, 1])
   const subscribe = (connectionId: string) =>
     stack.service.subscribe({ roomId, connectionId, streamId: 'str', rtpCapabilities })
   const unsubscribe = (connectionId: string) => stack.service.unsubscribe({ roomId, connectionId, streamId: 'str' })
@@ -34,38 +34,38 @@ async function spread(tracks?: PublishedTrack[]) {
 
 const consumersOfWorkers = (): number[] => room().routers.map(({ worker }) => worker.consumers)
 
-describe('who comes', () => {
-  it('sits on another worker once the first has enough, also when many come at once', async () => {
+describe('a new peer', () => {
+  it('gets a router on another worker when the first one is full, also when many peers join at once', async () => {
     await stack.join(roomId, 'pub')
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map((connectionId) => stack.join(roomId, connectionId)))
     const [first, second, ...more] = room().routers
     expect(more).toEqual([])
     expect(first!.worker).not.toBe(second!.worker)
     // Two and two fit; with both full the emptier one takes the next.
-    expect(['pub', 'a', 'b', 'c', 'd', 'e'].map(branchOf)).toEqual([0, 0, 1, 1, 0, 1])
+    expect(['pub', 'a', 'b', 'c', 'd', 'e'].map(routerOf)).toEqual([0, 0, 1, 1, 0, 1])
     expect([...stack.pool.workers].map(({ rooms }) => rooms)).toEqual([1, 1])
   })
 
-  it('is counted with all that is published at that moment', async () => {
+  it('is counted with all tracks that are published at that moment', async () => {
     await stack.join(roomId, 'pub')
     for (const streamId of ['one', 'two', 'three']) await stack.service.publish(publication(roomId, 'pub', streamId))
     await stack.join(roomId, 'sub')
-    expect(branchOf('sub')).toBe(1)
+    expect(routerOf('sub')).toBe(1)
   })
 
-  it('finds room again where somebody left, and what is empty is closed', async () => {
+  it('gets the capacity of a peer that has left, and empty routers are closed', async () => {
     await spread()
     await stack.service.leave({ roomId, connectionId: 'near' })
     await stack.join(roomId, 'next')
-    expect(branchOf('next')).toBe(0)
+    expect(routerOf('next')).toBe(0)
     for (const connectionId of ['far1', 'far2']) await stack.service.leave({ roomId, connectionId })
     expect(room().routers).toHaveLength(1)
     expect([...stack.pool.workers].map(({ rooms }) => rooms).toSorted()).toEqual([0, 1])
     await stack.join(roomId, 'far3')
-    expect(branchOf('far3')).toBe(1)
+    expect(routerOf('far3')).toBe(1)
   })
 
-  it('does not lose the room when the first roomRouter is the one that empties', async () => {
+  it('keeps the room when the first router becomes empty', async () => {
     const { subscribe } = await spread()
     for (const connectionId of ['pub', 'near']) await stack.service.leave({ roomId, connectionId })
     expect(room().routers).toHaveLength(1)
@@ -74,7 +74,7 @@ describe('who comes', () => {
     expect((await subscribe('far1')).tracks).toHaveLength(2)
   })
 
-  it('brings no roomRouter back to a room that is closed at that moment', async () => {
+  it('does not open a router in a room that closes at that moment', async () => {
     await spread()
     const [joined] = await Promise.allSettled([
       stack.join(roomId, 'late'),
@@ -89,7 +89,7 @@ describe('who comes', () => {
 })
 
 describe('a track', () => {
-  it('goes to another roomRouter once, when somebody there subscribes, until nobody there does', async () => {
+  it('is piped once to another router with subscribers, until the last of them unsubscribes', async () => {
     const { subscribe, unsubscribe } = await spread()
     await subscribe('near')
     expect(await stack.routers(roomId)).toEqual([
@@ -114,7 +114,7 @@ describe('a track', () => {
     expect(await stack.routers(roomId)).toMatchObject([{ consumers: 4 }, { producers: 2, consumers: 2 }])
   })
 
-  it('ends everywhere when it is unpublished, and when its publisher leaves', async () => {
+  it('ends on all routers when it is unpublished, and when its publisher leaves', async () => {
     const { subscribe } = await spread()
     await Promise.all(['near', 'far1', 'far2'].map(subscribe))
     await stack.service.unpublish(pub)
@@ -128,7 +128,7 @@ describe('a track', () => {
     expect(consumersOfWorkers()).toEqual([0, 0])
   })
 
-  it('that is muted is muted everywhere, also where it arrives meanwhile', async () => {
+  it('that is muted is muted on all routers, also on those to which it is being piped', async () => {
     const { subscribe } = await spread()
     await subscribe('far1')
     const mute = (videoActive: boolean) => stack.service.changeStream({ ...pub, videoActive })
@@ -147,14 +147,14 @@ describe('a track', () => {
     expect(subscriptionOf('far2').consumers[0]!.producerPaused).toBe(false)
   })
 
-  it('that begins muted arrives muted', async () => {
+  it('that is published muted is piped muted', async () => {
     const { subscribe } = await spread()
     await stack.service.changeStream({ ...pub, audioActive: false })
     await subscribe('far1')
     expect(subscriptionOf('far1').consumers.map(({ producerPaused }) => producerPaused)).toEqual([true, false])
   })
 
-  it('keeps its layers, and the limits of who receives it', async () => {
+  it('keeps its layers and the limits of its receivers', async () => {
     const { subscribe } = await spread([simulcastTrack()])
     await stack.join(roomId, 'far2', { limits: { ...UNLIMITED, maxRecvKbps: 400 } })
     await Promise.all(['far1', 'far2'].map(subscribe))
@@ -166,7 +166,7 @@ describe('a track', () => {
     expect(limited!.preferredLayers).toMatchObject({ spatialLayer: 0 })
   })
 
-  it('that nobody there can decode does not stay', async () => {
+  it('is not kept on a router whose subscribers can not decode it', async () => {
     const { rtpCapabilities } = await spread([audioTrack()])
     const deaf = { ...rtpCapabilities, codecs: [] }
     const subscribing = stack.service.subscribe({ ...pub, connectionId: 'far1', rtpCapabilities: deaf })
@@ -175,8 +175,8 @@ describe('a track', () => {
   })
 })
 
-describe('at the same moment', () => {
-  it('coming and going of subscribers leaves what the last word was', async () => {
+describe('concurrently', () => {
+  it('subscribing and unsubscribing ends in the state of the last command', async () => {
     const { subscribe, unsubscribe } = await spread()
     for (let round = 0; round < 10; round++) {
       await Promise.all([subscribe('far1'), unsubscribe('far1'), subscribe('far1'), subscribe('far2')])
@@ -187,7 +187,7 @@ describe('at the same moment', () => {
     expect(consumersOfWorkers()).toEqual([0, 0])
   })
 
-  it.each(['pub', 'far1'])('the leaving of %s ends what was just begun', async (leaving) => {
+  it.each(['pub', 'far1'])('the leave of %s ends operations in progress', async (leaving) => {
     const { subscribe } = await spread()
     const [subscribed] = await Promise.allSettled([
       subscribe('far1'),
@@ -203,7 +203,7 @@ describe('at the same moment', () => {
   })
 })
 
-it('50 sessions over two workers leave nothing', async () => {
+it('50 sessions over two workers leave nothing behind', async () => {
   const cycle = async (): Promise<void> => {
     const { subscribe, unsubscribe } = await spread()
     await Promise.all(['near', 'far1', 'far2'].map(subscribe))
@@ -221,11 +221,11 @@ it('50 sessions over two workers leave nothing', async () => {
   ])
 })
 
-it.each([0, 1])('the death of the worker of roomRouter %i is the loss of the whole room, told once', async (victim) => {
+it.each([0, 1])('the death of the worker of router %i loses the whole room, reported once', async (victim) => {
   const { subscribe } = await spread()
   await Promise.all(['near', 'far1', 'far2'].map(subscribe))
   process.kill(room().routers[victim]!.worker.worker.pid, 'SIGKILL')
-  await until('the loss is told', () => stack.lost.length > 0)
+  await until('the loss is reported', () => stack.lost.length > 0)
   expect(stack.lost).toEqual([[roomId]])
   expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0 })
   const [survivor] = stack.pool.workers

@@ -42,7 +42,7 @@ const enforced = async (): Promise<number | undefined> => {
 }
 
 describe('the lowest maximum of the receivers of a stream', () => {
-  it('limits its publisher as receivers come and go', async () => {
+  it('limits its publisher as receivers join and leave', async () => {
     await publish(1_000)
     await subscribe('free', 0)
     await subscribe('same', 1_000)
@@ -64,7 +64,7 @@ describe('the lowest maximum of the receivers of a stream', () => {
     expect(reported()).toEqual([200, 0])
   })
 
-  it('leaves the other streams of the publisher their own', async () => {
+  it('does not limit other streams of the publisher', async () => {
     await publish(500, [videoTrack()])
     await stack.service.publish(publication(roomId, 'pub', 'other', [videoTrack()]))
     await subscribe('low', 200)
@@ -74,7 +74,7 @@ describe('the lowest maximum of the receivers of a stream', () => {
     expect(reported()).toEqual([200])
   })
 
-  it('counts only while the picture is received', async () => {
+  it('counts only while the receiver receives video', async () => {
     await publish(0)
     await stack.join(roomId, 'low', { limits: { ...UNLIMITED, maxRecvKbps: 200 } })
     await stack.service.connectTransport({ ...member('low'), direction: 'recv', dtlsParameters: dtls() })
@@ -106,12 +106,12 @@ describe('the lowest maximum of the receivers of a stream', () => {
   })
 })
 
-describe('another picture of a publisher of simulcast', () => {
+describe('a changed picture of a simulcast publisher', () => {
   const spatialLayer = (connectionId: string): number | undefined =>
     stack.peer(roomId, connectionId).subscription('str').consumers[0]?.preferredLayers?.spatialLayer
   const setLayers = (layerKbps: number[]) => stack.service.changeStream({ ...member('pub'), layerKbps })
 
-  it('reaches each receiver in the highest layer that is sent and fits', async () => {
+  it('is sent to each receiver in the highest active layer that fits', async () => {
     await publish(0, [simulcastTrack()])
     await subscribe('low', 400)
     await subscribe('free', 0)
@@ -136,7 +136,7 @@ describe('another picture of a publisher of simulcast', () => {
     expect(await enforced()).toBe(1_250)
   })
 
-  it('with another number of layers is refused', async () => {
+  it('with another number of layers is rejected', async () => {
     await publish(0, [simulcastTrack()])
     await expect(setLayers([100])).rejects.toMatchObject({
       code: 'INVALID',

@@ -11,7 +11,7 @@ beforeAll(async () => void (stack = await MediaStack.start()))
 afterAll(() => stack.stop())
 
 describe('publish', () => {
-  it('makes the tracks, paused where they are not active', async () => {
+  it('creates the tracks, paused if they are inactive', async () => {
     const { roomId, pub } = await publisherAndSubscriber(stack, [audioTrack()])
     await stack.service.publish({ ...publication(roomId, 'pub', 'two'), audioActive: false })
     const { tracks } = stack.peer(roomId, 'pub').ownStream('two')
@@ -24,7 +24,7 @@ describe('publish', () => {
     expect((await tracks[1]!.producer.dump()).paused).toBe(true)
   })
 
-  it('connects the send transport in the same command, and again without harm', async () => {
+  it('connects the send transport in the same command, idempotently', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'pub')
     await stack.service.publish({ ...publication(roomId, 'pub', 'one'), dtlsParameters: dtls() })
@@ -36,7 +36,7 @@ describe('publish', () => {
     await expect(stack.service.connectTransport(other)).rejects.toMatchObject({ code: 'CONFLICT' })
   })
 
-  it('is undone as a whole when one track fails', async () => {
+  it('is rolled back as a whole when one track fails', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'pub')
     const tracks = [audioTrack(), videoTrack('video/H264', { 'packetization-mode': 1, 'profile-level-id': '42e01f' })]
@@ -50,7 +50,7 @@ describe('publish', () => {
     expect(await stack.inside(roomId)).toMatchObject({ producers: 2 })
   })
 
-  it('refuses a stream twice, two tracks of a kind and an SSRC twice', async () => {
+  it('rejects a duplicate stream, two tracks of a kind and a duplicate SSRC', async () => {
     const { roomId } = await publisherAndSubscriber(stack)
     await expect(stack.service.publish(publication(roomId, 'pub', 'str'))).rejects.toMatchObject({ code: 'CONFLICT' })
     const twice = publication(roomId, 'pub', 'two', [videoTrack(), videoTrack()])
@@ -61,7 +61,7 @@ describe('publish', () => {
     await expect(stack.service.publish(again)).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  it('I5: is bounded for each connection', async () => {
+  it('I5: is limited per connection', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'pub')
     const publish = (streamId: string) => stack.service.publish(publication(roomId, 'pub', streamId, [audioTrack()]))
@@ -71,7 +71,7 @@ describe('publish', () => {
     await publish('more')
   })
 
-  it('carries out the commands of a connection in the order in which they came', async () => {
+  it('executes the commands of a connection in the order of their arrival', async () => {
     const roomId = newRoom()
     const pub = { roomId, connectionId: 'pub', streamId: 'str' }
     const results = await Promise.allSettled([
@@ -88,7 +88,7 @@ describe('publish', () => {
 })
 
 describe('subscribe', () => {
-  it('gives a consumer for each track, at once where nothing is connected yet', async () => {
+  it('creates a consumer for each track, unpaused on an unconnected transport', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities })
     expect(NODE_COMMANDS.subscribe[1].parse({ tracks }).tracks).toEqual(tracks)
@@ -99,7 +99,7 @@ describe('subscribe', () => {
     expect(await stack.inside(roomId)).toMatchObject({ consumers: 2 })
   })
 
-  it('starts paused on a connected transport and goes on when told', async () => {
+  it('starts paused on a connected transport and is resumed by a command', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.service.connectTransport({ ...sub, direction: 'recv', dtlsParameters: dtls() })
     const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities })
@@ -111,7 +111,7 @@ describe('subscribe', () => {
     expect(consumers.map(({ paused }) => paused)).toEqual([false, true])
   })
 
-  it('follows the publisher: its pauses and its end', async () => {
+  it('follows the pauses and the end of the publication', async () => {
     const { roomId, sub, pub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.service.subscribe({ ...sub, rtpCapabilities })
     const { consumers } = stack.peer(roomId, 'sub').subscription('str')
@@ -124,7 +124,7 @@ describe('subscribe', () => {
     await expect(stack.service.unsubscribe(sub)).rejects.toMatchObject({ code: 'NOT_FOUND', subject: 'stream' })
   })
 
-  it('leaves out what the subscriber can not decode, and is INVALID when that is all', async () => {
+  it('omits tracks that the subscriber can not decode, and is INVALID when it can decode none', async () => {
     const { sub, roomId, rtpCapabilities } = await publisherAndSubscriber(stack)
     const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities: audioOnly(rtpCapabilities) })
     expect(tracks.map(({ kind }) => kind)).toEqual(['audio'])
@@ -137,7 +137,7 @@ describe('subscribe', () => {
     expect(await stack.inside(roomId)).toMatchObject({ consumers: 1 })
   })
 
-  it('refuses the own stream, the same twice, and what is not there', async () => {
+  it('rejects the own stream, a duplicate and an unknown stream', async () => {
     const { sub, pub, rtpCapabilities } = await publisherAndSubscriber(stack)
     const refused = (call: typeof sub) => expect(stack.service.subscribe({ ...call, rtpCapabilities })).rejects
     await refused(pub).toMatchObject({ code: 'NOT_ALLOWED' })

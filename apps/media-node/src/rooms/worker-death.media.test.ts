@@ -21,7 +21,7 @@ const isAlive = (pid: number): boolean => {
 }
 
 describe('a worker', () => {
-  it('A3: that is killed takes along its own rooms only, which is told once, and comes back', async () => {
+  it('A3: that is killed loses its own rooms only, reports them once, and is restarted', async () => {
     stack = await MediaStack.start({ size: 2 })
     const { service, pool, lost } = stack
     for (const roomId of ['a', 'b', 'c', 'd']) {
@@ -33,7 +33,7 @@ describe('a worker', () => {
     const others = service.rooms.ids.filter((id) => !doomed.includes(id))
     expect(doomed).toHaveLength(2)
     process.kill(victim.worker.pid, 'SIGKILL')
-    await until('the loss is told', () => lost.length > 0)
+    await until('the loss is reported', () => lost.length > 0)
     expect(service.rooms.ids).toEqual(others)
     expect(service.counts).toEqual({ connections: 2, streams: 2, consumers: 0 })
     await until('the worker is back', () => pool.workers.size === 2)
@@ -42,7 +42,7 @@ describe('a worker', () => {
     expect(lost).toEqual([doomed])
   })
 
-  it('B4: that is frozen is killed and handled likewise', async () => {
+  it('B4: that is frozen is killed and restarted', async () => {
     // Patient enough for a healthy one that waits for the processor.
     stack = await MediaStack.start({ watchdog: { tickMs: 50, probeEvery: 2, maxUnanswered: 40 } })
     const { lost, pool } = stack
@@ -57,7 +57,7 @@ describe('a worker', () => {
     expect(pool.pick().worker.pid).not.toBe(pid)
   })
 
-  it('takes the commands that wait for it along', async () => {
+  it('fails the commands that wait for it', async () => {
     stack = await MediaStack.start()
     await stack.join('room', 'con')
     const { pid } = stack.pool.pick().worker
@@ -68,7 +68,7 @@ describe('a worker', () => {
     expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0 })
   })
 
-  it('that is gone leaves no room for more until it is back', async () => {
+  it('that has died leaves no capacity until it is restarted', async () => {
     stack = await MediaStack.start()
     const { pool } = stack
     process.kill(pool.pick().worker.pid, 'SIGKILL')
@@ -78,7 +78,7 @@ describe('a worker', () => {
     await stack.join('room', 'con')
   })
 
-  it('that listens keeps its port over its death', async () => {
+  it('keeps its port across a restart', async () => {
     const port = async (): Promise<number> => (await stack!.join('room', 'con')).sendTransport.iceCandidates[0]!.port
     const [firstPort = 0] = await freePorts(1)
     stack = await MediaStack.start({ firstPort })
@@ -96,7 +96,7 @@ const bind = (socket: Socket, port: number): Promise<boolean> =>
   })
 
 describe('the pool', () => {
-  it('tries again when a worker does not come back at once', async () => {
+  it('retries when the restart of a worker fails', async () => {
     const lines: unknown[] = []
     const write = (...parts: unknown[]): void => void lines.push(parts)
     Logger.overrideLogger({ log: write, error: write, warn: write })
@@ -114,7 +114,7 @@ describe('the pool', () => {
     await until('the worker is back', () => pool.workers.size === 1)
   })
 
-  it('takes no rooms while its workers keep dying, and takes them again when they live', async () => {
+  it('accepts no rooms during a crash loop, and accepts them again when its workers are stable', async () => {
     stack = await MediaStack.start({ size: 2, crashLoop: { deaths: 3, withinMs: 60_000, stableMs: 3_000 } })
     const { pool, lost } = stack
     await stack.join('room', 'con')
@@ -138,13 +138,13 @@ describe('the pool', () => {
     expect(pids.map(isAlive)).toEqual([false, false])
   })
 
-  it('says what it can not listen on, and then runs nothing', async () => {
+  it('names the port that it can not listen on, and leaves no process running', async () => {
     const pool = new WorkerPool({ size: 2, listenIp: '192.0.2.1', firstPort: 0 })
     await expect(pool.start()).rejects.toThrow(/media worker \d can not listen for media: .*192\.0\.2\.1/)
     expect(pool.workers.size).toBe(0)
   })
 
-  it('leaves the signals of the process to the process', async () => {
+  it('does not handle signals of the process', async () => {
     const listeners = (): number => process.listenerCount('SIGTERM') + process.listenerCount('SIGINT')
     const before = listeners()
     stack = await MediaStack.start({ size: 2 })

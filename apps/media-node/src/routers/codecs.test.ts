@@ -5,7 +5,7 @@ import { ROUTER_CODECS } from './codecs.js'
 const videoOf = (codec: ForcedVideoCodec): string[] =>
   ROUTER_CODECS[codec].filter(({ kind }) => kind === 'video').map(({ mimeType }) => mimeType)
 
-it('a forced codec is the only one for video', () => {
+it('a forced codec is the only video codec', () => {
   expect(videoOf('VP8')).toEqual(['video/VP8'])
   expect(videoOf('VP9')).toEqual(['video/VP9'])
   expect(videoOf('H264')).toEqual(['video/H264'])
@@ -16,13 +16,13 @@ it('a forced codec is the only one for video', () => {
   })
 })
 
-it('nothing forced offers them all', () => {
+it('all video codecs are offered when none is forced', () => {
   for (const codec of ['NONE', 'MEDIA_SERVER_PREFERRED'] as const) {
     expect(new Set(videoOf(codec))).toEqual(new Set(['video/VP8', 'video/VP9', 'video/H264']))
   }
 })
 
-it('every room carries Opus', () => {
+it('every room offers Opus', () => {
   for (const codec of ForcedVideoCodec.options) {
     expect(ROUTER_CODECS[codec][0]).toMatchObject({ mimeType: 'audio/opus', clockRate: 48_000, channels: 2 })
   }

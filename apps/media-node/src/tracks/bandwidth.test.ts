@@ -4,7 +4,7 @@ import { ReceiverMaxima } from './receiver-maxima.js'
 
 const limits = (values: object) => ({ maxSendKbps: 0, minSendKbps: 0, maxRecvKbps: 0, minRecvKbps: 0, ...values })
 
-describe('what a participant may send', () => {
+describe('the maximum of the send transport', () => {
   it.each<[string, number, Parameters<typeof incomingMaximum>[1], number]>([
     ['all it wants, with 0', 0, { audio: 3, videoMaxKbps: [0, 0, 0] }, 0],
     ['its maximum, before it publishes', 1_000, { audio: 0, videoMaxKbps: [] }, 1_000_000],
@@ -19,8 +19,8 @@ describe('what a participant may send', () => {
   })
 })
 
-describe('what the receivers of a stream allow its publisher', () => {
-  it('is the lowest maximum that any of them has', () => {
+describe('the limit that receivers put on a publisher', () => {
+  it('is the lowest maximum of the receivers', () => {
     const maxima = new ReceiverMaxima()
     expect(maxima.lowest).toBe(0)
     for (const kbps of [500, 0, 200, 200]) maxima.add(kbps)
@@ -46,8 +46,8 @@ describe('what the receivers of a stream allow its publisher', () => {
   })
 })
 
-describe('what is sent to a participant', () => {
-  it('has a floor that does not grow with its streams and never lies above the maximum', () => {
+describe('the bitrates of the receive transport', () => {
+  it('have a minimum that does not grow with the streams and never exceeds the maximum', () => {
     const both = limits({ maxRecvKbps: 400, minRecvKbps: 300 })
     expect(outgoingBitrates(both, { audio: 0, video: 3 })).toEqual({ max: 1_200_000, min: 300_000 })
     expect(outgoingBitrates(limits({ maxRecvKbps: 200, minRecvKbps: 300 }), { audio: 0, video: 1 })).toEqual({
@@ -78,7 +78,7 @@ describe('the highest layer for a receiver', () => {
     expect(fittingLayer(layerKbps, maxRecvKbps)).toBe(expected)
   })
 
-  it('bounds what a subscriber asks for', () => {
+  it('restricts the preferred layers of a subscriber', () => {
     expect(allowedLayers({ spatialLayer: 2, temporalLayer: 1 }, 1)).toEqual({ spatialLayer: 1, temporalLayer: 1 })
     expect(allowedLayers({ spatialLayer: 0 }, 1)).toEqual({ spatialLayer: 0 })
     expect(allowedLayers({ spatialLayer: 2 }, undefined)).toEqual({ spatialLayer: 2 })

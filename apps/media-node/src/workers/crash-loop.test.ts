@@ -28,7 +28,7 @@ describe('workers', () => {
     expect(loop.isLooping).toBe(isLoop)
   })
 
-  it('that keep dying are told of once', () => {
+  it('in a crash loop are reported once', () => {
     expect(diesAt(0, 1, 2, 3, 4, 5, 6, 30_000, 60_000)).toEqual([
       ...Array.from({ length: 4 }, () => false),
       true,
@@ -37,7 +37,7 @@ describe('workers', () => {
     expect(loop.isLooping).toBe(true)
   })
 
-  it('that have lived long enough are well again, and may fall ill again', () => {
+  it('leave the crash loop after the stable time, and can enter it again', () => {
     diesAt(0, 0, 0, 0, 0)
     now += TIMING.stableMs - 1
     expect(loop.isLooping).toBe(true)

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { leastLoaded } from './least-loaded.js'
 
-it('takes the worker with the least to forward', () => {
+it('selects the worker with the fewest consumers', () => {
   const [idle, busy] = [
     { rooms: 1, consumers: 4 },
     { rooms: 1, consumers: 40 },
@@ -10,7 +10,7 @@ it('takes the worker with the least to forward', () => {
   expect(leastLoaded([idle, busy])).toBe(idle)
 })
 
-it('a room that nobody talks in yet weighs too', () => {
+it('a room without consumers counts too', () => {
   const [full, opened] = [
     { rooms: 1, consumers: 10 },
     { rooms: 3, consumers: 0 },
@@ -18,7 +18,7 @@ it('a room that nobody talks in yet weighs too', () => {
   expect(leastLoaded([opened, full])).toBe(full)
 })
 
-it('takes the first of equals, and none of none', () => {
+it('selects the first of equally loaded workers, and none of an empty list', () => {
   const [one, two] = [
     { rooms: 0, consumers: 0 },
     { rooms: 0, consumers: 0 },

@@ -14,7 +14,7 @@ function watch(ask: () => Promise<unknown>): { asked: () => number; frozen: () =
   return { asked: () => asking.mock.calls.length, frozen: () => frozen.mock.calls.length }
 }
 
-it('what answers is asked again and again, and a refusal is an answer', async () => {
+it('a process that answers is probed periodically, and an error is an answer', async () => {
   const well = watch(() => Promise.resolve())
   const refusing = watch(() => Promise.reject(new Error('no')))
   await ticks(60)
@@ -22,7 +22,7 @@ it('what answers is asked again and again, and a refusal is an answer', async ()
   expect([well.asked(), refusing.asked()]).toEqual([30, 30])
 })
 
-it('what does not answer is given up, once', async () => {
+it('a process that does not answer is reported once', async () => {
   const silent = watch(() => new Promise(() => undefined))
   await ticks(TIMING.probeEvery + TIMING.maxUnanswered - 1)
   expect(silent.frozen()).toBe(0)
@@ -32,7 +32,7 @@ it('what does not answer is given up, once', async () => {
   expect([silent.frozen(), silent.asked()]).toEqual([1, 1])
 })
 
-it('maxUnanswered begins anew with each question', async () => {
+it('each probe resets the count of unanswered ticks', async () => {
   const answers: (() => void)[] = []
   const slow = watch(() => new Promise<void>((resolve) => answers.push(resolve)))
   for (let round = 0; round < 5; round++) {

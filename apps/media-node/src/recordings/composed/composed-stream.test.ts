@@ -6,7 +6,7 @@ import { ComposedStream } from './composed-stream.js'
 
 afterEach(() => void jest.useRealTimers())
 
-/** A picture of VP8 on its way to whoever is connected. */
+/** A VP8 video track for the connected transport. */
 function fakeStream(connect: (to: object) => Promise<void>): Stream {
   const consumer = {
     kind: 'video',
@@ -23,7 +23,7 @@ function fakeStream(connect: (to: object) => Promise<void>): Stream {
   return { id: 'str_A', typeOfVideo: 'CAMERA', tracks: [track], track: () => track } as unknown as Stream
 }
 
-it('a compositor that is slow to listen gets the stream all the same', async () => {
+it('a stream is sent to a compositor that listens late', async () => {
   jest.useFakeTimers()
   const connected: object[] = []
   const stream = fakeStream(async (to) => void connected.push(to))

@@ -74,7 +74,7 @@ it.each([
   expect(composition.ends).toEqual([])
 })
 
-it('who comes, mutes, unmutes and leaves is seen to do so', async () => {
+it('a stream that is published, muted, unmuted and unpublished changes the picture accordingly', async () => {
   const recorder = composition.recorder(SIZE)
   await recorder.start()
   const red = await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
@@ -94,8 +94,8 @@ it('who comes, mutes, unmutes and leaves is seen to do so', async () => {
   expect(Math.abs(duration - seconds(file!))).toBeLessThan(0.5)
 }, 180_000)
 
-it('who sends nothing, or only sound, has a name', async () => {
-  await composition.publish({ connectionId: 'mute', video: picture('red'), isSilent: true, clientData: 'Nobody' })
+it('a participant without video is shown by name', async () => {
+  await composition.publish({ connectionId: 'mute', video: picture('red'), isSilent: true, clientData: 'Muted' })
   await composition.publish({ connectionId: 'voice', audio: TONE, clientData: '{"clientData":"<b>Voice & co</b>"}' })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -104,7 +104,7 @@ it('who sends nothing, or only sound, has a name', async () => {
   expect(composition.ends).toEqual([])
 })
 
-it('who sends pictures that are far too large has a name, and is heard', async () => {
+it('a participant with too large pictures is shown by name and is audible', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -121,7 +121,7 @@ it('who sends pictures that are far too large has a name, and is heard', async (
   expect(composition.ends).toEqual([])
 }, 180_000)
 
-it('streams that can not be composed end for themselves alone', async () => {
+it('a stream that can not be composed does not affect the others', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -136,7 +136,7 @@ it('streams that can not be composed end for themselves alone', async () => {
   expect(composition.ends).toEqual([])
 }, 120_000)
 
-it('without video there is sound alone', async () => {
+it('a recording without video has audio only', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder({ hasVideo: false })
   await recorder.start()
@@ -147,7 +147,7 @@ it('without video there is sound alone', async () => {
   expect(Math.abs(duration - seconds(file!))).toBeLessThan(0.5)
 })
 
-it('without audio there is a silent picture', async () => {
+it('a recording without audio has video only', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder({ ...SIZE, hasAudio: false })
   await recorder.start()
@@ -160,7 +160,7 @@ it.each([
   [101, 1999],
   [1999, 101],
   [100, 100],
-])('%d × %d, without the line that can not be encoded', async (width, height) => {
+])('%d × %d is recorded without the odd line', async (width, height) => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
   const recorder = composition.recorder({ width, height, frameRate: 5 })
   await recorder.start()
@@ -173,7 +173,7 @@ it.each([
   expect((await probe(composition.path(file!))).streams[0]).toMatchObject({ codec: 'h264', ...even })
 })
 
-it('the end of the room is told, and what there is can be had', async () => {
+it('the end of the room is reported, and the file is available', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -184,13 +184,13 @@ it('the end of the room is told, and what there is can be had', async () => {
   expect((await probe(composition.path(file!))).duration).toBeGreaterThan(0)
 })
 
-it('a compositor that dies is told of, and the file up to there plays', async () => {
+it('the death of the compositor is reported, and the file is playable', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
   await sees('red', 'red')
   composition.killCompositors()
-  await until('it is told', () => composition.ends.length > 0)
+  await until('the end is reported', () => composition.ends.length > 0)
   expect(composition.ends).toEqual([expect.stringContaining('SIGKILL')])
   const [file] = await recorder.stop()
   expect((await probe(composition.path(file!))).duration).toBeGreaterThan(0.5)
@@ -217,7 +217,7 @@ it.each([true, false])(
   60_000,
 )
 
-it('A5: a suspended compositor does not hold up a stop', async () => {
+it('A5: a suspended compositor does not delay a stop', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -229,13 +229,13 @@ it('A5: a suspended compositor does not hold up a stop', async () => {
   expect(composition.ends).toEqual([])
 }, 60_000)
 
-it('a compositor that can not write is a start that fails', async () => {
+it('the start fails when the compositor can not write', async () => {
   const recorder = composition.recorder({ ...SIZE, folder: '/nowhere/to/be/found' })
   await expect(recorder.start()).rejects.toMatchObject({ code: 'LAUNCH_FAILED' })
   expect(await recorder.stop()).toEqual([])
 })
 
-it('a stop while it starts ends it', async () => {
+it('a stop during the start ends the recording', async () => {
   const recorder = composition.recorder(SIZE)
   const starting = recorder.start().then(
     () => 'started',

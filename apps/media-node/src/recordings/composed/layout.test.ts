@@ -22,13 +22,13 @@ describe('best fit', () => {
     expect(places('BEST_FIT', people(count), size)).toEqual(expected)
   })
 
-  it('of grids that are as good the fuller one: eight are no seven and one', () => {
+  it('prefers the fuller of two equally good grids', () => {
     const lines = new Set([...arrange('BEST_FIT', people(8), { width: 1600, height: 400 }).values()].map(({ y }) => y))
     expect(lines.size).toBe(2)
     expect(places('BEST_FIT', people(8), { width: 1600, height: 400 })[3]).toBe('400x200+1200+0')
   })
 
-  it('a camera is as large as it can be in an even grid', () => {
+  it('makes cameras as large as possible in an even grid', () => {
     const widths = [1, 2, 3, 4, 6, 9, 12, 16, 25].map((count) => {
       const [first] = arrange('BEST_FIT', people(count), HD).values()
       return cameraBox(first!).width
@@ -49,7 +49,7 @@ describe('others', () => {
   })
 
   it.each(['PICTURE_IN_PICTURE', 'VERTICAL_PRESENTATION', 'HORIZONTAL_PRESENTATION'] as const)(
-    '%s: a shared screen is the big one, whoever came first',
+    '%s: a shared screen has the large box, also when it is not the first stream',
     (layout) => {
       const boxes = arrange(layout, people(4, 2), HD)
       const area = ({ width, height }: Box): number => width * height

@@ -28,7 +28,7 @@ function toggle({ room, stream }: PlainPublisher): void {
   else room.published(stream)
 }
 
-it('people who come, go and mute all the time leave nothing behind, and the file is whole', async () => {
+it('constant joins, leaves and mutes leave nothing behind, and the file is complete', async () => {
   const publishers = await Promise.all(
     ['red', 'green', 'blue', 'white'].map((colour) =>
       composition.publish({ connectionId: colour, video: `color=${colour}:size=160x90:rate=10`, audio: 'sine' }),

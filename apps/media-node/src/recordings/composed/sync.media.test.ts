@@ -40,7 +40,7 @@ it.each([
   { what: 'sent without a break', dtx: false, isThere: false },
   { what: 'sent with DTX', dtx: true, isThere: false },
   { what: 'sent with DTX since before the start', dtx: true, isThere: true },
-])('sound and picture $what are in step', async ({ dtx, isThere }) => {
+])('audio and video $what are in sync', async ({ dtx, isThere }) => {
   const { stack, room } = composition
   const clip = await makeClapperClip()
   const recorder = composition.recorder({ width: 320, height: 180 })

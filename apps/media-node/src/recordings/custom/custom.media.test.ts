@@ -18,7 +18,7 @@ const TOKEN = 'ws://127.0.0.1:1/service/signalling?sessionId=ses&token=tok_HIDDE
 /** Red at the left, blue at the right, a tone, and what it was given. */
 const PAGE = `<!doctype html><style>html{height:100%;background:linear-gradient(90deg,#f00 50%,#00f 50%)}</style><body><script>
   const audio = new AudioContext(); const tone = audio.createOscillator(); tone.connect(audio.destination); tone.start()
-  fetch('/told?' + new URLSearchParams({ token: sessionServiceRecorder.token, width: innerWidth, height: innerHeight }))
+  fetch('/joined?' + new URLSearchParams({ token: sessionServiceRecorder.token, width: innerWidth, height: innerHeight }))
   setTimeout(() => sessionServiceRecorder.tell('joined'), 100)</script>`
 
 let stack: MediaStack
@@ -120,7 +120,7 @@ function record(path: string, more: { width?: number; height?: number; hasAudio?
   return recorder
 }
 
-it('D22: a page is recorded as it looks and sounds, and what it is given no command line shows', async () => {
+it('D22: the picture and the sound of a page are recorded, and no command line shows its token', async () => {
   const recorder = record('/page')
   await recorder.start()
   expect((await commandLines()).filter((line) => line.includes('tok_HIDDEN'))).toEqual([])
@@ -140,8 +140,8 @@ it('D22: a page is recorded as it looks and sounds, and what it is given no comm
   expect(streams[0]!.fps).toBeCloseTo(15, 0)
   expect(duration).toBeGreaterThan(0.9)
   expect(ends).toEqual([])
-  const told = new URLSearchParams(site.hits.find((hit) => hit.path.startsWith('/told'))?.path.split('?')[1])
-  expect(Object.fromEntries(told)).toEqual({ token: TOKEN, width: '320', height: '180' })
+  const reported = new URLSearchParams(site.hits.find((hit) => hit.path.startsWith('/joined'))?.path.split('?')[1])
+  expect(Object.fromEntries(reported)).toEqual({ token: TOKEN, width: '320', height: '180' })
   expect(site.hits.find((hit) => hit.path === '/page')?.cookie).toBe('layout=v1')
 })
 
@@ -149,14 +149,14 @@ it.each([
   ['that is not there', '/missing', 'was answered 404'],
   ['that is moved to another host', '/elsewhere', 'cannot be opened'],
   ['that says why it cannot join', '/refuses', 'no layout today'],
-])('a page %s is a start that fails', async (_, path, why) => {
+])('the start fails for a page %s', async (_, path, why) => {
   const recorder = record(path)
   await expect(recorder.start()).rejects.toMatchObject({ code: 'LAUNCH_FAILED', message: expect.stringContaining(why) })
   expect(await recorder.stop()).toEqual([])
   expect(canary.hits).toEqual([])
 })
 
-it('a page goes to no other host, neither itself nor in a frame, and what it frames is given nothing', async () => {
+it('a page can not navigate to another origin, and pages in its frames do not get the token', async () => {
   await record('/strays').start()
   await until('it has tried', () => site.hits.some(({ path }) => path === '/stayed'))
   await until('the frame has looked', () => site.hits.some(({ path }) => path.startsWith('/given')))
@@ -164,23 +164,23 @@ it('a page goes to no other host, neither itself nor in a frame, and what it fra
   expect([canary.hits, ends]).toEqual([[], []])
 })
 
-it('a page that is out of the session ends the part, with what was recorded', async () => {
+it('a page that has left the session ends the part and keeps its file', async () => {
   const recorder = record('/leaves', { hasAudio: false })
   await recorder.start()
-  await until('it is told', () => ends.length > 0)
+  await until('the end is reported', () => ends.length > 0)
   expect(ends).toEqual([expect.stringContaining('networkDisconnect')])
   const [file] = await recorder.stop()
   expect(file).toMatchObject({ hasAudio: false, hasVideo: true })
   expect((await probe(join(folder, 'composed.mp4'))).streams).toMatchObject([{ codec: 'h264' }])
 })
 
-it.each(['chromium', 'pulseaudio'])('without %s it ends, and the file up to there plays', async (name) => {
+it.each(['chromium', 'pulseaudio'])('the part ends when %s dies, and its file is playable', async (name) => {
   const recorder = record('/page')
   await recorder.start()
   for (const pid of childrenOf(process.pid)) {
     if (readlinkSync(`/proc/${pid}/exe`).endsWith(`/${name}`)) process.kill(pid, 'SIGKILL')
   }
-  await until('it is told', () => ends.length > 0)
+  await until('the end is reported', () => ends.length > 0)
   expect(ends).toEqual([expect.any(String)])
   const [file] = await recorder.stop()
   expect(file?.size).toBeGreaterThan(0)
@@ -200,7 +200,7 @@ it.each([
     for (const pid of childrenOf(process.pid)) {
       if (readlinkSync(`/proc/${pid}/exe`).endsWith(`/${name}`)) process.kill(pid, 'SIGSTOP')
     }
-    await until('it is told', () => ends.length > 0, 60_000)
+    await until('the end is reported', () => ends.length > 0, 60_000)
     expect(ends).toEqual([expect.stringContaining(why)])
     const [file] = await recorder.stop()
     expect(file?.size).toBeGreaterThan(0)
@@ -209,24 +209,24 @@ it.each([
   90_000,
 )
 
-it('a page that crashes ends the part, and the file up to there plays', async () => {
+it('a crash of the page ends the part, and its file is playable', async () => {
   const recorder = record('/page')
   await recorder.start()
   for (const pid of await renderers()) process.kill(pid, 'SIGKILL')
-  await until('it is told', () => ends.length > 0)
+  await until('the end is reported', () => ends.length > 0)
   expect(ends).toEqual(['the page crashed'])
   const [file] = await recorder.stop()
   expect(file?.size).toBeGreaterThan(0)
   expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
 })
 
-it('the end of the room is told', async () => {
+it('the end of the room is reported', async () => {
   await record('/leaves', { hasAudio: false, width: 101, height: 1999 }).start()
   stack.service.rooms.get(roomId()).close()
   expect(ends).toEqual([undefined])
 })
 
-it('a stop while it starts leaves nothing behind', async () => {
+it('a stop during the start leaves nothing behind', async () => {
   const recorder = record('/page')
   const starting = recorder.start().catch(({ code }: { code: string }) => code)
   await until('the browser runs', async () =>
@@ -236,7 +236,7 @@ it('a stop while it starts leaves nothing behind', async () => {
   expect(await starting).toBe('LAUNCH_FAILED')
 })
 
-it('a stop while the page is not answered leaves nothing behind', async () => {
+it('a stop while the page request is unanswered leaves nothing behind', async () => {
   const recorder = record('/silent')
   const starting = recorder.start().catch(({ code }: { code: string }) => code)
   await until('the page is asked for', () => site.hits.some(({ path }) => path === '/silent'))

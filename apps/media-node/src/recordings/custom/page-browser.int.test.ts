@@ -17,7 +17,7 @@ async function browser(script: string, more: Partial<BrowserOptions> = {}): Prom
   return PageBrowser.open({ program, folder, env: {}, hasAudio: true, width: 320, height: 180, page, signal, ...more })
 }
 
-it('a browser that never answers is ended', async () => {
+it('a browser that never answers is stopped', async () => {
   const before = childrenOf(process.pid)
   await expect(browser('read line', { startMs: 50 })).rejects.toMatchObject({
     code: 'LAUNCH_FAILED',

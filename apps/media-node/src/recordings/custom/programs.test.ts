@@ -6,7 +6,7 @@ const machine =
   (name: string): string | undefined =>
     names.includes(name) ? `/bin/${name}` : undefined
 
-it('what a page is recorded with is found by its usual names', () => {
+it('programs are found by their usual names', () => {
   const found = findPrograms({}, machine('google-chrome', 'Xvfb', 'pulseaudio', 'ffmpeg'))
   expect(found).toEqual({
     chromium: '/bin/google-chrome',
@@ -20,7 +20,7 @@ it.each([
   [{}, ['Xvfb', 'pulseaudio', 'ffmpeg'], /without chromium$/],
   [{ CHROMIUM_BIN: '/nowhere' }, ['chromium', 'Xvfb', 'pulseaudio', 'ffmpeg'], /without chromium$/],
   [{}, ['chromium', 'ffmpeg'], /without xvfb, pulseaudio$/],
-])('%j and %j are not enough, which is said by name', (env, names, message) => {
+])('%j and %j are insufficient: the error names the missing programs', (env, names, message) => {
   const fault = { code: 'DISABLED', message: expect.stringMatching(message) }
   expect(() => findPrograms(env, machine(...names))).toThrow(expect.objectContaining(fault))
 })

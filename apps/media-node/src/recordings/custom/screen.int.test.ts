@@ -11,7 +11,7 @@ let folder: string
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'screen-'))))
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-it('a screen that is not wanted any more when it is opened leaves nothing running', async () => {
+it('a screen that is aborted while it opens leaves no process running', async () => {
   const before = childrenOf(process.pid)
   // It ends with its standard input, and never says that it is ready.
   const program = join(folder, 'program')

@@ -117,7 +117,7 @@ it.each([
   expect(await readdir(own)).toEqual([`str_A.${extension}`])
 })
 
-it('streams that come, go and come again each get a file; those not to be recorded none', async () => {
+it('each published stream gets a file, also when it is published again; streams with recording disabled get none', async () => {
   const room = await newRoom()
   const { recorder, folder: own } = await record(room)
   await recorder.start()
@@ -148,7 +148,7 @@ it('streams that come, go and come again each get a file; those not to be record
   }
 })
 
-it('the start is the time of the first packet that is in a file, and no file is older', async () => {
+it('the start is the time of the first recorded packet, and no file starts earlier', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   await camera(room, 'str_B', { kinds: ['audio'] })
@@ -164,7 +164,7 @@ it('the start is the time of the first packet that is in a file, and no file is 
   expect(third).toBeGreaterThanOrEqual(answeredAt)
 })
 
-it('what is stopped as soon as it has begun holds something all the same', async () => {
+it('a recording that is stopped right after its start has media', async () => {
   const room = await newRoom()
   await camera(room, 'str_A', { kinds: ['audio'] })
   for (let time = 0; time < 5; time++) {
@@ -176,7 +176,7 @@ it('what is stopped as soon as it has begun holds something all the same', async
   }
 })
 
-it('what is off at the beginning gets a file when it is turned on; what is muted later a gap', async () => {
+it('a track that is muted at the start gets a file when it is unmuted; a later mute leaves a gap', async () => {
   const room = await newRoom()
   const sender = await camera(room, 'str_A')
   await sender.setActive({ video: false })
@@ -201,7 +201,7 @@ it('what is off at the beginning gets a file when it is turned on; what is muted
   expect(Math.abs(probed.gap('audio') - silence)).toBeLessThan(0.5)
 })
 
-it('a stream that sends nothing fails the start unless that may be ignored', async () => {
+it('a stream that sends nothing fails the start unless failed streams are ignored', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   await camera(room, 'str_silent', { mute: true })
@@ -216,7 +216,7 @@ it('a stream that sends nothing fails the start unless that may be ignored', asy
   expect((await lenient.recorder.stop()).map(({ name }) => name)).toEqual(['str_A.webm'])
 }, 30_000)
 
-it('a recorder that is killed ends the part, with what there is', async () => {
+it('a killed recorder ends the part and keeps its files', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   await camera(room, 'str_B')
@@ -226,14 +226,14 @@ it('a recorder that is killed ends the part, with what there is', async () => {
   const [victim] = childrenOf(process.pid).filter((pid) => !before.includes(pid))
   await pause(2_500)
   process.kill(victim!, 'SIGKILL')
-  await until('it is told', () => ended.length > 0)
+  await until('the end is reported', () => ended.length > 0)
   expect(ended[0]).toMatch(/^the recording of stream str_[AB]: ffmpeg was ended by SIGKILL$/)
   const files = await recorder.stop()
   expect(files.map(({ name }) => name).toSorted()).toEqual(['str_A.webm', 'str_B.webm'])
   for (const { name } of files) expect((await probe(join(own, name))).duration).toBeGreaterThan(1)
 })
 
-it('A5: a recorder that is suspended is killed, its file ends there; a muted stream is no reason', async () => {
+it('A5: a suspended recorder is killed and its file ends there; a muted stream does not count as a stall', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   const muted = await camera(room, 'str_B')
@@ -250,7 +250,7 @@ it('A5: a recorder that is suspended is killed, its file ends there; a muted str
   await muted.setActive({ audio: true, video: true })
   for (const pid of programs) process.kill(pid, 'SIGSTOP')
   const suspendedAt = serviceClock.now()
-  await until('it is told', () => ended.length > 0, 30_000)
+  await until('the end is reported', () => ended.length > 0, 30_000)
   expect(ended[0]).toMatch(/^the recording of stream str_[AB]: ffmpeg wrote nothing for \d+ s$/)
   const files = await recorder.stop()
   expect(childrenOf(process.pid).filter((pid) => programs.includes(pid))).toEqual([])
@@ -259,7 +259,7 @@ it('A5: a recorder that is suspended is killed, its file ends there; a muted str
   expect((await probe(join(own, 'str_A.webm'))).duration).toBeGreaterThan(5)
 }, 60_000)
 
-it('Opus with DTX in silence is no stall', async () => {
+it('Opus with DTX during silence does not count as a stall', async () => {
   const room = await newRoom()
   const sender = await camera(room, 'str_A', { kinds: ['audio'], mute: true })
   const endSending = sender.sendDtx()
@@ -275,7 +275,7 @@ it('Opus with DTX in silence is no stall', async () => {
   expect(packets).toBeLessThan(60)
 }, 60_000)
 
-it('the end of the room is told, and nothing runs on', async () => {
+it('the end of the room is reported, and no process remains', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   const before = childrenOf(process.pid)
@@ -291,7 +291,7 @@ describe('a stop', () => {
   const runningSince = (before: readonly number[]): number[] =>
     childrenOf(process.pid).filter((pid) => !before.includes(pid))
 
-  it('while the streams begin to be recorded leaves nothing of them', async () => {
+  it('during the start of the files leaves none of them', async () => {
     const room = await newRoom()
     const names = ['str_A', 'str_B', 'str_C']
     for (const name of names) await camera(room, name, { kinds: ['audio'] })
@@ -308,7 +308,7 @@ describe('a stop', () => {
     expect((await readdir(own)).filter((name) => name.endsWith('.sdp'))).toEqual([])
   })
 
-  it('while a stream changes its file begins no other', async () => {
+  it('while a stream changes its file starts no other file', async () => {
     const room = await newRoom()
     const sender = await camera(room, 'str_A')
     await sender.setActive({ video: false })

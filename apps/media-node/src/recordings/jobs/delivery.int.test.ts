@@ -11,7 +11,7 @@ import { deliveryTo } from '../fixtures/jobs.js'
 
 const MIB = 1024 * 1024
 
-/** Takes files as masters do, and fails as it is told to. */
+/** A fake master that receives files and fails on request. */
 class Receiver {
   readonly bytes = new Map<string, Buffer>()
   readonly requests: string[] = []
@@ -93,7 +93,7 @@ const quickly = (more: Partial<DeliveryOptions> = {}): DeliveryOptions => ({
 const local = (name: string): Promise<Buffer> => readFile(join(folder, 'own', name))
 
 describe('on the same disk', () => {
-  it('files are moved, and moved already is delivered', async () => {
+  it('files are moved, and files that were moved before count as delivered', async () => {
     const target = await deliveryTo(join(folder, 'masters'))
     const delivery = await deliveryOf({ 'a.webm': 10, 'b.webm': 20 }, target)
     expect(await deliver(delivery, quickly())).toEqual(delivery.files)
@@ -103,7 +103,7 @@ describe('on the same disk', () => {
     expect(receiver.requests).toEqual([])
   })
 
-  it('a folder of the same name with another proof is another disk', async () => {
+  it('a folder of the same name with another proof does not count as the same disk', async () => {
     const { folder: there, proof } = await deliveryTo(join(folder, 'masters'))
     const target = { ...elsewhere(), folder: there, proof: { ...proof, content: 'of the masters' } }
     const delivery = await deliveryOf({ 'a.webm': 10 }, target)
@@ -113,7 +113,7 @@ describe('on the same disk', () => {
 })
 
 describe('over HTTP', () => {
-  it('a file goes in pieces, each from where the last ended', async () => {
+  it('a file is uploaded in chunks, each from the offset of the previous one', async () => {
     const delivery = await deliveryOf({ 'a.webm': 9 * MIB }, elsewhere())
     await deliver(delivery, quickly())
     expect(receiver.requests).toEqual([
@@ -129,7 +129,7 @@ describe('over HTTP', () => {
     ['answers 500', (_, response, nth) => nth < 4 && Boolean(response.writeHead(500).end())],
     ['cuts the connection off', (request, _, nth) => nth % 3 === 0 && Boolean(request.socket.destroy())],
     ['does not know the token for a while', (_, response, nth) => nth < 3 && Boolean(response.writeHead(401).end())],
-  ])('goes on until it is there when the master %s', async (_, interfere) => {
+  ])('retries until the file is delivered when the master %s', async (_, interfere) => {
     receiver.interfere = interfere
     const delivery = await deliveryOf({ 'a.webm': 9 * MIB, 'b.webm': 10 }, elsewhere())
     const failures: unknown[] = []
@@ -140,7 +140,7 @@ describe('over HTTP', () => {
     }
   })
 
-  it('stops when the recording is gone', async () => {
+  it('stops when the recording was deleted', async () => {
     receiver.interfere = (_, response) => Boolean(response.writeHead(404, { [RECORDING_GONE_HEADER]: '1' }).end())
     expect(await deliver(await deliveryOf({ 'a.webm': 10 }, elsewhere()), quickly())).toEqual([])
   })
@@ -149,7 +149,7 @@ describe('over HTTP', () => {
     [404, {}],
     [410, {}],
     [410, { [RECORDING_GONE_HEADER]: '1' }],
-  ])('goes on after a %d (%j) that does not say that the recording is gone', async (status, headers) => {
+  ])('retries after a %d (%j) without the header for a deleted recording', async (status, headers) => {
     receiver.interfere = (_, response, nth) => nth < 4 && Boolean(response.writeHead(status, headers).end())
     const delivery = await deliveryOf({ 'a.webm': 10 }, elsewhere())
     const failures: unknown[] = []
@@ -157,14 +157,14 @@ describe('over HTTP', () => {
     expect(failures).toHaveLength(3)
   })
 
-  it('what is not here any more is delivered only if it is there', async () => {
+  it('a file that is missing here is delivered only if the master has it whole', async () => {
     const delivery = await deliveryOf({ 'a.webm': 10, 'b.webm': 10 }, elsewhere())
     receiver.bytes.set('/parts/ses~1/2/a.webm', await local('a.webm'))
     await rm(join(folder, 'own'), { recursive: true })
     expect((await deliver(delivery, quickly())).map(({ name }) => name)).toEqual(['a.webm'])
   })
 
-  it('ends when it is told to, and leaves the file', async () => {
+  it('stops when its signal is aborted, and keeps the file', async () => {
     const leaving = new AbortController()
     receiver.interfere = (_, response) => Boolean(response.writeHead(500).end())
     const delivery = await deliveryOf({ 'a.webm': 10 }, elsewhere())

@@ -14,7 +14,7 @@ import type { RecorderFactory } from '../recorder/recorder.js'
 
 const ROOM = {} as Room
 
-// What is tried again is complained of.
+// Retries are logged.
 Logger.overrideLogger(false)
 
 let root: string
@@ -37,7 +37,7 @@ const environment = (more: Partial<JobEnvironment> = {}): JobEnvironment => ({
   ...more,
 })
 
-/** A job of somebody who died, with its journal. */
+/** A job of a dead process, with its journal. */
 async function left(more: Partial<Notes> = {}): Promise<Notes> {
   const job = jobOf('room', await deliveryTo(join(root, 'masters')))
   const notes: Notes = { job, startedAt: 1, state: 'delivering', files: [], ...more }
@@ -46,7 +46,7 @@ async function left(more: Partial<Notes> = {}): Promise<Notes> {
   return notes
 }
 
-it('a recorder is made once there is a folder that it can write to, and a journal of it', async () => {
+it('a recorder is created after its folder and the journal', async () => {
   const seen: boolean[] = []
   const job = new Job(
     environment(),
@@ -64,7 +64,7 @@ it('a recorder is made once there is a folder that it can write to, and a journa
   expect(seen).toEqual([true])
 })
 
-it('a start is answered with the time of the first media, not with the time of the answer', async () => {
+it('a start returns the time of the first media, not the time of the answer', async () => {
   const job = new Job(
     environment(),
     jobOf('room', await deliveryTo(join(root, 'masters'))),
@@ -77,7 +77,7 @@ it('a start is answered with the time of the first media, not with the time of t
   expect(await job.done).toBe('stopped')
 })
 
-it('a recorder is not made for a job that was ended before', async () => {
+it('no recorder is created for a job that has been stopped', async () => {
   const make = jest.fn<RecorderFactory>()
   const admitted = Promise.withResolvers<void>()
   const order = jobOf('room', await deliveryTo(join(root, 'masters')))
@@ -89,7 +89,7 @@ it('a recorder is not made for a job that was ended before', async () => {
   expect([make.mock.calls, existsSync(folder)]).toEqual([[], false])
 })
 
-it('as long as files are on their way others see that somebody is at work', async () => {
+it('the journal is kept alive while files are being delivered', async () => {
   const notes = await left()
   const long = new Date(Date.now() - 3_600_000)
   const journal = join(folder, 'job.json')
@@ -105,7 +105,7 @@ it('as long as files are on their way others see that somebody is at work', asyn
   expect(jest.getTimerCount()).toBe(0)
 })
 
-it('what could not be brought home is tried again, without a restart', async () => {
+it('a failed delivery is retried without a restart', async () => {
   const notes = await left()
   const answers = [new Error('a master can not read it'), new Error('nor now'), undefined]
   const report = async (): Promise<void> => {
@@ -116,7 +116,7 @@ it('what could not be brought home is tried again, without a restart', async () 
   expect([answers, existsSync(folder)]).toEqual([[], false])
 })
 
-it('what could not be brought home is left when the node ends', async () => {
+it('an undelivered job is left when the node shuts down', async () => {
   const notes = await left()
   const report = (): Promise<void> => {
     setImmediate(() => leaving.abort(new Error('the node ends')))
@@ -126,7 +126,7 @@ it('what could not be brought home is left when the node ends', async () => {
   expect(existsSync(join(folder, 'job.json'))).toBe(true)
 })
 
-it('a master that can not be reported is not waited for when the node ends', async () => {
+it('the shutdown does not wait for a master that does not acknowledge the report', async () => {
   const notes = await left()
   const reported = Promise.withResolvers<void>()
   const report = (): Promise<void> => {
@@ -140,7 +140,7 @@ it('a master that can not be reported is not waited for when the node ends', asy
   expect(existsSync(join(folder, 'job.json'))).toBe(true)
 })
 
-describe('what is reported of files', () => {
+describe('the description of the files', () => {
   /** Files of that many streams, whose owners say all that they may. */
   async function many(count: number): Promise<RecordedFile[]> {
     const names = Array.from({ length: count }, (_, nth) => `str_${nth}.webm`)
@@ -160,13 +160,13 @@ describe('what is reported of files', () => {
   }
   const atMasters = (name: string): Promise<string> => readFile(join(root, 'masters', name), 'utf8')
 
-  it('is in the message when it fits', async () => {
+  it('is in the report when it fits', async () => {
     const files = await many(1)
     expect(await reportsOf({ state: 'delivering', files })).toEqual([expect.objectContaining({ files })])
     await expect(atMasters('files.json')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('is delivered as a file of its own when it is too long, after the others', async () => {
+  it('is delivered as a separate file after the others when it is too long', async () => {
     const files = await many(3)
     const [ended] = await reportsOf({ state: 'delivering', files, failure: 'the media node died' })
     const part = { recordingId: expect.any(String), part: 1 }
@@ -176,7 +176,7 @@ describe('what is reported of files', () => {
     expect(existsSync(folder)).toBe(false)
   })
 
-  it('is the same again when nobody heard it the first time', async () => {
+  it('is the same in a retry after an unacknowledged report', async () => {
     const files = await many(3)
     await reportsOf({ state: 'delivering', files })
     // As it is when the files were moved, and the node died before a master knew.

@@ -28,14 +28,14 @@ async function writeAs(owner: Record<string, unknown>): Promise<void> {
   await writeFile(path(), JSON.stringify({ ...written, owner: { ...written.owner, ...owner } }))
 }
 
-it('a job of a process of this machine is taken over as soon as that is dead, and not before', async () => {
+it('a job of a process of this machine is claimed as soon as the process is dead, and not before', async () => {
   await new Journal(folder).write(notes)
   expect(await new Journal(folder).claim(Date.now() + 10 * SILENT_MS)).toBeUndefined()
   await writeAs({ since: 'another process of this id' })
   expect(await new Journal(folder).claim()).toEqual(expect.objectContaining(notes))
 })
 
-it('of many who take over a job at the same time one does', async () => {
+it('one of many concurrent claims of a job succeeds', async () => {
   for (let time = 0; time < 20; time += 1) {
     await writeAs({ since: 'another process of this id' })
     const claimed = await Promise.all(Array.from({ length: 8 }, () => new Journal(folder).claim()))
@@ -44,7 +44,7 @@ it('of many who take over a job at the same time one does', async () => {
   }
 })
 
-it('what somebody takes over is left to it, unless it died over that', async () => {
+it('a job that another process claims is not claimed, unless that process died during the claim', async () => {
   await writeAs({ since: 'another process of this id' })
   const dead = { ...SELF, since: 'a third one' }
   const [inWork, abandoned] = [claimName(SELF), claimName(dead)].map((name) => join(folder, name))
@@ -59,13 +59,13 @@ it.each([
   ['on another machine', { host: 'elsewhere' }],
   ['in another container with the same name of the host', { pids: 'another boot or container', since: '1' }],
   ['of which it is not known in which container it was', { pids: undefined, since: '1' }],
-])('a job of a process %s is taken over when nothing has been heard of it for long', async (_, owner) => {
+])('a job of a process %s is claimed after a long silence', async (_, owner) => {
   await writeAs(owner)
   expect(await new Journal(folder).claim(Date.now() + SILENT_MS - 5_000)).toBeUndefined()
   expect(await new Journal(folder).claim(Date.now() + SILENT_MS + 5_000)).toEqual(expect.objectContaining(notes))
 })
 
-it.each([[[]], [['job.json.new']]])('a folder with nothing but %j is removed when it is old', async (names) => {
+it.each([[[]], [['job.json.new']]])('an old folder that contains only %j is removed', async (names) => {
   const own = join(folder, 'ses.1')
   await mkdir(own)
   for (const name of names) await writeFile(join(own, name), '{"own')
@@ -75,13 +75,13 @@ it.each([[[]], [['job.json.new']]])('a folder with nothing but %j is removed whe
   expect(await readdir(folder)).toEqual(['masters'])
 })
 
-it('a folder with anything else stays, however old it is', async () => {
+it('an old folder with other files is kept', async () => {
   await new Journal(folder).write(notes)
   await new Journal(folder).sweep(Date.now() + 10 * SILENT_MS)
   expect((await readdir(folder)).toSorted()).toEqual(['job.json', 'masters'])
 })
 
-it('whoever is at work on a job shows that it lives until it ends', async () => {
+it('the owner of a job touches the journal until the job ends', async () => {
   await writeAs({ host: 'elsewhere' })
   const long = new Date(Date.now() - 10 * SILENT_MS)
   const isFresh = async (): Promise<boolean> => (await stat(path())).mtimeMs > long.getTime()

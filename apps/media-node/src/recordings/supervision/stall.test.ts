@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { type Activity, type Sample, observe, STALL_LIMITS, stateOf } from './stall.js'
 
-/** The state after each look. */
+/** The state after each sample. */
 function statesOf(looks: readonly Sample[]): string[] {
   let activity: Activity | undefined
   return looks.map((look) => {
@@ -10,7 +10,7 @@ function statesOf(looks: readonly Sample[]): string[] {
   })
 }
 
-/** Looks one second apart. */
+/** Samples at intervals of one second. */
 const looks = (count: number, at: (second: number) => Omit<Sample, 'at'>): Sample[] =>
   Array.from({ length: count }, (_, second) => ({ at: second * 1_000, ...at(second) }))
 
@@ -23,11 +23,11 @@ describe('a program', () => {
     expect(stalledAt(20, (s) => ({ output: Math.min(s, 3) + 1, input: s * 50 }))).toBe(8)
   })
 
-  it('is stalled when it writes nothing for 5 s and output is due at all times', () => {
+  it('is stalled when it writes nothing for 5 s and output is always due', () => {
     expect(stalledAt(20, (s) => ({ output: Math.min(s, 3) + 1 }))).toBe(8)
   })
 
-  it('is not stalled while it writes, however little', () => {
+  it('is not stalled while it writes anything', () => {
     expect(stalledAt(100, (s) => ({ output: 1 + Math.floor(s / 4), input: s * 50 }))).toBe(-1)
   })
 
@@ -35,7 +35,7 @@ describe('a program', () => {
     expect(stalledAt(100, () => ({ output: 10, input: 500 }))).toBe(-1)
   })
 
-  it('is stalled by time with media alone, when mutes interrupt it', () => {
+  it('is stalled by the time with media only, when mutes interrupt it', () => {
     const input = (s: number): number => (s <= 3 || s > 60 ? s : 3)
     expect(stalledAt(100, (s) => ({ output: 10, input: input(s) }))).toBe(62)
   })
@@ -47,7 +47,7 @@ describe('a program', () => {
 })
 
 describe('a process that was suspended itself', () => {
-  it('counts a late look as a short one', () => {
+  it('limits the time that a late sample counts', () => {
     const late: Sample[] = [
       { at: 0, output: 1 },
       { at: 60_000, output: 1 },
@@ -57,7 +57,7 @@ describe('a process that was suspended itself', () => {
     expect(statesOf(late)).toEqual(['ok', 'ok', 'ok', 'ok'])
   })
 
-  it('finds a program that stays silent afterwards', () => {
+  it('detects a program that stays silent afterwards', () => {
     const hung: Sample[] = [0, 60_000, 61_000, 62_000, 63_000].map((at) => ({ at, output: 1 }))
     expect(statesOf(hung)).toEqual(['ok', 'ok', 'ok', 'ok', 'stalled'])
   })
