@@ -13,7 +13,7 @@ const SMALL_PHONE = { width: 320, height: 568 }
 const PHONE_ON_ITS_SIDE = { width: 844, height: 390 }
 const VIEWPORTS = [DESKTOP, PHONE, SMALL_PHONE, PHONE_ON_ITS_SIDE]
 
-/** The accessible name of the element that has focus. */
+/** The accessible name of the focused element. */
 const focused = (page: Page): Promise<string> =>
   page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '')
 
@@ -22,7 +22,7 @@ async function expectOperable(page: Page): Promise<void> {
     await page.setViewportSize(viewport)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      // A colour that is still in transition is not the one to measure.
+      // Waits for the end of colour transitions.
       await page.waitForFunction(() =>
         document.getAnimations().every((one) => !(one instanceof CSSTransition) || one.playState !== 'running'),
       )
@@ -36,30 +36,30 @@ async function expectOperable(page: Page): Promise<void> {
         tooSmall: [],
         tooFaint: [],
       })
-      // Nothing is wider than the screen.
+      // The page does not scroll horizontally.
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
     }
   }
   await page.setViewportSize(DESKTOP)
 }
 
-/** Fails for an element that is not visible. */
+/** Throws for an invisible element. */
 async function boxOf(locator: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
   const box = await locator.boundingBox()
-  if (!box) throw new Error('not visible')
+  if (!box) throw new Error('the element is not visible')
   return box
 }
 
 describe('the playground for every user', () => {
   const call = useCall({ frames: 3 })
-  /** Ada's page is in front: a page in the background draws no frames, so its layout and transitions stand still. */
+  /** Brings Ada's page to the front, because a background page has no layout and no transitions. */
   const twoPeople = async (): Promise<readonly [Tab, Tab]> => {
     const [ada, grace] = await call.both()
     await ada.page.bringToFront()
     return [ada, grace]
   }
 
-  it('says on its start page what it is; targets are at least 44 px and their borders have a contrast of 3:1', async () => {
+  it('introduces itself on the start page, with targets of at least 44 px and borders with a contrast of 3:1', async () => {
     const page = await call.browser.context.newPage()
     await page.goto(`${call.stack.playgroundUrl}/?session=start`)
     await page.getByRole('heading', { level: 1, name: 'Video call playground' }).waitFor()
@@ -117,14 +117,14 @@ describe('the playground for every user', () => {
     expect(await focused(page)).toBe('Leave session')
     await page.keyboard.press('ArrowLeft')
     expect(await focused(page)).toBe('Devices')
-    // Tab leaves the toolbar and comes back to the same button.
+    // Tab leaves the toolbar and returns to the same button.
     await page.keyboard.press('Shift+Tab')
     expect(buttons).not.toContain(await focused(page))
     await page.keyboard.press('Tab')
     expect([await focused(page), await stops()]).toEqual(['Devices', 1])
   })
 
-  it('says which of its panels is open', async () => {
+  it('exposes the state of its panels', async () => {
     const [{ page }] = await twoPeople()
     const expanded = (name: string): Promise<string | null> =>
       page.getByRole('button', { name, includeHidden: true }).getAttribute('aria-expanded')
@@ -140,7 +140,7 @@ describe('the playground for every user', () => {
     expect(await focused(page)).toBe('Devices')
   })
 
-  it('shows whole pictures in tiles of 16:9, and counts people in words', async () => {
+  it('shows whole videos in tiles of 16:9, and the number of people', async () => {
     const [{ page }] = await twoPeople()
     await page.getByText('2 people', { exact: true }).waitFor()
     for (const viewport of VIEWPORTS) {
@@ -184,7 +184,7 @@ describe('the playground for every user', () => {
     }
   })
 
-  it('makes addresses in chat links that cannot reach back into the page', async () => {
+  it('converts URLs in the chat to links without access to the page', async () => {
     const [ada, grace] = await twoPeople()
     await ada.page.keyboard.press('c')
     const field = ada.page.getByRole('textbox', { name: 'Message' })

@@ -6,15 +6,15 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 declare global {
   interface Window {
     sessions: Client.Session[]
-    /** Video bytes that each session has sent so far. */
+    /** The sent video bytes of each session. */
     bytesSent(): Promise<number[]>
   }
 }
 
-/** kbps. A picture of noise would take much more. */
+/** Kbps; noise would need much more. */
 const GLOBAL = 300
 const OWN = 120
-/** Packet headers, repairs and the swing of a window. */
+/** The tolerance for packet headers, retransmissions and fluctuations. */
 const TOLERANCE = 1.5
 const WINDOW_MS = 3_000
 
@@ -33,7 +33,7 @@ afterAll(async () => {
   await stack?.stop()
 })
 
-it('limits what publishers send: by an option of the connection, by the property, not at all by 0', async () => {
+it('limits publishers by the option of the connection or by the property, but not with 0', async () => {
   const { id } = await stack.api.createSession()
   const options = [{ videoMaxSendBandwidth: 0 }, {}, { videoMaxSendBandwidth: OWN }]
   const connections = options.map((mediaserverOptions) => stack.api.createConnection(id, { mediaserverOptions }))
@@ -71,9 +71,9 @@ it('limits what publishers send: by an option of the connection, by the property
 
   let before = { bytes: await page.evaluate(() => window.bytesSent()), at: performance.now() }
   const rates = await until(
-    'the unconstrained one sends more than the limits of the others',
+    'the unconstrained publisher exceeds the limits of the others',
     async () => {
-      await until('a window is over', () => performance.now() - before.at > WINDOW_MS)
+      await until('the measuring window has passed', () => performance.now() - before.at > WINDOW_MS)
       const now = { bytes: await page.evaluate(() => window.bytesSent()), at: performance.now() }
       const kbps = now.bytes.map((bytes, each) => ((bytes - (before.bytes[each] ?? 0)) * 8) / (now.at - before.at))
       before = now

@@ -2,7 +2,7 @@ import { until } from '@session-service/testing'
 import { describe, expect, it } from '@jest/globals'
 import { useLibrary } from './fixtures/library.js'
 
-/** What participations have left open in a page, by kind. */
+/** The open resources of a page, by kind. */
 interface Left {
   opened: number
   peers: number
@@ -11,11 +11,10 @@ interface Left {
   elements: number
 }
 
-/** What it opens it closes, and what it cannot do it says. */
 describe('the client library', () => {
   const library = useLibrary()
 
-  it('ends the tracks that it opened, and the element that it made', async () => {
+  it('stops the tracks that it opened and removes the element that it created', async () => {
     await library.publish({ audio: true })
     await library.watch()
     expect(await library.receiver.locator('video').count()).toBe(1)
@@ -34,7 +33,7 @@ describe('the client library', () => {
     ])
   })
 
-  it('publishes again after it ended, over the same transport, and several at once', async () => {
+  it('publishes again after unpublishing, and several streams at once, over the same transport', async () => {
     await library.publish({ audio: false })
     await library.sender.evaluate(() => [...window.bench.session.publishers.values()][0]?.unpublish())
     const ids = await library.sender.evaluate(async () => {
@@ -96,19 +95,19 @@ describe('the client library', () => {
       })
       Object.assign(window, { left })
     }, tokens)
-    await until('all is closed', async () => {
+    await until('all resources are closed', async () => {
       const left = await library.sender.evaluate(() => (window as unknown as { left(): Left }).left())
-      // Each two peer connections and a socket.
+      // Two peer connections and a socket for each participation.
       expect(left).toEqual({ opened: 90, peers: 0, sockets: 0, tracks: 0, elements: 0 })
       return true
     })
     await until(
-      'nobody but the two',
+      'only the two participants are left',
       async () => (await library.stack.api.getSession(library.sessionId)).connections.numberOfElements === 2,
     )
   })
 
-  it('closes what it made when the server refuses a publication, and goes on', async () => {
+  it('closes its resources when the server refuses a publication, and continues', async () => {
     const outcome = await library.sender.evaluate(async () => {
       const { session, client } = window.bench
       const audio = new AudioContext()
@@ -117,7 +116,7 @@ describe('the client library', () => {
         if (!track) throw new Error('no track')
         return track
       }
-      // More than one connection may publish.
+      // The size exceeds the limit of a connection.
       const tries = await Promise.allSettled(
         Array.from({ length: 33 }, () => session.publish({ audio: sound(), video: false })),
       )
@@ -137,22 +136,22 @@ describe('the client library', () => {
     expect(connections.content.map(({ publishers }) => publishers?.length).toSorted()).toEqual([0, 32])
   })
 
-  it('explains what is wrong before it asks the server', async () => {
+  it('rejects invalid calls with an explanation before it sends a request', async () => {
     const errors = await library.sender.evaluate(async () => {
       const { client, session } = window.bench
-      const told = (promise: Promise<unknown> | undefined): Promise<string> =>
+      const errorOf = (promise: Promise<unknown> | undefined): Promise<string> =>
         (promise ?? Promise.resolve()).then(
-          () => 'nothing',
+          () => 'no error',
           (error: unknown) => String(error),
         )
       return [
-        await told(new client.Session().connect('tok_abc')),
-        await told(session.connect('again')),
-        await told(session.publish({ audio: false, video: false })),
-        await told(session.publish({ audio: true, resolution: 'big' })),
-        await told(session.signal({ data: 'x', to: ['no such id!'] })),
-        await told(session.forceDisconnect('con_x')),
-        await told(new client.Session().publish()),
+        await errorOf(new client.Session().connect('tok_abc')),
+        await errorOf(session.connect('again')),
+        await errorOf(session.publish({ audio: false, video: false })),
+        await errorOf(session.publish({ audio: true, resolution: 'big' })),
+        await errorOf(session.signal({ data: 'x', to: ['no such id!'] })),
+        await errorOf(session.forceDisconnect('con_x')),
+        await errorOf(new client.Session().publish()),
       ]
     })
     expect(errors).toEqual([

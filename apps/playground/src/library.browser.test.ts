@@ -3,11 +3,11 @@ import { until } from '@session-service/testing'
 import { describe, expect, it } from '@jest/globals'
 import { useLibrary } from './fixtures/library.js'
 
-/** The library without an application around it, as the master serves it. */
+/** Tests the library that the master serves, without an application. */
 describe('the client library', () => {
   const library = useLibrary()
 
-  it('tells of the own connection, then of everybody, then of their streams, before connect resolves', async () => {
+  it('emits the own connection, then the other connections, then their streams, before connect resolves', async () => {
     await library.publish({ video: false })
     const third = await library.open()
     const seen = await third.evaluate(() => {
@@ -23,10 +23,10 @@ describe('the client library', () => {
     })
   })
 
-  it('publishes a microphone alone', async () => {
+  it('publishes only a microphone', async () => {
     expect(await library.publish({ video: false })).toMatch(/^str_MIC_/)
     await library.watch()
-    const energy = await until('sound', () =>
+    const energy = await until('audio', () =>
       library.receiver
         .evaluate(async () => {
           const [subscriber] = window.bench.session.subscribers.values()
@@ -38,7 +38,7 @@ describe('the client library', () => {
     expect(energy).toBeGreaterThan(0)
   })
 
-  it('sends three layers of a camera; a receiver chooses, and is told which come', async () => {
+  it('sends three layers of a camera; a receiver selects one and gets layersChanged', async () => {
     await library.publish({ audio: false })
     await library.watch()
     const prefer = (spatialLayer: number): Promise<void> =>
@@ -55,7 +55,7 @@ describe('the client library', () => {
     expect(log).toEqual(expect.arrayContaining(['layers 2', 'layers 0', 'layers 1']))
   })
 
-  it('stops and resumes the picture for one receiver', async () => {
+  it('pauses and resumes the video for one receiver', async () => {
     await library.publish({ audio: false })
     await library.watch()
     const want = (wanted: boolean): Promise<void> =>
@@ -64,17 +64,17 @@ describe('the client library', () => {
         await subscriber?.subscribeToVideo(value)
       }, wanted)
     await want(false)
-    await until('stillness', async () => {
+    await until('no further frames', async () => {
       const { frames } = await library.video()
       await new Promise((resolve) => setTimeout(resolve, 300))
       return (await library.video()).frames === frames
     })
     await want(true)
     const { frames } = await library.video()
-    await until('pictures again', async () => (await library.video()).frames > frames + 5)
+    await until('further frames', async () => (await library.video()).frames > frames + 5)
   })
 
-  it('sends an own track, replaces it, and tells of the new size', async () => {
+  it('sends an own track, replaces it, and reports the new size', async () => {
     await library.sender.evaluate(async () => {
       const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 240 })
       const other = Object.assign(document.createElement('canvas'), { width: 240, height: 320 })
@@ -98,13 +98,13 @@ describe('the client library', () => {
     await library.receiver.waitForFunction(() =>
       [...window.bench.session.streams.values()].some(({ videoDimensions }) => videoDimensions?.height === 320),
     )
-    // What the application opened is the application's to stop.
+    // The library does not stop tracks of the application.
     expect(await library.sender.evaluate(() => (window as unknown as { own: MediaStreamTrack }).own.readyState)).toBe(
       'live',
     )
   })
 
-  it('tells that nothing plays when nothing comes', async () => {
+  it('emits NO_STREAM_PLAYING_EVENT when no media arrives', async () => {
     await library.sender.evaluate(() => {
       const [track] = document.createElement('canvas').captureStream(0).getVideoTracks()
       if (!track) throw new Error('no track')
@@ -123,7 +123,7 @@ describe('the client library', () => {
     expect(exception).toEqual({ name: 'NO_STREAM_PLAYING_EVENT', isSubscriber: true })
   })
 
-  it('tells everybody when the picture is turned', async () => {
+  it('reports a rotation of the video to all participants', async () => {
     await library.sender.evaluate(async () => {
       const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 240 })
       const context = canvas.getContext('2d')

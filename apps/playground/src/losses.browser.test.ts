@@ -5,7 +5,7 @@ import { useCall } from './fixtures/call.js'
 
 const names = async (tab: Tab): Promise<string[]> => (await tab.events()).map(({ name }) => name)
 
-/** A participant whose socket is gone for 12 s is evicted by a master that lives. */
+/** A running master evicts a participant after 12 s without a socket. */
 const TOO_LONG_MS = 14_000
 
 const guests: SyntheticParticipant[] = []
@@ -13,10 +13,10 @@ afterEach(async () => {
   for (const guest of guests.splice(0)) await guest.leave()
 })
 
-describe('what is lost on the way', () => {
+describe('a loss of the connection', () => {
   const call = useCall({ frames: 5, problemsExpected: true })
   const { both } = call
-  /** Without a browser, which would take longer to come than a socket may be away. */
+  /** A participant without a browser, because a browser would start more slowly than the eviction timeout. */
   const alanComes = async (): Promise<SyntheticParticipant> => {
     const { token } = await call.stack.api.createConnection(call.sessionId)
     const alan = await SyntheticParticipant.join(token ?? '')
@@ -24,14 +24,14 @@ describe('what is lost on the way', () => {
     await alan.publish()
     return alan
   }
-  /** From now on no socket can be opened by the tab, and the one it has is cut. */
+  /** Cuts the socket of the tab and prevents it from opening another one. */
   const cut = (tab: Tab): Promise<void> =>
     tab.page.evaluate(() => {
       const open = window.WebSocket
       Object.assign(window, { heal: () => (window.WebSocket = open) })
       window.WebSocket = class extends open {
         constructor() {
-          // A port where nobody listens.
+          // A port without a listener.
           super('ws://127.0.0.1:9')
         }
       }
@@ -39,7 +39,7 @@ describe('what is lost on the way', () => {
     })
   const heal = (tab: Tab): Promise<void> => tab.page.evaluate(() => (window as unknown as { heal(): void }).heal())
 
-  it('a cut socket is replaced; nobody notices, media never stops', async () => {
+  it('replaces a cut socket without an event for the others and without interrupting media', async () => {
     const [ada, grace] = await both()
     await ada.page.evaluate(() => window.playground.session?.dropSocket())
     await ada.event('reconnected')
@@ -50,7 +50,7 @@ describe('what is lost on the way', () => {
     await grace.tile('Ada').locator('.badge-muted').waitFor({ state: 'visible' })
   })
 
-  it('a socket away for seconds: banner, media goes on, what was missed is told once', async () => {
+  it('shows a banner during a loss of the socket, keeps media running, and emits missed events once', async () => {
     const [ada, grace] = await both()
     await cut(ada)
     await ada.page.getByText('Connection lost. Reconnecting…').waitFor()
@@ -65,7 +65,7 @@ describe('what is lost on the way', () => {
     expect((await ada.received()).framesDecoded).toBeGreaterThanOrEqual(framesDecoded)
     const told = (await ada.events()).map(({ name, changed }) => (changed ? `${name} ${changed}` : name))
     expect(told.slice(0, 2)).toEqual(['reconnecting', 'reconnected'])
-    // The own change, and what the others did meanwhile.
+    // The own change and the changes of the others.
     expect(told.slice(2).toSorted()).toEqual([
       'connectionCreated',
       'streamCreated',
@@ -76,12 +76,12 @@ describe('what is lost on the way', () => {
     expect(await ada.page.locator('.tile').count()).toBe(3)
   })
 
-  it('a socket away too long: networkDisconnect for both sides, once', async () => {
+  it('ends with networkDisconnect on both sides, once, after a loss of the socket beyond the timeout', async () => {
     const [ada, grace] = await both()
     const [connectionId, streamId] = [await ada.connectionId, await ada.streamId]
     await cut(ada)
     await grace.event('connectionDestroyed', 20_000)
-    // Only the server says that it was too long.
+    // Only the server decides on the eviction.
     expect(await names(ada)).toEqual(['reconnecting'])
     await heal(ada)
     await ada.page.getByRole('heading', { name: 'The connection was lost for too long.' }).waitFor()
@@ -97,7 +97,7 @@ describe('what is lost on the way', () => {
     ])
   })
 
-  it('new ICE on both transports: new credentials, media goes on', async () => {
+  it('restarts ICE on both transports with new credentials and keeps media running', async () => {
     const [ada, grace] = await both()
     const credentials = () =>
       ada.page.evaluate(async () => {
@@ -110,7 +110,7 @@ describe('what is lost on the way', () => {
       })
     const before = await credentials()
     await ada.page.evaluate(() => window.playground.session?.restartIce())
-    await until('other credentials on both', async () => {
+    await until('new credentials on both transports', async () => {
       const now = await credentials()
       return now.every((fragment, index) => fragment && fragment !== before[index])
     })
@@ -118,7 +118,7 @@ describe('what is lost on the way', () => {
     expect(await names(ada)).toEqual([])
   })
 
-  it('a master that goes away in order and comes back: the session goes on', async () => {
+  it('continues the session across a graceful restart of the master', async () => {
     const [ada, grace] = await both()
     const [master] = call.stack.masters
     if (!master) throw new Error('the stack has no master')
@@ -130,14 +130,14 @@ describe('what is lost on the way', () => {
     for (const tab of [ada, grace]) expect(await names(tab)).toEqual(['reconnecting', 'reconnected'])
   })
 
-  it('the only master dead for longer than a socket may be lost: media never stops, the session goes on', async () => {
+  it('continues session and media when the only master is down for longer than the eviction timeout', async () => {
     const [ada, grace] = await both()
     const [master] = call.stack.masters
     if (!master) throw new Error('the stack has no master')
     master.kill('SIGKILL')
     await Promise.all([ada.event('reconnecting'), grace.event('reconnecting')])
     const since = Date.now()
-    await until('it has been away for too long', () => Date.now() - since > TOO_LONG_MS, 30_000)
+    await until('the eviction timeout has passed', () => Date.now() - since > TOO_LONG_MS, 30_000)
     await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])
     await call.stack.revive(master)
     await Promise.all([ada.event('reconnected', 12_000), grace.event('reconnected', 12_000)])
@@ -145,13 +145,13 @@ describe('what is lost on the way', () => {
     for (const tab of [ada, grace]) expect(await names(tab)).toEqual(['reconnecting', 'reconnected'])
   })
 
-  it('a token is good for one: of two that use it at once exactly one is in', async () => {
+  it('lets exactly one of two clients join that use a token at the same time', async () => {
     const { id } = await call.stack.api.createSession()
     const { token } = await call.stack.api.createConnection(id)
     const page = await call.browser.context.newPage()
     await page.goto(`${call.stack.masterUrl}/service/client/session-client.js`)
     const outcomes = await page.evaluate(async (once) => {
-      // The library as any page gets it.
+      // The library that the master serves.
       const { Session } = (await import(location.href)) as typeof import('@session-service/client')
       const tries = [new Session(), new Session()].map((session) =>
         session.connect(once ?? '').then(

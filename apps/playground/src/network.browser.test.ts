@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Tab } from './fixtures/tab.js'
 import { UdpProxy } from './fixtures/udp-proxy.js'
 
-describe('a network', () => {
+describe('media over a bad network', () => {
   let stack: Stack
   let browser: TestBrowser
   let proxy: UdpProxy
@@ -16,7 +16,7 @@ describe('a network', () => {
       launchBrowser(),
       UdpProxy.start(rtcPort),
     ])
-    // The way of every tab to the media node leads through the proxy.
+    // All tabs reach the media node through the proxy.
     await browser.context.addInitScript((port) => {
       type Transport = { iceCandidates: { protocol: string; port: number }[] }
       const reroute = ({ iceCandidates, ...rest }: Transport): Transport => ({
@@ -47,14 +47,14 @@ describe('a network', () => {
     await stack?.stop()
   })
 
-  it('B12: that lets no media through is told of; when it does again, from another port, media is back and nobody left', async () => {
+  it('B12: reports blocked media, and recovers from another port without disconnecting anyone', async () => {
     const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'tea', name)
     const [ada, grace] = [await join('Ada'), await join('Grace')]
     await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])
     await Promise.all([ada.forget(), grace.forget()])
     proxy.cut()
     await Promise.all([ada, grace].map((tab) => tab.event('exception', 20_000)))
-    await until('stillness', async () => {
+    await until('no further frames', async () => {
       const before = (await ada.received()).framesDecoded
       await new Promise((resolve) => setTimeout(resolve, 500))
       return (await ada.received()).framesDecoded === before
@@ -69,7 +69,7 @@ describe('a network', () => {
     await Promise.all([ada.leave(), grace.leave()])
   })
 
-  it('B10: that loses a fifth and is slow is made good for; nobody is told of anything', async () => {
+  it('B10: survives a loss of a fifth of the packets and a delay without any event', async () => {
     const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'storm', name)
     const [ada, grace] = [await join('Ada'), await join('Grace')]
     const calm = await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])

@@ -6,25 +6,25 @@ import type { Tab } from './fixtures/tab.js'
 
 declare global {
   interface Window {
-    /** The elements of before, in their order. */
+    /** The elements before the loss, in order. */
     marked: HTMLVideoElement[]
   }
 }
 
 const COMEBACK_MS = 40_000
 
-describe('a media node that dies', () => {
+describe('the loss of a media node', () => {
   const call = useCall({ frames: 5, problemsExpected: true })
   let killedAt = 0
 
-  // The session is where the only node was; the other one comes afterwards.
+  // The session is on the only node; a second node is added afterwards.
   let victim: AppProcess
   beforeEach(() => {
     const [node] = call.stack.nodes.filter(({ running }) => running)
     if (!node) throw new Error('no media node is left')
     victim = node
   })
-  // The next test begins with one node again.
+  // The next test starts with one node.
   afterEach(async () => {
     if (victim.running) victim.kill('SIGKILL')
     await victim.exited
@@ -37,7 +37,7 @@ describe('a media node that dies', () => {
   }
   const mark = (tab: Tab): Promise<void> =>
     tab.page.evaluate(() => void (window.marked = [...document.querySelectorAll('video')]))
-  /** What an application holds: connection, own streams, subscriptions. */
+  /** The ids of the application's objects: connection, own streams, subscriptions. */
   const held = (tab: Tab) =>
     tab.page.evaluate(() => {
       const { session } = window.playground
@@ -49,12 +49,12 @@ describe('a media node that dies', () => {
         streams: keys(session?.streams),
       }
     })
-  /** Whether the elements are those of before, and each one that has a picture shows new ones. */
+  /** Whether the elements are unchanged and all those with video show new frames. */
   const showsAll = async (tab: Tab): Promise<void> => {
     const frames = () =>
       tab.page.evaluate(() => window.marked.map((element) => element.getVideoPlaybackQuality().totalVideoFrames))
     const before = await frames()
-    await until(`new pictures in all elements of ${tab.nickname}`, async () =>
+    await until(`new frames in all elements of ${tab.nickname}`, async () =>
       (await frames()).every((count, index) => count > (before[index] ?? 0) + 5),
     )
     expect(
@@ -68,12 +68,12 @@ describe('a media node that dies', () => {
   const comesBack = async (...tabs: Tab[]): Promise<void> => {
     await Promise.all(tabs.map((tab) => tab.event('reconnected', COMEBACK_MS)))
   }
-  /** For the eye; what is asked for is the length of a test. */
+  /** Prints the duration of each step for information. */
   const sayHowLong = (what: string): void => {
     console.log(`${what}: ${((Date.now() - killedAt) / 1_000).toFixed(1)} s after the kill`)
   }
 
-  it('both see and hear each other again, in the same elements, under the same ids', async () => {
+  it('restores the media of both participants in the same elements with the same ids', async () => {
     const [ada, grace] = await call.both()
     await spare()
     await Promise.all([mark(ada), mark(grace)])
@@ -82,16 +82,16 @@ describe('a media node that dies', () => {
     await ada.event('reconnecting', COMEBACK_MS)
     await ada.page.getByText('Reconnecting…').waitFor()
     await grace.tile('Ada').and(grace.page.locator('.waiting')).waitFor()
-    sayHowLong('told that it reconnects')
+    sayHowLong('reconnecting was emitted')
     await comesBack(ada, grace)
     await Promise.all([ada.seesFrames(5, COMEBACK_MS), grace.seesFrames(5, COMEBACK_MS)])
     sayHowLong('both decode five more frames')
     await Promise.all([showsAll(ada), showsAll(grace)])
-    const heard = await until('sound', async () => {
+    const energy = await until('audio', async () => {
       const { audioEnergy } = await ada.received()
       return audioEnergy > 0 && audioEnergy
     })
-    expect(heard).toBeGreaterThan(0)
+    expect(energy).toBeGreaterThan(0)
     expect(await Promise.all([held(ada), held(grace)])).toEqual(before)
     for (const tab of [ada, grace]) {
       expect(await names(tab)).toEqual(['reconnecting', 'reconnected'])
@@ -100,13 +100,13 @@ describe('a media node that dies', () => {
     }
   })
 
-  it('what was muted is muted still, a shared screen is shared still, and both can be changed again', async () => {
+  it('keeps muting and a shared screen, and lets both be changed afterwards', async () => {
     const [ada, grace] = await call.both()
     await grace.page.keyboard.press('v')
     await ada.page.getByRole('button', { name: 'Share screen' }).click()
     await grace.tile('Ada’s screen').and(grace.page.locator('.playing')).waitFor()
     await ada.tile('Grace').and(ada.page.locator('.no-picture')).waitFor()
-    // A microphone that is unplugged: there is nothing of it to send again.
+    // An unplugged microphone, whose track cannot be sent again.
     await grace.page.evaluate(() => window.playground.publisher?.mediaStream.getAudioTracks()[0]?.stop())
     await spare()
     const before = await Promise.all([held(ada), held(grace)])
@@ -128,7 +128,7 @@ describe('a media node that dies', () => {
     await grace.tile('Ada’s screen').waitFor({ state: 'detached' })
   })
 
-  it('mutes, a socket that drops and somebody who leaves in the gap are right afterwards', async () => {
+  it('applies muting, a loss of the socket and a departure during the loss', async () => {
     const [ada, grace] = await call.both()
     const alan = await call.join('Alan')
     await Promise.all([ada, grace].map((tab) => tab.tile('Alan').and(tab.page.locator('.playing')).waitFor()))

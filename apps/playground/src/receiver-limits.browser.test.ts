@@ -6,11 +6,11 @@ import type { Page } from 'playwright-core'
 interface Lab {
   readonly client: typeof Client
   readonly sessions: Map<string, Client.Session>
-  /** Of what is published, oldest first. */
+  /** The senders of all publications, oldest first. */
   readonly senders: RTCRtpSender[]
-  /** Those that send, oldest first. */
+  /** The active senders, oldest first. */
   readonly connections: RTCPeerConnection[]
-  /** A moving picture that a codec can hardly compress. */
+  /** A moving picture with a low compressibility. */
   noise(): MediaStreamTrack
 }
 declare global {
@@ -19,13 +19,13 @@ declare global {
   }
 }
 
-/** kbps. The picture of noise takes several times as much. */
+/** Kbps; the noise needs several times as much. */
 const LOW = 200
-/** The property that holds where a connection says nothing of its own. */
+/** The property that applies to connections without an option. */
 const GLOBAL = 250
-/** Asked of the encoders, by the property; it gives way to every maximum. */
+/** The minimum for encoders from the property; every maximum has precedence. */
 const MINIMUM = 600
-/** Packet headers, repairs and the swing of a window. */
+/** The tolerance for packet headers, retransmissions and fluctuations. */
 const TOLERANCE = 1.5
 const WINDOW_MS = 3_000
 const DEADLINE_MS = 50_000
@@ -109,7 +109,7 @@ const subscribe = (page: Page, name: string): Promise<void> =>
 const leave = (page: Page, name: string): Promise<unknown> =>
   page.evaluate((key) => window.lab.sessions.get(key)?.disconnect(), name)
 
-/** What each encoding of the latest publication may take, kbps; 0 = unconstrained. */
+/** The maximum of each encoding of the latest publication, kbps; 0 = unconstrained. */
 const maxima = (page: Page): Promise<number[]> =>
   page.evaluate(
     () =>
@@ -135,13 +135,13 @@ const bytesReceived = (page: Page, names: readonly string[]): Promise<number[]> 
     names,
   )
 
-/** Waits for a window in which the rates of those named, kbps, are as wanted. */
+/** Waits for a measuring window in which the rates of the named receivers match, kbps. */
 async function untilRates(page: Page, names: string[], what: string, wanted: (kbps: number) => boolean): Promise<void> {
   let before = { bytes: await bytesReceived(page, names), at: performance.now() }
   await until(
     `${names.join(' and ')} receive ${what}`,
     async () => {
-      await until('a window is over', () => performance.now() - before.at > WINDOW_MS)
+      await until('the measuring window has passed', () => performance.now() - before.at > WINDOW_MS)
       const now = { bytes: await bytesReceived(page, names), at: performance.now() }
       const rates = now.bytes.map((bytes, each) => ((bytes - (before.bytes[each] ?? 0)) * 8) / (now.at - before.at))
       before = now
@@ -170,17 +170,17 @@ it.each<[what: string, options: Client.PublisherOptions, own: object, limit: num
 
     await join(page, id, 'low', own)
     await subscribe(page, 'low')
-    await until('the publisher keeps to the limit', async () => (await maxima(page))[0] === limit)
+    await until('the publisher applies the limit', async () => (await maxima(page))[0] === limit)
     await untilRates(page, ['free', 'low'], 'no more than the limit', (kbps) => kbps <= limit * TOLERANCE)
 
     await leave(page, 'low')
-    await until('the publisher is free again', async () => (await maxima(page))[0] === free)
+    await until('the publisher is unconstrained again', async () => (await maxima(page))[0] === free)
     await page.close()
   },
   150_000,
 )
 
-it('a publisher whose client does not follow is limited by its transport', async () => {
+it('limits a publisher by its transport when the client ignores the limit', async () => {
   const { id } = await stack.api.createSession()
   const page = await openLab()
   await page.evaluate(() => {
@@ -200,7 +200,7 @@ it.each<[what: string, own: object, asked: number | undefined]>([
   ['the option of the connection', { videoMaxSendBandwidth: 0, videoMinSendBandwidth: 120 }, 120],
   ['the maximum where that is lower', { videoMaxSendBandwidth: 500 }, 500],
   ['nothing with 0', { videoMinSendBandwidth: 0 }, undefined],
-])('the encoder is asked for a minimum by %s', async (_, own, asked) => {
+])('requests a minimum from the encoder by %s', async (_, own, asked) => {
   const { id } = await stack.api.createSession()
   const page = await openLab()
   await join(page, id, 'publisher', own)
@@ -211,7 +211,7 @@ it.each<[what: string, own: object, asked: number | undefined]>([
   await page.close()
 })
 
-it('of simulcast a receiver with a low maximum gets a layer that fits, and the others the best one', async () => {
+it('sends a fitting simulcast layer to a receiver with a low maximum, and the best one to the others', async () => {
   const { id } = await stack.api.createSession()
   const page = await openLab()
   await join(page, id, 'publisher', {})
@@ -225,11 +225,11 @@ it('of simulcast a receiver with a low maximum gets a layer that fits, and the o
     await join(page, id, name, { videoMaxRecvBandwidth })
     await subscribe(page, name)
   }
-  await until('the lowest layer keeps to the limit', async () => (await maxima(page))[0] === low)
+  await until('the lowest layer applies the limit', async () => (await maxima(page))[0] === low)
   expect((await maxima(page))[1]).toBe(highest)
   await untilRates(page, ['low'], 'no more than the limit', (kbps) => kbps <= low * TOLERANCE)
   await until(
-    'the other one gets the best layer',
+    'the other receiver gets the best layer',
     () =>
       page.evaluate(
         () => [...(window.lab.sessions.get('free')?.subscribers.values() ?? [])][0]?.layers?.spatialLayer === 1,

@@ -3,10 +3,10 @@ import { describe, expect, it } from '@jest/globals'
 import { until } from '@session-service/testing'
 import { useCall } from './fixtures/call.js'
 
-describe('a session that is recorded', () => {
+describe('a recorded session', () => {
   const call = useCall({ frames: 5, masterEnv: { SERVICE_RECORDING: 'true' } })
 
-  it('shows it to both, and to who comes later; afterwards the file plays in the browser', async () => {
+  it('shows the indicator to all participants, also to later ones, and the file plays in the browser', async () => {
     const [ada, grace] = await call.both()
     const marks = [ada, grace].map(({ page }) => page.locator('.recording-mark'))
     await ada.page.getByRole('button', { name: 'Start recording' }).click()
@@ -17,10 +17,10 @@ describe('a session that is recorded', () => {
     const watcher = await call.join('Watcher', { role: 'SUBSCRIBER' })
     expect(await watcher.page.locator('.recording-mark').isVisible()).toBe(false)
     expect(await watcher.page.getByRole('button', { name: 'Start recording' }).isVisible()).toBe(false)
-    // The length of the file is what is asked for here.
+    // The recording needs this duration.
     await delay(5_000)
 
-    // Whoever publishes may stop it, not only who began.
+    // Any publisher may stop the recording.
     await grace.page.getByRole('button', { name: 'Stop recording' }).click()
     for (const tab of [ada, grace, alan])
       expect(await tab.event('recordingStopped', 20_000)).toMatchObject({ id, reason: 'recordingStoppedByServer' })
@@ -51,7 +51,7 @@ describe('a session that is recorded', () => {
     expect(await (await fetch(`${call.stack.masterUrl}/service/recordings/${id}/${id}.mp4`)).status).toBe(401)
   }, 180_000)
 
-  it('is told why when nothing is recorded any more', async () => {
+  it('shows the stop of a recording by the server', async () => {
     const [ada] = await call.both()
     await call.stack.api.startRecording({ session: call.sessionId })
     await ada.event('recordingStarted', 20_000)

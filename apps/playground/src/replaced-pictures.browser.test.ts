@@ -9,7 +9,7 @@ const library = useLibrary()
 
 type Size = readonly [width: number, height: number]
 
-/** Publishes a drawing of that size as a camera with simulcast. */
+/** Publishes a canvas of this size as a camera with simulcast. */
 const publishDrawing = (page: Page, [width, height]: Size): Promise<unknown> =>
   page.evaluate(
     async (size) => {
@@ -30,7 +30,7 @@ const publishDrawing = (page: Page, [width, height]: Size): Promise<unknown> =>
     { width, height },
   )
 
-/** Replaces the track of the publisher by one of the camera, in exactly that size. */
+/** Replaces the publisher's track by a camera track of exactly this size. */
 const replaceTrack = (page: Page, [width, height]: Size): Promise<unknown> =>
   page.evaluate(
     async (size) => {
@@ -59,7 +59,7 @@ const arrives = async ([width, height]: Size): Promise<void> => {
     },
     DEADLINE_MS,
   ).catch((error: unknown) => {
-    throw new Error(`it arrives as ${size}`, { cause: error })
+    throw new Error(`the received size is ${size}`, { cause: error })
   })
 }
 
@@ -73,7 +73,7 @@ it.each<[first: Size, then: Size]>([
     [640, 360],
   ],
 ])(
-  'a camera of %j that is replaced by one of %j arrives in its full size',
+  'sends a camera of %j that replaces one of %j in its full size',
   async (first, then) => {
     const resolution = first.join('x')
     await library.publish({ audio: false, resolution })
@@ -92,7 +92,7 @@ const [LANDSCAPE, PORTRAIT]: readonly [Size, Size] = [
   [720, 1280],
 ]
 
-it('a phone that is turned and turned back arrives in its full size', async () => {
+it('sends a phone that is rotated and rotated back in its full size', async () => {
   await publishDrawing(library.sender, LANDSCAPE)
   await library.watch()
   await arrives(LANDSCAPE)
@@ -110,7 +110,7 @@ it('a phone that is turned and turned back arrives in its full size', async () =
   await arrives(LANDSCAPE)
 }, 200_000)
 
-/** Whether the sender leaves layers out because its estimate of the bandwidth is too low for them. */
+/** Whether the sender omits layers because of a low bandwidth estimate. */
 const isBandwidthLimited = (page: Page): Promise<boolean> =>
   page.evaluate(async () => {
     const reports = [...(await window.bench.session.getStats()).send.values()] as RTCOutboundRtpStreamStats[]
@@ -119,18 +119,18 @@ const isBandwidthLimited = (page: Page): Promise<boolean> =>
     )
   })
 
-it('a picture in three layers arrives in its full size again after the bandwidth estimate of its sender has dropped', async () => {
+it('sends three layers in full size again after a drop of the bandwidth estimate', async () => {
   await publishDrawing(library.sender, LANDSCAPE)
   await library.watch()
   await arrives(LANDSCAPE)
   const [node] = library.stack.nodes
   if (!node) throw new Error('no media node')
-  await until('the sender leaves layers out', async () => {
+  await until('the sender omits layers', async () => {
     freeze(node)
     const frozenAt = performance.now()
     try {
-      // Longer than any delay that the estimate takes for jitter, shorter than the silence that counts as a crash.
-      await until('feedback is late', () => performance.now() - frozenAt > 1_500)
+      // Longer than the jitter that the estimate tolerates, and shorter than the silence that counts as a crash.
+      await until('the feedback is late', () => performance.now() - frozenAt > 1_500)
     } finally {
       thaw(node)
     }
@@ -140,7 +140,7 @@ it('a picture in three layers arrives in its full size again after the bandwidth
   await arrives(LANDSCAPE)
 }, 200_000)
 
-it('a track that shrinks by itself arrives in its full size', async () => {
+it('sends a track that becomes smaller in its full size', async () => {
   await publishDrawing(library.sender, [640, 480])
   await library.watch()
   await arrives([640, 480])

@@ -4,11 +4,11 @@ import { useCall } from './fixtures/call.js'
 
 const brief = (events: readonly LoggedEvent[]): string[] => events.map(({ name, reason }) => `${name} ${reason}`)
 
-describe('what the application’s server does while people talk', () => {
+describe('REST calls during a session', () => {
   const call = useCall({ frames: 2 })
   const { join, both } = call
 
-  it('DELETE stream: told to both with forceUnpublishByServer', async () => {
+  it('DELETE stream ends the stream for both participants with forceUnpublishByServer', async () => {
     const [ada, grace] = await both()
     const streamId = await grace.streamId
     await call.stack.api.deleteStream(call.sessionId, streamId)
@@ -20,7 +20,7 @@ describe('what the application’s server does while people talk', () => {
     await ada.tile('Grace').and(ada.page.locator('.no-picture')).waitFor()
   })
 
-  it('DELETE connection: in order and with forceDisconnectByServer', async () => {
+  it('DELETE connection ends stream and connection in order with forceDisconnectByServer', async () => {
     const [ada, grace] = await both()
     const [streamId, connectionId] = [await grace.streamId, await grace.connectionId]
     await call.stack.api.deleteConnection(call.sessionId, connectionId)
@@ -40,7 +40,7 @@ describe('what the application’s server does while people talk', () => {
     await Promise.all([ada.seesFrames(2), grace.seesFrames(2)])
   })
 
-  it('DELETE session: everybody is out with sessionClosedByServer', async () => {
+  it('DELETE session disconnects all participants with sessionClosedByServer', async () => {
     const [ada, grace] = await both()
     await call.stack.api.deleteSession(call.sessionId)
     for (const tab of [ada, grace]) {
@@ -54,7 +54,7 @@ describe('what the application’s server does while people talk', () => {
     }
   })
 
-  it('roles: a subscriber watches and may not publish; a moderator puts others out', async () => {
+  it('a SUBSCRIBER can watch but not publish; a MODERATOR can evict others', async () => {
     const [ada, grace] = await both()
     const watcher = await join('Watcher', { role: 'SUBSCRIBER' })
     await watcher.seesFrames(2)

@@ -38,7 +38,7 @@ afterAll(async () => {
   await turn?.stop()
 })
 
-/** A page whose media may only go over relays. */
+/** A page that sends media only over relays. */
 async function join(customIceServers: { url: string; username: string; credential: string }[] = []): Promise<Page> {
   const page = await browser.context.newPage()
   await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }))
@@ -54,7 +54,7 @@ async function join(customIceServers: { url: string; username: string; credentia
   return page
 }
 
-/** Both ends of the pair that carries media, and what it carried. */
+/** The candidates of the selected pair and its transferred bytes. */
 const selectedPair = (page: Page, direction: 'send' | 'recv') =>
   page.evaluate(async (way) => {
     const stats = (await window.relayed.getStats())[way]
@@ -88,7 +88,7 @@ it('carries the media of clients that cannot reach a media node', async () => {
   await Promise.all([sender.close(), receiver.close()])
 })
 
-it('opens relays with new credentials when ICE is restarted', async () => {
+it('opens relays with new credentials after an ICE restart', async () => {
   const users = (): string[] =>
     turn.lines.flatMap(
       (line) => /user <(\d+:\w{8})>: incoming packet ALLOCATE processed, success/.exec(line)?.[1] ?? [],
@@ -98,13 +98,13 @@ it('opens relays with new credentials when ICE is restarted', async () => {
   await until('media over a relay', () => selectedPair(page, 'send').then((pair) => pair && pair.sent > 50_000))
   const before = users()
   await page.evaluate(() => window.relayed.restartIce())
-  await until('a relay for others', () => Promise.resolve(users().some((user) => !before.includes(user))))
+  await until('a relay for new credentials', () => Promise.resolve(users().some((user) => !before.includes(user))))
   const sent = (await selectedPair(page, 'send'))?.sent ?? 0
-  await until('media goes on', () => selectedPair(page, 'send').then((pair) => pair && pair.sent !== sent))
+  await until('media continues', () => selectedPair(page, 'send').then((pair) => pair && pair.sent !== sent))
   await page.close()
 })
 
-it('gives no relay to credentials that have expired', async () => {
+it('refuses relays for expired credentials', async () => {
   const username = `${Math.floor(Date.now() / 1000) - 60}:expired0`
   const credential = createHmac('sha1', SECRET).update(username).digest('base64')
   const page = await join([{ url: `turn:127.0.0.1:${turn.port}`, username, credential }])

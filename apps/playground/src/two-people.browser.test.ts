@@ -4,11 +4,11 @@ import { describe, expect, it } from '@jest/globals'
 import type { Route } from 'playwright-core'
 import { useCall } from './fixtures/call.js'
 
-describe('two people in the playground', () => {
+describe('two participants in the playground', () => {
   const call = useCall({ frames: 5 })
   const { both } = call
 
-  it('see and hear each other for 20 s; the API shows both; then one leaves, and the session ends with the other', async () => {
+  it('receive each other for 20 s, appear in the API, and end the session when both have left', async () => {
     const [ada, grace] = await both()
     const first = await Promise.all([ada.received(), grace.received()])
     const size = await grace.page.evaluate(() => window.playground.publisher?.stream?.videoDimensions)
@@ -19,7 +19,7 @@ describe('two people in the playground', () => {
       expect([status, publishers?.length, subscribers?.length]).toEqual(['active', 1, 1])
 
     const fullSize = until('the full size', async () => (await ada.received()).frameWidth === 960, 60_000)
-    // The length of the talk is what is asked for here.
+    // The call needs this duration.
     await Promise.all([delay(20_000), fullSize])
     for (const [index, tab] of [ada, grace].entries()) {
       const [before, now] = [first[index], await tab.received()]
@@ -42,12 +42,12 @@ describe('two people in the playground', () => {
     ])
     await ada.leave()
     await until(
-      'the session is gone',
+      'the session has ended',
       async () => (await call.stack.rest('GET', `/sessions/${call.sessionId}`)).status === 404,
     )
   }, 120_000)
 
-  it('see each other muted and with the camera off, and back', async () => {
+  it('see the muting of microphone and camera of each other', async () => {
     const [ada, grace] = await both()
     const streamId = await ada.streamId
     const inGraces = grace.tile('Ada')
@@ -56,7 +56,7 @@ describe('two people in the playground', () => {
     await ada.page.keyboard.press('v')
     await inGraces.and(grace.page.locator('.no-picture')).waitFor()
     expect(await inGraces.getAttribute('aria-label')).toBe('Ada, muted, camera off')
-    await until('no more frames', async () => {
+    await until('no further frames', async () => {
       const before = (await grace.received()).framesDecoded
       await delay(300)
       return (await grace.received()).framesDecoded === before
@@ -81,7 +81,7 @@ describe('two people in the playground', () => {
     )
   })
 
-  it('write to each other; what is unread is counted', async () => {
+  it('exchange messages and see the number of unread ones', async () => {
     const [ada, grace] = await both()
     await ada.page.keyboard.press('c')
     const field = ada.page.getByRole('textbox', { name: 'Message' })
@@ -101,7 +101,7 @@ describe('two people in the playground', () => {
     await grace.page.locator('.chat').waitFor({ state: 'hidden' })
   })
 
-  it('share a screen beside the camera, and stop', async () => {
+  it('share a screen in addition to the camera, and stop', async () => {
     const [ada, grace] = await both()
     await ada.page.getByRole('button', { name: 'Share screen' }).click()
     const screen = grace.tile('Ada’s screen')
@@ -118,7 +118,7 @@ describe('two people in the playground', () => {
     await grace.seesFrames(5)
   })
 
-  it('notice at once when a tab is closed', async () => {
+  it('detect a closed tab at once', async () => {
     const [ada, grace] = await both()
     await grace.page.close()
     const { reason } = await ada.event('connectionDestroyed', 4_000)
@@ -126,7 +126,7 @@ describe('two people in the playground', () => {
     await ada.tile('Grace').waitFor({ state: 'detached' })
   })
 
-  it('come back into the session by reloading the page', async () => {
+  it('rejoin the session after reloading the page', async () => {
     const [ada, grace] = await both()
     const before = await grace.connectionId
     await grace.page.goto(`${call.stack.playgroundUrl}/?session=${call.sessionId}`)
@@ -137,7 +137,7 @@ describe('two people in the playground', () => {
     expect(await ada.page.locator('.tile').count()).toBe(2)
   })
 
-  it('meet by the invite link, which leads to the form of the same session', async () => {
+  it('meet through the invite link, which opens the form of the same session', async () => {
     const [ada] = await both()
     await call.browser.context.grantPermissions(['clipboard-read', 'clipboard-write', 'camera', 'microphone'])
     await ada.page.bringToFront()
@@ -150,22 +150,22 @@ describe('two people in the playground', () => {
     expect(await page.getByLabel('Session').inputValue()).toBe(call.sessionId)
   })
 
-  it('keep the devices they join with: none can be chosen while the session is entered', async () => {
+  it('cannot select another device while joining', async () => {
     const page = await call.browser.context.newPage()
     const held: Route[] = []
     await page.route('**/api/connection', (route) => void held.push(route))
     await page.goto(`${call.stack.playgroundUrl}/?session=devices&nickname=Ada`)
     const camera = page.getByLabel('Camera', { exact: true })
     const canChoose = (): Promise<boolean> => camera.isEnabled()
-    await until('there is a camera to choose', canChoose)
+    await until('a camera can be selected', canChoose)
     const join = page.getByRole('button', { name: 'Join session' })
     await join.click()
-    const refused = await until('it joins', () => held.shift())
+    const refused = await until('the request to join', () => held.shift())
     expect(await canChoose()).toBe(false)
     await refused.fulfill({ json: { token: 'of another service' } })
-    await until('it may be chosen again', canChoose)
+    await until('a camera can be selected again', canChoose)
     await join.click()
-    const taken = await until('it joins again', () => held.shift())
+    const taken = await until('the second request to join', () => held.shift())
     expect(await canChoose()).toBe(false)
     await taken.continue()
     await page.waitForFunction(() => window.playground.publisher?.published === true)

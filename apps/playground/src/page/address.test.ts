@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { inviteLink, readAddress, withSession } from './address.js'
 import { SESSION_NAME } from './names.js'
 
-describe('the address', () => {
-  it('names the session, and what else was wished', () => {
+describe('the URL of the page', () => {
+  it('contains the session and the other parameters', () => {
     expect(readAddress('?session=team-42&nickname=Ada&role=MODERATOR&autojoin=1')).toEqual({
       session: 'team-42',
       nickname: 'Ada',
@@ -19,11 +19,11 @@ describe('the address', () => {
     expect(autojoin).toBe(false)
   })
 
-  it('keeps what else it holds when the session changes', () => {
+  it('keeps the other parameters when the session changes', () => {
     expect(withSession('?nickname=Ada&session=old', 'new')).toBe('?nickname=Ada&session=new')
   })
 
-  it('invites others without one’s own name', () => {
+  it('has no nickname in an invite link', () => {
     expect(inviteLink('https://example.org', '/', 'team-42')).toBe('https://example.org/?session=team-42')
   })
 })

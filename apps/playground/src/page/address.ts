@@ -1,6 +1,6 @@
 import { SESSION_NAME, friendlySessionName } from './names.js'
 
-/** What the address of the page says: `?session=…&nickname=…&role=…&autojoin=1`. */
+/** The parameters in the URL of the page: `?session=…&nickname=…&role=…&autojoin=1`. */
 export interface Address {
   readonly session: string
   readonly nickname: string | undefined
@@ -8,7 +8,7 @@ export interface Address {
   readonly autojoin: boolean
 }
 
-/** A missing or unusable session name is replaced by a new friendly one. */
+/** Parses the parameters; replaces a missing or invalid session name by a random one. */
 export function readAddress(search: string): Address {
   const params = new URLSearchParams(search)
   const session = params.get('session') ?? ''
@@ -20,13 +20,13 @@ export function readAddress(search: string): Address {
   }
 }
 
-/** The address with another session, all else kept. */
+/** Replaces the session in the query and keeps the other parameters. */
 export function withSession(search: string, session: string): string {
   const params = new URLSearchParams(search)
   params.set('session', session)
   return `?${params.toString()}`
 }
 
-/** What is sent to somebody else: the session alone, not one's own name and wishes. */
+/** The link for other participants, which contains only the session. */
 export const inviteLink = (origin: string, path: string, session: string): string =>
   `${origin}${path}?session=${encodeURIComponent(session)}`

@@ -1,39 +1,39 @@
-/** What was recorded of a session, as the application's server lists it. Seconds, bytes, UTC ms. */
+/** A recording in the list of the playground server. Duration in seconds, size in bytes, time in UTC ms. */
 export interface RecordingItem {
   readonly id: string
   readonly status: string
   readonly createdAt: number
   readonly duration: number
   readonly size: number
-  /** Of the file, once there is one. */
+  /** The link to the file, present when the recording is ready. */
   readonly href?: string
 }
 
-/** A token for this person, from the application's own server. Rejects with an `Error` that can be shown. */
-export async function fetchToken(wish: {
+/** Fetches a token from the playground server. Rejects with an `Error` whose message can be shown to the user. */
+export async function fetchToken(request: {
   session: string
   nickname: string
   role?: string | undefined
 }): Promise<string> {
-  const { token } = await post<{ token: string }>('/api/connection', wish)
+  const { token } = await post<{ token: string }>('/api/connection', request)
   return token
 }
 
-/** Resolves once something is on disk. */
+/** Resolves when the recording has written its first bytes. */
 export const startRecording = (session: string): Promise<unknown> => post('/api/recordings/start', { session })
 export const stopRecording = (session: string): Promise<unknown> => post('/api/recordings/stop', { session })
 
-/** The newest first. */
+/** Fetches the recordings of a session, newest first. */
 export async function fetchRecordings(session: string): Promise<readonly RecordingItem[]> {
   const query = new URLSearchParams({ session }).toString()
-  return (await ask<{ recordings: RecordingItem[] }>(`/api/recordings?${query}`)).recordings
+  return (await fetchJson<{ recordings: RecordingItem[] }>(`/api/recordings?${query}`)).recordings
 }
 
 const post = <T>(path: string, body: object): Promise<T> =>
-  ask(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  fetchJson(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
-/** Both ends are ours: what the server answers has the form that is asked for. */
-async function ask<T>(path: string, init?: RequestInit): Promise<T> {
+/** Does not validate the answer, because the playground server is part of the same application. */
+async function fetchJson<T>(path: string, init?: RequestInit): Promise<T> {
   const answer = await fetch(path, init).catch((cause: unknown) => {
     throw new Error('The page cannot reach its server. Check your network and try again.', { cause })
   })

@@ -14,7 +14,7 @@ export interface CallOptions {
   readonly leave: () => void
 }
 
-/** The session itself. Made before the session is joined, so that nothing is missed. */
+/** The screen of a session. Created before joining, so that it receives all events. */
 export class CallScreen {
   readonly element: HTMLElement
   readonly #alone = h(
@@ -71,7 +71,7 @@ export class CallScreen {
     return this.#publisher
   }
 
-  /** The session is joined: what is to be sent is sent, and the screen is told of by others' comings. */
+  /** Publishes after joining, and announces participants that join from now on. */
   async start(publisher: Publisher | undefined): Promise<void> {
     this.#people.announceFromNow()
     this.#recorder.start()
@@ -91,13 +91,13 @@ export class CallScreen {
       this.#controls.showMedia(publisher)
     } catch (error) {
       publisher.close()
-      this.#notices.say(`You are not seen and heard. ${errorInWords(error)}`, 'problem')
+      this.#notices.say(`The others cannot see or hear you. ${errorInWords(error)}`, 'problem')
     }
   }
 
   /**
-   * The page has changed: a screen reader continues at the name of the session, and a second Enter on the form does
-   * not press a button here.
+   * Moves the focus to the heading after the change of screens, so that a screen reader continues there and a second Enter
+   * presses no button.
    */
   focus(): void {
     this.#heading.focus()
@@ -124,7 +124,7 @@ export class CallScreen {
     else this.#chat.open()
   }
 
-  /** Whether there was something to close. */
+  /** Closes the chat and returns whether it was open. */
   escape(): boolean {
     const wasOpen = this.#chat.isOpen
     this.#chat.close()
@@ -142,12 +142,12 @@ export class CallScreen {
     session.on('reconnecting', () => this.#notices.banner('Connection lost. Reconnecting…', undefined, true))
     session.on('reconnected', () => {
       this.#notices.clearBanner()
-      this.#notices.say('You are back.')
+      this.#notices.say('You are connected again.')
     })
     session.on('exception', ({ name }) => {
       if (name === 'AUTOPLAY_MUTED') this.#offerSound()
       if (name === 'ICE_CONNECTION_FAILED')
-        this.#notices.say('Sound and picture cannot reach the server. Trying again…', 'problem')
+        this.#notices.say('Audio and video cannot reach the server. Trying again…', 'problem')
     })
   }
 
@@ -192,7 +192,7 @@ export class CallScreen {
     try {
       await navigator.clipboard.writeText(link)
       this.#copied.textContent = 'Link copied'
-      this.#notices.say('The invite link is copied. Send it to whoever shall join.')
+      this.#notices.say('The invite link was copied. Send it to the people you want to invite.')
       setTimeout(() => (this.#copied.textContent = 'Invite'), 2_500)
     } catch {
       window.prompt('Copy this link to invite others:', link)

@@ -20,7 +20,7 @@ export interface ChatOptions {
 // oxlint-disable-next-line clock/no-wall-clock -- the time that the user reads on the same computer
 const time = (): string => new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 
-/** Elements only, never markup: a message comes from other people. */
+/** Creates elements instead of markup, because other participants write the messages. */
 const withLinks = (text: string): (Node | string)[] =>
   splitLinks(text).map((part) =>
     part.href === undefined
@@ -28,7 +28,7 @@ const withLinks = (text: string): (Node | string)[] =>
       : h('a', { href: part.href, target: '_blank', rel: 'noopener noreferrer' }, part.text),
   )
 
-/** Messages by signals of the type `chat`: everybody gets them, the sender too. */
+/** The chat, which sends signals of the type `chat` to all participants, including the sender. */
 export class Chat {
   readonly element: HTMLElement
   readonly #messages = h('ol', { class: 'messages', 'aria-label': 'Messages', 'aria-live': 'polite', tabindex: '0' })
@@ -67,7 +67,7 @@ export class Chat {
         h('h2', {}, 'Chat'),
         iconButton('close', 'Close chat', () => this.close(), 'small quiet'),
       ),
-      h('p', { class: 'empty' }, 'Nothing has been said yet. Messages go to everybody who is here now.'),
+      h('p', { class: 'empty' }, 'No messages yet. Everyone in the session can read what you write.'),
       this.#messages,
       form,
     )
@@ -84,7 +84,7 @@ export class Chat {
     this.#options.unread(0)
     this.#options.shown(true)
     this.#messages.scrollTop = this.#messages.scrollHeight
-    // On a touch screen focus in the field would bring up the keyboard, over the pictures.
+    // On a touch screen, focus in the field would open the keyboard, which covers the videos.
     const target = matchMedia('(pointer: coarse)').matches ? this.#messages : this.#input
     target.focus()
   }
@@ -111,7 +111,7 @@ export class Chat {
   #add(text: string, from: Connection | undefined): void {
     const [sender, own] = [from?.connectionId ?? '', from?.local === true]
     const name = own ? 'You' : from ? nameOf(from) : 'The host'
-    // What one person says in a row stands together under the name.
+    // Consecutive messages of a participant share one header.
     const continues = this.#last?.from === sender
     const head = h('div', { class: 'from' }, h('b', {}, name), h('time', {}, time()))
     const item = h('li', { class: `message${own ? ' own' : ''}` }, !continues && head, h('p', {}, ...withLinks(text)))

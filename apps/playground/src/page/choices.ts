@@ -1,7 +1,7 @@
-/** What a person chose, kept by the browser for the next time. Storage may be closed to the page: then for this time. */
+/** The settings of the user in the local storage. They last only for this visit if the page has no access to it. */
 export interface Choices {
   nickname: string
-  /** Device ids; empty for the browser's choice. */
+  /** Device ids; empty for the browser's default. */
   microphone: string
   camera: string
   audio: boolean
@@ -10,9 +10,9 @@ export interface Choices {
 
 const KEY = 'playground.choices'
 
-type Kept = Partial<Record<keyof Choices, unknown>>
+type Stored = Partial<Record<keyof Choices, unknown>>
 
-function read(storage: Storage | undefined): Kept {
+function read(storage: Storage | undefined): Stored {
   try {
     const value: unknown = JSON.parse(storage?.getItem(KEY) ?? '{}')
     return typeof value === 'object' && value !== null ? value : {}
@@ -22,7 +22,7 @@ function read(storage: Storage | undefined): Kept {
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-const unlessNo = (value: unknown): boolean => value !== false
+const unlessFalse = (value: unknown): boolean => value !== false
 
 function localStorageOrNone(): Storage | undefined {
   try {
@@ -38,15 +38,15 @@ export function loadChoices(storage = localStorageOrNone()): Choices {
     nickname: text(nickname),
     microphone: text(microphone),
     camera: text(camera),
-    audio: unlessNo(audio),
-    video: unlessNo(video),
+    audio: unlessFalse(audio),
+    video: unlessFalse(video),
   }
 }
 
-export function keepChoices(changes: Partial<Choices>, storage = localStorageOrNone()): void {
+export function saveChoices(changes: Partial<Choices>, storage = localStorageOrNone()): void {
   try {
     storage?.setItem(KEY, JSON.stringify({ ...loadChoices(storage), ...changes }))
   } catch {
-    // A full or closed storage: the choice holds for this time.
+    // The storage is full or unavailable: the setting lasts only for this visit.
   }
 }

@@ -16,8 +16,8 @@ const canShareScreen = (): boolean =>
   typeof (navigator.mediaDevices as Partial<MediaDevices> | undefined)?.getDisplayMedia === 'function'
 
 /**
- * Unlike `disabled`, this leaves the focus where it is: a button that is busy for a moment would otherwise drop the
- * focus of the keyboard user who has just pressed it.
+ * Unlike `disabled` it keeps the focus: a button that is busy for a moment would otherwise lose the focus of a keyboard
+ * user.
  */
 function setDisabled(button: HTMLButtonElement, isDisabled: boolean): void {
   button.setAttribute('aria-disabled', String(isDisabled))
@@ -34,7 +34,7 @@ function leaveButton(leave: () => void): HTMLButtonElement {
   )
 }
 
-/** The bar of buttons below the pictures. */
+/** The bar of buttons below the videos. */
 export class Controls {
   readonly element: HTMLElement
   readonly #mic: HTMLButtonElement
@@ -88,7 +88,7 @@ export class Controls {
     this.#toolbar.refresh()
   }
 
-  /** `busy`: it is being started or stopped. */
+  /** `busy`: the recording is starting or stopping. */
   showRecording(running: boolean, busy: boolean): void {
     relabel(this.#record, running ? 'recordStop' : 'record', running ? 'Stop recording' : 'Start recording')
     this.#record.classList.toggle('recording', running)

@@ -6,27 +6,27 @@ const INPUTS = { audio: 'audioinput', video: 'videoinput' } as const
 const NAMES = { audio: 'Microphone', video: 'Camera' } as const
 const RESOLUTION = '960x540'
 
-export interface Wanted {
+export interface RequestedDevices {
   readonly audio: string | boolean
   readonly video: string | boolean
 }
-/** What could be opened, and what was in the way of the rest. */
+/** The opened devices, and the error of the others. */
 export interface Opened {
   readonly publisher?: Publisher
   readonly problem?: unknown
 }
 
-const open = (wanted: Wanted): Promise<Publisher> =>
+const open = (wanted: RequestedDevices): Promise<Publisher> =>
   createPublisher({ ...wanted, resolution: RESOLUTION, frameRate: 30, typeOfVideo: 'CAMERA' })
 
-/** A refusal holds for both; a device that is missing or busy leaves the other, and a remembered one may be gone. */
-function fallbacks({ audio, video }: Wanted): Wanted[] {
+/** A denial applies to both devices; a missing or busy device does not affect the other; a stored one may be missing. */
+function fallbacks({ audio, video }: RequestedDevices): RequestedDevices[] {
   const anyDevice = { audio: audio !== false, video: video !== false }
   return [anyDevice, { audio: anyDevice.audio, video: false }, { audio: false, video: anyDevice.video }]
 }
 
-/** Opens camera and microphone, or what of them there is. Never rejects. */
-export async function openDevices(wanted: Wanted): Promise<Opened> {
+/** Opens camera and microphone, or the available one of them. Never rejects. */
+export async function openDevices(wanted: RequestedDevices): Promise<Opened> {
   if (!wanted.audio && !wanted.video) return {}
   let problem: unknown
   for (const attempt of [wanted, ...fallbacks(wanted)]) {
@@ -45,7 +45,7 @@ export async function openDevices(wanted: Wanted): Promise<Opened> {
   return { problem }
 }
 
-/** A labelled choice among the devices of a kind, kept current while devices come and go. */
+/** A labelled select element for the devices of a kind, updated when devices are plugged in or removed. */
 export class DevicePicker {
   readonly #select: HTMLSelectElement
   readonly element: HTMLElement
@@ -84,7 +84,7 @@ export class DevicePicker {
     if (current && devices.some(({ deviceId }) => deviceId === current)) this.#select.value = current
   }
 
-  /** While it is locked nothing can be chosen. */
+  /** Disables the selection while locked. */
   lock(isLocked: boolean): void {
     this.#isLocked = isLocked
     this.#showState()
@@ -99,7 +99,7 @@ export class DevicePicker {
   }
 }
 
-/** The device a track of the publisher comes from. */
+/** The device of the publisher's track. */
 export const deviceOf = (publisher: Publisher | undefined, kind: DeviceKind): string | undefined =>
   publisher?.mediaStream
     .getTracks()

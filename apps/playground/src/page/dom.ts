@@ -1,7 +1,7 @@
 type Child = Node | string | undefined | false
 type Value = string | number | boolean | undefined | ((event: never) => unknown)
 
-/** An element with its attributes and children. `onclick` and the like are listeners, `false` and `undefined` are left out. */
+/** Creates an element. Functions such as `onclick` become listeners; `false` and `undefined` are omitted. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Readonly<Record<string, Value>> = {},
@@ -18,7 +18,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 const SVG = 'http://www.w3.org/2000/svg'
 
-/** Outlines on a field of 24 × 24. */
+/** The paths of the icons in a view box of 24 × 24. */
 const ICONS = {
   mic: ['M12 3a3 3 0 0 0-3 3v5a3 3 0 0 0 6 0V6a3 3 0 0 0-3-3Z', 'M5.5 11a6.5 6.5 0 0 0 13 0', 'M12 17.5V21'],
   micOff: [
@@ -83,7 +83,7 @@ const ICONS = {
 } as const satisfies Record<string, readonly string[]>
 export type IconName = keyof typeof ICONS
 
-/** Decoration: what it stands for is said by its button's label. */
+/** Creates a decorative icon; the label of its button describes it. */
 export function icon(name: IconName): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg')
   for (const [key, value] of [
@@ -100,7 +100,7 @@ export function icon(name: IconName): SVGSVGElement {
   return svg
 }
 
-/** A round button with an icon; `label` is read aloud and shown on hovering. */
+/** Creates a round button with an icon; `label` is its accessible name and tooltip. */
 export function iconButton(name: IconName, label: string, onclick: () => unknown, kind = ''): HTMLButtonElement {
   return h(
     'button',
@@ -109,14 +109,14 @@ export function iconButton(name: IconName, label: string, onclick: () => unknown
   )
 }
 
-/** Gives a button another icon and label. */
+/** Replaces the icon and the label of a button. */
 export function relabel(button: HTMLButtonElement, name: IconName, label: string): void {
   button.querySelector('svg')?.replaceWith(icon(name))
   button.setAttribute('aria-label', label)
   button.title = label
 }
 
-/** Says that the button opens a dialog, now closed; the code that opens it updates `aria-expanded`. */
+/** Marks a button that opens a dialog; the code that opens the dialog updates `aria-expanded`. */
 export function markOpensDialog(button: HTMLButtonElement): void {
   button.setAttribute('aria-haspopup', 'dialog')
   button.setAttribute('aria-expanded', 'false')

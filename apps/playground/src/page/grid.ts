@@ -5,7 +5,7 @@ import type { Tile } from './tile.js'
 const GAP = 12
 const NARROW_GAP = 8
 
-/** The tiles on the space there is; they find their places anew whenever either changes. */
+/** Arranges the tiles in the available space after each change of the tiles or the space. */
 export class Grid {
   readonly element = h('div', { class: 'grid', role: 'list', 'aria-label': 'Participants' })
   readonly #tiles: Tile[] = []
@@ -20,7 +20,7 @@ export class Grid {
   }
 
   add(tile: Tile): void {
-    // A shared screen is what one looks at: it stands first.
+    // A shared screen comes first.
     if (tile.isScreen) this.#tiles.unshift(tile)
     else this.#tiles.push(tile)
     tile.element.setAttribute('role', 'listitem')

@@ -1,26 +1,26 @@
 import type { Publisher } from '@session-service/client'
-import { keepChoices, loadChoices } from './choices.js'
+import { saveChoices, loadChoices } from './choices.js'
 import { type DeviceKind, DevicePicker, deviceOf, openDevices } from './devices.js'
 import { h, icon, iconButton, relabel } from './dom.js'
 import { sessionNameOf } from './names.js'
 import { watchSpeaking } from './speaking.js'
 import { deviceProblemInWords, errorInWords } from './words.js'
 
-export interface JoinWish {
+export interface JoinRequest {
   readonly session: string
   readonly nickname: string
-  /** Absent: without camera and microphone. */
+  /** Undefined without camera and microphone. */
   readonly publisher: Publisher | undefined
 }
 
 export interface JoinOptions {
   readonly session: string
   readonly nickname: string
-  /** Rejects with an error for the person; then the form stays. */
-  readonly join: (wish: JoinWish) => Promise<void>
+  /** Rejects with an error for the user; the form then stays open. */
+  readonly join: (request: JoinRequest) => Promise<void>
 }
 
-/** The form before a session: who one is, where one goes, how one looks and sounds. */
+/** The form before joining: name, session, devices and preview. */
 export class JoinScreen {
   readonly element: HTMLElement
   readonly #choices = loadChoices()
@@ -37,7 +37,7 @@ export class JoinScreen {
   #publisher: Publisher | undefined
   #opening = 0
   #stopLevel = (): void => {}
-  #isGivenAway = false
+  #isPublisherTaken = false
   #opened: Promise<void> = Promise.resolve()
   readonly #options: JoinOptions
 
@@ -70,23 +70,23 @@ export class JoinScreen {
     void this.#open()
   }
 
-  /** Devices that nobody took over are closed. */
+  /** Closes the devices unless the session has taken them over. */
   close(): void {
     this.#opening++
     this.#stopLevel()
     for (const picker of Object.values(this.#pickers)) picker.close()
-    if (!this.#isGivenAway) this.#publisher?.close()
+    if (!this.#isPublisherTaken) this.#publisher?.close()
     this.element.remove()
   }
 
-  /** On what is to be done next: the name, or the button when there is a name. */
+  /** Moves the focus to the name, or to the button if the name is filled in. */
   focus(): void {
     const next = this.#name.value === '' ? this.#name : this.#submit
     next.focus()
   }
 
   toggle(kind: DeviceKind): void {
-    keepChoices({ [kind]: (this.#choices[kind] = !this.#choices[kind]) })
+    saveChoices({ [kind]: (this.#choices[kind] = !this.#choices[kind]) })
     const has = kind === 'audio' ? this.#publisher?.hasAudio : this.#publisher?.hasVideo
     if (has)
       void (kind === 'audio'
@@ -95,22 +95,22 @@ export class JoinScreen {
     this.#showStates()
   }
 
-  /** As if the person had pressed the button. */
+  /** Submits the form. */
   async submit(): Promise<void> {
     const session = sessionNameOf(this.#session.value)
     const nickname = this.#name.value.trim()
-    if (session === '') return this.#complain('Please give the session a name of letters and digits.', this.#session)
-    if (nickname === '') return this.#complain('Please say who you are.', this.#name)
-    keepChoices({ nickname })
-    this.#busy(true)
+    if (session === '') return this.#showProblem('Please enter a session name with letters and digits.', this.#session)
+    if (nickname === '') return this.#showProblem('Please enter your name.', this.#name)
+    saveChoices({ nickname })
+    this.#setBusy(true)
     try {
       await this.#opened
-      this.#isGivenAway = true
+      this.#isPublisherTaken = true
       await this.#options.join({ session, nickname, publisher: this.#publisher })
     } catch (error) {
-      this.#isGivenAway = false
-      this.#busy(false)
-      this.#complain(errorInWords(error), this.#submit)
+      this.#isPublisherTaken = false
+      this.#setBusy(false)
+      this.#showProblem(errorInWords(error), this.#submit)
     }
   }
 
@@ -175,7 +175,7 @@ export class JoinScreen {
 
   async #choose(kind: DeviceKind, deviceId: string): Promise<void> {
     const key = kind === 'audio' ? 'microphone' : 'camera'
-    keepChoices({ [key]: (this.#choices[key] = deviceId) })
+    saveChoices({ [key]: (this.#choices[key] = deviceId) })
     await this.#open()
   }
 
@@ -196,15 +196,15 @@ export class JoinScreen {
     this.#level.hidden = this.#publisher?.hasAudio !== true || !audio
   }
 
-  #complain(text: string, focus: HTMLElement): void {
+  #showProblem(text: string, focus: HTMLElement): void {
     this.#problem.textContent = text
     this.#problem.hidden = false
     focus.focus()
   }
 
-  #busy(busy: boolean): void {
+  #setBusy(busy: boolean): void {
     this.#submit.disabled = busy
-    // Another device would close the one that is being taken into the session.
+    // Selecting another device would close the one that the session takes over.
     for (const picker of Object.values(this.#pickers)) picker.lock(busy)
     this.#submit.replaceChildren(
       ...(busy ? [h('span', { class: 'spinner' })] : []),
@@ -214,7 +214,7 @@ export class JoinScreen {
   }
 }
 
-/** What this page is, for a visitor who followed a link. */
+/** Introduces the page to a visitor who followed a link. */
 const introduction = (): HTMLElement =>
   h(
     'header',

@@ -39,7 +39,7 @@ describe('bestGrid', () => {
     expect(bestGrid(count, space, GAP).columns).toBe(columns)
   })
 
-  it.each(counts)('%d tiles are as large as 16:9 allows: no other number of columns makes them larger', (count) => {
+  it.each(counts)('makes %d tiles as large as any number of columns allows', (count) => {
     for (const [, space] of spaces) {
       const { width, height } = bestGrid(count, space, GAP)
       expect(width / height).toBeCloseTo(TILE_ASPECT, 6)
@@ -54,18 +54,18 @@ describe('bestGrid', () => {
 })
 
 describe.each(spaces)('tiles in a %s space', (_, space) => {
-  it.each(counts)('%d equal ones stand apart, inside, and in the middle', (count) => {
+  it.each(counts)('%d equal tiles do not overlap, fit into the space and are centred', (count) => {
     const tiles = gridTiles(count, space, GAP)
     expect(tiles).toHaveLength(count)
     expect(tiles.every((tile) => isInside(tile, space))).toBe(true)
     expect(tiles.some((a, i) => tiles.slice(i + 1).some((b) => overlaps(a, b)))).toBe(false)
     const [left, right] = [Math.min(...tiles.map(({ x }) => x)), Math.max(...tiles.map(({ x, width }) => x + width))]
     expect(Math.abs(left - (space.width - right))).toBeLessThanOrEqual(count + 1)
-    // Whole pixels move the shape by less than one pixel of width or height.
+    // Rounding to whole pixels changes width or height by less than one pixel.
     for (const { width, height } of tiles) expect(Math.abs(width - height * TILE_ASPECT)).toBeLessThan(TILE_ASPECT)
   })
 
-  it.each(counts)('with a screen among %d it is the largest and nothing overlaps', (count) => {
+  it.each(counts)('a screen among %d tiles is the largest one, and no tiles overlap', (count) => {
     const tiles = focusTiles(count, space, GAP)
     expect(tiles).toHaveLength(count)
     expect(tiles.every((tile) => isInside(tile, space))).toBe(true)
@@ -77,8 +77,8 @@ describe.each(spaces)('tiles in a %s space', (_, space) => {
   })
 })
 
-describe('no tiles and no space', () => {
-  it('give nothing to stand on', () => {
+describe('without tiles or space', () => {
+  it('returns no positions', () => {
     expect(gridTiles(0, wide, GAP)).toEqual([])
     expect(focusTiles(0, wide, GAP)).toEqual([])
     expect(gridTiles(2, { width: 0, height: 0 }, GAP).every(({ width, height }) => width === 0 && height === 0)).toBe(

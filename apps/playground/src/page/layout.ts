@@ -8,7 +8,7 @@ export interface Rect extends Size {
   readonly y: number
 }
 
-/** Width by height of every tile: the shape that cameras send, so that a tile shows the whole picture. */
+/** The aspect ratio of all tiles, which equals that of cameras, so that a tile shows the whole video. */
 export const TILE_ASPECT = 16 / 9
 const STRIP_SHARE = 0.22
 
@@ -16,11 +16,11 @@ interface Grid extends Size {
   readonly columns: number
 }
 
-/** The largest tile of the fixed shape within a cell. */
+/** The largest tile with the fixed aspect ratio in a cell. */
 const fit = ({ width, height }: Size): Size =>
   width / height > TILE_ASPECT ? { width: height * TILE_ASPECT, height } : { width, height: width / TILE_ASPECT }
 
-/** The number of columns that makes `count` equal tiles largest in the space, and the size of a tile. */
+/** Finds the number of columns with the largest tiles for `count` equal tiles, and their size. */
 export function bestGrid(count: number, space: Size, gap: number): Grid {
   let best: Grid = { columns: 1, width: 0, height: 0 }
   for (let columns = 1; columns <= count; columns++) {
@@ -41,7 +41,7 @@ const whole = ({ x, y, width, height }: Rect): Rect => ({
   height: Math.floor(height),
 })
 
-/** The places of `count` equal tiles: rows centred in the space, an incomplete last row centred in its width. */
+/** The positions of `count` equal tiles in centred rows. */
 export function gridTiles(count: number, space: Size, gap: number): Rect[] {
   const { columns, width, height } = bestGrid(count, space, gap)
   const rows = Math.ceil(count / columns)
@@ -55,8 +55,8 @@ export function gridTiles(count: number, space: Size, gap: number): Rect[] {
 }
 
 /**
- * The places of tiles when the first is a shared screen: it takes the largest part of the space, the others form a
- * strip beside it, or below it where the space is higher than wide.
+ * The positions of tiles when the first is a shared screen: it takes most of the space. The others form a strip beside it,
+ * or below it if the space is higher than wide.
  */
 export function focusTiles(count: number, space: Size, gap: number): Rect[] {
   if (count <= 1) return count === 1 ? [whole({ x: 0, y: 0, ...space })] : []

@@ -2,13 +2,13 @@ import { h, icon } from './dom.js'
 
 export interface LeftOptions {
   readonly name: string
-  readonly why: string
+  readonly reason: string
   readonly again: () => void
   readonly elsewhere: () => void
 }
 
-/** After a session: why, and where to go from here. */
-export function leftScreen({ name, why, again, elsewhere }: LeftOptions): HTMLElement {
+/** The screen after a session, with the reason of its end. */
+export function leftScreen({ name, reason, again, elsewhere }: LeftOptions): HTMLElement {
   const back = h('button', { type: 'button', class: 'primary', onclick: again }, 'Join again')
   queueMicrotask(() => back.focus())
   return h(
@@ -18,7 +18,7 @@ export function leftScreen({ name, why, again, elsewhere }: LeftOptions): HTMLEl
       'div',
       { class: 'left-card', role: 'status' },
       h('span', { class: 'mark' }, icon('tiles')),
-      h('h1', {}, why),
+      h('h1', {}, reason),
       h('p', { class: 'note' }, `Session “${name}”`),
       h(
         'div',

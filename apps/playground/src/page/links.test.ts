@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { splitLinks } from './links.js'
 
-/** Links in brackets: ⟨text→href⟩, or ⟨text⟩ where both are equal. */
+/** Shows links in brackets: ⟨text→href⟩, or ⟨text⟩ if both are equal. */
 const shown = (text: string): string =>
   splitLinks(text)
     .map(({ text: part, href }) => (href === undefined ? part : part === href ? `⟨${part}⟩` : `⟨${part}→${href}⟩`))
@@ -48,12 +48,12 @@ describe('links in a message', () => {
     expect(splitLinks(text)).toEqual([{ text }])
   })
 
-  it('end at invisible characters, which could reverse or hide a part of the address', () => {
+  it('end at invisible characters, which could reverse or hide a part of the URL', () => {
     expect(shown('https://a.example/\u202egpj.exe')).toBe('⟨https://a.example/⟩\u202egpj.exe')
     expect(shown('https://a.example/x\u200b.evil')).toBe('⟨https://a.example/x⟩\u200b.evil')
   })
 
-  it('keep every character of the message', () => {
+  it('keep all characters of the message', () => {
     const text = 'a (https://x.example/a). b https://u@y.example/ c http://z.example,'
     expect(
       splitLinks(text)
@@ -62,7 +62,7 @@ describe('links in a message', () => {
     ).toBe(text)
   })
 
-  it('are split without deep recursion, also when a long message is all brackets', () => {
+  it('are split without deep recursion, also in a long message of brackets', () => {
     const text = `https://a.example/${')'.repeat(60_000)}`
     expect(splitLinks(text).map((part) => part.text)).toEqual(['https://a.example/', ')'.repeat(60_000)])
   })

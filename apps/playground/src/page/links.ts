@@ -1,16 +1,16 @@
-/** A piece of a message: plain text, or a link to `href`. */
+/** A part of a message: plain text, or a link to `href`. */
 export interface TextPart {
   readonly text: string
   readonly href?: string
 }
 
-/** Ends at white space, quotes, angle brackets, and at invisible characters, which could disguise the target. */
+/** Ends at white space, quotes, angle brackets, and invisible characters, which could disguise the target. */
 const ADDRESS = /\bhttps?:\/\/[^\s<>"\p{Cc}\p{Cf}]+/giu
-/** Characters that belong to the sentence when they end an address. */
+/** Characters at the end of a URL that belong to the sentence. */
 const SENTENCE_END = new Set(".,:;!?'’”…")
 const OPENING: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' }
 
-/** Without the punctuation of the sentence around it; a closing bracket stays when the address itself opens it. */
+/** Removes trailing punctuation; keeps a closing bracket that the URL itself opens. */
 function trimmed(address: string): string {
   const counts = new Map<string, number>()
   for (const character of address) counts.set(character, (counts.get(character) ?? 0) + 1)
@@ -27,7 +27,7 @@ function trimmed(address: string): string {
   return address.slice(0, end)
 }
 
-/** The normalized address; undefined unless it is plain http(s). A user name would disguise the host. */
+/** Returns the normalized URL, or undefined unless it is http(s) without a user name, which would disguise the host. */
 function hrefOf(address: string): string | undefined {
   try {
     const { protocol, username, password, href } = new URL(address)
@@ -37,7 +37,7 @@ function hrefOf(address: string): string | undefined {
   }
 }
 
-/** Splits a message into plain text and links; the texts of the parts make up the message. */
+/** Splits a message into plain text and links. The concatenated texts of the parts equal the message. */
 export function splitLinks(text: string): TextPart[] {
   const parts: TextPart[] = []
   let end = 0

@@ -2,19 +2,19 @@ import { type Publisher, Session } from '@session-service/client'
 import { type Address, readAddress, withSession } from './address.js'
 import { fetchToken } from './api.js'
 import { CallScreen } from './call-screen.js'
-import { JoinScreen, type JoinWish } from './join-screen.js'
+import { JoinScreen, type JoinRequest } from './join-screen.js'
 import { leftScreen } from './left-screen.js'
 import { friendlySessionName } from './names.js'
 import { reasonInWords } from './words.js'
 
 declare global {
   interface Window {
-    /** For tests and for looking at: what the page holds just now. */
+    /** The current session and publisher, for tests and debugging. */
     playground: { readonly session: Session | undefined; readonly publisher: Publisher | undefined }
   }
 }
 
-/** Set while one is in a session, so that a reload leads back into it. */
+/** Set during a session, so that a reload joins it again. */
 const IN_SESSION = 'playground.in'
 
 class Page {
@@ -37,7 +37,7 @@ class Page {
   }
 
   start(): void {
-    this.#remember(this.#address.session)
+    this.#updateUrl(this.#address.session)
     const wasIn = sessionStorage.getItem(IN_SESSION) === this.#address.session
     const screen = this.showJoin()
     if (this.#address.autojoin || wasIn) void screen.submit()
@@ -46,7 +46,7 @@ class Page {
   showJoin(): JoinScreen {
     this.#clear()
     const { session, nickname = '' } = this.#address
-    this.#join = new JoinScreen({ session, nickname, join: (wish) => this.#enter(wish) })
+    this.#join = new JoinScreen({ session, nickname, join: (request) => this.#enter(request) })
     this.#root.replaceChildren(this.#join.element)
     return this.#join
   }
@@ -54,8 +54,8 @@ class Page {
   key(event: KeyboardEvent): void {
     if (event.key === 'Escape') return void this.#call?.escape()
     const { target, ctrlKey, metaKey, altKey, repeat } = event
-    const writes = target instanceof Element && target.closest('input, textarea, select, dialog') !== null
-    if (writes || ctrlKey || metaKey || altKey || repeat) return
+    const isEditing = target instanceof Element && target.closest('input, textarea, select, dialog') !== null
+    if (isEditing || ctrlKey || metaKey || altKey || repeat) return
     const key = event.key.toLowerCase()
     const screen = this.#call ?? this.#join
     if (key === 'm') void screen?.toggle('audio')
@@ -66,7 +66,7 @@ class Page {
     }
   }
 
-  async #enter({ session: name, nickname, publisher }: JoinWish): Promise<void> {
+  async #enter({ session: name, nickname, publisher }: JoinRequest): Promise<void> {
     const token = await fetchToken({ session: name, nickname, role: this.#address.role })
     const session = new Session()
     const call = new CallScreen(session, { name, leave: () => void session.disconnect() })
@@ -77,7 +77,7 @@ class Page {
       call.close()
       throw error
     }
-    this.#remember(name)
+    this.#updateUrl(name)
     sessionStorage.setItem(IN_SESSION, name)
     this.#join?.close()
     this.#join = undefined
@@ -89,16 +89,16 @@ class Page {
     await call.start(publisher)
   }
 
-  #left(name: string, why: string): void {
+  #left(name: string, reason: string): void {
     sessionStorage.removeItem(IN_SESSION)
     this.#clear()
     document.title = 'Playground'
     const again = (): void => this.showJoin().focus()
     const elsewhere = (): void => {
-      this.#remember(friendlySessionName())
+      this.#updateUrl(friendlySessionName())
       this.showJoin().focus()
     }
-    this.#root.replaceChildren(leftScreen({ name, why, again, elsewhere }))
+    this.#root.replaceChildren(leftScreen({ name, reason, again, elsewhere }))
   }
 
   #clear(): void {
@@ -107,8 +107,8 @@ class Page {
     this.#join = this.#call = this.#session = undefined
   }
 
-  /** The session is in the address, so that a reload and a copied address lead to it. */
-  #remember(session: string): void {
+  /** Puts the session into the URL, so that a reload and a copied URL lead to it. */
+  #updateUrl(session: string): void {
     this.#address = { ...this.#address, session }
     history.replaceState(undefined, '', withSession(location.search, session))
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { SESSION_NAME, friendlySessionName, hueOf, initials, nicknameOf, sessionNameOf } from './names.js'
 
 describe('session names', () => {
-  it('are made of two words and a number that the service takes', () => {
+  it('consist of two words and a number, and are valid for the service', () => {
     for (let i = 0; i < 500; i++) {
       const name = friendlySessionName()
       expect(name).toMatch(/^[a-z]+-[a-z]+-\d{3}$/)
@@ -24,7 +24,7 @@ describe('session names', () => {
   })
 })
 
-describe('people without a picture', () => {
+describe('participants without video', () => {
   it.each([
     ['Ada Lovelace', 'AL'],
     ['ada', 'A'],

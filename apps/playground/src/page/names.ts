@@ -45,13 +45,13 @@ const PLACES = [
 
 const pick = <T>(list: readonly T[], chance: number): T | undefined => list[Math.floor(chance * list.length)]
 
-/** A session name that can be said over the telephone: `quiet-harbour-482`. */
+/** A random session name that is easy to spell, such as `quiet-harbour-482`. */
 export const friendlySessionName = (random: () => number = Math.random): string =>
   `${pick(MOODS, random())}-${pick(PLACES, random())}-${100 + Math.floor(random() * 900)}`
 
 export const SESSION_NAME = /^[0-9a-zA-Z_-]{1,128}$/
 
-/** What a person typed as the name of a session, as the service can take it; empty when nothing of it is usable. */
+/** Converts the input of a user to a valid session name; empty when it has no valid characters. */
 export const sessionNameOf = (typed: string): string =>
   typed
     .trim()
@@ -64,22 +64,22 @@ export const sessionNameOf = (typed: string): string =>
 const letters = new Intl.Segmenter()
 const firstLetter = (word: string): string => [...letters.segment(word)][0]?.segment ?? ''
 
-/** Up to two letters for somebody without a picture. */
+/** Up to two letters for a participant without video. */
 export function initials(name: string): string {
   const words = name.split(/[\s_-]+/).filter((word) => word !== '')
   const shown = words.length > 1 ? [words[0], words.at(-1)] : words.slice(0, 1)
   return shown.map((word) => firstLetter(word ?? '').toLocaleUpperCase()).join('') || '?'
 }
 
-/** 0 to 359, always the same for a name. */
+/** A colour hue, 0 to 359, which is the same for equal names. */
 export function hueOf(name: string): number {
   let sum = 7
   for (const letter of name) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 100_003
-  // By the golden angle, so that sums that lie together give colours that do not.
+  // The golden angle maps close sums to distant colours.
   return Math.round(sum * 137.508) % 360
 }
 
-/** The nickname in the data that this application's server gave a connection; empty for what is not of it. */
+/** The nickname in the server data of a connection; empty for data of another application. */
 export function nicknameOf(serverData: string): string {
   try {
     const data: unknown = JSON.parse(serverData)

@@ -2,23 +2,23 @@ import type { Connection, Publisher, Session, Stream } from '@session-service/cl
 import { Grid } from './grid.js'
 import { nicknameOf } from './names.js'
 import type { Notices } from './notices.js'
-import { Together } from './together.js'
+import { NameBatch } from './name-batch.js'
 import { Tile } from './tile.js'
 import { errorInWords } from './words.js'
 
 export const nameOf = (connection: Connection): string => nicknameOf(connection.serverData) || 'Guest'
 const isScreen = (stream: Stream): boolean => stream.typeOfVideo === 'SCREEN'
 
-/** Who is in the session, as tiles: one for each person, with or without a picture, and one for each shared screen. */
+/** The tiles of the session: one for each participant, with or without video, and one for each shared screen. */
 export class People {
   readonly grid = new Grid()
   readonly #persons = new Map<string, Tile>()
   readonly #screens = new Map<string, Tile>()
-  /** Those who were there before oneself are not announced. */
+  /** False while joining: participants that are already present are not announced. */
   #announces = false
 
-  readonly #came = new Together((names) => this.#notices.say(`${names} joined`))
-  readonly #left = new Together((names) => this.#notices.say(`${names} left`))
+  readonly #joined = new NameBatch((names) => this.#notices.say(`${names} joined`))
+  readonly #left = new NameBatch((names) => this.#notices.say(`${names} left`))
   readonly #session: Session
   readonly #notices: Notices
   readonly #changed: () => void
@@ -44,7 +44,7 @@ export class People {
     this.#announces = true
   }
 
-  /** The own picture; it goes when the publisher ends. */
+  /** Shows the own video until the publisher ends. */
   showOwn(publisher: Publisher): void {
     const { stream } = publisher
     if (!stream) return
@@ -61,7 +61,7 @@ export class People {
     const tile = new Tile({ name: nameOf(connection), local: connection.local }, false)
     this.#persons.set(connection.connectionId, tile)
     this.grid.add(tile)
-    if (this.#announces && !connection.local) this.#came.add(nameOf(connection))
+    if (this.#announces && !connection.local) this.#joined.add(nameOf(connection))
     this.#changed()
   }
 
@@ -80,13 +80,13 @@ export class People {
       tile.show(stream, subscriber)
       this.#changed()
     } catch (error) {
-      // A stream that ended meanwhile is not worth a word.
+      // The error of a stream that has ended meanwhile is expected.
       if (this.#session.streams.has(stream.streamId))
         this.#notices.say(`${nameOf(stream.connection)} cannot be shown. ${errorInWords(error)}`, 'problem')
     }
   }
 
-  /** Without a socket pictures still come; without their media node they do not. */
+  /** Marks streams without media. A loss of the socket alone does not interrupt media. */
   #wait(): void {
     for (const { stream, receiving } of this.#session.subscribers.values()) if (!receiving) this.#tileOf(stream)?.wait()
   }
@@ -104,8 +104,8 @@ export class People {
   }
 
   #tileFor(stream: Stream): Tile {
-    const there = this.#tileOf(stream)
-    if (there) return there
+    const existing = this.#tileOf(stream)
+    if (existing) return existing
     const { connection } = stream
     const tile = new Tile({ name: nameOf(connection), local: connection.local }, isScreen(stream))
     if (isScreen(stream)) this.#screens.set(stream.streamId, tile)

@@ -7,8 +7,8 @@ import { RecordingsDialog } from './recordings-dialog.js'
 import { errorInWords } from './words.js'
 
 const POLL_MS = 1_000
-/** A file of many hours is rewritten once before it is ready. */
-const PATIENCE_MS = 10 * 60_000
+/** The service rewrites a file before it is ready, which takes long for a recording of many hours. */
+const READY_TIMEOUT_MS = 10 * 60_000
 
 export interface RecorderOptions {
   readonly session: Session
@@ -17,7 +17,7 @@ export interface RecorderOptions {
   readonly notices: Notices
 }
 
-/** The button that records, the mark while something is recorded, and the list of what was. */
+/** The recording button, the indicator of a running recording, and the list of recordings. */
 export class Recorder {
   readonly mark = h(
     'span',
@@ -56,11 +56,11 @@ export class Recorder {
     session.on('recordingStopped', () => {
       this.#show()
       notices.say('The recording has stopped.')
-      void this.#waitUntilReady(performance.now() + PATIENCE_MS)
+      void this.#waitUntilReady(performance.now() + READY_TIMEOUT_MS)
     })
   }
 
-  /** The session is joined: now it is known what one may do. */
+  /** Shows the controls after joining, when the permissions are known. */
   start(): void {
     this.#options.controls.offerRecording(this.#options.session.capabilities.publish)
     this.#show()
@@ -100,7 +100,7 @@ export class Recorder {
     try {
       this.#items = await fetchRecordings(this.#options.name)
     } catch {
-      // Where nothing can be recorded there is nothing to list; the button says why when it is pressed.
+      // Recording is disabled: the list stays empty, and the button shows the reason when it is pressed.
       return
     }
     this.listButton.hidden = this.#items.length === 0

@@ -5,11 +5,11 @@ import { durationInWords, sizeInWords } from './words.js'
 const STATES: Readonly<Record<string, string>> = {
   starting: 'starting',
   started: 'being recorded',
-  stopped: 'being made ready',
+  stopped: 'processing',
   failed: 'could not be saved',
 }
 
-/** What was recorded of this session, the newest first, to watch and to keep. */
+/** The list of recordings, newest first, with links to watch and save them. */
 export class RecordingsDialog {
   readonly #list = h('ul', { class: 'recordings' })
   readonly #dialog: HTMLDialogElement

@@ -1,9 +1,9 @@
 import type { Publisher } from '@session-service/client'
-import { keepChoices } from './choices.js'
+import { saveChoices } from './choices.js'
 import { type DeviceKind, DevicePicker, deviceOf } from './devices.js'
 import { h, iconButton } from './dom.js'
 
-/** Choice of devices during a session. */
+/** The dialog to switch devices during a session. */
 export class SettingsDialog {
   readonly #dialog: HTMLDialogElement
   readonly #pickers: DevicePicker[]
@@ -11,7 +11,7 @@ export class SettingsDialog {
   constructor(publisher: Publisher | undefined, problem: (error: unknown) => void, closed: () => void) {
     const kinds = (['video', 'audio'] as const).filter((kind) => deviceOf(publisher, kind) !== undefined)
     const use = (kind: DeviceKind, deviceId: string): void => {
-      keepChoices({ [kind === 'audio' ? 'microphone' : 'camera']: deviceId })
+      saveChoices({ [kind === 'audio' ? 'microphone' : 'camera']: deviceId })
       publisher?.useDevice(kind, deviceId).catch(problem)
     }
     this.#pickers = kinds.map(
@@ -36,7 +36,7 @@ export class SettingsDialog {
       this.#dialog.remove()
       closed()
     })
-    // A click beside the dialog closes it.
+    // A click outside the dialog closes it.
     this.#dialog.addEventListener('click', ({ target }) => target === this.#dialog && close())
   }
 

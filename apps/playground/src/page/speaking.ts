@@ -1,9 +1,9 @@
-const LOOK_MS = 120
-const LOUD = 0.02
-/** Somebody who pauses between words goes on speaking. */
+const INTERVAL_MS = 120
+const SPEAKING_LEVEL = 0.02
+/** Short pauses between words count as speaking. */
 const HOLD_MS = 600
 
-interface Watched {
+interface WatchedStream {
   readonly source: MediaStreamAudioSourceNode
   readonly analyser: AnalyserNode
   readonly samples: Float32Array<ArrayBuffer>
@@ -12,22 +12,22 @@ interface Watched {
 }
 
 let audio: AudioContext | undefined
-const watched = new Set<Watched>()
+const watched = new Set<WatchedStream>()
 let timer: ReturnType<typeof setInterval> | undefined
 
-function look(): void {
+function measureLevels(): void {
   const now = performance.now()
   for (const one of watched) {
     one.analyser.getFloatTimeDomainData(one.samples)
     const power = one.samples.reduce((sum, sample) => sum + sample * sample, 0) / one.samples.length
     const level = Math.sqrt(power)
-    if (level > LOUD) one.loudUntil = now + HOLD_MS
+    if (level > SPEAKING_LEVEL) one.loudUntil = now + HOLD_MS
     one.listener(level, now < one.loudUntil)
   }
 }
 
-/** Tells how loud a stream is, 0 to 1, and whether somebody speaks in it. The returned function ends it. */
-export function watchSpeaking(stream: MediaStream, listener: Watched['listener']): () => void {
+/** Reports the level of a stream, 0 to 1, and whether it contains speech. The returned function stops it. */
+export function watchSpeaking(stream: MediaStream, listener: WatchedStream['listener']): () => void {
   if (stream.getAudioTracks().length === 0) return () => {}
   audio ??= new AudioContext()
   void audio.resume().catch(() => {})
@@ -36,7 +36,7 @@ export function watchSpeaking(stream: MediaStream, listener: Watched['listener']
   source.connect(analyser)
   const one = { source, analyser, samples: new Float32Array(analyser.fftSize), listener, loudUntil: 0 }
   watched.add(one)
-  timer ??= setInterval(look, LOOK_MS)
+  timer ??= setInterval(measureLevels, INTERVAL_MS)
   return () => {
     watched.delete(one)
     source.disconnect()

@@ -8,7 +8,7 @@ export interface Person {
   readonly local: boolean
 }
 
-/** One picture of the grid: a person, or a screen somebody shares. */
+/** A tile of the grid: a participant or a shared screen. */
 export class Tile {
   readonly element: HTMLElement
   readonly media = h('div', { class: 'media' })
@@ -48,14 +48,14 @@ export class Tile {
     return this.#person.name
   }
 
-  /** Shows a stream that is now there, the own or a received one. */
+  /** Shows an own or received stream. */
   show<E extends StreamManagerEvents>(stream: Stream, source: StreamManager<E>): void {
     this.#stream = stream
     this.#media = source.mediaStream
     source.on('streamPlaying', () => {
       this.element.classList.add('playing')
       this.#showWaiting(false)
-      // After a loss the sound comes from another track.
+      // After a loss the audio has another track.
       this.#listen(stream)
     })
     source.attach(this.media)
@@ -63,12 +63,12 @@ export class Tile {
     this.update()
   }
 
-  /** Nothing comes just now: the last picture stays, veiled, until there is another. */
+  /** The media is interrupted: covers the last frame until a new one arrives. */
   wait(): void {
     this.#showWaiting(true)
   }
 
-  /** What is muted and whether there is a picture, as the stream says now. */
+  /** Updates the muted state and the visibility of the video. */
   update(): void {
     const stream = this.#stream
     const silent = !this.isScreen && stream !== undefined && !stream.audioActive
@@ -81,7 +81,7 @@ export class Tile {
     this.element.setAttribute('aria-label', [this.#label.textContent, ...state].join(', '))
   }
 
-  /** The stream is over; the person may still be there. */
+  /** The stream has ended, but the participant may still be present. */
   clear(): void {
     this.#stopListening()
     this.#stopListening = () => {}

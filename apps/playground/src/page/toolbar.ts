@@ -1,4 +1,4 @@
-/** Moves of focus by arrow keys, as the toolbar pattern of WAI-ARIA describes them. */
+/** The focus movements of the toolbar pattern of WAI-ARIA. */
 const MOVES = new Map<string, (index: number, count: number) => number>([
   ['ArrowRight', (index, count) => (index + 1) % count],
   ['ArrowDown', (index, count) => (index + 1) % count],
@@ -8,15 +8,15 @@ const MOVES = new Map<string, (index: number, count: number) => number>([
   ['End', (_, count) => count - 1],
 ])
 
-/** The index of the item that gets focus by the key, among `count` items; undefined for a key that moves nothing. */
+/** Returns the index of the item that gets the focus; undefined for other keys. */
 export const rovingIndex = (key: string, index: number, count: number): number | undefined =>
   count === 0 ? undefined : MOVES.get(key)?.(Math.max(index, 0), count)
 
-/** The item that the Tab key reaches: the current one, or the first when the current one cannot be reached. */
+/** Returns the item that the Tab key reaches: the current one, or the first if the current one is hidden. */
 export const tabStop = <T>(items: readonly T[], current: T | undefined): T | undefined =>
   current !== undefined && items.includes(current) ? current : items[0]
 
-/** Makes the buttons of an element one stop of the Tab key, with arrow keys, Home and End between them. */
+/** Makes the buttons of an element a single tab stop; arrow keys, Home and End move the focus between them. */
 export class Toolbar {
   #current: HTMLElement | undefined
   readonly #element: HTMLElement
@@ -35,7 +35,7 @@ export class Toolbar {
     this.refresh()
   }
 
-  /** To be called after a button was shown or hidden. */
+  /** Call it after a button was shown or hidden. */
   refresh(): void {
     const stop = tabStop(this.#shown, this.#current)
     for (const button of this.#buttons) button.tabIndex = button === stop ? 0 : -1

@@ -10,14 +10,14 @@ import {
   sizeInWords,
 } from './words.js'
 
-describe('words for people', () => {
-  it('say why one is out', () => {
+describe('texts for users', () => {
+  it('explain the end of the session', () => {
     expect(reasonInWords('forceDisconnectByUser')).toBe('A moderator removed you from the session.')
   })
 
   it.each([
     [new MediaError('DEVICE_ACCESS_DENIED', 'x'), /blocked/],
-    [new ServiceError('NO_CAPACITY', 'x'), /no room/],
+    [new ServiceError('NO_CAPACITY', 'x'), /no capacity/],
     [new ServiceError('CONFLICT', 'the reason itself'), /^the reason itself$/],
     [new Error('what it said'), /^what it said$/],
     ['text', /^Something went wrong\.$/],
@@ -25,7 +25,7 @@ describe('words for people', () => {
     expect(errorInWords(error)).toMatch(expected)
   })
 
-  it('name the device that is missing when the other is there', () => {
+  it('name the missing device when the other one was opened', () => {
     const missing = new MediaError('DEVICE_NOT_FOUND', 'x')
     expect(deviceProblemInWords(missing, 'microphone')).toBe('No camera was found. You can join without it.')
     expect(deviceProblemInWords(missing, 'camera')).toBe('No microphone was found. You can join without it.')

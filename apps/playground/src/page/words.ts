@@ -17,20 +17,20 @@ const DEVICES: Record<MediaErrorCode, string> = {
   DEVICE_NOT_FOUND: 'No camera or microphone was found. You can join without them.',
   DEVICE_IN_USE: 'The camera or microphone is used by another program. Close it and try again, or join without them.',
   SCREEN_CAPTURE_DENIED: 'The screen was not shared.',
-  SCREEN_CAPTURE_NOT_SUPPORTED: 'This browser cannot share the screen.',
-  INSECURE_CONTEXT: 'Browsers give camera and microphone only to pages opened over https or on localhost.',
+  SCREEN_CAPTURE_NOT_SUPPORTED: 'This browser does not support screen sharing.',
+  INSECURE_CONTEXT: 'Browsers allow camera and microphone only on pages opened over https or on localhost.',
   CAPTURE_FAILED: 'The camera or microphone could not be opened. You can join without them.',
 }
 
 const CODES: Partial<Record<ServiceError['code'], string>> = {
   UNAVAILABLE: 'The service cannot be reached. Check your network and try again.',
   TIMEOUT: 'The service did not answer in time. Please try again.',
-  NO_CAPACITY: 'The service has no room for another session just now. Please try again in a moment.',
-  UNAUTHENTICATED: 'This invitation has been used already. Please join again.',
-  DISABLED: 'This browser cannot take part in video sessions. Please use a current Chrome, Edge, Firefox or Safari.',
+  NO_CAPACITY: 'The service has no capacity for another session. Please try again in a moment.',
+  UNAUTHENTICATED: 'This invitation has already been used. Please join again.',
+  DISABLED: 'This browser does not support video sessions. Please use a current Chrome, Edge, Firefox or Safari.',
 }
 
-/** What keeps camera and microphone closed; `left` is what could be opened all the same. */
+/** Explains why a device could not be opened; `left` is the device that was opened. */
 export function deviceProblemInWords(problem: unknown, left: 'camera' | 'microphone' | undefined): string {
   if (!left || !(problem instanceof MediaError)) return errorInWords(problem)
   const missing = left === 'camera' ? 'microphone' : 'camera'
@@ -39,10 +39,10 @@ export function deviceProblemInWords(problem: unknown, left: 'camera' | 'microph
   return errorInWords(problem)
 }
 
-/** Why one is out, for the person. */
+/** Explains the end of the session to the user. */
 export const reasonInWords = (reason: DisconnectReason): string => REASONS[reason]
 
-/** An error, for the person. */
+/** Explains an error to the user. */
 export function errorInWords(error: unknown): string {
   if (error instanceof MediaError) return DEVICES[error.code]
   if (error instanceof ServiceError) return CODES[error.code] ?? error.message
@@ -51,7 +51,7 @@ export function errorInWords(error: unknown): string {
 
 /** `Ada, Grace and 2 others`. */
 export function listInWords(names: readonly string[], most = 2): string {
-  // "and 1 other" would be no shorter than the name.
+  // "and 1 other" would not be shorter than the name.
   const shown = names.length > most + 1 ? names.slice(0, most) : names
   const others = names.length - shown.length
   const last = others > 0 ? `${others} others` : shown.at(-1)
@@ -62,7 +62,7 @@ export function listInWords(names: readonly string[], most = 2): string {
 /** `1 person`, `2 people`. */
 export const peopleInWords = (count: number): string => `${count} ${count === 1 ? 'person' : 'people'}`
 
-/** Of seconds: `0:05`, `12:07`, `1:02:03`. */
+/** Formats seconds: `0:05`, `12:07`, `1:02:03`. */
 export function durationInWords(seconds: number): string {
   const whole = Math.round(seconds)
   const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60]
@@ -70,7 +70,7 @@ export function durationInWords(seconds: number): string {
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
 }
 
-/** Of bytes, in steps of a thousand: `740 kB`, `1.3 MB`. */
+/** Formats bytes with decimal units: `740 kB`, `1.3 MB`. */
 export function sizeInWords(bytes: number): string {
   const thousands = bytes < 1e6 ? 1 : bytes < 1e9 ? 2 : 3
   const value = bytes / 1_000 ** thousands

@@ -42,14 +42,14 @@ describe('the server of the playground', () => {
     rmSync(publicDir, { recursive: true })
   })
 
-  it('gives a token for a session that it creates, with the name as the server’s data', async () => {
+  it('creates the session and returns a token with the name in the server data', async () => {
     const [status, { token }] = await ask(app, { session: 'tea', nickname: ' Ada ' })
     expect([status, token]).toEqual([200, expect.stringMatching(/^ws:.*sessionId=tea&token=tok_/)])
     const { content } = await stack.api.listConnections('tea')
     expect(content).toMatchObject([{ serverData: '{"nickname":"Ada"}', role: 'PUBLISHER', status: 'pending', token }])
   })
 
-  it('gives everybody of a crowd that comes at once into a new session a token', async () => {
+  it('returns tokens to many participants that enter a new session at the same time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => ask(app, { session: 'crowd', role: 'SUBSCRIBER' })),
     )
@@ -71,13 +71,13 @@ describe('the server of the playground', () => {
     expect([status, answer['message']]).toEqual([400, expect.stringContaining(message)])
   })
 
-  it('says why nothing can be recorded, and lists nothing of a session that never was', async () => {
+  it('returns the reason when recording is disabled, and an empty list for an unknown session', async () => {
     const start = async (session: unknown): Promise<[number, string]> => {
       const answer = await app.inject({ method: 'POST', url: '/api/recordings/start', payload: { session } })
       return [answer.statusCode, answer.json<{ message: string }>().message]
     }
     expect(await start('a b')).toEqual([400, expect.stringMatching(/^session: may hold only letters/)])
-    expect(await start('nobody-made-it')).toEqual([404, expect.stringContaining('nobody-made-it')])
+    expect(await start('unknown-session')).toEqual([404, expect.stringContaining('unknown-session')])
     await stack.api.createSession({ customSessionId: 'empty' })
     expect(await start('empty')).toEqual([406, expect.any(String)])
     const stopped = await app.inject({ method: 'POST', url: '/api/recordings/stop', payload: { session: 'empty' } })
@@ -87,7 +87,7 @@ describe('the server of the playground', () => {
   })
 
   it.each(['/recordings/none', '/recordings/..%2fconfig', '/recordings/..%2f..%2fapi%2fconfig', '/recordings/%00'])(
-    'gives no file for %s',
+    'returns 404 for %s',
     async (url) => {
       const answer = await app.inject(url)
       expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, expect.stringContaining('json')])
@@ -108,39 +108,39 @@ describe('the server of the playground', () => {
       return { status: answer.statusCode, body: await text(answer) }
     }
 
-    it('answers by its own names only, so that DNS rebinding gets no token', async () => {
+    it('answers only requests to its own names, so that DNS rebinding gets no token', async () => {
       const token = (host: string) => send('POST', '/api/connection', host, { session: 'tea', role: 'MODERATOR' })
       expect(await token('evil.example')).toMatchObject({ status: 403, body: expect.not.stringContaining('tok_') })
       for (const host of ['localhost', '127.0.0.1']) expect((await token(host)).status).toBe(200)
     })
 
     it.each(['/recordings/..', '/recordings/.', '/recordings/%2e%2e'])(
-      'asks the service nothing for %s',
+      'sends no request to the service for %s',
       async (path) => {
         expect(await send('GET', path)).toEqual({ status: 404, body: '{"message":"There is no such recording."}' })
       },
     )
   })
 
-  it('refuses what is no JSON', async () => {
+  it('rejects malformed JSON', async () => {
     const headers = { 'content-type': 'application/json' }
     const answer = await app.inject({ method: 'POST', url: '/api/connection', headers, payload: '{"session":' })
     expect(answer.statusCode).toBe(400)
   })
 
-  it('says that the secret is wrong, without saying it', async () => {
+  it('reports a wrong secret without revealing it', async () => {
     const [status, { message }] = await ask(build({ secret: 'wrong_secret' }), { session: 'tea' })
     expect([status, message]).toEqual([502, 'The service does not accept the secret of this application.'])
   })
 
-  it('says that the service cannot be reached', async () => {
+  it('reports that the service cannot be reached', async () => {
     const [port] = await freePorts(1)
     const [status, { message }] = await ask(build({ serviceUrl: `http://127.0.0.1:${port}` }), { session: 'tea' })
     expect([status, message]).toEqual([503, expect.stringContaining('cannot be reached')])
     expect(reports.at(-1)?.cause).toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   })
 
-  it('serves the page with a policy that lets nothing foreign in, and is healthy', async () => {
+  it('serves the page with a strict Content-Security-Policy, and is healthy', async () => {
     const page = await app.inject('/?session=tea')
     expect(page.statusCode).toBe(200)
     expect(page.body).toContain('<title>page</title>')

@@ -21,7 +21,7 @@ const HEADERS = {
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    // The token says where the signalling socket is; that may be another host.
+    // The token contains the URL of the signalling socket, which may be on another host.
     "connect-src 'self' ws: wss:",
     "base-uri 'none'",
     "form-action 'none'",
@@ -33,13 +33,13 @@ const HEADERS = {
 }
 
 export interface AppOptions {
-  /** Where the built page lies. */
+  /** The folder of the built page. */
   readonly publicDir?: string
-  /** Hears of what is not the caller's fault. */
+  /** Called with errors that the caller did not cause. */
   readonly report?: (error: Error) => void
 }
 
-/** The application's own server: holds the secret, serves the page, hands out tokens. */
+/** The playground server: keeps the secret, serves the page and issues tokens. */
 export function buildApp(config: Omit<PlaygroundConfig, 'runAs'>, options: AppOptions = {}): FastifyInstance {
   const { publicDir = join(import.meta.dirname, '../public'), report = console.error } = options
   if (!existsSync(join(publicDir, 'page.js'))) throw new Error(`the page is not built: ${publicDir} has no page.js`)
@@ -47,7 +47,7 @@ export function buildApp(config: Omit<PlaygroundConfig, 'runAs'>, options: AppOp
   const app = Fastify({ bodyLimit: 16_384, forceCloseConnections: true })
 
   app.addHook('onRequest', async ({ raw }) => {
-    if (!isOwnName(raw, config.hostNames)) throw new ApiError(403, 'This server is not known by that name.')
+    if (!isOwnName(raw, config.hostNames)) throw new ApiError(403, 'This server does not have that name.')
   })
   app.addHook('onSend', async (_, reply) => {
     for (const [name, value] of Object.entries(HEADERS)) if (!reply.hasHeader(name)) void reply.header(name, value)
@@ -59,10 +59,13 @@ export function buildApp(config: Omit<PlaygroundConfig, 'runAs'>, options: AppOp
   })
   app.get('/healthz', () => ({ status: 'UP' }))
   app.post('/api/connection', async ({ body }) => {
-    const wish = ConnectionBody.safeParse(body ?? {})
-    if (!wish.success)
-      throw new ApiError(400, wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
-    const { session, nickname, role } = wish.data
+    const request = ConnectionBody.safeParse(body ?? {})
+    if (!request.success)
+      throw new ApiError(
+        400,
+        request.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '),
+      )
+    const { session, nickname, role } = request.data
     return { token: await service.tokenFor({ session, role, data: JSON.stringify({ nickname }) }) }
   })
   recordingRoutes(app, service)

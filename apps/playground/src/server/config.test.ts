@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { readConfig } from './config.js'
 
 describe('readConfig', () => {
-  it('needs only the secret', () => {
+  it('requires only the secret', () => {
     expect(readConfig({ SERVICE_SECRET: 's' })).toEqual({
       host: '0.0.0.0',
       port: 4444,
@@ -13,7 +13,7 @@ describe('readConfig', () => {
     })
   })
 
-  it('takes what is given', () => {
+  it('applies all variables', () => {
     const env = {
       PLAYGROUND_HOST: '127.0.0.1',
       PLAYGROUND_PORT: '8080',
@@ -32,7 +32,7 @@ describe('readConfig', () => {
     })
   })
 
-  it('names everything that is wrong at once', () => {
+  it('lists all invalid variables', () => {
     const read = (): unknown =>
       readConfig({ PLAYGROUND_PORT: 'x', SERVICE_URL: 'ftp://example.org', SERVICE_RUN_AS: '-' })
     expect(read).toThrow(/^PLAYGROUND_PORT: .*\nSERVICE_URL: .*\nSERVICE_RUN_AS: .*\nSERVICE_SECRET: is mandatory/)

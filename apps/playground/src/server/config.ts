@@ -6,7 +6,7 @@ const port = z.coerce.number().int().min(1).max(65_535)
 const Environment = z.object({
   PLAYGROUND_HOST: z.string().min(1).default('0.0.0.0'),
   PLAYGROUND_PORT: port.default(4444),
-  /** By which names browsers reach it, beside those of this machine: `demo.example.org,www.example.org`. */
+  /** Additional host names of the server: `demo.example.org,www.example.org`. */
   PLAYGROUND_HOSTNAMES: z
     .string()
     .default('')
@@ -16,7 +16,7 @@ const Environment = z.object({
         .split(/[\s,]+/)
         .filter((name) => name !== ''),
     ),
-  /** Where this application reaches the REST interface of the service. */
+  /** The URL of the service's REST API. */
   SERVICE_URL: z.url({ protocol: /^https?$/ }).default('http://localhost:4443'),
   SERVICE_RUN_AS: z.string().default('').pipe(z.literal('').or(PROPERTIES.SERVICE_RUN_AS.type.schema)),
   SERVICE_SECRET: z.string({ error: 'is mandatory: the secret of the service' }).min(1, 'is mandatory'),
@@ -25,7 +25,7 @@ const Environment = z.object({
 export interface PlaygroundConfig {
   readonly host: string
   readonly port: number
-  /** Empty: those of this machine on loopback, any elsewhere. */
+  /** Empty: the names of this machine on loopback, any name on other addresses. */
   readonly hostNames: readonly string[]
   readonly serviceUrl: string
   readonly secret: string

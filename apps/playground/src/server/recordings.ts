@@ -4,15 +4,22 @@ import { RecordingId, SessionName } from './ids.js'
 import { ApiError, type ServiceApi, refused } from './service-api.js'
 
 /** The service answers when the first bytes are on disk. */
-const START_MS = 30_000
-/** Where the service keeps recordings under lock; what is elsewhere needs no key of ours. */
+const START_TIMEOUT_MS = 30_000
+/** Files of the service that need the secret; files at other URLs do not. */
 const FILES = '/service/recordings/'
-/** Of a file's answer, what a player needs. */
-const PASSED = ['content-type', 'content-length', 'content-range', 'accept-ranges', 'content-disposition', 'etag']
+/** The response headers that a player needs. */
+const FORWARDED_HEADERS = [
+  'content-type',
+  'content-length',
+  'content-range',
+  'accept-ranges',
+  'content-disposition',
+  'etag',
+]
 
-const SWITCHED_OFF = 501
-/** What is nobody's fault: there is nobody, it runs already, it is switched off. */
-const TOLD = [404, 406, 409, SWITCHED_OFF]
+const DISABLED = 501
+/** Expected answers that are forwarded to the page: no participant, a running recording, recording disabled. */
+const FORWARDED_STATUSES = [404, 406, 409, DISABLED]
 
 const SessionBody = z.object({ session: SessionName })
 const Recording = z.object({
@@ -27,7 +34,7 @@ const Recording = z.object({
 type Recording = z.infer<typeof Recording>
 const Recordings = z.object({ items: z.array(Recording) })
 
-/** As the page gets it: a link of this server instead of one that needs the secret. */
+/** The recording for the page, with a link to this server instead of one that needs the secret. */
 const viewOf = ({ id, status, createdAt, duration, size, url }: Recording): object => ({
   id,
   status,
@@ -37,17 +44,17 @@ const viewOf = ({ id, status, createdAt, duration, size, url }: Recording): obje
   ...(url !== null && { href: `/recordings/${encodeURIComponent(id)}` }),
 })
 
-/** Starting and stopping for whoever is in the session: whom to allow it is for a real application to decide. */
+/** Lets every visitor start and stop recordings; a real application would check permissions. */
 export function recordingRoutes(app: FastifyInstance, service: ServiceApi): void {
   const sessionOf = (value: unknown): string => {
-    const wish = SessionBody.safeParse(value ?? {})
-    if (!wish.success) throw new ApiError(400, `session: ${wish.error.issues[0]?.message ?? 'is wrong'}`)
-    return wish.data.session
+    const request = SessionBody.safeParse(value ?? {})
+    if (!request.success) throw new ApiError(400, `session: ${request.error.issues[0]?.message ?? 'is invalid'}`)
+    return request.data.session
   }
   const all = async (): Promise<Recording[]> => {
     const answer = await service.call('GET', '/recordings')
-    // Where nothing can be recorded there is nothing to list; whoever tries to record is told why.
-    if (answer.status === SWITCHED_OFF) return []
+    // Recording is disabled: the list is empty, and an attempt to record gets the reason.
+    if (answer.status === DISABLED) return []
     return Recordings.parse(await (await accepted(answer)).json()).items
   }
   const of = async (session: string): Promise<Recording[]> =>
@@ -58,18 +65,20 @@ export function recordingRoutes(app: FastifyInstance, service: ServiceApi): void
     return { recordings: found.toSorted((one, other) => other.createdAt - one.createdAt).map(viewOf) }
   })
   app.post('/api/recordings/start', async ({ body }) => {
-    const started = await accepted(service.call('POST', '/recordings/start', { session: sessionOf(body) }, START_MS))
+    const started = await accepted(
+      service.call('POST', '/recordings/start', { session: sessionOf(body) }, START_TIMEOUT_MS),
+    )
     return viewOf(Recording.parse(await started.json()))
   })
   app.post('/api/recordings/stop', async ({ body }) => {
     const running = (await of(sessionOf(body))).find(({ status }) => status === 'started')
     if (!running) throw new ApiError(404, 'Nothing is being recorded.')
     const path = `/recordings/stop/${encodeURIComponent(running.id)}`
-    return viewOf(Recording.parse(await (await accepted(service.call('POST', path, {}, START_MS))).json()))
+    return viewOf(Recording.parse(await (await accepted(service.call('POST', path, {}, START_TIMEOUT_MS))).json()))
   })
   app.get<{ Params: { id: string } }>('/recordings/:id', async ({ params, headers }, reply) => {
     const id = RecordingId.safeParse(params.id)
-    // `..` would lead to another path of the service, with this server's credentials.
+    // `..` would request another path of the service with this server's credentials.
     if (!id.success) throw new ApiError(404, 'There is no such recording.')
     const path = `/recordings/${encodeURIComponent(id.data)}`
     const { url } = Recording.parse(await (await accepted(service.call('GET', path))).json())
@@ -83,15 +92,15 @@ export function recordingRoutes(app: FastifyInstance, service: ServiceApi): void
 async function accepted(answering: Response | Promise<Response>): Promise<Response> {
   const answer = await answering
   if (answer.ok) return answer
-  throw await refused(answer, TOLD)
+  throw await refused(answer, FORWARDED_STATUSES)
 }
 
 function pass(answer: Response, reply: FastifyReply): FastifyReply {
-  for (const name of PASSED) {
+  for (const name of FORWARDED_HEADERS) {
     const value = answer.headers.get(name)
     if (value !== null) void reply.header(name, value)
   }
-  // A browser that is led to the file makes a page of its own around it.
+  // A browser that opens the file directly generates a page for it.
   void reply.header('content-security-policy', "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'")
   return reply.status(answer.status).send(answer.body)
 }

@@ -4,7 +4,7 @@ const TIMEOUT_MS = 10_000
 const Failure = z.object({ message: z.string() })
 const Created = z.object({ token: z.string() })
 
-/** An answer for the page: an HTTP status and a sentence for the person. */
+/** An error answer for the page: an HTTP status and a sentence for the user. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   constructor(
@@ -18,14 +18,14 @@ export class ApiError extends Error {
 
 type Call = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }
 
-export interface ConnectionWish {
+export interface ConnectionRequest {
   readonly session: string
   readonly role: string
-  /** Kept with the connection; every participant sees it as `serverData`. */
+  /** Stored with the connection; all participants can read it as `serverData`. */
   readonly data: string
 }
 
-/** The calls of the service's REST interface that this application needs. The secret stays in here. */
+/** The calls of the REST API that the playground needs. */
 export class ServiceApi {
   readonly #authorization: string
   readonly #serviceUrl: string
@@ -36,14 +36,14 @@ export class ServiceApi {
     this.#authorization = `Basic ${Buffer.from(`SERVICEAPP:${secret}`).toString('base64')}`
   }
 
-  /** The token of a new connection; the session is created when it is not there. Rejects with an `ApiError`. */
-  async tokenFor(wish: ConnectionWish): Promise<string> {
-    const { session, role, data } = wish
+  /** Creates a connection, and the session if it does not exist, and returns the token. Rejects with an `ApiError`. */
+  async tokenFor(request: ConnectionRequest): Promise<string> {
+    const { session, role, data } = request
     const path = `/sessions/${encodeURIComponent(session)}/connection`
     let answer = await this.call('POST', path, { role, data })
     if (answer.status === 404) {
       const created = await this.call('POST', '/sessions', { customSessionId: session })
-      // 409: somebody else was quicker, which is as good.
+      // 409: another request has created the session meanwhile.
       if (created.status !== 200 && created.status !== 409) throw await refused(created)
       answer = await this.call('POST', path, { role, data })
     }
@@ -51,7 +51,7 @@ export class ServiceApi {
     return Created.parse(await answer.json()).token
   }
 
-  /** Whatever the service answers. Rejects with an `ApiError` when it does not. */
+  /** Returns any answer of the service. Rejects with an `ApiError` without an answer. */
   call(method: 'GET' | 'POST', path: string, body?: object, timeoutMs = TIMEOUT_MS): Promise<Response> {
     return this.#fetch(`/service/api${path}`, {
       method,
@@ -60,7 +60,7 @@ export class ServiceApi {
     })
   }
 
-  /** A file of the service, or of it what `range` says. */
+  /** Fetches a file of the service, or a range of it. */
   file(path: string, range: string | undefined): Promise<Response> {
     return this.#fetch(path, range === undefined ? {} : { headers: { range } })
   }
@@ -77,11 +77,11 @@ export class ServiceApi {
   }
 }
 
-/** `told`: statuses that the page gets as they are, being nobody's fault. */
-export async function refused(answer: Response, told: readonly number[] = []): Promise<ApiError> {
+/** Converts an error answer of the service. `forwarded` lists the statuses that the page gets unchanged. */
+export async function refused(answer: Response, forwarded: readonly number[] = []): Promise<ApiError> {
   if (answer.status === 401) return new ApiError(502, 'The service does not accept the secret of this application.')
   const body = Failure.safeParse(await answer.json().catch(() => undefined))
-  const said = body.success ? body.data.message : `status ${answer.status}`
-  if (told.includes(answer.status)) return new ApiError(answer.status, said)
-  return new ApiError(answer.status >= 500 ? 503 : 502, `The service refused: ${said}`)
+  const message = body.success ? body.data.message : `status ${answer.status}`
+  if (forwarded.includes(answer.status)) return new ApiError(answer.status, message)
+  return new ApiError(answer.status >= 500 ? 503 : 502, `The service refused: ${message}`)
 }
