@@ -11,7 +11,7 @@ const passed = (ms: number): Promise<boolean> => {
   return until(`${ms} ms have passed`, () => Date.now() - since > ms)
 }
 
-/** Gives when it was thawed, UTC ms. */
+/** Resolves with the time of the resume, UTC ms. */
 async function freeze(process: Pick<AppProcess, 'kill'>, ms: number): Promise<number> {
   process.kill('SIGSTOP')
   await passed(ms)
@@ -39,7 +39,7 @@ describe('a node that was suspended', () => {
       return { dropRoomIds: ['stray'] }
     }
     node.kill('SIGSTOP')
-    // Orders that wait for it in its socket are as old as its rooms.
+    // Commands in its socket buffer are as old as its rooms.
     const late = rig.master.join(nodeId, 'late', 'con', { timeoutMs: 30_000 }).catch((error: unknown) => error)
     await passed(NODE_SILENT_MS + 500)
     thawedAt = Date.now()
@@ -62,7 +62,7 @@ describe('a node that was suspended', () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     const hellos = (): number => rig.master.factsOf(nodeId, 'hello').length
-    // A loaded machine may hold the node up for longer than the freeze: only a short silence proves anything.
+    // A busy machine may delay the node for longer than the suspension: only a short silence is conclusive.
     const [before, after] = await until(
       'a freeze was short enough',
       async () => {

@@ -27,12 +27,12 @@ describe('a heartbeat of a node', () => {
       committed: 0,
       roomsOpened: 0,
     })
-    // Clocks of a process and of its start differ by rounding.
+    // Process time and start time differ by rounding.
     expect(heard.launchedAt).toBeGreaterThanOrEqual(before - 10)
     expect(heard.launchedAt).toBeLessThanOrEqual(heard.sentAt)
   })
 
-  it('the time of the masters, whatever its own clock says', async () => {
+  it('contains the cluster time, whatever the clock of the machine shows', async () => {
     const aheadMs = 3_600_000
     rig.master.clock = () => Date.now() + aheadMs
     const { nodeId } = await rig.launchReady()
@@ -44,7 +44,7 @@ describe('a heartbeat of a node', () => {
     rig.master.clock = () => Date.now()
   })
 
-  it('what it has taken on, and how many rooms it ever opened', async () => {
+  it('contains the commitment and the number of rooms opened since the start', async () => {
     const { nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'a', 'one')
     await rig.master.join(nodeId, 'a', 'two')
@@ -53,7 +53,7 @@ describe('a heartbeat of a node', () => {
       rig.master.lastHeartbeatOf(nodeId)?.connections === 3 ? rig.master.lastHeartbeatOf(nodeId) : undefined,
     )
     expect(full).toMatchObject({ roomsOpened: 2, rooms: 2 })
-    // Two young rooms: more people are expected than are there.
+    // Two young rooms: more participants are expected to join.
     const least = costOf({ rooms: 2, connections: 3 })
     expect(full.committed).toBeGreaterThan(least)
     expect(full.committed).toBeLessThanOrEqual(2 * costOf(EXPECTED_SESSION))
@@ -63,7 +63,7 @@ describe('a heartbeat of a node', () => {
     expect(rig.master.lastHeartbeatOf(nodeId)?.rooms).toBe(2)
   })
 
-  it('what it really runs, when asked', async () => {
+  it('is complemented by the description of the media server on request', async () => {
     const { node, nodeId } = await rig.launchReady()
     const { sendTransport } = await rig.master.join(nodeId, 'room', 'con')
     const info = await rig.master.ask(nodeId, 'describe', {})

@@ -8,7 +8,7 @@ import { isRunning } from './fixtures/processes.js'
 const rig = NodeRig.forTests()
 
 describe('the process', () => {
-  it('ends in order on SIGTERM: drains, closes its rooms, says goodbye, leaves no child', async () => {
+  it('shuts down gracefully on SIGTERM: drains, closes its rooms, deregisters, and leaves no child process', async () => {
     const { node, nodeId } = await rig.launchReady()
     await rig.master.join(nodeId, 'room', 'con')
     const workers = workersOf(node)
@@ -20,7 +20,7 @@ describe('the process', () => {
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
-  it('gives its workers no property but its id, and nothing else of its environment that they do not need', async () => {
+  it('passes its workers its id and no other property, and no environment variable that they do not need', async () => {
     const { node, nodeId } = await rig.launchReady({ SERVICE_SECRET: 'hush', OTHER_SECRET: 'hush' })
     const allowed = /^(PATH|HOME|TMPDIR|LANG|TZ|\w+_BIN|NODE_EXTRA_CA_CERTS|MEDIA_NODE_ID|MEDIASOUP_VERSION)$/
     for (const pid of workersOf(node)) {
@@ -39,7 +39,7 @@ describe('the process', () => {
     await until('the workers have gone too', () => workers.filter(isRunning).length === 0)
   })
 
-  it('ends in order before the bus was ever there', async () => {
+  it('shuts down gracefully before the first connection to the bus', async () => {
     const { node } = await rig.launch({ NATS_URL: 'nats://127.0.0.1:1' })
     await until('the workers are there', () => workersOf(node).length === 2)
     const workers = workersOf(node)
@@ -49,7 +49,7 @@ describe('the process', () => {
     await until('the workers have gone too', () => workers.filter(isRunning).length === 0)
   })
 
-  it('keeps its rooms while the bus is away, and ends in order then too', async () => {
+  it('keeps its rooms during a bus outage, and shuts down gracefully during it', async () => {
     const ownBus = await startNats()
     const ownMaster = await BusMaster.connect(ownBus.url)
     const { node, nodeId } = await rig.launchReady({ NATS_URL: ownBus.url }, ownMaster)
@@ -65,7 +65,7 @@ describe('the process', () => {
     expect(workers.filter(isRunning)).toEqual([])
   })
 
-  it('I8: says in one line why it can not start', async () => {
+  it('I8: logs in one line why it can not start', async () => {
     const withoutWorker = await rig.launch({ MEDIASOUP_WORKER_BIN: '/nowhere/mediasoup-worker' })
     expect(await withoutWorker.node.exited).toBe(1)
     // Root is warned that it has not dropped root.
@@ -77,15 +77,15 @@ describe('the process', () => {
     expect(badConfig.node.lastLines.join('\n')).toMatch(/MEDIA_NODE_WORKERS.*\n.*MEDIA_NODE_RTC_PORT/)
   })
 
-  it('is ready only when it takes commands and has been heard', async () => {
+  it('is ready only when it accepts commands and masters have its heartbeat', async () => {
     const { node, nodeId } = await rig.launch()
     await node.ready
-    // Comes by the same way as the heartbeat, after it.
+    // Travels on the same connection as the heartbeat, after it.
     expect((await rig.master.ask(nodeId, 'inventory', {})).rooms).toEqual([])
     expect(rig.master.lastHeartbeatOf(nodeId)).toMatchObject({ status: 'running' })
   })
 
-  it('is not ready while it has no bus or no worker', async () => {
+  it('is not ready without a bus or without workers', async () => {
     const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_WORKERS: '1' })
     expect(await failingOf(node)).toEqual([])
     const killed = new Set<number>()
@@ -94,7 +94,7 @@ describe('the process', () => {
         const { workers } = await rig.master.ask(nodeId, 'describe', {})
         return workers.find(({ pid }) => !killed.has(pid))?.pid
       })
-    // After the third death it takes seconds until another one is started.
+    // After the third death the respawn delay is several seconds.
     for (let deaths = 1; deaths <= 3; deaths += 1) {
       const pid = await serving()
       killed.add(pid)

@@ -34,14 +34,14 @@ const endsOf = (nodeId: string): RecordingEnded[] =>
 const reportedEndOf = (nodeId: string): Promise<RecordingEnded> => until('the end is reported', () => endsOf(nodeId)[0])
 
 describe('a recording', () => {
-  it('is started once however often it is asked for, is seen in heartbeats, and ends with a fact', async () => {
+  it('starts once for repeated commands, is listed in heartbeats, and ends with a report', async () => {
     const { node, nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
     const [first, again] = await Promise.all([1, 2].map(() => rig.master.ask(nodeId, 'startRecording', job)))
     expect(again).toEqual(first)
     const running = { recordingId: job.recordingId, part: 1, state: 'recording' }
-    // A heartbeat from before has it start.
+    // An earlier heartbeat lists it as starting.
     const beat = await until('a heartbeat lists the job', () => {
       const heard = rig.master.lastHeartbeatOf(nodeId)
       return heard?.jobs[0]?.state === 'recording' && heard
@@ -56,7 +56,7 @@ describe('a recording', () => {
     expect(await metricsOf(node)).toMatch(/^session_service_recordings_ended_total\{result="stopped"\} 1$/m)
   })
 
-  it('is refused without its room, for another epoch of it, and when all slots are taken', async () => {
+  it('is rejected without its room, for another epoch, and when all slots are in use', async () => {
     const { nodeId } = await rig.launchReady(env)
     const delivery = await deliveryTo(delivered())
     const start = (more = {}) => rig.master.ask(nodeId, 'startRecording', jobOf('room', delivery, more))
@@ -69,7 +69,7 @@ describe('a recording', () => {
     for (const reason of refused) expect(reason).toMatchObject({ code: 'NO_CAPACITY' })
   })
 
-  it('is refused with the reason where nothing can be written, and the node does all else', async () => {
+  it('is rejected with the reason when its folder is not writable, and the node remains usable', async () => {
     await writeFile(join(folder, 'file'), '')
     const { nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_RECORDING_PATH: join(folder, 'file', 'jobs') })
     await rig.master.join(nodeId, 'room', 'con')
@@ -81,7 +81,7 @@ describe('a recording', () => {
     await until('it has no slot', () => rig.master.lastHeartbeatOf(nodeId)?.slots?.recording?.total === 0)
   })
 
-  it('is refused when the disk has less left than it shall', async () => {
+  it('is rejected when less than the minimum disk space is free', async () => {
     const { nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_RECORDING_MIN_FREE: '1000000000' })
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
@@ -92,7 +92,7 @@ describe('a recording', () => {
     expect(await jobsLeft()).toEqual([])
   })
 
-  it('that started and stopped many times leaves nothing', async () => {
+  it('that is started and stopped many times leaves nothing behind', async () => {
     const { nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
     const delivery = await deliveryTo(delivered())
@@ -107,7 +107,7 @@ describe('a recording', () => {
   })
 })
 
-describe('the end of a node', () => {
+describe('the shutdown of a node', () => {
   it('gracefully ends and reports its recordings before it deregisters', async () => {
     const { node, nodeId } = await rig.launchReady(env)
     await rig.master.join(nodeId, 'room', 'con')
@@ -121,7 +121,7 @@ describe('the end of a node', () => {
     expect(await jobsLeft()).toEqual([])
   })
 
-  it('in order waits for a recording whose files do not arrive yet, until its deadline', async () => {
+  it('waits for the delivery of a recording until the deadline', async () => {
     const { node, nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_DRAIN_TIMEOUT: '1' })
     await rig.master.join(nodeId, 'room', 'con')
     const job = jobOf('room', await deliveryTo(delivered()))
@@ -145,7 +145,7 @@ describe('the end of a node', () => {
     expect(await reportedEndOf(next.nodeId)).toMatchObject({ recordingId: job.recordingId, files: [] })
   })
 
-  it('by force: the next one brings home what it left, and lets alone what a living one makes', async () => {
+  it('by force: the next node salvages its recordings, but not those of a living node', async () => {
     const [dying, living] = await Promise.all([rig.launchReady(env), rig.launchReady(env)])
     const start = async (nodeId: string) => {
       await rig.master.join(nodeId, 'room', 'con')

@@ -1,7 +1,7 @@
 import { cpus, type CpuInfo } from 'node:os'
 
 /** CPU time since the system started, ms, summed over all processors. */
-export interface CpuTimes {
+interface CpuTimes {
   idle: number
   total: number
 }

@@ -7,7 +7,7 @@ let stack: MediaStack
 let pids: number[]
 const pidsNow = (): number[] => [...stack.pool.workers].map(({ worker }) => worker.pid)
 beforeAll(async () => {
-  // Who publishes sits alone on a worker, so that what is wrong goes over pipes too.
+  // The publisher has a worker of its own, so that invalid data passes pipes too.
   stack = await MediaStack.start({ size: 2, consumersPerRouter: 4 })
   pids = pidsNow()
 })
@@ -23,7 +23,7 @@ const encoding =
   () => ({ encodings })
 const MAX_U32 = 0xffff_ffff
 
-/** All of it passes the contract's schemas, none of it comes from a sane browser. */
+/** Valid by the schemas of the contract, but never sent by a browser. */
 const JUNK: Record<string, Change> = {
   'an unknown codec': codec({ mimeType: 'video/nonsense' }),
   'a codec of the other kind': codec({ mimeType: 'audio/opus', clockRate: 48_000, channels: 2 }),
@@ -148,7 +148,7 @@ it('invalid fingerprints are rejected or never connect', async () => {
   await expectHealth()
 })
 
-/** The same workers still do the whole of their work. */
+/** The same workers still function completely. */
 async function expectHealth(): Promise<void> {
   const { routerRtpCapabilities: rtpCapabilities } = await stack.join('health', 'pub')
   await stack.join('health', 'sub')

@@ -12,7 +12,7 @@ afterAll(() => stack.stop())
 const consumers = (): number[] => stack.service.rooms.get(roomId).routers.map(({ worker }) => worker.consumers)
 const names = Array.from({ length: PEOPLE }, (_, index) => `con${index}`)
 
-/** Two of the people publish, when all have come or before; all subscribe. */
+/** Two peers publish before or after the others join; all subscribe. */
 async function fill(publishers: readonly string[], publishFirst: boolean): Promise<void> {
   const publish = (): Promise<unknown> =>
     Promise.all(publishers.map((name) => stack.service.publish(publication(roomId, name, name))))
@@ -38,7 +38,7 @@ it.each([
 ])('200 concurrent peers are spread evenly over two workers; two publish $when', async ({ publishFirst }) => {
   await fill(['con0', 'con1'], publishFirst)
   expect(stack.service.counts).toEqual({ connections: 200, streams: 2, consumers: 4 * PEOPLE - 4 })
-  // 100 people of 4 tracks each; those who publish receive 2 instead, and 4 tracks are piped to the other router.
+  // 100 peers with 4 tracks each; publishers receive 2 instead, and 4 tracks are piped to the other router.
   expect(consumers()).toEqual([400, 400])
   expect(await stack.routers(roomId)).toEqual([
     { transports: 201, producers: 4, consumers: 400 },

@@ -7,14 +7,14 @@ import {
 } from '@session-service/contract'
 import { KeyedMutex } from '@session-service/server-kit'
 import type { z } from 'zod'
-import { noCounts, type MediaCounts } from './counts.js'
 import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
+import type { MediaCounts } from './room.js'
 import { Rooms } from './rooms.js'
 
 export type Answer<C extends NodeCommand> = Promise<z.input<(typeof NODE_COMMANDS)[C][1]>>
 /** Commands that concern the node itself, not its media. */
-export type LifecycleCommand = 'drain' | 'undrain' | 'terminate' | 'describe'
+type LifecycleCommand = 'drain' | 'undrain' | 'terminate' | 'describe'
 /** Commands that concern recording jobs. */
 export type RecordingCommand = 'startRecording' | 'stopRecording'
 export type Commands<C extends NodeCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand>> = {
@@ -23,7 +23,7 @@ export type Commands<C extends NodeCommand = Exclude<NodeCommand, LifecycleComma
 /** The ids in every command that concerns a participant. */
 type PeerRef = { roomId: string; connectionId: string }
 
-export interface MediaEnvironment {
+interface MediaEnvironment {
   bootId: string
   /** The worker for the next room; throws NO_CAPACITY when the node accepts no rooms. */
   pickWorker: () => PoolWorker
@@ -39,7 +39,7 @@ export interface MediaEnvironment {
  * different connections concurrently.
  */
 export class MediaService implements Commands {
-  readonly counts: MediaCounts = noCounts()
+  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0 }
   readonly rooms: Rooms
   readonly #commands = new KeyedMutex()
 

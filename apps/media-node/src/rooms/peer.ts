@@ -14,10 +14,10 @@ import { Subscription } from './subscription.js'
 import { MediaTransport } from '../tracks/media-transport.js'
 
 export const STREAMS_PER_CONNECTION = 32
-export const SUBSCRIPTIONS_PER_CONNECTION = 2_000
+const SUBSCRIPTIONS_PER_CONNECTION = 2_000
 
 /** The participant's data for recordings. */
-export interface PeerMetadata {
+interface PeerMetadata {
   record: boolean
   readonly clientData: string
   readonly serverData: string

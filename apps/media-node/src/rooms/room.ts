@@ -8,7 +8,6 @@ import {
 } from '@session-service/contract'
 import { RoomRouter } from '../routers/room-router.js'
 import { chooseRouter } from '../routers/choose-router.js'
-import type { MediaCounts } from './counts.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
@@ -27,6 +26,13 @@ export interface RoomObserver {
 
 /** Distributes over the kinds: `Omit` of a union keeps only the members that all kinds have. */
 type WithoutEpoch<E> = E extends RoomEvent ? Omit<E, 'epoch'> : never
+
+/** The size of the node's rooms, updated with each change, so that a heartbeat does not have to count. */
+export interface MediaCounts {
+  connections: number
+  streams: number
+  consumers: number
+}
 
 export interface RoomContext {
   counts: MediaCounts

@@ -41,7 +41,7 @@ describe('a new peer', () => {
     const [first, second, ...more] = room().routers
     expect(more).toEqual([])
     expect(first!.worker).not.toBe(second!.worker)
-    // Two and two fit; with both full the emptier one takes the next.
+    // Two peers fit on each router; when both are full the less loaded one is used.
     expect(['pub', 'a', 'b', 'c', 'd', 'e'].map(routerOf)).toEqual([0, 0, 1, 1, 0, 1])
     expect([...stack.pool.workers].map(({ rooms }) => rooms)).toEqual([1, 1])
   })
@@ -193,7 +193,7 @@ describe('concurrently', () => {
       subscribe('far1'),
       stack.service.leave({ roomId, connectionId: leaving }),
     ])
-    // One's own commands keep their order.
+    // Commands of one connection keep their order.
     if (leaving === 'pub') expect(subscribed).toMatchObject({ status: 'rejected', reason: { code: 'NOT_FOUND' } })
     await until('nothing is left', async () => {
       const left = await stack.routers(roomId)

@@ -35,7 +35,7 @@ const reported = (): number[] =>
       : [],
   )
 
-/** What the worker lets the publisher send, kbps; undefined = all. */
+/** The maximum incoming bitrate at the worker, kbps; undefined = unlimited. */
 const enforced = async (): Promise<number | undefined> => {
   const [stats] = await stack.peer(roomId, 'pub').send.transport.getStats()
   return stats?.maxIncomingBitrate === undefined ? undefined : stats.maxIncomingBitrate / 1_000

@@ -43,7 +43,7 @@ describe('a worker', () => {
   })
 
   it('B4: that is frozen is killed and restarted', async () => {
-    // Patient enough for a healthy one that waits for the processor.
+    // Enough ticks for a healthy worker that waits for the CPU.
     stack = await MediaStack.start({ watchdog: { tickMs: 50, probeEvery: 2, maxUnanswered: 40 } })
     const { lost, pool } = stack
     await stack.join('room', 'con')

@@ -1,13 +1,13 @@
 import { leastLoaded, type WorkerLoad } from '../workers/least-loaded.js'
 
-export interface RouterLoad {
+interface RouterLoad {
   /** Tracks that the router forwards, and those that it will forward to peers who have just joined. */
   load: number
 }
 
-export type RouterChoice<R, W> = { join: R } | { open: W }
+type RouterChoice<R, W> = { join: R } | { open: W }
 
-export interface RouterRequest<R, W> {
+interface RouterRequest<R, W> {
   /** In the order in which they were opened; at least one. */
   routers: readonly R[]
   /** Living workers on which the room has no router yet. */

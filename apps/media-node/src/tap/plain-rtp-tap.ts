@@ -24,7 +24,7 @@ export interface TapTrack {
   parameters: Record<string, unknown>
 }
 
-export interface FirstPacket {
+interface FirstPacket {
   track: TapTrack
   /** By the worker's clock, which its sender reports use too, ms. */
   at: number

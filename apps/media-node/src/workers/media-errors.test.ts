@@ -4,7 +4,7 @@ import { mediaError } from './media-errors.js'
 
 const named = (name: string, message: string): Error => Object.assign(new Error(message), { name })
 
-it('what mediasoup throws becomes a code, with what was being done', () => {
+it('an error of mediasoup becomes a code and a message that names the operation', () => {
   expect(mediaError('the track', new TypeError('bad [method:produce]'))).toMatchObject({
     code: 'INVALID',
     message: 'the track: bad',
@@ -17,7 +17,7 @@ it('what mediasoup throws becomes a code, with what was being done', () => {
   expect(mediaError('x', 'text')).toMatchObject({ code: 'INTERNAL' })
 })
 
-it('our own errors pass as they are', () => {
+it('a ServiceError passes unchanged', () => {
   const own = new ServiceError('CONFLICT', 'twice')
   expect(mediaError('x', own)).toBe(own)
 })

@@ -208,7 +208,7 @@ export class WorkerPool {
 }
 
 /** Whether the line of a worker reports a rejected request. */
-export const isRefusedRequest = (text: string): boolean => /\| throwing MediaSoup(Type)?Error: /.test(text)
+const isRefusedRequest = (text: string): boolean => /\| throwing MediaSoup(Type)?Error: /.test(text)
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 

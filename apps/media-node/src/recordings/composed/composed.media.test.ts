@@ -1,4 +1,4 @@
-/** @quiet Encoders need the processors to keep up. */
+/** @quiet Encoders need the CPU to keep up. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { coloursAt, probe } from './fixtures/recorded.js'
 const picture = (colour: string): string => `color=${colour}:size=320x180:rate=25`
 const TONE = 'sine=frequency=440:sample_rate=48000'
 const SIZE = { width: 640, height: 360 }
-/** Beside the names, which stand in the middle. */
+/** Beside the names, which are centred. */
 const LEFT = [160, 110] as const
 const RIGHT = [480, 110] as const
 const PATIENCE_MS = 40_000
@@ -31,7 +31,7 @@ const sees = (...colours: string[]): Promise<unknown> =>
     },
     PATIENCE_MS,
   )
-/** Of UDP: its threads wake one another over sockets as well. */
+/** UDP sockets only: its threads use other sockets to wake each other. */
 function sockets(): number {
   const lines = readFileSync('/proc/net/udp', 'utf8').split('\n').slice(1)
   const links = new Set(lines.map((line) => `socket:[${line.trim().split(/\s+/)[9] ?? ''}]`))
@@ -40,7 +40,7 @@ function sockets(): number {
     .flatMap((pid) => readdirSync(`/proc/${pid}/fd`).map((name) => linkOf(`/proc/${pid}/fd/${name}`)))
     .filter((link) => links.has(link)).length
 }
-/** Empty when it was closed meanwhile. */
+/** Empty when it has been closed meanwhile. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path)
@@ -112,7 +112,7 @@ it('a participant with too large pictures is shown by name and is audible', asyn
   const before = sockets()
   await composition.publish({ connectionId: 'huge', video: 'color=blue:size=4200x2400:rate=2', audio: TONE })
   await until('it is refused', () => composition.warnings.length > 0, PATIENCE_MS)
-  // Of the sound: one for the media, one for reports.
+  // Two for audio: RTP and RTCP.
   await until('its sound alone is taken', () => sockets() === before + 2, PATIENCE_MS)
   await sees('red', 'tile')
   expect(sockets()).toBe(before + 2)

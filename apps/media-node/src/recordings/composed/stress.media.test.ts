@@ -1,4 +1,4 @@
-/** @quiet Encoders need the processors to keep up. */
+/** @quiet Encoders need the CPU to keep up. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { readdirSync } from 'node:fs'
@@ -22,7 +22,7 @@ const held = (pid: number): { files: number; threads: number } => ({
   threads: readdirSync(`/proc/${pid}/task`).length,
 })
 
-/** As its recorders see it: in one moment it is there or not. */
+/** The published streams, as recorders see them: a stream is present or absent at once. */
 function toggle({ room, stream }: PlainPublisher): void {
   if (room.streams.has(stream.id)) room.unpublished(stream)
   else room.published(stream)
@@ -43,13 +43,13 @@ it('constant joins, leaves and mutes leave nothing behind, and the file is compl
     const publisher = publishers[Math.floor(Math.random() * publishers.length)]!
     if (Math.random() < 0.3) await publisher.stream.change({ video: Math.random() < 0.5 })
     else toggle(publisher)
-    // How people behave, not something waited for.
+    // Simulated behaviour, not a wait for a condition.
     await pause(Math.random() * LONGEST_PAUSE_MS)
   }
   for (const { room, stream } of publishers) if (room.streams.has(stream.id)) room.unpublished(stream)
   const isLeftAlone = (): boolean => {
     const { files, threads } = held(pid!)
-    // Two threads of the pool that runs tasks wait a while for the next one.
+    // Two threads of the task pool wait for the next task for a while.
     return files <= before.files && threads <= before.threads + 2
   }
   await until('nothing is held for them', isLeftAlone, PATIENCE_MS)

@@ -15,7 +15,7 @@ import { openSite, type Site } from './fixtures/layout-site.js'
 
 const SIZE = { width: 320, height: 180 }
 const TOKEN = 'ws://127.0.0.1:1/service/signalling?sessionId=ses&token=tok_HIDDEN'
-/** Red at the left, blue at the right, a tone, and what it was given. */
+/** Shows red at the left and blue at the right, plays a tone, and reports its token. */
 const PAGE = `<!doctype html><style>html{height:100%;background:linear-gradient(90deg,#f00 50%,#00f 50%)}</style><body><script>
   const audio = new AudioContext(); const tone = audio.createOscillator(); tone.connect(audio.destination); tone.start()
   fetch('/joined?' + new URLSearchParams({ token: sessionServiceRecorder.token, width: innerWidth, height: innerHeight }))
@@ -76,7 +76,7 @@ async function commandLines(): Promise<string[]> {
   return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
 }
 
-/** The processes that draw pages, of the browsers of this process. */
+/** The renderer processes of the browsers of this process. */
 async function renderers(): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const own = new RegExp(`--type=renderer.*session-recorder-${process.pid}-`, 's')

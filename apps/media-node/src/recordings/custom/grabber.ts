@@ -13,7 +13,7 @@ const STOP_STEPS: readonly KillStep[] = [
   { afterMs: 8_000, signal: 'SIGKILL' },
 ]
 
-export interface GrabOptions {
+interface GrabOptions {
   program: string
   display: string
   env: Readonly<Record<string, string>>
@@ -64,13 +64,7 @@ export class Grabber {
 }
 
 /** Drops the last line of an odd side, which can not be encoded. */
-export function grabArguments({
-  display,
-  screen,
-  frameRate,
-  hasAudio,
-  file,
-}: Omit<GrabOptions, 'program' | 'env'>): string[] {
+function grabArguments({ display, screen, frameRate, hasAudio, file }: Omit<GrabOptions, 'program' | 'env'>): string[] {
   const size = { width: screen.width & ~1, height: screen.height & ~1 }
   const kbps = videoKbps(size, frameRate)
   const picture = `-f x11grab -draw_mouse 0 -framerate ${frameRate} -video_size ${size.width}x${size.height}`

@@ -31,7 +31,7 @@ const ARGUMENTS = (
 ).split(' ')
 const DISABLED = 'Translate,MediaRouter,AudioServiceSandbox,WebRtcHideLocalIpsWithMdns,GlobalMediaControls'
 
-export interface LayoutPage {
+interface LayoutPage {
   url: string
   /** The token for one hidden connection to the session. */
   token: string

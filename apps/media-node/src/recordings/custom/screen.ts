@@ -13,7 +13,7 @@ const STOP_STEPS: readonly KillStep[] = [
 ]
 export const SINK = 'recorded'
 
-export interface ScreenOptions extends Size {
+interface ScreenOptions extends Size {
   programs: Programs
   /** Private, with a short path. */
   folder: string

@@ -141,7 +141,7 @@ it('each published stream gets a file, also when it is published again; streams 
   ])
   const [one, again] = ['str_A.webm', 'str_A-1.webm'].map((name) => files.find((file) => file.name === name)!)
   expect(again!.startedAt).toBeGreaterThanOrEqual(one!.endedAt)
-  // Also what was sent last, of one that nothing more comes from.
+  // Includes the last packets of a stream that has stopped sending.
   for (const file of [one!, again!]) {
     const { duration } = await probe(join(own, file.name))
     expect(Math.abs(duration - seconds(file))).toBeLessThan(0.5)
@@ -244,7 +244,7 @@ it('A5: a suspended recorder is killed and its file ends there; a muted stream d
   expect(programs).toHaveLength(2)
   await until('a second is in its file', async () => (await stat(join(own, 'str_B.webm'))).size > 20_000)
   await muted.setActive({ audio: false, video: false })
-  // Longer than a program may be silent while media arrives.
+  // Longer than the stall limit.
   await pause(7_000)
   expect(ended).toEqual([])
   await muted.setActive({ audio: true, video: true })
@@ -265,7 +265,7 @@ it('Opus with DTX during silence does not count as a stall', async () => {
   const endSending = sender.sendDtx()
   const { recorder, ended, folder: own } = await record(room)
   await recorder.start()
-  // Twice as long as a program may be silent while media arrives.
+  // Twice the stall limit.
   await pause(12_000)
   expect(ended).toEqual([])
   await recorder.stop()
@@ -299,7 +299,7 @@ describe('a stop', () => {
     const before = childrenOf(process.pid)
     const { recorder, folder: own } = await record(room)
     const starting = recorder.start().catch(() => undefined)
-    // Each has its transport, and none its file.
+    // Each stream has its transport, and none has its file.
     await until('they are being opened', async () => (await transportsOf(room)) === transports + names.length)
     await recorder.stop()
     await starting

@@ -43,7 +43,7 @@ const INPUT = (
 ).split(' ')
 const OUTPUT = '-map 0 -c copy -flush_packets 1 -cluster_time_limit 1000 -max_interleave_delta 500000'.split(' ')
 
-export interface StreamFileOptions {
+interface StreamFileOptions {
   stream: Stream
   kinds: readonly types.MediaKind[]
   folder: string

@@ -6,7 +6,7 @@ interface Track {
   paused: boolean
 }
 
-export interface WantedTracks {
+interface WantedTracks {
   /** The kinds of a file that begins now; empty: none begins. */
   kinds: types.MediaKind[]
   /** Whether an open file of these kinds continues. */

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024
 class Receiver {
   readonly bytes = new Map<string, Buffer>()
   readonly requests: string[] = []
-  /** Called for each request; true when it has answered or cut it off. */
+  /** Called for each request; returns true when it has answered or aborted it. */
   interfere: (request: IncomingMessage, response: ServerResponse, nth: number) => boolean = () => false
   readonly #server: Server
 
@@ -83,7 +83,7 @@ const elsewhere = (): RecordingDelivery => ({
   url: receiver.url,
   token: 'token',
 })
-/** What a test that failed left goes on for ever otherwise. */
+/** Aborts the deliveries of a failed test, which would retry without end. */
 const quickly = (more: Partial<DeliveryOptions> = {}): DeliveryOptions => ({
   signal: AbortSignal.timeout(20_000),
   firstPauseMs: 1,

@@ -141,7 +141,7 @@ it('the shutdown does not wait for a master that does not acknowledge the report
 })
 
 describe('the description of the files', () => {
-  /** Files of that many streams, whose owners say all that they may. */
+  /** Files of this number of streams, with client data of the maximum size. */
   async function many(count: number): Promise<RecordedFile[]> {
     const names = Array.from({ length: count }, (_, nth) => `str_${nth}.webm`)
     await mkdir(folder)
@@ -179,7 +179,7 @@ describe('the description of the files', () => {
   it('is the same in a retry after an unacknowledged report', async () => {
     const files = await many(3)
     await reportsOf({ state: 'delivering', files })
-    // As it is when the files were moved, and the node died before a master knew.
+    // The state when the node dies after moving the files and before the report.
     await mkdir(folder)
     expect(await reportsOf({ state: 'delivering', files })).toEqual([
       expect.objectContaining({ description: 'files.json' }),

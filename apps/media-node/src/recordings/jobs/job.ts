@@ -43,7 +43,7 @@ export interface JobEnvironment {
 }
 
 /** `left`: to the next node, which salvages it. */
-export type JobEnd = 'stopped' | 'failed' | 'not_started' | 'salvaged' | 'left'
+type JobEnd = 'stopped' | 'failed' | 'not_started' | 'salvaged' | 'left'
 
 /** The end of a job: delivers its files, reports to the masters, and removes its folder. */
 export class DeliveryJob {

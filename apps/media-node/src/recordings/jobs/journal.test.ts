@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 const path = (): string => join(folder, 'job.json')
-/** Writes a journal as if its owner were another one. */
+/** Writes a journal with another owner. */
 async function writeAs(owner: Record<string, unknown>): Promise<void> {
   await new Journal(folder).write(notes)
   const written = Written.parse(JSON.parse(await readFile(path(), 'utf8')))

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals'
 import { cutEnd, writtenAt } from './cut-end.js'
 
 const AHEAD_MS = 3_600_000
-/** Of a cluster whose time is an hour ahead of this machine. */
+/** The clock of a cluster that is an hour ahead of this machine. */
 const clock = { now: (): number => Date.now() + AHEAD_MS }
 
 it('the last write of a file is converted to cluster time', () => {

@@ -11,7 +11,7 @@ const stalls = metrics.counter('job_stalls_total', {
   labels: { program: ['compositor', 'stream_recorder', 'screen_recorder', 'browser'] },
 })
 
-export interface Supervised {
+interface Supervised {
   program: 'compositor' | 'stream_recorder' | 'screen_recorder' | 'browser'
   /** `silentMs`: how long due output has been missing. Undefined: no output is due yet. */
   sample: (silentMs: number) => Promise<Omit<Sample, 'at'> | undefined>
