@@ -17,7 +17,7 @@ export interface ProcessInfo {
   command: string
 }
 
-/** A descendant that ends during the reading counts nothing. @throws Error when the process itself is gone */
+/** Ignores descendants that exit meanwhile. @throws Error when the process itself does not exist */
 export function holdingsOf(pid: number): ProcessHoldings {
   const descendants = descendantsOf(pid)
   const family = [ownHoldings(pid), ...descendants.flatMap((each) => unlessEnded(each.pid, ownHoldings))]

@@ -160,14 +160,14 @@ export const BACKEND_EVENTS = {
 } as const
 
 /** Events of the cluster; all other events belong to a session and carry its ids. */
-export const CLUSTER_EVENTS = [
+const CLUSTER_EVENTS = [
   'mediaNodeStatusChanged',
   'nodeCrashed',
   'nodeRecovered',
   'autoscaling',
   'configurationRolledBack',
 ] as const
-export type ClusterEventName = (typeof CLUSTER_EVENTS)[number]
+type ClusterEventName = (typeof CLUSTER_EVENTS)[number]
 export const isClusterEvent = (name: string): name is ClusterEventName => CLUSTER_EVENTS.some((known) => known === name)
 
 export type BackendEventName = keyof typeof BACKEND_EVENTS

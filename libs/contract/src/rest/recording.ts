@@ -12,8 +12,8 @@ export const NativeLayout = z.enum([
 export type NativeLayout = z.infer<typeof NativeLayout>
 export const RecordingLayout = z.enum([...NativeLayout.options, 'CUSTOM'])
 export const RESOLUTION = /^([1-9]\d{2}|1\d{3})x([1-9]\d{2}|1\d{3})$/
-export const SHM_SIZE_DEFAULT = 536_870_912
-export const SHM_SIZE_MIN = 134_217_728
+const SHM_SIZE_DEFAULT = 536_870_912
+const SHM_SIZE_MIN = 134_217_728
 const FRAME_RATE_MIN = 1
 const FRAME_RATE_MAX = 120
 

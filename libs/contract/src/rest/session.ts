@@ -9,7 +9,7 @@ export const RecordingMode = z.enum(['ALWAYS', 'MANUAL'])
 export const ForcedVideoCodec = z.enum(['VP8', 'H264', 'NONE', 'VP9', 'MEDIA_SERVER_PREFERRED'])
 export type ForcedVideoCodec = z.infer<typeof ForcedVideoCodec>
 
-export const CUSTOM_SESSION_ID_MAX_LENGTH = 128
+const CUSTOM_SESSION_ID_MAX_LENGTH = 128
 export const CustomSessionId = z
   .string()
   .regex(/^[0-9a-zA-Z_-]*$/, 'may hold only letters, digits, "-" and "_"')

@@ -9,7 +9,7 @@ export const RpcRequest = z.object({
 })
 export type RpcRequest = z.infer<typeof RpcRequest>
 
-export const RpcError = z.object({ code: z.number(), message: z.string() })
+const RpcError = z.object({ code: z.number(), message: z.string() })
 export const RpcResponse = z.union([
   z.object({ jsonrpc: z.literal('2.0'), id: z.union([z.number(), z.string()]).nullable(), result: z.unknown() }),
   z.object({ jsonrpc: z.literal('2.0'), id: z.union([z.number(), z.string()]).nullable(), error: RpcError }),

@@ -6,7 +6,7 @@ export type ReceivedEvent = {
 }[SignallingNotification]
 export type EventOf<N extends SignallingNotification> = Extract<ReceivedEvent, { method: N }>
 
-export const DEFAULT_WAIT_MS = 5_000
+const DEFAULT_WAIT_MS = 5_000
 
 interface Waiter {
   readonly offer: (event: ReceivedEvent) => boolean
