@@ -113,7 +113,7 @@ module.exports = {
       ['contract', 'config'],
       'Starts processes; knows them by their environment, and the bus by its subjects.',
     ),
-    libraryRule('messaging', ['contract', 'config']),
+    libraryRule('messaging', ['contract', 'config', 'server-kit']),
     libraryRule('client', ['contract'], 'Runs in browsers.'),
     ...CLIENT_LAYERS.slice(0, -1).map((layer, at) => ({
       name: `client-${layer}-imports-lower-layers-only`,
@@ -152,7 +152,7 @@ module.exports = {
     },
     libraryRule('rest-client', ['contract']),
     libraryRule('synthetic-participant', ['contract', 'local-stack']),
-    libraryRule('server-kit', ['contract', 'config', 'messaging']),
+    libraryRule('server-kit', ['contract', 'config']),
     {
       name: 'testing-depends-on-libraries',
       severity: 'error',

@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
-import { Bus, FactSender } from '@session-service/messaging'
+import { Bus, ReportSender } from '@session-service/messaging'
 import { NodeIdentity } from './node/identity.js'
 import { NODE_CONFIG } from './node/node-state.js'
 import { WorkerPool } from './workers/worker-pool.js'
@@ -11,7 +11,7 @@ export interface Infrastructure {
   identity: NodeIdentity
   pool: WorkerPool
   bus: Bus
-  reports: FactSender
+  reports: ReportSender
 }
 
 /** Makes the infrastructure injectable everywhere. */
@@ -26,9 +26,9 @@ export class InfrastructureModule {
         { provide: NodeIdentity, useValue: identity },
         { provide: WorkerPool, useValue: pool },
         { provide: Bus, useValue: bus },
-        { provide: FactSender, useValue: reports },
+        { provide: ReportSender, useValue: reports },
       ],
-      exports: [NODE_CONFIG, NodeIdentity, WorkerPool, Bus, FactSender],
+      exports: [NODE_CONFIG, NodeIdentity, WorkerPool, Bus, ReportSender],
     }
   }
 }

@@ -2,14 +2,8 @@ import { availableParallelism, networkInterfaces } from 'node:os'
 import { Logger } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
-import { Bus, BusTransport, FactSender } from '@session-service/messaging'
-import {
-  createLogger,
-  reportBusProblems,
-  type RunningApplication,
-  type ServiceLogger,
-  dropPrivileges,
-} from '@session-service/server-kit'
+import { Bus, BusTransport, reportBusProblems, ReportSender } from '@session-service/messaging'
+import { createLogger, type RunningApplication, type ServiceLogger, dropPrivileges } from '@session-service/server-kit'
 import { WorkerPool } from './workers/worker-pool.js'
 import type { Infrastructure } from './infrastructure.module.js'
 import { MediaNodeModule } from './media-node.module.js'
@@ -96,7 +90,7 @@ async function openInfrastructure(
       onProblem,
       ...(signal && { signal }),
     })
-    const reports = new FactSender(bus, {
+    const reports = new ReportSender(bus, {
       nodeId: identity.nodeId,
       bootId: identity.bootId,
       longestPauseMs: MAX_REPORT_BACKOFF_MS,

@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { busScope, SUBJECT } from '@session-service/contract'
-import { type LocalNats, natsUrlOf, newClusterUsers, startNats } from '@session-service/local-stack'
+import { type LocalNats, natsUrlOf, newClusterUsers, startNats, until } from '@session-service/local-stack'
 import { z } from 'zod'
-import { Stage } from './fixtures/stage.js'
-import { until } from './fixtures/until.js'
+import { TestBuses } from './fixtures/test-buses.js'
 
 const Message = z.object({ n: z.number() })
 const ECHO = [Message, Message, 2_000] as const
@@ -13,7 +12,7 @@ const { prefix } = busScope(CLUSTER, 'node')
 
 const users = newClusterUsers(CLUSTER)
 const others = newClusterUsers('south')
-const stage = new Stage()
+const buses = new TestBuses()
 const raw: NatsConnection[] = []
 let nats: LocalNats
 beforeAll(async () => {
@@ -21,23 +20,23 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   await Promise.all(raw.splice(0).map((connection) => connection.close()))
-  await stage.clear()
+  await buses.clear()
 })
 afterAll(() => nats.stop())
 
 const busOf = (role: 'master' | 'node', given = users) =>
-  stage.bus(natsUrlOf(nats.url, given[role]), { cluster: given.cluster, role })
+  buses.connect(natsUrlOf(nats.url, given[role]), { cluster: given.cluster, role })
 
-/** A client with the credentials of a media node that keeps to none of our rules, and the refusals that it got. */
-async function roguePeer(given = users): Promise<{ peer: NatsConnection; refusals: string[] }> {
+/** A raw client with the credentials of a media node, and the errors that the server sent to it. */
+async function roguePeer(given = users): Promise<{ peer: NatsConnection; serverErrors: string[] }> {
   const { user, password } = given.node
   const peer = await connect({ servers: nats.url, user, pass: password })
   raw.push(peer)
-  const refusals: string[] = []
+  const serverErrors: string[] = []
   void (async () => {
-    for await (const status of peer.status()) if (status.type === 'error') refusals.push(status.error.message)
+    for await (const status of peer.status()) if (status.type === 'error') serverErrors.push(status.error.message)
   })()
-  return { peer, refusals }
+  return { peer, serverErrors }
 }
 
 describe('a bus with authorization', () => {
@@ -46,7 +45,7 @@ describe('a bus with authorization', () => {
     await expect(connect({ servers: nats.url, user: users.node.user, pass: 'wrong' })).rejects.toThrow(/authorization/i)
   })
 
-  it('carries commands, facts, heartbeats and room events between a master and a media node', async () => {
+  it('carries commands, reports, heartbeats and room events between a master and a media node', async () => {
     const [master, node] = [await busOf('master'), await busOf('node')]
     const received: string[] = []
     for (const subject of [SUBJECT.allHeartbeats, SUBJECT.roomEvent('*')])
@@ -64,47 +63,47 @@ describe('a bus with authorization', () => {
     const isIdFree = node.request(SUBJECT.nodeCommand('media_b', 'inventory'), ECHO, { n: 5 })
     await expect(isIdFree).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(received).toEqual(['heartbeat.media_a', 'nodeEvent.room'])
-    expect(stage.problems).toEqual([])
+    expect(buses.problems).toEqual([])
   })
 
   it.each([
     ['a restart of the masters', SUBJECT.restart],
     ['a message to the sockets of a session', SUBJECT.session('room')],
     ['a placement', SUBJECT.placed('media_b')],
-    ['a question for the health of a master', SUBJECT.masterHealth('master_a')],
+    ['a request for the health of a master', SUBJECT.masterHealth('master_a')],
     ['a command to a media node', SUBJECT.nodeCommand('media_b', 'terminate')],
-    ['a reply to a master that did not ask', 'inbox.master.x.1'],
+    ['a reply to a master without a request', 'inbox.master.x.1'],
   ])('does not let a media node publish %s', async (_what, subject) => {
     const master = await busOf('master')
     const received: string[] = []
     master.subscribe('>', z.unknown(), (_message, from) => void received.push(from))
     await master.flush()
-    const { peer, refusals } = await roguePeer()
+    const { peer, serverErrors } = await roguePeer()
     peer.publish(prefix + subject, '{}')
     peer.publish(prefix + SUBJECT.heartbeat('media_a'), '{}')
-    await until('what a media node may publish is received', () => received.includes('heartbeat.media_a'))
-    await until('the refusal is reported', () => refusals.length > 0)
+    await until('the permitted message is received', () => received.includes('heartbeat.media_a'))
+    await until('the rejection is reported', () => serverErrors.length > 0)
     expect(received).toEqual(['heartbeat.media_a'])
-    expect(refusals[0]).toMatch(/permissions violation for publish/i)
+    expect(serverErrors[0]).toMatch(/permissions violation for publish/i)
   })
 
   it.each([
     ['messages between masters about sessions', SUBJECT.session('*')],
     ['every subject of the cluster', '>'],
     ['restarts', SUBJECT.restart],
-    ['facts of other nodes', SUBJECT.allFacts],
+    ['reports of other nodes', SUBJECT.allFacts],
     ['replies to masters', 'inbox.master.>'],
   ])('does not let a media node subscribe to %s', async (_what, subject) => {
     const { peer } = await roguePeer()
-    const refused = new Promise<Error | null>((resolve) => peer.subscribe(prefix + subject, { callback: resolve }))
-    expect((await refused)?.message).toMatch(/permissions violation for subscription/i)
+    const rejected = new Promise<Error | null>((resolve) => peer.subscribe(prefix + subject, { callback: resolve }))
+    expect((await rejected)?.message).toMatch(/permissions violation for subscription/i)
   })
 
   it('K16: does not let a media node use the subjects of another cluster, or of no cluster', async () => {
     const { peer } = await roguePeer(others)
     for (const subject of [prefix + SUBJECT.nodeCommand('media_a', 'join'), SUBJECT.allHeartbeats, '>']) {
-      const refused = new Promise<Error | null>((resolve) => peer.subscribe(subject, { callback: resolve }))
-      expect((await refused)?.message).toMatch(/permissions violation/i)
+      const rejected = new Promise<Error | null>((resolve) => peer.subscribe(subject, { callback: resolve }))
+      expect((await rejected)?.message).toMatch(/permissions violation/i)
     }
   })
 
@@ -117,7 +116,7 @@ describe('a bus with authorization', () => {
     const { peer } = await roguePeer()
     const reply = prefix + SUBJECT.nodeCommand('media_b', 'terminate')
     for (const payload of ['{"n":1}', '{}']) peer.publish(prefix + SUBJECT.fact('media_a'), payload, { reply })
-    await until('the master has reported both', () => stage.problems.filter(isWrongReply).length === 2)
+    await until('the master has reported both', () => buses.problems.filter(isWrongReply).length === 2)
     // Anything that the master had sent would arrive before this reply.
     expect(await node.request(SUBJECT.fact('media_b'), ECHO, { n: 4 })).toEqual({ n: 4 })
     expect(commands).toEqual([])

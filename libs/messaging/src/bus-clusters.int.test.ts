@@ -2,25 +2,25 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { connect } from '@nats-io/transport-node'
 import { z } from 'zod'
 import { NatsServer } from './fixtures/nats-server.js'
-import { Stage } from './fixtures/stage.js'
-import { until } from './fixtures/until.js'
+import { TestBuses } from './fixtures/test-buses.js'
+import { until } from '@session-service/local-stack'
 
 const Message = z.object({ n: z.number() })
 const ECHO = [Message, Message, 2_000] as const
 
 let nats: NatsServer
-const stage = new Stage()
+const buses = new TestBuses()
 beforeAll(async () => {
   nats = await NatsServer.start()
 })
-afterEach(() => stage.clear())
+afterEach(() => buses.clear())
 afterAll(() => nats.kill())
 
 describe('two clusters on one bus server', () => {
-  it('do not receive the messages of each other, wildcards included', async () => {
+  it('do not receive messages of each other, wildcards included', async () => {
     const [north, south] = [
-      await stage.bus(nats.url, { cluster: 'north' }),
-      await stage.bus(nats.url, { cluster: 'south' }),
+      await buses.connect(nats.url, { cluster: 'north' }),
+      await buses.connect(nats.url, { cluster: 'south' }),
     ]
     const received: Record<string, string[]> = { north: [], south: [] }
     for (const [cluster, bus] of Object.entries({ north, south })) {
@@ -30,15 +30,15 @@ describe('two clusters on one bus server', () => {
     north.publish('news.north', Message, { n: 1 })
     south.publish('news.south', Message, { n: 1 })
     await until('both messages are received', () => received.north?.length && received.south?.length)
-    // Anything that crosses over was sent before these replies.
+    // A message of the other cluster would arrive before these replies.
     await Promise.all([north.flush(), south.flush()])
     expect(received).toEqual({ north: ['news.north'], south: ['news.south'] })
   })
 
-  it('do not answer the requests of each other', async () => {
+  it('do not answer requests of each other', async () => {
     const [north, south] = [
-      await stage.bus(nats.url, { cluster: 'north' }),
-      await stage.bus(nats.url, { cluster: 'south' }),
+      await buses.connect(nats.url, { cluster: 'north' }),
+      await buses.connect(nats.url, { cluster: 'south' }),
     ]
     north.serve('echo', ECHO, (message) => message)
     await north.flush()
@@ -46,12 +46,12 @@ describe('two clusters on one bus server', () => {
     expect(await north.request('echo', ECHO, { n: 1 })).toEqual({ n: 1 })
   })
 
-  it('use subjects of their own for requests, replies and messages', async () => {
+  it('use separate subjects for requests, replies and messages', async () => {
     const listener = await connect({ servers: nats.url })
     const subjects: string[] = []
     listener.subscribe('>', { callback: (_error, { subject, reply }) => void subjects.push(subject, reply ?? '') })
     await listener.flush()
-    const node = await stage.bus(nats.url, { cluster: 'north', role: 'node' })
+    const node = await buses.connect(nats.url, { cluster: 'north', role: 'node' })
     node.serve('echo', ECHO, (message) => message)
     await node.request('echo', ECHO, { n: 1 })
     node.publish('news', Message, { n: 1 })

@@ -1,19 +1,20 @@
 import { errors, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { busScope, type BusScope, DEFAULT_BUS_CLUSTER, ServiceError } from '@session-service/contract'
 import type { z } from 'zod'
+import { withTimeout } from '@session-service/server-kit/async'
 import { openConnection, type ConnectOptions } from './connection.js'
 import { Listener, type BusSubscription } from './listener.js'
 import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
 import { ReplyInbox } from './reply-inbox.js'
 import { decode, decodeReply, encode, encodeError, type Rpc } from './wire.js'
-import { within } from './within.js'
 
 const FLUSH_MS = 2_000
 const CLOSE_MS = 20_000
 
-const unavailable = (what: string): ServiceError => new ServiceError('UNAVAILABLE', what)
+const unavailable = (message: string): ServiceError => new ServiceError('UNAVAILABLE', message)
+const timedOut = (ms: number): ServiceError => new ServiceError('TIMEOUT', `timed out after ${ms} ms`)
 
-/** What the client library throws when it cannot send, in our words. */
+/** Translates an error that the NATS client throws when it cannot send. */
 function sendError(error: unknown, subject: string): ServiceError {
   if (error instanceof ServiceError) return error
   if (error instanceof errors.InvalidArgumentError)
@@ -37,7 +38,7 @@ export class Bus {
   #connected = true
   #closing: Promise<void> | undefined
 
-  /** Keeps trying until the bus is there; afterwards never gives up reconnecting. */
+  /** Retries until the bus can be reached; the connection reconnects without a limit. */
   static async connect(options: ConnectOptions): Promise<Bus> {
     const onProblem = options.onProblem ?? warnOfProblem
     const scope = busScope(options.cluster ?? DEFAULT_BUS_CLUSTER, options.role ?? 'master')
@@ -56,15 +57,15 @@ export class Bus {
     return this.#connected
   }
 
-  /** Called at each change, not with the present state. Gives what ends it. */
+  /** Calls the listener at each change, not with the current state. Returns a function that removes it. */
   onStatus(listener: (connected: boolean) => void): () => void {
     this.#statusListeners.add(listener)
     return () => void this.#statusListeners.delete(listener)
   }
 
   /**
-   * @throws ServiceError with the code of the other side; INVALID naming the field; TIMEOUT;
-   * UNAVAILABLE at once when nobody listens or the bus is down
+   * @throws ServiceError with the code of the responder; INVALID naming the field; TIMEOUT;
+   * UNAVAILABLE immediately when the subject has no subscriber or the bus is down
    */
   async request<I extends z.ZodType, O extends z.ZodType>(
     subject: string,
@@ -76,7 +77,7 @@ export class Bus {
     if (!this.#connected) throw unavailable('the bus is not connected')
     let reply: Msg
     try {
-      reply = await this.#inbox.ask(this.#scope.prefix + subject, payload, timeoutMs)
+      reply = await this.#inbox.request(this.#scope.prefix + subject, payload, timeoutMs)
     } catch (error) {
       throw sendError(error, subject)
     }
@@ -90,18 +91,18 @@ export class Bus {
     handler: (input: z.output<I>, subject: string) => Promise<z.input<O>> | z.input<O>,
     { queue }: { queue?: string } = {},
   ): BusSubscription {
-    const work = async (msg: Msg): Promise<void> => {
+    const handle = async (msg: Msg): Promise<void> => {
       try {
         const input = this.#read(params, msg)
         if (input) this.#reply(msg, result, await handler(input.value, this.#subjectOf(msg)))
       } catch (error) {
-        this.#refuse(msg, error)
+        this.#respondFailure(msg, error)
       }
     }
-    return this.#listen(subject, queue, work, true)
+    return this.#listen(subject, queue, handle, true)
   }
 
-  /** Gives false when the bus is down: the message is then dropped, not kept. @throws ServiceError INVALID */
+  /** Returns false when the bus is down: the message is then dropped, not stored. @throws ServiceError INVALID */
   publish<S extends z.ZodType>(subject: string, schema: S, message: z.input<S>): boolean {
     const payload = encode(schema, message)
     if (!this.#connected) return false
@@ -113,14 +114,14 @@ export class Bus {
     }
   }
 
-  /** Handlers are called in the order of arrival; one that is asynchronous does not hold up the next message. */
+  /** Calls the handler in the order of arrival; an asynchronous handler does not block the next message. */
   subscribe<S extends z.ZodType>(
     subject: string,
     schema: S,
     handler: (message: z.output<S>, subject: string) => void | Promise<void>,
     { queue }: { queue?: string } = {},
   ): BusSubscription {
-    const work = async (msg: Msg): Promise<void> => {
+    const handle = async (msg: Msg): Promise<void> => {
       try {
         const message = this.#read(schema, msg)
         if (message) await handler(message.value, this.#subjectOf(msg))
@@ -128,27 +129,27 @@ export class Bus {
         this.#onProblem({ kind: 'handler', subject: this.#subjectOf(msg), message: messageOf(error), error })
       }
     }
-    return this.#listen(subject, queue, work, false)
+    return this.#listen(subject, queue, handle, false)
   }
 
-  /** Resolves when the server has all that was sent, so also when it knows of every subscription. @throws ServiceError */
+  /** Resolves when the server has processed everything sent before, subscriptions included. @throws ServiceError */
   async flush(deadlineMs = FLUSH_MS): Promise<void> {
     if (!this.#connected) throw unavailable('the bus is not connected')
     try {
-      await within(deadlineMs, this.#connection.flush())
+      await withTimeout(this.#connection.flush(), deadlineMs, timedOut)
     } catch (error) {
-      throw error instanceof ServiceError ? error : unavailable('the bus was lost')
+      throw error instanceof ServiceError ? error : unavailable('the connection to the bus was lost')
     }
   }
 
-  /** Takes no more, finishes what is in flight (for `deadlineMs` at most), sends what is left, closes. */
+  /** Unsubscribes, waits for handlers in flight (at most `deadlineMs`), flushes and closes. */
   close(deadlineMs = CLOSE_MS): Promise<void> {
     return (this.#closing ??= this.#close(deadlineMs))
   }
 
   async #close(deadlineMs: number): Promise<void> {
     const stopped = Promise.all([...this.#listeners].map((listener) => listener.stop()))
-    await within(deadlineMs, stopped).catch(() => this.#reportUnfinished())
+    await withTimeout(stopped, deadlineMs, timedOut).catch(() => this.#reportUnfinished())
     await this.flush().catch(() => undefined)
     this.#setConnected(false, 'the bus is closed')
     await this.#connection.close()
@@ -159,13 +160,13 @@ export class Bus {
     this.#onProblem({ kind: 'handler', message: `handlers did not finish before the bus was closed: ${subjects}` })
   }
 
-  #listen(subject: string, queue: string | undefined, work: (msg: Msg) => Promise<void>, finishSent: boolean) {
+  #listen(subject: string, queue: string | undefined, handle: (msg: Msg) => Promise<void>, drain: boolean) {
     if (this.#closing) throw unavailable('the bus is closed')
     const listener = new Listener(this.#connection, {
       subject: this.#scope.prefix + subject,
       queue,
-      work,
-      finishSent,
+      handle,
+      drain,
       onError: (error) => this.#connectionProblem(error),
       onStopped: (stopped) => this.#listeners.delete(stopped),
     })
@@ -177,7 +178,7 @@ export class Bus {
     return msg.subject.slice(this.#scope.prefix.length)
   }
 
-  /** Undefined for a message that cannot be read: that is reported, and answered where somebody waits. */
+  /** Undefined for an invalid message, which is reported; a request is also answered with the error. */
   #read<S extends z.ZodType>(schema: S, msg: Msg): { value: z.output<S> } | undefined {
     try {
       return { value: decode(schema, msg) }
@@ -197,7 +198,7 @@ export class Bus {
     }
   }
 
-  #refuse(msg: Msg, error: unknown): void {
+  #respondFailure(msg: Msg, error: unknown): void {
     if (error instanceof ServiceError) return this.#respondError(msg, error)
     this.#onProblem({ kind: 'handler', subject: this.#subjectOf(msg), message: messageOf(error), error })
     this.#respondError(msg, new ServiceError('INTERNAL', 'internal error'))
@@ -213,7 +214,7 @@ export class Bus {
   }
 
   /**
-   * The sender of a request chooses where its reply goes. Outside the inboxes that would be any subject that this
+   * The sender of a request chooses the subject of the reply. Without this check it could choose any subject that this
    * process may publish on, such as a command to a node.
    */
   #respond({ subject, reply }: Msg, payload: string, headers?: MsgHdrs): void {
@@ -229,16 +230,16 @@ export class Bus {
   async #followStatus(): Promise<void> {
     for await (const status of this.#connection.status()) {
       if (status.type === 'disconnect' || status.type === 'staleConnection' || status.type === 'close')
-        this.#setConnected(false, 'the bus was lost')
+        this.#setConnected(false, 'the connection to the bus was lost')
       else if (status.type === 'reconnect') this.#setConnected(true)
       else if (status.type === 'error') this.#connectionProblem(status.error)
     }
   }
 
-  #setConnected(connected: boolean, why = ''): void {
+  #setConnected(connected: boolean, reason = ''): void {
     if (connected === this.#connected) return
     this.#connected = connected
-    if (!connected) this.#inbox.rejectAll(() => unavailable(why))
+    if (!connected) this.#inbox.rejectAll(() => unavailable(reason))
     for (const listener of this.#statusListeners) {
       try {
         listener(connected)

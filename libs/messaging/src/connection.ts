@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node'
 import { type BusRole, ServiceError } from '@session-service/contract'
+import { backoffMs, sleep } from '@session-service/server-kit/async'
 import { messageOf, type OnProblem } from './problem.js'
 
 export interface ConnectOptions {
@@ -8,28 +8,27 @@ export interface ConnectOptions {
   servers: string
   /** Shown in the server's list of clients. */
   name: string
-  /** Processes of another cluster on the same server send and receive nothing here; DEFAULT_BUS_CLUSTER. */
+  /** Isolates clusters that share a bus server; DEFAULT_BUS_CLUSTER by default. */
   cluster?: string | undefined
-  /** Where replies arrive; that of a master. */
+  /** Selects the inbox of replies; `master` by default. */
   role?: BusRole
-  /** How often a silent server is asked for a sign of life, ms; after two unanswered it counts as gone. */
+  /** Interval of pings to the server, ms; after two unanswered pings the connection counts as lost. */
   pingIntervalMs?: number
-  /** Ends the wait for the first connection. */
+  /** Aborts the wait for the first connection. */
   signal?: AbortSignal
   onProblem?: OnProblem
 }
 
 const DIAL_TIMEOUT_MS = 2_000
-const FIRST_PAUSE_MS = 250
-const LONGEST_PAUSE_MS = 2_000
-/** A bus that stays away is worth a line now and then, not one a second. */
+const BACKOFF = { firstMs: 250, longestMs: 2_000 }
+/** Reports every 15th failed attempt: an outage must not fill the log. */
 const REPORT_EVERY = 15
 
 function parseServers(servers: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'token' | 'tls'> {
   const urls = servers.split(',').map((server) => {
     const text = server.trim()
     const url = URL.parse(text.includes('://') ? text : `nats://${text}`)
-    if (!url?.hostname) throw new ServiceError('INVALID', 'the bus address is no URL of the form nats://host:port')
+    if (!url?.hostname) throw new ServiceError('INVALID', 'the bus address is not a URL of the form nats://host:port')
     return url
   })
   const { username = '', password = '' } = urls.find((url) => url.username !== '') ?? {}
@@ -42,8 +41,8 @@ function parseServers(servers: string): Pick<ConnectionOptions, 'servers' | 'use
 }
 
 /**
- * Tries until the bus is there; the connection it gives never stops reconnecting.
- * @throws ServiceError INVALID for an address that is no URL; the signal's reason when it aborts
+ * Retries until the bus can be reached; the connection reconnects without a limit.
+ * @throws ServiceError INVALID for an address that is not a URL; the reason of the signal when it is aborted
  */
 export async function openConnection(options: ConnectOptions & { onProblem: OnProblem }): Promise<NatsConnection> {
   const { name, pingIntervalMs = 2_000, signal, onProblem } = options
@@ -56,8 +55,8 @@ export async function openConnection(options: ConnectOptions & { onProblem: OnPr
         name,
         maxReconnectAttempts: -1,
         ignoreAuthErrorAbort: true,
-        reconnectTimeWait: FIRST_PAUSE_MS,
-        reconnectJitter: FIRST_PAUSE_MS,
+        reconnectTimeWait: BACKOFF.firstMs,
+        reconnectJitter: BACKOFF.firstMs,
         pingInterval: pingIntervalMs,
         maxPingOut: 2,
         timeout: DIAL_TIMEOUT_MS,
@@ -65,9 +64,12 @@ export async function openConnection(options: ConnectOptions & { onProblem: OnPr
       })
     } catch (error) {
       if (attempt % REPORT_EVERY === 0)
-        onProblem({ kind: 'connection', message: `cannot reach the bus yet: ${messageOf(error)}`, error })
+        onProblem({
+          kind: 'connection',
+          message: `connecting to the bus failed, will retry: ${messageOf(error)}`,
+          error,
+        })
     }
-    const wait = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempt, 8), LONGEST_PAUSE_MS)
-    await pause(wait * (0.5 + Math.random() / 2), undefined, { signal })
+    await sleep(backoffMs(attempt + 1, BACKOFF), signal)
   }
 }

@@ -23,7 +23,7 @@ describe('HeartbeatTable', () => {
   let table: HeartbeatTable
   const lost = (): string[] => table.lost().map(({ nodeId }) => nodeId)
   const live = (): string[] => table.live().map(({ nodeId }) => nodeId)
-  /** Time passes, and the bus answers every `everyMs` of it. */
+  /** Advances the clock; the bus answers every `everyMs`. */
   const pass = (ms: number, everyMs = 500): void => {
     for (const end = now + ms; now < end;) {
       now = Math.min(now + everyMs, end)
@@ -36,21 +36,21 @@ describe('HeartbeatTable', () => {
     table = new HeartbeatTable({ silentMs: 3_000, now: () => now })
   })
 
-  it('knows a node by its last heartbeat and tells what was there before', () => {
+  it('stores the last heartbeat of a node and returns the previous one', () => {
     expect(table.beat(heartbeat('a', 'one'))).toBeUndefined()
     expect(table.beat(heartbeat('a', 'two'))?.bootId).toBe('one')
     expect(table.get('a')?.bootId).toBe('two')
     expect(table.get('b')).toBeUndefined()
   })
 
-  it('knows when a node was last heard', () => {
+  it('returns the time of the last heartbeat of a node', () => {
     table.beat(heartbeat('a'))
-    const heardAt = now
+    const expected = now
     pass(1_000)
-    expect([table.heardAt('a'), table.heardAt('b')]).toEqual([heardAt, -Infinity])
+    expect([table.lastHeartbeatAt('a'), table.lastHeartbeatAt('b')]).toEqual([expected, -Infinity])
   })
 
-  it('takes a node for lost after the silent window, not before', () => {
+  it('reports a node as lost after the silent window, not earlier', () => {
     table.beat(heartbeat('a'))
     pass(2_999)
     expect([lost(), live()]).toEqual([[], ['a']])
@@ -58,16 +58,16 @@ describe('HeartbeatTable', () => {
     expect([lost(), live()]).toEqual([['a'], []])
   })
 
-  it('takes only the silent one for lost when others still beat', () => {
+  it('reports only the silent node as lost while others send heartbeats', () => {
     table.beat(heartbeat('silent'))
     for (let beats = 0; beats < 6; beats += 1) {
       now += 500
-      table.beat(heartbeat('loud'))
+      table.beat(heartbeat('active'))
     }
-    expect([lost(), live()]).toEqual([['silent'], ['loud']])
+    expect([lost(), live()]).toEqual([['silent'], ['active']])
   })
 
-  it('has a lost node back with its next heartbeat, and no more once it is forgotten', () => {
+  it('reports a lost node as live after its next heartbeat, and removes it on forget', () => {
     table.beat(heartbeat('a'))
     pass(3_000)
     table.beat(heartbeat('a'))
@@ -78,16 +78,16 @@ describe('HeartbeatTable', () => {
   })
 
   it.each([
-    ['while the bus is away', 0],
-    ['right after it came back', 1],
-  ])('takes no node for lost %s', (_when, proofs) => {
+    ['while the bus is down', 0],
+    ['immediately after the bus has recovered', 1],
+  ])('reports no node as lost %s', (_when, proofs) => {
     table.beat(heartbeat('a'))
     now += 60_000
     if (proofs > 0) table.busAlive()
     expect([lost(), live()]).toEqual([[], ['a']])
   })
 
-  it('takes a node for lost that stays silent a whole window after an outage', () => {
+  it('reports a node as lost that stays silent for a whole window after an outage', () => {
     table.beat(heartbeat('a'))
     pass(2_500)
     now += 60_000
@@ -98,7 +98,7 @@ describe('HeartbeatTable', () => {
     expect(lost()).toEqual(['a'])
   })
 
-  it('keeps a node lost that was so before the outage', () => {
+  it('keeps a node lost that was lost before an outage', () => {
     table.beat(heartbeat('a'))
     pass(3_000)
     now += 60_000

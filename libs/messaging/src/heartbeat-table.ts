@@ -1,78 +1,78 @@
 import { NODE_SILENT_MS, type Heartbeat } from '@session-service/contract'
 
-interface Seen {
+interface LastHeartbeat {
   heartbeat: Heartbeat
   at: number
 }
 
 export interface HeartbeatTableOptions {
   silentMs?: number
-  /** Monotonic ms. */
+  /** A monotonic clock, ms. */
   now?: () => number
 }
 
 /**
- * The last heartbeat of each node, and which nodes are lost. A node is lost when the bus has been proven alive a
- * whole silent window after the node's last heartbeat; a gap in the proofs (bus lost or frozen, this process held up)
- * starts the window of every node anew, so that our own deafness is never taken for the death of nodes.
- * Nothing is ever lost without proofs, so whoever keeps a table calls `busAlive`; `HeartbeatWatch` does all of it.
+ * Stores the last heartbeat of each node and decides which nodes are lost. A node is lost when the bus was alive during
+ * the whole silent window after its last heartbeat. A gap in the signs of life of the bus (bus lost or frozen, this
+ * process blocked) restarts the window of every node, so that an outage on our side is never taken for the loss of nodes.
+ * No node becomes lost without calls of `busAlive`; `HeartbeatWatch` makes them.
  */
 export class HeartbeatTable {
   readonly #silentMs: number
   readonly #now: () => number
-  readonly #seen = new Map<string, Seen>()
-  #provenAt: number
+  readonly #lastHeartbeats = new Map<string, LastHeartbeat>()
+  #aliveAt: number
 
   constructor({ silentMs = NODE_SILENT_MS, now = () => performance.now() }: HeartbeatTableOptions = {}) {
     this.#silentMs = silentMs
     this.#now = now
-    this.#provenAt = now()
+    this.#aliveAt = now()
   }
 
-  /** Gives the heartbeat before: none from a node that is new, another `bootId` from one that was started anew. */
+  /** Returns the previous heartbeat: undefined for a new node, one with another `bootId` for a restarted node. */
   beat(heartbeat: Heartbeat): Heartbeat | undefined {
     this.busAlive()
-    const before = this.#seen.get(heartbeat.nodeId)?.heartbeat
-    this.#seen.set(heartbeat.nodeId, { heartbeat, at: this.#provenAt })
-    return before
+    const previous = this.#lastHeartbeats.get(heartbeat.nodeId)?.heartbeat
+    this.#lastHeartbeats.set(heartbeat.nodeId, { heartbeat, at: this.#aliveAt })
+    return previous
   }
 
-  /** To be called each time the bus answers, at least three times per silent window. */
+  /** Call it each time the bus answers, at least three times per silent window. */
   busAlive(): void {
     const now = this.#now()
-    const isGap = now - this.#provenAt > this.#silentMs / 2
-    if (isGap) for (const seen of this.#seen.values()) if (!this.#isLost(seen)) seen.at = now
-    this.#provenAt = now
+    const isGap = now - this.#aliveAt > this.#silentMs / 2
+    if (isGap) for (const entry of this.#lastHeartbeats.values()) if (!this.#isLost(entry)) entry.at = now
+    this.#aliveAt = now
   }
 
-  /** Nodes that are lost, until `forget`. */
+  /** Lost nodes that were not removed with `forget`. */
   lost(): Heartbeat[] {
-    return this.#select((seen) => this.#isLost(seen))
+    return this.#select((entry) => this.#isLost(entry))
   }
 
   /** Nodes that are not lost. */
   live(): Heartbeat[] {
-    return this.#select((seen) => !this.#isLost(seen))
+    return this.#select((entry) => !this.#isLost(entry))
   }
 
   get(nodeId: string): Heartbeat | undefined {
-    return this.#seen.get(nodeId)?.heartbeat
+    return this.#lastHeartbeats.get(nodeId)?.heartbeat
   }
 
-  /** When the node was last heard, by the clock of `now`; long ago when it never was. */
-  heardAt(nodeId: string): number {
-    return this.#seen.get(nodeId)?.at ?? -Infinity
+  /** The time of the last heartbeat on the clock of `now`; -Infinity without one. */
+  lastHeartbeatAt(nodeId: string): number {
+    return this.#lastHeartbeats.get(nodeId)?.at ?? -Infinity
   }
 
   forget(nodeId: string): void {
-    this.#seen.delete(nodeId)
+    this.#lastHeartbeats.delete(nodeId)
   }
 
-  #isLost({ at }: Seen): boolean {
-    return this.#provenAt - at >= this.#silentMs
+  #isLost({ at }: LastHeartbeat): boolean {
+    return this.#aliveAt - at >= this.#silentMs
   }
 
-  #select(wanted: (seen: Seen) => boolean): Heartbeat[] {
-    return [...this.#seen.values()].filter(wanted).map(({ heartbeat }) => heartbeat)
+  #select(wanted: (entry: LastHeartbeat) => boolean): Heartbeat[] {
+    return [...this.#lastHeartbeats.values()].filter(wanted).map(({ heartbeat }) => heartbeat)
   }
 }

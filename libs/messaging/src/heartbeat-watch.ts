@@ -5,11 +5,14 @@ import type { BusSubscription } from './listener.js'
 import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
 
 export interface HeartbeatWatchOptions {
-  /** Heartbeats for which this is false are no sign of life of the node: they do not change the table. */
+  /** A heartbeat for which it returns false does not change the table. */
   accepts?: (heartbeat: Heartbeat) => boolean
-  /** `before` as HeartbeatTable.beat gives it; undefined for one that is not accepted. */
-  onBeat?: (heartbeat: Heartbeat, before: Heartbeat | undefined) => void
-  /** Called once for each loss; when it rejects or gives false, again at the next check. Left out: the table keeps what is lost. */
+  /** `previous` is the result of HeartbeatTable.beat; undefined for a heartbeat that is not accepted. */
+  onBeat?: (heartbeat: Heartbeat, previous: Heartbeat | undefined) => void
+  /**
+   * Called once for each loss, and again at the next check when it rejects or returns false. Without it the table keeps
+   * lost nodes.
+   */
   onLost?: (heartbeat: Heartbeat) => void | false | Promise<void>
   /** Applied to each heartbeat before anything else. */
   adjust?: (heartbeat: Heartbeat) => Heartbeat
@@ -17,7 +20,7 @@ export interface HeartbeatWatchOptions {
   onProblem?: OnProblem
 }
 
-/** Hears every node's heartbeats and tells which nodes are lost; asks the bus for a sign of life so as not to guess. */
+/** Subscribes to the heartbeats of all nodes and reports lost nodes. It probes the bus, so that an outage is no loss. */
 export class HeartbeatWatch {
   readonly table: HeartbeatTable
   readonly #bus: Pick<Bus, 'flush' | 'subscribe'>
@@ -31,13 +34,13 @@ export class HeartbeatWatch {
     this.#options = options
     this.table = new HeartbeatTable(options.silentMs === undefined ? {} : { silentMs: options.silentMs })
     this.#subscription = bus.subscribe(SUBJECT.allHeartbeats, Heartbeat, (received, subject) => {
-      // What the bus lets a node publish on is the only proof of which node it is.
+      // The subject is the only proof of the sender: the bus restricts the subjects that a node may publish on.
       if (subject !== SUBJECT.heartbeat(received.nodeId))
-        throw new ServiceError('INVALID', `nodeId: a heartbeat of ${received.nodeId} came on ${subject}`)
+        throw new ServiceError('INVALID', `nodeId: a heartbeat of ${received.nodeId} arrived on ${subject}`)
       const heartbeat = options.adjust?.(received) ?? received
       const isAccepted = options.accepts?.(heartbeat) ?? true
-      const before = isAccepted ? this.table.beat(heartbeat) : undefined
-      options.onBeat?.(heartbeat, before)
+      const previous = isAccepted ? this.table.beat(heartbeat) : undefined
+      options.onBeat?.(heartbeat, previous)
     })
     this.#timer = setInterval(() => void this.#check(), HEARTBEAT_INTERVAL_MS)
   }
@@ -50,27 +53,27 @@ export class HeartbeatWatch {
   async #check(): Promise<void> {
     if (this.#checking) return
     this.#checking = true
-    // A bus that does not answer is no proof of anything; its own connection watch deals with it.
+    // A bus that does not answer proves nothing about nodes; the pings of its connection detect that.
     const isAlive = await this.#bus.flush().then(
       () => true,
       () => false,
     )
     if (isAlive) {
       this.table.busAlive()
-      if (this.#options.onLost) for (const heartbeat of this.table.lost()) await this.#tell(heartbeat)
+      if (this.#options.onLost) for (const heartbeat of this.table.lost()) await this.#reportLoss(heartbeat)
     }
     this.#checking = false
   }
 
-  async #tell(heartbeat: Heartbeat): Promise<void> {
-    // It may have been heard while another loss was dealt with.
+  async #reportLoss(heartbeat: Heartbeat): Promise<void> {
+    // A heartbeat may have arrived while another loss was handled.
     if (!this.table.lost().includes(heartbeat)) return
     try {
-      const isDealtWith = (await this.#options.onLost?.(heartbeat)) !== false
-      if (isDealtWith) this.table.forget(heartbeat.nodeId)
+      const isHandled = (await this.#options.onLost?.(heartbeat)) !== false
+      if (isHandled) this.table.forget(heartbeat.nodeId)
     } catch (error) {
       const report = this.#options.onProblem ?? warnOfProblem
-      report({ kind: 'handler', message: `a lost node was not dealt with: ${messageOf(error)}`, error })
+      report({ kind: 'handler', message: `handling a lost node failed: ${messageOf(error)}`, error })
     }
   }
 }

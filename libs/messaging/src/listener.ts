@@ -1,26 +1,26 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
-import { within } from './within.js'
+import { withTimeout } from '@session-service/server-kit/async'
 
 export interface BusSubscription {
-  /** Takes no more; resolves when what was taken is done. Never rejects. */
+  /** Unsubscribes; resolves when the handlers in flight have finished. Never rejects. */
   stop(): Promise<void>
 }
 
-/** How long the server may take to confirm that it sends no more. */
+/** Time limit of the server's confirmation of an unsubscribe. */
 const UNSUBSCRIBE_MS = 2_000
 
 interface ListenerOptions {
   subject: string
   queue: string | undefined
   /** Must not reject. */
-  work: (msg: Msg) => Promise<void>
+  handle: (msg: Msg) => Promise<void>
   onError: (error: Error) => void
   onStopped: (listener: Listener) => void
-  /** What the server has already sent is still carried out: a requester waits for it. */
-  finishSent: boolean
+  /** Handles messages that the server has already sent: their requesters wait. */
+  drain: boolean
 }
 
-/** One subscription and its handlers in flight: the client's own drain does not wait for those. */
+/** A subscription and its handlers in flight; `drain` of the NATS client does not wait for asynchronous handlers. */
 export class Listener implements BusSubscription {
   readonly #options: ListenerOptions
   readonly #inFlight = new Set<Promise<void>>()
@@ -31,7 +31,7 @@ export class Listener implements BusSubscription {
     this.#options = options
     this.#subscription = connection.subscribe(options.subject, {
       ...(options.queue !== undefined && { queue: options.queue }),
-      callback: (error, msg) => (error ? options.onError(error) : this.#take(msg)),
+      callback: (error, msg) => (error ? options.onError(error) : this.#handle(msg)),
     })
   }
 
@@ -43,15 +43,15 @@ export class Listener implements BusSubscription {
     return (this.#stopped ??= this.#stop())
   }
 
-  #take(msg: Msg): void {
-    const task: Promise<void> = this.#options.work(msg).finally(() => this.#inFlight.delete(task))
+  #handle(msg: Msg): void {
+    const task: Promise<void> = this.#options.handle(msg).finally(() => this.#inFlight.delete(task))
     this.#inFlight.add(task)
   }
 
   async #stop(): Promise<void> {
-    if (this.#options.finishSent) {
+    if (this.#options.drain) {
       const drained = this.#subscription.isClosed() ? Promise.resolve() : this.#subscription.drain()
-      await within(UNSUBSCRIBE_MS, drained).catch(() => this.#subscription.unsubscribe())
+      await withTimeout(drained, UNSUBSCRIBE_MS, 'unsubscribing').catch(() => this.#subscription.unsubscribe())
     } else this.#subscription.unsubscribe()
     while (this.#inFlight.size > 0) await Promise.all(this.#inFlight)
     this.#options.onStopped(this)

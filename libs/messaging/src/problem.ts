@@ -1,8 +1,8 @@
-/** What went wrong on the bus without a caller to tell: to be logged and counted, never thrown. */
+/** An error on the bus without a caller to throw it to: it is logged and counted. */
 export interface BusProblem {
   /**
-   * connection: the server cannot be reached, or refused something. poison: a message nobody can read.
-   * handler: a handler failed. answer: a handler answered what the schema does not allow.
+   * connection: the server cannot be reached or has rejected an operation. poison: an invalid message.
+   * handler: a handler failed. answer: the answer of a handler does not match the schema.
    */
   kind: 'connection' | 'poison' | 'handler' | 'answer'
   subject?: string

@@ -1,17 +1,17 @@
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import { ServiceError } from '@session-service/contract'
 
-interface Waiting {
+interface PendingRequest {
   resolve: (msg: Msg) => void
   reject: (error: ServiceError) => void
   timer: NodeJS.Timeout
 }
 
-/** One subscription takes the answers of all requests; the last token of the reply subject tells whose each is. */
+/** One subscription receives all replies; the last token of the reply subject identifies the request. */
 export class ReplyInbox {
   readonly #connection: NatsConnection
   readonly #prefix: string
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #pending = new Map<string, PendingRequest>()
   #lastToken = 0
 
   constructor(connection: NatsConnection, inbox: string, onError: (error: Error) => void) {
@@ -22,23 +22,23 @@ export class ReplyInbox {
     })
   }
 
-  /** @throws ServiceError TIMEOUT; what `rejectAll` gives; the client's own error when the message cannot be sent */
-  ask(subject: string, payload: string, timeoutMs: number): Promise<Msg> {
+  /** @throws ServiceError TIMEOUT; the error of `rejectAll`; an error of the NATS client when it cannot send */
+  request(subject: string, payload: string, timeoutMs: number): Promise<Msg> {
     const token = (this.#lastToken += 1).toString(36)
     return new Promise((resolve, reject) => {
       this.#connection.publish(subject, payload, { reply: this.#prefix + token })
       const timer = setTimeout(() => {
-        this.#waiting.delete(token)
+        this.#pending.delete(token)
         reject(new ServiceError('TIMEOUT', `no answer on ${subject} within ${timeoutMs} ms`))
       }, timeoutMs)
-      this.#waiting.set(token, { resolve, reject, timer })
+      this.#pending.set(token, { resolve, reject, timer })
     })
   }
 
   rejectAll(makeError: () => ServiceError): void {
-    const all = [...this.#waiting.values()]
-    this.#waiting.clear()
-    for (const { reject, timer } of all) {
+    const requests = [...this.#pending.values()]
+    this.#pending.clear()
+    for (const { reject, timer } of requests) {
       clearTimeout(timer)
       reject(makeError())
     }
@@ -46,11 +46,11 @@ export class ReplyInbox {
 
   #deliver(msg: Msg): void {
     const token = msg.subject.slice(this.#prefix.length)
-    const waiting = this.#waiting.get(token)
-    // An answer that comes after its deadline has nobody left to read it.
-    if (!waiting) return
-    this.#waiting.delete(token)
-    clearTimeout(waiting.timer)
-    waiting.resolve(msg)
+    const pending = this.#pending.get(token)
+    // The request has already timed out.
+    if (!pending) return
+    this.#pending.delete(token)
+    clearTimeout(pending.timer)
+    pending.resolve(msg)
   }
 }

@@ -2,14 +2,14 @@ import { headers, type Msg, type MsgHdrs } from '@nats-io/transport-node'
 import { describeIssues, isErrorCode, ServiceError, type ErrorSubject } from '@session-service/contract'
 import { z } from 'zod'
 
-/** A request on the bus: what goes, what comes back, and the deadline in ms. */
+/** A request on the bus: the schemas of its parameters and result, and its deadline, ms. */
 export type Rpc<I extends z.ZodType, O extends z.ZodType> = readonly [params: I, result: O, timeoutMs: number]
 
 const ERROR_CODE_HEADER = 'Service-Error'
 const ERROR_SUBJECTS = ['session', 'connection', 'stream', 'mediaNode'] as const satisfies readonly ErrorSubject[]
 const ErrorBody = z.object({ message: z.string(), subject: z.enum(ERROR_SUBJECTS).optional().catch(undefined) })
 
-/** @throws ServiceError INVALID that names each field at fault */
+/** @throws ServiceError INVALID that names each invalid field */
 export function check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const checked = schema.safeParse(value)
   if (checked.success) return checked.data
@@ -36,19 +36,19 @@ export function encodeError({ code, message, subject }: ServiceError): { payload
   return { payload: JSON.stringify({ message, subject }), headers: withCode }
 }
 
-/** The server's own answer when nobody listens on the subject. */
-const isNoResponder = ({ data, headers: given }: Msg): boolean => data.length === 0 && given?.code === 503
+/** Answer of the NATS server for a subject without subscribers. */
+const isNoResponder = ({ data, headers: received }: Msg): boolean => data.length === 0 && received?.code === 503
 
-/** @throws ServiceError with the code of the other side, UNAVAILABLE when nobody listens, INTERNAL when it is gibberish */
+/** @throws ServiceError with the code of the responder, UNAVAILABLE without a subscriber, INTERNAL for an invalid answer */
 export function decodeReply<O extends z.ZodType>(schema: O, msg: Msg, subject: string): z.output<O> {
-  if (isNoResponder(msg)) throw new ServiceError('UNAVAILABLE', `nobody answers on ${subject}`)
+  if (isNoResponder(msg)) throw new ServiceError('UNAVAILABLE', `no subscriber on ${subject}`)
   const code = msg.headers?.get(ERROR_CODE_HEADER)
   if (code) throw remoteError(code, msg)
   try {
     return decode(schema, msg)
   } catch (cause) {
-    const what = cause instanceof ServiceError ? cause.message : 'it cannot be read'
-    throw new ServiceError('INTERNAL', `the answer of ${subject} is wrong: ${what}`, { cause })
+    const reason = cause instanceof ServiceError ? cause.message : 'it cannot be parsed'
+    throw new ServiceError('INTERNAL', `the answer of ${subject} is invalid: ${reason}`, { cause })
   }
 }
 
@@ -58,6 +58,6 @@ function remoteError(code: string, msg: Msg): ServiceError {
     const { message, subject } = ErrorBody.parse(msg.json())
     return new ServiceError(known, message, subject ? { subject } : {})
   } catch (cause) {
-    return new ServiceError(known, 'the other side failed without a readable reason', { cause })
+    return new ServiceError(known, 'the responder failed without a readable reason', { cause })
   }
 }

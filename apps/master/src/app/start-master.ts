@@ -8,12 +8,11 @@ import {
   overriddenConfig,
   withoutEffect,
 } from '@session-service/config'
-import { Bus } from '@session-service/messaging'
+import { Bus, reportBusProblems } from '@session-service/messaging'
 import {
   createLogger,
   metrics,
   OpsService,
-  reportBusProblems,
   type ServiceLogger,
   dropPrivileges,
   translateDatabaseError,

@@ -146,7 +146,7 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
 
   /** When it said it, by `performance.now()`. */
   heardAt(nodeId: string): number {
-    return this.heartbeats.table.heardAt(nodeId)
+    return this.heartbeats.table.lastHeartbeatAt(nodeId)
   }
 
   /** Whether a session may be meant for that node. */

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { newSecret, SUBJECT } from '@session-service/contract'
-import { Bus, FACT_RPC } from '@session-service/messaging'
+import { Bus, REPORT_RPC } from '@session-service/messaging'
 import { serviceClock } from '@session-service/server-kit'
 import { NodeIdentity } from '../node/identity.js'
 
@@ -42,7 +42,7 @@ export class ClockSyncService implements OnModuleDestroy {
     const { nodeId, bootId } = this.identity
     const fact = { kind: 'clock' as const, factId: newSecret(), nodeId, bootId }
     const askedAt = performance.now()
-    const { now } = await this.bus.request(SUBJECT.fact(nodeId), FACT_RPC, fact, { timeoutMs: TIMEOUT_MS })
+    const { now } = await this.bus.request(SUBJECT.fact(nodeId), REPORT_RPC, fact, { timeoutMs: TIMEOUT_MS })
     if (now === undefined) return
     const stepMs = serviceClock.note({ askedAt, answeredAt: performance.now(), referenceAt: now })
     if (Math.abs(stepMs) < WARN_STEP_MS) return

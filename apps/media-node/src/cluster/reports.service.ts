@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
-import { Bus, FactSender } from '@session-service/messaging'
+import { Bus, ReportSender } from '@session-service/messaging'
 import { withTimeout } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
@@ -16,7 +16,7 @@ export class ReportsService implements OnModuleInit, OnModuleDestroy {
 
   constructor(
     private readonly bus: Bus,
-    private readonly reports: FactSender,
+    private readonly reports: ReportSender,
     private readonly media: MediaService,
     private readonly pool: WorkerPool,
   ) {}

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import { loadNodeConfig } from '@session-service/config'
 import type { RecordingEnded } from '@session-service/contract'
 import { startNats, until, type LocalNats } from '@session-service/local-stack'
-import { Bus, FactSender } from '@session-service/messaging'
+import { Bus, ReportSender } from '@session-service/messaging'
 import { BusMaster } from '../fixtures/bus-master.js'
 import { childrenOf } from '../fixtures/processes.js'
 import { MediaStack } from '../rooms/fixtures/media-stack.js'
@@ -22,7 +22,7 @@ let stack: MediaStack
 let folder: string
 let clip: string
 let service: RecordingsService
-let facts: FactSender
+let facts: ReportSender
 let nodes = 0
 let camera: Camera
 
@@ -70,7 +70,7 @@ const endOf = ({ recordingId }: { recordingId: string }): Promise<RecordingEnded
 
 function begin(env: Record<string, string>): void {
   const config = loadNodeConfig({ NATS_URL: nats.url, MEDIA_NODE_RECORDING_PATH: jobs(), ...env })
-  facts = new FactSender(bus, { nodeId: nodeId(), bootId: 'boot' })
+  facts = new ReportSender(bus, { nodeId: nodeId(), bootId: 'boot' })
   service = new RecordingsService(config, stack.service, facts)
   service.start()
 }

@@ -8,7 +8,7 @@ import {
   type Slots,
 } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
-import { FactSender } from '@session-service/messaging'
+import { ReportSender } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { MediaService, type Answer, type Commands, type RecordingCommand } from '../rooms/media.service.js'
@@ -45,7 +45,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
   constructor(
     @Inject(NODE_CONFIG) config: NodeConfig,
     private readonly media: MediaService,
-    private readonly reports: FactSender,
+    private readonly reports: ReportSender,
   ) {
     this.#folder = new RecordingsFolder(config.MEDIA_NODE_RECORDING_PATH, config.MEDIA_NODE_RECORDING_MIN_FREE)
     this.#slots = recordingSlots(config.MEDIA_NODE_RECORDING_SLOTS, availableParallelism())

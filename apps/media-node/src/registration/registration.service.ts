@@ -8,7 +8,7 @@ import {
   type HeldRoom,
   type NodeFactAnswer,
 } from '@session-service/contract'
-import { Bus, FactSender } from '@session-service/messaging'
+import { Bus, ReportSender } from '@session-service/messaging'
 import { metrics, sleep } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { Fence } from '../node/fence.js'
@@ -32,7 +32,7 @@ export class RegistrationService implements OnApplicationBootstrap, OnModuleDest
   constructor(
     private readonly identity: NodeIdentity,
     private readonly bus: Bus,
-    private readonly reports: FactSender,
+    private readonly reports: ReportSender,
     private readonly media: MediaService,
     private readonly fence: Fence,
     private readonly events: RoomEvents,

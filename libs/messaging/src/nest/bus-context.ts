@@ -1,6 +1,6 @@
 import { BaseRpcContext } from '@nestjs/microservices'
 
-/** What a handler gets through `@Ctx()`. */
+/** The argument that `@Ctx()` passes to a handler. */
 export class BusContext extends BaseRpcContext<[subject: string]> {
   getSubject(): string {
     return this.getArgs()[0]

@@ -1,7 +1,7 @@
 import { applyDecorators, Catch, Controller, UseFilters, type ExceptionFilter } from '@nestjs/common'
 import { throwError, type Observable } from 'rxjs'
 
-/** Lets errors reach the bus as they are: the framework's own filter would lose their codes. */
+/** Passes errors to the bus unchanged: Nest's own filter would drop their codes. */
 @Catch()
 export class BusErrorFilter implements ExceptionFilter {
   catch(error: unknown): Observable<never> {
@@ -9,5 +9,5 @@ export class BusErrorFilter implements ExceptionFilter {
   }
 }
 
-/** A controller whose `@MessagePattern` and `@EventPattern` methods are called from the bus. */
+/** Marks a controller whose `@MessagePattern` and `@EventPattern` methods handle messages of the bus. */
 export const BusController = (): ClassDecorator => applyDecorators(Controller(), UseFilters(BusErrorFilter))

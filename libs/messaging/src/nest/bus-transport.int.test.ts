@@ -4,12 +4,12 @@ import { Controller, Module, type INestMicroservice } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices'
 import { ServiceError } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
 import { from, type Observable } from 'rxjs'
 import { z } from 'zod'
 import type { Bus } from '../bus.js'
 import { NatsServer } from '../fixtures/nats-server.js'
-import { gate, Stage } from '../fixtures/stage.js'
-import { until } from '../fixtures/until.js'
+import { gate, TestBuses } from '../fixtures/test-buses.js'
 import { BusContext } from './bus-context.js'
 import { BusController } from './bus-controller.js'
 import { BusTransport, type BusBinding } from './bus-transport.js'
@@ -17,7 +17,7 @@ import { BusTransport, type BusBinding } from './bus-transport.js'
 const Params = z.object({ n: z.number(), by: z.number().default(1) })
 const Result = z.object({ n: z.number() })
 const ADD = [Params, Result, 2_000] as const
-const heard: string[] = []
+const received: string[] = []
 let slow = gate()
 
 @BusController()
@@ -44,7 +44,7 @@ class Handlers {
 
   @MessagePattern('slow')
   async slow(): Promise<{ n: number }> {
-    heard.push('slow begun')
+    received.push('slow begun')
     await slow.opened
     return { n: 9 }
   }
@@ -52,7 +52,7 @@ class Handlers {
   // oxlint-disable-next-line typescript/no-unnecessary-type-arguments -- chooses the overload that takes a context
   @EventPattern<string>('news')
   news(@Payload() { n }: { n: number }, @Ctx() context: BusContext): void {
-    heard.push(`one ${context.getSubject()} ${n}`)
+    received.push(`one ${context.getSubject()} ${n}`)
     if (n === 13) throw new Error('unlucky')
   }
 }
@@ -61,7 +61,7 @@ class Handlers {
 class MoreHandlers {
   @EventPattern('news')
   async news(@Payload() { n }: { n: number }): Promise<void> {
-    heard.push(`two ${n}`)
+    received.push(`two ${n}`)
   }
 }
 
@@ -69,14 +69,14 @@ class MoreHandlers {
 class PlainHandlers {
   @MessagePattern('plain')
   plain(): never {
-    throw new ServiceError('CONFLICT', 'lost on the way')
+    throw new ServiceError('CONFLICT', 'lost')
   }
 }
 
 @Module({ controllers: [Handlers, MoreHandlers, PlainHandlers] })
 class App {}
 
-/** Subjects are not known before the application listens: here they hold the id of a node. */
+/** Subjects that contain the id of a node, which is not known before the application listens. */
 const bindingsOf =
   (nodeId: string) =>
   (pattern: string): BusBinding =>
@@ -85,9 +85,9 @@ const bindingsOf =
       : { subject: `node.${nodeId}.${pattern}`, rpc: ADD, queue: 'nodes' }
 
 let nats: NatsServer
-const stage = new Stage()
+const buses = new TestBuses()
 const apps: INestMicroservice[] = []
-let asker: Bus
+let client: Bus
 let server: Bus
 
 async function listen(bind: (pattern: string) => BusBinding): Promise<BusTransport> {
@@ -102,94 +102,94 @@ beforeAll(async () => {
   nats = await NatsServer.start()
 })
 beforeEach(async () => {
-  heard.length = 0
+  received.length = 0
   slow = gate()
-  asker = await stage.bus(nats.url)
-  server = await stage.bus(nats.url)
+  client = await buses.connect(nats.url)
+  server = await buses.connect(nats.url)
 })
 afterEach(async () => {
   slow.open()
   await Promise.all(apps.splice(0).map((app) => app.close()))
-  await stage.clear()
+  await buses.clear()
 })
 afterAll(() => nats.kill())
 
 describe('BusTransport', () => {
-  it('calls handlers on subjects chosen when it listens, payloads checked and filled in', async () => {
+  it('calls handlers on the subjects of its binding, with validated payloads', async () => {
     await listen(bindingsOf('n1'))
-    expect(await asker.request('node.n1.add', ADD, { n: 1 })).toEqual({ n: 2 })
-    expect(await asker.request('node.n1.stream', ADD, { n: 1 })).toEqual({ n: 2 })
-    await expect(asker.request('node.n2.add', ADD, { n: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await client.request('node.n1.add', ADD, { n: 1 })).toEqual({ n: 2 })
+    expect(await client.request('node.n1.stream', ADD, { n: 1 })).toEqual({ n: 2 })
+    await expect(client.request('node.n2.add', ADD, { n: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     const loose = [z.object({ n: z.unknown() }), Result, 2_000] as const
-    await expect(asker.request('node.n1.add', loose, { n: 'x' })).rejects.toMatchObject({
+    await expect(client.request('node.n1.add', loose, { n: 'x' })).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('n: '),
     })
   })
 
-  it('keeps error codes, and details of unexpected errors to itself', async () => {
+  it('transfers error codes, and hides details of unexpected errors', async () => {
     await listen(bindingsOf('n1'))
-    await expect(asker.request('node.n1.refuse', ADD, { n: 1 })).rejects.toMatchObject({
+    await expect(client.request('node.n1.refuse', ADD, { n: 1 })).rejects.toMatchObject({
       code: 'NO_CAPACITY',
       message: 'all full',
       subject: 'mediaNode',
     })
-    await expect(asker.request('node.n1.break', ADD, { n: 1 })).rejects.toMatchObject({
+    await expect(client.request('node.n1.break', ADD, { n: 1 })).rejects.toMatchObject({
       code: 'INTERNAL',
       message: 'internal error',
     })
-    expect(stage.problems).toMatchObject([{ kind: 'handler', message: 'a detail' }])
+    expect(buses.problems).toMatchObject([{ kind: 'handler', message: 'a detail' }])
   })
 
-  it('says what is missing when a controller lets the framework hide its errors', async () => {
+  it('reports a controller without @BusController() when its handler fails', async () => {
     await listen(bindingsOf('n1'))
-    await expect(asker.request('node.n1.plain', ADD, { n: 1 })).rejects.toMatchObject({ code: 'INTERNAL' })
-    expect(stage.problems).toMatchObject([{ kind: 'handler', message: expect.stringContaining('@BusController()') }])
+    await expect(client.request('node.n1.plain', ADD, { n: 1 })).rejects.toMatchObject({ code: 'INTERNAL' })
+    expect(buses.problems).toMatchObject([{ kind: 'handler', message: expect.stringContaining('@BusController()') }])
   })
 
-  it('gives an event to every handler of its pattern, also when one fails', async () => {
+  it('passes an event to every handler of its pattern, also when one fails', async () => {
     await listen(bindingsOf('n1'))
     const News = z.object({ n: z.number() })
-    for (const n of [13, 14]) asker.publish('news.n1.today', News, { n })
-    await until('both events are heard by both', () => heard.length === 4)
-    expect(heard).toEqual(['one news.n1.today 13', 'two 13', 'one news.n1.today 14', 'two 14'])
-    await until('the failure is reported', () => stage.problems.length === 1)
-    expect(stage.problems).toMatchObject([{ kind: 'handler', message: 'unlucky' }])
+    for (const n of [13, 14]) client.publish('news.n1.today', News, { n })
+    await until('both handlers have received both events', () => received.length === 4)
+    expect(received).toEqual(['one news.n1.today 13', 'two 13', 'one news.n1.today 14', 'two 14'])
+    await until('the failure is reported', () => buses.problems.length === 1)
+    expect(buses.problems).toMatchObject([{ kind: 'handler', message: 'unlucky' }])
   })
 
-  it('stops one pattern while the others go on', async () => {
+  it('unsubscribes one pattern and keeps the others', async () => {
     const transport = await listen(bindingsOf('n1'))
     await transport.stop('add')
-    await expect(asker.request('node.n1.add', ADD, { n: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    expect(await asker.request('node.n1.stream', ADD, { n: 1 })).toEqual({ n: 2 })
+    await expect(client.request('node.n1.add', ADD, { n: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await client.request('node.n1.stream', ADD, { n: 1 })).toEqual({ n: 2 })
     await transport.stop('no such pattern')
   })
 
   it('waits for handlers in flight when the application closes, and leaves the bus open', async () => {
     await listen(bindingsOf('n1'))
-    const answer = asker.request('node.n1.slow', ADD, { n: 1 }, { timeoutMs: 60_000 })
-    await until('the handler has begun', () => heard.length === 1)
+    const answer = client.request('node.n1.slow', ADD, { n: 1 }, { timeoutMs: 60_000 })
+    await until('the handler has begun', () => received.length === 1)
     let isClosed = false
     const closed = apps[0]?.close().then(() => (isClosed = true))
-    await asker.flush()
+    await client.flush()
     expect(isClosed).toBe(false)
     slow.open()
     expect(await answer).toEqual({ n: 9 })
     await closed
     expect(server.connected).toBe(true)
-    await expect(asker.request('node.n1.add', ADD, { n: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(client.request('node.n1.add', ADD, { n: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 
   it.each([
     ['news', 'needs a schema', { subject: 'x', rpc: ADD }],
     ['add', 'needs an rpc', { subject: 'x', schema: Params }],
-  ])('refuses to listen when the binding of "%s" is of the wrong kind', async (wrong, message, binding) => {
+  ])('does not listen when the binding of "%s" has the wrong kind', async (wrong, message, binding) => {
     const bind = (pattern: string): BusBinding => (pattern === wrong ? binding : bindingsOf('n1')(pattern))
     await expect(listen(bind)).rejects.toThrow(message)
-    await expect(asker.request('node.n1.stream', ADD, { n: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(client.request('node.n1.stream', ADD, { n: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it('tells of the state of the bus', async () => {
+  it('reports changes of the connection status of the bus', async () => {
     const transport = await listen(bindingsOf('n1'))
     const states: boolean[] = []
     transport.on('status', (connected) => states.push(connected))

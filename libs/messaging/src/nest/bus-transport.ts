@@ -6,28 +6,28 @@ import type { BusSubscription } from '../listener.js'
 import type { Rpc } from '../wire.js'
 import { BusContext } from './bus-context.js'
 
-/** Where a handler's messages come from: `rpc` for a `@MessagePattern`, `schema` for an `@EventPattern`. */
+/** The subject and schema of a handler: `rpc` for a `@MessagePattern`, `schema` for an `@EventPattern`. */
 export type BusBinding =
   | { subject: string; rpc: Rpc<z.ZodType, z.ZodType>; queue?: string }
   | { subject: string; schema: z.ZodType; queue?: string }
 
 export interface BusTransportOptions {
-  /** Stays open when the transport closes: it belongs to who made it. */
+  /** The transport does not close it: its creator does. */
   bus: Bus
-  /** Called when listening begins, for each pattern of the application. */
+  /** Called for each pattern of the application when the transport starts to listen. */
   bind: (pattern: string) => BusBinding
 }
 
 type Events = { status: (connected: boolean) => void }
 
-/** What the framework's own error filter leaves of an error is no error any more. */
+/** Nest's own error filter throws plain objects. */
 const asError = (thrown: unknown): Error =>
   thrown instanceof Error
     ? thrown
-    : new Error('a handler failed in a controller that is no @BusController()', { cause: thrown })
+    : new Error('a handler failed in a controller without @BusController()', { cause: thrown })
 
-/** The framework has already joined the handlers of one event pattern. */
-async function settle(outcome: Promise<unknown>): Promise<unknown> {
+/** Resolves a promise or an observable. Nest has already merged the handlers of one event pattern. */
+async function resultOf(outcome: Promise<unknown>): Promise<unknown> {
   const value = await outcome
   if (!isObservable(value)) return value
   return lastValueFrom(value, { defaultValue: undefined }).catch((thrown: unknown) => {
@@ -35,7 +35,7 @@ async function settle(outcome: Promise<unknown>): Promise<unknown> {
   })
 }
 
-/** Runs a Nest microservice on the Bus: subjects and schemas are chosen when it starts to listen, error codes are kept. */
+/** Runs a Nest microservice on the Bus. It keeps error codes; `bind` maps patterns to subjects when it starts to listen. */
 export class BusTransport extends Server<Events> implements CustomTransportStrategy {
   readonly #options: BusTransportOptions
   readonly #subscriptions = new Map<string, BusSubscription>()
@@ -54,18 +54,18 @@ export class BusTransport extends Server<Events> implements CustomTransportStrat
       return
     }
     const { bus } = this.#options
-    // Listening means that the server knows; a bus that is away learns of the subscriptions when it comes back.
+    // Listening implies that the server knows the subscriptions; after an outage the client subscribes again.
     void (bus.connected ? bus.flush().catch(() => undefined) : Promise.resolve()).then(() => callback())
   }
 
-  /** Takes no more messages of one pattern, as a draining node takes no more offers. */
+  /** Unsubscribes one pattern; a draining node does so with offers. */
   async stop(pattern: string): Promise<void> {
     const subscription = this.#subscriptions.get(pattern)
     this.#subscriptions.delete(pattern)
     await subscription?.stop()
   }
 
-  /** Takes no more messages; resolves when those taken are done. */
+  /** Unsubscribes all patterns; resolves when the handlers in flight have finished. */
   async close(): Promise<void> {
     await Promise.all([...this.#subscriptions.keys()].map((pattern) => this.stop(pattern)))
   }
@@ -74,7 +74,7 @@ export class BusTransport extends Server<Events> implements CustomTransportStrat
     this.#options.bus.onStatus(callback)
   }
 
-  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the base class has it
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- required by the base class
   unwrap<T>(): T {
     return this.#options.bus as T
   }
@@ -88,11 +88,16 @@ export class BusTransport extends Server<Events> implements CustomTransportStrat
       return bus.subscribe(
         subject,
         binding.schema,
-        async (message, from) => void (await settle(handler(message, new BusContext([from])))),
+        async (message, messageSubject) => void (await resultOf(handler(message, new BusContext([messageSubject])))),
         options,
       )
     }
     if (!('rpc' in binding)) throw new Error(`the message pattern "${pattern}" needs an rpc`)
-    return bus.serve(subject, binding.rpc, (input, from) => settle(handler(input, new BusContext([from]))), options)
+    return bus.serve(
+      subject,
+      binding.rpc,
+      (input, messageSubject) => resultOf(handler(input, new BusContext([messageSubject]))),
+      options,
+    )
   }
 }

@@ -1,5 +1,5 @@
 import { Heartbeat, SUBJECT } from '@session-service/contract'
-import { Bus, FACT_RPC } from '@session-service/messaging'
+import { Bus, REPORT_RPC } from '@session-service/messaging'
 import {
   publishRaw,
   type RawMessage,
@@ -75,7 +75,7 @@ describe('a process with the credentials of a media node', () => {
 it('a fact in the name of another node than that of its subject is refused', async () => {
   const bus = await Bus.connect({ servers: stack.nats.nodeUrl, name: 'rogue', role: 'node' })
   const fact = { factId: 'fact_1', nodeId: 'node-a', bootId: 'boot_1', kind: 'goodbye' as const, rooms: [] }
-  await expect(bus.request(SUBJECT.fact('node-b'), FACT_RPC, fact)).rejects.toMatchObject({ code: 'INVALID' })
+  await expect(bus.request(SUBJECT.fact('node-b'), REPORT_RPC, fact)).rejects.toMatchObject({ code: 'INVALID' })
   await bus.close()
 })
 

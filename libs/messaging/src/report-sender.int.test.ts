@@ -7,43 +7,47 @@ import {
   type NodeFactAnswer,
   type HeldRoom,
 } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
 import { z } from 'zod'
 import type { Bus } from './bus.js'
-import { FACT_RPC, FactSender, type FactSenderOptions } from './fact-sender.js'
+import { REPORT_RPC, ReportSender, type ReportSenderOptions } from './report-sender.js'
 import { NatsServer } from './fixtures/nats-server.js'
-import { Stage } from './fixtures/stage.js'
-import { until } from './fixtures/until.js'
+import { TestBuses } from './fixtures/test-buses.js'
 
 let nats: NatsServer
-const stage = new Stage()
-const senders: FactSender[] = []
+const buses = new TestBuses()
+const senders: ReportSender[] = []
 beforeAll(async () => {
   nats = await NatsServer.start()
 })
 afterEach(async () => {
   for (const sender of senders.splice(0)) sender.close()
-  await stage.clear()
+  await buses.clear()
 })
 afterAll(() => nats.kill())
 
-function senderOn(bus: Bus, options: Partial<FactSenderOptions> = {}): FactSender {
-  const sender = new FactSender(bus, {
+function senderOn(bus: Bus, options: Partial<ReportSenderOptions> = {}): ReportSender {
+  const sender = new ReportSender(bus, {
     nodeId: 'node1',
     bootId: 'boot1',
-    onProblem: (problem) => stage.problems.push(problem),
+    onProblem: (problem) => buses.problems.push(problem),
     ...options,
   })
   senders.push(sender)
   return sender
 }
 
-/** A master of the queue group that handles a fact id once, and keeps what it heard. */
-function master(bus: Bus, heard: NodeFact[], answer: (fact: NodeFact) => NodeFactAnswer = () => ({ dropRoomIds: [] })) {
+/** Serves reports as a master of the queue group; `received` gets each report once, by its id. */
+function master(
+  bus: Bus,
+  received: NodeFact[],
+  answer: (fact: NodeFact) => NodeFactAnswer = () => ({ dropRoomIds: [] }),
+) {
   bus.serve(
     SUBJECT.allFacts,
-    FACT_RPC,
+    REPORT_RPC,
     (fact) => {
-      if (!heard.some(({ factId }) => factId === fact.factId)) heard.push(fact)
+      if (!received.some(({ factId }) => factId === fact.factId)) received.push(fact)
       return answer(fact)
     },
     { queue: QUEUE.masters },
@@ -54,43 +58,47 @@ const roomsOf = (fact: NodeFact): HeldRoom[] => ('rooms' in fact ? fact.rooms : 
 const rooms = (facts: readonly NodeFact[]): string[] =>
   facts.flatMap((fact) => roomsOf(fact).map(({ roomId }) => roomId))
 
-describe('FactSender', () => {
-  it('tells one master of the group, and gives its answer', async () => {
-    const [first, second, node] = [await stage.bus(nats.url), await stage.bus(nats.url), await stage.bus(nats.url)]
-    const heard: NodeFact[] = []
-    for (const bus of [first, second]) master(bus, heard, (fact) => ({ dropRoomIds: [roomsOf(fact)[0]!.roomId] }))
+describe('ReportSender', () => {
+  it('delivers a report to one master of the group and returns its answer', async () => {
+    const [first, second, node] = [
+      await buses.connect(nats.url),
+      await buses.connect(nats.url),
+      await buses.connect(nats.url),
+    ]
+    const received: NodeFact[] = []
+    for (const bus of [first, second]) master(bus, received, (fact) => ({ dropRoomIds: [roomsOf(fact)[0]!.roomId] }))
     await Promise.all([first.flush(), second.flush()])
     const sender = senderOn(node)
     const answer = await sender.send({ kind: 'hello', ip: '127.0.0.1', rooms: held('r1', 'r2') })
     expect(answer).toEqual({ dropRoomIds: ['r1'] })
-    expect(heard).toMatchObject([{ kind: 'hello', nodeId: 'node1', bootId: 'boot1', ip: '127.0.0.1' }])
+    expect(received).toMatchObject([{ kind: 'hello', nodeId: 'node1', bootId: 'boot1', ip: '127.0.0.1' }])
     expect(sender.pending).toBe(0)
   })
 
-  it('delivers what happened during an outage in order, each id once', async () => {
-    const [masterBus, node] = [await stage.bus(nats.url), await stage.bus(nats.url)]
-    const heard: NodeFact[] = []
-    master(masterBus, heard)
+  it('delivers reports of an outage in order, each id once', async () => {
+    const [masterBus, node] = [await buses.connect(nats.url), await buses.connect(nats.url)]
+    const received: NodeFact[] = []
+    master(masterBus, received)
     await masterBus.flush()
     const sender = senderOn(node)
     await sender.send({ kind: 'roomsLost', rooms: held('before') })
     await nats.kill()
-    await until('the outage is known', () => !node.connected && !masterBus.connected)
+    await until('the outage is detected', () => !node.connected && !masterBus.connected)
     const expected = Array.from({ length: 50 }, (_, index) => `room${index}`)
     const sent = Promise.all(expected.map((roomId) => sender.send({ kind: 'roomsLost', rooms: held(roomId) })))
     expect(sender.pending).toBe(50)
     await nats.up()
     await sent
-    expect(rooms(heard)).toEqual(['before', ...expected])
-    expect(new Set(heard.map(({ factId }) => factId)).size).toBe(51)
+    expect(rooms(received)).toEqual(['before', ...expected])
+    expect(new Set(received.map(({ factId }) => factId)).size).toBe(51)
   })
 
-  it('repeats under the same id until a master can take it', async () => {
-    const [masterBus, node] = [await stage.bus(nats.url), await stage.bus(nats.url)]
+  it('retries with the same id until a master acknowledges the report', async () => {
+    const [masterBus, node] = [await buses.connect(nats.url), await buses.connect(nats.url)]
     const sender = senderOn(node, { firstPauseMs: 10, longestPauseMs: 20, attemptMs: 2_000 })
     const sent = sender.send({ kind: 'roomsLost', rooms: held('r') })
     const ids: string[] = []
-    masterBus.serve(SUBJECT.allFacts, FACT_RPC, async ({ factId }) => {
+    masterBus.serve(SUBJECT.allFacts, REPORT_RPC, async ({ factId }) => {
       ids.push(factId)
       if (ids.length === 1) throw new ServiceError('UNAVAILABLE', 'no database')
       if (ids.length === 2) throw new Error('a bug')
@@ -103,12 +111,12 @@ describe('FactSender', () => {
     await masterBus.close(10)
   })
 
-  it('A20: delivers the facts behind one that masters fail to handle, and that one once they can', async () => {
-    const [masterBus, node] = [await stage.bus(nats.url), await stage.bus(nats.url)]
+  it('A20: delivers the reports behind one that masters fail to handle, and that one when they succeed', async () => {
+    const [masterBus, node] = [await buses.connect(nats.url), await buses.connect(nats.url)]
     const handled: string[] = []
     let isBroken = true
     let failures = 0
-    masterBus.serve(SUBJECT.allFacts, FACT_RPC, (fact) => {
+    masterBus.serve(SUBJECT.allFacts, REPORT_RPC, (fact) => {
       const [room = ''] = roomsOf(fact).map(({ roomId }) => roomId)
       if (room === 'poison' && isBroken) {
         failures += 1
@@ -119,39 +127,39 @@ describe('FactSender', () => {
     })
     await masterBus.flush()
     const sender = senderOn(node, { firstPauseMs: 10, longestPauseMs: 20 })
-    const facts = ['poison', 'r1', 'r2'].map((roomId) => sender.send({ kind: 'roomsLost', rooms: held(roomId) }))
-    await Promise.all(facts.slice(1))
+    const reports = ['poison', 'r1', 'r2'].map((roomId) => sender.send({ kind: 'roomsLost', rooms: held(roomId) }))
+    await Promise.all(reports.slice(1))
     expect(handled).toEqual(['r1', 'r2'])
-    await until('the poison is tried again', () => failures > 2)
+    await until('the failing report is retried', () => failures > 2)
     const later = sender.send({ kind: 'roomsLost', rooms: held('r3') })
     expect(await later).toEqual({ dropRoomIds: [] })
     expect(sender.pending).toBe(1)
     isBroken = false
-    await facts[0]
+    await reports[0]
     expect(handled).toEqual(['r1', 'r2', 'r3', 'poison'])
   })
 
-  it('drops what masters cannot read and goes on with the next', async () => {
-    const [masterBus, node] = [await stage.bus(nats.url), await stage.bus(nats.url)]
+  it('drops a report that masters reject as invalid and continues with the next', async () => {
+    const [masterBus, node] = [await buses.connect(nats.url), await buses.connect(nats.url)]
     const OlderFact = z.object({ kind: z.enum(['hello', 'roomsLost']) })
-    masterBus.serve(SUBJECT.allFacts, [OlderFact, FACT_RPC[1], 2_000], () => ({ dropRoomIds: ['known'] }))
+    masterBus.serve(SUBJECT.allFacts, [OlderFact, REPORT_RPC[1], 2_000], () => ({ dropRoomIds: ['known'] }))
     await masterBus.flush()
     const sender = senderOn(node)
     const unknown = sender.send({ kind: 'goodbye', rooms: [] })
     const known = sender.send({ kind: 'roomsLost', rooms: held('r') })
     await expect(unknown).rejects.toMatchObject({ code: 'INVALID' })
     expect(await known).toEqual({ dropRoomIds: ['known'] })
-    expect(stage.problems.some(({ message }) => message.startsWith('a fact was not sent: kind'))).toBe(true)
+    expect(buses.problems.some(({ message }) => message.startsWith('a report was not delivered: kind'))).toBe(true)
   })
 
-  it('keeps no more than its limit, and nothing after close', async () => {
-    const node = await stage.bus(nats.url)
+  it('rejects reports above its limit, and all reports after close', async () => {
+    const node = await buses.connect(nats.url)
     const sender = senderOn(node, { limit: 2 })
-    const kept = [1, 2].map((n) => sender.send({ kind: 'roomsLost', rooms: held(`r${n}`) }))
+    const queued = [1, 2].map((n) => sender.send({ kind: 'roomsLost', rooms: held(`r${n}`) }))
     await expect(sender.send({ kind: 'roomsLost', rooms: held('r3') })).rejects.toMatchObject({ code: 'NO_CAPACITY' })
     expect(sender.pending).toBe(2)
     sender.close()
-    for (const one of kept) await expect(one).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    for (const one of queued) await expect(one).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     await expect(sender.send({ kind: 'goodbye', rooms: [] })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(sender.pending).toBe(0)
   })

@@ -1,11 +1,11 @@
 import type { LoggerService } from '@nestjs/common'
-import type { OnProblem } from '@session-service/messaging'
-import { metrics } from './metrics.js'
+import { metrics } from '@session-service/server-kit'
+import type { OnProblem } from './problem.js'
 
-/** For `Bus.connect({ onProblem })`: each problem becomes a line in the log and a count. */
+/** For `Bus.connect({ onProblem })`: logs and counts each problem. */
 export function reportBusProblems(logger: LoggerService): OnProblem {
   const counter = metrics.counter('bus_problems_total', {
-    help: 'What went wrong on the message bus without a caller to tell',
+    help: 'Errors on the message bus that had no caller, by kind',
     labels: { kind: ['connection', 'poison', 'handler', 'answer'] },
   })
   return ({ kind, subject, message, error }) => {

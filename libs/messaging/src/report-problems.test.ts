@@ -1,7 +1,6 @@
 import { expect, it } from '@jest/globals'
-import { reportBusProblems } from './bus-problems.js'
-import { createLogger } from './logging/logger.js'
-import { registry } from './metrics.js'
+import { createLogger, registry } from '@session-service/server-kit'
+import { reportBusProblems } from './report-problems.js'
 
 it('logs and counts each problem of the bus', async () => {
   const lines: string[] = []
@@ -12,7 +11,7 @@ it('logs and counts each problem of the bus', async () => {
   report({ kind: 'handler', subject: 'fact.n1', message: 'broken', error: new Error('broken') })
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { level: 'warn', kind: 'poison', subject: 'fact.n1', msg: 'bus: the message is not JSON' },
-    { level: 'error', kind: 'handler', msg: 'bus: broken', err: { stack: expect.stringContaining('bus-problems') } },
+    { level: 'error', kind: 'handler', msg: 'bus: broken', err: { stack: expect.stringContaining('report-problems') } },
   ])
   expect(await registry.metrics()).toContain('session_service_bus_problems_total{kind="poison"} 1')
 })

@@ -1,0 +1,7 @@
+export { backoffMs, type BackoffOptions } from './backoff.js'
+export { KeyedMutex } from './keyed-mutex.js'
+export { mapConcurrent } from './map-concurrent.js'
+export { poll, type PollOptions } from './poll.js'
+export { Semaphore } from './semaphore.js'
+export { sleep } from './sleep.js'
+export { TimeoutError, unlessAborted, withTimeout } from './timeout.js'
