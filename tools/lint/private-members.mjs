@@ -14,4 +14,13 @@ const hash = {
   }),
 }
 
-export default { meta: { name: 'private-members' }, rules: { hash } }
+/** Allows parameter properties: Nest injects dependencies through constructor parameters. */
+const hashExceptParameters = {
+  meta: { type: 'suggestion', docs: { description: 'private members are #members, except parameter properties' } },
+  create: (context) => ({ MethodDefinition: check(context), PropertyDefinition: check(context) }),
+}
+
+export default {
+  meta: { name: 'private-members' },
+  rules: { hash, 'hash-except-parameters': hashExceptParameters },
+}

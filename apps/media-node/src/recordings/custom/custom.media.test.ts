@@ -14,6 +14,8 @@ import { createCustomRecorder } from './custom-recorder.js'
 import { openSite, type Site } from './fixtures/layout-site.js'
 
 const SIZE = { width: 320, height: 180 }
+/* oxlint-disable language/plain-english -- `tell` is the interface of layout pages */
+
 const TOKEN = 'ws://127.0.0.1:1/service/signalling?sessionId=ses&token=tok_HIDDEN'
 /** Shows red at the left and blue at the right, plays a tone, and reports its token. */
 const PAGE = `<!doctype html><style>html{height:100%;background:linear-gradient(90deg,#f00 50%,#00f 50%)}</style><body><script>

@@ -254,6 +254,7 @@ async function argumentsOf({ folder, width, height, hasAudio, page }: BrowserOpt
   ]
 }
 
+/* oxlint-disable language/plain-english -- `tell` is the interface of layout pages */
 /** Only the layout page gets the token, not the pages in its frames. */
 const tokenScript = (origin: string, token: string): string => `(() => {
   if (window !== window.top || location.origin !== ${JSON.stringify(origin)}) return
@@ -261,6 +262,7 @@ const tokenScript = (origin: string, token: string): string => `(() => {
   const value = { token: ${JSON.stringify(token)}, tell: (text) => call(String(text)) }
   Object.defineProperty(window, 'sessionServiceRecorder', { value, configurable: true })
 })()`
+/* oxlint-enable language/plain-english */
 
 const cookieCall = (
   origin: string,
