@@ -61,7 +61,7 @@ it('records uncaught errors of pages', async () => {
 
 it('finds the Chromium that CHROMIUM_BIN names, and rejects a missing file', () => {
   expect(() => findChromium({ CHROMIUM_BIN: '/nowhere/chromium' })).toThrow(
-    'CHROMIUM_BIN: /nowhere/chromium is not a program',
+    'CHROMIUM_BIN: /nowhere/chromium is not an executable program',
   )
   expect(findChromium({ CHROMIUM_BIN: process.execPath })).toBe(process.execPath)
 })
