@@ -1,4 +1,5 @@
 import type {
+  ErrorCode,
   IceParameters,
   SignallingMethod,
   SignallingParams,
@@ -17,6 +18,8 @@ export type Request = <M extends SignallingMethod>(
   method: M,
   params: SignallingParams<M>,
 ) => Promise<SignallingResult<M>>
+
+const refusalOf = (error: unknown): ErrorCode | undefined => (error instanceof SignallingError ? error.code : undefined)
 
 interface Published {
   stream: PublishedStream
@@ -177,16 +180,33 @@ export class MediaExchange {
     const entry = this.#subscribed.get(streamId)
     if (!entry || this.#media.receiving.get(streamId)) return
     const { subscription, change } = entry
-    try {
-      await this.#receive(streamId, (createdAt, tracks) => {
-        subscription.renew(createdAt, tracks)
+    if (!(await this.#receiveAgain(subscription))) return
+    if (Object.keys(change).length > 0) await this.#change(streamId, change)
+  }
+
+  /** Returns whether this call has restored the subscription. */
+  async #receiveAgain(subscription: Subscription): Promise<boolean> {
+    const media = this.#media
+    const { streamId } = subscription
+    const subscribe = (): Promise<Subscription> =>
+      this.#receive(streamId, (createdAt, tracks) => {
+        if (media === this.#media) subscription.renew(createdAt, tracks)
         return subscription
       })
-      if (Object.keys(change).length > 0) await this.#change(streamId, change)
+    try {
+      await subscribe()
     } catch (error) {
-      // The stream ended again, or another call has subscribed.
-      if (!(error instanceof SignallingError) || !['NOT_FOUND', 'CONFLICT'].includes(error.code)) throw error
+      if (refusalOf(error) === 'NOT_FOUND') return false
+      if (refusalOf(error) !== 'CONFLICT') throw error
+      // Another call has subscribed, or the media has been replaced meanwhile.
+      if (media !== this.#media || media.receiving.get(streamId)) return false
+      // A call of before the loss took effect on the new media: its tracks are unknown here, so it is replaced.
+      await this.#request('unsubscribe', { streamId }).catch((failure: unknown) => {
+        if (refusalOf(failure) !== 'NOT_FOUND') throw failure
+      })
+      await subscribe()
     }
+    return true
   }
 
   close(): void {

@@ -18,6 +18,7 @@ const LONGEST_RETRY_MS = 2_000
 const RETRYABLE: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT']
 
 export interface RecoverableMedia {
+  /** Called for each loss and after each failed attempt. */
   lost(): void
   rejoin(): Promise<SignallingResult<'rejoin'>>
   renew(rejoined: SignallingResult<'rejoin'>): Promise<void>
@@ -77,6 +78,8 @@ export class MediaRecovery {
         // A refusal ends the recovery; all other errors, such as a lost socket, are transient.
         if (error instanceof SignallingError && !RETRYABLE.includes(error.code)) throw error
       }
+      // Streams that appear until the next answer must not be subscribed to with the media of this attempt.
+      this.#media.lost()
       await setTimeout(waitMs, undefined, { signal })
     }
   }

@@ -244,6 +244,7 @@ export class BarePeer {
 
   async #subscribe(params: SignallingCall<'subscribe'>): Promise<SignallingResult<'subscribe'>> {
     const { streamId } = params
+    if (this.consumers.has(streamId)) throw new ServiceError('CONFLICT', `already subscribed to ${streamId}`)
     const stream = [...this.#sfu.peers.values()].flatMap((peer) => peer.streams.get(streamId) ?? [])[0]
     if (!stream) throw new ServiceError('NOT_FOUND', `no stream ${streamId}`, { subject: 'stream' })
     const rtpCapabilities = params.rtpCapabilities as RtpCapabilities
