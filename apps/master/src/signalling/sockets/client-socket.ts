@@ -14,7 +14,7 @@ import type { Participant } from '../../connections/connection.records.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import type { MissedSignals } from '../../signals/recent-signals.js'
 import { ClientBudget } from '../../platform/limits/client-budgets.js'
-import { isNewsAfter } from './missed-events.js'
+import { newsAfter } from './missed-events.js'
 import { SharedNotification } from './shared-notification.js'
 
 /** A client that does not read its socket is cut off when this much waits for it. */
@@ -154,7 +154,7 @@ export class ClientSocket {
   releaseAfter(snapshot?: SessionSnapshot): void {
     this.holders--
     for (const shared of this.missed.splice(0)) this.writeShared(shared)
-    const held = this.held.filter(({ notification }) => !snapshot || isNewsAfter(snapshot, notification))
+    const held = snapshot ? newsAfter(snapshot, this.held) : this.held
     this.held = this.holders > 0 ? held : []
     if (this.holders === 0) for (const shared of held) this.deliver(shared)
   }

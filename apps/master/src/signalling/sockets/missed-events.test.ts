@@ -1,22 +1,61 @@
 import { describe, expect, it } from '@jest/globals'
-import { type HeldNotification, isNewsAfter } from './missed-events.js'
+import { type HeldNotification, newsAfter } from './missed-events.js'
 
 const mediaOptions = { hasAudio: true, hasVideo: false, filter: {} }
 const connection = { connectionId: 'con_A', createdAt: 1, role: 'PUBLISHER', clientData: '', serverData: '' } as const
-const stream = { streamId: 'str_A', connectionId: 'con_A', createdAt: 1, mediaOptions }
+const stream = { streamId: 'str_A', connectionId: 'con_A', createdAt: 5, mediaOptions }
 const snapshot = { connections: [connection], streams: [stream], mediaEpoch: 2 }
 
-describe('isNewsAfter', () => {
+const news = (...notifications: HeldNotification[]): HeldNotification[] =>
+  newsAfter(
+    snapshot,
+    notifications.map((notification) => ({ notification })),
+  ).map(({ notification }) => notification)
+
+describe('newsAfter', () => {
   it.each<[string, HeldNotification, boolean]>([
-    ['a connection in the snapshot', { method: 'connectionCreated', params: connection }, false],
-    ['another connection', { method: 'connectionCreated', params: { ...connection, connectionId: 'con_B' } }, true],
-    ['a stream in the snapshot', { method: 'streamCreated', params: stream }, false],
-    ['another stream', { method: 'streamCreated', params: { ...stream, streamId: 'str_B' } }, true],
-    ['a removal', { method: 'connectionDestroyed', params: { connectionId: 'con_B', reason: 'disconnect' } }, true],
-    ['a loss of older media', { method: 'mediaLost', params: { mediaEpoch: 2, afterMs: 0 } }, false],
-    ['a loss of its media', { method: 'mediaLost', params: { mediaEpoch: 3, afterMs: 0 } }, true],
-    ['a signal', { method: 'signal', params: { type: 'signal', data: '' } }, true],
-  ])('%s', (_, notification, expected) => {
-    expect(isNewsAfter(snapshot, notification)).toBe(expected)
+    ['drops a connection in the snapshot', { method: 'connectionCreated', params: connection }, false],
+    [
+      'keeps another connection',
+      { method: 'connectionCreated', params: { ...connection, connectionId: 'con_B' } },
+      true,
+    ],
+    ['drops a stream in the snapshot', { method: 'streamCreated', params: stream }, false],
+    ['keeps another stream', { method: 'streamCreated', params: { ...stream, streamId: 'str_B' } }, true],
+    [
+      'keeps a departure',
+      { method: 'connectionDestroyed', params: { connectionId: 'con_B', reason: 'disconnect' } },
+      true,
+    ],
+    ['drops a loss of older media', { method: 'mediaLost', params: { mediaEpoch: 2, afterMs: 0 } }, false],
+    ['keeps a loss of its media', { method: 'mediaLost', params: { mediaEpoch: 3, afterMs: 0 } }, true],
+    ['keeps a signal', { method: 'signal', params: { type: 'signal', data: '' } }, true],
+  ])('%s', (_, notification, isKept) => {
+    expect(news(notification)).toEqual(isKept ? [notification] : [])
+  })
+})
+
+describe('newsAfter, of a stream that is published again under its id', () => {
+  const ended: HeldNotification = {
+    method: 'streamDestroyed',
+    params: { streamId: 'str_A', connectionId: 'con_A', reason: 'mediaServerReconnect' },
+  }
+  const createdAt = (at: number): HeldNotification => ({
+    method: 'streamCreated',
+    params: { ...stream, createdAt: at },
+  })
+
+  it('drops the end and the new publication when the snapshot contains the new publication', () => {
+    expect(news(ended, createdAt(5))).toEqual([])
+  })
+
+  it('keeps both when the snapshot contains the former publication', () => {
+    expect(news(ended, createdAt(9))).toEqual([ended, createdAt(9)])
+    expect(news(createdAt(5), ended, createdAt(9))).toEqual([ended, createdAt(9)])
+  })
+
+  it('drops a publication older than the one in the snapshot, and keeps an end without a new publication', () => {
+    expect(news(createdAt(3), ended)).toEqual([ended])
+    expect(news(createdAt(5), ended)).toEqual([ended])
   })
 })

@@ -1,24 +1,38 @@
 import type { NotificationParams, SessionNotification, SessionSnapshot } from '@session-service/contract'
 
-/** What a socket is told of its session while it may be waiting for a snapshot. */
+/** A notification of the session that a socket receives while it may be waiting for a snapshot. */
 export type HeldNotification =
   | SessionNotification
   | { method: 'mediaLost'; params: NotificationParams<'mediaLost'> }
   | { method: 'sendLimitChanged'; params: NotificationParams<'sendLimitChanged'> }
 
 /**
- * Whether a notification that arrived while a snapshot was being read tells anything that is not in it.
- * Removals are always told: whoever does not know what is removed ignores them.
+ * The notifications that report changes which the snapshot does not contain, of those held while it was read. A stream
+ * ends and begins again under the same id when its publisher rejoins: either both events are in the snapshot, or the
+ * client needs both.
  */
-export function isNewsAfter(snapshot: SessionSnapshot, { method, params }: HeldNotification): boolean {
-  switch (method) {
-    case 'connectionCreated':
-      return !snapshot.connections.some(({ connectionId }) => connectionId === params.connectionId)
-    case 'streamCreated':
-      return !snapshot.streams.some(({ streamId }) => streamId === params.streamId)
-    case 'mediaLost':
-      return params.mediaEpoch > snapshot.mediaEpoch
-    default:
-      return true
-  }
+export function newsAfter<Held extends { readonly notification: HeldNotification }>(
+  snapshot: SessionSnapshot,
+  held: readonly Held[],
+): Held[] {
+  const streams = new Map(snapshot.streams.map(({ streamId, createdAt }) => [streamId, createdAt]))
+  const known = held.map(({ notification: { method, params } }) => {
+    return method === 'streamCreated' && streams.get(params.streamId) === params.createdAt ? params.streamId : undefined
+  })
+  return held.filter(({ notification }, at) => {
+    const { method, params } = notification
+    switch (method) {
+      case 'connectionCreated':
+        return !snapshot.connections.some(({ connectionId }) => connectionId === params.connectionId)
+      case 'streamCreated':
+        return known.lastIndexOf(params.streamId) < at && params.createdAt > (streams.get(params.streamId) ?? -Infinity)
+      case 'streamDestroyed':
+        // A client ignores the end of a stream that it does not know.
+        return known.lastIndexOf(params.streamId) < at
+      case 'mediaLost':
+        return params.mediaEpoch > snapshot.mediaEpoch
+      default:
+        return true
+    }
+  })
 }
