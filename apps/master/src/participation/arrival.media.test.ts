@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Joins as a browser does; what it was answered, and how REST shows the connection. */
+/** Joins like a browser and returns the answer, and the connection in the REST API. */
 async function joinAs(headers: Record<string, string>, customIceServers: typeof CUSTOM | [] = []) {
   const { id, token } = await stack.api.createConnection('room', { customIceServers: [...customIceServers] })
   const url = new URL(token ?? '')
@@ -45,19 +45,19 @@ async function joinAs(headers: Record<string, string>, customIceServers: typeof 
   return { socket, result, connection: await stack.api.getConnection('room', id) }
 }
 
-describe('who arrives', () => {
+describe('a client that joins', () => {
   it.each([
-    ['a trusted proxy says where from', { 'x-forwarded-for': '192.0.2.7' }, '192.0.2.7', 'Madrid, Spain'],
-    ['several say it', { 'x-forwarded-for': '192.0.2.7, 10.1.2.3' }, '192.0.2.7', 'Madrid, Spain'],
-    ['a client makes up a beginning', { 'x-forwarded-for': '192.0.2.7, 203.0.113.9' }, '203.0.113.9', 'unknown'],
-    ['nobody says anything', {}, '127.0.0.1', 'unknown'],
-  ])('%s', async (_, headers, ip, location) => {
+    ['behind a trusted proxy', { 'x-forwarded-for': '192.0.2.7' }, '192.0.2.7', 'Madrid, Spain'],
+    ['behind several trusted proxies', { 'x-forwarded-for': '192.0.2.7, 10.1.2.3' }, '192.0.2.7', 'Madrid, Spain'],
+    ['with a forged first address', { 'x-forwarded-for': '192.0.2.7, 203.0.113.9' }, '203.0.113.9', 'unknown'],
+    ['without a proxy', {}, '127.0.0.1', 'unknown'],
+  ])('%s has its address, location and platform in the REST API', async (_, headers, ip, location) => {
     const { socket, connection } = await joinAs({ 'user-agent': CHROME, ...headers })
     expect(connection).toMatchObject({ status: 'active', ip, location, platform: 'Chrome 154.0.0.0 on Linux' })
     socket.terminate()
   })
 
-  it('gets the ICE servers configured for all, with credentials of its own', async () => {
+  it('gets the configured ICE servers with its own credentials', async () => {
     const { socket, result } = await joinAs({})
     expect(result.iceServers).toEqual([
       { url: 'turn:all.example', username: expect.stringMatching(/^\d+:\w{8}$/), credential: expect.any(String) },
@@ -66,7 +66,7 @@ describe('who arrives', () => {
     socket.terminate()
   })
 
-  it('gets those of its connection in their place', async () => {
+  it('gets the ICE servers of its connection instead of the configured ones', async () => {
     const { socket, result, connection } = await joinAs({}, CUSTOM)
     expect(result.iceServers).toEqual(CUSTOM)
     expect(connection.customIceServers).toEqual(CUSTOM)

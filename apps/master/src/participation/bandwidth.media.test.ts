@@ -1,7 +1,7 @@
 import { startStack, SyntheticParticipant, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-/** What the publisher offers with its largest layer, and what a limited subscriber may get, kbps. */
+/** The bitrate of the publisher's largest layer, and the limits of subscribers, kbps. */
 const OFFERED = 900
 const GLOBAL = 400
 const OWN = 150
@@ -19,26 +19,26 @@ beforeAll(async () => {
 })
 afterAll(() => stack.stop())
 
-describe('what a subscriber receives', () => {
-  it('is limited by its own option, else by the property, and by nothing with 0', async () => {
+describe('the bitrate that a subscriber receives', () => {
+  it('is limited by its own option, else by the property, and unlimited with 0', async () => {
     const { id } = await stack.api.createSession()
-    const enter = async (mediaserverOptions?: { videoMaxRecvBandwidth: number }): Promise<SyntheticParticipant> => {
+    const join = async (mediaserverOptions?: { videoMaxRecvBandwidth: number }): Promise<SyntheticParticipant> => {
       const { token } = await stack.api.createConnection(id, mediaserverOptions ? { mediaserverOptions } : {})
       return SyntheticParticipant.join(token ?? '', { capacityKbps: 5_000 })
     }
-    const publisher = await enter()
+    const publisher = await join()
     const { streamId } = await publisher.publish({ video: true, simulcast: true, kbps: OFFERED })
     const subscribers = await Promise.all([
-      enter({ videoMaxRecvBandwidth: 0 }),
-      enter(),
-      enter({ videoMaxRecvBandwidth: OWN }),
+      join({ videoMaxRecvBandwidth: 0 }),
+      join(),
+      join({ videoMaxRecvBandwidth: OWN }),
     ])
     const [free, byProperty, byOption] = await Promise.all(subscribers.map((each) => each.subscribe(streamId)))
     const bytes = (): number[] => [free, byProperty, byOption].map((each) => each?.stats().video?.bytes ?? 0)
     let before = bytes()
     let from = performance.now()
     const rates = await until(
-      'the unconstrained one receives more than the limits of the others',
+      'the unlimited subscriber receives more than the limits of the others',
       async () => {
         await until('a window of two seconds', () => performance.now() - from > 2_000)
         const [after, now] = [bytes(), performance.now()]

@@ -10,14 +10,18 @@ const properties = {
 
 describe('resolveLimits', () => {
   it.each([
-    ['no options', null, { maxSendKbps: 900, minSendKbps: 200, maxRecvKbps: 1000, minRecvKbps: 300 }],
     [
-      'one option',
+      'uses the properties without options',
+      null,
+      { maxSendKbps: 900, minSendKbps: 200, maxRecvKbps: 1000, minRecvKbps: 300 },
+    ],
+    [
+      'prefers an option to the property',
       { videoMaxSendBandwidth: 50 },
       { maxSendKbps: 50, minSendKbps: 200, maxRecvKbps: 1000, minRecvKbps: 300 },
     ],
     [
-      '0 overrides too',
+      'lets an option of 0 override the property',
       { videoMaxRecvBandwidth: 0 },
       { maxSendKbps: 900, minSendKbps: 200, maxRecvKbps: 0, minRecvKbps: 300 },
     ],

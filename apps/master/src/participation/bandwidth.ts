@@ -10,8 +10,8 @@ type BandwidthProperties = Pick<
 >
 
 /**
- * The limits of one connection: each option of its own, else the global property; 0 means unconstrained.
- * As in the contract, "recv" is per subscriber stream and "send" per publisher stream: seen from the participant.
+ * The limits of one connection: its own option, else the global property; 0 means unlimited. As in the contract, "recv"
+ * is per subscribed stream and "send" per published stream, from the participant's view.
  */
 export const resolveLimits = (options: MediaserverOptions | null, config: BandwidthProperties): BandwidthLimits => ({
   maxSendKbps: options?.videoMaxSendBandwidth ?? config.SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH,

@@ -2,7 +2,10 @@ import { Module } from '@nestjs/common'
 import { ConnectionsModule } from '../connections/connections.module.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 import { LocationsService } from './location/locations.service.js'
-import { ParticipationService } from './participation.service.js'
+import { JoinService } from './join.service.js'
+import { ParticipantPresence } from './participant-presence.js'
+import { RoomEntry } from './room-entry.js'
+import { SessionSnapshots } from './session-snapshots.js'
 import { PlacementModule } from '../placement/placement.module.js'
 import { RecordingLifecycleModule } from '../recordings/lifecycle/recording-lifecycle.module.js'
 import { RecoveryModule } from '../recovery/recovery.module.js'
@@ -20,7 +23,7 @@ import { StreamsModule } from '../streams/streams.module.js'
     SessionsModule,
     StreamsModule,
   ],
-  providers: [LocationsService, ParticipationService],
-  exports: [ParticipationService],
+  providers: [LocationsService, JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
+  exports: [JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
 })
 export class ParticipationModule {}

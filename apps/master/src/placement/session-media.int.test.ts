@@ -8,6 +8,7 @@ import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { EventLog } from '../events/event-log.js'
 import { StreamRepository } from '../streams/stream.repository.js'
+import { SubscriptionRepository } from '../streams/subscription.repository.js'
 import { SessionMediaRepository } from './session-media.repository.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 
@@ -31,12 +32,14 @@ afterAll(async () => {
 describe.each([true, false])('the media of a session, events on: %s', (isOn) => {
   let media: SessionMediaRepository
   let streams: StreamRepository
+  let subscriptions: SubscriptionRepository
 
   beforeEach(async () => {
     const config = { SERVICE_CDR: false, SERVICE_WEBHOOK: isOn, SERVICE_WEBHOOK_EVENTS: ['webrtcConnectionDestroyed'] }
     const events = new EventLog(dataSource, config as unknown as MasterConfig)
     media = new SessionMediaRepository(dataSource, events, new ClusterClock())
     streams = new StreamRepository(dataSource, events, new ClusterClock())
+    subscriptions = new SubscriptionRepository(events, new ClusterClock())
     await database.query('DELETE FROM outbox')
     await database.query('DELETE FROM session')
     await insertSession(database, 'ses')
@@ -53,7 +56,7 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
       mediaEpoch,
     })
   const watch = (streamId: string, mediaEpoch: number) =>
-    streams.subscribe({ connectionId: 'bob', streamId, createdAt: Date.now(), mediaEpoch })
+    subscriptions.insert({ connectionId: 'bob', streamId, createdAt: Date.now(), mediaEpoch })
   const lose = (epoch: number) => media.lose({ roomId: 'ses_1', place: { ...NODE, epoch } }, LOST)
   const told = () => database.query('SELECT name FROM outbox ORDER BY position')
 

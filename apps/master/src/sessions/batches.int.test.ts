@@ -10,7 +10,7 @@ import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { EventLog } from '../events/event-log.js'
 import { SessionEndHooks } from './session-end-hooks.js'
-import { type NewSubscription, StreamRepository } from '../streams/stream.repository.js'
+import { type NewSubscription, SubscriptionRepository } from '../streams/subscription.repository.js'
 import { type NewSession, SessionRepository } from './session.repository.js'
 import { insertParticipants } from './fixtures/rows.js'
 
@@ -102,8 +102,7 @@ it('subscriptions that two masters write in batches are written, in whatever ord
     `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
      SELECT id, 'ses', 'alice', 1, '{}' FROM unnest(ARRAY['a', 'm', 'z']) AS id`,
   )
-  const streams = () => new StreamRepository(dataSource, events, clock)
-  const [one, other] = [streams(), streams()]
+  const [one, other] = [new SubscriptionRepository(events, clock), new SubscriptionRepository(events, clock)]
   const subscription = (streamId: string): NewSubscription => ({
     connectionId: 'bob',
     streamId,
@@ -112,7 +111,7 @@ it('subscriptions that two masters write in batches are written, in whatever ord
   })
   const results = await writeAtOnce(
     `INSERT INTO subscription (connection_id, stream_id, created_at) VALUES ('bob', 'm', 1)`,
-    [(item) => one.subscribe(item), (item) => other.subscribe(item)],
+    [(item) => one.insert(item), (item) => other.insert(item)],
     [subscription('a'), subscription('m'), subscription('z')],
   )
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['fulfilled']))

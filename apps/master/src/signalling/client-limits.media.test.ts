@@ -1,4 +1,4 @@
-/** @quiet It measures times of answers under load. */
+/** @quiet It measures response times under load. */
 import { request } from 'node:http'
 import { CLOSE_CODE, SIGNALLING_LIMITS } from '@session-service/contract'
 import {
@@ -16,11 +16,11 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 const RECIPIENTS = 25
-/** What heaps differ by without a leak. */
+/** The variation of the heap size without a leak. */
 const HEAP_NOISE_BYTES = 16 * 1024 * 1024
 
 const FLOOD = 10_000
-/** Within this another client is served, and the event loop turns, while one floods the server; ms. */
+/** The limit of another client's response time and of the event loop delay while one client floods the server, ms. */
 const SERVED_MS = 2_000
 const LAG_MS = 1_000
 
@@ -45,7 +45,7 @@ const joinedClient = async () => {
   return { client, connectionId }
 }
 
-/** The error codes of all that were refused. */
+/** The error codes of the refused calls. */
 async function refusals(calls: readonly Promise<unknown>[]): Promise<string[]> {
   const outcomes = await Promise.allSettled(calls)
   return outcomes.flatMap((outcome) => {
@@ -55,7 +55,7 @@ async function refusals(calls: readonly Promise<unknown>[]): Promise<string[]> {
 }
 
 describe('signals of one client', () => {
-  it('reach a recipient that is named many times once, and may name a limited number', async () => {
+  it('reach a repeated recipient once, and have a limited number of recipients', async () => {
     const { client, connectionId } = await joinedClient()
     const named = (count: number): string[] => Array.from({ length: count }, () => connectionId)
     await client.request('signal', { to: named(SIGNALLING_LIMITS.signalRecipients), data: 'same' })
@@ -176,7 +176,7 @@ describe('sockets that have not joined', () => {
   })
 })
 
-/** The HTTP status of an upgrade that is refused. */
+/** The HTTP status of a refused upgrade. */
 function upgradeStatus(token: string): Promise<number> {
   const url = new URL(token.replace(/^ws/, 'http'))
   const headers = {

@@ -3,7 +3,7 @@ import { SignallingClient, SignallingError, startStack, type Stack, until } from
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Client } from 'pg'
 
-/** As much as lies between two looks of the server at its sockets. */
+/** The interval at which the server checks its sockets. */
 const BETWEEN_MS = 1_000
 
 let stack: Stack
@@ -12,8 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => stack.stop())
 
-/** Nobody changes the connection until the result is called. */
-async function hold(connectionId: string): Promise<() => Promise<void>> {
+/** Locks the row of the connection until the returned function is called. */
+async function lock(connectionId: string): Promise<() => Promise<void>> {
   const holder = new Client({ connectionString: stack.postgres.url })
   await holder.connect()
   await holder.query('BEGIN')
@@ -32,26 +32,26 @@ const idle = async (sessionId: string): Promise<SignallingClient> =>
   stack.openSocket((await stack.api.createConnection(sessionId)).token ?? '')
 
 describe('a socket', () => {
-  it('that does not join is closed, while one that takes long to leave is not taken for it', async () => {
+  it('that does not join in time is closed, and one with a slow leave is not', async () => {
     const { sessionId, connectionId, client } = await join()
     const first = await idle(sessionId)
     const openedAt = performance.now()
-    await until('a look at all sockets lies between the two', () => performance.now() - openedAt > BETWEEN_MS)
+    await until('the server has checked its sockets', () => performance.now() - openedAt > BETWEEN_MS)
     const second = await idle(sessionId)
     expect(await first.closed).toEqual({ code: CLOSE_CODE.abuse, reason: 'no join in time' })
-    const release = await hold(connectionId)
+    const release = await lock(connectionId)
     const left = client.request('leave', {}).catch((error: unknown) => error)
     await second.closed
     await release()
-    // On a slow machine the database has given up waiting by then.
+    // On a slow machine the lock timeout of the database has passed.
     if ((await left) instanceof SignallingError) await client.request('leave', {})
     else expect(await left).toEqual({})
     expect(await client.closed).toMatchObject({ code: CLOSE_CODE.done })
   })
 
-  it('whose leaving the database does not take may leave again', async () => {
+  it('can repeat a leave that the database refused', async () => {
     const { sessionId, connectionId, client } = await join()
-    const release = await hold(connectionId)
+    const release = await lock(connectionId)
     await expect(client.request('leave', {})).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     await release()
     await client.request('leave', {})

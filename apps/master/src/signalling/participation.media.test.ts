@@ -9,8 +9,8 @@ beforeAll(async () => {
 })
 afterAll(() => stack.stop())
 
-/** What a participant was told, without what is not about the room. */
-const told = ({ events }: SyntheticParticipant): unknown[] =>
+/** The notifications of a participant about its session. */
+const received = ({ events }: SyntheticParticipant): unknown[] =>
   events
     .filter(({ method }) => method !== 'layersChanged')
     .map(({ method, params }) => ({
@@ -20,8 +20,8 @@ const told = ({ events }: SyntheticParticipant): unknown[] =>
       ...('reason' in params && { reason: params.reason }),
     }))
 
-describe('two who talk', () => {
-  it('are shown by REST with what they publish and receive, and the session ends with the last of them', async () => {
+describe('two participants that receive each other', () => {
+  it('are in the REST API with their streams and subscriptions, and the session ends with the last participant', async () => {
     const { id, alice, bob, aliceStream, bobStream } = await twoTalking(stack, { customSessionId: 'talk' })
     const session = await stack.api.getSession(id)
     expect(session.mediaNodeId).toMatch(/^media_/)
@@ -52,7 +52,7 @@ describe('two who talk', () => {
     expect(aliceStream.streamId).toMatch(new RegExp(`^str_CAM_[A-Za-z0-9]{4}_${alice.connectionId}$`))
     await alice.leave()
     await bob.waitFor('connectionDestroyed')
-    expect(told(bob).slice(-2)).toEqual([
+    expect(received(bob).slice(-2)).toEqual([
       {
         method: 'streamDestroyed',
         streamId: aliceStream.streamId,
@@ -68,13 +68,13 @@ describe('two who talk', () => {
     expect((await stack.rest('GET', `/sessions/${id}`)).status).toBe(404)
   })
 
-  it('are told of DELETE connection: the others first, then the one who goes', async () => {
+  it('are notified of DELETE connection: the other participants first, then the removed one', async () => {
     const { id, alice, bob, aliceStream } = await twoTalking(stack)
     await stack.api.deleteConnection(id, alice.connectionId)
     await alice.waitFor('sessionDisconnected')
-    expect(told(alice).at(-1)).toEqual({ method: 'sessionDisconnected', reason: 'forceDisconnectByServer' })
+    expect(received(alice).at(-1)).toEqual({ method: 'sessionDisconnected', reason: 'forceDisconnectByServer' })
     await bob.waitFor('connectionDestroyed')
-    expect(told(bob).slice(-2)).toEqual([
+    expect(received(bob).slice(-2)).toEqual([
       {
         method: 'streamDestroyed',
         streamId: aliceStream.streamId,
@@ -88,7 +88,7 @@ describe('two who talk', () => {
     await alice.close()
   })
 
-  it('are told of DELETE stream, its publisher too', async () => {
+  it('are both notified of DELETE stream', async () => {
     const { id, alice, bob, aliceStream, bobHears } = await twoTalking(stack)
     await stack.api.deleteStream(id, aliceStream.streamId)
     const params = {
@@ -110,14 +110,14 @@ describe('two who talk', () => {
     await bob.close()
   })
 
-  it('are told of DELETE session one after another', async () => {
+  it('are notified of DELETE session one after another', async () => {
     const { id, alice, bob, aliceStream } = await twoTalking(stack)
     await stack.api.deleteSession(id)
     await Promise.all([alice.waitFor('sessionDisconnected'), bob.waitFor('sessionDisconnected')])
     const reason = 'sessionClosedByServer'
-    expect(told(alice).slice(-1)).toEqual([{ method: 'sessionDisconnected', reason }])
-    expect(told(alice)).not.toContainEqual(expect.objectContaining({ method: 'connectionDestroyed' }))
-    expect(told(bob).slice(-3)).toEqual([
+    expect(received(alice).slice(-1)).toEqual([{ method: 'sessionDisconnected', reason }])
+    expect(received(alice)).not.toContainEqual(expect.objectContaining({ method: 'connectionDestroyed' }))
+    expect(received(bob).slice(-3)).toEqual([
       { method: 'streamDestroyed', streamId: aliceStream.streamId, connectionId: alice.connectionId, reason },
       { method: 'connectionDestroyed', connectionId: alice.connectionId, reason },
       { method: 'sessionDisconnected', reason },
@@ -126,7 +126,7 @@ describe('two who talk', () => {
     await bob.close()
   })
 
-  it('mute and unmute, and all see it', async () => {
+  it('are notified of a muted and an unmuted track', async () => {
     const { id, alice, bob, aliceStream } = await twoTalking(stack)
     await alice.changeStream(aliceStream.streamId, { videoActive: false, reason: 'publishVideo' })
     expect((await bob.waitFor('streamPropertyChanged')).params).toEqual({
@@ -146,8 +146,8 @@ describe('two who talk', () => {
   })
 })
 
-describe('junk on a socket', () => {
-  it('F15, I1: is answered or closed, and harms nobody else', async () => {
+describe('a socket with invalid input', () => {
+  it('F15, I1: is answered with errors or closed, and does not affect other participants', async () => {
     const { id, alice, bob, bobHears } = await twoTalking(stack)
     const { token } = await stack.api.createConnection(id)
     const socket = await stack.openSocket(token ?? '')
@@ -186,13 +186,13 @@ describe('junk on a socket', () => {
     socket.sendRaw('x'.repeat(300_000))
     expect((await socket.closed).code).toBe(1009)
     const before = bobHears.stats().video?.packets ?? 0
-    await until('bob goes on receiving', () => (bobHears.stats().video?.packets ?? 0) > before + 20)
+    await until('bob still receives media', () => (bobHears.stats().video?.packets ?? 0) > before + 20)
     await stack.api.deleteSession(id)
     await alice.close()
     await bob.close()
   })
 
-  it('without sessionId and token gets no socket', async () => {
+  it('is refused without sessionId and token', async () => {
     const url = stack.masterUrl.replace('http', 'ws')
     await expect(stack.openSocket(`${url}/service/signalling`)).rejects.toThrow('401')
     await expect(stack.openSocket(`${url}/elsewhere?sessionId=a&token=b`)).rejects.toThrow('404')

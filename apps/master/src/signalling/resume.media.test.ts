@@ -14,25 +14,25 @@ async function pair() {
   const alice = await SyntheticParticipant.join(tokens[0].token ?? '')
   const bob = await SyntheticParticipant.join(stack.atMaster(1, tokens[1].token))
   const { streamId } = await alice.publish({ audio: true, video: true })
-  const heard = await bob.subscribe(streamId)
-  await until('bob receives', () => (heard.stats().video?.keyFrames ?? 0) > 0)
-  return { id, alice, bob, streamId, heard }
+  const received = await bob.subscribe(streamId)
+  await until('bob receives', () => (received.stats().video?.keyFrames ?? 0) > 0)
+  return { id, alice, bob, streamId, received }
 }
 
 const destroyed = ({ events }: SyntheticParticipant): number =>
   events.filter(({ method }) => method === 'connectionDestroyed' || method === 'streamDestroyed').length
 
 describe('a dropped socket', () => {
-  it('is resumed without anybody noticing, and without a pause of media', async () => {
-    const { id, alice, bob, heard } = await pair()
-    const before = heard.stats().audio?.packets ?? 0
+  it('is resumed without notifications to others and without a gap in the media', async () => {
+    const { id, alice, bob, received } = await pair()
+    const before = received.stats().audio?.packets ?? 0
     alice.dropSocket()
-    await until('audio goes on while the socket is gone', () => (heard.stats().audio?.packets ?? 0) > before + 20)
+    await until('audio continues without the socket', () => (received.stats().audio?.packets ?? 0) > before + 20)
     await alice.resume()
     await alice.signal({ data: 'back' })
     await bob.waitFor('signal', ({ data }) => data === 'back')
     expect(destroyed(bob)).toBe(0)
-    expect(heard.stats().audio?.lost).toBe(0)
+    expect(received.stats().audio?.lost).toBe(0)
     await stack.api.deleteSession(id)
     expect((await alice.waitFor('sessionDisconnected')).params.reason).toBe('sessionClosedByServer')
     await alice.close()
@@ -56,7 +56,7 @@ describe('a dropped socket', () => {
     await bob.close()
   })
 
-  it('is resumed with the limit that a receiver put on the stream meanwhile', async () => {
+  it('is resumed with a send limit that changed meanwhile', async () => {
     const { id, alice, bob, streamId } = await pair()
     const { token } = await stack.api.createConnection(id, { mediaserverOptions: { videoMaxRecvBandwidth: 200 } })
     const carol = await SyntheticParticipant.join(token ?? '')
@@ -82,7 +82,7 @@ describe('a dropped socket', () => {
     await bob.close()
   })
 
-  it('evicts after the window, once, with networkDisconnect', async () => {
+  it('leads to one eviction after the window, with networkDisconnect', async () => {
     const { id, alice, bob, streamId } = await pair()
     const { connectionId } = alice
     alice.dropSocket()
@@ -100,7 +100,7 @@ describe('a dropped socket', () => {
     await alice.close()
   })
 
-  it('that hangs without closing evicts as well', async () => {
+  it('leads to an eviction also when it hangs without closing', async () => {
     const { id, alice, bob } = await pair()
     const silent = await stack.openSocket((await stack.api.createConnection(id)).token ?? '')
     const { connectionId } = await silent.join({}, { keepAlive: false })

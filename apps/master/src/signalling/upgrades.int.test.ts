@@ -16,7 +16,7 @@ afterAll(() => stack.stop())
 const credentials = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
 const UPGRADE = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: eA==']
 
-/** Written as it is; the client never closes its side. */
+/** Sends a raw request; the client never closes its side. */
 function ask(start: string, headers: readonly string[], body = ''): { socket: Socket; answer: () => string } {
   const { hostname, port } = new URL(stack.masterUrl)
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
@@ -28,40 +28,43 @@ function ask(start: string, headers: readonly string[], body = ''): { socket: So
   return { socket, answer: () => answer }
 }
 
-const lives = async (): Promise<boolean> => (await stack.rest('GET', '/sessions')).status === 200
+const isServing = async (): Promise<boolean> => (await stack.rest('GET', '/sessions')).status === 200
 
 describe('an upgrade', () => {
   it.each([
     ['GET //', 400],
     ['GET /nowhere', 404],
     [`GET ${SIGNALLING_PATH}`, 401],
-  ])('%s is refused with %d and closed, whatever its client does', async (start, status) => {
+  ])('of %s is refused with %d, and the server closes the connection', async (start, status) => {
     const { socket, answer } = ask(start, UPGRADE)
     let isClosed = false
     socket.on('close', () => (isClosed = true)).on('end', () => (isClosed = true))
     await until('it is answered and closed', () => isClosed)
     expect(answer()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-    // Of a connection that is gone at the other end, what is written to it tells.
-    await until('nobody is there any more', () => socket.destroyed || (socket.write('x'), false))
-    expect(await lives()).toBe(true)
+    // A write shows that the other end has closed.
+    await until('the server has closed the connection', () => socket.destroyed || (socket.write('x'), false))
+    expect(await isServing()).toBe(true)
   })
 
-  it('whose client is gone before it is refused harms nobody', async () => {
+  it('does not harm the server when the client resets the connection before the refusal', async () => {
     for (let n = 0; n < 50; n++) {
       const { socket } = ask('GET /nowhere', UPGRADE)
       await new Promise((resolve) => socket.once('connect', resolve))
       socket.resetAndDestroy()
     }
-    expect(await lives()).toBe(true)
+    expect(await isServing()).toBe(true)
     expect(stack.masters.map(({ running }) => running)).toEqual([true])
   })
 
-  it.each(['h2c', 'TLS/1.0, HTTP/2.0'])('to %s, which is not to be had, is a request like any other', async (to) => {
-    const length = 'Content-Length: 2'
-    const headers = ['Connection: Upgrade, close', `Upgrade: ${to}`, 'Content-Type: application/json', length]
-    const authorization = `Authorization: ${credentials()}`
-    const { answer } = ask('POST /service/api/sessions', [...headers, authorization], '{}')
-    await until('it is answered', () => answer().includes('"object":"session"'))
-    expect(answer()).toMatch(/^HTTP\/1\.1 200 /)
-  })
+  it.each(['h2c', 'TLS/1.0, HTTP/2.0'])(
+    'to the unsupported protocol %s is served as an ordinary request',
+    async (to) => {
+      const length = 'Content-Length: 2'
+      const headers = ['Connection: Upgrade, close', `Upgrade: ${to}`, 'Content-Type: application/json', length]
+      const authorization = `Authorization: ${credentials()}`
+      const { answer } = ask('POST /service/api/sessions', [...headers, authorization], '{}')
+      await until('it is answered', () => answer().includes('"object":"session"'))
+      expect(answer()).toMatch(/^HTTP\/1\.1 200 /)
+    },
+  )
 })

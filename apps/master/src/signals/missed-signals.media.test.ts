@@ -33,7 +33,7 @@ async function pair(aliceAt = 0) {
   return { id, alice, bob, send }
 }
 
-/** Resumes on a new socket, as a client that counts what it received or as one that does not. */
+/** Resumes on a new socket; a client that counts reports the signals that it received. */
 async function resume({ client, joined }: Member, master: number, isCounting = true): Promise<SignallingClient> {
   const { token } = await stack.api.createConnection(joined.sessionId)
   const socket = await stack.openSocket(stack.atMaster(master, token))
@@ -76,7 +76,7 @@ describe('signals that a participant misses while its socket is away', () => {
     await stack.api.deleteSession(id)
   })
 
-  it('are delivered also to a client that does not say what it received, once its loss was noticed', async () => {
+  it('are delivered also to a client that does not report received signals, after the server has noticed its loss', async () => {
     const { id, alice, send } = await pair()
     alice.client.terminate()
     await until('the loss is noticed', () => isMarkedLost(alice))
@@ -86,7 +86,7 @@ describe('signals that a participant misses while its socket is away', () => {
     await stack.api.deleteSession(id)
   })
 
-  it('are delivered when its old socket still looked open', async () => {
+  it('are delivered when the server still takes its old socket for open', async () => {
     const { id, alice, send } = await pair()
     alice.client.pause()
     await send('1', '2')
@@ -96,7 +96,7 @@ describe('signals that a participant misses while its socket is away', () => {
     await stack.api.deleteSession(id)
   })
 
-  it('are delivered once, though they are sent while it resumes', async () => {
+  it('are delivered once when they are sent while it resumes', async () => {
     const { id, alice, send } = await pair()
     alice.client.terminate()
     const texts = Array.from({ length: 50 }, (_, index) => String(index))
@@ -105,7 +105,7 @@ describe('signals that a participant misses while its socket is away', () => {
     await stack.api.deleteSession(id)
   })
 
-  it('are none for one that joined after they were sent', async () => {
+  it('do not include signals that were sent before it joined', async () => {
     const { id, send } = await pair()
     const carol = await member(id)
     carol.client.terminate()

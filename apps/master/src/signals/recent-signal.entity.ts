@@ -7,15 +7,15 @@ export class RecentSignalEntity {
   @PrimaryGeneratedColumn('increment', { type: 'bigint', primaryKeyConstraintName: 'recent_signal_pk' })
   id!: number
 
-  /** The session's unique id. */
+  /** The `uniqueSessionId`. */
   @Column({ name: 'session_key', type: 'text' })
   sessionKey!: string
 
-  /** Connections; null for all participants. */
+  /** Ids of connections; null for all participants. */
   @Column({ type: 'text', array: true, nullable: true })
   recipients!: string[] | null
 
-  /** The connection that sent it; null when it came over REST. */
+  /** The id of the connection that sent it; null for a signal of the REST API. */
   @Column({ type: 'text', nullable: true })
   sender!: string | null
 
@@ -25,7 +25,7 @@ export class RecentSignalEntity {
   @Column({ type: 'text' })
   data!: string
 
-  /** Of `data`, so that trimming the table does not read it. */
+  /** The size of `data`, so that trimming the table does not read it. */
   @Column({ type: 'integer' })
   bytes!: number
 

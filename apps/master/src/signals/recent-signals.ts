@@ -2,7 +2,8 @@ import { type NotificationParams, SIGNALLING_LIMITS } from '@session-service/con
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { Job } from '../platform/jobs/job.js'
-import type { Manager } from '../events/event-log.js'
+import type { RecentSignalEntity } from './recent-signal.entity.js'
+import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 
 export interface SentSignal {
   roomId: string
@@ -13,7 +14,7 @@ export interface SentSignal {
   data: string
 }
 
-/** What a resuming participant is known to have received. */
+/** The signals that a resuming participant has received, as far as is known. */
 export interface SignalPosition {
   /** By the client: the ids of the last signals it received. */
   received: readonly number[] | undefined
@@ -28,7 +29,7 @@ export interface MissedSignals {
   after: number
 }
 
-type SignalRow = { id: number; type: string; data: string; sender: string | null }
+type SignalRow = Pick<RecentSignalEntity, 'id' | 'type' | 'data' | 'sender'>
 
 const { count: MOST_SIGNALS, bytes: MOST_BYTES, ms: KEPT_MS } = SIGNALLING_LIMITS.missedSignals
 
@@ -41,8 +42,9 @@ export class RecentSignals {
   constructor(private readonly dataSource: DataSource) {}
 
   /** Returns the signal's id; ids of one session ascend in the order of their insertion. */
-  async insert(manager: Manager, { roomId, to, from, type, data }: SentSignal): Promise<number> {
-    const [row] = await manager.query<{ id: number }[]>(
+  async insert(queryable: Queryable, { roomId, to, from, type, data }: SentSignal): Promise<number> {
+    const row = await firstRow<{ id: number }>(
+      queryable,
       `INSERT INTO recent_signal (session_key, recipients, sender, type, data, bytes)
        VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
       [roomId, to.length > 0 ? to : null, from, type, data, Buffer.byteLength(data)],
@@ -51,7 +53,10 @@ export class RecentSignals {
     return row.id
   }
 
-  /** Nothing when it is not known what the participant received. */
+  /**
+   * The signals to send again; none when nothing is known about the received ones. Written by hand: windows bound the
+   * number and the bytes.
+   */
   async missed(
     participant: { roomId: string; connectionId: string; activeAt: number },
     { received, lastSent }: SignalPosition,
@@ -59,7 +64,8 @@ export class RecentSignals {
     const after = received ? floorOf(received) : lastSent
     if (after === null) return { signals: [], after: await this.newestId(participant.roomId) }
     const { roomId, connectionId, activeAt } = participant
-    const rows = await this.dataSource.query<SignalRow[]>(
+    const missed = await rows<SignalRow>(
+      this.dataSource,
       `SELECT id, type, data, sender FROM (
          SELECT *, row_number() OVER w AS nth, sum(bytes) OVER w AS total FROM recent_signal
          WHERE session_key = $1 AND id > $3 AND id <> ALL($4) AND (recipients IS NULL OR $2 = ANY(recipients))
@@ -68,17 +74,18 @@ export class RecentSignals {
        ) r WHERE nth <= $7 AND total <= $8 ORDER BY id`,
       [roomId, connectionId, after, received ?? [], activeAt, KEPT_MS, MOST_SIGNALS, MOST_BYTES],
     )
-    const signals = rows.map(({ id, type, data, sender }) => ({
+    const signals = missed.map(({ id, type, data, sender }) => ({
       id,
       params: { type, data, ...(sender !== null && { from: sender }) },
     }))
     return { signals, after: Math.max(after, ...(received ?? [])) }
   }
 
-  /** Deletes what is beyond the bounds. */
+  /** Deletes the signals beyond the bounds, of all sessions in one statement. */
   @Job({ name: 'recent signals', scope: 'leader', everyMs: 0 })
   async trim(): Promise<void> {
-    await this.dataSource.query(
+    await execute(
+      this.dataSource,
       `DELETE FROM recent_signal WHERE id IN (
          SELECT id FROM (
            SELECT id, sent_at, row_number() OVER w AS nth, sum(bytes) OVER w AS total FROM recent_signal
@@ -89,7 +96,8 @@ export class RecentSignals {
   }
 
   private async newestId(roomId: string): Promise<number> {
-    const [row] = await this.dataSource.query<{ id: number }[]>(
+    const row = await firstRow<{ id: number }>(
+      this.dataSource,
       'SELECT coalesce(max(id), 0) AS id FROM recent_signal WHERE session_key = $1',
       [roomId],
     )
@@ -97,5 +105,5 @@ export class RecentSignals {
   }
 }
 
-/** A client names the last signals only: older ones it received too. */
+/** The client reports only its last signals: it has received all older ones as well. */
 const floorOf = (received: readonly number[]): number => (received.length < MOST_SIGNALS ? 0 : Math.min(...received))

@@ -9,7 +9,7 @@ describe('prefixedType', () => {
     ['chat', 'signal:chat'],
     ['signal:chat', 'signal:chat'],
     ['signals', 'signal:signals'],
-  ])('%s', (type, expected) => {
+  ])('of %s is %s', (type, expected) => {
     expect(prefixedType(type)).toBe(expected)
   })
 })
@@ -19,7 +19,7 @@ describe('typeInEvent', () => {
     ['signal', 'signal'],
     ['signal:chat', 'chat'],
     ['signal:signal:chat', 'signal:chat'],
-  ])('%s', (type, expected) => {
+  ])('of %s is %s', (type, expected) => {
     expect(typeInEvent(type)).toBe(expected)
   })
 })

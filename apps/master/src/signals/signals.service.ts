@@ -19,7 +19,7 @@ export class SignalsService {
 
   constructor(
     private readonly participants: ParticipantRepository,
-    private readonly channel: SessionBroadcast,
+    private readonly broadcast: SessionBroadcast,
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
     private readonly budgets: ClientBudgets,
@@ -62,23 +62,23 @@ export class SignalsService {
     const params = { type: prefixedType(type), data, from: from.connectionId }
     const { sessionId: id, roomId } = from
     const signalId = await this.store({ id, uniqueId: roomId }, { roomId, to, ...params }, typeInEvent(params.type))
-    this.channel.notify(roomId, { method: 'signal', params }, { signalId, ...(to.length > 0 && { to }) })
+    this.broadcast.notify(roomId, { method: 'signal', params }, { signalId, ...(to.length > 0 && { to }) })
   }
 
-  /** From REST, so without `from`. NOT_READY unless somebody is there to get it: all of `to`, or anybody. */
+  /** POST signal: without `from`. NOT_READY when the session has no participants, or any of `to` is not one of them. */
   async sendFromServer({ session, to, type, data }: SendSignalBody): Promise<void> {
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     const named = [...new Set(to)]
-    const audience = await this.participants.audience(session, named)
-    if (!audience) throw new ServiceError('NOT_FOUND', `no session with the id ${session}`, { subject: 'session' })
-    if (!audience.hasParticipants) throw new ServiceError('NOT_READY', 'nobody is in the session')
-    const present = new Set(audience.present)
+    const recipients = await this.participants.audience(session, named)
+    if (!recipients) throw new ServiceError('NOT_FOUND', `no session with the id ${session}`, { subject: 'session' })
+    if (!recipients.hasParticipants) throw new ServiceError('NOT_READY', 'the session has no participants')
+    const present = new Set(recipients.present)
     const absent = named.filter((id) => !present.has(id))
     if (absent.length > 0) throw new ServiceError('NOT_READY', `to: no participant ${absent.slice(0, 10).join(', ')}`)
-    const { roomId } = audience
+    const { roomId } = recipients
     const params = { type: prefixedType(type), data }
     const signal = { roomId, to: named, from: null, ...params }
     const signalId = await this.store({ id: session, uniqueId: roomId }, signal, params.type)
-    this.channel.notify(roomId, { method: 'signal', params }, { signalId, ...(named.length > 0 && { to: named }) })
+    this.broadcast.notify(roomId, { method: 'signal', params }, { signalId, ...(named.length > 0 && { to: named }) })
   }
 }

@@ -3,7 +3,7 @@ import { Paid } from '../platform/config/edition.js'
 import { API_PREFIX } from '../platform/http/api.js'
 import { SpeechToTextService } from './speech-to-text.service.js'
 
-/** Bodies are read by the service: whether the module is on counts before what they hold. */
+/** The service parses the bodies, because a disabled module is reported before an invalid body. */
 @Paid()
 @Controller(`${API_PREFIX}/speech-to-text`)
 export class SpeechToTextController {
@@ -11,13 +11,13 @@ export class SpeechToTextController {
 
   @Post('load')
   @HttpCode(200)
-  load(@Body() body: unknown): Promise<void> {
-    return this.speechToText.load(body)
+  load(@Body() body: unknown): void {
+    this.speechToText.refuse(body)
   }
 
   @Post('unload')
   @HttpCode(200)
-  unload(@Body() body: unknown): Promise<void> {
-    return this.speechToText.unload(body)
+  unload(@Body() body: unknown): void {
+    this.speechToText.refuse(body)
   }
 }

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 
-/** Language models of media nodes. No engine is part of this version: what passes all checks is answered DISABLED. */
+/** Language models of media nodes. This version contains no engine: valid requests are answered with DISABLED. */
 @Injectable()
 export class SpeechToTextService {
   constructor(
@@ -11,18 +11,10 @@ export class SpeechToTextService {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  /** Whether the module is on is told before what is wrong with the body. */
-  async load(body: unknown): Promise<void> {
-    this.refuse(body)
-  }
-
-  async unload(body: unknown): Promise<void> {
-    this.refuse(body)
-  }
-
-  private refuse(body: unknown): never {
+  /** Loading and unloading: DISABLED for a module that is off, INVALID for a body with errors, then DISABLED. */
+  refuse(body: unknown): never {
     if (this.config.SERVICE_PRO_SPEECH_TO_TEXT === 'disabled') {
-      throw new ServiceError('DISABLED', 'speech to text is switched off (SERVICE_PRO_SPEECH_TO_TEXT)')
+      throw new ServiceError('DISABLED', 'speech to text is disabled (SERVICE_PRO_SPEECH_TO_TEXT)')
     }
     const model = LanguageModelBody.safeParse(body ?? {})
     if (!model.success) throw new ServiceError('INVALID', describeIssues(model.error).join('; '))

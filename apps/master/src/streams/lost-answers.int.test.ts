@@ -9,7 +9,7 @@ const clients: SignallingClient[] = []
 
 beforeAll(async () => {
   stack = await startStack({ nodes: 0, masters: 1 })
-  node = await FakeMediaNode.start(stack.nats.url, 'stand_in')
+  node = await FakeMediaNode.start(stack.nats.url, 'fake')
 })
 afterEach(async () => {
   node.onCommand = () => undefined
@@ -26,7 +26,7 @@ async function join(sessionId: string): Promise<SignallingClient> {
   return client
 }
 
-/** The node carries such commands out only when the result is called, which is too late for whoever asked. */
+/** The node executes the next such commands only when the returned function is called, after the timeout of the master. */
 function stall(stalled: NodeCommand): () => void {
   const { promise, resolve } = Promise.withResolvers<void>()
   node.onCommand = (command) => (command === stalled ? promise : undefined)
@@ -36,28 +36,28 @@ function stall(stalled: NodeCommand): () => void {
   }
 }
 
-const told = (command: NodeCommand, call: object): boolean =>
+const hasReceived = (command: NodeCommand, call: object): boolean =>
   node.callsOf(command).some((one) => Object.entries(call).every(([name, value]) => Reflect.get(one, name) === value))
-const isTold = (command: NodeCommand, call: object): Promise<unknown> =>
-  until(`the node is told to ${command}`, () => told(command, call))
+const received = (command: NodeCommand, call: object): Promise<unknown> =>
+  until(`the node receives ${command}`, () => hasReceived(command, call))
 
-describe('when a node does not answer in time', () => {
-  it('it is told to let go of the subscription; so it is by who unsubscribes without one', async () => {
+describe('a command that the media node does not answer in time', () => {
+  it('is undone with unsubscribe when it was a subscription, and the client can send unsubscribe as well', async () => {
     const { id } = await stack.api.createSession()
     const [alice, bob] = [await join(id), await join(id)]
     const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
     const release = stall('subscribe')
     const subscription = { streamId, rtpCapabilities: { codecs: [], headerExtensions: [] } }
     await expect(bob.request('subscribe', subscription)).rejects.toMatchObject({ code: 'TIMEOUT' })
-    await isTold('unsubscribe', { streamId })
+    await received('unsubscribe', { streamId })
     release()
     node.heard.length = 0
     await bob.request('unsubscribe', { streamId })
-    expect(told('unsubscribe', { streamId })).toBe(true)
+    expect(hasReceived('unsubscribe', { streamId })).toBe(true)
     await bob.request('subscribe', subscription)
   })
 
-  it('it is told to let go of the publication', async () => {
+  it('is undone with unpublish when it was a publication', async () => {
     const { id } = await stack.api.createSession()
     const alice = await join(id)
     node.heard.length = 0
@@ -65,24 +65,24 @@ describe('when a node does not answer in time', () => {
     await expect(alice.request('publish', { tracks: [SILENT_TRACK] })).rejects.toMatchObject({ code: 'TIMEOUT' })
     const [call] = node.callsOf('publish')
     const streamId: unknown = call && Reflect.get(call, 'streamId')
-    await isTold('unpublish', { streamId })
+    await received('unpublish', { streamId })
     release()
   })
 })
 
-describe('a stream that has no row', () => {
-  it('is ended on the node by its publisher', async () => {
+describe('a stream without a row', () => {
+  it('ends on the node when its publisher unpublishes it', async () => {
     const { id } = await stack.api.createSession()
     const alice = await join(id)
     const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
     await stack.postgres.query('DELETE FROM stream WHERE id = $1', [streamId])
     await alice.request('unpublish', { streamId })
-    expect(told('unpublish', { streamId })).toBe(true)
+    expect(hasReceived('unpublish', { streamId })).toBe(true)
     const bob = await join(id)
     await expect(bob.request('unpublish', { streamId })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('is ended on the node by its publisher, and for the others, when its media was lost before', async () => {
+  it('ends on the node and for the other clients when its publisher unpublishes it after a loss of the media', async () => {
     const { id } = await stack.api.createSession()
     const [alice, bob] = [await join(id), await join(id)]
     const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
@@ -90,7 +90,7 @@ describe('a stream that has no row', () => {
     await stack.postgres.query('DELETE FROM stream WHERE id = $1', [streamId])
     await alice.request('rejoin', {})
     await alice.request('unpublish', { streamId })
-    expect(told('unpublish', { streamId })).toBe(true)
+    expect(hasReceived('unpublish', { streamId })).toBe(true)
     expect(await bob.waitFor('streamDestroyed')).toMatchObject({ streamId, reason: 'unpublish' })
   })
 })

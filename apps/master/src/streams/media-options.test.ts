@@ -6,7 +6,7 @@ const track = (kind: 'audio' | 'video'): PublishedTrack => ({
   kind,
   rtpParameters: { codecs: [{ mimeType: `${kind}/x`, payloadType: 100, clockRate: 90_000 }], encodings: [{ ssrc: 1 }] },
 })
-const told = {
+const publication = {
   audioActive: true,
   videoActive: false,
   typeOfVideo: 'SCREEN',
@@ -16,9 +16,13 @@ const told = {
 
 describe('mediaOptionsOf', () => {
   it.each<[string, PublishedTrack[], MediaOptions]>([
-    ['audio alone', [track('audio')], { hasAudio: true, audioActive: true, hasVideo: false, filter: {} }],
     [
-      'video alone',
+      'has only audio properties for a stream with audio alone',
+      [track('audio')],
+      { hasAudio: true, audioActive: true, hasVideo: false, filter: {} },
+    ],
+    [
+      'has only video properties for a stream with video alone',
       [track('video')],
       {
         hasAudio: false,
@@ -26,13 +30,17 @@ describe('mediaOptionsOf', () => {
         videoActive: false,
         typeOfVideo: 'SCREEN',
         frameRate: 30,
-        videoDimensions: told.videoDimensions,
+        videoDimensions: publication.videoDimensions,
         filter: {},
       },
     ],
-    ['both', [track('video'), track('audio')], { hasAudio: true, hasVideo: true, filter: {}, ...told }],
+    [
+      'has the properties of both kinds for a stream with both',
+      [track('video'), track('audio')],
+      { hasAudio: true, hasVideo: true, filter: {}, ...publication },
+    ],
   ])('%s', (_, tracks, expected) => {
-    expect(mediaOptionsOf({ tracks, ...told })).toEqual(expected)
+    expect(mediaOptionsOf({ tracks, ...publication })).toEqual(expected)
   })
 })
 
@@ -42,7 +50,7 @@ describe('streamKindOf', () => {
     [{ hasAudio: true, hasVideo: true, typeOfVideo: 'CAMERA', filter: {} }, 'CAM'],
     [{ hasAudio: false, hasVideo: true, typeOfVideo: 'SCREEN', filter: {} }, 'SCR'],
     [{ hasAudio: false, hasVideo: true, typeOfVideo: 'CUSTOM', filter: {} }, 'CUS'],
-  ])('%j', (options, kind) => {
+  ])('of %j is %s', (options, kind) => {
     expect(streamKindOf(options)).toBe(kind)
   })
 })
@@ -57,12 +65,17 @@ describe('effectiveChanges', () => {
     filter: {},
   }
   it.each<[string, MediaOptions, Parameters<typeof effectiveChanges>[1], ReturnType<typeof effectiveChanges>]>([
-    ['what differs', both, { audioActive: false, frameRate: 15 }, { audioActive: false, frameRate: 15 }],
-    ['what is known already is nothing', both, { audioActive: true, videoActive: true, frameRate: 30 }, {}],
-    ['audio of a stream without', { ...both, hasAudio: false }, { audioActive: false }, {}],
-    ['video of a stream without', { ...both, hasVideo: false }, { videoActive: false, frameRate: 1 }, {}],
     [
-      'new dimensions',
+      'keeps properties that differ',
+      both,
+      { audioActive: false, frameRate: 15 },
+      { audioActive: false, frameRate: 15 },
+    ],
+    ['drops properties that have the value already', both, { audioActive: true, videoActive: true, frameRate: 30 }, {}],
+    ['drops audio of a stream without audio', { ...both, hasAudio: false }, { audioActive: false }, {}],
+    ['drops video of a stream without video', { ...both, hasVideo: false }, { videoActive: false, frameRate: 1 }, {}],
+    [
+      'keeps new dimensions',
       both,
       { videoDimensions: '{"width":1,"height":1}' },
       { videoDimensions: '{"width":1,"height":1}' },

@@ -5,7 +5,7 @@ type Publication = Pick<
   'tracks' | 'audioActive' | 'videoActive' | 'typeOfVideo' | 'frameRate' | 'videoDimensions'
 >
 
-/** The contract's mediaOptions of a new stream: what is about a kind of media only with that kind. */
+/** The contract's mediaOptions of a new stream; the properties of a kind of media only with a track of that kind. */
 export function mediaOptionsOf(publication: Publication): MediaOptions {
   const hasAudio = publication.tracks.some(({ kind }) => kind === 'audio')
   const hasVideo = publication.tracks.some(({ kind }) => kind === 'video')
@@ -21,22 +21,23 @@ export function mediaOptionsOf(publication: Publication): MediaOptions {
 
 const KIND_OF_VIDEO = { CAMERA: 'CAM', SCREEN: 'SCR', CUSTOM: 'CUS', IPCAM: 'IPC' } as const
 
-/** The part of a stream's id that tells what it is; a stream without video is a microphone. */
+/** The kind in a stream's id; a stream without video is a microphone. */
 export const streamKindOf = ({ hasVideo, typeOfVideo }: MediaOptions): StreamKind =>
   hasVideo ? KIND_OF_VIDEO[typeOfVideo ?? 'CAMERA'] : 'MIC'
 
 type Changes = Pick<SignallingCall<'changeStream'>, 'audioActive' | 'videoActive' | 'videoDimensions' | 'frameRate'>
 
-/** Of the changes a publisher tells, those that apply to the stream and differ from what is known. */
-export function effectiveChanges(known: MediaOptions, told: Changes): Changes {
-  const { hasAudio, hasVideo } = known
+/** The wanted changes that apply to the stream and differ from its current options. */
+export function effectiveChanges(current: MediaOptions, wanted: Changes): Changes {
+  const { hasAudio, hasVideo } = current
   const changes: Changes = {}
-  if (hasAudio && told.audioActive !== undefined && told.audioActive !== known.audioActive)
-    changes.audioActive = told.audioActive
+  if (hasAudio && wanted.audioActive !== undefined && wanted.audioActive !== current.audioActive)
+    changes.audioActive = wanted.audioActive
   if (!hasVideo) return changes
-  if (told.videoActive !== undefined && told.videoActive !== known.videoActive) changes.videoActive = told.videoActive
-  if (told.videoDimensions !== undefined && told.videoDimensions !== known.videoDimensions)
-    changes.videoDimensions = told.videoDimensions
-  if (told.frameRate !== undefined && told.frameRate !== known.frameRate) changes.frameRate = told.frameRate
+  if (wanted.videoActive !== undefined && wanted.videoActive !== current.videoActive)
+    changes.videoActive = wanted.videoActive
+  if (wanted.videoDimensions !== undefined && wanted.videoDimensions !== current.videoDimensions)
+    changes.videoDimensions = wanted.videoDimensions
+  if (wanted.frameRate !== undefined && wanted.frameRate !== current.frameRate) changes.frameRate = wanted.frameRate
   return changes
 }

@@ -5,13 +5,14 @@ import { PlacementModule } from '../placement/placement.module.js'
 import { SessionsModule } from '../sessions/sessions.module.js'
 import { StreamRepository } from './stream.repository.js'
 import { StreamsController } from './streams.controller.js'
+import { SubscriptionRepository } from './subscription.repository.js'
 import { StreamsService } from './streams.service.js'
 
 /** Published streams and subscriptions. */
 @Module({
   imports: [EventsModule, MediaNodesModule, PlacementModule, SessionsModule],
   controllers: [StreamsController],
-  providers: [StreamRepository, StreamsService],
-  exports: [StreamsService],
+  providers: [StreamRepository, SubscriptionRepository, StreamsService],
+  exports: [StreamRepository, StreamsService],
 })
 export class StreamsModule {}

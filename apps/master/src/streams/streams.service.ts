@@ -19,9 +19,10 @@ import { SessionsService } from '../sessions/sessions.service.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { effectiveChanges, mediaOptionsOf, streamKindOf } from './media-options.js'
 import { StreamRepository } from './stream.repository.js'
+import { SubscriptionRepository } from './subscription.repository.js'
 
-/** Who publishes or subscribes, and where its media is. */
-export interface MediaPeer {
+/** A participant and the place of its media. */
+export interface PlacedParticipant {
   sessionId: string
   roomId: string
   connectionId: string
@@ -31,33 +32,35 @@ export interface MediaPeer {
 const noSuchStream = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no stream with the id ${id}`, { subject: 'stream' })
 
-/** After these a node may have done what it was asked. */
-const UNANSWERED: readonly ErrorCode[] = ['TIMEOUT', 'UNAVAILABLE']
+/** After these errors the node may have executed the command. */
+const UNCERTAIN: readonly ErrorCode[] = ['TIMEOUT', 'UNAVAILABLE']
 
-/** Of a stream that goes on after a loss, the id it had; else a new one. */
-function streamIdOf(known: string | undefined, kind: StreamKind, connectionId: string): string {
-  if (known === undefined) return newStreamId(kind, connectionId)
-  if (isStreamIdOf(known, kind, connectionId)) return known
-  throw new ServiceError('INVALID', `streamId: ${known} is not of a stream of this kind and connection`)
+/** The former id of a stream that is published again after a loss, else a new id. */
+function streamIdOf(former: string | undefined, kind: StreamKind, connectionId: string): string {
+  if (former === undefined) return newStreamId(kind, connectionId)
+  if (isStreamIdOf(former, kind, connectionId)) return former
+  throw new ServiceError('INVALID', `streamId: ${former} is not the id of a stream of this kind and connection`)
 }
 
+/** Publishes, changes and ends streams, and subscribes to them: on the media node, in the database, for the clients. */
 @Injectable()
 export class StreamsService {
   constructor(
     private readonly streams: StreamRepository,
+    private readonly subscriptions: SubscriptionRepository,
     private readonly sessions: SessionsService,
     private readonly placement: RoomPlacement,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionBroadcast,
+    private readonly broadcast: SessionBroadcast,
     private readonly clock: ClusterClock,
   ) {}
 
-  async publish(peer: MediaPeer, call: SignallingCall<'publish'>): Promise<SignallingResult<'publish'>> {
-    const { sessionId, roomId, connectionId, place } = peer
+  async publish(participant: PlacedParticipant, call: SignallingCall<'publish'>): Promise<SignallingResult<'publish'>> {
+    const { sessionId, roomId, connectionId, place } = participant
     const mediaOptions = mediaOptionsOf(call)
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
     const { tracks, audioActive, videoActive, dtlsParameters } = call
-    const asked = this.mediaNodes.ask(place, 'publish', {
+    const request = this.mediaNodes.ask(place, 'publish', {
       roomId,
       connectionId,
       streamId,
@@ -67,7 +70,9 @@ export class StreamsService {
       ...(mediaOptions.typeOfVideo && { typeOfVideo: mediaOptions.typeOfVideo }),
       dtlsParameters,
     })
-    await this.orUndone(asked, () => this.mediaNodes.tell(place, 'unpublish', { roomId, connectionId, streamId }))
+    await this.undoIfUncertain(request, () =>
+      this.mediaNodes.tell(place, 'unpublish', { roomId, connectionId, streamId }),
+    )
     const createdAt = this.clock.now()
     try {
       await this.streams.insert({
@@ -83,40 +88,40 @@ export class StreamsService {
       throw error
     }
     const params = { streamId, connectionId, createdAt, mediaOptions }
-    this.channel.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
+    this.broadcast.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
     return { streamId, createdAt }
   }
 
-  async unpublish({ sessionId, roomId, connectionId, place }: MediaPeer, streamId: string): Promise<void> {
+  async unpublish({ sessionId, roomId, connectionId, place }: PlacedParticipant, streamId: string): Promise<void> {
     const stream = await this.streams.delete(sessionId, streamId, 'unpublish', connectionId)
     if (!stream && publisherOf(streamId) !== connectionId) throw noSuchStream(streamId)
-    // Of a stream that went with its node there is no row any more, but the others still wait for it.
+    // The row of a stream is deleted with its node's media, but the other clients still wait for the stream.
     const mayBeAwaited = stream !== undefined || place.epoch > 1
     if (mayBeAwaited) {
       this.announceEnd(roomId, { streamId, connectionId }, 'unpublish', [connectionId])
       await this.mediaNodes.tell(place, 'unpublish', { roomId, connectionId, streamId })
     } else {
-      // Nor is there one of a stream whose publication was never answered: the node knows.
+      // A publication without an answer has no row either: the node knows whether it exists.
       await this.mediaNodes.ask(place, 'unpublish', { roomId, connectionId, streamId })
     }
   }
 
-  /** Somebody other than the publisher ends the stream; the publisher is told as well. */
+  /** Ends the stream of another participant; its publisher is notified as well. */
   async forceUnpublish(
-    peer: Pick<MediaPeer, 'sessionId' | 'roomId' | 'place'>,
+    participant: Pick<PlacedParticipant, 'sessionId' | 'roomId' | 'place'>,
     streamId: string,
     reason: StreamDestroyedReason,
   ): Promise<void> {
-    const stream = await this.streams.delete(peer.sessionId, streamId, reason)
+    const stream = await this.streams.delete(participant.sessionId, streamId, reason)
     if (!stream) throw noSuchStream(streamId)
-    const { roomId, place } = peer
+    const { roomId, place } = participant
     this.announceEnd(roomId, stream, reason, [])
     await this.mediaNodes.tell(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
   }
 
   /** DELETE stream of the REST interface. */
   async delete(sessionId: string, streamId: string): Promise<void> {
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     const room = await this.placement.ofSession(sessionId)
     if (!room) {
       await this.sessions.require(sessionId)
@@ -126,13 +131,13 @@ export class StreamsService {
   }
 
   async change(
-    { sessionId, roomId, connectionId, place }: MediaPeer,
+    { sessionId, roomId, connectionId, place }: PlacedParticipant,
     call: SignallingCall<'changeStream'>,
   ): Promise<void> {
-    const { streamId, reason, layerKbps, ...told } = call
+    const { streamId, reason, layerKbps, ...wanted } = call
     const known = await this.streams.find(sessionId, streamId)
     if (known?.connectionId !== connectionId) throw noSuchStream(streamId)
-    const changes = effectiveChanges(known.mediaOptions, told)
+    const changes = effectiveChanges(known.mediaOptions, wanted)
     const { audioActive, videoActive } = changes
     if (audioActive !== undefined || videoActive !== undefined || layerKbps !== undefined) {
       const change = { audioActive, videoActive, layerKbps }
@@ -144,59 +149,58 @@ export class StreamsService {
       const newValue = changes[changedProperty]
       if (newValue === undefined) continue
       const params = { streamId, connectionId, changedProperty, newValue, reason }
-      this.channel.notify(roomId, { method: 'streamPropertyChanged', params }, { except: [connectionId] })
+      this.broadcast.notify(roomId, { method: 'streamPropertyChanged', params }, { except: [connectionId] })
     }
   }
 
-  async subscribe(peer: MediaPeer, call: SignallingCall<'subscribe'>): Promise<SignallingResult<'subscribe'>> {
-    const { roomId, connectionId, place } = peer
+  async subscribe(
+    participant: PlacedParticipant,
+    call: SignallingCall<'subscribe'>,
+  ): Promise<SignallingResult<'subscribe'>> {
+    const { roomId, connectionId, place } = participant
     const { streamId, rtpCapabilities } = call
-    const letGo = () => this.mediaNodes.tell(place, 'unsubscribe', { roomId, connectionId, streamId })
-    const asked = this.mediaNodes.ask(place, 'subscribe', { roomId, connectionId, streamId, rtpCapabilities })
-    const { tracks } = await this.orUndone(asked, letGo)
+    const undo = (): Promise<void> => this.mediaNodes.tell(place, 'unsubscribe', { roomId, connectionId, streamId })
+    const request = this.mediaNodes.ask(place, 'subscribe', { roomId, connectionId, streamId, rtpCapabilities })
+    const { tracks } = await this.undoIfUncertain(request, undo)
     const createdAt = this.clock.now()
     try {
-      await this.streams.subscribe({ connectionId, streamId, createdAt, mediaEpoch: place.epoch })
+      await this.subscriptions.insert({ connectionId, streamId, createdAt, mediaEpoch: place.epoch })
     } catch (error) {
-      await letGo()
+      await undo()
       throw error
     }
     return { createdAt, tracks }
   }
 
-  async unsubscribe({ roomId, connectionId, place }: MediaPeer, streamId: string): Promise<void> {
+  async unsubscribe({ roomId, connectionId, place }: PlacedParticipant, streamId: string): Promise<void> {
     const subscription = { roomId, connectionId, streamId }
-    const isKnown = await this.streams.unsubscribe(connectionId, streamId)
-    if (isKnown) await this.mediaNodes.tell(place, 'unsubscribe', subscription)
-    // The node may have one that it could not answer for; if not, it says so.
+    const hadRow = await this.subscriptions.delete(connectionId, streamId)
+    if (hadRow) await this.mediaNodes.tell(place, 'unsubscribe', subscription)
+    // The node may have one whose answer was lost; otherwise it answers NOT_FOUND.
     else await this.mediaNodes.ask(place, 'unsubscribe', subscription)
   }
 
-  /** What no answer came to is undone: a node carries out what is about one connection in order. */
-  private async orUndone<T>(asked: Promise<T>, undo: () => Promise<void>): Promise<T> {
+  /** Undoes a command without an answer: a node executes the commands of one connection in order. */
+  private async undoIfUncertain<T>(request: Promise<T>, undo: () => Promise<void>): Promise<T> {
     try {
-      return await asked
+      return await request
     } catch (error) {
-      if (error instanceof ServiceError && UNANSWERED.includes(error.code)) void undo()
+      if (error instanceof ServiceError && UNCERTAIN.includes(error.code)) void undo()
       throw error
     }
   }
 
-  /** Of these streams, those that are published nowhere. */
+  /** Returns those of the ids that are not published. */
   async missing(streamIds: readonly string[]): Promise<string[]> {
-    const present = await this.streams.existing(streamIds)
-    return streamIds.filter((id) => !present.has(id))
+    const existing = await this.streams.existing(streamIds)
+    return streamIds.filter((id) => !existing.has(id))
   }
 
-  /** All that the participant publishes and receives ends, for it begins anew. */
-  async endMediaOf({ sessionId, roomId, connectionId }: Omit<MediaPeer, 'place'>): Promise<void> {
+  /** Ends the streams and subscriptions of a participant that rejoins. */
+  async endMediaOf({ sessionId, roomId, connectionId }: Omit<PlacedParticipant, 'place'>): Promise<void> {
     const reason = 'mediaServerReconnect'
     const streams = await this.streams.deleteOf(sessionId, connectionId, reason)
     for (const stream of streams) this.announceEnd(roomId, stream, reason, [connectionId])
-  }
-
-  present(sessionId: string): Promise<StreamInfo[]> {
-    return this.streams.present(sessionId)
   }
 
   private announceEnd(
@@ -206,6 +210,6 @@ export class StreamsService {
     except: string[],
   ): void {
     const { streamId, connectionId } = stream
-    this.channel.notify(roomId, { method: 'streamDestroyed', params: { streamId, connectionId, reason } }, { except })
+    this.broadcast.notify(roomId, { method: 'streamDestroyed', params: { streamId, connectionId, reason } }, { except })
   }
 }

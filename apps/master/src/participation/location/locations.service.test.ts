@@ -26,7 +26,7 @@ it.each([
   ['127.0.0.1', 'unknown'],
   ['::1', 'unknown'],
   ['unknown', 'unknown'],
-])('%s is in %s', async (ip, place) => {
+])('the location of %s is %s', async (ip, place) => {
   const service = await locations(
     mmdb({
       '192.0.2.7': { city: named('Madrid'), country: named('Spain') },
@@ -37,11 +37,11 @@ it.each([
   expect(service.of(ip)).toBe(place)
 })
 
-it('knows nothing without a database', async () => {
+it('answers unknown without a database', async () => {
   expect((await locations()).of('192.0.2.7')).toBe('unknown')
 })
 
-it('refuses to start with a database that is none', async () => {
+it('refuses to start when the file is not an MMDB database', async () => {
   await expect(locations('no database')).rejects.toThrow(ConfigError)
   await expect(locations('no database')).rejects.toThrow(/SERVICE_GEOIP_DATABASE: cannot be read as an MMDB database/)
 })

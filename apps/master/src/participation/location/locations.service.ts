@@ -5,7 +5,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configur
 
 export const UNKNOWN = 'unknown'
 
-/** Where on earth an address is, by a database on the operator's disk; nothing is asked over the network. */
+/** Looks up the location of an address in a database on the operator's disk, without network access. */
 @Injectable()
 export class LocationsService implements OnModuleInit {
   private database: Reader<CityResponse> | undefined
@@ -23,7 +23,7 @@ export class LocationsService implements OnModuleInit {
     }
   }
 
-  /** `City, Country`, the country alone where no more is known, else `unknown`. */
+  /** `City, Country`, the country alone when the city is unknown, else `unknown`. */
   of(ip: string): string {
     const found = validate(ip) ? this.database?.get(ip) : undefined
     const names = [found?.city?.names.en, found?.country?.names.en].filter(Boolean)

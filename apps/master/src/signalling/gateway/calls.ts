@@ -8,11 +8,11 @@ import {
 } from '@session-service/contract'
 import type { RawData } from 'ws'
 
-/** Whether the method is one with which a socket becomes that of a participant. */
+/** Whether the method assigns a participant to the socket. */
 export const isEntry = (method: SignallingMethod): method is 'join' | 'resume' =>
   method === 'join' || method === 'resume'
 
-/** The parameters of a call by their schema; INVALID names each field at fault. */
+/** Parses the parameters of a call; INVALID names each invalid field. */
 export function readCall<M extends SignallingMethod>(method: M, params: object): SignallingCall<M> {
   const call = SIGNALLING_METHODS[method][0].safeParse(params)
   if (!call.success) throw new ServiceError('INVALID', describeIssues(call.error).join('; '))
@@ -20,7 +20,7 @@ export function readCall<M extends SignallingMethod>(method: M, params: object):
   return call.data as SignallingCall<M>
 }
 
-/** What is about one subscription is done in its order, everything else of a socket in one line. */
+/** The mutex key of a request: calls for one subscription run in order, and so do all other calls of a socket. */
 export function queueKey({ method, params }: RpcRequest): string {
   const isSubscription = method === 'subscribe' || method === 'unsubscribe' || method === 'changeSubscription'
   return isSubscription && typeof params?.streamId === 'string' ? params.streamId : ''

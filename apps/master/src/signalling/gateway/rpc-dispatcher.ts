@@ -71,12 +71,12 @@ export class RpcDispatcher {
     socket.answer(id, result)
   }
 
-  /** The role as the database has it; that of the socket once the row is gone. */
+  /** The role in the database, or the socket's when the row has been deleted. */
   private async currentRole({ connectionId, role }: JoinedParticipant): Promise<Role> {
     return (await this.participants.role(connectionId)) ?? role
   }
 
-  /** The socket becomes that of a participant. */
+  /** Assigns a participant to the socket. */
   private async enter(
     socket: ClientSocket,
     method: 'join' | 'resume',
@@ -84,7 +84,7 @@ export class RpcDispatcher {
     id: RpcRequest['id'],
   ): Promise<void> {
     if (socket.participant) throw new ServiceError('CONFLICT', 'this socket has joined already')
-    // The call waited in the queue and its client reconnected elsewhere: it must not take the participant from there.
+    // The call waited in the queue while its client resumed elsewhere: it must not take the participant from there.
     if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')
     const result =
       method === 'join'

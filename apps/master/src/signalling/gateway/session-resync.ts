@@ -1,6 +1,6 @@
 import { Bus } from '@session-service/messaging'
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
-import { ParticipationService } from '../../participation/participation.service.js'
+import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { ParticipantState, syncEpoch } from '../rpc-handlers/participant-state.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
@@ -13,7 +13,7 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
 
   constructor(
     private readonly bus: Bus,
-    private readonly participation: ParticipationService,
+    private readonly snapshots: SessionSnapshots,
     private readonly state: ParticipantState,
     private readonly sockets: SocketRegistry,
   ) {}
@@ -33,7 +33,10 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
       const { participant } = socket
       if (!participant) continue
       await this.resync(socket, participant).catch((error: unknown) => {
-        this.logger.error({ err: error, connectionId: participant.connectionId }, 'a snapshot could not be sent')
+        this.logger.error(
+          { err: error, connectionId: participant.connectionId },
+          'sending a snapshot failed, closing the socket',
+        )
         // The client resumes on a new socket and gets its snapshot there; the other clients get theirs here.
         socket.terminate()
       })
@@ -43,7 +46,7 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
   private async resync(socket: ClientSocket, participant: JoinedParticipant): Promise<void> {
     socket.hold()
     const [snapshot, changed] = await Promise.all([
-      this.participation.snapshot(participant).catch(() => undefined),
+      this.snapshots.read(participant).catch(() => undefined),
       this.state.refreshRights(participant).catch(() => []),
     ])
     if (snapshot) {

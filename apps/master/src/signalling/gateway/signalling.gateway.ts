@@ -47,7 +47,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   ) {
     this.addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
     this.watch = setInterval(() => this.checkAll(performance.now()), CHECK_EVERY_MS)
-    metrics.sampled('client_sockets', 'Sockets of clients that this master holds', () => this.sockets.size)
+    metrics.sampled('client_sockets', 'Open client sockets', () => this.sockets.size)
   }
 
   /** Takes the upgrades of an HTTP server. */
@@ -56,7 +56,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   }
 
   private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    // Node has removed its own listener, and an error without one would end the process.
+    // Node has removed its own listener, and an error without a listener would end the process.
     stream.on('error', () => stream.destroy())
     const refusal = upgradeRefusal(request, this.isClosing)
     if (refusal) return refuseUpgrade(stream, refusal)

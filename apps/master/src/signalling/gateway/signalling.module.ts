@@ -4,6 +4,7 @@ import { ConnectionsModule } from '../../connections/connections.module.js'
 import { MediaNodesModule } from '../../media-nodes/media-nodes.module.js'
 import { ParticipationModule } from '../../participation/participation.module.js'
 import { RecordingLifecycleModule } from '../../recordings/lifecycle/recording-lifecycle.module.js'
+import { PlacementModule } from '../../placement/placement.module.js'
 import { RpcDispatcher } from './rpc-dispatcher.js'
 import { SessionResync } from './session-resync.js'
 import { SignallingGateway } from './signalling.gateway.js'
@@ -21,6 +22,7 @@ import { StreamsModule } from '../../streams/streams.module.js'
     ConnectionsModule,
     MediaNodesModule,
     ParticipationModule,
+    PlacementModule,
     RecordingLifecycleModule,
     SignalsModule,
     SocketsModule,

@@ -1,7 +1,7 @@
 import { CLOSE_CODE, SIGNALLING_WINDOWS } from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { PresenceRepository } from '../../connections/presence.repository.js'
-import { ParticipationService } from '../../participation/participation.service.js'
+import { ParticipantPresence } from '../../participation/participant-presence.js'
 import { MASTER_ID } from '../../platform/config/configuration.module.js'
 import { Job } from '../../platform/jobs/job.js'
 import type { ClientSocket } from '../sockets/client-socket.js'
@@ -15,18 +15,18 @@ export class SocketLiveness {
   private readonly logger = new Logger(SocketLiveness.name)
 
   constructor(
-    private readonly participation: ParticipationService,
-    private readonly presence: PresenceRepository,
+    private readonly presence: ParticipantPresence,
+    private readonly deadlines: PresenceRepository,
     private readonly sockets: SocketRegistry,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {}
 
-  /** A frame has come, `now` by `performance.now()`. */
+  /** A frame has arrived; `now` by `performance.now()`. */
   received(socket: ClientSocket, now: number): void {
     socket.lastSeen = now
     if (!socket.isMarkedLost || !this.sockets.isCurrent(socket) || !socket.participant) return
     socket.isMarkedLost = false
-    void this.participation.found(socket.participant.connectionId).catch(() => {
+    void this.deadlines.markFound(socket.participant.connectionId, this.masterId).catch(() => {
       socket.isMarkedLost = true
     })
   }
@@ -55,8 +55,8 @@ export class SocketLiveness {
     if (!participant) return
     const { connectionId } = participant
     socket.isMarkedLost = true
-    await this.participation.lost(connectionId, now - lastSeen, lastSignalId).catch((error: unknown) => {
-      this.logger.warn({ err: error, connectionId }, 'a lost participant could not be marked')
+    await this.presence.markLost(connectionId, now - lastSeen, lastSignalId).catch((error: unknown) => {
+      this.logger.warn({ err: error, connectionId }, 'marking a participant as lost failed')
     })
   }
 
@@ -66,7 +66,7 @@ export class SocketLiveness {
     const held = new Map<string, ClientSocket>()
     for (const socket of this.sockets.all()) if (socket.participant) held.set(socket.participant.connectionId, socket)
     if (held.size === 0) return
-    for (const connectionId of await this.presence.orphans([...held.keys()], this.masterId)) {
+    for (const connectionId of await this.deadlines.orphans([...held.keys()], this.masterId)) {
       const socket = held.get(connectionId)
       if (!socket?.participant || !this.sockets.isCurrent(socket)) continue
       this.sockets.detach(socket.participant.roomId, connectionId, socket)
@@ -81,6 +81,6 @@ export class SocketLiveness {
     const here = [...this.sockets.entries()]
     const speaking = here.filter(([, socket]) => socket.isOpen && !socket.isMarkedLost)
     const idsOf = (some: typeof here): string[] => some.map(([connectionId]) => connectionId)
-    await this.participation.alignDeadlines(idsOf(here), idsOf(speaking))
+    await this.deadlines.alignDeadlines(this.masterId, idsOf(here), idsOf(speaking), SIGNALLING_WINDOWS.evict)
   }
 }

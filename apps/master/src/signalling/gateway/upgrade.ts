@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { SIGNALLING_PATH } from '@session-service/contract'
 
-/** The status of an upgrade that is not for the signalling server; undefined when it is. */
+/** The status for an upgrade that is refused; undefined for a valid one. */
 export function upgradeRefusal({ url }: IncomingMessage, isClosing: boolean): string | undefined {
   const address = URL.parse(url ?? '/', 'http://localhost')
   if (!address) return '400 Bad Request'
@@ -12,7 +12,7 @@ export function upgradeRefusal({ url }: IncomingMessage, isClosing: boolean): st
   return searchParams.get('sessionId') && searchParams.get('token') ? undefined : '401 Unauthorized'
 }
 
-/** Answers and closes the stream from this side: no timeout of the HTTP server applies to it any more. */
+/** Answers and closes the stream, because the timeouts of the HTTP server do not apply to an upgrade. */
 export function refuseUpgrade(stream: Duplex, status: string, headers: readonly string[] = []): void {
   stream.once('finish', () => stream.destroy())
   const lines = [`HTTP/1.1 ${status}`, 'Connection: close', 'Content-Length: 0', ...headers]

@@ -13,29 +13,34 @@ const CONFIGURED = {
 }
 const OWN = { TURN_IP: '203.0.113.7', TURN_SHARED_SECRET_KEY: 'hush' }
 
-describe('which ICE servers a client gets', () => {
+describe('iceServersFor', () => {
   it.each([
-    ['its own before all others', CUSTOM, { ...CONFIGURED, ...OWN }, ['turn:custom.example:443']],
+    ['prefers those of the connection', CUSTOM, { ...CONFIGURED, ...OWN }, ['turn:custom.example:443']],
     [
-      'those configured for all before our TURN server',
+      'prefers configured ones to the own TURN server',
       [],
       { ...CONFIGURED, ...OWN },
       ['stun:all.example', 'turn:all.example'],
     ],
-    ['our TURN server, over UDP and TCP', [], OWN, ['turn:203.0.113.7:3478', 'turn:203.0.113.7:3478?transport=tcp']],
     [
-      'our TURN server by its IPv6 address and port',
+      'gives the own TURN server over UDP and TCP',
+      [],
+      OWN,
+      ['turn:203.0.113.7:3478', 'turn:203.0.113.7:3478?transport=tcp'],
+    ],
+    [
+      'gives the own TURN server with an IPv6 address and a port',
       [],
       { ...OWN, TURN_IP: '2001:db8::7', TURN_PORT: '443' },
       ['turn:[2001:db8::7]:443', 'turn:[2001:db8::7]:443?transport=tcp'],
     ],
-    ['none where there is none', [], {}, []],
-    ['its own where there is no other', CUSTOM, {}, ['turn:custom.example:443']],
+    ['gives none when none exists', [], {}, []],
+    ['gives those of the connection when no other exists', CUSTOM, {}, ['turn:custom.example:443']],
   ])('%s', (_, custom, env, urls) => {
     expect(iceServersFor(custom, config(env), NOW).map(({ url }) => url)).toEqual(urls)
   })
 
-  it('given ones as they are', () => {
+  it('gives static credentials unchanged', () => {
     expect(iceServersFor(CUSTOM, config(OWN), NOW)).toEqual(CUSTOM)
     expect(iceServersFor([], config(CONFIGURED), NOW)).toEqual([
       { url: 'stun:all.example' },
@@ -44,11 +49,14 @@ describe('which ICE servers a client gets', () => {
   })
 })
 
-describe('credentials that expire', () => {
+describe('expiring TURN credentials', () => {
   it.each([
-    ['our TURN server', OWN],
-    ['a configured one with a secret', { SERVICE_WEBRTC_ICE_SERVERS: '["url=turn:a.example,staticAuthSecret=hush"]' }],
-  ])('%s: a fresh name until the end of its time, and no secret', (_, env) => {
+    ['the own TURN server', OWN],
+    [
+      'a configured server with a secret',
+      { SERVICE_WEBRTC_ICE_SERVERS: '["url=turn:a.example,staticAuthSecret=hush"]' },
+    ],
+  ])('of %s have a new user name with the expiry each time, and do not contain the secret', (_, env) => {
     const [first, again] = [1, 2].map(() => iceServersFor([], config({ ...env, TURN_CREDENTIALS_TTL: '300' }), NOW)[0])
     expect(first?.username).toMatch(/^1700000300:[A-Za-z0-9]{8}$/)
     expect(first?.credential).toBe(turnCredential(first?.username ?? '', 'hush'))
@@ -56,11 +64,11 @@ describe('credentials that expire', () => {
     expect(JSON.stringify(first)).not.toContain('hush')
   })
 
-  it('are what `openssl dgst -sha1 -hmac` gives', () => {
+  it('match `openssl dgst -sha1 -hmac`', () => {
     expect(turnCredential('1700000300:abcdefgh', 'hush')).toBe('gzJo/xsdh+uoPLVch/dxMXn7dZ4=')
   })
 
-  it('name the second they expire in', () => {
+  it('contain the second of their expiry', () => {
     expect(newTurnUsername(1_999)).toMatch(/^1:/)
   })
 })

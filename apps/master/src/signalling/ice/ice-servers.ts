@@ -9,8 +9,8 @@ type IceConfig = Pick<
 >
 
 /**
- * The ICE servers of one client: its connection's own, else those configured for all, else the service's own TURN server.
- * Secrets stay here: who is given one is given a name and a credential that expire.
+ * The ICE servers of one client: those of its connection, else the configured ones, else the service's own TURN server.
+ * Clients get no shared secret but a user name and a credential that expire.
  */
 export function iceServersFor(custom: readonly IceServer[], config: IceConfig, now: number): IceServer[] {
   if (custom.length > 0) return [...custom]
@@ -25,7 +25,7 @@ export function iceServersFor(custom: readonly IceServer[], config: IceConfig, n
   return ownTurnUrls(config).map((url) => ({ url, ...own }))
 }
 
-/** TCP as well, for networks that let no UDP out. */
+/** Includes TCP, for networks that block UDP. */
 function ownTurnUrls({ TURN_IP: address, TURN_PORT: port }: IceConfig): string[] {
   if (address === '') return []
   const url = `turn:${isIPv6(address) ? `[${address}]` : address}:${port}`

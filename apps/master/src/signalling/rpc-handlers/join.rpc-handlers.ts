@@ -4,7 +4,11 @@ import type { Participant } from '../../connections/connection.records.js'
 import { ConnectionsService } from '../../connections/connections.service.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
-import { ParticipationService } from '../../participation/participation.service.js'
+import { resolveLimits } from '../../participation/bandwidth.js'
+import { JoinService } from '../../participation/join.service.js'
+import { ParticipantPresence } from '../../participation/participant-presence.js'
+import { RoomEntry } from '../../participation/room-entry.js'
+import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { VERSION } from '../../platform/config/version.js'
@@ -19,7 +23,10 @@ import { ParticipantState, syncEpoch } from './participant-state.js'
 @Injectable()
 export class JoinRpcHandlers {
   constructor(
-    private readonly participation: ParticipationService,
+    private readonly joins: JoinService,
+    private readonly entry: RoomEntry,
+    private readonly snapshots: SessionSnapshots,
+    private readonly presence: ParticipantPresence,
     private readonly connections: ConnectionsService,
     private readonly state: ParticipantState,
     private readonly recentSignals: RecentSignals,
@@ -33,22 +40,22 @@ export class JoinRpcHandlers {
   async join(socket: ClientSocket, call: SignallingCall<'join'>): Promise<SignallingResult<'join'>> {
     this.broadcast.requireBus()
     const { token, clientData, platform = socket.platform } = call
-    const { participant, resumeKey } = await this.participation.take(token, { clientData, ip: socket.ip, platform })
+    const { participant, resumeKey } = await this.joins.take(token, { clientData, ip: socket.ip, platform })
     const { roomId, connectionId } = participant
     socket.hold()
     try {
       await this.sockets.attach(roomId, connectionId, socket)
-      const { media, place } = await this.participation.enter(participant)
-      // The media may have been lost meanwhile: a held-back notification tells the client after the answer.
+      const { media, place } = await this.entry.enter(participant)
+      // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
       socket.participant = { ...participant, place: isLost ? null : place }
       await this.requireConnected(socket, place)
       const [snapshot] = await Promise.all([
-        this.participation.snapshot(participant),
+        this.snapshots.read(participant),
         this.state.refreshRights(socket.participant),
       ])
       const { role, record } = socket.participant
-      this.participation.announce({ ...participant, role, record })
+      this.joins.announce({ ...participant, role, record })
       return {
         ...this.welcome({ ...participant, role, record }),
         resumeKey,
@@ -60,7 +67,7 @@ export class JoinRpcHandlers {
       const isEvicted = socket.participant !== undefined
       socket.participant = undefined
       this.sockets.detach(roomId, connectionId, socket)
-      if (!isEvicted) await this.participation.rollbackJoin(participant)
+      if (!isEvicted) await this.joins.rollback(participant)
       throw error
     }
   }
@@ -73,7 +80,7 @@ export class JoinRpcHandlers {
     'resumeKey' | 'snapshot' | 'routerRtpCapabilities' | 'sendTransport' | 'recvTransport'
   > {
     const { connectionId, sessionId, role, record, activeAt, serverData, iceServers } = participant
-    const { maxSendKbps, minSendKbps } = this.participation.limits(participant)
+    const { maxSendKbps, minSendKbps } = resolveLimits(participant.mediaserverOptions, this.config)
     return {
       connectionId,
       sessionId,
@@ -103,7 +110,7 @@ export class JoinRpcHandlers {
 
   async resume(socket: ClientSocket, call: SignallingCall<'resume'>): Promise<SignallingResult<'resume'>> {
     this.broadcast.requireBus()
-    const { participant, place, lastSignalId } = await this.participation.resume(call.connectionId, call.resumeKey)
+    const { participant, place, lastSignalId } = await this.joins.resume(call.connectionId, call.resumeKey)
     const { roomId, connectionId } = participant
     socket.hold()
     const joined: JoinedParticipant = (socket.participant = { ...participant, place })
@@ -112,7 +119,7 @@ export class JoinRpcHandlers {
       this.broadcast.taken(roomId, connectionId, socket.id)
       void this.state.requestSendLimits(joined)
       const [snapshot, missed] = await Promise.all([
-        this.participation.snapshot(participant),
+        this.snapshots.read(participant),
         this.recentSignals.missed(participant, { received: call.receivedSignals, lastSent: lastSignalId }),
         this.state.refreshRights(joined),
       ])
@@ -123,7 +130,7 @@ export class JoinRpcHandlers {
       socket.forgetHeld()
       socket.participant = undefined
       this.sockets.detach(roomId, connectionId, socket)
-      await this.participation.lost(connectionId, 0)
+      await this.presence.markLost(connectionId, 0)
       throw error
     }
   }

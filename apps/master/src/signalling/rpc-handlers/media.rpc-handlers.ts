@@ -8,7 +8,9 @@ import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
 import { RecordingStarter } from '../../recordings/lifecycle/recording-starter.service.js'
-import { ParticipationService } from '../../participation/participation.service.js'
+import { RoomEntry } from '../../participation/room-entry.js'
+import { SessionSnapshots } from '../../participation/session-snapshots.js'
+import { RoomPlacement } from '../../placement/room-placement.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { iceServersFor } from '../ice/ice-servers.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
@@ -41,13 +43,15 @@ type Handler<M extends MediaMethod> = (
   call: SignallingCall<M>,
 ) => Promise<SignallingResult<M>>
 
-const beingMoved = (): ServiceError => new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
+const movingError = (): ServiceError => new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
 
-/** What the methods do that are about media, and how a participant comes back to media that was lost. */
+/** The handlers of the media methods, and of `rejoin` after a loss of the media. */
 @Injectable()
 export class MediaRpcHandlers {
   constructor(
-    private readonly participation: ParticipationService,
+    private readonly placement: RoomPlacement,
+    private readonly entry: RoomEntry,
+    private readonly snapshots: SessionSnapshots,
     private readonly participants: ParticipantRepository,
     private readonly recordings: RecordingStarter,
     private readonly streams: StreamsService,
@@ -90,49 +94,49 @@ export class MediaRpcHandlers {
     },
   }
 
-  /** UNAVAILABLE when the media was lost before or meanwhile: the client calls again once it has rejoined. */
+  /** UNAVAILABLE when the media was lost before or during the call: the client retries after it has rejoined. */
   async call<M extends MediaMethod>(
     method: M,
     participant: JoinedParticipant,
     call: SignallingCall<M>,
   ): Promise<SignallingResult<M>> {
     const { place } = participant
-    if (!place) throw beingMoved()
+    if (!place) throw movingError()
     const handler: Handler<M> = this.handlers[method]
     try {
       return await handler({ ...participant, place }, call)
     } catch (error) {
-      throw (await this.isLossOf(place, participant, error)) ? beingMoved() : error
+      throw (await this.isLossOf(place, participant, error)) ? movingError() : error
     }
   }
 
-  /** Whether a call failed because the media was, or is, no longer where it was asked for. */
+  /** Whether a call failed because the media is no longer at this place. */
   private async isLossOf(place: RoomPlace, participant: JoinedParticipant, error: unknown): Promise<boolean> {
     if (!(error instanceof ServiceError)) return false
     if (!['NOT_FOUND', 'CONFLICT', 'UNAVAILABLE', 'TIMEOUT'].includes(error.code)) return false
     if (participant.place !== place) return true
-    // The node does not have whom it should have: its worker died, and the word of it is on its way.
+    // The node has lost the participant with a worker; the report of that is on its way.
     if (error.code === 'NOT_FOUND' && error.subject === 'connection') return true
-    const current = await this.participation.place(participant.roomId)
+    const current = await this.placement.current(participant.roomId)
     return current?.epoch !== place.epoch
   }
 
-  /** New transports where the session's media is now; `socket` holds back what is news until the answer has gone out. */
+  /** Opens new transports at the session's current place; `socket` holds notifications until the answer is sent. */
   async rejoin(socket: ClientSocket, participant: JoinedParticipant): Promise<SignallingResult<'rejoin'>> {
     const { roomId, connectionId, sessionId } = participant
     const former = participant.place
     participant.place = null
     if (former) await this.streams.endMediaOf({ sessionId, roomId, connectionId })
-    const { media, place } = await this.participation.enter(participant)
+    const { media, place } = await this.entry.enter(participant)
     if (!(await this.participants.rights(connectionId))) {
       await this.mediaNodes.tell(place, 'leave', { roomId, connectionId })
       throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
     }
-    if (this.sockets.isMediaLost(roomId, place.epoch)) throw beingMoved()
+    if (this.sockets.isMediaLost(roomId, place.epoch)) throw movingError()
     participant.place = place
     socket.hold()
     try {
-      const snapshot = await this.participation.snapshot(participant)
+      const snapshot = await this.snapshots.read(participant)
       const iceServers = iceServersFor(participant.iceServers, this.config, this.clock.now())
       return { ...media, iceServers, snapshot: { ...snapshot, mediaEpoch: place.epoch } }
     } catch (error) {

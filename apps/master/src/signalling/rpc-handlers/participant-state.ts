@@ -4,7 +4,7 @@ import { ParticipantRepository } from '../../connections/participant.repository.
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { JoinedParticipant } from '../sockets/client-socket.js'
 
-/** A loss of media that this master missed shows in the snapshot; the client learns of it there. */
+/** Applies a loss of the media that this master missed; the client sees it in the snapshot. */
 export function syncEpoch(participant: JoinedParticipant, { mediaEpoch }: SessionSnapshot): void {
   if (participant.place && participant.place.epoch < mediaEpoch) participant.place = null
 }

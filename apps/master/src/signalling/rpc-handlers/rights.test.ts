@@ -10,16 +10,16 @@ const methods = (Object.keys(SIGNALLING_METHODS) as SignallingMethod[]).filter((
 const mayCall = (role: Role, method: SignallingMethod): boolean =>
   NEEDS_MODERATOR.includes(method) ? role === 'MODERATOR' : !NEEDS_PUBLISHER.includes(method) || role !== 'SUBSCRIBER'
 
-describe('rights', () => {
+describe('requireRight', () => {
   it.each(Role.options.flatMap((role) => methods.map((method) => [role, method] as const)))(
-    '%s calls %s',
+    'allows or refuses a %s the call of %s, by its role',
     (role, method) => {
       const call = (): void => requireRight(role, method)
       if (mayCall(role, method)) expect(call).not.toThrow()
       else expect(call).toThrow(expect.objectContaining({ code: 'NOT_ALLOWED' }))
     },
   )
-  it.each(methods)('a recorder receives and does nothing that others notice: %s', (method) => {
+  it.each(methods)('allows a recorder %s only when other participants do not notice the call', (method) => {
     const call = (): void => requireRight('SUBSCRIBER', method, true)
     const isNoticed = [...NEEDS_PUBLISHER, ...NEEDS_MODERATOR, 'signal'].includes(method)
     if (isNoticed) expect(call).toThrow(expect.objectContaining({ code: 'NOT_ALLOWED' }))

@@ -10,7 +10,7 @@ const SUBSCRIBER: readonly SignallingMethod[] = [
   'unsubscribe',
   'changeSubscription',
   'signal',
-  // Only ever one's own streams: who was a publisher before can still mute and end what goes on.
+  // These concern own streams only: a former publisher can still mute and end its streams.
   'unpublish',
   'changeStream',
 ]
@@ -24,15 +24,15 @@ const RIGHTS: Record<Role, ReadonlySet<SignallingMethod>> = {
 }
 
 /**
- * Methods that not every role may call. The role is read from the database for these: what a socket's master remembers
- * of it comes over the bus.
+ * Whether not every role may call the method. For these the role is read from the database, because the master of the
+ * socket learns of changes over the bus, later.
  */
 export const isPrivileged = (method: SignallingMethod): boolean => !RIGHTS.SUBSCRIBER.has(method)
 
-/** A recorder that spoke would be noticed. */
+/** Other participants would notice these calls of a recorder. */
 const NOT_HIDDEN: readonly SignallingMethod[] = ['signal', 'publish', 'forceDisconnect', 'forceUnpublish']
 
-/** What each role may call; the server is where it is enforced. */
+/** @throws ServiceError NOT_ALLOWED */
 export function requireRight(role: Role, method: SignallingMethod, isHidden = false): void {
   if (isHidden && NOT_HIDDEN.includes(method))
     throw new ServiceError('NOT_ALLOWED', `a recorder may not call ${method}`)

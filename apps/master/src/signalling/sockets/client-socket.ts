@@ -17,45 +17,46 @@ import { ClientBudget } from '../../platform/limits/client-budgets.js'
 import { newsAfter } from './missed-events.js'
 import { SharedNotification } from './shared-notification.js'
 
-/** A client that does not read its socket is cut off when this much waits for it. */
+/** A socket with more unread bytes is terminated. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 /** A client that was closed for abuse has this long to close its side, ms. */
 const ABUSE_CLOSE_MS = 1_000
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 
-/** A participant on this socket, and where its media is: nowhere from the loss of it until it has rejoined. */
+/** A participant with a socket. `place` is null from the loss of its media until it has rejoined. */
 export interface JoinedParticipant extends Participant {
   place: RoomPlace | null
 }
 
 export type RpcId = number | string | null
 
-/** One client's socket: frames in and out; it knows nothing of what the methods do. */
+/** The socket of one client: parses its frames, sends answers and notifications, and holds those back during snapshots. */
 export class ClientSocket {
   readonly id = newSecret(64)
   readonly openedAt: number
-  /** Set once a participant is in. */
+  /** Set by `join` and `resume`. */
   participant: JoinedParticipant | undefined
-  /** When the last frame came, ms. */
+  /** The time of the last frame, ms. */
   lastSeen: number
   isMarkedLost = false
   /** The newest signal that was sent to the client. */
   lastSignalId = 0
   isAbusive = false
-  /** Called when a participant is in: the socket does not count as unjoined any more. */
+  /** Called after `join` and `resume`: the socket no longer counts as unjoined. */
   onJoined: () => void = () => undefined
-  /** Resolves when the socket is closed, by whichever side. */
+  /** Resolves when either side has closed the socket. */
   readonly ended: Promise<void>
-  /** While a snapshot is being read, what happens meanwhile waits here. */
+  /** Notifications that arrived while a snapshot was being read. */
   private held: SharedNotification[] = []
-  /** How many are reading one. */
+  /** The number of calls that are reading a snapshot. */
   private holders = 0
   private failedJoins = 0
-  /** Signals to send after the answer to `resume`; all that were sent so, by id. */
+  /** Signals to send after the answer to `resume`. */
   private missed: SharedNotification[] = []
+  /** The ids of all signals that were sent so. */
   private readonly replayed = new Set<number>()
-  /** Until a participant is in, who has one of its own. */
+  /** Applies until the socket has a participant, which has its own budget. */
   readonly unjoinedBudget: ClientBudget
 
   constructor(
@@ -73,7 +74,7 @@ export class ClientSocket {
     return this.socket.readyState === this.socket.OPEN
   }
 
-  /** The request in a frame; undefined when it was answered here, with the error it deserves. */
+  /** Parses a frame; answers an invalid one with an error and returns undefined. */
   read(data: Buffer, isBinary: boolean): RpcRequest | undefined {
     const frame = isBinary ? undefined : parseJson(data.toString('utf8'))
     if (frame === undefined) {
@@ -88,7 +89,7 @@ export class ClientSocket {
     return request.data
   }
 
-  /** A `join` or `resume` was refused: the last of too many closes the socket. True when this one did. */
+  /** Counts a refused `join` or `resume`. Returns whether that exceeded the limit and closed the socket. */
   countFailedJoin(): boolean {
     this.failedJoins++
     if (this.failedJoins !== SIGNALLING_LIMITS.failedJoins) return false
@@ -96,7 +97,7 @@ export class ClientSocket {
     return true
   }
 
-  /** Nothing is read from the client any more; the socket is cut off when the client does not close it in time. */
+  /** Stops reading, and terminates the socket when the client does not close it in time. */
   closeForAbuse(reason: string): void {
     if (this.isAbusive) return
     this.isAbusive = true
@@ -121,22 +122,22 @@ export class ClientSocket {
     this.send({ jsonrpc: '2.0', method, params })
   }
 
-  /** Passes on what happened in the session, later if a snapshot is being read. */
+  /** Sends a notification, or holds it while a snapshot is being read. */
   deliver(shared: SharedNotification): void {
     if (shared.signalId !== undefined && this.replayed.has(shared.signalId)) return
     if (this.holders > 0) this.held.push(shared)
     else this.writeShared(shared)
   }
 
-  /** Signals that the participant missed: they follow the answer to `resume`, and are not sent a second time. */
+  /** Sends missed signals after the answer to `resume`; the same signals from the bus are dropped. */
   replayAfterAnswer({ signals, after }: MissedSignals): void {
     this.lastSignalId = after
     this.missed = signals.map(({ id, params }) => new SharedNotification({ method: 'signal', params }, id))
     for (const { id } of signals) this.replayed.add(id)
   }
 
-  /** The media of this epoch is gone; a client that knows is not told again. */
-  tellMediaLost(epoch: number, afterMs: number): void {
+  /** Notifies the client of the loss of this epoch's media, once. */
+  notifyMediaLost(epoch: number, afterMs: number): void {
     if (this.participant) {
       const { place } = this.participant
       if (!place || place.epoch > epoch) return
@@ -150,7 +151,7 @@ export class ClientSocket {
     this.holders++
   }
 
-  /** After the snapshot has been sent: what is news beside it follows, once nobody else reads one. */
+  /** Sends the held notifications that the snapshot does not contain, unless another call still reads a snapshot. */
   releaseAfter(snapshot?: SessionSnapshot): void {
     this.holders--
     for (const shared of this.missed.splice(0)) this.writeShared(shared)
@@ -159,7 +160,7 @@ export class ClientSocket {
     if (this.holders === 0) for (const shared of held) this.deliver(shared)
   }
 
-  /** There will be no answer that what was held back could follow. */
+  /** Drops the held notifications of a call that failed. */
   forgetHeld(): void {
     this.holders--
     this.held = []
@@ -183,7 +184,7 @@ export class ClientSocket {
     this.write(frame)
   }
 
-  /** Bytes are sent as they are, without a copy: sockets of one room share them. */
+  /** Buffers are sent without a copy: the sockets of a room share them. */
   private write(frame: string | Buffer): void {
     if (!this.isOpen) return
     if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) return this.terminate()

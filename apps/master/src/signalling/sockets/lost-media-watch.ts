@@ -4,25 +4,25 @@ import { RoomPlacement } from '../../placement/room-placement.js'
 import { SocketRegistry } from './socket-registry.js'
 
 const CHECK_EVERY_MS = 2_000
-/** Clients that learn of it late come back spread over this time, ms. */
+/** The clients rejoin spread over this time, ms. */
 const SPREAD_MS = 1_000
 
-/** Finds sockets whose media was lost without a word: the master that moved the session died, or the bus dropped it. */
+/** Finds sockets that missed the loss of their media: the master that moved the session died, or the bus lost its message. */
 @Injectable()
 export class LostMediaWatch {
   constructor(
-    private readonly rooms: SocketRegistry,
+    private readonly sockets: SocketRegistry,
     private readonly placement: RoomPlacement,
   ) {}
 
   @Job({ name: 'lost media', scope: 'every master', everyMs: CHECK_EVERY_MS })
   async check(): Promise<void> {
-    const held = this.rooms.oldestEpochs()
+    const held = this.sockets.oldestEpochs()
     if (held.size === 0) return
     const epochs = await this.placement.epochs([...held.keys()])
     for (const [roomId, oldest] of held) {
       const epoch = epochs.get(roomId)
-      if (epoch !== undefined && epoch > oldest) this.rooms.mediaLost(roomId, epoch - 1, SPREAD_MS)
+      if (epoch !== undefined && epoch > oldest) this.sockets.mediaLost(roomId, epoch - 1, SPREAD_MS)
     }
   }
 }

@@ -20,9 +20,9 @@ afterAll(() => {
 /** Sockets of three participants of one room, and the listener of the room's messages. */
 async function room() {
   let send: (message: SessionMessage) => void = () => undefined
-  // The channel is the bus: what comes from it is given here directly.
-  const channel = { listen: (_: string, onMessage: typeof send) => ((send = onMessage), Promise.resolve(() => {})) }
-  const sockets = new SocketRegistry(channel as unknown as SessionBroadcast)
+  // In place of the bus: messages are passed to the listener directly.
+  const broadcast = { listen: (_: string, onMessage: typeof send) => ((send = onMessage), Promise.resolve(() => {})) }
+  const sockets = new SocketRegistry(broadcast as unknown as SessionBroadcast)
   const received: Record<string, string[]> = {}
   const sent: Record<string, WebSocket> = {}
   for (const connectionId of ['con_a', 'con_b', 'con_c']) {
@@ -44,7 +44,7 @@ async function room() {
 }
 
 describe('SocketRegistry', () => {
-  it('serializes a notification once, however many sockets it goes to', async () => {
+  it('serializes a notification once for all sockets', async () => {
     const { send, received, end } = await room()
     let reads = 0
     const params = {
@@ -61,7 +61,7 @@ describe('SocketRegistry', () => {
     expect(reads).toBe(1)
   })
 
-  it('sends a notification once to each participant that is named, also when it is named twice', async () => {
+  it('sends a notification once to each recipient, also when its id occurs twice', async () => {
     const { send, received, end } = await room()
     const notification = { method: 'signal', params: { type: 'signal', data: 'x' } } as const
     send({ kind: 'notify', notification, to: ['con_b', 'con_b', 'con_c', 'con_gone'], except: ['con_c'] })

@@ -6,20 +6,20 @@ import { SharedNotification } from './shared-notification.js'
 
 interface Room {
   sockets: Map<string, ClientSocket>
-  /** The newest epoch whose media is known to be gone. */
+  /** The newest epoch with lost media. */
   lostEpoch: number
   stopListening: Promise<() => void>
 }
 
-/** The sockets this master holds, by session; carries out what the session's channel says to them. */
+/** The sockets of this master by session; delivers the messages of the session's broadcast to them. */
 @Injectable()
 export class SocketRegistry {
   private readonly logger = new Logger(SocketRegistry.name)
   private readonly rooms = new Map<string, Room>()
 
-  constructor(private readonly channel: SessionBroadcast) {}
+  constructor(private readonly broadcast: SessionBroadcast) {}
 
-  /** Once it resolves nothing that happens in the session is missed by the socket. */
+  /** Resolves when the socket receives everything that is broadcast in the session. */
   async attach(roomId: string, connectionId: string, socket: ClientSocket): Promise<void> {
     const room = this.rooms.get(roomId) ?? this.open(roomId)
     const former = room.sockets.get(connectionId)
@@ -45,7 +45,7 @@ export class SocketRegistry {
     )
   }
 
-  /** Whether the socket is the one that speaks for its participant. */
+  /** Whether the socket is the current one of its participant. */
   isCurrent(socket: ClientSocket): boolean {
     const { participant } = socket
     return participant !== undefined && this.get(participant.roomId, participant.connectionId) === socket
@@ -59,7 +59,7 @@ export class SocketRegistry {
     for (const { sockets } of this.rooms.values()) yield* sockets.values()
   }
 
-  /** By the ids of their participants, also of those who are still joining. */
+  /** All sockets by the connection ids of their participants, including those that are joining. */
   *entries(): Iterable<[connectionId: string, socket: ClientSocket]> {
     for (const { sockets } of this.rooms.values()) yield* sockets
   }
@@ -68,22 +68,22 @@ export class SocketRegistry {
     const room: Room = {
       sockets: new Map(),
       lostEpoch: 0,
-      stopListening: this.channel.listen(
+      stopListening: this.broadcast.listen(
         roomId,
-        (message) => this.carryOut(roomId, room, message),
-        (event) => this.passOn(room, event),
+        (message) => this.execute(roomId, room, message),
+        (event) => this.deliverEvent(room, event),
       ),
     }
     this.rooms.set(roomId, room)
     return room
   }
 
-  /** Of the room's media that opened just now, whether it was lost meanwhile. */
+  /** Whether the media of this epoch has been lost. */
   isMediaLost(roomId: string, epoch: number): boolean {
     return epoch <= (this.rooms.get(roomId)?.lostEpoch ?? 0)
   }
 
-  /** What this master holds sockets of, and the oldest epoch that any of them takes for its media's. */
+  /** The sessions with sockets here, with the oldest epoch that one of their sockets uses. */
   oldestEpochs(): Map<string, number> {
     const oldest = new Map<string, number>()
     for (const [roomId, { sockets }] of this.rooms) {
@@ -93,21 +93,21 @@ export class SocketRegistry {
     return oldest
   }
 
-  /** The media of this epoch is gone: whoever has it is told, and comes back at some moment of the next `spreadMs`. */
+  /** Notifies the sockets that use this epoch's media of its loss. Their clients rejoin at random times within `spreadMs`. */
   mediaLost(roomId: string, epoch: number, spreadMs: number): void {
     const room = this.rooms.get(roomId)
     if (!room) return
     room.lostEpoch = Math.max(room.lostEpoch, epoch)
     for (const socket of room.sockets.values())
-      this.attempt(socket, () => socket.tellMediaLost(epoch, Math.random() * spreadMs))
+      this.attempt(socket, () => socket.notifyMediaLost(epoch, Math.random() * spreadMs))
   }
 
-  private carryOut(roomId: string, { sockets }: Room, message: SessionMessage): void {
+  private execute(roomId: string, { sockets }: Room, message: SessionMessage): void {
     switch (message.kind) {
       case 'notify': {
         const shared = new SharedNotification(message.notification, message.signalId)
         const excluded = new Set(message.except)
-        // One named twice is one recipient.
+        // An id that occurs twice is one recipient.
         for (const connectionId of message.to ? new Set(message.to) : sockets.keys()) {
           const socket = excluded.has(connectionId) ? undefined : sockets.get(connectionId)
           if (socket) this.attempt(socket, () => socket.deliver(shared))
@@ -151,7 +151,7 @@ export class SocketRegistry {
     }
   }
 
-  private passOn({ sockets }: Room, event: RoomEvent): void {
+  private deliverEvent({ sockets }: Room, event: RoomEvent): void {
     const { connectionId, epoch, streamId } = event
     const socket = sockets.get(connectionId)
     if (socket?.participant?.place?.epoch !== epoch) return

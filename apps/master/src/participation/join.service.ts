@@ -1,0 +1,86 @@
+import { type ConnectionInfo, newSecret, ServiceError } from '@session-service/contract'
+import { Inject, Injectable } from '@nestjs/common'
+import type { Participant } from '../connections/connection.records.js'
+import { ParticipantRepository } from '../connections/participant.repository.js'
+import type { RoomPlace } from '../media-nodes/room-place.js'
+import { RoomPlacement } from '../placement/room-placement.js'
+import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
+import { MASTER_ID } from '../platform/config/configuration.module.js'
+import { SessionsService } from '../sessions/sessions.service.js'
+import { digest } from '../tokens/tokens.service.js'
+import { LocationsService } from './location/locations.service.js'
+
+/** The client that uses a token, as the server sees it. */
+export interface JoiningClient {
+  clientData: string
+  ip: string
+  platform: string
+}
+
+/** Makes a client a participant: by its token, or by its resume key on a new socket. */
+@Injectable()
+export class JoinService {
+  constructor(
+    private readonly participants: ParticipantRepository,
+    private readonly sessions: SessionsService,
+    private readonly placement: RoomPlacement,
+    private readonly broadcast: SessionBroadcast,
+    private readonly locations: LocationsService,
+    @Inject(MASTER_ID) private readonly masterId: string,
+  ) {}
+
+  /** Takes the token, exactly once over all masters and sockets. UNAUTHENTICATED does not say which part was wrong. */
+  async take(token: string, client: JoiningClient): Promise<{ participant: Participant; resumeKey: string }> {
+    const resumeKey = newSecret()
+    const participant = await this.participants.take(digest(token), {
+      ...client,
+      location: this.locations.of(client.ip),
+      resumeHash: digest(resumeKey),
+      masterId: this.masterId,
+    })
+    if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the token is not valid')
+    return { participant, resumeKey }
+  }
+
+  /** Notifies the other participants. */
+  announce(participant: Participant): void {
+    const { roomId, connectionId, isHidden } = participant
+    if (isHidden) return
+    this.broadcast.notify(
+      roomId,
+      { method: 'connectionCreated', params: connectionInfo(participant) },
+      { except: [connectionId] },
+    )
+  }
+
+  /** After a failed join: the token is valid again, and clients that saw the participant see it leave. */
+  async rollback({ connectionId, roomId, isHidden }: Participant): Promise<void> {
+    const { sessionEnded, place, recordingIds } = await this.participants.releaseToken(connectionId)
+    if (isHidden) return
+    this.broadcast.notify(
+      roomId,
+      { method: 'connectionDestroyed', params: { connectionId, reason: 'networkDisconnect' } },
+      { except: [connectionId] },
+    )
+    if (sessionEnded) await this.sessions.release({ uniqueId: roomId, place, recordingIds })
+  }
+
+  /** `place` is null while the session's media is lost. */
+  async resume(
+    connectionId: string,
+    resumeKey: string,
+  ): Promise<{ participant: Participant; place: RoomPlace | null; lastSignalId: number | null }> {
+    const resumed = await this.participants.resume(connectionId, digest(resumeKey), this.masterId)
+    if (!resumed) throw new ServiceError('UNAUTHENTICATED', 'there is no such participant')
+    const { lastSignalId, ...participant } = resumed
+    return { participant, place: (await this.placement.current(participant.roomId)) ?? null, lastSignalId }
+  }
+}
+
+const connectionInfo = ({ connectionId, activeAt, role, clientData, serverData }: Participant): ConnectionInfo => ({
+  connectionId,
+  createdAt: activeAt,
+  role,
+  clientData,
+  serverData,
+})

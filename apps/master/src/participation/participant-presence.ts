@@ -1,0 +1,47 @@
+import { SIGNALLING_WINDOWS } from '@session-service/contract'
+import { mapConcurrent } from '@session-service/server-kit'
+import { Inject, Injectable, Logger } from '@nestjs/common'
+import { ConnectionsService } from '../connections/connections.service.js'
+import { PresenceRepository } from '../connections/presence.repository.js'
+import { MasterMembership } from '../media-nodes/master-membership.js'
+import { MASTER_ID } from '../platform/config/configuration.module.js'
+import { Job } from '../platform/jobs/job.js'
+
+const DEAD_MASTERS_EVERY_MS = 1_000
+/** Bounds the delay that a media node without answers causes for other evictions. */
+const CONCURRENT_EVICTIONS = 8
+
+/** Gives participants without a socket the eviction window to resume, then evicts them. */
+@Injectable()
+export class ParticipantPresence {
+  private readonly logger = new Logger(ParticipantPresence.name)
+
+  constructor(
+    private readonly presence: PresenceRepository,
+    private readonly connections: ConnectionsService,
+    private readonly membership: MasterMembership,
+    @Inject(MASTER_ID) private readonly masterId: string,
+  ) {}
+
+  /** The socket has been silent for `silentMs`; the newest signal sent to it is `lastSignalId`. */
+  markLost(connectionId: string, silentMs: number, lastSignalId?: number): Promise<void> {
+    const remainingMs = Math.max(SIGNALLING_WINDOWS.evict - silentMs, 0)
+    return this.presence.markLost(connectionId, this.masterId, remainingMs, lastSignalId)
+  }
+
+  @Job({ name: 'dead masters', scope: 'leader', everyMs: DEAD_MASTERS_EVERY_MS })
+  async markLostOfDeadMasters(): Promise<void> {
+    await this.membership.removeDeadMasters()
+    // The participants of a dead master have the usual window to resume at another.
+    await this.presence.markLostOfDeadMasters(SIGNALLING_WINDOWS.evict)
+  }
+
+  @Job({ name: 'evictions', scope: 'leader', everyMs: 0 })
+  async evictOverdue(): Promise<void> {
+    await mapConcurrent(await this.presence.overdue(), CONCURRENT_EVICTIONS, (connectionId) =>
+      this.connections.depart(connectionId, 'networkDisconnect', true).catch((error: unknown) => {
+        this.logger.warn({ err: error, connectionId }, 'evicting a participant failed, will retry')
+      }),
+    )
+  }
+}

@@ -1,0 +1,102 @@
+import { type NodeCommandResult, ServiceError } from '@session-service/contract'
+import { Inject, Injectable, Logger } from '@nestjs/common'
+import type { Participant } from '../connections/connection.records.js'
+import { ParticipantRepository } from '../connections/participant.repository.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import type { RoomPlace } from '../media-nodes/room-place.js'
+import { RoomPlacement } from '../placement/room-placement.js'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { SessionRecovery } from '../recovery/session-recovery.service.js'
+import { resolveLimits } from './bandwidth.js'
+
+/**
+ * The timeout of a node's answer when a new session can go to another node, ms: a node that has just died still counts
+ * as alive.
+ */
+const FAILOVER_TIMEOUT_MS = 1_500
+
+const MAX_ATTEMPTS = 6
+
+/** The transports of a participant on a media node. */
+export type OpenedTransports = NodeCommandResult<'join'>
+
+/** Opens a participant's transports in the room of its session, on another node when the first one refuses. */
+@Injectable()
+export class RoomEntry {
+  private readonly logger = new Logger(RoomEntry.name)
+
+  constructor(
+    private readonly participants: ParticipantRepository,
+    private readonly placement: RoomPlacement,
+    private readonly recovery: SessionRecovery,
+    private readonly mediaNodes: MediaNodesService,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
+
+  /** Places the session first if it has no node. */
+  async enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
+    const refusedBefore = new Set<string>()
+    for (let attempt = 1; ; attempt++) {
+      const { place, isNew } = await this.placement.of(participant, refusedBefore)
+      const canFailOver = isNew && participant.forcedNodeId === null && this.placement.hasAlternative(place.nodeId)
+      // The value that the node gets: a concurrent change of the rights also changes the participant.
+      const { record } = participant
+      try {
+        const media = await this.openTransports(place, participant, canFailOver)
+        await this.correctRecord(participant, place, record)
+        return { place, media }
+      } catch (error) {
+        if (!(error instanceof ServiceError) || attempt === MAX_ATTEMPTS) throw error
+        if (!(await this.canRetry(participant, place, error, refusedBefore))) throw error
+      }
+    }
+  }
+
+  /** Repeats a change of `record` that failed because the participant was not on the node yet. */
+  private async correctRecord({ roomId, connectionId }: Participant, place: RoomPlace, sent: boolean): Promise<void> {
+    const record = (await this.participants.rights(connectionId))?.record ?? sent
+    if (record !== sent) await this.mediaNodes.tell(place, 'changePeer', { roomId, connectionId, record })
+  }
+
+  /** Whether another node, or the node that the session has moved to meanwhile, may accept the participant. */
+  private async canRetry(
+    participant: Participant,
+    place: RoomPlace,
+    { code, message }: ServiceError,
+    refusedBefore: Set<string>,
+  ): Promise<boolean> {
+    const { roomId, sessionId } = participant
+    if (code === 'CONFLICT' || code === 'NOT_FOUND') {
+      return (await this.placement.current(roomId))?.epoch !== place.epoch
+    }
+    if (!['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT'].includes(code) || refusedBefore.has(place.nodeId)) return false
+    this.logger.warn(`media node ${place.nodeId} did not accept session ${sessionId}: ${message}`)
+    refusedBefore.add(place.nodeId)
+    const isFree = await this.placement.refused(participant, place)
+    if (!isFree && code === 'NO_CAPACITY') await this.moveRefusedSession(roomId, place)
+    return true
+  }
+
+  /** Moves a session with other participants away from the node that refuses it, unless the node has their media. */
+  private async moveRefusedSession(roomId: string, place: RoomPlace): Promise<void> {
+    const { rooms } = await this.mediaNodes.ask(place, 'inventory', {})
+    if (rooms.some((room) => room.roomId === roomId && room.epoch === place.epoch)) return
+    await this.recovery.mediaLost([{ roomId, place }], { reason: 'mediaServerDisconnect' })
+  }
+
+  private openTransports(place: RoomPlace, participant: Participant, canFailOver: boolean): Promise<OpenedTransports> {
+    const { roomId, connectionId, sessionId, record, clientData, serverData } = participant
+    const params = {
+      roomId,
+      connectionId,
+      sessionId,
+      epoch: place.epoch,
+      videoCodec: participant.forcedVideoCodec,
+      limits: resolveLimits(participant.mediaserverOptions, this.config),
+      record,
+      clientData,
+      serverData,
+    }
+    return this.mediaNodes.ask(place, 'join', params, canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {})
+  }
+}
