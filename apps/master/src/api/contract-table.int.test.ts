@@ -18,12 +18,12 @@ interface Bodied {
 const WITH_BODY = ALL.flatMap(([name, route]): Bodied[] =>
   route.body instanceof z.ZodObject ? [{ name, route, shape: route.body.shape }] : [],
 )
-/** Of operations of the documentation, which document nothing of themselves. */
+/** Paths of the documentation, which the OpenAPI document does not contain. */
 const DOCS = ['', '/page.js', '/openapi.json', '/swagger-ui.css', '/swagger-ui-bundle.js'].map(
   (file) => `/service/api/docs${file}`,
 )
 const UNDOCUMENTED = DOCS.map((path) => `GET ${path}`)
-/** Served beside the controllers. */
+/** Documented operations that no controller serves. */
 const FILES = 1
 
 let stack: Stack
@@ -76,7 +76,7 @@ const VALID: readonly unknown[] = [
   'rtsp://camera.example/1',
   'running',
 ]
-/** Of another type than any that the field takes. */
+/** A value that the field does not accept. */
 const wrongValue = (field: z.ZodType): unknown => CANDIDATES.find((value) => !field.safeParse(value).success)
 const isMandatory = (field: z.ZodType): boolean => !field.safeParse(undefined).success
 
@@ -89,31 +89,34 @@ const minimal = (shape: Record<string, z.ZodType>): Json =>
     }),
   )
 
-/** What a route answers to a body without fault: every status that its own table has, but no complaint of a field. */
+/** Expects an answer to a valid body: a status of the route's table, and no error that names the field. */
 function expectNoFault(route: Route, status: number, body: unknown, field: string): void {
   expect(Object.keys(route.answers).map(Number)).toContain(status)
   if (status >= 400) expect(ErrorView.parse(body).message).not.toMatch(new RegExp(`(^|; )${field}[:.]`))
 }
 
 /**
- * Recordings begin with what is recorded: with nobody there, that is said before anything of the other fields.
- * A session of a camera needs a camera: its other fields are looked at all the same.
+ * Whether another check precedes that of the field: a recording of an empty session is rejected before the other fields
+ * are checked.
  */
-const isJudgedLater = (name: string, field: string): boolean => /startRecording$/i.test(name) && field !== 'session'
+const isCheckedLater = (name: string, field: string): boolean => /startRecording$/i.test(name) && field !== 'session'
 
 const FIELDS = WITH_BODY.flatMap(({ name, route, shape }) =>
   Object.entries(shape).map(([field, schema]) => ({ title: `${name} ${field}`, name, route, shape, field, schema })),
 )
 
 describe(`${FIELDS.length} fields of ${WITH_BODY.length} bodies`, () => {
-  it.each(FIELDS)('E13: $title: another type is refused by name', async ({ name, route, shape, field, schema }) => {
-    const answer = await send(route.method, pathOf(route), { ...minimal(shape), [field]: wrongValue(schema) })
-    if (isJudgedLater(name, field)) return expect(answer.status).toBe(406)
-    expect(answer.status).toBe(400)
-    return expect(ErrorView.parse(answer.body).message).toMatch(new RegExp(`(^|; )${field}[:.]`))
-  })
+  it.each(FIELDS)(
+    'E13: $title: a value of another type is rejected by name',
+    async ({ name, route, shape, field, schema }) => {
+      const answer = await send(route.method, pathOf(route), { ...minimal(shape), [field]: wrongValue(schema) })
+      if (isCheckedLater(name, field)) return expect(answer.status).toBe(406)
+      expect(answer.status).toBe(400)
+      return expect(ErrorView.parse(answer.body).message).toMatch(new RegExp(`(^|; )${field}[:.]`))
+    },
+  )
 
-  it.each(FIELDS)('$title: null and absent are the same', async ({ route, shape, field, schema }) => {
+  it.each(FIELDS)('$title: null means the same as absent', async ({ route, shape, field, schema }) => {
     const { [field]: _, ...rest } = minimal(shape)
     const absent = await send(route.method, pathOf(route), rest)
     const nothing = await send(route.method, pathOf(route), { ...rest, [field]: null })
@@ -125,7 +128,7 @@ describe(`${FIELDS.length} fields of ${WITH_BODY.length} bodies`, () => {
 })
 
 describe(`${WITH_BODY.length} bodies`, () => {
-  it.each(WITH_BODY)('E14: $name: members that are not known are ignored', async ({ route, shape }) => {
+  it.each(WITH_BODY)('E14: $name: unknown members are ignored', async ({ route, shape }) => {
     const body = minimal(shape)
     const plain = await send(route.method, pathOf(route), body)
     const more = await send(route.method, pathOf(route), { ...body, fromTheFuture: { deep: [1] }, toString: 1 })
@@ -133,7 +136,7 @@ describe(`${WITH_BODY.length} bodies`, () => {
     if (more.status >= 400) expect(ErrorView.parse(more.body).message).toBe(ErrorView.parse(plain.body).message)
   })
 
-  it.each(WITH_BODY)('E2: $name: anything but an object is refused', async ({ route }) => {
+  it.each(WITH_BODY)('E2: $name: a body that is no object is rejected', async ({ route }) => {
     for (const body of [[], 'x', 7, null]) expect((await send(route.method, pathOf(route), body)).status).toBe(400)
   })
 })
@@ -143,12 +146,12 @@ const PLACES = ALL.flatMap(([name, route]) =>
 )
 
 describe(`${PLACES.length} parameters of paths`, () => {
-  /** As it is written: `fetch` would resolve dots. */
+  /** Sends the path unchanged; `fetch` would resolve dots. */
   const sendRaw = async (method: string, path: string): Promise<{ status: number | undefined; body: string }> => {
     const { hostname, port } = new URL(stack.masterUrl)
     const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
-    const asking = request({ hostname, port, method, path, headers: { authorization } }).end()
-    const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+    const sent = request({ hostname, port, method, path, headers: { authorization } }).end()
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
     return { status: answer.statusCode, body: await text(answer) }
   }
   const odd = [
@@ -164,7 +167,7 @@ describe(`${PLACES.length} parameters of paths`, () => {
     'x'.repeat(256),
   ]
 
-  it.each(PLACES)('E20: $name $parameter: what is not an id is answered as one that is not there', async (place) => {
+  it.each(PLACES)('E20: $name $parameter: an invalid id is answered like an unknown one', async (place) => {
     const { route, parameter } = place
     const at = (id: string): string => pathOf({ ...route, path: route.path.replace(`{${parameter}}`, id) })
     const missing = await sendRaw(route.method, at('none'))
@@ -176,16 +179,16 @@ describe(`${PLACES.length} parameters of paths`, () => {
     }
   })
 
-  it.each(['POST', 'PATCH'])('come before a bad body of a %s', async (method) => {
+  it.each(['POST', 'PATCH'])('are checked before the body of a %s', async (method) => {
     const path = `/service/api/sessions/%00/connection${method === 'PATCH' ? '/none' : ''}`
     expect((await send(method, path, { role: 7, type: 7 })).status).toBe(404)
   })
 
-  it('longer than the router takes are refused', async () => {
+  it('longer than the limit of the router are rejected', async () => {
     expect((await sendRaw('GET', `/service/api/sessions/${'x'.repeat(257)}`)).status).toBe(414)
   })
 
-  it('that are not valid UTF-8 are refused', async () => {
+  it('that are not valid UTF-8 are rejected', async () => {
     expect((await sendRaw('GET', '/service/api/sessions/%ff')).status).toBe(400)
   })
 })
@@ -195,7 +198,7 @@ const PARAMETERS = ALL.flatMap(([name, route]) =>
 )
 
 describe(`${PARAMETERS.length} parameters of queries`, () => {
-  it.each(PARAMETERS)('$name $parameter: given twice it is refused by name', async ({ route, parameter }) => {
+  it.each(PARAMETERS)('$name $parameter: a repeated parameter is rejected by name', async ({ route, parameter }) => {
     const answer = await send(route.method, `${pathOf(route)}?${parameter}=true&${parameter}=false`)
     expect([answer.status, ErrorView.parse(answer.body).message]).toEqual([
       400,
@@ -203,10 +206,13 @@ describe(`${PARAMETERS.length} parameters of queries`, () => {
     ])
   })
 
-  it.each(PARAMETERS)('$name $parameter: NUL is no failure of the service', async ({ route, parameter }) => {
-    const { status } = await send(route.method, `${pathOf(route)}?${parameter}=%00&unknown=%00&unknown=1`)
-    expect(Object.keys(route.answers).map(Number)).toContain(status)
-  })
+  it.each(PARAMETERS)(
+    '$name $parameter: NUL causes no status outside of the route’s table',
+    async ({ route, parameter }) => {
+      const { status } = await send(route.method, `${pathOf(route)}?${parameter}=%00&unknown=%00&unknown=1`)
+      expect(Object.keys(route.answers).map(Number)).toContain(status)
+    },
+  )
 })
 
 describe(`${ALL.length} routes`, () => {
@@ -217,7 +223,7 @@ describe(`${ALL.length} routes`, () => {
   })
 
   it.each(ALL.filter(([, { method }]) => method !== 'GET'))(
-    '%s answers 403 to a form of a foreign page',
+    '%s answers 403 to a form of a page of another origin',
     async (_, route) => {
       for (const foreign of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
         const answer = await send(route.method, pathOf(route), undefined, true, foreign)
@@ -227,19 +233,19 @@ describe(`${ALL.length} routes`, () => {
     },
   )
 
-  it.each(ALL)('E16: %s takes no other method than its path has', async (_, { path }) => {
+  it.each(ALL)('E16: %s answers 405 to other methods', async (_, { path }) => {
     const methods = ALL.filter(([, route]) => route.path.replace(/\{\w+\}/g, '{}') === path.replace(/\{\w+\}/g, '{}'))
     const taken = new Set(methods.map(([, route]) => route.method as string))
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !taken.has(one))) {
       const at = pathOf({ path } as Route)
-      // A path that another pattern matches as well, `recordings/start` for one, takes that one's methods.
+      // A path that matches another pattern as well, for example `recordings/start`, has that one's methods too.
       const also = ALL.some(([, route]) => route.method === method && patternOf(route.path).test(at))
       if (!also) expect((await send(method, at)).status).toBe(405)
     }
   })
 
   it.each(ALL.filter(([, { path }]) => path.includes('{sessionId}')))(
-    'E21: %s answers for a session that is not there',
+    'E21: %s answers 404 or 400 for an unknown session',
     async (name, route) => {
       const path = route.path.replace('{sessionId}', 'nowhere').replace(/\{\w+\}/g, 'none')
       const { status } = await send(route.method, path, route.body ? {} : undefined)
@@ -247,8 +253,8 @@ describe(`${ALL.length} routes`, () => {
     },
   )
 
-  it('are exactly those that the master has', async () => {
-    await until('the master told its routes', () => stack.journal.find('Mapped {').length > 0)
+  it('are exactly the routes of the master', async () => {
+    await until('the master has logged its routes', () => stack.journal.find('Mapped {').length > 0)
     const mapped = stack.journal
       .find('Mapped {')
       .flatMap((line) => [.../Mapped \{([^,]+), (\w+)\}/g[Symbol.matchAll](line)])
@@ -257,7 +263,7 @@ describe(`${ALL.length} routes`, () => {
     expect(mapped.toSorted()).toEqual([...documented, ...UNDOCUMENTED].toSorted())
   })
 
-  it('are in the document that is served, with a page to try them', async () => {
+  it('are in the OpenAPI document that is served, with a page to try them', async () => {
     const { body } = await send('GET', '/service/api/docs/openapi.json')
     const { paths } = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) }).parse(body)
     expect(Object.values(paths).flatMap((methods) => Object.keys(methods))).toHaveLength(ALL.length + FILES)

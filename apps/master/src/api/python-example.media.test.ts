@@ -29,19 +29,19 @@ function execute(env: Record<string, string>, ...args: string[]): Promise<Outcom
   })
 }
 
-/** What it prints, line by line. */
+/** The lines that the example prints. */
 async function run(...args: string[]): Promise<string[]> {
   const { code, stdout, stderr } = await execute({}, ...args)
   expect([code, stderr]).toEqual([0, ''])
   return stdout.trim().split('\n')
 }
 
-describe('the example in Python, with nothing but its standard library', () => {
-  it('creates, lists, signals into an empty room, closes', async () => {
+describe('the example in Python, which uses the standard library only', () => {
+  it('creates, lists, signals to an empty session and closes it', async () => {
     expect(await run()).toEqual(['create 200', 'connection 200 token', 'list 200 True', 'signal 406', 'close 204'])
   })
 
-  it('reaches who is in a session that existed before', async () => {
+  it('signals to the participants of an existing session', async () => {
     const { id } = await stack.api.createSession({ customSessionId: 'met-before' })
     const participant = await stack.join(id)
     expect(await run(id)).toEqual(['create 409', 'connection 200 token', 'list 200 True', 'signal 200', 'close 204'])

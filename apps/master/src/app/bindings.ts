@@ -4,9 +4,9 @@ import { FACT_PATTERN } from '../recovery/node-reports.controller.js'
 
 const FACT_TIMEOUT_MS = 10_000
 
-/** The subject and schemas of each pattern that a controller of this master listens to. */
+/** The bus subject and the schemas of each message pattern of a controller. */
 const BINDINGS: Readonly<Record<string, BusBinding>> = {
-  /** One of the masters answers each fact. */
+  /** A queue group: one of the masters answers each report. */
   [FACT_PATTERN]: { subject: SUBJECT.allFacts, rpc: [NodeFact, NodeFactAnswer, FACT_TIMEOUT_MS], queue: QUEUE.masters },
 }
 

@@ -46,14 +46,14 @@ const start = async (module: Type): Promise<void> => {
   await app.close()
 }
 
-it('a bootstrap hook that hangs fails the start and is named', async () => {
+it('a bootstrap hook that hangs fails the start with its name', async () => {
   await expect(start(StuckAtInit)).rejects.toThrow('HangingInit.onModuleInit did not finish within 100 ms')
   await expect(start(StuckAtBootstrap)).rejects.toThrow(
     'HangingBootstrap.onApplicationBootstrap did not finish within 100 ms',
   )
 })
 
-it('hooks that finish run as before', async () => {
+it('hooks that finish in time run unchanged', async () => {
   done.length = 0
   await start(Healthy)
   expect(done).toEqual(['quick init', 'quick bootstrap'])

@@ -1,10 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common'
 import { ModulesContainer } from '@nestjs/core'
-import { withDeadline } from '../platform/config/deadline.js'
+import { withTimeout } from '@session-service/server-kit'
 
 const HOOKS = ['onModuleInit', 'onApplicationBootstrap'] as const
 
-/** Gives each bootstrap hook of the application a deadline, ms: a hook that hangs fails the start and is named. */
+/** Gives each bootstrap hook of the application a time-out, ms: a hook that hangs fails the start with its name. */
 export function boundHooks(app: INestApplicationContext, ms: number): void {
   const instances = new Set<object>()
   for (const { providers, controllers } of app.get(ModulesContainer).values())
@@ -17,5 +17,5 @@ function bound(instance: Record<string, unknown>, hook: (typeof HOOKS)[number], 
   const own = instance[hook]
   if (typeof own !== 'function') return
   instance[hook] = () =>
-    withDeadline(`${instance.constructor.name}.${hook}`, ms, () => own.call(instance) as Promise<void> | void)
+    withTimeout(() => own.call(instance) as Promise<void> | void, ms, `${instance.constructor.name}.${hook}`)
 }

@@ -18,7 +18,7 @@ import { corsOptions } from '../platform/http/cors.js'
 import { namedOrigins } from '../platform/http/cross-site.js'
 import { warnAboutUntrustedProxy } from '../platform/http/forwarded-headers.js'
 import { createHttpAdapter } from '../platform/http/http-adapter.js'
-import { answerRepeats } from '../platform/http/idempotency/idempotency.js'
+import { answerRetries } from '../platform/http/idempotency/idempotency.js'
 import { IdempotentCalls } from '../platform/http/idempotency/idempotent-calls.service.js'
 import { rejectDuringRestart } from '../platform/http/reject-during-restart.js'
 import { type Infrastructure, MasterModule } from './master.module.js'
@@ -27,7 +27,7 @@ import { openRecordingAddresses, routeRecordingFiles } from '../recordings/api/r
 import { RecordingRepository } from '../recordings/repository/recording.repository.js'
 import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
 
-/** The Nest application of a master with its routes, not initialized yet. */
+/** Creates the Nest application of a master with its routes; it is not initialized yet. */
 export async function createApplication(
   infrastructure: Infrastructure,
   logger: ServiceLogger,
@@ -51,21 +51,20 @@ export async function createApplication(
     abortOnError: false,
   })
   app.enableCors(corsOptions(config.SERVICE_CORS_ORIGINS))
-  const isWanted = (part: number): Promise<boolean> => app.get(RecordingRepository).hasPart(part)
   await routeRecordingFiles(adapter.getInstance(), config, {
     gate,
     errors,
     clock: app.get(ClusterClock),
-    isWanted,
+    isWanted: (part) => app.get(RecordingRepository).hasPart(part),
   })
-  answerRepeats(adapter.getInstance(), app.get(IdempotentCalls))
+  answerRetries(adapter.getInstance(), app.get(IdempotentCalls))
   app.useGlobalFilters(errors)
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
   app.get(SignallingGateway).attachTo(app.getHttpServer())
   warnAboutUntrustedProxy(app.getHttpServer(), config.SERVICE_TRUSTED_PROXIES)
   app.get(OpsService).alsoReadyWhen('nodes', async () => {
     if (!app.get(ClusterMembership).hasQuorum)
-      throw new ServiceError('UNAVAILABLE', 'most media nodes are not heard here')
+      throw new ServiceError('UNAVAILABLE', 'this master receives no heartbeats of most media nodes')
   })
   return app
 }

@@ -9,7 +9,7 @@ import { SessionEntity } from '../sessions/session.entity.js'
 import { RecentSignalEntity } from '../signals/recent-signal.entity.js'
 import { StreamEntity, SubscriptionEntity } from '../streams/stream.entity.js'
 
-/** The tables that TypeORM knows. */
+/** The entities of all features, for the data source. */
 export const ENTITIES = [
   SessionEntity,
   ConnectionEntity,

@@ -21,7 +21,7 @@ import { RecordingsModule } from '../recordings/api/recordings.module.js'
 import { SignallingModule } from '../signalling/gateway/signalling.module.js'
 import { SpeechToTextModule } from '../speech-to-text/speech-to-text.module.js'
 
-/** What exists before the Nest application and is closed after it. */
+/** Resources that are opened before the Nest application and closed after it. */
 export interface Infrastructure extends Configuration {
   bus: Bus
   dataSource: DataSource

@@ -87,7 +87,7 @@ describe('a restart that passes validation and fails at bootstrap', () => {
         reason: expect.stringContaining('SERVICE_RECORDING_PATH: the folder'),
       })
       await until(
-        'what served before is in force',
+        'the earlier configuration is in force',
         async () => (await valueAt(url, 'SERVICE_RECORDING_PATH')) === recordingsFolder,
         PATIENCE_MS,
       )
@@ -108,7 +108,7 @@ describe('a restart that passes validation and fails at bootstrap', () => {
       async () => (await running().postgres.query('SELECT generation FROM master WHERE generation = 3')).length === 2,
       PATIENCE_MS,
     )
-    // The good one, the bad one and one rollback: masters do not take turns.
+    // The good one, the bad one and a single rollback of all masters.
     expect(await running().postgres.query('SELECT id FROM restart')).toHaveLength(3)
     expect(events()).toHaveLength(1)
   }, 300_000)
@@ -119,7 +119,7 @@ describe('a cold start with stored overrides that no master can serve', () => {
     stack = await startStack({ nodes: 0, masters: 1, masterEnv: { SERVICE_EDITION: 'enterprise' } })
     const [master] = stack.masters
     await master?.stop()
-    // As a version without these checks stored them.
+    // A version without these checks has stored them.
     await stack.postgres.query(`INSERT INTO config_override (name, value) VALUES
       ('SERVICE_WEBHOOK', 'true'), ('SERVICE_WEBHOOK_ENDPOINT', 'http://a%zz:b@198.51.100.1/'),
       ('SERVICE_RECORDING_CUSTOM_LAYOUT', '/')`)
@@ -140,7 +140,7 @@ describe('a cold start with stored overrides that no master can serve', () => {
     )
   }, 180_000)
 
-  it('exits as before when the environment itself is wrong', async () => {
+  it('exits when the environment itself is wrong', async () => {
     stack = await startStack({ nodes: 0 })
     await expect(stack.addMaster({ SERVICE_WEBHOOK_ENDPOINT: 'http://a%zz:b@198.51.100.1/' })).rejects.toThrow(
       /exit code 78\):\nSERVICE_WEBHOOK_ENDPOINT/,
@@ -149,7 +149,7 @@ describe('a cold start with stored overrides that no master can serve', () => {
 })
 
 describe('overrides', () => {
-  it('are listed without secrets and dropped one by one or all at once', async () => {
+  it('are listed without secrets and removed one by one or all at once', async () => {
     stack = await startStack({ nodes: 0 })
     const { masterUrl } = stack
     const isServed = (what: string, expected: Record<string, unknown>) =>
@@ -178,11 +178,11 @@ describe('overrides', () => {
     })
     expect((await at(masterUrl, '/config/overrides/SERVICE_CDR', 'DELETE')).status).toBe(404)
     const drop = async (path: string) => (await at(masterUrl, `/config/overrides${path}`, 'DELETE')).status === 204
-    await until('one is dropped', () => drop('/SERVICE_SESSIONS_GARBAGE_INTERVAL'), PATIENCE_MS)
-    await isServed('it is gone', { SERVICE_PRO_CLUSTER_ID: 'north', ...shown })
+    await until('one is removed', () => drop('/SERVICE_SESSIONS_GARBAGE_INTERVAL'), PATIENCE_MS)
+    await isServed('the others remain', { SERVICE_PRO_CLUSTER_ID: 'north', ...shown })
     expect(await valueAt(masterUrl, 'SERVICE_SESSIONS_GARBAGE_INTERVAL')).toBe(900)
-    await until('all are dropped', () => drop(''), PATIENCE_MS)
-    await isServed('none is left', {})
+    await until('all are removed', () => drop(''), PATIENCE_MS)
+    await isServed('the list is empty', {})
     expect(await valueAt(masterUrl, 'SERVICE_PRO_CLUSTER_ID')).not.toBe('north')
   }, 180_000)
 })

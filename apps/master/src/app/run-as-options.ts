@@ -1,7 +1,7 @@
 import type { MasterConfig } from '@session-service/config'
 import type { RunAsOptions } from '@session-service/server-kit'
 
-/** Ports, folders and files that a master needs after it has dropped root. */
+/** Ports, folders and files that a master uses after it has dropped root. */
 export const runAsOptions = (config: MasterConfig): Omit<RunAsOptions, 'logger'> => ({
   runAs: config.SERVICE_RUN_AS,
   ports: [

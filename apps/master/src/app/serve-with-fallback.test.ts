@@ -51,28 +51,28 @@ describe('serveWithFallback', () => {
     expect(result.rollback).toEqual({ failed: LATEST, restored: GOOD, properties: ['B'], reason: '2 fails' })
   })
 
-  it('goes back to the environment alone when nothing else works', async () => {
+  it('rolls back to the environment alone when no earlier configuration works', async () => {
     const result = await outcome({ works: ({ generation }) => generation === 0 })
     expect(result).toMatchObject({ tried: [2, 1, 0], served: 0, rollback: { properties: ['A', 'B'] } })
   })
 
-  it('fails as the latest did when nothing works: the environment is at fault', async () => {
+  it('fails with the error of the latest configuration when none works', async () => {
     expect(await outcome({ works: () => false })).toEqual({ tried: [2, 1, 0], error: '2 fails' })
   })
 
-  it('tries a configuration that has served before once more', async () => {
+  it('retries a configuration that has served before once', async () => {
     const latest = { ...LATEST, hasServed: true }
     expect(await outcome({ latest, works: (_, nth) => nth === 2 })).toMatchObject({ tried: [2, 2], served: 2 })
   })
 
-  it('does not roll back what other masters serve', async () => {
+  it('does not roll back a configuration that other masters serve', async () => {
     expect(await outcome({ works: ({ generation }) => generation < 2, mayRollBack: false })).toEqual({
       tried: [2],
       error: '2 fails',
     })
   })
 
-  it('does not blame the configuration for a database that is away', async () => {
+  it('does not roll back because of an unreachable database', async () => {
     expect(await outcome({ works: ({ generation }) => generation < 2, isBlamed: false })).toEqual({
       tried: [2],
       error: '2 fails',
@@ -85,7 +85,7 @@ describe('propertiesAtFault', () => {
     [new ConfigError(['B: is wrong', 'X: too']), ['A', 'B'], ['B']],
     [new ConfigError(['X: is wrong']), ['A', 'B'], ['A', 'B']],
     [new Error('B: no'), ['A', 'B'], ['A', 'B']],
-  ])('of %s with %j changed is %j', (error, changed, expected) => {
+  ])('for %s with %j changed gives %j', (error, changed, expected) => {
     expect(propertiesAtFault(error, changed)).toEqual(expected)
   })
 })

@@ -2,16 +2,16 @@ import { ConfigError } from '@session-service/config'
 import { redactText, type ServiceLogger } from '@session-service/server-kit'
 import { type Candidate, changedNames, type Rollback } from '../api/configuration/generations.js'
 
-/** A configuration that has served before is tried this often: a slow disk or a busy port is not its fault. */
-const TRIES_ONCE_SERVED = 2
+/** Attempts for a configuration that has served before: a slow disk or a busy port is not its fault. */
+const ATTEMPTS_ONCE_SERVED = 2
 const MAX_REASON = 500
 
 export interface FallbackSteps<T> {
-  /** Builds and serves; what it opened is closed when it rejects. */
+  /** Starts the application; closes everything that it opened when it rejects. */
   serve(candidate: Candidate): Promise<T>
   earlier(candidate: Candidate): Promise<Candidate[]>
   mayRollBack(candidate: Candidate): Promise<boolean>
-  /** Whether the failure may be the configuration's fault, and not of what the master depends on. */
+  /** Whether the configuration may have caused the failure, and not the database or the bus. */
   isBlamed(error: unknown): boolean
   logger: Pick<ServiceLogger, 'error' | 'warn'>
 }
@@ -25,7 +25,7 @@ export interface Served<T> {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The properties that a failure names, among those that differ; all that differ when it names none. */
+/** The changed properties that the failure names; all changed ones when it names none. */
 export function propertiesAtFault(error: unknown, changed: readonly string[]): string[] {
   const problems = error instanceof ConfigError ? error.problems : []
   const named = changed.filter((name) => problems.some((problem) => problem.startsWith(`${name}:`)))
@@ -38,8 +38,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Serves the latest configuration, or the last one that served when that proves to work where the latest does not.
- * @throws the failure of the latest when nothing works: then the environment is at fault, not an override
+ * Serves the latest configuration; where that fails, the last earlier one that this master proves to work.
+ * @throws the failure of the latest when none works: the environment is the cause then, not an override
  */
 export async function serveWithFallback<T>(latest: Candidate, steps: FallbackSteps<T>): Promise<Served<T>> {
   const first = await attempt(latest, steps)
@@ -74,9 +74,9 @@ async function attempt<T>(
   candidate: Candidate,
   steps: FallbackSteps<T>,
 ): Promise<{ instance: T } | { failure: unknown }> {
-  const tries = candidate.hasServed ? TRIES_ONCE_SERVED : 1
+  const attempts = candidate.hasServed ? ATTEMPTS_ONCE_SERVED : 1
   let failure: unknown
-  for (let nth = 1; nth <= tries; nth += 1) {
+  for (let nth = 1; nth <= attempts; nth += 1) {
     try {
       return { instance: await steps.serve(candidate) }
     } catch (error) {

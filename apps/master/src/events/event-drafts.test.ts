@@ -28,7 +28,7 @@ const links = [
   link('b', 'bob', 'bob'),
 ]
 
-const inShort = (events: EventDraft[]): string[] =>
+const summary = (events: EventDraft[]): string[] =>
   events.map(({ name, payload }) =>
     'streamId' in payload
       ? `${payload.connectionId} ${payload.connection} ${payload.streamId}`
@@ -36,25 +36,25 @@ const inShort = (events: EventDraft[]): string[] =>
   )
 const MEDIA = ['alice INBOUND b', 'bob INBOUND a', 'alice OUTBOUND a', 'bob OUTBOUND b']
 
-describe('what backends are told', () => {
-  it('when media is lost: all of it, by participant, and nobody has left', () => {
+describe('events for backends', () => {
+  it('report the end of all media by participant, and no departure, when media is lost', () => {
     const events = mediaEnded(session, both, links, 'nodeCrashed', 3_500)
-    expect(inShort(events)).toEqual(MEDIA)
+    expect(summary(events)).toEqual(MEDIA)
     expect(events.map(({ payload }) => payload)).toEqual(
       events.map(() => expect.objectContaining({ reason: 'nodeCrashed', startTime: 1_000, duration: 2 })),
     )
   })
 
   it.each<DisconnectReason>(['nodeCrashed', 'mediaServerDisconnect'])(
-    'when a session ends with its media for %s: all media, then everybody',
+    'report the end of all media, then each departure, when a session ends with %s',
     (reason) => {
       const events = departures(session, both, links, reason, 2_000)
-      expect(inShort(events)).toEqual([...MEDIA, 'alice participantLeft', 'bob participantLeft'])
+      expect(summary(events)).toEqual([...MEDIA, 'alice participantLeft', 'bob participantLeft'])
     },
   )
 
-  it('when it is closed: one participant after another, each after its media', () => {
-    expect(inShort(departures(session, both, links, 'sessionClosedByServer', 2_000))).toEqual([
+  it('report one participant after another, each after its media, when a session is closed', () => {
+    expect(summary(departures(session, both, links, 'sessionClosedByServer', 2_000))).toEqual([
       ...MEDIA.slice(0, 3),
       'alice participantLeft',
       'bob OUTBOUND b',

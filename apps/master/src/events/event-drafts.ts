@@ -8,7 +8,7 @@ import type {
   WebrtcEndReason,
 } from '@session-service/contract'
 
-/** An event as it is recorded; its members are those of the call records. */
+/** An event before it has an id; its members are those of the call records. */
 export type EventDraft = { [N in BackendEventName]: { name: N; payload: BackendEvent<N> } }[BackendEventName]
 
 export interface EventSession {
@@ -27,7 +27,7 @@ export interface EventParticipant {
   serverData: string
 }
 
-/** One direction of media between a participant and the service: `connectionId` publishes it, or receives it from `publisherId`. */
+/** Media in one direction between a participant and the service: `connectionId` publishes it, or receives it from `publisherId`. */
 export interface WebrtcLink {
   streamId: string
   publisherId: string
@@ -65,7 +65,7 @@ export const sessionDestroyed = (session: EventSession, reason: SessionEndReason
   payload: { ...common(session, now), ...since(session.createdAt, now), reason },
 })
 
-const who = ({ connectionId, location, ip, platform, clientData, serverData }: EventParticipant) => ({
+const participantMembers = ({ connectionId, location, ip, platform, clientData, serverData }: EventParticipant) => ({
   participantId: connectionId,
   connectionId,
   location,
@@ -77,7 +77,7 @@ const who = ({ connectionId, location, ip, platform, clientData, serverData }: E
 
 export const participantJoined = (session: SessionIds, participant: EventParticipant): EventDraft => ({
   name: 'participantJoined',
-  payload: { ...common(session, participant.activeAt), ...who(participant) },
+  payload: { ...common(session, participant.activeAt), ...participantMembers(participant) },
 })
 
 export const participantLeft = (
@@ -87,7 +87,7 @@ export const participantLeft = (
   now: number,
 ): EventDraft => ({
   name: 'participantLeft',
-  payload: { ...common(session, now), ...who(participant), ...since(participant.activeAt, now), reason },
+  payload: { ...common(session, now), ...participantMembers(participant), ...since(participant.activeAt, now), reason },
 })
 
 const linkMembers = ({ streamId, publisherId, connectionId, isInbound, mediaOptions }: WebrtcLink) => ({
@@ -126,10 +126,10 @@ export const signalSent = (
   now: number,
 ): EventDraft => ({ name: 'signalSent', payload: { ...common(session, now), ...signal } })
 
-/** Whose media died before they went: all the media ends first. */
-const DIED_FIRST: readonly DisconnectReason[] = ['nodeCrashed', 'mediaServerDisconnect']
+/** Reasons whose cause ended the media: all media ends before the first participant leaves. */
+const MEDIA_FAILURES: readonly DisconnectReason[] = ['nodeCrashed', 'mediaServerDisconnect']
 
-/** All media ends, in the order of the participants: what each publishes and receives, and what others got from it. */
+/** The end of all media in the order of the participants: their streams, their subscriptions and those of others to them. */
 export function mediaEnded(
   session: SessionIds,
   participants: readonly EventParticipant[],
@@ -142,7 +142,7 @@ export function mediaEnded(
   )
 }
 
-/** Participants go one after another, each after the media that goes with it: its own and what others got from it. */
+/** The departure of participants one after another, each after the end of its streams and of all their subscriptions. */
 export function departures(
   session: SessionIds,
   leavers: readonly EventParticipant[],
@@ -152,23 +152,23 @@ export function departures(
 ): EventDraft[] {
   const steps = endings(leavers, links).map(({ leaver, ending }) => ({
     media: ending.map((link) => webrtcDestroyed(session, link, reason, now)),
-    gone: participantLeft(session, leaver, reason, now),
+    left: participantLeft(session, leaver, reason, now),
   }))
-  if (DIED_FIRST.includes(reason)) return [...steps.flatMap(({ media }) => media), ...steps.map(({ gone }) => gone)]
-  return steps.flatMap(({ media, gone }) => [...media, gone])
+  if (MEDIA_FAILURES.includes(reason)) return [...steps.flatMap(({ media }) => media), ...steps.map(({ left }) => left)]
+  return steps.flatMap(({ media, left }) => [...media, left])
 }
 
-/** For each of the leavers, one after another, the media that goes with it. */
+/** For each of the leavers in turn, the media that ends with it and with none before it. */
 function endings(
   leavers: readonly EventParticipant[],
   links: readonly WebrtcLink[],
 ): { leaver: EventParticipant; ending: WebrtcLink[] }[] {
-  let left = [...links]
+  let remaining = [...links]
   return leavers.map((leaver) => {
     const concerns = ({ connectionId, publisherId }: WebrtcLink): boolean =>
       connectionId === leaver.connectionId || publisherId === leaver.connectionId
-    const ending = left.filter(concerns)
-    left = left.filter((link) => !concerns(link))
+    const ending = remaining.filter(concerns)
+    remaining = remaining.filter((link) => !concerns(link))
     return { leaver, ending }
   })
 }

@@ -1,37 +1,41 @@
 import { newEventId } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
+import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import type { EventDraft, EventParticipant, EventSession, WebrtcLink } from './event-drafts.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
 import type { OutboxEntity } from './outbox.entity.js'
 
-/** Stands for the session in events of the cluster, which so keep their order among themselves. */
+/** The session key of events of the cluster: they keep their order among themselves as those of a session do. */
 const CLUSTER_KEY = 'cluster'
 
-export type Manager = Pick<EntityManager, 'query'>
+export type Manager = Queryable
 
-/** Records events with the change they tell of and gives their ids; nothing when events are off. */
+/** Records events in the transaction of their change and gives their ids; does nothing when events are off. */
 export type Record = (...events: readonly EventDraft[]) => Promise<string[]>
 
 export interface TransactionOptions {
-  /** Id of an event, of the cluster say, that a webhook should have had before these. */
+  /** Id of an event, of the cluster for example, that is posted to the webhook before these. */
   after?: string | undefined
 }
 
-/** Which sessions a change is about: a condition on the session row `s`. */
+/** The sessions that a change locks: a condition on the session row `s`. */
 export interface LockedSessions {
   where: string
   values: unknown[]
 }
 
+/** Select lists of tables that higher layers own: their entities cannot be imported here. */
+const SESSION = 's.id, s.unique_id AS "uniqueId", s.created_at AS "createdAt"'
 const LINK = `p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions"`
 const PARTICIPANT = `c.id AS "connectionId", c.active_at AS "activeAt", c.location, c.ip, c.platform,
   c.client_data AS "clientData", c.server_data AS "serverData"`
 
 /**
- * Events are rows of the outbox, written in the transaction of the change they tell of, under the session's row lock:
- * what was decided first has the lower position. With neither call records nor webhook nothing is read or written.
+ * Writes events as rows of the outbox, in the transaction of the change that they report and under the session's row
+ * lock, so that positions have the order of the changes. With neither call records nor webhook it reads and writes
+ * nothing.
  */
 @Injectable()
 export class EventLog {
@@ -46,17 +50,18 @@ export class EventLog {
     return this.config.SERVICE_CDR || this.config.SERVICE_WEBHOOK
   }
 
-  /** Called after a commit that recorded something here. */
+  /** Calls the listener after each commit of this master that recorded an event. */
   onRecorded(listener: () => void): void {
     this.listeners.push(listener)
   }
 
-  /** A change of one statement: with events on in a transaction that holds the sessions' locks, else plain. */
+  /** Runs a change of one statement: with events on in a transaction that locks the sessions, else without one. */
   change<T>(sessions: LockedSessions, run: (manager: EntityManager, record: Record) => Promise<T>): Promise<T> {
     if (!this.isOn) return run(this.dataSource.manager, nothing)
     return this.transaction(async (manager, record) => {
-      // In the order of ids, so that two changes of several sessions never wait for one another.
-      await manager.query(
+      // In the order of ids: two changes of several sessions cannot deadlock.
+      await execute(
+        manager,
         `SELECT 1 FROM session s WHERE ${sessions.where} ORDER BY s.id FOR NO KEY UPDATE`,
         sessions.values,
       )
@@ -64,7 +69,7 @@ export class EventLog {
     })
   }
 
-  /** A change of several statements, which locks its sessions itself. */
+  /** Runs a change of several statements in a transaction; it locks its sessions itself. */
   async transaction<T>(
     run: (manager: EntityManager, record: Record) => Promise<T>,
     { after }: TransactionOptions = {},
@@ -82,26 +87,27 @@ export class EventLog {
     return result
   }
 
-  /** The session's name in events, by its id. */
-  async session(manager: Manager, id: string): Promise<EventSession | undefined> {
-    const [session] = await manager.query<EventSession[]>(
-      `SELECT id, unique_id AS "uniqueId", created_at AS "createdAt" FROM session WHERE id = $1`,
-      [id],
-    )
-    return session
+  /** The session's ids and its time of creation, as events show them. */
+  session(manager: Manager, id: string): Promise<EventSession | undefined> {
+    return firstRow<EventSession>(manager, `SELECT ${SESSION} FROM session s WHERE s.id = $1`, [id])
   }
 
-  /** Participants by a condition on the connection row `c`, in the order they joined. */
+  /** Participants that match a condition on the connection row `c`, in the order in which they joined. */
   participants(manager: Manager, where: string, values: unknown[]): Promise<EventParticipant[]> {
-    return manager.query<EventParticipant[]>(
+    return rows<EventParticipant>(
+      manager,
       `SELECT ${PARTICIPANT} FROM connection c WHERE c.status = 'active' AND ${where} ORDER BY c.active_at, c.id`,
       values,
     )
   }
 
-  /** What recorders receive is nobody's business. Media by a condition on the stream row `p` and the receiver's or publisher's id `$who`; receivers first. */
-  links(manager: Manager, where: (who: string) => string, values: unknown[]): Promise<WebrtcLink[]> {
-    return manager.query<WebrtcLink[]>(
+  /**
+   * Media that match a condition on the stream row `p` and the id of its receiver or publisher, a column that `where`
+   * gets. Recorder subscriptions are excluded. Inbound first.
+   */
+  links(manager: Manager, where: (participantId: string) => string, values: unknown[]): Promise<WebrtcLink[]> {
+    return rows<WebrtcLink>(
+      manager,
       `SELECT * FROM (
          SELECT ${LINK}, u.connection_id AS "connectionId", true AS "isInbound", u.created_at AS "startTime"
          FROM subscription u JOIN stream p ON p.id = u.stream_id
@@ -116,23 +122,25 @@ export class EventLog {
 
   private async insert(manager: Manager, events: readonly EventDraft[], after: string | undefined): Promise<string[]> {
     const identified = events.map((event) => ({ id: newEventId(), ...event }))
-    const wanted = identified.filter(({ name }) => this.consumersOf(name).length > 0)
-    const rows = (await this.inOrder(manager, wanted)).flatMap((event) =>
+    const consumed = identified.filter(({ name }) => this.consumersOf(name).length > 0)
+    const entries = (await this.inOrder(manager, consumed)).flatMap((event) =>
       this.consumersOf(event.name).map((consumer) => ({ ...event, consumer })),
     )
-    if (rows.length > 0)
-      await manager.query(
+    if (entries.length > 0)
+      // One statement in order, because positions decide which event is delivered first.
+      await execute(
+        manager,
         `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at, after_id)
          SELECT r.id, r.consumer, r.session_key, r.name, r.payload, r.created_at, $7
          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
            AS r(id, consumer, session_key, name, payload, created_at, nth) ORDER BY r.nth`,
         [
-          rows.map(({ id }) => id),
-          rows.map(({ consumer }) => consumer),
-          rows.map(({ payload }) => sessionOf(payload) ?? CLUSTER_KEY),
-          rows.map(({ name }) => name),
-          rows.map(({ payload }) => JSON.stringify(payload)),
-          rows.map(({ payload }) => payload.timestamp),
+          entries.map(({ id }) => id),
+          entries.map(({ consumer }) => consumer),
+          entries.map(({ payload }) => sessionOf(payload) ?? CLUSTER_KEY),
+          entries.map(({ name }) => name),
+          entries.map(({ payload }) => JSON.stringify(payload)),
+          entries.map(({ payload }) => payload.timestamp),
           after ?? null,
         ],
       )
@@ -147,18 +155,19 @@ export class EventLog {
     ]
   }
 
-  /** Masters know the time only to a few ms: what each session was told last is kept in its row. */
+  /** Clocks of masters differ by a few ms: the time of the last event of a session is stored in its row. */
   private async inOrder<Event extends EventDraft>(manager: Manager, events: readonly Event[]): Promise<Event[]> {
     const last = lastTimes(events)
     if (last.size === 0) return [...events]
-    // Returns what was there before; nothing for a session that is gone.
-    const [before] = await manager.query<[{ session: string; toldAt: number }[], number]>(
+    // Hand-written: it returns the times from before the update, and no row for a session that does not exist any more.
+    const before = await rows<{ session: string; lastAt: number }>(
+      manager,
       `UPDATE session s SET told_at = greatest(b.told_at, r.at)
        FROM unnest($1::text[], $2::bigint[]) AS r(unique_id, at) JOIN session b USING (unique_id)
-       WHERE s.id = b.id RETURNING b.unique_id AS session, b.told_at AS "toldAt"`,
+       WHERE s.id = b.id RETURNING b.unique_id AS session, b.told_at AS "lastAt"`,
       [[...last.keys()], [...last.values()]],
     )
-    return inOrder(new Map(before.map(({ session, toldAt }) => [session, toldAt])), events)
+    return inOrder(new Map(before.map(({ session, lastAt }) => [session, lastAt])), events)
   }
 }
 

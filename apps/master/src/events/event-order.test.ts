@@ -10,18 +10,30 @@ const ofCluster: EventDraft = {
 }
 const times = (events: readonly EventDraft[]): number[] => events.map(({ payload }) => payload.timestamp)
 
-describe('the times of events', () => {
+describe('inOrder', () => {
   it.each([
-    { what: 'stay where they rise', told: {}, given: [signal('a', 1), signal('a', 2)], expected: [1, 2] },
-    { what: 'rise to what was told before', told: { a: 7 }, given: [signal('a', 6), signal('a', 9)], expected: [7, 9] },
-    { what: 'never fall among themselves', told: {}, given: [signal('a', 4), signal('a', 3)], expected: [4, 4] },
-    { what: 'are each session’s own', told: { a: 7 }, given: [signal('a', 6), signal('b', 3)], expected: [7, 3] },
-    { what: 'are left alone in events of the cluster', told: { a: 7 }, given: [ofCluster], expected: [5] },
-  ])('$what', ({ told, given, expected }) => {
-    expect(times(inOrder(new Map(Object.entries(told)), given))).toEqual(expected)
+    { what: 'keeps times that rise', before: {}, given: [signal('a', 1), signal('a', 2)], expected: [1, 2] },
+    {
+      what: 'raises times to the last recorded one',
+      before: { a: 7 },
+      given: [signal('a', 6), signal('a', 9)],
+      expected: [7, 9],
+    },
+    { what: 'raises times to the one before', before: {}, given: [signal('a', 4), signal('a', 3)], expected: [4, 4] },
+    {
+      what: 'orders each session separately',
+      before: { a: 7 },
+      given: [signal('a', 6), signal('b', 3)],
+      expected: [7, 3],
+    },
+    { what: 'keeps the times of cluster events', before: { a: 7 }, given: [ofCluster], expected: [5] },
+  ])('$what', ({ before, given, expected }) => {
+    expect(times(inOrder(new Map(Object.entries(before)), given))).toEqual(expected)
   })
+})
 
-  it('the last of each session', () => {
+describe('lastTimes', () => {
+  it('gives the time of the last event of each session', () => {
     const destroyed = sessionDestroyed({ id: 'b', uniqueId: 'b', createdAt: 0 }, 'nodeCrashed', 1)
     expect(lastTimes([signal('a', 4), ofCluster, signal('a', 3), destroyed])).toEqual(
       new Map([

@@ -1,6 +1,6 @@
 import type { EventDraft } from './event-drafts.js'
 
-/** The session's unique id; nothing in events of the cluster. */
+/** The session's unique id; undefined in events of the cluster. */
 export const sessionOf = (payload: EventDraft['payload']): string | undefined =>
   'uniqueSessionId' in payload ? payload.uniqueSessionId : undefined
 
@@ -14,7 +14,7 @@ export function lastTimes(events: readonly EventDraft[]): Map<string, number> {
   return last
 }
 
-/** The same events, none with an earlier time than the one before it in its session; `before` has those told already. */
+/** Raises times, so that none is earlier than the one before it in its session. `before` has the last recorded times. */
 export function inOrder<Event extends EventDraft>(
   before: ReadonlyMap<string, number>,
   events: readonly Event[],

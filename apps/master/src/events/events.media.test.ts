@@ -38,7 +38,7 @@ const callRecords = async (sessionId: string): Promise<Record<string, Record<str
 }
 
 describe('the events of a session', () => {
-  it('are exactly what happened, in its order, with all their members', async () => {
+  it('report each change in order, with all their members', async () => {
     const { id, createdAt } = await stack.api.createSession()
     const alice = await enter(id, 'alice')
     const bob = await enter(id, 'bob')
@@ -109,7 +109,7 @@ describe('the events of a session', () => {
     expect(await callRecords(id)).toEqual(expected.map(([event, members]) => ({ [event]: members })))
   })
 
-  it('tell of a session that is deleted: media, then its participant, one after another, the session last', async () => {
+  it('report the deletion of a session: each participant after its media, and the session last', async () => {
     const { id } = await stack.api.createSession()
     const alice = await enter(id, 'alice')
     const bob = await enter(id, 'bob')
@@ -129,7 +129,7 @@ describe('the events of a session', () => {
     await Promise.all([alice.close(), bob.close()])
   })
 
-  it('tell the reasons of an unsubscription, a forced end of a stream and a forced disconnection', async () => {
+  it('contain the reasons of an unsubscription, a forced unpublish and a forced disconnection', async () => {
     const { id } = await stack.api.createSession()
     const alice = await enter(id, 'alice')
     const bob = await enter(id, 'bob')
@@ -151,7 +151,7 @@ describe('the events of a session', () => {
     await Promise.all([alice.close(), bob.close()])
   })
 
-  it('H12: of ten sessions with a hundred signals each arrive in the order of each session, though many are refused at first', async () => {
+  it('H12: arrive in the order of each of ten sessions with a hundred signals, although many are rejected at first', async () => {
     sink.behaviour = (_, before) => (before === 0 && Math.random() < 0.1 ? { status: 503 } : undefined)
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await stack.api.createSession()).id))
     const numbers = Array.from({ length: 100 }, (_, index) => String(index))
@@ -170,7 +170,7 @@ describe('the events of a session', () => {
     }
   })
 
-  it('are read over REST from the call records, and nothing else is', async () => {
+  it('can be read over REST from the call records, and no other file can', async () => {
     const listed = await stack.rest('GET', '/service/cdr')
     expect(listed.body).toEqual([expect.stringMatching(/^CDR\.\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.log$/)])
     const [name] = listed.body as string[]

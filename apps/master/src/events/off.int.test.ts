@@ -13,7 +13,7 @@ const countRows = async (url: string): Promise<number> => {
   }
 }
 
-it('H16: without call records and webhook nothing is kept', async () => {
+it('H16: the outbox stays empty without call records and webhook', async () => {
   const stack = await startStack({ nodes: 0 })
   try {
     const { id } = await stack.api.createSession()
@@ -24,7 +24,7 @@ it('H16: without call records and webhook nothing is kept', async () => {
   }
 })
 
-it('a session that nobody joined is told to have ended when it is collected, and what was taken is kept no longer', async () => {
+it('the garbage collection of an unused session is posted, and delivered events leave the outbox', async () => {
   const sink = await EventSink.open()
   const garbage = { SERVICE_SESSIONS_GARBAGE_INTERVAL: '1', SERVICE_SESSIONS_GARBAGE_THRESHOLD: '1' }
   const stack = await startStack({ nodes: 0, masterEnv: { ...webhookEnv(sink), ...garbage } })

@@ -40,7 +40,7 @@ const claim = () => outbox.claim(10, 60_000)
 const age = (id: string, seconds: number) =>
   database.query(`UPDATE outbox SET queued_at = queued_at - $2 * interval '1 second' WHERE id = $1`, [id, seconds])
 
-it('an event waits for the one it follows, until that one was tried for the first time', async () => {
+it('an event waits for the first attempt of the event that it follows', async () => {
   const crash = await record('cluster')
   const end = await record('room', crash)
   const [first, ...none] = await claim()
@@ -53,7 +53,7 @@ it('an event waits for the one it follows, until that one was tried for the firs
   await outbox.delivered(first?.position ?? 0)
 })
 
-it('and of others of its session none overtakes it meanwhile', async () => {
+it('no later event of the session overtakes an event that waits for another one', async () => {
   const crash = await record('cluster')
   const [held] = await claim()
   const end = await record('room', crash)
@@ -65,7 +65,7 @@ it('and of others of its session none overtakes it meanwhile', async () => {
   await database.query('DELETE FROM outbox')
 })
 
-it('it waits neither for one that is gone, nor for one that has not been tried for too long', async () => {
+it('an event waits neither for one that does not exist any more, nor beyond the time limit', async () => {
   await record('room', 'evt_gone')
   expect(await claim()).toHaveLength(1)
   const stuck = await record('cluster')
@@ -77,16 +77,16 @@ it('it waits neither for one that is gone, nor for one that has not been tried f
   expect((await claim()).map(({ id }) => id)).toEqual([end])
 })
 
-it('a master that is behind tells no earlier time than was told of the session, also when that was delivered', async () => {
+it('a master whose clock is behind records no earlier time than the last of the session, even after that was delivered', async () => {
   await database.query('DELETE FROM outbox')
   await insertSession(database, 'shared')
   const ids = { id: 'shared', uniqueId: 'shared_1', createdAt: 0 }
-  const told: number[] = []
+  const times: number[] = []
   for (const now of [955, 954, 960, 950]) {
     await events.transaction((_, write) => write(signalSent(ids, { from: null, to: [], type: '', data: '' }, now)))
     const [event] = await claim()
-    told.push((JSON.parse(event?.payload ?? '{}') as { timestamp: number }).timestamp)
+    times.push((JSON.parse(event?.payload ?? '{}') as { timestamp: number }).timestamp)
     await outbox.delivered(event?.position ?? 0)
   }
-  expect(told).toEqual([955, 955, 960, 960])
+  expect(times).toEqual([955, 955, 960, 960])
 })

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryGeneratedColumn, Unique } from 'typeorm'
 
-/** An event that one of its consumers has not had yet; positions within a session are in the order of what happened. */
+/** An event that is still to be delivered to one consumer; positions within a session have the order of the changes. */
 @Entity('outbox')
 @Unique('outbox_id', ['id', 'consumer'])
 @Index('outbox_due', ['consumer', 'position'], { where: 'dead_at IS NULL' })
@@ -17,18 +17,18 @@ export class OutboxEntity {
   @Column({ type: 'text' })
   consumer!: 'cdr' | 'webhook'
 
-  /** The session's unique id. */
+  /** The session's unique id, or one key for all events of the cluster. */
   @Column({ name: 'session_key', type: 'text' })
   sessionKey!: string
 
   @Column({ type: 'text' })
   name!: string
 
-  /** Id of an event that a webhook should have had before, should it be of another session or of the cluster. */
+  /** Id of an event, of another session or of the cluster, that is posted before this one. */
   @Column({ name: 'after_id', type: 'text', nullable: true })
   afterId!: string | null
 
-  /** JSON as it is handed out. */
+  /** JSON as the consumers get it. */
   @Column({ type: 'text' })
   payload!: string
 
@@ -36,14 +36,14 @@ export class OutboxEntity {
   @Column({ name: 'created_at', type: 'bigint' })
   createdAt!: number
 
-  /** Its age counts from here; a replay begins anew. */
+  /** Start of the event's age; a replay sets it again. */
   @Column({ name: 'queued_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   queuedAt!: Date
 
   @Column({ type: 'integer', default: 0 })
   attempts!: number
 
-  /** Also the lease of whoever is posting it. */
+  /** When the next attempt is due; during an attempt the end of the lease of the master that posts it. */
   @Column({ name: 'next_attempt_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   nextAttemptAt!: Date
 

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { DataSource } from 'typeorm'
+import { DataSource, Not } from 'typeorm'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
+import { MasterEntity } from './master.entity.js'
 import { MediaNodesService } from './media-nodes.service.js'
 
 /** A master whose row was not renewed for this long is dead, s. */
@@ -38,6 +39,15 @@ export class MasterMembership extends ClusterMembership {
 
   async leave(): Promise<void> {
     await this.dataSource.query('DELETE FROM master WHERE id = $1', [this.masterId])
+  }
+
+  /** The other masters that are alive, by id. */
+  others(): Promise<Pick<MasterEntity, 'id' | 'uri'>[]> {
+    return this.dataSource.getRepository(MasterEntity).find({
+      select: { id: true, uri: true },
+      where: { id: Not(this.masterId) },
+      order: { id: 'ASC' },
+    })
   }
 
   /** A time in the future is from before the clock of the database was set back: that master counts as dead too. */

@@ -14,7 +14,7 @@ interface PlatformOptions {
   configuration: Configuration
 }
 
-/** What every feature may inject without importing it: configuration, database, bus, limits of clients, discovery. */
+/** Providers that every feature may inject without importing a module: configuration, database, bus, limits, discovery. */
 @Global()
 @Module({})
 export class PlatformModule {

@@ -12,7 +12,7 @@ const service = (secret: string): TokensService =>
   )
 
 describe('TokensService', () => {
-  it('F8: gives a token of at least 128 bits that its row alone does not tell', () => {
+  it('F8: mints a token of at least 128 bits that cannot be derived from its row alone', () => {
     const tokens = service('one')
     const { token, nonce, hash } = tokens.mint('con_A')
     expect(token).toMatch(/^tok_[A-Z][A-Za-z0-9]{27}$/)
@@ -23,7 +23,7 @@ describe('TokensService', () => {
     expect(service('two').url('room', 'con_A', nonce)).not.toContain(token)
   })
 
-  it('F8: never gives the same token twice', () => {
+  it('F8: never mints the same token twice', () => {
     const tokens = service('one')
     const seen = new Set(Array.from({ length: 20_000 }, () => tokens.mint('con_A').token))
     expect(seen.size).toBe(20_000)

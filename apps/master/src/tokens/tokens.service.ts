@@ -15,12 +15,12 @@ export interface MintedToken {
 }
 
 /**
- * Tokens are not stored: a row holds a random nonce, from which the token follows only with the service's secret,
- * and the token's digest, by which it is found. Who reads the database alone cannot join.
+ * Signs and verifies tokens, which are not stored. A row contains a random nonce, from which the token is derived with
+ * the service's secret, and the token's digest, by which it is found: a reader of the database cannot join.
  */
 @Injectable()
 export class TokensService {
-  /** As an object of its own: with the bare bytes each HMAC takes four times as long. */
+  /** A KeyObject, because an HMAC with a Buffer as key takes four times as long. */
   private readonly key: KeyObject
   private readonly socketUrl: string
 
@@ -35,19 +35,19 @@ export class TokensService {
     return { token, nonce, hash: digest(token) }
   }
 
-  /** What the client library is given: where to open the socket, and the token. */
+  /** The address for the client library: the socket's URL with the token. */
   url(sessionId: string, connectionId: string, nonce: string): string {
     return this.urlWith(sessionId, this.derive(connectionId, nonce))
   }
 
-  /** The same, for a token that has just been minted. */
+  /** The same for a token that is known, without deriving it again. */
   urlWith(sessionId: string, token: string): string {
     return `${this.socketUrl}?sessionId=${sessionId}&token=${token}`
   }
 
   private derive(connectionId: string, nonce: string): string {
     const bytes = createHmac('sha512', this.key).update(`${connectionId}:${nonce}`).digest()
-    // 16 bits a character: the remainder's bias is below 2^-9 of a bit.
+    // 16 bits per character: the bias of the remainder is below 2^-9 bit.
     const pick = (alphabet: string, index: number): string =>
       alphabet.charAt(bytes.readUInt16BE(index * 2) % alphabet.length)
     let token = `tok_${pick(UPPER, 0)}`
@@ -56,5 +56,5 @@ export class TokensService {
   }
 }
 
-/** By which a token or a resume key is looked up. */
+/** The digest by which a token or a resume key is looked up. */
 export const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest()

@@ -48,7 +48,7 @@ describe('configurationView', () => {
     expect(Object.keys(view(env)).toSorted()).toEqual(names.toSorted())
   })
 
-  it('F19: shows values, and no secret', () => {
+  it('F19: shows values and masks secrets', () => {
     const headers = ['Authorization: Bearer hush', 'X-Api-Key: hush', 'X-Site: north']
     const shown = view({
       SERVICE_WEBHOOK: 'true',
@@ -68,7 +68,7 @@ describe('configurationView', () => {
   })
 })
 
-describe('what was shown, sent back to a restart', () => {
+describe('withoutMasks', () => {
   const config = loadMasterConfig({
     ...SECRETS,
     SERVICE_WEBHOOK: 'true',
@@ -76,7 +76,7 @@ describe('what was shown, sent back to a restart', () => {
     SERVICE_WEBHOOK_HEADERS: JSON.stringify(['X-Api-Key: one', 'X-Api-Key: two', 'X-Site: north']),
   })
 
-  it('means what is in force', () => {
+  it('keeps the values in force when the shown configuration is sent back', () => {
     const nodes = [{ uri: 'ws://10.0.0.2:1/mediaserver' }, { uri: 'ws://10.0.0.1:1/mediaserver' }]
     const uris = mediaserverUris(config, nodes)
     const { VERSION, MEDIASERVER_URIS, ...shown } = configurationView(config, uris)
@@ -88,7 +88,7 @@ describe('what was shown, sent back to a restart', () => {
     })
   })
 
-  it('keeps a list of media servers that differs from the one shown, which a restart then refuses', () => {
+  it('keeps a list of media servers that differs from the one shown, which a restart rejects', () => {
     const body = { MEDIASERVER_URIS: ['ws://10.0.0.9:1/mediaserver'] }
     expect(withoutMasks(body, config, [])).toEqual(body)
   })
@@ -106,11 +106,11 @@ describe('what was shown, sent back to a restart', () => {
     expect(withoutMasks({ SERVICE_WEBHOOK_HEADERS: given }, config)).toEqual({ SERVICE_WEBHOOK_HEADERS: meant })
   })
 
-  it('is refused where a mask hides nothing', () => {
+  it('rejects a mask without a value in force', () => {
     expect(() => withoutMasks({ SERVICE_WEBHOOK_HEADERS: ['X-Token: ***'] }, config)).toThrow('X-Token')
   })
 
-  it('of another version is not taken', () => {
+  it('keeps the version of another release, which a restart rejects', () => {
     expect(withoutMasks({ VERSION: '0.0.0' }, config)).toEqual({ VERSION: '0.0.0' })
   })
 })

@@ -5,22 +5,22 @@ import { VERSION } from '../../platform/config/version.js'
 type Name = keyof MasterConfig
 type ConfigurationView = { VERSION: string } & Partial<MasterConfig>
 
-/** Headers that let their reader in somewhere, by their names. */
+/** Names of headers whose values are credentials. */
 const CREDENTIAL = /auth|token|secret|key|cookie|password|credential/i
 const HIDDEN = '***'
 
-/** A header line, without its value where that is a credential. */
+/** A header line with credentials masked. */
 const shownHeader = (line: string): string => (CREDENTIAL.test(nameOf(line)) ? hidden(line) : line)
 const hidden = (line: string): string => `${nameOf(line)}: ${HIDDEN}`
 const nameOf = (line: string): string => line.slice(0, line.indexOf(':'))
 
-/** Addresses of the connected media nodes, sorted, unless the environment names others to show. */
+/** URIs of the connected media nodes, sorted, unless the environment sets others to show. */
 export const mediaserverUris = (config: MasterConfig, nodes: readonly { uri: string }[]): string[] =>
   config.MEDIASERVER_URIS.length > 0 ? config.MEDIASERVER_URIS : nodes.map(({ uri }) => uri).toSorted()
 
 /**
- * The contract's configuration object: the values in force, of each feature only while it is on, and never a secret.
- * `uris` are those of `mediaserverUris`.
+ * The contract's configuration object: the values in force without secrets; those of a feature only while it is on.
+ * `uris` is the result of `mediaserverUris`.
  */
 export function configurationView(config: MasterConfig, uris: string[] = config.MEDIASERVER_URIS): ConfigurationView {
   const isPaid = config.SERVICE_EDITION !== 'ce'
@@ -57,8 +57,8 @@ function shownValue(name: string, config: MasterConfig): OverrideListView['conte
 }
 
 /**
- * The members of a restart body that may repeat the configuration shown: without the version and the media nodes as
- * shown, which are no properties, and with the values in force in place of masked ones.
+ * Prepares a restart body that repeats the configuration shown: removes the version and the media nodes if they are as
+ * shown, because they are no properties, and replaces masked values with those in force.
  */
 export function withoutMasks(
   { VERSION: version, MEDIASERVER_URIS: uris, ...members }: RestartBody,
@@ -75,7 +75,7 @@ export function withoutMasks(
   }
 }
 
-/** Of several with one name each mask stands for the one in its place. @throws ServiceError where it stands for none */
+/** Replaces masked lines; the nth line of a name stands for the nth one in force. @throws ServiceError without one */
 function unmasked(lines: readonly string[], inForce: readonly string[]): string[] {
   const left = [...inForce]
   return lines.map((line) => {

@@ -12,7 +12,7 @@ import { overrideListView } from './configuration.view.js'
 import { Paid } from '../../platform/config/edition.js'
 import { RestartService } from './restart.service.js'
 
-/** What restarts have changed, and the way back to the environment's values. */
+/** Lists and removes the overrides that restarts have set. */
 @Controller(`${API_PREFIX}/config/overrides`)
 @Paid()
 export class OverridesController {

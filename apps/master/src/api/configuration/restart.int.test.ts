@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => rm(cdr, { recursive: true }))
 
 const restart = (body?: unknown): Promise<RestAnswer> => stack.rest('POST', '/restart', body)
-/** Undefined while nobody answers. */
+/** Undefined while no master answers. */
 const config = async (url = stack.masterUrl): Promise<Record<string, unknown> | undefined> => {
   const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
   const answer = await fetch(`${url}/service/api/config`, { headers: { authorization } }).catch(() => undefined)
@@ -27,7 +27,7 @@ const inForce = (name: string, value: unknown, url?: string): Promise<unknown> =
 const messageOf = ({ body }: RestAnswer): string => z.object({ message: z.string() }).parse(body).message
 
 describe('POST restart', () => {
-  it('K3: refuses what cannot be, with every reason, and applies nothing', async () => {
+  it('K3: rejects invalid values with all reasons, and applies none', async () => {
     stack = await startStack({ nodes: 0 })
     const wrong = await restart({
       SERVICE_CDR: true,
@@ -50,7 +50,7 @@ describe('POST restart', () => {
     expect(await config()).toMatchObject({ SERVICE_CDR: false, HTTPS_PORT: expect.any(Number) })
   }, 60_000)
 
-  it('K3: refuses values that no master could serve with, and goes on serving', async () => {
+  it('K3: rejects values that no master can serve with, and continues to serve', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_RECORDING: 'true', SERVICE_RESTART_PATHS: '["/proc"]' } })
     const refused: [Record<string, unknown>, RegExp][] = [
       [
@@ -77,7 +77,7 @@ describe('POST restart', () => {
     expect((await stack.rest('GET', '/sessions')).status).toBe(200)
   }, 60_000)
 
-  it('puts values in force at every master, in the same processes, and they stay when all begin anew', async () => {
+  it('applies values at all masters without new processes, and they persist when the processes restart', async () => {
     stack = await startStack({ nodes: 0, masters: 2, masterEnv: { SERVICE_CDR_PATH: cdr } })
     const pids = stack.masters.map(({ pid }) => pid)
     const accepted = await restart({
@@ -101,7 +101,7 @@ describe('POST restart', () => {
     expect(await config()).toMatchObject({ SERVICE_SESSIONS_GARBAGE_INTERVAL: 77, SERVICE_CDR: true })
   }, 180_000)
 
-  it('ends sessions in order, and what is created afterwards lives', async () => {
+  it('closes sessions with notifications, and keeps sessions that are created afterwards', async () => {
     stack = await startStack()
     const { id } = await stack.api.createSession({ customSessionId: 'standup' })
     const [alice, bob] = [await stack.join(id), await stack.join(id)]
@@ -120,13 +120,13 @@ describe('POST restart', () => {
       PATIENCE_MS,
     )
     const onNode = { mediaNode: { id: mediaNodeId } }
-    const isHeard = async (): Promise<boolean> => (await stack.rest('POST', '/sessions', onNode)).status === 200
-    await until('the media node is heard again', isHeard, PATIENCE_MS)
+    const isUsable = async (): Promise<boolean> => (await stack.rest('POST', '/sessions', onNode)).status === 200
+    await until('the media node can be used again', isUsable, PATIENCE_MS)
     const back = await stack.join('standup')
     await back.close()
   }, 120_000)
 
-  it('K5: asked twice at once runs in the end, with one of everything', async () => {
+  it('K5: requested twice at the same time is carried out once', async () => {
     stack = await startStack({ nodes: 0, masters: 2 })
     const ask = async (url: string, value: number): Promise<number> => {
       const headers = {
@@ -143,7 +143,7 @@ describe('POST restart', () => {
     const value = 100 + answers.indexOf(200)
     for (const url of stack.masterUrls) await inForce('SERVICE_SESSIONS_GARBAGE_INTERVAL', value, url)
     await until(
-      'each master is known once',
+      'each master has one row',
       async () => (await stack.postgres.query('SELECT 1 FROM master')).length === 2,
       PATIENCE_MS,
     )
@@ -151,7 +151,7 @@ describe('POST restart', () => {
 })
 
 describe('the free edition', () => {
-  it('has no paid operations, and does not tell of media nodes', async () => {
+  it('has no paid operations, and does not show media nodes', async () => {
     stack = await startStack({ masterEnv: { SERVICE_EDITION: 'ce' } })
     const { id } = await stack.api.createSession({ mediaNode: { id: 'no such node' } })
     const client = await stack.join(id)

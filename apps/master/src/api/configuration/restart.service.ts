@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises'
 import { ConfigError, overriddenConfig, restartedConfig, withoutEffect } from '@session-service/config'
 import { type RestartBody, RestartCall, type RestartView, ServiceError, SUBJECT } from '@session-service/contract'
 import { Bus, type BusSubscription } from '@session-service/messaging'
+import { poll } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
@@ -16,16 +16,17 @@ import {
 } from '../../platform/config/configuration.module.js'
 import { mediaserverUris, withoutMasks } from './configuration.view.js'
 import { Lifecycle } from '../../platform/config/lifecycle.js'
-import { latestRestart, removeOverrides, saveOverrides } from '../../platform/config/overrides.js'
+import { removeOverrides, saveOverrides } from '../../platform/config/overrides.js'
+import { latestRestart } from '../../platform/config/restarts.js'
 import { verifyConfig } from './verify-config.js'
 
-/** A master that missed the call, for the bus was away, finds out this often, ms. */
+/** A master reads the table this often, ms, because it may have missed the message of a restart. */
 const CHECK_EVERY_MS = 3_000
-/** How long the closeAfterLeave may take to reach the sockets here, ms. */
-const FAREWELL_MS = 2_000
-const LOOK_EVERY_MS = 20
+/** The sockets here may take this long to close, ms. */
+const SOCKETS_MS = 2_000
+const POLL_EVERY_MS = 20
 
-/** New values for the configuration, and the restart of every master that puts them in force. */
+/** Changes the configuration: stores new values and restarts every master with them. */
 @Injectable()
 export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(RestartService.name)
@@ -35,7 +36,7 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
     private readonly bus: Bus,
     private readonly dataSource: DataSource,
-    private readonly channel: SessionBroadcast,
+    private readonly broadcast: SessionBroadcast,
     private readonly sessions: SessionsService,
     private readonly sockets: SocketRegistry,
     private readonly lifecycle: Lifecycle,
@@ -54,14 +55,14 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
     await this.subscription?.stop()
   }
 
-  /** @throws ServiceError INVALID naming each property at fault; CONFLICT while another restart is under way */
+  /** @throws ServiceError INVALID naming each property at fault; CONFLICT when another restart came first */
   async request(members: RestartBody): Promise<RestartView> {
     const { env, overrides } = this.origin
     const { config } = this
-    const wanted = withoutMasks(members, config, mediaserverUris(config, this.mediaNodes.connected()))
-    const changes = asInvalid(() => restartedConfig({ env, overrides: overrides.values, config }, wanted))
+    const requested = withoutMasks(members, config, mediaserverUris(config, this.mediaNodes.connected()))
+    const changes = asInvalid(() => restartedConfig({ env, overrides: overrides.values, config }, requested))
     const warnings = await this.verified({ ...overrides.values, ...changes }, Object.keys(changes))
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     const generation = await saveOverrides(this.dataSource, env, changes, overrides.generation)
     this.logger.log(`restart ${generation} changes ${Object.keys(changes).join(', ') || 'nothing'}`)
     for (const warning of warnings) this.logger.warn(`restart ${generation}: ${warning}`)
@@ -70,8 +71,9 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Drops one override, or all, and restarts with the environment's values.
-   * @throws ServiceError NOT_FOUND without the override; INVALID for what is left; CONFLICT during another restart
+   * Removes one override, or all, and restarts with the environment's values.
+   * @throws ServiceError NOT_FOUND without the override; INVALID when the remaining configuration cannot be used;
+   *   CONFLICT when another restart came first
    */
   async drop(name?: string): Promise<void> {
     const { values, generation: basedOn } = this.origin.overrides
@@ -80,13 +82,13 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
       throw new ServiceError('NOT_FOUND', 'property: there is no override of this property')
     if (names.length === 0) return
     await this.verified(Object.fromEntries(Object.entries(values).filter(([each]) => !names.includes(each))), names)
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     const generation = await removeOverrides(this.dataSource, names, basedOn)
-    this.logger.log(`restart ${generation} drops the overrides of ${names.join(', ')}`)
+    this.logger.log(`restart ${generation} removes the overrides of ${names.join(', ')}`)
     this.restartAll(generation)
   }
 
-  /** The warnings of a configuration that can be used. @throws ServiceError INVALID */
+  /** The warnings of a configuration that can be used. @throws ServiceError INVALID when it cannot */
   private async verified(overrides: Readonly<Record<string, string>>, changed: readonly string[]): Promise<string[]> {
     const { env } = this.origin
     const config = asInvalid(() => overriddenConfig(env, overrides))
@@ -100,23 +102,23 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
     this.catchUp(generation)
   }
 
-  /** The table alone says which generation there is: a message on the bus only says that it is time to look. */
+  /** Reads the latest generation from the table: a message on the bus is only a hint. */
   private async check(): Promise<void> {
     const latest = await latestRestart(this.dataSource).catch(() => undefined)
-    if (latest) this.catchUp(latest.generation)
+    if (latest) this.catchUp(latest.id)
   }
 
   private catchUp(generation: number): void {
     if (generation > this.origin.overrides.generation) this.lifecycle.restart(() => this.endSessions())
   }
 
-  /** Every master does so: what one has ended is gone for the others. */
+  /** Every master closes all sessions from before the restart; a session that another one has closed is gone. */
   private async endSessions(): Promise<void> {
-    const { requestedAt } = await latestRestart(this.dataSource)
-    await this.sessions.closeAll(requestedAt, 'serviceServerStopped')
-    const deadline = performance.now() + FAREWELL_MS
-    // The clients here may be told by another master, over the bus.
-    while (performance.now() < deadline && [...this.sockets.all()].length > 0) await setTimeout(LOOK_EVERY_MS)
+    const latest = await latestRestart(this.dataSource)
+    await this.sessions.closeAll(latest?.requestedAt ?? 0, 'serviceServerStopped')
+    // Another master may have closed a session of clients here: its message arrives over the bus.
+    const areAllClosed = (): boolean => [...this.sockets.all()].length === 0
+    await poll(areAllClosed, { everyMs: POLL_EVERY_MS, timeoutMs: SOCKETS_MS })
   }
 }
 

@@ -103,7 +103,7 @@ describe('verifyConfig', () => {
     expect((await readdir(join(root, 'recordings'))).filter((name) => name.startsWith('.write-test'))).toEqual([])
   })
 
-  it('warns of a folder of layouts that is missing and of a receiver that is not posted to', async () => {
+  it('warns about a missing folder of layouts and a receiver that events are not posted to', async () => {
     const overrides = { SERVICE_RECORDING_CUSTOM_LAYOUT: '$ROOT/none' }
     const { warnings } = await verify({ ...WEBHOOK, ...overrides, SERVICE_WEBHOOK_ENDPOINT: 'http://10.0.0.1/' })
     expect(warnings).toEqual([

@@ -2,15 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Environment, isWithin, type MasterConfig, overriddenPaths } from '@session-service/config'
-import { isErrno, makeFolder } from '@session-service/server-kit'
+import { isErrno, makeFolder, withTimeout } from '@session-service/server-kit'
 import { BasicCredentials } from '../../platform/authentication/basic-credentials.js'
 import { AddressGuard } from '../../events/webhook/webhook-address.js'
 import { WebhookPost } from '../../events/webhook/webhook-post.js'
 import { S3Storage } from '../../recordings/storage/s3-storage.js'
 import { UploadTokens } from '../../recordings/storage/upload-token.js'
-import { withDeadline } from '../../platform/config/deadline.js'
 
-/** A disk that does not answer within this long, ms, cannot be used. */
+/** Time-out of operations on the disk, ms. */
 const DISK_MS = 5_000
 
 export interface Verified {
@@ -30,13 +29,13 @@ interface Candidate {
 type Check = (verified: Verified) => Promise<void> | void
 
 /**
- * Tries what the schema of a property cannot know: builds the clients, creates and writes the folders, uses the keys.
- * Only what the changed properties concern is tried.
+ * Checks what the schema of a property cannot: builds the clients, creates and writes the folders, uses the keys. Only
+ * the properties that changed are checked.
  */
 export async function verifyConfig(candidate: Candidate): Promise<Verified> {
   const verified: Verified = { problems: [], warnings: [] }
   await checkRoots(candidate, verified)
-  // Nothing is written outside of the allowed folders.
+  // The checks below create folders: only inside the allowed ones.
   if (verified.problems.length > 0) return verified
   for (const check of checksOf(candidate)) await check(verified)
   return verified
@@ -70,7 +69,7 @@ const memberOf = (error: unknown, name: 'code' | 'message'): string | undefined 
 
 const messageOf = (error: unknown): string => memberOf(error, 'message') ?? String(error)
 
-/** The code of a system error alone: its message repeats the path. */
+/** The code of a system error without its message, which repeats the path. */
 const reasonOf = (error: unknown): string => memberOf(error, 'code') ?? messageOf(error)
 
 const builds =
@@ -86,7 +85,7 @@ const builds =
 const writes =
   (name: string, folder: string): Check =>
   async ({ problems }) => {
-    await withDeadline('writing to the disk', DISK_MS, () => writeTest(folder)).catch((error: unknown) =>
+    await withTimeout(() => writeTest(folder), DISK_MS, 'writing to the disk').catch((error: unknown) =>
       problems.push(`${name}: the folder "${folder}" cannot be created and written: ${reasonOf(error)}`),
     )
   }
@@ -107,7 +106,7 @@ async function checkLayouts(
 ): Promise<void> {
   const name = 'SERVICE_RECORDING_CUSTOM_LAYOUT'
   try {
-    const found = await withDeadline('reading the disk', DISK_MS, () => stat(folder))
+    const found = await withTimeout(() => stat(folder), DISK_MS, 'reading the disk')
     if (!found.isDirectory()) verified.problems.push(`${name}: "${folder}" is not a folder`)
   } catch (error) {
     if (isErrno(error, 'ENOENT')) verified.warnings.push(`${name}: there is no folder "${folder}" yet`)
@@ -115,10 +114,10 @@ async function checkLayouts(
   }
 }
 
-/** Links below an allowed folder must not lead out of the allowed ones. */
+/** Rejects symbolic links below an allowed folder that lead out of the allowed ones. */
 async function checkRoots({ env, overrides, config }: Candidate, { problems }: Verified): Promise<void> {
   for (const { name, folder, roots } of overriddenPaths(env, overrides, config)) {
-    const places = withDeadline('reading the disk', DISK_MS, () => Promise.all([folder, ...roots].map(realPlace)))
+    const places = withTimeout(() => Promise.all([folder, ...roots].map(realPlace)), DISK_MS, 'reading the disk')
     const [place = folder, ...allowed] = await places.catch((error: unknown) => {
       problems.push(`${name}: the folder "${folder}" cannot be read: ${reasonOf(error)}`)
       return []
@@ -128,7 +127,7 @@ async function checkRoots({ env, overrides, config }: Candidate, { problems }: V
   }
 }
 
-/** The path without links; what does not exist yet is taken as it is. */
+/** The path without symbolic links; its part that does not exist yet stays as it is. */
 async function realPlace(path: string): Promise<string> {
   try {
     return await realpath(path)

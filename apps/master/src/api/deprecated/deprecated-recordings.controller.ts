@@ -21,7 +21,7 @@ export class DeprecatedRecordingsController {
     return this.view(await this.recordings.start(body))
   }
 
-  /** Its callers know no 501: with the module off there is no recording to stop. They expect a file, in any edition. */
+  /** Never answers 501: without the module there is no recording to stop. Waits for the file in all editions. */
   @Post('stop/:recordingId')
   @HttpCode(200)
   async stop(@PathParam('recordingId') id: string): Promise<LegacyRecording> {

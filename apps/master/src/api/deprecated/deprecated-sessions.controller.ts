@@ -22,7 +22,7 @@ import { StreamsService } from '../../streams/streams.service.js'
 import { type LegacyConnection, legacyConnection, type LegacySession, legacySession } from './legacy-views.js'
 import { WarnDeprecated } from './warn-deprecated.js'
 
-/** Cameras only, and a camera when nothing is said. */
+/** Cameras only; the type may be left out. */
 const CreateCameraBody = CreateConnectionBody.safeExtend({ type: withDefault(z.literal('IPCAM'), 'IPCAM') })
 type CreateCameraBody = z.output<typeof CreateCameraBody>
 

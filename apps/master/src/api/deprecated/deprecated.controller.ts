@@ -31,7 +31,7 @@ export class DeprecatedController {
     return this.signals.sendFromServer(body)
   }
 
-  /** In every edition with the media servers, which the current path shows in the paid ones. */
+  /** Shows the media servers in all editions; the current path shows them in the paid ones only. */
   @Get('config')
   configuration(): ReturnType<typeof configurationView> {
     const uris = mediaserverUris(this.config, this.mediaNodes.connected())

@@ -2,16 +2,16 @@ import { ServiceApi, startStack, type Stack, SyntheticParticipant, until } from 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 let stack: Stack
-let without: ServiceApi
+let masterWithoutThem: ServiceApi
 
 beforeAll(async () => {
   stack = await startStack()
   await stack.addMaster({ SUPPORT_DEPRECATED_API: 'false' })
-  without = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
+  masterWithoutThem = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
 })
 afterAll(() => stack.stop())
 
-/** Paths from the root, and none of the current ones. */
+/** Sends a request to a path from the root. */
 async function legacy(api: ServiceApi, method: string, path: string, body?: unknown) {
   const answer = await fetch(new URL(path, api.baseUrl), {
     method,
@@ -51,14 +51,14 @@ describe('the deprecated paths', () => {
     const warnings = () => stack.journal.find('is deprecated').filter((line) => line.includes(text))
     const before = warnings().length
     expect((await call(method, path)).status).not.toBe(405)
-    await until('the warning is written', () => warnings().length > before)
+    await until('the warning is logged', () => warnings().length > before)
     expect(warnings().length).toBe(before + 1)
   })
 
   it.each(PATHS.map(([method, path]) => [method, path]))(
-    '%s %s is not there with SUPPORT_DEPRECATED_API=false',
+    '%s %s is answered 404 with SUPPORT_DEPRECATED_API=false',
     async (method, path) => {
-      expect((await legacy(without, method, path)).status).toBe(404)
+      expect((await legacy(masterWithoutThem, method, path)).status).toBe(404)
     },
   )
 
@@ -89,7 +89,7 @@ describe('the deprecated paths', () => {
     expect((await call(method, path, body)).status).toBe(status)
   })
 
-  it('carry a whole session in the shapes of their time', async () => {
+  it('serve a whole session with the old views', async () => {
     const created = await call('POST', '/api/sessions', { customSessionId: 'old', defaultOutputMode: 'INDIVIDUAL' })
     expect(created).toEqual({ status: 200, body: { id: 'old', createdAt: expect.any(Number) } })
     expect((await call('POST', '/api/sessions', { customSessionId: 'old' })).status).toBe(409)
@@ -155,7 +155,7 @@ describe('the deprecated paths', () => {
     await Promise.all([alice.close(), bob.close()])
   })
 
-  it('show the configuration with the media servers, and no secret', async () => {
+  it('show the configuration with the media servers and without secrets', async () => {
     const { status, body } = await call('GET', '/config')
     expect(status).toBe(200)
     const { content } = await stack.api.listMediaNodes()

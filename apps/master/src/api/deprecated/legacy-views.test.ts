@@ -43,7 +43,7 @@ const legacy = {
   subscribers: [{ createdAt: 4, streamId: 'str_CAM_Zz09_con_B', publisher: 'con_B' }],
 }
 
-describe('the shapes of the deprecated paths', () => {
+describe('the views of the deprecated paths', () => {
   it('name a connection by connectionId and a subscription by its publisher', () => {
     expect(legacyConnection(connection)).toEqual(legacy)
   })
@@ -73,7 +73,7 @@ describe('the shapes of the deprecated paths', () => {
       { defaultOutputMode: 'COMPOSED', defaultRecordingLayout: 'CUSTOM', defaultCustomLayout: 'mine' },
     ],
     ['INDIVIDUAL', { ...properties, outputMode: 'INDIVIDUAL' }, { defaultOutputMode: 'INDIVIDUAL' }],
-  ])('spread the recording defaults of a session over it: %s', (_, defaultRecordingProperties, expected) => {
+  ])('contain the recording defaults as members of the session: %s', (_, defaultRecordingProperties, expected) => {
     const session: SessionView = {
       id: 'room',
       object: 'session',
@@ -101,7 +101,7 @@ describe('the shapes of the deprecated paths', () => {
     })
   })
 
-  it('leave out of a token what is newer', () => {
+  it('leave out newer members of a token', () => {
     const token = { id: 't', token: 't', session: 'room', role: 'PUBLISHER' as const, data: 'd' }
     expect(legacyToken({ ...token, connectionId: 'con_A', createdAt: 1, record: true })).toEqual(token)
     const mediaserverOptions = { videoMaxSendBandwidth: 5 }

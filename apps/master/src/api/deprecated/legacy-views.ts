@@ -7,7 +7,7 @@ import {
   type TokenView,
 } from '@session-service/contract'
 
-/** What clients of the deprecated paths read: the shapes of before `/service/api`. Times in UTC ms. */
+/** Views of the deprecated paths, as they were before `/service/api`. Times are UTC ms. */
 export interface LegacyConnection {
   connectionId: string
   createdAt: number
@@ -88,7 +88,7 @@ export type LegacyRecording = Omit<RecordingView, 'object' | 'status'> & {
   status: RecordingView['status'] | 'available'
 }
 
-/** A finished recording was `available` where everybody may fetch it, and else `stopped`. */
+/** A finished recording was `available` where downloads need no credentials, otherwise `stopped`. */
 export function legacyRecording(view: RecordingView, isPublic: boolean): LegacyRecording {
   const recording: LegacyRecording & { object?: string } = { ...view }
   delete recording.object

@@ -2,8 +2,8 @@ import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@ne
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Logs a warning for each call of a deprecated path, which names its replacement. A guard, since those of a controller run
- * before those of its methods, which may refuse the call.
+ * Logs a warning with the replacement for each call of a deprecated path. It is a guard of the controller, because
+ * these run before the guards of its methods, which may reject the call.
  */
 @Injectable()
 export class WarnDeprecated implements CanActivate {

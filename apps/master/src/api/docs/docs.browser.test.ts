@@ -14,7 +14,7 @@ afterAll(async () => {
   await stack.stop()
 }, PATIENCE_MS)
 
-it('the page of the documentation sends what its form holds, header parameters as headers', async () => {
+it('the page of the documentation sends the values of its form, header parameters as headers', async () => {
   const page = await browser.context.newPage()
   await page.setExtraHTTPHeaders({
     authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,

@@ -8,14 +8,14 @@ import { VERSION } from '../../platform/config/version.js'
 import { API_PREFIX } from '../../platform/http/api.js'
 import { DOCS_PAGE, DOCS_SCRIPT } from './docs-page.js'
 
-/** Swagger UI sets styles by itself and shows its icons from data: addresses; nothing comes from another server. */
-const OWN_CONTENT =
+/** Everything comes from this server. Swagger UI sets inline styles and loads its icons from data: URLs. */
+const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'"
 
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 const asset = (name: string): StreamableFile => new StreamableFile(createReadStream(join(SWAGGER_UI, name)))
 
-/** The documentation of the API, behind its credentials like all else. Swagger UI comes from this server. */
+/** The documentation of the API, which needs credentials as all routes do. */
 @Controller(`${API_PREFIX}/docs`)
 export class DocsController {
   private readonly document = openApiDocument(VERSION, {
@@ -25,7 +25,7 @@ export class DocsController {
 
   @Get()
   @Header('content-type', 'text/html; charset=utf-8')
-  @Header('content-security-policy', OWN_CONTENT)
+  @Header('content-security-policy', CONTENT_SECURITY_POLICY)
   page(): string {
     return DOCS_PAGE
   }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common'
 import { DocsController } from './docs.controller.js'
 
-/** The page that describes the REST interface. */
+/** Serves the OpenAPI document and a page that shows it. */
 @Module({
   controllers: [DocsController],
 })

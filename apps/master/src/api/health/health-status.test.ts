@@ -6,7 +6,7 @@ it.each([
   [0, 2, 'DOWN'],
   [1, 1, 'UNSTABLE'],
   [2, 0, 'UP'],
-] as const)('with %i media nodes heard and %i missed a master is %s', (live, disconnected, expected) => {
+] as const)('a master with %i connected and %i disconnected media nodes is %s', (live, disconnected, expected) => {
   expect(masterStatus(live, disconnected)).toBe(expected)
 })
 
@@ -17,6 +17,6 @@ it.each([
   [['UNSTABLE', 'DOWN'], 'UNSTABLE'],
   [['DOWN', 'DOWN'], 'DOWN'],
   [[], 'DOWN'],
-] as const)('masters that are %j make a cluster that is %s', (masters, expected) => {
+] as const)('a cluster with masters that are %j is %s', (masters, expected) => {
   expect(clusterStatus(masters)).toBe(expected)
 })

@@ -14,7 +14,7 @@ export class HealthController {
 
   constructor(private readonly health: HealthService) {}
 
-  /** Total: whatever goes wrong inside is a 503 with the contract's body, never a 500. */
+  /** Answers 503 with the contract's body when the health check itself fails, never 500. */
   @Get()
   async get(@Res({ passthrough: true }) reply: FastifyReply): Promise<MasterHealth | ClusterHealth> {
     try {
@@ -22,7 +22,7 @@ export class HealthController {
       void reply.code(HTTP_STATUS[status])
       return body
     } catch (error) {
-      this.logger.error({ err: error }, 'the health could not be found out')
+      this.logger.error({ err: error }, 'the health check failed')
       void reply.code(HTTP_STATUS.DOWN)
       return { status: 'DOWN', disconnectedMediaNodes: [] }
     }

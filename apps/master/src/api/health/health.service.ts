@@ -6,37 +6,43 @@ import {
   SUBJECT,
 } from '@session-service/contract'
 import { Bus, type BusSubscription } from '@session-service/messaging'
+import { withTimeout } from '@session-service/server-kit'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { latestRollback } from '../configuration/generations.js'
+import { MasterMembership } from '../../media-nodes/master-membership.js'
 import { isConnected, MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { clusterStatus, masterStatus } from './health-status.js'
-import { settled } from './settled.js'
 
-/** A database or a bus that does not answer within this long, ms, is down as far as this answer goes. */
-const PATIENCE_MS = 2_000
+/** A database, a bus or a master that does not answer within this long counts as down, ms. */
+const ANSWER_MS = 2_000
+
+/** The outcome of `work`; undefined when it fails or does not answer in time. */
+const answerOf = <T>(work: () => Promise<T>): Promise<T | undefined> =>
+  withTimeout(work, ANSWER_MS, 'the health check').catch(() => undefined)
 
 interface LiveMaster {
   id: string
   uri: string
 }
 
-/** How the masters and media nodes do. Nothing here ever rejects: what cannot be found out is down. */
+/** The health of the masters and media nodes. Nothing here rejects: without an answer a part counts as down. */
 @Injectable()
 export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
   private subscription: BusSubscription | undefined
-  /** Whether the last answer was about several masters: its form does not change because the database is away. */
-  private areSeveral: boolean
+  /** Whether the last answer showed several masters: its form stays the same while the database is unreachable. */
+  private hasSeveralMasters: boolean
 
   constructor(
     private readonly bus: Bus,
     private readonly dataSource: DataSource,
     private readonly mediaNodes: MediaNodesService,
+    private readonly membership: MasterMembership,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {
-    this.areSeveral = config.SERVICE_EDITION === 'enterprise'
+    this.hasSeveralMasters = config.SERVICE_EDITION === 'enterprise'
   }
 
   onApplicationBootstrap(): void {
@@ -50,15 +56,15 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
   async overall(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {
     const [{ status, body }, rollback] = await Promise.all([
       this.withoutRollback(),
-      settled(PATIENCE_MS, () => latestRollback(this.dataSource)),
+      answerOf(() => latestRollback(this.dataSource)),
     ])
     return { status, body: { ...body, ...(rollback && { configurationRollback: rollback }) } }
   }
 
   private async withoutRollback(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {
-    const masters = await settled(PATIENCE_MS, () => this.liveMasters())
-    if (masters) this.areSeveral = masters.length > 1 || this.config.SERVICE_EDITION === 'enterprise'
-    if (this.areSeveral) {
+    const masters = await answerOf(() => this.liveMasters())
+    if (masters) this.hasSeveralMasters = masters.length > 1 || this.config.SERVICE_EDITION === 'enterprise'
+    if (this.hasSeveralMasters) {
       const body = await this.ofCluster(masters ?? [this.self()])
       return { status: body.clusterStatus, body }
     }
@@ -66,10 +72,10 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
     return { status: body.status, body }
   }
 
-  /** How this master does: what it stands on, and how the media nodes of the cluster do. */
+  /** The health of this master: its database and bus, and the media nodes of the cluster. */
   private async own(): Promise<MasterHealth> {
-    const areReachable = await settled(PATIENCE_MS, async () => {
-      await Promise.all([this.bus.flush(PATIENCE_MS), this.mediaNodes.refresh()])
+    const areReachable = await answerOf(async () => {
+      await Promise.all([this.bus.flush(ANSWER_MS), this.mediaNodes.refresh()])
       return true
     })
     if (!areReachable) return this.down()
@@ -90,14 +96,14 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async of({ id }: LiveMaster): Promise<MasterHealth> {
     if (id === this.masterId) return this.own()
-    const answer = await settled(PATIENCE_MS, () => this.bus.request(SUBJECT.masterHealth(id), MASTER_HEALTH_RPC, {}))
+    const answer = await answerOf(() => this.bus.request(SUBJECT.masterHealth(id), MASTER_HEALTH_RPC, {}))
     return answer ?? { status: 'DOWN', disconnectedMediaNodes: [] }
   }
 
-  /** Of a master that cannot work: without the bus it reaches no media node at all. */
+  /** The health of a master that cannot work. Without the bus it reaches no media node. */
   private down(): MasterHealth {
-    const unheard = this.bus.connected ? [] : this.mediaNodes.members().map(({ nodeId }) => nodeId)
-    return { status: 'DOWN', disconnectedMediaNodes: [...new Set([...this.mediaNodes.disconnected(), ...unheard])] }
+    const unreachable = this.bus.connected ? [] : this.mediaNodes.members().map(({ nodeId }) => nodeId)
+    return { status: 'DOWN', disconnectedMediaNodes: [...new Set([...this.mediaNodes.disconnected(), ...unreachable])] }
   }
 
   private self(): LiveMaster {
@@ -105,9 +111,6 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private async liveMasters(): Promise<LiveMaster[]> {
-    const others = await this.dataSource.query<LiveMaster[]>('SELECT id, uri FROM master WHERE id <> $1 ORDER BY id', [
-      this.masterId,
-    ])
-    return [this.self(), ...others]
+    return [this.self(), ...(await this.membership.others())]
   }
 }

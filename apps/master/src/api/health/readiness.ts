@@ -1,13 +1,14 @@
 import { ServiceError } from '@session-service/contract'
 import type { Bus } from '@session-service/messaging'
 import type { DataSource } from 'typeorm'
+import { execute } from '../../platform/database/sql.js'
 
-/** What a master needs to take work, by the names shown when one is missing. */
+/** The readiness checks of a master, by the names that the probe shows. */
 export const readinessChecks = (bus: Bus, dataSource: DataSource): Record<string, () => Promise<void>> => ({
   bus: async () => {
     if (!bus.connected) throw new ServiceError('UNAVAILABLE', 'the message bus is not reachable')
   },
   database: async () => {
-    await dataSource.query('SELECT 1')
+    await execute(dataSource, 'SELECT 1')
   },
 })

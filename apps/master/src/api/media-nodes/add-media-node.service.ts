@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import {
   type AddMediaNodeBody,
   type Heartbeat,
@@ -7,6 +6,7 @@ import {
   newMediaNodeId,
   ServiceError,
 } from '@session-service/contract'
+import { poll } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { NODE_DRIVER, type NodeDriver } from '../../media-nodes/drivers/node-driver.js'
@@ -17,31 +17,31 @@ import { NodeLaunchService } from '../../media-nodes/node-launch.service.js'
 import { MediaNodeQueries } from './media-node-queries.service.js'
 import { NodeRegistration } from '../../recovery/node-registration.service.js'
 
-/** A node that has just been started is heard within this long, ms. */
-const HEARD_WITHIN_MS = 3_000
-const POLL_MS = 100
+/** A node that has just started sends its first heartbeat within this time, ms. */
+const FIRST_HEARTBEAT_MS = 3_000
+const POLL_EVERY_MS = 100
 
-/** Media nodes that backends add: ones that run already, or new ones where something can start them. */
+/** Adds media nodes for backends: running ones, or new ones where the driver can start them. */
 @Injectable()
 export class AddMediaNode {
   constructor(
     private readonly mediaNodes: MediaNodesService,
-    private readonly registry: NodeRegistration,
+    private readonly registration: NodeRegistration,
     private readonly launches: NodeLaunchService,
-    private readonly listing: MediaNodeQueries,
+    private readonly queries: MediaNodeQueries,
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
   async add(body: AddMediaNodeBody): Promise<MediaNodeView> {
     const row = this.driver.startsNodes ? await this.launch(body) : await this.admit(body)
-    return this.listing.view(row)
+    return this.queries.view(row)
   }
 
-  /** All that are heard and do not belong yet. */
+  /** Admits all running nodes whose heartbeats arrive and that are not in the cluster. */
   async discover(): Promise<MediaNodeListView> {
-    const admitted = await Promise.all(this.strangers().map((beat) => this.registry.admit(beat)))
-    return this.listing.views(admitted.filter((row) => row !== undefined))
+    const admitted = await Promise.all(this.unregistered().map((heartbeat) => this.registration.admit(heartbeat)))
+    return this.queries.views(admitted.filter((row) => row !== undefined))
   }
 
   private launch({ environmentId, instanceType, volumeSize }: AddMediaNodeBody): Promise<MediaNodeRow> {
@@ -54,26 +54,26 @@ export class AddMediaNode {
     }
     const fault = uriFault(uri, this.config.SERVICE_PUBLICURL)
     if (fault !== undefined) throw new ServiceError('INVALID', `uri: ${fault}`)
-    const beat = await this.heardAt(uri)
-    const row = await this.registry.admit(beat, beat.environmentId || environmentId)
-    if (!row) throw inTheClusterAlready(uri)
+    const heartbeat = await this.heartbeatFrom(uri)
+    const row = await this.registration.admit(heartbeat, heartbeat.environmentId || environmentId)
+    if (!row) throw alreadyInCluster(uri)
     return row
   }
 
-  /** Whoever is told of by that address on the bus: nothing is ever dialled because a request says so. */
-  private async heardAt(uri: string): Promise<Heartbeat> {
+  /** Waits for a heartbeat with this URI on the bus. The service never connects to an address of a request (SSRF). */
+  private async heartbeatFrom(uri: string): Promise<Heartbeat> {
     const endpoint = endpointOf(uri)
-    const isThere = (one: { uri: string }): boolean => endpointOf(one.uri) === endpoint
-    for (const deadline = performance.now() + HEARD_WITHIN_MS; ; await setTimeout(POLL_MS)) {
-      if (this.mediaNodes.rows().some((row) => isThere(row) && isConnected(row))) throw inTheClusterAlready(uri)
-      const beat = this.mediaNodes.live().find(isThere)
-      if (beat) return beat
-      if (performance.now() >= deadline)
-        throw new ServiceError('NOT_FOUND', `no media node is heard from ${uri}`, { subject: 'mediaNode' })
+    const hasEndpoint = (node: { uri: string }): boolean => endpointOf(node.uri) === endpoint
+    const probe = (): Heartbeat | undefined => {
+      if (this.mediaNodes.rows().some((row) => hasEndpoint(row) && isConnected(row))) throw alreadyInCluster(uri)
+      return this.mediaNodes.live().find(hasEndpoint)
     }
+    const heartbeat = await poll(probe, { everyMs: POLL_EVERY_MS, timeoutMs: FIRST_HEARTBEAT_MS })
+    if (heartbeat) return heartbeat
+    throw new ServiceError('NOT_FOUND', `no media node sends heartbeats from ${uri}`, { subject: 'mediaNode' })
   }
 
-  private strangers(): Heartbeat[] {
+  private unregistered(): Heartbeat[] {
     const members = new Set(
       this.mediaNodes
         .rows()
@@ -84,5 +84,5 @@ export class AddMediaNode {
   }
 }
 
-const inTheClusterAlready = (uri: string): ServiceError =>
+const alreadyInCluster = (uri: string): ServiceError =>
   new ServiceError('CONFLICT', `the media node at ${uri} is in the cluster already`)

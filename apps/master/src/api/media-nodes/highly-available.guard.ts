@@ -1,23 +1,24 @@
 import { type CanActivate, Inject, Injectable, MethodNotAllowedException } from '@nestjs/common'
-import { DataSource } from 'typeorm'
+import { MasterMembership } from '../../media-nodes/master-membership.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 
 /**
- * Where several masters run on machines that something else starts and ends, that one has media nodes as well. On
- * premises nothing else has: there several masters add and remove nodes as one does.
+ * Rejects routes that add or remove media nodes while several masters run: an orchestrator that runs them manages the
+ * media nodes too. On premises there is no orchestrator, so that several masters manage nodes as a single one does.
  */
 @Injectable()
 export class NotWhenHighlyAvailable implements CanActivate {
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly membership: MasterMembership,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
   async canActivate(): Promise<boolean> {
     const { SERVICE_EDITION, SERVICE_PRO_CLUSTER_ENVIRONMENT } = this.config
     if (SERVICE_EDITION !== 'enterprise' || SERVICE_PRO_CLUSTER_ENVIRONMENT === 'on_premise') return true
-    const [row] = await this.dataSource.query<{ count: number }[]>('SELECT count(*) AS count FROM master')
-    if ((row?.count ?? 0) > 1) throw new MethodNotAllowedException('media nodes are not managed over REST here')
+    const others = await this.membership.others()
+    if (others.length > 0)
+      throw new MethodNotAllowedException('media nodes are not managed over REST in this environment')
     return true
   }
 }

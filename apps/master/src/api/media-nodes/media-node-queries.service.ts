@@ -13,7 +13,7 @@ import { MediaNodeRepository, type MediaNodeRow } from '../../media-nodes/media-
 import { mediaNodeView } from './media-node.view.js'
 import { isConnected, MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 
-/** A node that does not tell what it runs within this long, ms, is shown without. */
+/** A node that does not describe itself within this time, ms, is shown without that. */
 const DESCRIBE_MS = 2_000
 
 export interface NodeQuery {
@@ -26,7 +26,7 @@ const PLAIN: NodeQuery = { sessions: false, recordings: false, extraInfo: false 
 export const noSuchNode = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no media node with the id ${id}`, { subject: 'mediaNode' })
 
-/** A node is there until it has gone in order; one whose launch failed is shown for a while. */
+/** Whether REST shows the node: until it has terminated; a failed launch is shown for a while. */
 export const isShown = ({ status }: MediaNodeRow): boolean => status !== 'terminated'
 
 /** The media nodes as REST shows them. */
@@ -38,7 +38,9 @@ export class MediaNodeQueries {
     private readonly sessions: SessionQueries,
     private readonly clock: ClusterClock,
   ) {
-    metrics.sampled('draining_sessions', 'Sessions on media nodes that are on their way out', () => this.draining())
+    metrics.sampled('draining_sessions', 'Sessions on media nodes that are draining or terminating', () =>
+      this.draining(),
+    )
   }
 
   async get(id: string, query: NodeQuery = PLAIN): Promise<MediaNodeView> {

@@ -10,7 +10,7 @@ it.each([
   ['ftp://node.example', undefined],
   ['ws://', undefined],
   ['', undefined],
-])('%s is %s', (uri, endpoint) => {
+])('the endpoint of "%s" is %s', (uri, endpoint) => {
   expect(endpointOf(uri)).toBe(endpoint)
 })
 

@@ -2,14 +2,14 @@ import { BlockList, isIP } from 'node:net'
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'ws:': 80, 'http:': 80, 'wss:': 443, 'https:': 443 }
 
-/** Where machines tell secrets of themselves to whoever asks: nothing there is a media node. */
+/** Addresses of metadata services, which give the secrets of their machine to its processes (SSRF). */
 const LINK_LOCAL = new BlockList()
 LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4')
 LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6')
 LINK_LOCAL.addAddress('fd00:ec2::254', 'ipv6')
 const METADATA_HOSTS = ['metadata', 'metadata.google.internal']
 
-/** `host:port` of a URI; undefined when it is none that a media node may have. */
+/** `host:port` of a URI; undefined when a media node cannot have that URI. */
 export function endpointOf(uri: string): string | undefined {
   const url = URL.parse(uri)
   const defaultPort = url && DEFAULT_PORTS[url.protocol]
@@ -17,7 +17,7 @@ export function endpointOf(uri: string): string | undefined {
   return `${url.hostname}:${url.port || defaultPort}`
 }
 
-/** Why this URI cannot name a media node, if it cannot. */
+/** The reason why this URI cannot name a media node; undefined when it can. */
 export function uriFault(uri: string, publicUrl: string): string | undefined {
   const endpoint = endpointOf(uri)
   if (endpoint === undefined) return 'must be a URL with scheme (ws, wss, http, https) and host'

@@ -4,7 +4,7 @@ import { backOffOf } from '../../media-nodes/node-events.js'
 import type { MediaNodeRow } from '../../media-nodes/media-node.repository.js'
 import { isConnected } from '../../media-nodes/media-nodes.service.js'
 
-/** What else is known, or was asked for. */
+/** The members of a view that are not in the row: known to this master, or requested by the query. */
 export interface NodeDetails {
   heartbeat?: Heartbeat | undefined
   sessionCount: number

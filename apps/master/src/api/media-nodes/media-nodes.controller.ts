@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import {
   AddMediaNodeBody,
   type MediaNodeListView,
@@ -12,6 +11,7 @@ import {
   type RemoveMediaNodeQuery,
   ROUTES,
 } from '@session-service/contract/rest-api'
+import { poll } from '@session-service/server-kit'
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Res, UseGuards } from '@nestjs/common'
 import type { FastifyReply } from 'fastify'
 import { Paid } from '../../platform/config/edition.js'
@@ -23,7 +23,8 @@ import { AddMediaNode } from './add-media-node.service.js'
 import { MediaNodeQueries, type NodeQuery } from './media-node-queries.service.js'
 import { RemoveMediaNode } from './remove-media-node.service.js'
 
-const POLL_MS = 200
+/** Interval of reading the state of a node for a request with `wait`, ms. */
+const POLL_EVERY_MS = 200
 
 const nodeQuery = (query: NodeDetailsQuery): NodeQuery => ({
   sessions: isTrue(query.sessions, false),
@@ -35,14 +36,14 @@ const nodeQuery = (query: NodeDetailsQuery): NodeQuery => ({
 @Paid()
 export class MediaNodesController {
   constructor(
-    private readonly listing: MediaNodeQueries,
-    private readonly admission: AddMediaNode,
+    private readonly queries: MediaNodeQueries,
+    private readonly addition: AddMediaNode,
     private readonly removal: RemoveMediaNode,
   ) {}
 
   @Get()
   list(@QueryParams(ROUTES.listMediaNodes.query) query: NodeDetailsQuery): Promise<MediaNodeListView> {
-    return this.listing.list(nodeQuery(query))
+    return this.queries.list(nodeQuery(query))
   }
 
   @Get(':mediaNodeId')
@@ -50,7 +51,7 @@ export class MediaNodesController {
     @PathParam('mediaNodeId') id: string,
     @QueryParams(ROUTES.getMediaNode.query) query: NodeDetailsQuery,
   ): Promise<MediaNodeView> {
-    return this.listing.get(id, nodeQuery(query))
+    return this.queries.get(id, nodeQuery(query))
   }
 
   @Post()
@@ -61,10 +62,10 @@ export class MediaNodesController {
     @QueryParams(ROUTES.addMediaNode.query) { wait }: AddMediaNodeQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MediaNodeView> {
-    const node = await this.admission.add(body)
+    const node = await this.addition.add(body)
     if (!isTrue(wait, false)) return node
-    const isUnderWay = ({ status }: MediaNodeView): boolean => status === 'launching'
-    const last = await this.last(node.id, isUnderWay, reply)
+    const isLaunching = ({ status }: MediaNodeView): boolean => status === 'launching'
+    const last = await this.waitWhile(node.id, isLaunching, reply)
     if (last?.status === 'running') return last
     throw new ServiceError('LAUNCH_FAILED', `media node ${node.id} did not start: it is ${last?.status ?? 'gone'}`)
   }
@@ -72,7 +73,7 @@ export class MediaNodesController {
   @Put()
   @UseGuards(NotWhenHighlyAvailable)
   discover(): Promise<MediaNodeListView> {
-    return this.admission.discover()
+    return this.addition.discover()
   }
 
   @Patch(':mediaNodeId')
@@ -96,34 +97,41 @@ export class MediaNodesController {
   ): Promise<MediaNodeView | undefined> {
     const { node, removal } = await this.removal.remove(id, strategy ?? 'if-no-sessions')
     if (!isTrue(wait, false)) {
-      void reply.code(removal === 'waits' ? 202 : 200)
+      void reply.code(removal === 'waiting' ? 202 : 200)
       return node
     }
-    const left = await this.last(id, isOnItsWayOut, reply)
-    // Whoever has it run again while this waits has the last word.
-    if (left) throw new ServiceError('CONFLICT', `media node ${id} stays: it is ${left.status}`)
+    const last = await this.waitWhile(id, isBeingRemoved, reply)
+    // Another request has revoked the removal meanwhile.
+    if (last) throw new ServiceError('CONFLICT', `media node ${id} stays: it is ${last.status}`)
     void reply.code(204)
     return undefined
   }
 
-  /** How the node is when that no longer holds of it, undefined when it has gone or nobody waits any more. */
-  private async last(
+  /** Waits while the condition holds. Gives the node then; undefined when it does not exist, or the client disconnects. */
+  private async waitWhile(
     id: string,
     holds: (node: MediaNodeView) => boolean,
     reply: FastifyReply,
   ): Promise<MediaNodeView | undefined> {
-    for (;;) {
-      const node = await this.listing.get(id).catch((error: unknown) => {
-        if (error instanceof ServiceError && error.code === 'NOT_FOUND') return undefined
-        throw error
-      })
-      if (!node || !holds(node)) return node
-      if (reply.raw.destroyed) return undefined
-      if (this.removal.isStopping) throw new ServiceError('UNAVAILABLE', 'this master ends: ask again')
-      await setTimeout(POLL_MS)
+    const probe = async (): Promise<{ node: MediaNodeView | undefined } | undefined> => {
+      const node = await this.findNode(id)
+      if (!node || !holds(node)) return { node }
+      if (reply.raw.destroyed) return { node: undefined }
+      if (this.removal.isStopping) throw new ServiceError('UNAVAILABLE', 'this master is shutting down, retry')
+      return undefined
+    }
+    return (await poll(probe, { everyMs: POLL_EVERY_MS }))?.node
+  }
+
+  private async findNode(id: string): Promise<MediaNodeView | undefined> {
+    try {
+      return await this.queries.get(id)
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'NOT_FOUND') return undefined
+      throw error
     }
   }
 }
 
-const isOnItsWayOut = ({ status }: MediaNodeView): boolean =>
+const isBeingRemoved = ({ status }: MediaNodeView): boolean =>
   status === 'waiting-idle-to-terminate' || status === 'terminating'

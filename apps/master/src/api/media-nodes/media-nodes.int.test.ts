@@ -25,23 +25,23 @@ beforeAll(async () => {
   sink = await EventSink.open()
   stack = await startStack({ masters: 2, nodes: 0, masterEnv: webhookEnv(sink) })
   await stack.addNode({ MEDIA_NODE_ID: 'base' })
-  await until('the node is there', () => stack.api.getMediaNode('base'), PATIENCE_MS)
+  await until('the node is registered', () => stack.api.getMediaNode('base'), PATIENCE_MS)
 })
 afterAll(async () => {
   await stack.stop()
   await sink.close()
 })
 
-const told = (id: string): string[] => toldOf(sink, id)
+const eventsOf = (id: string): string[] => toldOf(sink, id)
 
-/** Starts a node that waits to be added, and gives the URI by which it is. */
-async function stranger(id: string): Promise<string> {
+/** Starts a node that does not register by itself, and gives its URI. */
+async function unregistered(id: string): Promise<string> {
   const [port = 0] = await freePorts(1)
   await stack.addNode({ MEDIA_NODE_ID: id, MEDIA_NODE_JOIN: 'false', MEDIA_NODE_RTC_PORT: String(port) })
   return `ws://127.0.0.1:${port}/mediaserver`
 }
-/** One that comes by itself. */
-async function member(id: string): Promise<void> {
+/** Starts a node that registers by itself. */
+async function registered(id: string): Promise<void> {
   await stack.addNode({ MEDIA_NODE_ID: id })
   await until(`${id} is in the cluster`, () => stack.api.getMediaNode(id), PATIENCE_MS)
 }
@@ -54,11 +54,11 @@ async function busy(id: string): Promise<() => Promise<void>> {
   }
 }
 const remove = (id: string, query = ''): Promise<RestAnswer> => stack.rest('DELETE', `/media-nodes/${id}${query}`)
-/** One master, then the other. */
+/** The masters in turn. */
 const at = (nth: number): ServiceApi => new ServiceApi(stack.masterUrls[nth % 2] ?? '', stack.secret)
-/** What one master changed the others know within a second. */
-const isRefusedElsewhere = (id: string): Promise<unknown> =>
-  until('the other master gives it no session', async () => {
+/** The other masters know of a change within a second. */
+const isRejectedElsewhere = (id: string): Promise<unknown> =>
+  until('the other master places no session on it', async () => {
     const { status } = await at(1).request('POST', '/sessions', { mediaNode: { id } })
     return status === 400
   })
@@ -68,10 +68,10 @@ const nodeOf = (id: string): AppProcess => {
   return node
 }
 const isGone = (id: string): Promise<unknown> =>
-  until(`${id} has gone`, async () => (await stack.rest('GET', `/media-nodes/${id}`)).status === 404, PATIENCE_MS)
+  until(`${id} is removed`, async () => (await stack.rest('GET', `/media-nodes/${id}`)).status === 404, PATIENCE_MS)
 
 describe('GET media-nodes', () => {
-  it('shows each as it is, and no more than what was asked for', async () => {
+  it('shows the state of each node, and only the details that were requested', async () => {
     const free = await busy('base')
     const list = z.strictObject(MediaNodeListView.shape).parse((await stack.rest('GET', '/media-nodes')).body)
     expect(list.numberOfElements).toBe(1)
@@ -87,9 +87,9 @@ describe('GET media-nodes', () => {
     await free()
   })
 
-  it('leaves out what a node that does not answer would tell', async () => {
-    // Silent for as long, it may be taken for crashed, which would be told of.
-    await member('frozen')
+  it('leaves out the details of a node that does not answer', async () => {
+    // A node of its own: it may count as crashed while it is frozen, which posts events.
+    await registered('frozen')
     const node = nodeOf('frozen')
     node.kill('SIGSTOP')
     try {
@@ -98,7 +98,7 @@ describe('GET media-nodes', () => {
     } finally {
       node.kill('SIGCONT')
     }
-    await until('it is well', async () => (await stack.api.getMediaNode('frozen')).connected, PATIENCE_MS)
+    await until('it is connected again', async () => (await stack.api.getMediaNode('frozen')).connected, PATIENCE_MS)
     expect((await remove('frozen', '?wait=true')).status).toBe(204)
   })
 })
@@ -106,16 +106,16 @@ describe('GET media-nodes', () => {
 describe('POST media-nodes on premises', () => {
   it.each([
     ['without uri', {}, 501, /uri/],
-    ['with a uri that is none', { uri: 'nowhere' }, 400, /^uri: must be a URL/],
+    ['with an invalid uri', { uri: 'nowhere' }, 400, /^uri: must be a URL/],
     ['with a metadata address', { uri: 'http://169.254.169.254/latest' }, 400, /^uri: is a link-local address/],
-    ['where nobody is', { uri: 'ws://127.0.0.1:9/mediaserver' }, 404, /127\.0\.0\.1:9/],
+    ['with a uri without a node', { uri: 'ws://127.0.0.1:9/mediaserver' }, 404, /127\.0\.0\.1:9/],
     ['with a uri of another type', { uri: 7 }, 400, /^uri/],
-  ])('K10: %s is refused', async (_, body, status, message) => {
+  ])('K10: %s is rejected', async (_, body, status, message) => {
     const answer = await stack.rest('POST', '/media-nodes', body)
     expect(answer).toMatchObject({ status, body: { message: expect.stringMatching(message) as unknown } })
   })
 
-  it('K10: with the address of the service itself, or of a node that belongs, is refused', async () => {
+  it('K10: with the address of the service itself or of a registered node is rejected', async () => {
     expect((await stack.rest('POST', '/media-nodes', { uri: stack.masterUrl })).status).toBe(400)
     const { uri = '' } = await stack.api.getMediaNode('base')
     expect((await stack.rest('POST', '/media-nodes', { uri })).status).toBe(409)
@@ -123,8 +123,8 @@ describe('POST media-nodes on premises', () => {
 })
 
 describe('POST media-nodes on premises', () => {
-  it('G8: of a node that waits adds it, once: of twenty at the same time one is answered 200', async () => {
-    const uri = await stranger('waits')
+  it('G8: adds an unregistered node once: of twenty simultaneous requests one is answered 200', async () => {
+    const uri = await unregistered('waits')
     expect((await stack.rest('GET', '/media-nodes/waits')).status).toBe(404)
     expect((await stack.rest('POST', '/sessions', { mediaNode: { id: 'waits' } })).status).toBe(400)
     const answers = await Promise.all(
@@ -135,18 +135,18 @@ describe('POST media-nodes on premises', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 19 }, () => 409)])
     const { body } = answers.find(({ status }) => status === 200) ?? {}
     expect(MediaNodeView.parse(body)).toMatchObject({ id: 'waits', uri, environmentId: 'rack 7', status: 'running' })
-    await until('it was told of', () => told('waits').length >= 2)
-    expect(told('waits')).toEqual(ENTERED)
-    // Whichever master added it, the others know within a second.
-    const free = await until('this master knows it', () => busy('waits'))
+    await until('the events are posted', () => eventsOf('waits').length >= 2)
+    expect(eventsOf('waits')).toEqual(ENTERED)
+    // The other masters know of the new node within a second.
+    const free = await until('this master knows the node', () => busy('waits'))
     await free()
   })
 })
 
 describe('PUT media-nodes', () => {
-  it('K11: adds whoever waits, and nobody twice', async () => {
-    await stranger('one')
-    await stranger('two')
+  it('K11: adds all unregistered nodes, and none twice', async () => {
+    await unregistered('one')
+    await unregistered('two')
     const added = new Set<string>()
     await until(
       'both were added',
@@ -159,10 +159,10 @@ describe('PUT media-nodes', () => {
     expect([...added].toSorted()).toEqual(['one', 'two'])
     expect(await stack.api.discoverMediaNodes()).toEqual({ numberOfElements: 0, content: [] })
     nodeOf('one').kill('SIGKILL')
-    await until('it is lost', async () => !(await stack.api.getMediaNode('one')).connected, PATIENCE_MS)
+    await until('it is disconnected', async () => !(await stack.api.getMediaNode('one')).connected, PATIENCE_MS)
     expect((await stack.api.discoverMediaNodes()).numberOfElements).toBe(0)
-    expect(told('two')).toEqual(ENTERED)
-    // Nothing comes back of it by itself, and nothing needs to be told.
+    expect(eventsOf('two')).toEqual(ENTERED)
+    // The process is dead: the removal needs no answer of the node.
     expect((await remove('one', '?wait=true')).status).toBe(204)
     expect((await remove('two', '?wait=true')).status).toBe(204)
     expect((await stack.rest('GET', '/health')).status).toBe(200)
@@ -170,13 +170,13 @@ describe('PUT media-nodes', () => {
 })
 
 describe('DELETE media-nodes', () => {
-  it('K7: refuses what it does not know', async () => {
+  it('K7: rejects unknown nodes and strategies', async () => {
     expect((await remove('none')).status).toBe(404)
     expect((await remove('base', '?deletion-strategy=perhaps')).status).toBe(400)
   })
 
-  it('K7, K8: if-no-sessions keeps a busy one, and lets an empty one go', async () => {
-    await member('idle')
+  it('K7, K8: if-no-sessions keeps a busy node and removes an idle one', async () => {
+    await registered('idle')
     const free = await busy('idle')
     expect((await remove('idle')).status).toBe(409)
     expect(await stack.api.getMediaNode('idle')).toMatchObject({ status: 'running' })
@@ -189,21 +189,21 @@ describe('DELETE media-nodes', () => {
     await isGone('idle')
     expect((await remove('idle')).status).toBe(404)
     expect(await nodeOf('idle').exited).toBe(0)
-    await until('its end was told of', () => told('idle').length >= 4)
-    expect(told('idle')).toEqual([...ENTERED, 'running → terminating', 'terminating → terminated'])
+    await until('the events of its end are posted', () => eventsOf('idle').length >= 4)
+    expect(eventsOf('idle')).toEqual([...ENTERED, 'running → terminating', 'terminating → terminated'])
   })
 
-  it('K7: when-no-sessions waits for a busy one, which takes nothing new', async () => {
-    await member('busy')
+  it('K7: when-no-sessions waits for a busy node, which gets no new sessions', async () => {
+    await registered('busy')
     const free = await busy('busy')
     const answer = await remove('busy', '?deletion-strategy=when-no-sessions')
     expect(answer).toMatchObject({ status: 202, body: { status: WAITING, remaining: { sessions: 1, recordings: 0 } } })
-    await isRefusedElsewhere('busy')
+    await isRejectedElsewhere('busy')
     const waiting = remove('busy', '?deletion-strategy=when-no-sessions&wait=true')
     await free()
     expect((await waiting).status).toBe(204)
-    await until('its end was told of', () => told('busy').length >= 5)
-    expect(told('busy')).toEqual([
+    await until('the events of its end are posted', () => eventsOf('busy').length >= 5)
+    expect(eventsOf('busy')).toEqual([
       ...ENTERED,
       `running → ${WAITING}`,
       `${WAITING} → terminating`,
@@ -211,8 +211,8 @@ describe('DELETE media-nodes', () => {
     ])
   })
 
-  it('K7: now takes the sessions away, and answers 204 once it has gone', async () => {
-    await member('doomed')
+  it('K7: now ends the sessions, and answers 204 when the node is removed', async () => {
+    await registered('doomed')
     const free = await busy('doomed')
     expect((await remove('doomed', '?deletion-strategy=now&wait=true')).status).toBe(204)
     expect((await stack.postgres.query(`SELECT 1 FROM session WHERE media_node_id = 'doomed'`)).length).toBe(0)
@@ -220,11 +220,11 @@ describe('DELETE media-nodes', () => {
     await free()
   })
 
-  it('goes on when whoever asked hangs up', async () => {
-    await member('left')
+  it('continues when the client disconnects', async () => {
+    await registered('left')
     const free = await busy('left')
     const { signal, abort } = abortable()
-    const asked = fetch(
+    const pending = fetch(
       `${stack.masterUrl}/service/api/media-nodes/left?deletion-strategy=when-no-sessions&wait=true`,
       {
         method: 'DELETE',
@@ -232,9 +232,13 @@ describe('DELETE media-nodes', () => {
         signal,
       },
     )
-    await until('it waits', async () => (await stack.api.getMediaNode('left')).status === WAITING, PATIENCE_MS)
+    await until(
+      'the node waits for its sessions',
+      async () => (await stack.api.getMediaNode('left')).status === WAITING,
+      PATIENCE_MS,
+    )
     abort()
-    await expect(asked).rejects.toThrow()
+    await expect(pending).rejects.toThrow()
     await free()
     await isGone('left')
   })
@@ -243,7 +247,7 @@ describe('DELETE media-nodes', () => {
 describe('PATCH media-nodes', () => {
   const patch = (id: string, status: unknown) => stack.rest('PATCH', `/media-nodes/${id}`, { status })
 
-  it('K9: takes a node out of service and back, and nothing else', async () => {
+  it('K9: takes a node out of service and back; other statuses are rejected', async () => {
     const free = await busy('base')
     expect((await patch('none', 'running')).status).toBe(404)
     expect((await patch('base', 'asleep')).status).toBe(400)
@@ -252,20 +256,24 @@ describe('PATCH media-nodes', () => {
       expect((await patch('base', status)).status).toBe(400)
     expect(await patch('base', WAITING)).toMatchObject({ status: 200, body: { id: 'base', status: WAITING } })
     expect((await patch('base', WAITING)).status).toBe(204)
-    await isRefusedElsewhere('base')
+    await isRejectedElsewhere('base')
     expect(await patch('base', 'running')).toMatchObject({ status: 200, body: { status: 'running' } })
-    const again = await until('it takes sessions again', () => busy('base'), PATIENCE_MS)
-    await until('it was told of', () => told('base').length >= 4)
-    expect(told('base')).toEqual([...ENTERED, `running → ${WAITING}`, `${WAITING} → running`])
+    const again = await until('it gets sessions again', () => busy('base'), PATIENCE_MS)
+    await until('the events are posted', () => eventsOf('base').length >= 4)
+    expect(eventsOf('base')).toEqual([...ENTERED, `running → ${WAITING}`, `${WAITING} → running`])
     await again()
     await free()
   })
 
-  it('K8: of the last node leaves health DOWN', async () => {
-    await until('only it is left', async () => (await stack.api.listMediaNodes()).numberOfElements <= 2, PATIENCE_MS)
+  it('K8: to terminating of the last node makes health DOWN', async () => {
+    await until(
+      'the removed nodes have terminated',
+      async () => (await stack.api.listMediaNodes()).numberOfElements <= 2,
+      PATIENCE_MS,
+    )
     for (const { id } of (await stack.api.listMediaNodes()).content)
       expect((await patch(id, 'terminating')).status).toBe(200)
-    await until('none is left', async () => (await stack.api.listMediaNodes()).numberOfElements === 0, PATIENCE_MS)
+    await until('no node is listed', async () => (await stack.api.listMediaNodes()).numberOfElements === 0, PATIENCE_MS)
     expect((await stack.rest('GET', '/health')).status).toBe(503)
   })
 })

@@ -12,58 +12,57 @@ import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { isShown, MediaNodeQueries, noSuchNode } from './media-node-queries.service.js'
 import { DesiredStateEnforcer } from '../../recovery/desired-state-enforcer.service.js'
 
-export type Removal = 'begun' | 'waits'
+export type Removal = 'started' | 'waiting'
 
-/** Changes of status that backends ask for, and what follows. An answer may come before all of it is done. */
+/** Changes the status of media nodes for backends and enforces it; answers may precede the end of the enforcement. */
 @Injectable()
 export class RemoveMediaNode implements OnModuleDestroy {
   private readonly logger = new Logger(RemoveMediaNode.name)
-  private readonly underWay = new Set<Promise<void>>()
+  private readonly enforcements = new Set<Promise<void>>()
+  isStopping = false
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
     private readonly repository: MediaNodeRepository,
-    private readonly orders: DesiredStateEnforcer,
-    private readonly listing: MediaNodeQueries,
+    private readonly enforcer: DesiredStateEnforcer,
+    private readonly queries: MediaNodeQueries,
     private readonly clock: ClusterClock,
   ) {}
 
-  isStopping = false
-
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
-    await Promise.all(this.underWay)
+    await Promise.all(this.enforcements)
   }
 
-  /** Undefined when it has the status. */
+  /** The node with its new status; undefined when it has that status already. */
   async changeStatus(id: string, status: MediaNodeStatus): Promise<MediaNodeView | undefined> {
     const before = await this.repository.find(id)
     if (!before || !isShown(before)) throw noSuchNode(id)
     if (before.status === status) return undefined
-    this.requireAskable(before.status, status)
-    // First the node, which may be past coming back.
+    this.requireChangeable(before.status, status)
+    // The node first: it rejects this when it is terminating already.
     if (status === 'running') await this.mediaNodes.ask({ nodeId: id }, 'undrain', {})
     const row = await this.repository.change(async (change) => {
       const locked = await this.locked(change, id)
       if (locked.status === status) return locked
-      this.requireAskable(locked.status, status)
+      this.requireChangeable(locked.status, status)
       return this.repository.setStatus(change, locked, status, { drainDeadline: null })
     })
-    this.follow(row)
-    return this.listing.view(row)
+    this.enforce(row)
+    return this.queries.view(row)
   }
 
-  /** Begins to remove the node; CONFLICT when it is busy and the strategy would rather keep it. */
+  /** Starts the removal of a node. @throws ServiceError CONFLICT when it is busy and the strategy keeps busy nodes */
   async remove(id: string, strategy: DeletionStrategy): Promise<{ node: MediaNodeView; removal: Removal }> {
-    const row = await this.repository.change((change) => this.begin(change, id, strategy))
-    this.follow(row)
+    const row = await this.repository.change((change) => this.startRemoval(change, id, strategy))
+    this.enforce(row)
     return {
-      node: await this.listing.view(row),
-      removal: row.status === 'waiting-idle-to-terminate' ? 'waits' : 'begun',
+      node: await this.queries.view(row),
+      removal: row.status === 'waiting-idle-to-terminate' ? 'waiting' : 'started',
     }
   }
 
-  private async begin(change: NodeChange, id: string, strategy: DeletionStrategy): Promise<MediaNodeRow> {
+  private async startRemoval(change: NodeChange, id: string, strategy: DeletionStrategy): Promise<MediaNodeRow> {
     const row = await this.locked(change, id)
     switch (row.status) {
       case 'terminating':
@@ -72,15 +71,15 @@ export class RemoveMediaNode implements OnModuleDestroy {
         await this.repository.remove(change, id)
         return row
       case 'launching':
-        return this.giveUp(change, await this.repository.setStatus(change, row, 'canceled'))
+        return this.endLaunch(change, await this.repository.setStatus(change, row, 'canceled'))
       case 'canceled':
-        return this.giveUp(change, row)
+        return this.endLaunch(change, row)
       default:
-        return this.beginOfOneThatIsUp(change, row, strategy)
+        return this.removeRunning(change, row, strategy)
     }
   }
 
-  private async beginOfOneThatIsUp(
+  private async removeRunning(
     change: NodeChange,
     row: MediaNodeRow,
     strategy: DeletionStrategy,
@@ -93,18 +92,20 @@ export class RemoveMediaNode implements OnModuleDestroy {
     return this.repository.setStatus(change, row, 'waiting-idle-to-terminate')
   }
 
-  /** It was never heard, and need not be waited for. */
-  private giveUp(change: NodeChange, row: MediaNodeRow): Promise<MediaNodeRow> {
+  /** Ends a launch: a node that never sent a heartbeat needs no drain. */
+  private endLaunch(change: NodeChange, row: MediaNodeRow): Promise<MediaNodeRow> {
     return this.repository.setStatus(change, row, 'terminating', { disconnectedAt: this.clock.now() })
   }
 
-  private follow(row: MediaNodeRow): void {
+  private enforce(row: MediaNodeRow): void {
     this.mediaNodes.learn(row)
-    const work = this.orders
+    const enforcement = this.enforcer
       .carryOut(row)
-      .catch((error: unknown) => this.logger.warn({ err: error }, `media node ${row.id} was not told yet`))
-      .finally(() => this.underWay.delete(work))
-    this.underWay.add(work)
+      .catch((error: unknown) =>
+        this.logger.warn({ err: error }, `enforcing the status of media node ${row.id} failed, will retry`),
+      )
+      .finally(() => this.enforcements.delete(enforcement))
+    this.enforcements.add(enforcement)
   }
 
   private async locked(change: NodeChange, id: string): Promise<MediaNodeRow> {
@@ -113,7 +114,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
     return row
   }
 
-  private requireAskable(from: MediaNodeStatus, to: MediaNodeStatus): void {
+  private requireChangeable(from: MediaNodeStatus, to: MediaNodeStatus): void {
     if (!mayBeAskedToBecome(from, to)) throw new ServiceError('INVALID', `status: ${from} cannot become ${to}`)
   }
 }

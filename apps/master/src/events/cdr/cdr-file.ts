@@ -12,7 +12,7 @@ const fileName = (now: Date): string => {
   return `CDR.${date}_${time.replaceAll(':', '-')}.log`
 }
 
-/** Names of the records, oldest first. */
+/** Names of the files of call records, oldest first. */
 export async function cdrFiles(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => CDR_FILE.test(name)).toSorted()
@@ -22,13 +22,13 @@ export async function cdrFiles(folder: string): Promise<string[]> {
   }
 }
 
-/** The file that is written now: a new one at each start and each day; old ones go, so that the disk does not fill. */
+/** Writes call records: to a new file at each start and each day. Old files are deleted, so that the disk does not fill. */
 export class CdrFile {
   private file: { handle: FileHandle; day: string } | undefined
 
   constructor(private readonly folder: string) {}
 
-  /** Resolves once the lines are on the disk. */
+  /** Resolves when the lines are on the disk. */
   async append(lines: readonly string[], now: Date): Promise<void> {
     const handle = await this.current(now)
     await handle.appendFile(lines.map((line) => `${line}\n`).join(''))

@@ -18,9 +18,9 @@ export class CdrController {
 
   @Get(':file')
   async read(@PathParam('file') name: string): Promise<StreamableFile> {
-    // The list decides, so that no name leads out of the folder.
-    const isThere = CDR_FILE.test(name) && (await cdrFiles(this.config.SERVICE_CDR_PATH)).includes(name)
-    if (!isThere) throw new ServiceError('NOT_FOUND', `no call records with the name ${name.slice(0, 100)}`)
+    // Only names of the list, so that none leads out of the folder.
+    const exists = CDR_FILE.test(name) && (await cdrFiles(this.config.SERVICE_CDR_PATH)).includes(name)
+    if (!exists) throw new ServiceError('NOT_FOUND', `no call records with the name ${name.slice(0, 100)}`)
     return new StreamableFile(createReadStream(join(this.config.SERVICE_CDR_PATH, name)), {
       type: 'text/plain; charset=utf-8',
     })

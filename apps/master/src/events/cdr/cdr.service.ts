@@ -5,11 +5,12 @@ import { CdrFile } from './cdr-file.js'
 import { EventLog } from '../event-log.js'
 import { OutboxRepository } from '../outbox.repository.js'
 
-const LOOK_EVERY_MS = 1_000
-/** Lines written before the next look at the outbox. */
+/** Interval of reading the outbox, ms: for events of other masters. */
+const POLL_EVERY_MS = 1_000
+/** Lines written per transaction. */
 const BATCH = 500
 
-/** Writes call records. One master at a time does; a folder that cannot be written keeps them in the outbox. */
+/** Writes call records, one master at a time. They stay in the outbox while the folder cannot be written. */
 @Injectable()
 export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(CdrService.name)
@@ -29,8 +30,8 @@ export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
 
   onApplicationBootstrap(): void {
     if (!this.config.SERVICE_CDR) return
-    this.events.onRecorded(() => this.look())
-    this.look()
+    this.events.onRecorded(() => this.poll())
+    this.poll()
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -40,12 +41,12 @@ export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
     await this.file.close()
   }
 
-  private look(): void {
+  private poll(): void {
     if (this.writing || this.isStopping) return
     clearTimeout(this.timer)
     this.writing = this.writeAll().finally(() => {
       this.writing = undefined
-      if (!this.isStopping) this.timer = setTimeout(() => this.look(), LOOK_EVERY_MS)
+      if (!this.isStopping) this.timer = setTimeout(() => this.poll(), POLL_EVERY_MS)
     })
   }
 
@@ -61,7 +62,7 @@ export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
         )
       }
     } catch (error) {
-      this.logger.error({ err: error }, 'call records could not be written')
+      this.logger.error({ err: error }, 'writing call records failed, will retry')
     }
   }
 }

@@ -5,7 +5,7 @@ import { PathParam } from '../../platform/http/parameters.js'
 import { OutboxRepository } from '../outbox.repository.js'
 import { WebhookSender } from './webhook-sender.service.js'
 
-/** Events that were given up: listed, posted again, or thrown away. */
+/** Events that were given up: list, replay and delete them. */
 @Controller(`${API_PREFIX}/webhook/dead-letters`)
 export class DeadLettersController {
   constructor(
@@ -13,7 +13,7 @@ export class DeadLettersController {
     private readonly sender: WebhookSender,
   ) {}
 
-  /** The thousand that were given up first; `numberOfElements` counts all. */
+  /** The oldest thousand; `numberOfElements` counts all. */
   @Get()
   async list(): Promise<DeadLetterListView> {
     const [content, numberOfElements] = await Promise.all([this.outbox.dead(), this.outbox.count('dead')])
@@ -24,7 +24,7 @@ export class DeadLettersController {
   @HttpCode(200)
   async replayAll(): Promise<{ replayed: number }> {
     const replayed = await this.outbox.replay()
-    this.sender.look()
+    this.sender.poll()
     return { replayed }
   }
 
@@ -32,7 +32,7 @@ export class DeadLettersController {
   @HttpCode(200)
   async replay(@PathParam('eventId') id: string): Promise<{ replayed: number }> {
     const replayed = found(await this.outbox.replay(id), id)
-    this.sender.look()
+    this.sender.poll()
     return { replayed }
   }
 

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
+import { sleep } from '@session-service/server-kit'
 import { EventSink, startStack, type Stack, until, webhookEnv } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 
-/** More for a long run: KILLS=50. */
+/** A long run sets more: KILLS=50. */
 const KILLS = Number(process.env.KILLS ?? 6)
 
 let stack: Stack
@@ -17,7 +17,7 @@ afterAll(async () => {
   await sink.close()
 })
 
-/** What the server said it had done. A call that a kill cut off may or may not have been. */
+/** Sessions whose calls were answered. A call that a kill cut off may or may not have had an effect. */
 interface Answered {
   created: Set<string>
   deleted: Set<string>
@@ -43,10 +43,10 @@ async function killAtRandom(answered: Answered): Promise<void> {
   if (!master) throw new Error('there is no master')
   let isOver = false
   const callers = Array.from({ length: 4 }, () => callUntilKilled(answered, () => isOver))
-  // However busy the machine is, some calls are done before the kill.
+  // Some calls are complete before the kill, also on a busy machine.
   const before = answered.deleted.size
   await until('calls are answered', () => answered.deleted.size > before + 1)
-  await delay(randomInt(20, 400))
+  await sleep(randomInt(20, 400))
   master.kill('SIGKILL')
   isOver = true
   await master.exited
@@ -55,19 +55,19 @@ async function killAtRandom(answered: Answered): Promise<void> {
 }
 
 it(
-  `H10: loses no event over ${KILLS} deaths of the master and a receiver that is away, and keeps the order`,
+  `H10: the outbox loses no event and keeps the order over ${KILLS} kills of the master and an outage of the receiver`,
   async () => {
     const answered: Answered = { created: new Set(), deleted: new Set() }
-    let isAway = true
-    sink.behaviour = () => (isAway ? { status: 503 } : undefined)
+    let isUnavailable = true
+    sink.behaviour = () => (isUnavailable ? { status: 503 } : undefined)
     for (let kill = 0; kill < KILLS; kill++) {
-      if (kill >= KILLS / 2) isAway = false
+      if (kill >= KILLS / 2) isUnavailable = false
       await killAtRandom(answered)
     }
-    const told = (name: string): Set<unknown> =>
+    const delivered = (name: string): Set<unknown> =>
       new Set(sink.accepted.filter(({ event }) => event.event === name).map(({ event }) => event.sessionId))
     const lacks = (name: string, wanted: Set<string>): boolean => {
-      const known = told(name)
+      const known = delivered(name)
       return [...wanted].some((id) => !known.has(id))
     }
     await until(

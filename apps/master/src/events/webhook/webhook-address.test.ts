@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { AddressGuard, type Resolve } from './webhook-address.js'
 
-const CLOSED = [
+const PRIVATE = [
   '127.0.0.1',
   '10.1.2.3',
   '172.16.0.1',
@@ -28,12 +28,12 @@ const connect = (guard: AddressGuard, host: string): Promise<string> =>
     ),
   )
 
-describe('which receivers may be posted to', () => {
-  it.each(CLOSED)('H5: %s is not one', (address) => {
+describe('AddressGuard', () => {
+  it.each(PRIVATE)('H5: refuses %s', (address) => {
     expect(new AddressGuard([]).mayReach(address)).toBe(false)
   })
 
-  it.each(['1.1.1.1', '2606:4700:4700::1111', '::ffff:1.1.1.1', '172.32.0.1'])('%s is one', (address) => {
+  it.each(['1.1.1.1', '2606:4700:4700::1111', '::ffff:1.1.1.1', '172.32.0.1'])('permits %s', (address) => {
     expect(new AddressGuard([]).mayReach(address)).toBe(true)
   })
 
@@ -43,11 +43,11 @@ describe('which receivers may be posted to', () => {
     'http://0177.0.0.1/',
     'http://[::ffff:127.0.0.1]/',
     'http://good.example@127.0.0.1/',
-  ])('H5: %s is loopback in another spelling', (url) => {
+  ])('H5: refuses %s, which is loopback in another spelling', (url) => {
     expect(new AddressGuard([]).refusal(new URL(url).hostname)).toContain('private address')
   })
 
-  it('H5: takes what the operator allows: an address, a network, a host name', async () => {
+  it('H5: permits an address, a network or a host name that the operator allows', async () => {
     const guard = new AddressGuard(['10.0.0.0/8', '::1', 'receiver.internal'], (_, done) =>
       done(null, [{ address: '192.168.0.9', family: 4 }]),
     )
@@ -59,13 +59,13 @@ describe('which receivers may be posted to', () => {
     await expect(connect(guard, 'other.internal')).rejects.toThrow('192.168.0.9')
   })
 
-  it('H6: connects to the address that was checked, whatever the name says a moment later', async () => {
+  it('H6: connects to the address that was checked, even if the name resolves to another one a moment later', async () => {
     const answers = ['1.1.1.1', '127.0.0.1']
-    let asked = 0
-    const rebinding: Resolve = (_, done) => done(null, [{ address: answers[asked++] ?? '', family: 4 }])
+    let lookups = 0
+    const rebinding: Resolve = (_, done) => done(null, [{ address: answers[lookups++] ?? '', family: 4 }])
     const guard = new AddressGuard([], rebinding)
     await expect(connect(guard, 'rebinding.example')).resolves.toBe('1.1.1.1')
-    expect(asked).toBe(1)
+    expect(lookups).toBe(1)
     await expect(connect(guard, 'rebinding.example')).rejects.toThrow('127.0.0.1')
   })
 })

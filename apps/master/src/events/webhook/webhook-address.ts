@@ -1,8 +1,8 @@
 import { lookup, type LookupAddress } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Where a receiver must not be unless the operator allows it: not a place on the open network. */
-const CLOSED: readonly string[] = [
+/** Networks of private addresses, which a webhook may be posted to only if the operator allows it. */
+const PRIVATE: readonly string[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -33,7 +33,7 @@ function networks(entries: readonly string[]): BlockList {
   return list
 }
 
-/** `::ffff:10.0.0.1`, also as `::ffff:a00:1`, is an IPv4 address in disguise. */
+/** Unwraps IPv4-mapped IPv6 addresses, in both spellings: `::ffff:10.0.0.1` and `::ffff:a00:1`. */
 function unmapped(address: string): string {
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(address) ?? []
   if (high === undefined || low === undefined) return address.replace(/^::ffff:(?=\d+\.)/i, '')
@@ -45,9 +45,9 @@ export type Resolve = (host: string, done: (error: Error | null, addresses: Look
 
 const resolveAll: Resolve = (host, done) => lookup(host, { all: true, verbatim: true }, done)
 
-/** Decides which addresses may be posted to, and sees to it that the one that was checked is the one connected to. */
+/** Decides which addresses may be posted to; its `lookup` connects to the very address that it has checked. */
 export class AddressGuard {
-  private readonly closed = networks(CLOSED)
+  private readonly privateNetworks = networks(PRIVATE)
   private readonly allowed: BlockList
   private readonly allowedHosts: ReadonlySet<string>
 
@@ -63,24 +63,24 @@ export class AddressGuard {
   mayReach(address: string): boolean {
     const plain = unmapped(address)
     const kind = family(plain)
-    return !this.closed.check(plain, kind) || this.allowed.check(plain, kind)
+    return !this.privateNetworks.check(plain, kind) || this.allowed.check(plain, kind)
   }
 
-  /** The reason why the host of a URL may not be posted to; undefined when it may, or must be resolved first. */
+  /** Why the host of a URL may not be posted to; undefined when it may, or has to be resolved first. */
   refusal(host: string): string | undefined {
     const literal = host.replace(/^\[|\]$/g, '')
     return isIP(literal) === 0 || this.mayReach(literal) ? undefined : refused(literal)
   }
 
-  /** Resolves once and connects to an address that passed. */
+  /** Resolves once and gives addresses that passed the check: a second answer of the DNS has no effect. */
   readonly lookup: LookupFunction = (host, options, done) => {
     this.resolve(host, (error, addresses) => {
       if (error) return done(error, '')
       const isTrusted = this.allowedHosts.has(host.toLowerCase())
-      const good = addresses.filter(({ address }) => isTrusted || this.mayReach(address))
-      const [first] = good
+      const permitted = addresses.filter(({ address }) => isTrusted || this.mayReach(address))
+      const [first] = permitted
       if (!first) return done(new Error(refused(`${host} (${addresses.map(({ address }) => address).join(', ')})`)), '')
-      if (options.all) done(null, good)
+      if (options.all) done(null, permitted)
       else done(null, first.address, first.family)
     })
   }

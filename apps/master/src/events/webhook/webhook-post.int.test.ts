@@ -28,7 +28,7 @@ async function post(receiver: Partial<WebhookReceiver> & { endpoint: string }): 
   }
 }
 
-describe('over TLS', () => {
+describe('a post over TLS', () => {
   const server = createServer({ cert: CERTIFICATE, key: KEY }, (request, response) => {
     request.resume()
     response.end()
@@ -47,14 +47,14 @@ describe('over TLS', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('H7: a certificate of an unknown authority is a failure', async () => {
+  it('H7: fails when an unknown authority has signed the certificate', async () => {
     expect(await post({ endpoint: `https://127.0.0.1:${port}/` })).toMatchObject({
       outcome: 'failed',
       error: expect.stringContaining('self-signed'),
     })
   })
 
-  it('H7: the operator’s authorities are trusted, for the right host only', async () => {
+  it('H7: trusts the authorities of the operator, for the right host only', async () => {
     const caFile = join(folder, 'ca.pem')
     expect(await post({ endpoint: `https://127.0.0.1:${port}/`, caFile })).toEqual({ outcome: 'delivered' })
     const wrongHost = {
@@ -67,14 +67,14 @@ describe('over TLS', () => {
   })
 })
 
-describe('addresses and redirects', () => {
+describe('a post', () => {
   let sink: EventSink
   beforeAll(async () => {
     sink = await EventSink.open()
   })
   afterAll(() => sink.close())
 
-  it('H5: a private receiver is refused without a connection, by address and by name', async () => {
+  it('H5: to a private address, given directly or by name, is refused without a connection', async () => {
     const closed = { allowedAddresses: [] }
     expect(await post({ endpoint: sink.url, ...closed })).toMatchObject({ outcome: 'refused' })
     const named = sink.url.replace('127.0.0.1', 'localhost')
@@ -85,7 +85,7 @@ describe('addresses and redirects', () => {
     expect(sink.received).toHaveLength(0)
   })
 
-  it('H4: a redirect is a failure, and nobody goes there', async () => {
+  it('H4: fails with a redirect and does not follow it', async () => {
     const canary = await EventSink.open()
     sink.behaviour = () => ({ status: 307, headers: { location: canary.url } })
     expect(await post({ endpoint: sink.url })).toMatchObject({
@@ -96,18 +96,18 @@ describe('addresses and redirects', () => {
     await canary.close()
   })
 
-  it('the status decides also when it is a failure with a body beyond the limit', async () => {
+  it('fails by its status when the body exceeds the limit', async () => {
     sink.behaviour = () => ({ status: 503, headers: { 'retry-after': '7' }, body: 'x'.repeat(5_000_000) })
     expect(await post({ endpoint: sink.url })).toEqual({ outcome: 'failed', error: 'status 503', retryAfterMs: 7_000 })
   })
 
-  it('an answer that does not come is a time-out', async () => {
+  it('times out without an answer', async () => {
     sink.behaviour = () => ({ hang: true })
     expect(await post({ endpoint: sink.url, timeoutMs: 200 })).toMatchObject({ outcome: 'timeout' })
   })
 })
 
-describe('a 200 whose body has a fault', () => {
+describe('a post that is answered 200 with an invalid body', () => {
   const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
   const SHORT = `${HEAD}Content-Length: 100\r\n\r\n`
   const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`
@@ -129,7 +129,7 @@ describe('a 200 whose body has a fault', () => {
     unfinished: (socket) => socket.write(SHORT),
   }
 
-  it.each(Object.keys(answers))('is a success when the body is %s, and its connection is closed', async (fault) => {
+  it.each(Object.keys(answers))('is delivered when the body is %s, and the connection is closed', async (fault) => {
     const sockets: Socket[] = []
     const server = createTcpServer((socket) => {
       sockets.push(socket.on('error', () => socket.destroy()))

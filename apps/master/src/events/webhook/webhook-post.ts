@@ -5,7 +5,7 @@ import https from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { isErrno } from '@session-service/server-kit'
 import { AddressGuard, type Resolve } from './webhook-address.js'
-import { retryAfter } from './webhook-schedule.js'
+import { retryAfter } from './retry-after.js'
 import { webhookHeaders } from './webhook-signature.js'
 
 export interface WebhookReceiver {
@@ -14,7 +14,7 @@ export interface WebhookReceiver {
   headers: readonly string[]
   secrets: readonly string[]
   allowedAddresses: readonly string[]
-  /** PEM file of further authorities; empty for none. */
+  /** PEM file of additional certificate authorities; empty for none. */
   caFile: string
   timeoutMs: number
   /** UTC ms. */
@@ -29,7 +29,7 @@ export type PostOutcome =
 const DISCARD_BYTES = 65_536
 const DISCARD_MS = 500
 
-/** Posts events to one receiver. A status of 2xx is a success, whatever body follows; redirects are not followed. */
+/** Posts events to one receiver. A status of 2xx is a success regardless of the body; redirects are not followed. */
 export class WebhookPost {
   private readonly url: URL
   private readonly guard: AddressGuard
@@ -81,7 +81,7 @@ export class WebhookPost {
       try {
         return await outcomeOf(request, this.receiver.now)
       } catch (error) {
-        // The receiver closed a kept connection at that very moment: it never saw the event.
+        // The receiver closed a kept-alive connection at the same moment: it did not get the event.
         if (!request.reusedSocket || signal.aborted || !isReset(error)) throw error
       }
     }
@@ -108,10 +108,10 @@ export class WebhookPost {
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 
-/** TLS ignores what is no certificate: without this check each post would fail. */
+/** TLS ignores text that is no certificate: without this check each post would fail. */
 function certificatesIn(file: string): string[] {
   const found = readFileSync(file, 'utf8').match(CERTIFICATE) ?? []
-  if (found.length === 0) throw new Error('there is no PEM certificate in the file')
+  if (found.length === 0) throw new Error('the file contains no PEM certificate')
   for (const pem of found) new X509Certificate(pem)
   return found
 }
@@ -130,7 +130,7 @@ async function outcomeOf(request: ClientRequest, now: () => number): Promise<Pos
   return { outcome: 'failed', error, retryAfterMs: retryAfter(answer.headers['retry-after'], now()) }
 }
 
-/** The status alone decides. The body is read so that the connection can be used again; its faults do not matter. */
+/** Reads the body so that the connection can be used again. Its faults do not matter: the status decides. */
 function discardBody(answer: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     if (answer.closed) return resolve()

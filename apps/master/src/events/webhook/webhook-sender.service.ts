@@ -1,24 +1,22 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { metrics } from '@session-service/server-kit'
+import { backoffMs, metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { EventLog } from '../event-log.js'
 import { OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
 import { WebhookPost } from './webhook-post.js'
-import { retryDelay } from './webhook-schedule.js'
 
-/** Events of other masters, and those whose time has come, are looked for this often. */
-const LOOK_EVERY_MS = 500
-/** Beyond the time-out of an attempt: until then nobody else posts the event. */
+/** Interval of reading the outbox, ms: for events of other masters and for retries. */
+const POLL_EVERY_MS = 500
+/** A claim lasts this much longer than the time-out of an attempt, ms; no other master posts the event until then. */
 const LEASE_SLACK_MS = 5_000
 const PURGE_EVERY_MS = 3_600_000
-/** An attempt under way when the server stops may take this much longer. */
-const LAST_MS = 2_000
+/** Time that attempts in progress have at shutdown, ms. */
+const SHUTDOWN_MS = 2_000
 
 /**
- * Posts what the outbox holds, at least once, in order within a session, sessions side by side. Every master posts;
- * a claim of the database decides which one has an event.
+ * Posts the events of the outbox at least once: those of one session in order, those of different sessions at the same
+ * time. Every master posts; a claim in the database decides which one posts an event.
  */
 @Injectable()
 export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
@@ -27,9 +25,10 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly inFlight = new Set<Promise<void>>()
   private receiver: WebhookPost | undefined
   private timer: NodeJS.Timeout | undefined
-  private looking: Promise<void> | undefined
-  private wantsAnotherLook = false
+  private claiming: Promise<void> | undefined
+  private isClaimRequested = false
   private lastPurge = -Infinity
+  private isStopping = false
   private readonly attempts = metrics.counter('webhook_attempts_total', {
     help: 'Attempts to post an event, by outcome',
     labels: { outcome: ['delivered', 'failed', 'refused', 'timeout', 'given_up'] },
@@ -58,61 +57,61 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       timeoutMs: config.SERVICE_WEBHOOK_TIMEOUT,
       now: () => this.clock.now(),
     })
-    this.events.onRecorded(() => this.look())
-    this.look()
+    this.events.onRecorded(() => this.poll())
+    this.poll()
   }
 
   async onModuleDestroy(): Promise<void> {
     clearTimeout(this.timer)
-    const last = delay(LAST_MS, undefined, { ref: false }).then(() => this.stopping.abort())
+    const timer = setTimeout(() => this.stopping.abort(), SHUTDOWN_MS)
     this.isStopping = true
-    await this.looking
-    await Promise.race([Promise.allSettled(this.inFlight), last])
-    this.stopping.abort()
+    await this.claiming
     await Promise.allSettled(this.inFlight)
+    clearTimeout(timer)
     this.receiver?.close()
   }
-  private isStopping = false
 
-  /** Looks for due events now; while it is looking, once more afterwards. */
-  look(): void {
+  /** Claims due events now; during a claim, once more after it. */
+  poll(): void {
     if (this.isStopping) return
-    if (this.looking) {
-      this.wantsAnotherLook = true
+    if (this.claiming) {
+      this.isClaimRequested = true
       return
     }
     clearTimeout(this.timer)
-    this.wantsAnotherLook = false
-    this.looking = this.claimDue().finally(() => {
-      this.looking = undefined
+    this.isClaimRequested = false
+    this.claiming = this.claimDue().finally(() => {
+      this.claiming = undefined
       if (this.isStopping) return
-      if (this.wantsAnotherLook && this.room > 0) this.look()
-      else this.timer = setTimeout(() => this.look(), LOOK_EVERY_MS)
+      if (this.isClaimRequested && this.capacity > 0) this.poll()
+      else this.timer = setTimeout(() => this.poll(), POLL_EVERY_MS)
     })
   }
 
-  private get room(): number {
+  private get capacity(): number {
     return this.config.SERVICE_WEBHOOK_PARALLEL - this.inFlight.size
   }
 
   private async claimDue(): Promise<void> {
     try {
       await this.purgeOld()
-      if (this.room <= 0) return
+      if (this.capacity <= 0) return
       const leaseMs = this.config.SERVICE_WEBHOOK_TIMEOUT + LEASE_SLACK_MS
-      for (const event of await this.outbox.claim(this.room, leaseMs)) this.begin(event)
+      for (const event of await this.outbox.claim(this.capacity, leaseMs)) this.start(event)
     } catch (error) {
-      this.logger.warn({ err: error }, 'the outbox could not be read')
+      this.logger.warn({ err: error }, 'claiming events from the outbox failed, will retry')
     }
   }
 
-  private begin(event: QueuedEvent): void {
+  private start(event: QueuedEvent): void {
     const attempt = this.deliver(event)
-      .catch((error: unknown) => this.logger.warn({ err: error }, 'the fate of an event could not be stored'))
+      .catch((error: unknown) =>
+        this.logger.warn({ err: error }, 'storing the outcome of an attempt failed, the event is posted again'),
+      )
       .finally(() => {
         this.inFlight.delete(attempt)
         // The session's next event may be due now.
-        this.look()
+        this.poll()
       })
     this.inFlight.add(attempt)
   }
@@ -124,15 +123,15 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     this.attempts.inc({ outcome: result.outcome })
     if (result.outcome === 'delivered') return this.outbox.delivered(position)
     const { config } = this
-    const rules = { firstMs: config.SERVICE_WEBHOOK_FIRST_RETRY, longestMs: config.SERVICE_WEBHOOK_LONGEST_RETRY }
-    const asked = Math.min(result.retryAfterMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER * 1_000)
-    const delayMs = Math.max(retryDelay(attempts + 1, rules), asked)
+    const backoff = { firstMs: config.SERVICE_WEBHOOK_FIRST_RETRY, longestMs: config.SERVICE_WEBHOOK_LONGEST_RETRY }
+    const requestedMs = Math.min(result.retryAfterMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER * 1_000)
+    const delayMs = Math.max(backoffMs(attempts + 1, backoff), requestedMs)
     const isDead = await this.outbox.failed(position, result.error, delayMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER)
     if (isDead) this.attempts.inc({ outcome: 'given_up' })
-    this.logger.warn(`event ${id} (${name}) was not taken: ${result.error}${isDead ? '; it is given up' : ''}`)
+    this.logger.warn(`posting event ${id} (${name}) failed: ${result.error}${isDead ? '; giving up' : ''}`)
   }
 
-  /** Undefined when the server stops meanwhile: the attempt does not count. */
+  /** Undefined when the shutdown cut the attempt off: it does not count. */
   private async post(id: string, body: string): Promise<Awaited<ReturnType<WebhookPost['post']>> | undefined> {
     const result = await this.receiver?.post(id, body, this.stopping.signal)
     return result?.outcome !== 'delivered' && this.stopping.signal.aborted ? undefined : result

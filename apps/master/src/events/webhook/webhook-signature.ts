@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 
-/** The headers of the Standard Webhooks scheme; one signature for each secret, so that one can replace another. */
+/** The headers of the Standard Webhooks scheme, with one signature for each secret, so that secrets can be rotated. */
 export function webhookHeaders(
   secrets: readonly string[],
   { id, body, now }: { id: string; body: string; now: number },

@@ -55,10 +55,10 @@ describe('a webhook', () => {
   })
 
   it.each([500, 404, 302])(
-    'H1: that is answered %d comes again, the session’s next waits, other sessions go on',
+    'H1: that is answered %d is posted again; the session’s next event waits, other sessions go on',
     async (status) => {
       const stubborn = await stack.api.createSession()
-      await until('it was told', () => sink.names(stubborn.id).length === 1)
+      await until('the first event is posted', () => sink.names(stubborn.id).length === 1)
       sink.behaviour = ({ sessionId, event }, before) =>
         sessionId === stubborn.id && event === 'sessionDestroyed' && before < 3
           ? { status, headers: { location: `${sink.url}/elsewhere` } }
@@ -75,7 +75,7 @@ describe('a webhook', () => {
     },
   )
 
-  it('H1: waits as Retry-After asks, and keeps the order within the session meanwhile', async () => {
+  it('H1: is retried after the delay of Retry-After, and keeps the order within the session meanwhile', async () => {
     sink.behaviour = ({ event }, before) =>
       event === 'sessionCreated' && before === 0 ? { status: 429, headers: { 'retry-after': '2' } } : undefined
     const id = await oneSession()
@@ -85,9 +85,9 @@ describe('a webhook', () => {
     expect(sink.names(id)).toEqual(['sessionCreated', 'sessionDestroyed'])
   })
 
-  it('H2: is cut off when the receiver is slow, and holds nobody else up', async () => {
+  it('H2: times out when the receiver is slow, and delays no other session', async () => {
     const slow = await stack.api.createSession()
-    await until('it was told', () => sink.names(slow.id).length === 1)
+    await until('the first event is posted', () => sink.names(slow.id).length === 1)
     sink.behaviour = ({ sessionId }, before) => (sessionId === slow.id && before === 0 ? { hang: true } : undefined)
     await stack.api.deleteSession(slow.id)
     const others = await Promise.all(Array.from({ length: 10 }, oneSession))
@@ -98,7 +98,7 @@ describe('a webhook', () => {
     ])
   })
 
-  it('never comes more often at once than both masters may post', async () => {
+  it('is posted no more often at the same time than both masters may post', async () => {
     sink.mostAtOnce = 0
     const ids = await Promise.all(Array.from({ length: 60 }, oneSession))
     await Promise.all(ids.map((id) => sink.ended(id)))
@@ -106,7 +106,7 @@ describe('a webhook', () => {
     expect(sink.mostAtOnce).toBeLessThanOrEqual(8)
   })
 
-  it('is refused an endless answer, which is not read to its end', async () => {
+  it('does not read an endless answer to its end', async () => {
     sink.behaviour = (_, before) => (before === 0 ? { status: 500, body: 'x'.repeat(5_000_000) } : undefined)
     const id = await oneSession()
     await sink.ended(id)
@@ -114,7 +114,7 @@ describe('a webhook', () => {
   })
 })
 
-describe('when the receiver is away for longer than events are kept', () => {
+describe('events whose receiver is unavailable for longer than they are kept', () => {
   let dead: Stack
   let away: EventSink
   beforeAll(async () => {
@@ -129,7 +129,7 @@ describe('when the receiver is away for longer than events are kept', () => {
   const deadLetters = async (): Promise<{ numberOfElements: number; content: { id: string; event: string }[] }> =>
     (await dead.rest('GET', '/webhook/dead-letters')).body as never
 
-  it('H14: they become dead letters that are listed, replayed under the same id, and purged', async () => {
+  it('H14: become dead letters that are listed, replayed under the same id, and deleted', async () => {
     away.behaviour = () => ({ status: 503 })
     const { id } = await dead.api.createSession()
     await dead.api.deleteSession(id)
@@ -148,7 +148,7 @@ describe('when the receiver is away for longer than events are kept', () => {
     away.behaviour = () => undefined
     const [first] = content
     expect((await dead.rest('POST', `/webhook/dead-letters/${first?.id}/replay`)).body).toEqual({ replayed: 1 })
-    await until('it is told', () => away.names(id).length === 1)
+    await until('it is posted', () => away.names(id).length === 1)
     expect(away.ofSession(id)[0]?.id).toBe(first?.id)
     expect((await dead.rest('POST', '/webhook/dead-letters/replay')).body).toEqual({ replayed: 1 })
     await away.ended(id)

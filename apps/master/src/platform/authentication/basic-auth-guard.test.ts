@@ -7,39 +7,39 @@ const basic = (secret: string): string => `Basic ${Buffer.from(`SERVICEAPP:${sec
 const RIGHT = basic('right-secret')
 const WRONG = basic('guess')
 
-function gateAt(clock: { now: number }): (authorization: string | undefined, address?: string) => number {
+function guardAt(clock: { now: number }): (authorization: string | undefined, address?: string) => number {
   const attempts = new RateLimiter({ burst: 3, perSecond: 0.5, sources: 100 })
-  const gate = new BasicAuthGuard(new BasicCredentials('right-secret'), attempts, () => clock.now)
-  return (authorization, address = '192.0.2.1') => gate.refuse(authorization, address)?.status ?? 200
+  const guard = new BasicAuthGuard(new BasicCredentials('right-secret'), attempts, () => clock.now)
+  return (authorization, address = '192.0.2.1') => guard.refuse(authorization, address)?.status ?? 200
 }
 
 describe('BasicAuthGuard', () => {
-  it('F3: lets right credentials pass from an address that never stops guessing', () => {
+  it('F3: accepts valid credentials from an address that never stops guessing', () => {
     const clock = { now: 0 }
-    const ask = gateAt(clock)
+    const request = guardAt(clock)
     const guesses: number[] = []
     for (let i = 0; i < 200; i++) {
-      guesses.push(ask(WRONG))
-      expect(ask(RIGHT)).toBe(200)
+      guesses.push(request(WRONG))
+      expect(request(RIGHT)).toBe(200)
       clock.now += 500
     }
     expect(guesses.filter((status) => status === 429).length).toBeGreaterThan(100)
   })
 
-  it('F3: throttles wrong credentials by address until time has passed', () => {
+  it('F3: throttles wrong credentials per address for a while', () => {
     const clock = { now: 0 }
-    const ask = gateAt(clock)
-    expect([1, 2, 3, 4].map(() => ask(WRONG))).toEqual([401, 401, 401, 429])
-    expect(ask(WRONG, '192.0.2.2')).toBe(401)
+    const request = guardAt(clock)
+    expect([1, 2, 3, 4].map(() => request(WRONG))).toEqual([401, 401, 401, 429])
+    expect(request(WRONG, '192.0.2.2')).toBe(401)
     clock.now += 60_000
-    expect(ask(WRONG)).toBe(401)
+    expect(request(WRONG)).toBe(401)
   })
 
-  it('answers 401 to requests without credentials, however many, and counts none of them', () => {
-    const ask = gateAt({ now: 0 })
-    for (let i = 0; i < 100; i++) expect(ask(undefined)).toBe(401)
-    expect(ask(WRONG)).toBe(401)
-    for (let i = 0; i < 100; i++) ask(WRONG)
-    expect([ask(WRONG), ask(undefined)]).toEqual([429, 401])
+  it('answers 401 to any number of requests without credentials, and counts none of them', () => {
+    const request = guardAt({ now: 0 })
+    for (let i = 0; i < 100; i++) expect(request(undefined)).toBe(401)
+    expect(request(WRONG)).toBe(401)
+    for (let i = 0; i < 100; i++) request(WRONG)
+    expect([request(WRONG), request(undefined)]).toEqual([429, 401])
   })
 })

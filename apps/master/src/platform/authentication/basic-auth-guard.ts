@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common'
 import type { BasicCredentials } from './basic-credentials.js'
 import { RateLimiter, sourceOf } from './rate-limiter.js'
 
-/** What a request without right credentials is answered. */
+/** The answer to a request without valid credentials. */
 export type Refusal = { status: 401; message: string } | { status: 429; message: string; retryAfterSeconds: number }
 
 const failures = metrics.counter('authentication_failures_total', {
@@ -12,8 +12,8 @@ const failures = metrics.counter('authentication_failures_total', {
 })
 
 /**
- * Checks the credentials of requests. Right ones always pass: behind a proxy or NAT one address is many callers, and
- * one of them must not lock out the others. Failures of a source are throttled.
+ * Checks the credentials of requests. Valid ones always pass: behind a proxy or NAT many callers share one address, and
+ * one of them must not lock out the others. Failed attempts are throttled per source.
  */
 export class BasicAuthGuard {
   readonly #logger = new Logger('BasicAuthGuard')
@@ -26,7 +26,7 @@ export class BasicAuthGuard {
 
   refuse(authorization: string | undefined, address: string): Refusal | undefined {
     if (this.credentials.verify(authorization)) return undefined
-    // A request without credentials is not a guess: browsers send one to be asked for them.
+    // A request without credentials is not an attempt: browsers send one first.
     if (authorization === undefined) return { status: 401, message: 'the Authorization header is missing' }
     failures.inc({})
     return this.#throttle(sourceOf(address)) ?? { status: 401, message: 'the Authorization header is wrong' }
@@ -37,7 +37,7 @@ export class BasicAuthGuard {
     if (retryAfterSeconds > 0)
       return { status: 429, message: 'too many failed attempts from this address', retryAfterSeconds }
     if (this.attempts.failed(source, this.now()))
-      this.#logger.warn({ source }, 'too many requests with wrong credentials: throttling further ones')
+      this.#logger.warn({ source }, 'too many requests with wrong credentials, throttling the source')
     return undefined
   }
 }

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 const USER = 'SERVICEAPP'
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** Checks Basic credentials against the one user; takes the same time whatever is wrong about them. */
+/** Checks Basic credentials against the only user, in constant time. */
 export class BasicCredentials {
   private readonly expected: Buffer
 

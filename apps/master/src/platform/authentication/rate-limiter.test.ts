@@ -4,7 +4,7 @@ import { RateLimiter, sourceOf } from './rate-limiter.js'
 const LIMITS = { burst: 3, perSecond: 0.5, sources: 5 }
 
 describe('RateLimiter', () => {
-  it('closes after the burst, tells for how long, and opens again as time passes', () => {
+  it('throttles after the burst, gives the delay, and permits attempts again after it', () => {
     const attempts = new RateLimiter(LIMITS)
     expect([1, 2, 3].map(() => attempts.failed('a', 1000))).toEqual([false, false, true])
     expect(attempts.wait('a', 1000)).toBe(2)
@@ -14,7 +14,7 @@ describe('RateLimiter', () => {
     expect(attempts.wait('a', 60_000)).toBe(0)
   })
 
-  it('reports once a source that never stops, and again after a pause', () => {
+  it('reports a source that never stops once, and again after a pause', () => {
     const attempts = new RateLimiter(LIMITS)
     let reports = 0
     for (let now = 0; now < 100_000; now += 500)
@@ -23,14 +23,14 @@ describe('RateLimiter', () => {
     expect([1, 2, 3].map(() => attempts.failed('a', 300_000))).toEqual([false, false, true])
   })
 
-  it('holds one source against no other', () => {
+  it('counts each source separately', () => {
     const attempts = new RateLimiter(LIMITS)
     for (let i = 0; i < 10; i++) attempts.failed('a', 0)
     expect(attempts.wait('b', 0)).toBe(0)
     expect(attempts.wait('a', 0)).toBeGreaterThan(0)
   })
 
-  it('remembers no more sources than it may, and forgets the longest quiet first', () => {
+  it('stores a bounded number of sources, and removes the one with the oldest failure first', () => {
     const attempts = new RateLimiter(LIMITS)
     for (let i = 0; i < 3; i++) attempts.failed('noisy', 0)
     for (let i = 0; i < 1000; i++) {
@@ -52,7 +52,7 @@ describe('sourceOf', () => {
     ['2001:db8::9', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ])('%s is %s', (address, source) => {
+  ])('the source of %s is %s', (address, source) => {
     expect(sourceOf(address)).toBe(source)
   })
 })

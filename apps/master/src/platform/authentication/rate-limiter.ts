@@ -1,4 +1,4 @@
-/** How many wrong tries a source has at once, how many more a second, and how many sources are remembered. */
+/** Failed attempts that a source has at once, how many more per second, and how many sources are stored at most. */
 export interface AttemptLimits {
   burst: number
   perSecond: number
@@ -7,7 +7,7 @@ export interface AttemptLimits {
 
 const LIMITS: AttemptLimits = { burst: 60, perSecond: 1, sources: 10_000 }
 
-/** Who tried wrong credentials how often: a leaking bucket per source. Times are ms of any steady clock. */
+/** Limits failed attempts with a leaky bucket per source. Times are ms of a monotonic clock. */
 export class RateLimiter {
   readonly #levels = new Map<string, { level: number; at: number; isReported: boolean }>()
 
@@ -23,13 +23,13 @@ export class RateLimiter {
     return over > 0 ? Math.ceil(over / this.limits.perSecond) : 0
   }
 
-  /** Returns whether the source is throttled from now on: once, until half of its burst has leaked. */
+  /** Counts a failure. True when the throttling begins, for one log line; again after half of the burst has leaked. */
   failed(source: string, now: number): boolean {
     const before = this.#level(source, now)
     const level = before + 1
     const wasReported = before > this.limits.burst / 2 && this.#levels.get(source)?.isReported === true
     const isThrottled = level > this.limits.burst - 1
-    // Whoever failed last goes to the end: the longest quiet is forgotten first.
+    // A Map keeps the order of insertion: the source with the oldest failure is removed first.
     this.#levels.delete(source)
     this.#levels.set(source, { level, at: now, isReported: wasReported || isThrottled })
     if (this.#levels.size > this.limits.sources) this.#forgetOldest()
@@ -49,7 +49,7 @@ export class RateLimiter {
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
-/** One name per source: an IPv4 address as it is, of IPv6 the network of 64 bits, which one customer has whole. */
+/** The source of a request: an IPv4 address, or the /64 network of an IPv6 address, which belongs to one customer. */
 export function sourceOf(address: string): string {
   const mapped = MAPPED.exec(address)?.[1]
   if (mapped) return mapped

@@ -72,7 +72,7 @@ describe('a process with the credentials of a media node', () => {
   })
 })
 
-it('a fact in the name of another node than that of its subject is refused', async () => {
+it('a report whose node is not the one of its subject is rejected', async () => {
   const bus = await Bus.connect({ servers: stack.nats.nodeUrl, name: 'rogue', role: 'node' })
   const fact = { factId: 'fact_1', nodeId: 'node-a', bootId: 'boot_1', kind: 'goodbye' as const, rooms: [] }
   await expect(bus.request(SUBJECT.fact('node-b'), REPORT_RPC, fact)).rejects.toMatchObject({ code: 'INVALID' })
@@ -80,9 +80,9 @@ it('a fact in the name of another node than that of its subject is refused', asy
 })
 
 describe('a forged message of a master', () => {
-  it('does not give a participant the rights of a moderator: the database says which role it has', async () => {
+  it('does not give a participant the rights of a moderator, because the database has its role', async () => {
     await publishRaw(stack.nats.url, [rights()])
-    // Handled after the message before it, on the same subject.
+    // This message follows the forged one on the same subject.
     await bob.request('signal', { data: 'later' })
     await alice.waitFor('signal', ({ data }) => data === 'later')
     const { bob: connectionId } = connections
@@ -91,10 +91,10 @@ describe('a forged message of a master', () => {
     expect(bob.isOpen).toBe(true)
   })
 
-  it('does not restart a master whose table of restarts has nothing new', async () => {
+  it('does not restart a master without a new row in the table of restarts', async () => {
     const before = stack.journal.find('serves').length
     await publishRaw(stack.nats.url, [message(SUBJECT.restart, { generation: 99 })])
-    // A master that restarts refuses these, and ends the sessions that there are.
+    // A master that restarts rejects these, and closes all sessions.
     for (const data of ['first', 'second', 'third']) {
       expect((await stack.rest('POST', '/sessions', {})).status).toBe(200)
       await bob.request('signal', { data })
@@ -104,7 +104,7 @@ describe('a forged message of a master', () => {
   })
 })
 
-/** Heartbeats of invented nodes, as anything with the credentials of a media node can send them. */
+/** Heartbeats of invented nodes, which every process with the credentials of a media node can send. */
 const heartbeatOf = (nodeId: string): RawMessage =>
   message(
     SUBJECT.heartbeat(nodeId),
@@ -125,7 +125,7 @@ it('registers 50 of 270 invented media nodes at once and one more each second, a
     return Number(/media_node_registrations_deferred_total (\d+)/.exec(text)?.[1] ?? 0)
   }
   await until('the rest is deferred', async () => (await metric()) > INVENTED - 60)
-  await until('those within the limit are registered', async () => (await registered()) >= 50)
+  await until('the nodes within the limit are registered', async () => (await registered()) >= 50)
   const seconds = (performance.now() - started) / 1_000
   expect(await registered()).toBeLessThanOrEqual(1 + 50 + Math.ceil(seconds))
   const known = new Set((await stack.postgres.query('SELECT id FROM media_node')).map(({ id }) => String(id)))

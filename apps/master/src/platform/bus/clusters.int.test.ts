@@ -28,7 +28,7 @@ afterAll(async () => {
 const nodesOf = async (stack: Stack): Promise<string[]> =>
   (await stack.api.listMediaNodes()).content.map(({ id }) => id)
 
-/** Opens a room that no session stands for on the node, so that the cluster's next reconciliation closes it. */
+/** Opens a room without a session on the node, which the cluster's next reconciliation closes. */
 async function openStrayRoom(bus: Bus, nodeId: string): Promise<void> {
   const limits = { maxSendKbps: 0, minSendKbps: 0, maxRecvKbps: 0, minRecvKbps: 0 }
   const room = { roomId: 'stray', connectionId: 'con_stray', sessionId: 'stray', epoch: 1 }
@@ -56,7 +56,7 @@ it('K16: two clusters on one bus server see only their own media nodes and leave
     expect(before).toHaveLength(1)
     await openStrayRoom(southBus, 'south-node')
     const isReconciled = async (): Promise<boolean> => (await rooms(southBus, 'south-node')).length === 0
-    await until('the master of the other cluster has reconciled the nodes that it hears', isReconciled, PATIENCE_MS)
+    await until('the master of the other cluster has reconciled its nodes', isReconciled, PATIENCE_MS)
     expect(await rooms(northBus, 'north-node')).toEqual(before)
     await expect(southBus.request(SUBJECT.nodeCommand('north-node', 'inventory'), nodeRpc('inventory'), {}))
       .rejects //

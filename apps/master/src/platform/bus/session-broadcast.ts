@@ -11,14 +11,14 @@ import { Bus } from '@session-service/messaging'
 import { Injectable } from '@nestjs/common'
 
 /**
- * What masters tell each other of a session, and so the sockets of its clients, whichever master holds them.
- * Everything goes over the bus, also to one's own sockets, so that all see one order.
+ * Messages about a session between masters, which pass them to the sockets of its clients. All go over the bus, also
+ * those for the sockets of this master, so that all sockets see one order.
  */
 @Injectable()
 export class SessionBroadcast {
   constructor(private readonly bus: Bus) {}
 
-  /** An operation that has to tell clients or nodes of itself does not begin without the bus. */
+  /** For operations that notify clients or nodes. @throws ServiceError UNAVAILABLE without the bus */
   requireBus(): void {
     if (!this.bus.connected) throw new ServiceError('UNAVAILABLE', 'the message bus is not reachable')
   }
@@ -31,7 +31,7 @@ export class SessionBroadcast {
     this.send(roomId, { kind: 'notify', notification, ...options })
   }
 
-  /** Tells the others what goes with the participant, then the participant itself, whose socket then closes. */
+  /** Notifies the others of the end of the participant and its streams, then closes the participant's socket. */
   evict(roomId: string, connectionId: string, streamIds: string[], reason: DisconnectReason): void {
     const except = [connectionId]
     for (const streamId of streamIds) {
@@ -41,31 +41,32 @@ export class SessionBroadcast {
     this.dismiss(roomId, connectionId, reason)
   }
 
-  /** Tells the participant alone that it is out. */
+  /** Notifies the participant alone of its eviction; its socket closes. */
   dismiss(roomId: string, connectionId: string, reason: DisconnectReason): void {
     this.send(roomId, { kind: 'evict', connectionId, reason })
   }
 
-  /** Any socket of the participant but this one is closed. */
+  /** Closes all sockets of the participant except this one. */
   taken(roomId: string, connectionId: string, socketId: string): void {
     this.send(roomId, { kind: 'taken', connectionId, socketId })
   }
 
+  /** Changes the rights of the participant on its socket. */
   rights(roomId: string, connectionId: string, role: Role, record: boolean): void {
     this.send(roomId, { kind: 'rights', connectionId, role, record })
   }
 
-  /** The media of this epoch is gone: clients come back spread over `spreadMs`. */
+  /** Reports that the media of this epoch is lost; clients rejoin, spread over `spreadMs`. */
   mediaLost(roomId: string, epoch: number, spreadMs: number): void {
     this.send(roomId, { kind: 'mediaLost', epoch, spreadMs })
   }
 
-  /** Resolves once what was said before is on its way to the other masters. */
+  /** Resolves when the messages sent before have reached the bus server. */
   sent(): Promise<void> {
     return this.bus.flush()
   }
 
-  /** Once it resolves no message of the session is missed; the answer ends it. */
+  /** Subscribes to the session. No message is missed after it resolves; the function that it gives unsubscribes. */
   async listen(
     roomId: string,
     onMessage: (message: SessionMessage) => void,

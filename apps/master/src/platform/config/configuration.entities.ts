@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm'
 
-/** What `POST restart` changed, as the environment would give it; secrets are sealed. */
+/** A property that `POST restart` changed, with its text as in an environment; secrets are sealed. */
 @Entity('config_override')
 export class ConfigOverrideEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'config_override_pk' })
@@ -10,14 +10,14 @@ export class ConfigOverrideEntity {
   value!: string
 }
 
-/** The cluster's name for whoever was given none. */
+/** The id of the cluster where none is configured; one row. */
 @Entity('cluster')
 export class ClusterEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'cluster_pk' })
   id!: string
 }
 
-/** Each restart that was asked for; the latest id is the generation every master is to run. */
+/** A requested restart; the highest id is the generation that every master has to serve. */
 @Entity('restart')
 export class RestartEntity {
   @PrimaryColumn({
@@ -32,15 +32,15 @@ export class RestartEntity {
   @Column({ name: 'requested_at', type: 'bigint' })
   requestedAt!: number
 
-  /** All overrides it served with, by name, as in `config_override`. */
+  /** All overrides that masters served it with, by name, as in `config_override`; null before. */
   @Column({ type: 'jsonb', nullable: true })
   overrides!: Record<string, string> | null
 
-  /** UTC ms at which a master served it first; null until then. */
+  /** When a master served it first, UTC ms; null until then. */
   @Column({ name: 'served_at', type: 'bigint', nullable: true })
   servedAt!: number | null
 
-  /** Of a rollback: the restart that could not be served, the one restored, when and why. */
+  /** For a rollback: the restart that could not be served, the one restored, when and why. */
   @Column({ type: 'jsonb', nullable: true })
   rollback!: Record<string, unknown> | null
 }

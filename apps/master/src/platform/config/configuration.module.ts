@@ -8,7 +8,7 @@ export const MASTER_CONFIG = Symbol('master configuration')
 export const MASTER_ID = Symbol('master id')
 export const CONFIG_ORIGIN = Symbol('origin of the configuration')
 
-/** What the values in force were made of; an override wins over the environment. */
+/** The sources of the values in force; an override takes precedence over the environment. */
 export interface ConfigOrigin {
   env: Environment
   overrides: Overrides
@@ -21,7 +21,7 @@ export interface Configuration {
   lifecycle: Lifecycle
 }
 
-/** The values in force, and this process' own id. */
+/** The values in force, their origin, the id of this master and its lifecycle. */
 @Global()
 @Module({})
 export class ConfigurationModule {

@@ -11,5 +11,5 @@ export class PaidGuard implements CanActivate {
   }
 }
 
-/** Marks a route or a whole controller that the free edition does not have: there it answers 404. */
+/** Marks a route or a controller that the free edition does not have: it answers 404 there. */
 export const Paid = (): ReturnType<typeof UseGuards> => UseGuards(PaidGuard)

@@ -1,38 +1,36 @@
-import { setTimeout } from 'node:timers/promises'
-import type { ServiceLogger } from '@session-service/server-kit'
-import { withDeadline } from './deadline.js'
+import { type ServiceLogger, sleep, withTimeout } from '@session-service/server-kit'
 
-/** What was built for one generation of the configuration. */
-export interface Generation {
+/** A running application, built for one generation of the configuration. */
+export interface Instance {
   close(): Promise<void>
 }
 
-/** A start that failed is tried again after this long, ms. */
+/** Delay before a failed start is retried, ms. */
 const RETRY_MS = 1_000
-/** What has not ended by then is left behind: a master that serves again is worth more, ms. */
+/** Time-out of closing an instance, ms. After it the next one starts all the same, so that the master serves again. */
 const CLOSE_MS = 30_000
 
 /**
- * The life of a master process: one generation after the other, never two. A restart ends the present one and builds
- * the next in the same process; only a signal ends the process.
+ * The instances of a master process: one after another, never two. A restart closes the current one and builds the
+ * next in the same process; only a signal ends the process.
  */
 export class Lifecycle {
-  private current: Generation | undefined
+  private current: Instance | undefined
   private replacement: Promise<void> | undefined
   private isEnding = false
 
   constructor(
-    private readonly build: () => Promise<Generation>,
+    private readonly build: () => Promise<Instance>,
     private readonly logger: Pick<ServiceLogger, 'log' | 'warn' | 'error'>,
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Nothing that changes state is begun meanwhile. */
+  /** While true, requests that change state are rejected. */
   get isRestarting(): boolean {
     return this.replacement !== undefined
   }
 
-  /** Connections are not kept for another request. */
+  /** While true, HTTP connections are closed after their current request. */
   get isLeaving(): boolean {
     return this.isEnding || this.isRestarting
   }
@@ -41,10 +39,10 @@ export class Lifecycle {
     this.current = await this.build()
   }
 
-  /** Ends the present generation, after `closeAfterLeave`, and builds the next. During a start or another restart it does nothing. */
-  restart(closeAfterLeave: () => Promise<void>): void {
+  /** Closes the current instance, after `prepare`, and builds the next. Does nothing during a start or another restart. */
+  restart(prepare: () => Promise<void>): void {
     if (this.isLeaving || !this.current) return
-    this.replacement = this.replace(closeAfterLeave).finally(() => {
+    this.replacement = this.replace(prepare).finally(() => {
       this.replacement = undefined
     })
   }
@@ -55,25 +53,25 @@ export class Lifecycle {
     await this.current?.close()
   }
 
-  private async replace(closeAfterLeave: () => Promise<void>): Promise<void> {
+  private async replace(prepare: () => Promise<void>): Promise<void> {
     this.logger.log('restarting')
-    await this.survive('what a restart says before it could not be said', closeAfterLeave)
+    await this.tryStep('preparing the restart failed', prepare)
     const { current } = this
     this.current = undefined
     if (current) {
-      await this.survive('closing the former configuration failed', () =>
-        withDeadline('closing', CLOSE_MS, () => current.close()),
+      await this.tryStep('closing the former instance failed', () =>
+        withTimeout(() => current.close(), CLOSE_MS, 'closing'),
       )
     }
     while (!this.signal.aborted && !this.current) {
-      await this.survive('the restart failed, it is tried again', async () => {
+      await this.tryStep('the restart failed, will retry', async () => {
         this.current = await this.build()
       })
-      if (!this.current) await setTimeout(RETRY_MS, undefined, { signal: this.signal }).catch(() => undefined)
+      if (!this.current) await sleep(RETRY_MS, this.signal)
     }
   }
 
-  private async survive(message: string, step: () => Promise<void>): Promise<void> {
+  private async tryStep(message: string, step: () => Promise<void>): Promise<void> {
     try {
       await step()
     } catch (error) {

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { seal, unseal } from './sealed.js'
 
-it('only the same secret opens what was sealed, whole', () => {
+it('unseal returns the text for the same secret and an unchanged ciphertext only', () => {
   const sealed = seal('["Authorization: x"]', 'SECRET')
   expect(sealed).not.toBe(seal('["Authorization: x"]', 'SECRET'))
   expect(unseal(sealed, 'SECRET')).toBe('["Authorization: x"]')

@@ -6,7 +6,7 @@ const TAG_BYTES = 16
 
 const keyOf = (secret: string): Buffer => createHmac('sha256', secret).update('config_override').digest()
 
-/** So that a reader of the database learns no secret that a restart has set. */
+/** Encrypts a text, base64, so that the database does not reveal it. */
 export function seal(text: string, secret: string): string {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, keyOf(secret), iv, { authTagLength: TAG_BYTES })
@@ -14,7 +14,7 @@ export function seal(text: string, secret: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
 }
 
-/** Undefined when it was sealed with another secret. */
+/** The text; undefined when it was sealed with another secret. */
 export function unseal(sealed: string, secret: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64')
   try {

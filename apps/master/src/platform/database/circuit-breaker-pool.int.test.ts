@@ -23,8 +23,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** As TypeORM does it. */
-async function ask(sql = 'SELECT 1 AS one'): Promise<unknown> {
+/** Uses a client as TypeORM does. */
+async function query(sql = 'SELECT 1 AS one'): Promise<unknown> {
   const client = await pool.connect()
   try {
     return (await client.query<{ one: number }>(sql)).rows[0]?.one
@@ -32,26 +32,26 @@ async function ask(sql = 'SELECT 1 AS one'): Promise<unknown> {
     client.release()
   }
 }
-const refusal = (work: Promise<unknown>): Promise<string> => work.then(String, (error: Error) => error.message)
+const messageOf = (work: Promise<unknown>): Promise<string> => work.then(String, (error: Error) => error.message)
 
-it('lets everybody go with the first time-out when the server hangs, and takes them again once it answers', async () => {
-  expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1])
+it('rejects all callers at the first time-out when the server hangs, and accepts them when it answers again', async () => {
+  expect(await Promise.all([query(), query(), query()])).toEqual([1, 1, 1])
   proxy.mode = 'hang'
-  const hung = [ask(), ask()].map(refusal)
-  // There is no client left for these: they would wait for a minute.
-  const waiting = [ask(), ask(), ask()].map(refusal)
+  const hung = [query(), query()].map(messageOf)
+  // No client is free for these: without the circuit breaker they would wait for a minute.
+  const waiting = [query(), query(), query()].map(messageOf)
   expect(await Promise.all(hung)).toEqual(['Query read timeout', 'Query read timeout'])
   expect(await Promise.all(waiting)).toEqual(Array(3).fill('the database does not answer'))
-  expect(await refusal(ask())).toBe('the database does not answer')
+  expect(await messageOf(query())).toBe('the database does not answer')
   await expect(pool.connect()).rejects.toMatchObject({ code: 'ETIMEDOUT' })
-  await until('clients that hung are thrown away', () => pool.totalCount === 0)
+  await until('clients that hung are destroyed', () => pool.totalCount === 0)
   proxy.mode = 'pass'
-  await until('it answers again', () => ask())
-  expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1])
+  await until('it answers again', () => query())
+  expect(await Promise.all([query(), query(), query()])).toEqual([1, 1, 1])
   expect(pool.totalCount).toBeLessThanOrEqual(2)
 })
 
-it('takes a statement that the server refuses for what it is', async () => {
-  await expect(ask('SELECT 1/0')).rejects.toThrow('division by zero')
-  expect(await ask()).toBe(1)
+it('stays closed when the server rejects a statement', async () => {
+  await expect(query('SELECT 1/0')).rejects.toThrow('division by zero')
+  expect(await query()).toBe(1)
 })

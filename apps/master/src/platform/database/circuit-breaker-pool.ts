@@ -3,19 +3,19 @@ import { Client, Pool, type PoolClient, type PoolConfig } from 'pg'
 type Release = (release?: boolean | Error) => void
 type OnClient = (error: Error | undefined, client: PoolClient | undefined, done: Release) => void
 
-/** How long a sign of life may take, and the pause before the next one is asked for, ms. */
+/** Time-out of a probe, and the pause before the next one, ms. */
 const PROBE_MS = 1_000
-const PROBE_AGAIN_MS = 250
-/** What the driver says when a server that is there does not answer. */
-const SILENCE = /query read timeout|timeout exceeded when trying to connect|due to connection timeout/i
+const PROBE_EVERY_MS = 250
+/** The driver's errors when a server accepts connections and does not answer. */
+const NO_ANSWER = /query read timeout|timeout exceeded when trying to connect|due to connection timeout/i
 
-const unanswered = (): Error => Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT' })
-const none = (): void => undefined
+const noAnswerError = (): Error => Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT' })
+const ignore = (): void => undefined
 
 /**
- * A pool that notices when the server hangs. A client whose query is not answered is thrown away, for what comes next
- * on it would wait behind that query; and until the server gives a sign of life, nobody waits for it: whoever wants a
- * client is refused at once, so that one time-out is all that a caller ever waits for.
+ * A connection pool with a circuit breaker for a server that hangs. A client whose query is not answered is destroyed,
+ * because later queries on it would wait behind that one. Until a probe is answered, each request for a client is
+ * rejected at once, so that a caller waits for one time-out at most.
  */
 export class CircuitBreakerPool extends Pool {
   readonly #config: PoolConfig
@@ -32,64 +32,65 @@ export class CircuitBreakerPool extends Pool {
   override connect(callback: OnClient): void
   override connect(callback?: OnClient): Promise<PoolClient> | undefined {
     if (callback) {
-      this.#give(callback)
+      this.#lend(callback)
       return undefined
     }
     return new Promise((resolve, reject) => {
-      this.#give((error, client) => (client ? resolve(client) : reject(error ?? unanswered())))
+      this.#lend((error, client) => (client ? resolve(client) : reject(error ?? noAnswerError())))
     })
   }
 
-  #give(callback: OnClient): void {
+  #lend(callback: OnClient): void {
     if (this.#isHung) {
-      process.nextTick(callback, unanswered(), undefined, none)
+      process.nextTick(callback, noAnswerError(), undefined, ignore)
       return
     }
     this.#waiting.add(callback)
     super.connect((error, client, done) => {
-      // Who was refused meanwhile takes no client any more.
+      // The callback was rejected meanwhile: the client goes back to the pool.
       if (!this.#waiting.delete(callback)) return client && done()
-      if (error) this.#suspect(error)
+      if (error) this.#openIfHung(error)
       callback(error, client, done)
     })
   }
 
-  /** Queries whose answer is a promise, which TypeORM's all are. */
+  /** Sees the failures of queries that return a promise, as all of TypeORM's do. */
   #watch(client: PoolClient): void {
-    // A client cut off on its way from the pool to who asked for it has nobody to tell: its next query says so.
-    client.on('error', none)
+    // Without a listener the loss of an idle client would end the process; the next query on it fails.
+    client.on('error', ignore)
     const query: (...args: unknown[]) => unknown = client.query.bind(client)
     client.query = ((...args: unknown[]) => {
       const answer = query(...args)
-      if (answer instanceof Promise) answer.catch((error: unknown) => this.#failed(client, error))
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.#handleFailure(client, error))
       return answer
     }) as typeof client.query
   }
 
-  #failed(client: PoolClient, error: unknown): void {
-    if (!(error instanceof Error) || !SILENCE.test(error.message)) return
+  #handleFailure(client: PoolClient, error: unknown): void {
+    if (!(error instanceof Error) || !NO_ANSWER.test(error.message)) return
     if (client instanceof Client) client.connection.stream.destroy()
-    this.#suspect(error)
+    this.#openIfHung(error)
   }
 
-  #suspect({ message }: Error): void {
-    if (this.#isHung || this.ending || !SILENCE.test(message)) return
+  #openIfHung({ message }: Error): void {
+    if (this.#isHung || this.ending || !NO_ANSWER.test(message)) return
     this.#isHung = true
-    for (const callback of this.#waiting) callback(unanswered(), undefined, none)
+    for (const callback of this.#waiting) callback(noAnswerError(), undefined, ignore)
     this.#waiting.clear()
-    void this.#awaitSignOfLife()
+    void this.#probeUntilAnswered()
   }
 
-  async #awaitSignOfLife(): Promise<void> {
+  async #probeUntilAnswered(): Promise<void> {
     while (!this.ending && !(await this.#answers())) {
-      await new Promise((resolve) => setTimeout(resolve, PROBE_AGAIN_MS).unref())
+      // Not the server kit's sleep: this timer must not keep the process alive.
+      await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS).unref())
     }
     this.#isHung = false
   }
 
   async #answers(): Promise<boolean> {
     const client = new Client({ ...this.#config, connectionTimeoutMillis: PROBE_MS, query_timeout: PROBE_MS })
-    client.on('error', none)
+    client.on('error', ignore)
     try {
       await client.connect()
       await client.query('SELECT 1')

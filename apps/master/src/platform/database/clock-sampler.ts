@@ -1,12 +1,13 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { ClusterClock } from './cluster-clock.js'
+import { firstRow } from './sql.js'
 
-const EVERY_MS = 1_000
-/** Smaller steps are corrections of a clock that is synchronized. */
-const WORTH_A_WARNING_MS = 500
+const SAMPLE_EVERY_MS = 1_000
+/** Smaller steps are corrections by NTP and are not logged. */
+const MIN_REPORTED_STEP_MS = 500
 
-/** Measures the clock of the database every second, whatever else this master is busy with. */
+/** Measures the offset to the database's clock every second. */
 @Injectable()
 export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(ClockSampler.name)
@@ -21,7 +22,7 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
   /** The first sample precedes every write. */
   async onModuleInit(): Promise<void> {
     await this.sample()
-    this.timer = setInterval(() => void this.sampleQuietly(), EVERY_MS)
+    this.timer = setInterval(() => void this.sampleQuietly(), SAMPLE_EVERY_MS)
   }
 
   onApplicationShutdown(): void {
@@ -36,15 +37,16 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
     this.isSampling = false
   }
 
-  /** By a statement that has nothing to commit: the commit would count as part of the answer's way. */
+  /** A SELECT has nothing to commit: a commit would add to the round trip, and so to the error of the sample. */
   private async sample(): Promise<void> {
     const askedAt = performance.now()
-    const [row] = await this.dataSource.query<{ now: number }[]>(
+    const row = await firstRow<{ now: number }>(
+      this.dataSource,
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
     )
     if (!row) return
     const stepMs = this.clock.note({ askedAt, answeredAt: performance.now(), referenceAt: row.now })
-    if (Math.abs(stepMs) < WORTH_A_WARNING_MS) return
+    if (Math.abs(stepMs) < MIN_REPORTED_STEP_MS) return
     this.logger.warn({ stepMs: Math.round(stepMs) }, 'the clock of the database has stepped')
   }
 }

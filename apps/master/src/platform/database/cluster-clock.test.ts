@@ -33,7 +33,7 @@ describe('ClusterClock', () => {
     expect(ahead()).toBe(by)
   })
 
-  it('forgets the times of this machine with the first sample, so that it may go back', () => {
+  it('may go back with the first sample, which replaces the times of this machine', () => {
     const { clock, sample, ahead } = bench()
     clock.now()
     sample(-10_000)

@@ -1,12 +1,12 @@
 import { type ClockSample, ReferenceClock, serviceClock } from '@session-service/server-kit'
 import { Injectable, Optional } from '@nestjs/common'
 
-/** Never backwards, unless the clock was set back by more than this, ms. */
-const MOST_HELD_MS = 60_000
+/** The time never goes back, unless the clock was set back by more than this, ms. */
+const MAX_HELD_MS = 60_000
 
 /**
- * The time that all masters have in common, UTC ms: the clock of the database, measured every second. For every point
- * in time that is stored, sent or compared with that of another machine; intervals use `performance.now()`.
+ * The time that all masters share, UTC ms: the clock of the database, measured every second. Used for every point in
+ * time that is stored, sent or compared with that of another machine; intervals use `performance.now()`.
  */
 @Injectable()
 export class ClusterClock {
@@ -16,11 +16,11 @@ export class ClusterClock {
 
   now(): number {
     const now = this.reference.now()
-    this.last = this.last - now > MOST_HELD_MS ? now : Math.max(now, this.last)
+    this.last = this.last - now > MAX_HELD_MS ? now : Math.max(now, this.last)
     return this.last
   }
 
-  /** Returns by how many ms the clock of the database has stepped since the last sample, else 0. */
+  /** Adds a sample. Returns the step of the database's clock since the last sample, ms; mostly 0. */
   note(sample: ClockSample): number {
     // Times before the first sample were those of this machine.
     if (!this.reference.isSynchronized) this.last = -Infinity

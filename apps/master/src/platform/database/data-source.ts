@@ -5,11 +5,11 @@ import { MIGRATIONS } from './migrations/index.js'
 
 type EntityClass = new () => object
 
-/** Every caller has its answer within five seconds, if only a 503: a wait for a pool client and one for a lock, ms. */
+/** Each caller has an answer within five seconds, even if it is a 503: these are its waits, ms. */
 const CLIENT_TIMEOUT_MS = 3_500
 const LOCK_TIMEOUT_MS = 1_500
 const STATEMENT_TIMEOUT_MS = 3_500
-/** A server that has not even cancelled a statement by then hangs, ms. */
+/** A server that has not cancelled a statement after this long hangs, ms. */
 const HANG_MS = STATEMENT_TIMEOUT_MS + 500
 const POOL_SIZE = 16
 

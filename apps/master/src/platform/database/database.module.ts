@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm'
 import { ClockSampler } from './clock-sampler.js'
 import { ClusterClock } from './cluster-clock.js'
 
-/** The data source, opened and migrated before the application and closed after it; the clock of the cluster. */
+/** The data source, which is opened and migrated before the application and closed after it, and the cluster's clock. */
 @Global()
 @Module({})
 export class DatabaseModule {

@@ -6,5 +6,5 @@ const sqlState = (error: unknown): string | undefined => {
   return typeof driver.code === 'string' ? driver.code : undefined
 }
 
-/** A data or constraint fault: caused by the values written, not by the state of the database. */
+/** Whether the error is about the values written (data or constraint), not about the state of the database. */
 export const isDataFault = (error: unknown): boolean => /^2[23]/.test(sqlState(error) ?? '')

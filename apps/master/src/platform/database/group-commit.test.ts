@@ -3,7 +3,7 @@ import { GroupCommit } from './group-commit.js'
 
 const never = (): boolean => false
 
-/** A writer that holds each batch until it is let go. */
+/** A writer that holds each batch until `release`. */
 function heldWriter() {
   const batches: { items: number[]; release: () => void }[] = []
   const write = (items: number[]): Promise<(number | Error)[]> =>
@@ -19,7 +19,7 @@ function heldWriter() {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('GroupCommit', () => {
-  it('writes together what arrives together, and answers each item after the write', async () => {
+  it('writes items that arrive together in one batch, and resolves each after the write', async () => {
     const { batches, write } = heldWriter()
     const group = new GroupCommit(write, never, 100, 1)
     const answers = [1, 2, 3].map((item) => group.add(item))
@@ -29,7 +29,7 @@ describe('GroupCommit', () => {
     await expect(Promise.all(answers)).resolves.toEqual([10, 20, 30])
   })
 
-  it('gathers what arrives during a write into the next one, at most maxBatch', async () => {
+  it('collects items that arrive during a write into the next batches of at most maxBatch', async () => {
     const { batches, write } = heldWriter()
     const group = new GroupCommit(write, never, 2, 1)
     const answers = [group.add(1)]
@@ -69,19 +69,19 @@ describe('GroupCommit', () => {
     expect(batches).toEqual([[1, -1, 2], [1], [-1], [2]])
   })
 
-  it('fails all of a batch, and goes on, when the writer itself is at fault', async () => {
-    let isAway = true
+  it('rejects a whole batch when the writer fails, and writes the next one', async () => {
+    let isUnavailable = true
     const group = new GroupCommit(
-      (items: number[]) => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(items)),
+      (items: number[]) => (isUnavailable ? Promise.reject(new Error('unavailable')) : Promise.resolve(items)),
       never,
     )
     const failed = await Promise.allSettled([group.add(1), group.add(2)])
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    isAway = false
+    isUnavailable = false
     await expect(group.add(3)).resolves.toBe(3)
   })
 
-  it('lets who has waited long fail with the batch before, and writes the others', async () => {
+  it('rejects items that have waited for long with the batch that failed, and writes the others', async () => {
     let now = 0
     const failures: ((error: Error) => void)[] = []
     const written: number[][] = []
@@ -90,14 +90,14 @@ describe('GroupCommit', () => {
     const group = new GroupCommit(write, never, 100, 1, () => now)
     const first = group.add(1)
     await turn()
-    const tired = group.add(2)
+    const overdue = group.add(2)
     now = 1_000
-    const patient = group.add(3)
+    const recent = group.add(3)
     now = 1_500
     failures[0]?.(new Error('gone'))
     await expect(first).rejects.toThrow('gone')
-    await expect(tired).rejects.toThrow('gone')
-    await expect(patient).resolves.toBe(3)
+    await expect(overdue).rejects.toThrow('gone')
+    await expect(recent).resolves.toBe(3)
     expect(written).toEqual([[1], [3]])
   })
 })

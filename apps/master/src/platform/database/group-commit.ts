@@ -1,15 +1,16 @@
-/** Who has waited this long behind a batch that failed does not wait for another to fail as well, ms. */
-const WAITED_ENOUGH_MS = 1_000
+/** When a batch fails, items that have waited for longer than this fail with it instead of trying another batch, ms. */
+const MAX_WAIT_MS = 1_000
 
 /**
- * Many requests, one statement, one commit: what arrives while a batch is being written makes the next batch,
- * so that the group grows with the load and a lone request waits for nobody. Each item is answered after its commit.
+ * Writes the items of many requests with one statement and one commit. Items that arrive while a batch is written make
+ * the next batch, so that batches grow with the load and a single request does not wait. Each call resolves after the
+ * commit of its item.
  */
 export class GroupCommit<Item, Result> {
   private waiting: Pending<Item, Result>[] = []
   private writing = 0
 
-  /** `write` gives one result or error for each item, in their order; it is called with at most `maxBatch` of them. */
+  /** `write` gives one result or error for each item, in their order; it gets at most `maxBatch` items. */
   constructor(
     private readonly write: (items: Item[]) => Promise<(Result | Error)[]>,
     private readonly isItemFault: (error: unknown) => boolean,
@@ -22,7 +23,7 @@ export class GroupCommit<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.waiting.push({ item, resolve, reject, since: this.now() })
-      // A turn later, so that requests that arrived together are written together.
+      // In the next turn of the event loop, so that requests that arrived together are written together.
       if (this.writing < this.maxWriters) setImmediate(() => this.next())
     })
   }
@@ -31,13 +32,13 @@ export class GroupCommit<Item, Result> {
     if (this.writing >= this.maxWriters || this.waiting.length === 0) return
     const batch = this.waiting.splice(0, this.maxBatch)
     this.writing++
-    void this.carryOut(batch).finally(() => {
+    void this.commit(batch).finally(() => {
       this.writing--
       this.next()
     })
   }
 
-  private async carryOut(batch: Pending<Item, Result>[]): Promise<void> {
+  private async commit(batch: Pending<Item, Result>[]): Promise<void> {
     try {
       const results = await this.write(batch.map(({ item }) => item))
       batch.forEach(({ resolve, reject }, index) => {
@@ -46,17 +47,16 @@ export class GroupCommit<Item, Result> {
         else resolve(result)
       })
     } catch (error) {
-      // One bad item must not fail those it happened to be written with.
-      if (batch.length > 1 && this.isItemFault(error))
-        await Promise.all(batch.map((pending) => this.carryOut([pending])))
-      else this.refuse(batch, error)
+      // An invalid item must not fail the other items of its batch.
+      if (batch.length > 1 && this.isItemFault(error)) await Promise.all(batch.map((pending) => this.commit([pending])))
+      else this.fail(batch, error)
     }
   }
 
-  private refuse(batch: Pending<Item, Result>[], error: unknown): void {
-    const patient = this.waiting.findIndex(({ since }) => this.now() - since <= WAITED_ENOUGH_MS)
-    const tired = this.waiting.splice(0, patient < 0 ? this.waiting.length : patient)
-    for (const { reject } of [...batch, ...tired]) reject(error)
+  private fail(batch: Pending<Item, Result>[], error: unknown): void {
+    const firstRecent = this.waiting.findIndex(({ since }) => this.now() - since <= MAX_WAIT_MS)
+    const overdue = this.waiting.splice(0, firstRecent < 0 ? this.waiting.length : firstRecent)
+    for (const { reject } of [...batch, ...overdue]) reject(error)
   }
 }
 

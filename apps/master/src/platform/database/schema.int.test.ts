@@ -88,7 +88,7 @@ describe('the schema', () => {
     expect(await statements()).not.toEqual([])
   })
 
-  // TypeORM has no option for unlogged tables, so that only the migration can say it.
+  // TypeORM has no option for unlogged tables: only the migration declares it.
   it('keeps recent signals, and nothing else, in an unlogged table', async () => {
     await migrate(dataSource)
     const unlogged = `SELECT relname FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r'`

@@ -4,16 +4,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sendError } from './errors.js'
 import { isDeeper } from './json-depth.js'
 
-/** Nothing in the contract is nearly as deep. */
-const MOST_NESTING = 32
+/** Far deeper than any body of the contract. */
+const MAX_NESTING = 32
 
 type Done = (error: Error | null, body?: unknown) => void
 
 const invalid = (message: string): ServiceError => new ServiceError('INVALID', message)
 
 /**
- * One rule on every route: a body is a JSON object sent as `application/json`, in UTF-8, without compression.
- * Where no body is sent its announced type does not matter: clients announce forms with nothing in them.
+ * Accepts the same bodies on all routes: a JSON object sent as `application/json`, in UTF-8, without compression. The
+ * type of an empty body does not matter: some clients send the type of a form with it.
  */
 export function readBodies(fastify: FastifyInstance): void {
   const parse = fastify.getDefaultJsonParser('error', 'error')
@@ -21,10 +21,10 @@ export function readBodies(fastify: FastifyInstance): void {
   fastify.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
     if (isEncoded(request)) return done(new UnsupportedMediaTypeException('a body may not be compressed'))
-    if (isDeeper(body, MOST_NESTING)) return done(invalid(`the body is nested deeper than ${MOST_NESTING}`))
+    if (isDeeper(body, MAX_NESTING)) return done(invalid(`the body is nested deeper than ${MAX_NESTING}`))
     const text = textOf(body)
     if (text === undefined) return done(invalid('the body is not UTF-8'))
-    // Whatever the parser says of the fault repeats what was sent.
+    // The parser's own message is not used, because it repeats a part of the body.
     return void parse(request, text, (error, value) => takeObject(error, value, done))
   })
   fastify.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -33,7 +33,7 @@ export function readBodies(fastify: FastifyInstance): void {
   })
 }
 
-/** HTTP's parser takes the chunks of any coding that ends in `chunked`, and leaves what is in them encoded. */
+/** Rejects other transfer codings: Node's parser accepts `gzip, chunked` and leaves the content compressed. */
 export function refuseTransferCodings(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', async (request, reply) => {
     const coding = request.headers['transfer-encoding']?.toLowerCase()

@@ -5,7 +5,7 @@ import { errorView } from './errors.js'
 import { PROTECTIVE_HEADERS } from './response-headers.js'
 import { isAnswered } from './unread-bodies.js'
 
-/** How long the client has to read the answer, ms. */
+/** Time that the client has to read the answer, ms. */
 const LINGER_MS = 1_000
 
 const REASONS: Readonly<Record<string, readonly [status: number, message: string]>> = {
@@ -14,11 +14,11 @@ const REASONS: Readonly<Record<string, readonly [status: number, message: string
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
 }
 
-/** Answers what is not HTTP, or too large or too slow to become a request; the connection ends. */
+/** Answers input that is not HTTP, or too large or too slow to become a request, and ends the connection. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  // No longer writable: what follows on a connection that was answered already.
+  // A socket that is not writable has been answered before.
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
-  // The rest of a refused body was broken or took too long: the client has its answer.
+  // The error is about the rest of a rejected body: the client has its answer.
   if (isAnswered(socket)) return void socket.destroy()
   const [status, message] = REASONS[error.code ?? ''] ?? [400, 'the request is not valid HTTP']
   const body = JSON.stringify(errorView(status, message, ''))
@@ -31,6 +31,6 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-  // To close at once, with more arriving, would take the answer back.
+  // Closing while data still arrives resets the connection, and the client loses the answer.
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }

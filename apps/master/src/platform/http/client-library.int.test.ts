@@ -37,14 +37,14 @@ describe('the client library', () => {
     expect(await answer.text()).toBe(plain)
   })
 
-  it('is revalidated under its plain address, each encoding with its own tag', async () => {
+  it('is revalidated under its plain URL, each encoding with its own ETag', async () => {
     const tags = new Set<string>()
     for (const encoding of ['br', 'gzip', 'identity']) {
       const answer = await get(LIBRARY, { 'accept-encoding': encoding })
       const tag = answer.headers.get('etag') ?? ''
       tags.add(tag)
       expect(header(answer, 'cache-control')).toEqual(['no-cache'])
-      // fetch sets `no-cache` beside `if-none-match` by itself, which asks for the whole answer.
+      // fetch itself adds `no-cache` to `if-none-match`, which requests the whole answer.
       const again = await get(LIBRARY, {
         'accept-encoding': encoding,
         'if-none-match': tag,
@@ -55,7 +55,7 @@ describe('the client library', () => {
     expect(tags.size).toBe(3)
   })
 
-  it('is kept by browsers under the address of its version', async () => {
+  it('is cached by browsers under the URL of its version', async () => {
     expect(versioned).toMatch(/^\/service\/client\/0\.1\.0-[0-9a-f]{12}\/session-client\.js$/)
     const answer = await get(versioned, { 'accept-encoding': 'gzip' })
     expect(header(answer, 'cache-control', 'content-encoding', 'access-control-allow-origin')).toEqual([
@@ -66,7 +66,7 @@ describe('the client library', () => {
     expect(await answer.text()).toBe(await (await get(LIBRARY)).text())
   })
 
-  it('is found under the address of another version, which no cache keeps', async () => {
+  it('is redirected from the URL of another version, without caching', async () => {
     const other = versioned.replace(/-[0-9a-f]{12}/, '-000000000000')
     const answer = await get(other, {}, { redirect: 'manual' })
     expect([answer.status, ...header(answer, 'location', 'cache-control', 'access-control-allow-origin')]).toEqual([
@@ -78,16 +78,22 @@ describe('the client library', () => {
     expect((await get(other.replace('session-client.js', 'other.js'))).status).toBe(404)
   })
 
-  it.each(['br', 'gzip', 'identity'])('names its types, which are sent as TypeScript with %s', async (encoding) => {
-    expect(header(await get(LIBRARY, { 'accept-encoding': encoding }), 'x-typescript-types')).toEqual([
-      './session-client.d.ts',
-    ])
-    for (const path of [TYPES, versioned.replace('.js', '.d.ts')]) {
-      const answer = await get(path, { 'accept-encoding': encoding })
-      expect([answer.status, ...header(answer, 'content-type')]).toEqual([200, 'application/typescript; charset=utf-8'])
-      expect(await answer.text()).toContain('export { ServiceError, MediaError, Publisher, createPublisher, Session,')
-    }
-  })
+  it.each(['br', 'gzip', 'identity'])(
+    'refers to its types, which are served as TypeScript with %s',
+    async (encoding) => {
+      expect(header(await get(LIBRARY, { 'accept-encoding': encoding }), 'x-typescript-types')).toEqual([
+        './session-client.d.ts',
+      ])
+      for (const path of [TYPES, versioned.replace('.js', '.d.ts')]) {
+        const answer = await get(path, { 'accept-encoding': encoding })
+        expect([answer.status, ...header(answer, 'content-type')]).toEqual([
+          200,
+          'application/typescript; charset=utf-8',
+        ])
+        expect(await answer.text()).toContain('export { ServiceError, MediaError, Publisher, createPublisher, Session,')
+      }
+    },
+  )
 
   it.each(['session-client.js.br', 'session-client.js.gz', 'none.js', 'package.json'])(
     'has no file "%s"',

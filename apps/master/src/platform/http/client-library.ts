@@ -12,8 +12,8 @@ const COMPRESSED = /\.(br|gz)$/
 const Manifest = z.object({ version: z.string() })
 
 /**
- * The browser library, as built: `/service/client/session-client.js`, revalidated at each use, and the same file under
- * `/service/client/<version>/`, which browsers may keep. The build made the compressed variants.
+ * Serves the built browser library as `/service/client/session-client.js`, which browsers revalidate at each use, and
+ * under `/service/client/<version>/`, which they cache. The build produces the compressed variants.
  */
 export async function serveClientLibrary(fastify: FastifyInstance): Promise<void> {
   const root = fileURLToPath(new URL('./bundle/', import.meta.resolve('@session-service/client')))
@@ -25,7 +25,7 @@ export async function serveClientLibrary(fastify: FastifyInstance): Promise<void
     await scope.register(fastifyStatic, {
       ...shared,
       prefix: PREFIX,
-      // Without it the route of the library would also answer for the compressed files themselves.
+      // Excludes the compressed files themselves.
       allowedPath: (path) => files.includes(basename(path)),
       setHeaders: (reply, path) => {
         const file = basename(path).replace(COMPRESSED, '')
@@ -43,7 +43,7 @@ export async function serveClientLibrary(fastify: FastifyInstance): Promise<void
   })
 }
 
-/** Two builds of one release can differ, and a browser never asks again: so the content is part of the version. */
+/** Contains a hash of the content: builds of one release can differ, and browsers never revalidate a version. */
 async function versionOf(root: string): Promise<string> {
   const [library, manifest] = await Promise.all([
     readFile(join(root, LIBRARY)),
@@ -53,7 +53,7 @@ async function versionOf(root: string): Promise<string> {
   return `${version}-${createHash('sha256').update(library).digest('hex').slice(0, 12)}`
 }
 
-/** During a rolling update, and after it, pages ask for the version of another master: they get the current one. */
+/** Redirects to the current version: pages request that of another master during a rolling update and after it. */
 function redirectOtherVersions(scope: FastifyInstance, files: readonly string[]): void {
   scope.get<{ Params: { file: string } }>(`${PREFIX}:version/:file`, async ({ params }, reply) => {
     if (!files.includes(params.file)) return reply.callNotFound()
@@ -61,7 +61,7 @@ function redirectOtherVersions(scope: FastifyInstance, files: readonly string[])
   })
 }
 
-/** After the static handler, which takes `.ts` for a video stream. */
+/** Corrects the headers of the static handler, which takes `.ts` for a video stream. */
 function describeFiles(scope: FastifyInstance): void {
   scope.addHook('onSend', async ({ url }, reply: FastifyReply) => {
     void reply.header('access-control-allow-origin', '*')

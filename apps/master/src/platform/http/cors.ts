@@ -2,11 +2,11 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify'
 
 type CorsOptions = Parameters<NestFastifyApplication['enableCors']>[0]
 
-/** `*` alone means every origin, else exactly these; pages then send the Authorization header themselves. */
+/** CORS for all origins with `*`, else for these. Pages set the Authorization header themselves. */
 export const corsOptions = (origins: readonly string[]): CorsOptions => ({
   origin: origins.includes('*') ? '*' : [...origins],
   methods: '*',
-  // The wildcard covers every header but this one.
+  // The wildcard does not include this header.
   allowedHeaders: ['*', 'Authorization'],
   exposedHeaders: ['X-Request-Id', 'Retry-After', 'Idempotent-Replayed'],
   strictPreflight: false,

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const count = async (): Promise<number> => (await stack.api.listSessions()).numberOfElements
 
-/** The browser asks for them once and adds them to every request to the service from then on. */
+/** The browser prompts for the credentials once and adds them to each later request to the service. */
 async function storeCredentials(): Promise<void> {
   const url = new URL('/service/api/config', stack.masterUrl)
   Object.assign(url, { username: 'SERVICEAPP', password: stack.secret })

@@ -7,7 +7,7 @@ const EVIL = 'https://evil.example'
 const NAMED = namedOrigins(['*', 'https://App.example/', 'capacitor://localhost'], 'https://public.example/base')
 
 describe('namedOrigins', () => {
-  it('leaves out the wildcard, adds the public address and knows each origin as browsers spell it', () => {
+  it('leaves out the wildcard, adds the public address and normalizes each origin as browsers do', () => {
     expect(NAMED.has('*')).toBe(false)
     expect(NAMED.has('null')).toBe(false)
     for (const origin of ['https://app.example', 'https://public.example', 'capacitor://localhost'])

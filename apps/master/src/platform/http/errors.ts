@@ -11,7 +11,7 @@ export const errorView = (status: number, message: string, path: string): ErrorV
   path,
 })
 
-/** The contract's error body, from where no route is reached. */
+/** Sends the contract's error body, for requests that reach no route. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, status: number, message: string): FastifyReply {
   return reply.code(status).send(errorView(status, message, request.url.split('?', 1)[0] ?? ''))
 }

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 let stack: Stack
 let sessionId: string
-/** Every answer to something bad, to be looked through at the end. */
-const seen: string[] = []
+/** All error answers, which the last test searches. */
+const errorAnswers: string[] = []
 
 beforeAll(async () => {
   const masterEnv = { SERVICE_CORS_ORIGINS: '["https://app.example"]', SERVICE_LOG_LEVEL: 'debug' }
@@ -24,11 +24,11 @@ async function call(method: string, path: string, headers: Record<string, string
     ...(body !== undefined && { body: new Blob([body]).stream(), duplex: 'half' as const }),
   })
   const received = await answer.text()
-  if (answer.status >= 400) seen.push(received)
+  if (answer.status >= 400) errorAnswers.push(received)
   return { status: answer.status, body: received, headers: answer.headers }
 }
 
-/** As written, on a connection of its own; what comes back until it ends. */
+/** Sends the lines unchanged on a connection of its own, and gives everything that is received until it ends. */
 async function raw(lines: readonly string[], body: string | Buffer = ''): Promise<string> {
   const { hostname, port } = new URL(stack.masterUrl)
   const socket = connect(Number(port), hostname)
@@ -37,9 +37,9 @@ async function raw(lines: readonly string[], body: string | Buffer = ''): Promis
   socket.write(body)
   let answer = ''
   socket.setEncoding('utf8').on('data', (data: string) => (answer += data))
-  // Who is refused while it writes has its answer all the same, and then a reset.
+  // A client that is rejected while it writes gets the answer, and then a reset.
   await new Promise((resolve) => socket.once('close', resolve))
-  seen.push(answer)
+  errorAnswers.push(answer)
   return answer
 }
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -56,25 +56,25 @@ describe('bodies', () => {
     ['constructor.prototype', JSON_TYPE, '{"constructor":{"prototype":{"polluted":1}}}', 400],
     ['nesting to a depth of 33', JSON_TYPE, `{"a":${'['.repeat(32)}${']'.repeat(32)}}`, 400],
     ['nesting to a depth of 500000', JSON_TYPE, '['.repeat(500_000), 400],
-    ['what is not UTF-8', JSON_TYPE, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+    ['text that is not UTF-8', JSON_TYPE, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
     ['a lone surrogate in an id', JSON_TYPE, String.raw`{"customSessionId":"\ud800"}`, 400],
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'mediaMode=ROUTED', 415],
     ['text', { 'content-type': 'text/plain' }, '{}', 415],
     ['a compressed body', { ...JSON_TYPE, 'content-encoding': 'gzip' }, '{}', 415],
     ['no type', {}, '{}', 415],
-    ['a type that is none', { 'content-type': 'json' }, '{}', 415],
-  ])('E1, E2, E3, E8: %s is refused', async (_, headers, body, status) => {
+    ['an invalid type', { 'content-type': 'json' }, '{}', 415],
+  ])('E1, E2, E3, E8: %s is rejected', async (_, headers, body, status) => {
     const answer = await call('POST', '/sessions', headers, body)
     expect(answer.status).toBe(status)
     expect(ErrorView.parse(JSON.parse(answer.body))).toMatchObject({ status, path: '/service/api/sessions' })
   })
 
-  it('E4: more than a megabyte, as announced, is refused before it is sent', async () => {
+  it('E4: a Content-Length above one megabyte is rejected before the body is sent', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     expect(statusOf(await raw([...head, 'content-type: application/json', 'content-length: 10000000']))).toBe(413)
   })
 
-  it('E5: more than a megabyte in chunks is refused at the limit, whatever is to follow', async () => {
+  it('E5: a chunked body above one megabyte is rejected at the limit', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     const chunk = `${(1_100_000).toString(16)}\r\n${'x'.repeat(1_100_000)}\r\n`
     expect(statusOf(await raw([...head, 'content-type: application/json', 'transfer-encoding: chunked'], chunk))).toBe(
@@ -94,20 +94,20 @@ describe('bodies', () => {
     if (status === 501) expect(statusOf(await raw(lines, '2\r\n{}\r\n0\r\n\r\n'))).toBe(401)
   })
 
-  it('E5: a body longer than announced is not read on as a request', async () => {
+  it('E5: bytes after the Content-Length are not read as a request', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     const answer = await raw([...head, 'content-type: application/json', 'content-length: 2'], `{}${'x'.repeat(100)}`)
     expect(answer.match(/^HTTP\/1.1 /gm)?.length).toBe(1)
   })
 
-  it('E8: unknown members are ignored, odd ones too, and pollute nothing', async () => {
+  it('E8: unknown members are ignored, and change no prototype', async () => {
     const answer = await call('POST', '/sessions', JSON_TYPE, '{"fromTheFuture":{"deep":[1]},"toString":1}')
     expect(answer.status).toBe(200)
     expect(SessionView.parse(JSON.parse(answer.body))).not.toHaveProperty('polluted')
   })
 
   it.each([['application/x-www-form-urlencoded'], ['application/json'], ['text/plain']])(
-    'where nothing is sent, %s may be announced',
+    'a request without body may have the type %s',
     async (type) => {
       const headers = { 'content-type': type }
       expect((await call('GET', `/sessions/${sessionId}`, headers)).status).toBe(200)
@@ -121,12 +121,12 @@ describe('bodies', () => {
     ['control characters', 'a\u0001b\u001f\r\n\t\u2028c\u202ed'],
     ['every plane', 'äöü 漢字 🎥 𝒳'],
     ['64 kB', 'ä'.repeat(65_536)],
-  ])('E12: metadata with %s comes back as it was', async (_, data) => {
+  ])('E12: metadata with %s is returned unchanged', async (_, data) => {
     const { serverData } = await stack.api.createConnection(sessionId, { data })
     expect(serverData).toBe(data)
   })
 
-  it('E12: metadata beyond 64 kB is refused by name', async () => {
+  it('E12: metadata beyond 64 kB is rejected by name', async () => {
     const answer = await call(
       'POST',
       `/sessions/${sessionId}/connection`,
@@ -162,13 +162,13 @@ describe('paths', () => {
   it.each(odd)('F17: %s is answered 401 without credentials', async (path) => {
     expect(statusOf(await raw([`GET ${path} HTTP/1.1`]))).toBe(401)
   })
-  it.each(odd)('F17: %s is an error of the client with credentials, with a body', async (path) => {
+  it.each(odd)('F17: %s with credentials is a 4xx with an error body', async (path) => {
     const answer = await raw([`GET ${path} HTTP/1.1`, `authorization: ${credentials()}`])
     if (statusOf(answer) === 200) return expect(path).toMatch(/sessions\?/)
     expect([400, 403, 404, 414]).toContain(statusOf(answer))
     expect(ErrorView.parse(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).status).toBe(statusOf(answer))
   })
-  it.each(['PROPFIND', 'TRACE', 'QUERY', 'PURGE'])('%s is not taken', async (method) => {
+  it.each(['PROPFIND', 'TRACE', 'QUERY', 'PURGE'])('the method %s is answered 405', async (method) => {
     expect(statusOf(await raw([`${method} /service/api/sessions HTTP/1.1`]))).toBe(401)
     const answer = await raw([`${method} /service/api/sessions HTTP/1.1`, `authorization: ${credentials()}`])
     expect(statusOf(answer)).toBe(405)
@@ -194,14 +194,14 @@ describe('paths', () => {
         (path) => [path, id] as const,
       ),
     ),
-  )('E20: %s finds nothing by %j', async (path, id) => {
+  )('E20: %s is answered 404 for the id %j', async (path, id) => {
     const method = path.includes('stream') ? 'DELETE' : 'GET'
     const answer = await call(method, `/${path.replace('SESSION', sessionId).replace('?', encodeURIComponent(id))}`)
     expect(answer.status).toBe(404)
   })
 })
 
-it('answers 501 for recordings while the module is off, also to what is not an id', async () => {
+it('answers 501 for recordings while the module is off, also to invalid ids', async () => {
   for (const id of ['none', '%00']) {
     expect((await call('GET', `/recordings/${id}`)).status).toBe(501)
     expect((await call('DELETE', `/recordings/${id}`)).status).toBe(501)
@@ -217,7 +217,7 @@ describe('methods and origins', () => {
     expect((await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'HEAD' })).status).toBe(401)
   })
 
-  it('E23: OPTIONS answers without credentials, and tells nothing', async () => {
+  it('E23: OPTIONS answers without credentials and without content', async () => {
     const answer = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS' })
     expect([answer.status, await answer.text()]).toEqual([204, ''])
   })
@@ -225,7 +225,7 @@ describe('methods and origins', () => {
   it.each([
     ['https://app.example', 'https://app.example'],
     ['https://evil.example', null],
-  ])('E23: pages of %s may call: %s', async (origin, allowed) => {
+  ])('E23: CORS permits pages of %s: %s', async (origin, allowed) => {
     const headers = { origin, 'access-control-request-method': 'POST' }
     const preflight = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS', headers })
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, allowed])
@@ -239,7 +239,7 @@ describe('pages of other origins', () => {
   const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
   const count = async () => (await stack.api.listSessions()).numberOfElements
 
-  it('cannot create sessions or restart the service by a form that the browser sends with credentials', async () => {
+  it('cannot create sessions or restart the service with a form and stored credentials', async () => {
     const before = await count()
     for (const path of ['/sessions', '/restart', '/webhook/dead-letters/replay', '/nowhere']) {
       const { status, body, headers } = await call('POST', path, { ...EVIL, ...FORM })
@@ -252,24 +252,21 @@ describe('pages of other origins', () => {
     expect(await count()).toBe(before)
   })
 
-  it('get 401 without credentials, as every caller does', async () => {
+  it('get 401 without credentials', async () => {
     expect((await call('POST', '/sessions', { ...EVIL, authorization: '' })).status).toBe(401)
   })
 
   it.each<[string, Record<string, string>]>([
-    ['an origin that is named', { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' }],
-    [
-      'the page of this server that tries operations',
-      { origin: 'https://outer.example', 'sec-fetch-site': 'same-origin' },
-    ],
+    ['an origin that is allowed by name', { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' }],
+    ['the page of this server behind a proxy', { origin: 'https://outer.example', 'sec-fetch-site': 'same-origin' }],
     ['a program', {}],
-  ])('are no obstacle for %s', async (_, headers) => {
+  ])('are distinguished from %s, which may create sessions', async (_, headers) => {
     const { status, body } = await call('POST', '/sessions', { ...JSON_TYPE, ...headers }, '{}')
     expect(status).toBe(200)
     await stack.api.deleteSession(SessionView.parse(JSON.parse(body)).id)
   })
 
-  it('may read what CORS lets them', async () => {
+  it('may send GET requests, whose answers CORS hides', async () => {
     expect((await call('GET', '/sessions', EVIL)).status).toBe(200)
   })
 })
@@ -282,7 +279,7 @@ describe('headers of answers', () => {
     ['POST', '/sessions', { 'content-type': 'text/plain' }, 200],
     ['GET', '/sessions', { authorization: 'none' }, 401],
     ['GET', '/%zz', {}, 400],
-  ])('%s %s with %j forbids to guess the type and to store it', async (method, path, headers, status) => {
+  ])('%s %s with %j forbid content sniffing and caching', async (method, path, headers, status) => {
     const answer = await call(method, path, headers)
     expect([answer.status, answer.headers.get('x-content-type-options'), answer.headers.get('cache-control')]).toEqual([
       status,
@@ -291,19 +288,19 @@ describe('headers of answers', () => {
     ])
   })
 
-  it('forbid it in answers to what is no HTTP', async () => {
+  it('forbid both in answers to invalid HTTP', async () => {
     expect(await raw(['nonsense'])).toMatch(/^x-content-type-options: nosniff\r\ncache-control: no-store\r$/m)
   })
 
-  it('let browsers keep the client library', async () => {
+  it('let browsers cache the client library', async () => {
     const answer = await fetch(`${stack.masterUrl}/service/client/session-client.js`)
     expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([200, 'nosniff'])
     expect(answer.headers.get('cache-control')).not.toContain('no-store')
   })
 
-  it('let pages of named origins send credentials, and read what clients need', async () => {
-    const asked = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
-    const preflight = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS', headers: asked })
+  it('let pages of named origins send credentials and read the headers for clients', async () => {
+    const requested = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+    const preflight = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS', headers: requested })
     expect(preflight.headers.get('access-control-allow-headers')?.split(/, */)).toEqual(['*', 'Authorization'])
     const { headers } = await call('GET', '/sessions', { origin: 'https://app.example' })
     expect(headers.get('access-control-expose-headers')).toBe('X-Request-Id, Retry-After, Idempotent-Replayed')
@@ -311,28 +308,29 @@ describe('headers of answers', () => {
 })
 
 it('logs one warning when X-Forwarded-For arrives from an untrusted address', async () => {
-  const ask = (requestId: string) =>
+  const send = (requestId: string) =>
     call('GET', '/config', { 'x-forwarded-for': '192.0.2.7', 'x-request-id': requestId })
-  for (const requestId of ['forwarded-1', 'forwarded-2', 'forwarded-3']) expect((await ask(requestId)).status).toBe(200)
-  await until('the log has the last', () => stack.journal.find('"requestId":"forwarded-3"').length > 0)
+  for (const requestId of ['forwarded-1', 'forwarded-2', 'forwarded-3'])
+    expect((await send(requestId)).status).toBe(200)
+  await until('the last request is logged', () => stack.journal.find('"requestId":"forwarded-3"').length > 0)
   expect(stack.journal.find('SERVICE_TRUSTED_PROXIES')).toHaveLength(1)
 })
 
 describe('request ids', () => {
   it.each([
-    ['taken over', 'My-id_1.2', true],
-    ['replaced when odd', 'a b"c', false],
-    ['replaced when long', 'x'.repeat(129), false],
-  ])('one given is %s', async (_, given, kept) => {
+    ['kept', 'My-id_1.2', true],
+    ['replaced when it has other characters', 'a b"c', false],
+    ['replaced when it is too long', 'x'.repeat(129), false],
+  ])('a given id is %s', async (_, given, kept) => {
     const id = (await call('GET', '/sessions/none', { 'x-request-id': given })).headers.get('x-request-id')
     expect(id === given).toBe(kept)
-    await until('the log has it', () => stack.journal.find(`"requestId":"${id}"`).length > 0)
+    await until('the request is logged', () => stack.journal.find(`"requestId":"${id}"`).length > 0)
   })
 })
 
-it('E27: no answer tells of paths, SQL, stacks, hosts or secrets', () => {
-  expect(seen.length).toBeGreaterThan(80)
-  for (const answer of seen) {
+it('E27: no error answer contains paths, SQL, stacks, hosts or secrets', () => {
+  expect(errorAnswers.length).toBeGreaterThan(80)
+  for (const answer of errorAnswers) {
     expect(answer).not.toMatch(
       /node_modules|\.[jt]s\b|\bat \w+.* \(|SELECT|INSERT|relation "|syntax error|postgres|ECONN|127\.0\.0\.1:/,
     )

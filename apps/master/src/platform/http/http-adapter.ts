@@ -14,13 +14,13 @@ import { discardUnreadBodies } from './unread-bodies.js'
 export interface HttpLimits {
   bodyBytes: number
   headerBytes: number
-  /** Until all headers are there. */
+  /** Time-out of receiving all headers. */
   headersMs: number
-  /** Until the whole request is there. */
+  /** Time-out of receiving the whole request. */
   requestMs: number
-  /** How long a connection may be idle; longer than load balancers keep theirs, so that it is never us who ends first. */
+  /** Time-out of an idle connection; longer than that of load balancers, so that the server never closes first. */
   keepAliveMs: number
-  /** How often times are looked at. */
+  /** Interval of checking the time-outs of headers and requests. */
   checkMs: number
 }
 
@@ -36,16 +36,16 @@ const LIMITS: HttpLimits = {
 export interface HttpOptions {
   gate: BasicAuthGuard
   errors: HttpErrorFilter
-  /** Addresses or networks whose `X-Forwarded-For` is believed. */
+  /** Addresses or networks whose `X-Forwarded-For` is trusted. */
   trustedProxies: readonly string[]
-  /** Origins whose pages may change something. */
+  /** Origins whose pages may send requests with side effects. */
   namedOrigins?: ReadonlySet<string>
-  /** Addresses that need no credentials, or bring their own. */
+  /** Paths that need no credentials, or check their own. */
   open?: readonly RegExp[]
   limits?: Partial<HttpLimits>
 }
 
-/** The HTTP edge, hardened: whatever is served on it needs credentials and keeps within the limits. */
+/** The hardened HTTP adapter: all routes need credentials, and all requests have to keep the limits. */
 export function createHttpAdapter({
   gate,
   errors,
@@ -56,13 +56,13 @@ export function createHttpAdapter({
 }: HttpOptions): FastifyAdapter {
   const { bodyBytes, headerBytes, headersMs, requestMs, keepAliveMs, checkMs } = { ...LIMITS, ...limits }
   const adapter = new FastifyAdapter({
-    // Also what the router itself refuses is refused only to those who may know.
+    // The router's own errors are shown only with valid credentials, too.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void reply.header('x-request-id', request.id)
       addProtectiveHeaders(reply)
       if (!refuse(gate, request, reply)) errors.answer(error, request, reply)
     },
-    // Whoever is connected already is answered to the end.
+    // Requests on open connections are answered during a shutdown.
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequest,
     bodyLimit: bodyBytes,
@@ -72,7 +72,7 @@ export function createHttpAdapter({
       maxHeaderSize: headerBytes,
       headersTimeout: headersMs,
       connectionsCheckingInterval: checkMs,
-      // Some clients ask for HTTP/2 with every request, and are answered without.
+      // Some clients offer an upgrade to HTTP/2 with every request: they are answered over HTTP/1.1.
       shouldUpgradeCallback: ({ headers }) => /^websocket$/i.test(headers.upgrade ?? ''),
     },
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,

@@ -16,16 +16,16 @@ import { createHttpAdapter } from './http-adapter.js'
 const AUTHORIZATION = `Basic ${Buffer.from('SERVICEAPP:secret').toString('base64')}`
 const SLOW = 40
 
-const IMPATIENT = { headersMs: 300, requestMs: 600, keepAliveMs: 500, checkMs: 50 }
-/** For tests that no time-out of the server may end, however busy the machine is. */
-const PATIENT = { ...IMPATIENT, headersMs: 60_000, requestMs: 60_000 }
+const SHORT_LIMITS = { headersMs: 300, requestMs: 600, keepAliveMs: 500, checkMs: 50 }
+/** For tests in which no time-out may pass, also on a busy machine. */
+const LONG_LIMITS = { ...SHORT_LIMITS, headersMs: 60_000, requestMs: 60_000 }
 
 const adapters: FastifyAdapter[] = []
 let port: number
-let patientPort: number
+let longLimitsPort: number
 let now = 0
 
-async function listen(limits: typeof IMPATIENT): Promise<number> {
+async function listen(limits: typeof SHORT_LIMITS): Promise<number> {
   const attempts = new RateLimiter({ burst: 3, perSecond: 0.5, sources: 100 })
   const adapter = createHttpAdapter({
     gate: new BasicAuthGuard(new BasicCredentials('secret'), attempts, () => now),
@@ -40,15 +40,15 @@ async function listen(limits: typeof IMPATIENT): Promise<number> {
 }
 
 beforeAll(async () => {
-  port = await listen(IMPATIENT)
-  patientPort = await listen(PATIENT)
+  port = await listen(SHORT_LIMITS)
+  longLimitsPort = await listen(LONG_LIMITS)
 })
 afterAll(() => Promise.all(adapters.map((adapter) => adapter.close())))
 
 const echo = (headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`http://127.0.0.1:${port}/echo`, { method: 'POST', headers: { authorization: AUTHORIZATION, ...headers } })
 
-/** What comes back until the server ends the connection. */
+/** Everything that is received until the server ends the connection. */
 async function exchange(head: string, keepWriting?: (socket: Socket) => void): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -98,12 +98,12 @@ describe('slow and broken requests', () => {
     expect(errorIn(await exchange(head))).toMatchObject({ status })
   })
 
-  it('ends a connection that stays idle', async () => {
+  it('closes an idle connection', async () => {
     const answer = await exchange(`GET /nowhere HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
     expect(answer).toMatch(/^HTTP\/1.1 404/)
   })
 
-  it('leaves no connection behind', async () => {
+  it('closes all connections', async () => {
     const server = adapters[0]!.getHttpServer()
     await until(
       'all connections ended',
@@ -115,7 +115,7 @@ describe('slow and broken requests', () => {
   })
 })
 
-describe('bodies that are not read', () => {
+describe('bodies that are rejected', () => {
   const SIZE = 12_000_000
   const body = Buffer.alloc(SIZE, 'x')
   const chunked = Buffer.concat([Buffer.from(`${SIZE.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')])
@@ -126,9 +126,9 @@ describe('bodies that are not read', () => {
   const head = (path: string, ...lines: string[]): string =>
     `${[`POST ${path} HTTP/1.1`, 'host: x', ...lines].join('\r\n')}\r\n\r\n`
 
-  /** As most clients do it: the answer is read when all is sent. Rejects when sending or reading fails. */
+  /** Reads the answer after sending everything, as most clients do. Rejects when sending or reading fails. */
   async function sendAll(start: string, rest: Buffer): Promise<string> {
-    const socket = connect(patientPort, '127.0.0.1')
+    const socket = connect(longLimitsPort, '127.0.0.1')
     try {
       await pipeline(Readable.from([Buffer.from(start), rest]), socket, { end: false })
       return await text(socket)
@@ -142,27 +142,27 @@ describe('bodies that are not read', () => {
     ['too large in chunks', head('/echo', RIGHT, JSON_TYPE, CHUNKED), chunked, 413],
     ['without credentials', head('/echo', JSON_TYPE, LENGTH), body, 401],
     ['in chunks, without credentials', head('/echo', JSON_TYPE, CHUNKED), chunked, 401],
-    ['to a path that is not there', head('/nowhere', RIGHT, JSON_TYPE, LENGTH), body, 404],
+    ['sent to an unknown path', head('/nowhere', RIGHT, JSON_TYPE, LENGTH), body, 404],
     [
       'in an unknown transfer coding',
       head('/echo', RIGHT, JSON_TYPE, 'transfer-encoding: gzip, chunked'),
       chunked,
       501,
     ],
-  ])('E4, E5: %s, the client gets the answer and no broken pipe', async (_, start, rest, status) => {
+  ])('E4, E5: a client whose body is %s gets the answer and no broken pipe', async (_, start, rest, status) => {
     const answer = await sendAll(start, rest)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\\}$`))
     expect(answer).toMatch(/^connection: close\r$/im)
     expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
   })
 
-  it('E4: the answer comes at once, and once, to a client that announces a body and sends none', async () => {
+  it('E4: a client that sends a Content-Length and no body is answered at once, and only once', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write(head('/echo', RIGHT, JSON_TYPE, LENGTH))
     const [first] = (await once(socket, 'data')) as [Buffer]
     expect(first.toString()).toMatch(/^HTTP\/1\.1 413 /)
-    // The request itself times out meanwhile: that is no second answer.
+    // The time-out of the request meanwhile causes no second answer.
     expect(await text(socket)).not.toContain('HTTP/1.1')
   })
 })
@@ -174,7 +174,7 @@ describe('failed attempts', () => {
     return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: await answer.json() }
   }
 
-  it('F3: throttles wrong credentials of one address, and lets right ones from there pass', async () => {
+  it('F3: throttles wrong credentials of one address, and accepts valid ones from there', async () => {
     for (let i = 0; i < 3; i++) expect((await from('192.0.2.1', wrong)).status).toBe(401)
     const refused = await from('192.0.2.1', wrong)
     expect(refused).toMatchObject({ status: 429, retryAfter: '2', body: { status: 429, error: 'Too Many Requests' } })

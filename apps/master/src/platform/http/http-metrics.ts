@@ -1,20 +1,20 @@
 import { metrics } from '@session-service/server-kit'
 import type { FastifyInstance } from 'fastify'
 
-/** More routes than there are, so that none is counted as another. */
-const MOST_ROUTES = 100
+/** More than there are routes, so that none is counted as `other`. */
+const MAX_ROUTES = 100
 
 const duration = metrics.histogram('http_request_seconds', {
-  help: 'Time from the request to the end of its answer',
+  help: 'Time from a request to the end of its response',
   labels: {
     method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    route: MOST_ROUTES,
+    route: MAX_ROUTES,
     status: ['2xx', '3xx', '4xx', '5xx'],
   },
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
 })
 
-/** How long answers take, by the route's template, never by the path asked for. */
+/** Measures the duration of requests by the route's template, which bounds the labels. */
 export function measureRequests(fastify: FastifyInstance): void {
   fastify.addHook('onResponse', async ({ method, routeOptions }, reply) => {
     const status = `${Math.floor(reply.statusCode / 100)}xx`

@@ -4,10 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
 import { sendError } from './errors.js'
 
-/** Open to everybody: the client library, also by version. Exact spellings only; anything else needs credentials. */
+/** Needs no credentials: the client library, also by version. Other spellings of these paths need credentials. */
 const PUBLIC = /^\/service\/client\/(\d+\.\d+\.\d+-[0-9a-f]{12}\/)?[A-Za-z0-9._-]+(\?|$)/
 
-/** 401 before anything else on every path but those that are open; a request id on every answer. */
+/** Checks the credentials first, on all paths except those that are open, and adds the request id to all answers. */
 export function protect(fastify: FastifyInstance, gate: BasicAuthGuard, open: readonly RegExp[] = []): void {
   fastify.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
@@ -17,7 +17,7 @@ export function protect(fastify: FastifyInstance, gate: BasicAuthGuard, open: re
   })
 }
 
-/** Whether it was refused, and answered. */
+/** Answers a request without valid credentials; returns whether it did. */
 export function refuse(gate: BasicAuthGuard, request: FastifyRequest, reply: FastifyReply): boolean {
   const refusal = gate.refuse(request.headers.authorization, request.ip)
   if (!refusal) return false
@@ -31,7 +31,7 @@ export function refuse(gate: BasicAuthGuard, request: FastifyRequest, reply: Fas
 export function answerUnknownRoutes(fastify: FastifyInstance): void {
   const routes: { pattern: RegExp; method: string }[] = []
   fastify.addHook('onRoute', ({ url, method }) => {
-    // The catch-all that answers pre-flights says nothing of which paths there are.
+    // The wildcard route for CORS pre-flights would match all paths.
     if (method === 'OPTIONS') return
     const pattern = new RegExp(`^${url.replace(/:\w+/g, '[^/]+').replace('*', '.*')}/?$`)
     for (const each of [method].flat()) routes.push({ pattern, method: each })
@@ -46,7 +46,7 @@ export function answerUnknownRoutes(fastify: FastifyInstance): void {
   })
 }
 
-/** A line per answer, to follow one request by its id through the logs. */
+/** Logs one line per answer, so that a request can be followed by its id. */
 export function logRequests(fastify: FastifyInstance): void {
   const logger = new Logger('Http')
   fastify.addHook('onResponse', async (request, reply) => {

@@ -3,7 +3,7 @@ const BACKSLASH = 92
 const OPENING = new Set([91, 123])
 const CLOSING = new Set([93, 125])
 
-/** Whether arrays and objects are inside of each other deeper than `limit`; what is inside of strings does not count. */
+/** Whether arrays and objects are nested deeper than `limit`. Brackets in strings do not count. */
 export function isDeeper(json: Uint8Array, limit: number): boolean {
   let depth = 0
   let inString = false

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals'
 import { isTrue, parsePathParameter, parseQuery } from './parameters.js'
 
 describe('parsePathParameter', () => {
-  it.each(['ses_A', 'a', '-_', 'x'.repeat(200)])('takes %s', (id) => {
+  it.each(['ses_A', 'a', '-_', 'x'.repeat(200)])('accepts %s', (id) => {
     expect(parsePathParameter('sessionId', id)).toBe(id)
   })
 
@@ -16,7 +16,7 @@ describe('parsePathParameter', () => {
     },
   )
 
-  it('takes the ids of later recordings of a session', () => {
+  it('accepts the ids of later recordings of a session', () => {
     expect(parsePathParameter('recordingId', 'room~2')).toBe('room~2')
   })
 })
@@ -41,7 +41,7 @@ describe('parseQuery', () => {
     expect(isTrue(parseQuery(PENDING, query).pendingConnections, true)).toBe(expected)
   })
 
-  it('refuses by name what is given more than once', () => {
+  it('rejects by name a parameter that is given more than once', () => {
     expect(() => parseQuery(PENDING, { pendingConnections: ['true', 'false'] })).toThrow(
       'pendingConnections: must be given only once',
     )
@@ -50,7 +50,7 @@ describe('parseQuery', () => {
     )
   })
 
-  it('refuses by name a value that is not of the schema', () => {
+  it('rejects by name a value that does not match the schema', () => {
     expect(() => parseQuery(REMOVAL, { 'deletion-strategy': 'now\0' })).toThrow(/^deletion-strategy: /)
     expect(parseQuery(REMOVAL, { 'deletion-strategy': 'now', wait: 'yes' })).toEqual({ 'deletion-strategy': 'now' })
   })

@@ -3,7 +3,7 @@ import { PATH_PARAMETERS, type PathParameter } from '@session-service/contract/r
 import { Param, Query } from '@nestjs/common'
 import { z } from 'zod'
 
-/** What each parameter is the id of, so that a route may answer its absence in its own way. */
+/** The kind of object that each parameter identifies, because routes may answer differently when it is missing. */
 const SUBJECTS: Readonly<Partial<Record<PathParameter, ErrorSubject>>> = {
   sessionId: 'session',
   connectionId: 'connection',
@@ -14,7 +14,7 @@ const SUBJECTS: Readonly<Partial<Record<PathParameter, ErrorSubject>>> = {
 
 /**
  * Reads a parameter of a path by its schema.
- * @throws ServiceError NOT_FOUND, as for an id that names nothing
+ * @throws ServiceError NOT_FOUND, as for an id of no object
  */
 export function parsePathParameter(name: PathParameter, value: unknown): string {
   const result = PATH_PARAMETERS[name].safeParse(value)
@@ -24,13 +24,13 @@ export function parsePathParameter(name: PathParameter, value: unknown): string 
   throw new ServiceError('NOT_FOUND', `${name}: ${issue}`, subject && { subject })
 }
 
-/** A parameter of the path, by its schema; handlers take no other. */
+/** A parameter of the path, checked by its schema. */
 export const PathParam = (name: PathParameter): ParameterDecorator =>
   Param(name, { transform: (value: unknown) => parsePathParameter(name, value) })
 
 const isFlag = (schema: z.core.$ZodType): boolean => z.safeParse(schema, 'true').success
 
-/** A flag may be in any case, and is as if absent when it is neither true nor false. */
+/** A flag may be in upper or lower case; other values than true and false are ignored. */
 function readFlag(value: unknown): unknown {
   if (typeof value !== 'string') return value
   const text = value.toLowerCase()
@@ -38,8 +38,8 @@ function readFlag(value: unknown): unknown {
 }
 
 /**
- * Reads a query by the schema of its route; parameters that are not known are ignored.
- * @throws ServiceError INVALID for one that is given more than once, or has no value of its schema
+ * Reads a query by the schema of its route; unknown parameters are ignored.
+ * @throws ServiceError INVALID for a parameter that is given more than once, or does not match its schema
  */
 export function parseQuery<T extends z.ZodObject>(schema: T, query: unknown): z.output<T> {
   const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape
@@ -53,10 +53,10 @@ export function parseQuery<T extends z.ZodObject>(schema: T, query: unknown): z.
   return result.data
 }
 
-/** The query, by the schema of its route. */
+/** The query, checked by the schema of its route. */
 export const QueryParams = (schema: z.ZodObject): ParameterDecorator =>
   Query({ transform: (value: unknown) => parseQuery(schema, value) })
 
-/** What a flag of a query says. */
+/** The value of a flag of a query. */
 export const isTrue = (flag: 'true' | 'false' | undefined, byDefault: boolean): boolean =>
   flag === undefined ? byDefault : flag === 'true'

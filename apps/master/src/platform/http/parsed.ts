@@ -2,7 +2,7 @@ import { describeIssues, ServiceError } from '@session-service/contract'
 import type { PipeTransform } from '@nestjs/common'
 import type { z } from 'zod'
 
-/** Reads a body by its schema; a fault is a 400 that names each field. An absent body counts as empty. */
+/** A pipe that checks a body by its schema and answers 400 with the names of the wrong fields. No body means `{}`. */
 export const parsed = <T extends z.ZodType>(schema: T): PipeTransform<unknown, z.output<T>> => ({
   transform(value) {
     const result = schema.safeParse(value ?? {})

@@ -5,7 +5,7 @@ import { sendError } from './errors.js'
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Before a restart nothing new is begun; and whoever is answered by a master that goes comes on another connection. */
+/** Rejects requests with side effects during a restart, and closes the connections of a master that is leaving. */
 export function rejectDuringRestart(fastify: FastifyInstance, lifecycle: Lifecycle): void {
   fastify.addHook('onRequest', async (request, reply) => {
     if (!lifecycle.isRestarting || READS.has(request.method)) return

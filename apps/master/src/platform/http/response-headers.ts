@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** On every answer: its type is as declared, and nothing is cached unless the route says so. */
+/** Headers of all answers: no content sniffing, and no caching unless the route permits it. */
 export const PROTECTIVE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' } as const
 
 export function addProtectiveHeaders(reply: FastifyReply): void {

@@ -1,4 +1,4 @@
-/** @quiet It measures times of answers under load. */
+/** @quiet It measures response times under load. */
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { ConnectionListView, SessionListView } from '@session-service/contract'
@@ -6,12 +6,12 @@ import { budgetMs, loopLagMs, quantile, startStack, type Stack } from '@session-
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 
 const MANY = 50_000
-/** As many at once as a dashboard in every browser of a company asks for. */
+/** Simultaneous lists, as the dashboards of a company's browsers request them. */
 const READERS = 150
 const LISTED = 5_000
-/** Within this a session is created while lists are written, ms. */
+/** Time within which a session is created while lists are written, ms. */
 const CREATED_MS = 2_500
-/** Too young to be taken for unused. */
+/** Recent, so that the garbage collection does not remove the sessions. */
 const SINCE = Date.now()
 let stack: Stack
 
@@ -41,11 +41,11 @@ const template = {
   ignoreFailedStreams: false,
 }
 
-/** The answer, of which nothing is read yet. */
+/** Requests a list; nothing of the answer's body is read yet. */
 async function open(path: string): Promise<IncomingMessage> {
-  const asked = request(new URL(`/service/api${path}`, stack.masterUrl), { auth: `SERVICEAPP:${stack.secret}` })
-  asked.end()
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  const sent = request(new URL(`/service/api${path}`, stack.masterUrl), { auth: `SERVICEAPP:${stack.secret}` })
+  sent.end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
   return answer
 }
 
@@ -56,7 +56,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 }
 
 it.each([0, 1, 199, 200, 201, 400])(
-  '%i sessions: all of them once, in their order, and their number',
+  'a list of %i sessions has each of them once, in order, and their number',
   async (count) => {
     await stack.postgres.query('DELETE FROM session')
     await addSessions(1, count)
@@ -68,12 +68,12 @@ it.each([0, 1, 199, 200, 201, 400])(
   },
 )
 
-it('begins to answer before the last row is read, and reads no faster than it is listened to', async () => {
+it('a list is sent before the last row is read, and read no faster than the client takes it', async () => {
   await stack.postgres.query('DELETE FROM session')
   await addSessions(1, MANY)
   const answer = await open('/sessions')
   expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
-  // The beginning is there. Had the rest been read already, it would still show what is deleted now.
+  // The answer has begun. If the rest had been read already, it would still contain the rows that are deleted now.
   await stack.postgres.query('DELETE FROM session WHERE created_at > $1', [SINCE + MANY - 10])
   await addSessions(MANY + 1, MANY + 5)
   const list = SessionListView.parse(JSON.parse(await textOf(answer)))
@@ -82,14 +82,14 @@ it('begins to answer before the last row is read, and reads no faster than it is
   expect(new Set(list.content.map(({ id }) => id)).size).toBe(MANY - 5)
 })
 
-it('lets go of the database when nobody reads on', async () => {
+it('a list that the client does not read holds no database connection', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => open('/sessions')))
-  // More of them than the master has database connections: were one held by each, this would not be answered.
+  // More lists than the master has database connections: if each held one, this would not be answered.
   expect(await stack.api.createSession({ customSessionId: 'meanwhile' })).toMatchObject({ id: 'meanwhile' })
   for (const answer of answers) answer.destroy()
 })
 
-it(`E24: ${READERS} lists of ${LISTED} sessions at once are answered, and a session is created promptly meanwhile`, async () => {
+it(`E24: sessions are created promptly while ${READERS} lists of ${LISTED} sessions are answered`, async () => {
   await stack.postgres.query('DELETE FROM session')
   await addSessions(1, LISTED)
   const state = { isOver: false }
@@ -116,13 +116,13 @@ it(`E24: ${READERS} lists of ${LISTED} sessions at once are answered, and a sess
   const p99 = quantile(created, 0.99)
   console.info(`${created.length} sessions created, p99 ${p99 | 0} ms, loop ${lag | 0} ms`)
   for (const size of sizes) expect(size).toBeGreaterThanOrEqual(LISTED)
-  // A create takes a small part of the time of the lists, however fast the machine is.
+  // A create takes a small part of the time of the lists on any machine.
   expect(created.length).toBeGreaterThan(80)
   expect(p99).toBeLessThan(budgetMs(CREATED_MS))
   expect(lag).toBeLessThan(budgetMs(CREATED_MS))
 }, 120_000)
 
-it('lists the connections of a session in the same way', async () => {
+it('the connections of a session are listed in pages as well', async () => {
   await stack.api.createSession({ customSessionId: 'full' })
   await Promise.all(Array.from({ length: 450 }, () => stack.api.createConnection('full')))
   const list = ConnectionListView.parse((await stack.rest('GET', '/sessions/full/connection')).body)
@@ -132,7 +132,7 @@ it('lists the connections of a session in the same way', async () => {
   expect(active.body).toEqual({ numberOfElements: 0, content: [] })
 })
 
-it('answers an error as an error', async () => {
+it('a failure before the first byte of a list is answered with its status', async () => {
   expect((await stack.rest('GET', '/sessions/nowhere/connection')).status).toBe(404)
   await stack.postgres.query('ALTER TABLE session RENAME COLUMN media_mode TO elsewhere')
   const answer = await stack.rest('GET', '/sessions')

@@ -1,29 +1,29 @@
 import { Readable } from 'node:stream'
 import { StreamableFile } from '@nestjs/common'
-import { Turns } from './turns.js'
+import { Semaphore } from '@session-service/server-kit'
 
-/** Rows of one statement; small enough that the first byte of an answer does not wait. */
+/** Rows of one statement; few, so that the first byte of an answer is sent soon. */
 export const PAGE_ROWS = 200
 
 /**
- * Later pages of all lists, at most four reads at a time: other calls find a free database connection. First pages do
- * not wait here, so that a call ends in time when the database does not answer.
+ * Limits the reads of later pages, of all lists together, so that other calls find a free database connection. First
+ * pages do not wait here, so that a call ends in time when the database does not answer.
  */
-const laterPages = new Turns(4)
+const laterPages = new Semaphore(4)
 
-/** Where in the order by creation a page ends. */
+/** The last row of a page, in the order by creation. */
 export interface Position {
   createdAt: number
   id: string
 }
 
-/** No row was created before this. */
+/** The position before all rows. */
 export const BEFORE_ALL: Position = { createdAt: 0, id: '' }
 
 /** At most `PAGE_ROWS` rows after the position, in the order by creation. */
 export type ReadPage<R extends Position> = (after: Position | undefined) => Promise<R[]>
 
-/** What the members of a list are called. */
+/** The names of a list's members in JSON. */
 interface ListNames {
   items: string
   count: string
@@ -31,9 +31,10 @@ interface ListNames {
 const CONTENT: ListNames = { items: 'content', count: 'numberOfElements' }
 
 /**
- * The contract's list, `{content, numberOfElements}` unless it is called otherwise, written page by page as fast as it is taken: memory does not grow
- * with its length, and no database connection waits for a slow reader. Each row shows one moment, not the whole list.
- * What fails before the first byte rejects; what fails later breaks the answer off.
+ * The contract's list, `{content, numberOfElements}` unless `names` has others, written page by page at the speed of the
+ * client: memory does not grow with its length, and no database connection waits for a slow client. The rows of one page
+ * are of one moment, those of the whole list are not. A failure before the first byte rejects; a later one aborts the
+ * answer.
  */
 export async function streamedList<R extends Position>(
   readPage: ReadPage<R>,

@@ -4,14 +4,14 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** How long, ms, a client may be silent while the rest of its body is discarded, and how long that takes at most. */
+/** Time-outs while the rest of a body is discarded, ms: without data, and in total. */
 const IDLE_MS = 2_000
 const TOTAL_MS = 20_000
 
-/** Sockets with an answer to a request whose body still arrives. */
+/** Sockets on which a request was answered while its body still arrives. */
 const answered = new WeakSet<Socket>()
 
-/** Whether nothing more may be written to the socket, because its last answer was. */
+/** Whether the last answer was written to the socket, so that nothing may follow. */
 export const isAnswered = (socket: Socket): boolean => answered.has(socket)
 
 export function hasBody({ headers }: FastifyRequest): boolean {
@@ -20,8 +20,8 @@ export function hasBody({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Where an answer comes before the end of the body (too large, no credentials), the rest is read and discarded before the
- * connection closes. To close with data unread would reset it: a client that is still sending would get EPIPE or
+ * When an answer precedes the end of the body (too large, no credentials), reads and discards the rest before the
+ * connection closes. Closing with unread data would reset it: a client that is still sending would get EPIPE or
  * ECONNRESET, and lose the answer.
  */
 export function discardUnreadBodies(fastify: FastifyInstance): void {
@@ -30,7 +30,7 @@ export function discardUnreadBodies(fastify: FastifyInstance): void {
     void reply.header('connection', 'close')
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
     const answer = Buffer.from(payload)
-    // The client knows by the length that it has all of the answer; the end of the stream closes the connection.
+    // With the length the client knows the end of the answer; the end of the stream closes the connection.
     void reply.header('content-length', answer.length)
     answered.add(request.raw.socket)
     return Readable.from(thenDiscard(answer, request.raw), { objectMode: false })
@@ -43,11 +43,11 @@ async function* thenDiscard(answer: Buffer, request: IncomingMessage): AsyncGene
 }
 
 async function discard(request: IncomingMessage): Promise<void> {
-  const ending = new AbortController()
-  const [idle, total] = [IDLE_MS, TOTAL_MS].map((ms) => setTimeout(() => ending.abort(), ms))
+  const timeout = new AbortController()
+  const [idle, total] = [IDLE_MS, TOTAL_MS].map((ms) => setTimeout(() => timeout.abort(), ms))
   request.on('data', () => idle?.refresh()).resume()
-  // It ends early when the client has gone.
-  await finished(request, { signal: ending.signal }).catch(() => undefined)
+  // Rejects when the client disconnects.
+  await finished(request, { signal: timeout.signal }).catch(() => undefined)
   clearTimeout(idle)
   clearTimeout(total)
 }

@@ -1,6 +1,6 @@
 import type { MasterConfig } from '@session-service/config'
 import { DiscoveryService } from '@nestjs/core'
-import type { EntityManager } from 'typeorm'
+import type { Queryable } from '../database/sql.js'
 
 /** Which masters run a job: the leader alone, or each of them for itself. */
 export type JobScope = 'leader' | 'every master'
@@ -13,15 +13,15 @@ export interface JobOptions {
   everyMs: number | ((config: MasterConfig) => number | undefined)
 }
 
-/** What a job gets with each run. */
+/** The argument of a job. */
 export interface JobRun {
   /** The start of the run, by `performance.now()`, ms. */
   now: number
   /** Whether the master is shutting down. */
   isStopping: () => boolean
   /** For a job of the leader: rejects in a transaction unless this master is still the leader. */
-  assertLeader: (manager: Pick<EntityManager, 'query'>) => Promise<void>
+  assertLeader: (queryable: Queryable) => Promise<void>
 }
 
-/** A method of a provider that the scheduler calls every so often; see `JobRun` for its argument. */
+/** Declares a method of a provider as a scheduled job; its argument is a `JobRun`. */
 export const Job = DiscoveryService.createDecorator<JobOptions>()

@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
 import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals'
 import { DataSource } from 'typeorm'
+import { execute } from '../database/sql.js'
 import { LeaderLease } from './leader-lease.js'
 
 const LEASE_MS = 1_500
@@ -43,7 +44,7 @@ describe('the leader lease', () => {
     const one = await master(LEASE_MS)
     const two = await master()
     expect(await one.lock.acquire()).toBe(true)
-    await two.source.query('SELECT pg_sleep($1)', [(3 * LEASE_MS) / 1_000])
+    await execute(two.source, 'SELECT pg_sleep($1)', [(3 * LEASE_MS) / 1_000])
     expect(await two.lock.acquire()).toBe(false)
     await expect(one.source.transaction((manager) => one.lock.assertHeld(manager))).resolves.toBeUndefined()
     await one.lock.release()
@@ -69,18 +70,18 @@ describe('the leader lease', () => {
     const two = await master()
     expect(await one.lock.acquire()).toBe(true)
     const done: string[] = []
-    const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>()
+    const { promise: started, resolve: start } = Promise.withResolvers<void>()
     const first = one.source.transaction(async (manager) => {
       await one.lock.assertHeld(manager)
       await freeze(one.lock)
-      begin()
+      start()
       await until('the lease is over', () => two.lock.acquire())
-      // Only if the database has not ended the transaction of the one that is frozen.
-      await manager.query('SELECT 1')
+      // Reached only if the database has not ended the transaction of the frozen master.
+      await execute(manager, 'SELECT 1')
       done.push('one')
     })
-    // A failure before the begin rejects here at once.
-    await Promise.race([hasBegun, first])
+    // A failure before the transaction starts rejects here at once.
+    await Promise.race([started, first])
     await until('the lease has passed on', () => two.lock.acquire())
     await Promise.allSettled([
       first,

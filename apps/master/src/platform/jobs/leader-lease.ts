@@ -1,4 +1,5 @@
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
+import type { DataSource, QueryRunner } from 'typeorm'
+import { execute, firstRow, type Queryable, rows } from '../database/sql.js'
 
 /** Any number that nothing else in the database locks. */
 const LEADER_LOCK = 7_230_002
@@ -30,7 +31,8 @@ export class LeaderLease {
         await this.touch(runner)
         return true
       }
-      const [row] = await runner.manager.query<{ taken: boolean; backend: number }[]>(
+      const row = await firstRow<{ taken: boolean; backend: number }>(
+        runner.manager,
         'SELECT pg_try_advisory_lock($1) AS taken, pg_backend_pid() AS backend',
         [LEADER_LOCK],
       )
@@ -48,16 +50,18 @@ export class LeaderLease {
    * Rejects unless this master is the leader until the end of the transaction: a master that was frozen after `acquire`
    * may have lost the lease. The next leader waits here until the transaction has ended.
    */
-  async assertHeld(manager: Pick<EntityManager, 'query'>): Promise<void> {
+  async assertHeld(queryable: Queryable): Promise<void> {
     // A master that freezes now would make the next leader wait without a limit.
-    await manager.query(
+    await execute(
+      queryable,
       `SELECT set_config('idle_in_transaction_session_timeout', $1, true),
                                 set_config('lock_timeout', $1, true)`,
       [String(this.leaseMs)],
     )
-    await manager.query('SELECT pg_advisory_xact_lock($1)', [ACTION_LOCK])
-    const held = await manager.query<unknown[]>(
-      `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 0 AND objid = $1 AND pid = $2
+    await execute(queryable, 'SELECT pg_advisory_xact_lock($1)', [ACTION_LOCK])
+    const held = await rows<{ pid: number }>(
+      queryable,
+      `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 0 AND objid = $1 AND pid = $2
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
       [LEADER_LOCK, this.backend],
     )
@@ -69,13 +73,13 @@ export class LeaderLease {
     this.forget()
     await this.lastTouch
     if (!holder) return
-    await holder.query('SELECT pg_advisory_unlock($1)', [LEADER_LOCK]).catch(() => undefined)
-    await holder.query('RESET idle_session_timeout').catch(() => undefined)
+    await execute(holder.manager, 'SELECT pg_advisory_unlock($1)', [LEADER_LOCK]).catch(() => undefined)
+    await execute(holder.manager, 'RESET idle_session_timeout').catch(() => undefined)
     await holder.release().catch(() => undefined)
   }
 
   private async hold(runner: QueryRunner, backend: number): Promise<void> {
-    await runner.query(`SELECT set_config('idle_session_timeout', $1, false)`, [String(this.leaseMs)])
+    await execute(runner.manager, `SELECT set_config('idle_session_timeout', $1, false)`, [String(this.leaseMs)])
     this.holder = runner
     this.backend = backend
     // Jobs may take longer than the lease.
@@ -90,7 +94,7 @@ export class LeaderLease {
 
   /** Serialized, because a connection takes one query at a time. */
   private touch(runner: QueryRunner): Promise<unknown> {
-    const answer = this.lastTouch.then(() => runner.query('SELECT 1'))
+    const answer = this.lastTouch.then(() => execute(runner.manager, 'SELECT 1'))
     this.lastTouch = answer.catch(() => undefined)
     return answer
   }

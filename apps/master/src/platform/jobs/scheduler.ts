@@ -48,7 +48,7 @@ export class Scheduler implements OnModuleInit, OnApplicationBootstrap, OnModule
     this.schedule()
   }
 
-  /** The other masters must not take this one for dead while its clients move to them, however long that takes. */
+  /** Keeps the membership alive until the shutdown is complete: the clients move to other masters meanwhile. */
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
     clearTimeout(this.timer)

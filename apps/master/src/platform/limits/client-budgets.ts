@@ -2,7 +2,7 @@ import { SIGNALLING_LIMITS } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { TokenBucket } from './token-bucket.js'
 
-/** What one client may still send, and cause to be sent to others. */
+/** The rate limits of one client: its calls, their bytes, and the deliveries that its signals cause. */
 export class ClientBudget {
   private readonly calls: TokenBucket
   private readonly bytes: TokenBucket
@@ -14,13 +14,13 @@ export class ClientBudget {
     this.deliveries = new TokenBucket(SIGNALLING_LIMITS.deliveries, now)
   }
 
-  /** The budget that a frame of `bytes` exceeds; undefined when the frame is within both. */
+  /** The budget that a frame of `bytes` exceeds; undefined when it is within both. */
   exceededBy(bytes: number, now: number): 'calls' | 'bytes' | undefined {
     if (!this.calls.spend(now)) return 'calls'
     return this.bytes.spend(now, bytes) ? undefined : 'bytes'
   }
 
-  /** Whether a signal of `bytes` may go to that many recipients. */
+  /** Whether a signal of `bytes` may be sent to that many recipients. */
   maySend(bytes: number, recipients: number, now: number): boolean {
     return this.deliveries.spend(now, (bytes + SIGNALLING_LIMITS.deliveryOverhead) * recipients)
   }
@@ -39,15 +39,16 @@ export class ClientBudgets {
     return this.budgets.size
   }
 
+  /** The budget of a participant, created at its first use. */
   of(connectionId: string, now: number): ClientBudget {
-    const known = this.budgets.get(connectionId)
-    if (known) return known
+    const existing = this.budgets.get(connectionId)
+    if (existing) return existing
     const budget = new ClientBudget(now)
     this.budgets.set(connectionId, budget)
     return budget
   }
 
-  /** Forgets budgets that equal new ones. */
+  /** Removes budgets that equal new ones. */
   forgetFull(now: number): void {
     for (const [connectionId, budget] of this.budgets) {
       if (budget.isFull(now)) this.budgets.delete(connectionId)

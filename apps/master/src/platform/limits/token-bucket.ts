@@ -1,4 +1,4 @@
-/** What a bucket holds when it is full, and how much is added each second. */
+/** The content of a full bucket, and how much is added each second. */
 export interface BucketLimit {
   readonly burst: number
   readonly perSecond: number
@@ -16,8 +16,8 @@ export class TokenBucket {
   }
 
   /**
-   * Takes `amount`; false, and nothing is taken, when there is not enough. More than a whole burst needs a full bucket
-   * and leaves a debt, so that a single large message is slowed down and not impossible.
+   * Takes `amount`; returns false, and takes nothing, when there is not enough. An amount above the burst needs a full
+   * bucket and leaves a debt, so that a single large message is possible and delays the next one.
    */
   spend(now: number, amount = 1): boolean {
     this.refill(now)

@@ -30,10 +30,11 @@ const post = (path: string, body: object, idempotencyKey = key, master = 0): Pro
   at(master).transport.send({ method: 'POST', path: `/service/api${path}`, body, idempotencyKey })
 const replayed = ({ headers }: RestAnswer): boolean => headers.get('idempotent-replayed') === 'true'
 const sessionIds = async (): Promise<string[]> => (await stack.api.listSessions()).content.map(({ id }) => id)
-const kept = async (): Promise<string> => JSON.stringify(await stack.postgres.query('SELECT * FROM idempotent_call'))
+const storedCalls = async (): Promise<string> =>
+  JSON.stringify(await stack.postgres.query('SELECT * FROM idempotent_call'))
 
 describe('a POST with an Idempotency-Key', () => {
-  it('G10: is answered the second time as the first, by any master, and adds nothing', async () => {
+  it('G10: gets the stored answer at the second time, from any master, and has no further effect', async () => {
     const first = await post('/sessions', {})
     const before = await sessionIds()
     const again = await post('/sessions', {}, key, 1)
@@ -43,16 +44,16 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await sessionIds()).toEqual(before)
   })
 
-  it('gives the same token again, which nobody can read in the database', async () => {
+  it('gets the same token again, which the database does not contain in plain text', async () => {
     const { id } = await stack.api.createSession()
     const first = (await post(`/sessions/${id}/connection`, { data: 'x' })).body as { token: string }
     expect((await post(`/sessions/${id}/connection`, { data: 'x' }, key, 1)).body).toEqual(first)
     const [, secret = ''] = /token=([^&]+)/.exec(first.token) ?? []
     expect(secret).not.toBe('')
-    for (const hidden of [secret, key, id]) expect(await kept()).not.toContain(hidden)
+    for (const hidden of [secret, key, id]) expect(await storedCalls()).not.toContain(hidden)
   })
 
-  it('may have no body to answer, and reaches clients once', async () => {
+  it('can have an answer without body, and reaches clients once', async () => {
     const { id } = await stack.api.createSession()
     const client = await stack.join(id)
     const answers = [await post('/signal', { session: id }), await post('/signal', { session: id })]
@@ -69,23 +70,23 @@ describe('a POST with an Idempotency-Key', () => {
   it.each<[string, string, object]>([
     ['body', '/sessions', { mediaMode: 'RELAYED' }],
     ['path', '/signal', {}],
-  ])('G10: is refused with 422 when its %s is another', async (_, path, body) => {
+  ])('G10: is rejected with 422 when its %s differs', async (_, path, body) => {
     await post('/sessions', {})
     const other = await post(path, body, key, 1)
     expect([other.status, replayed(other)]).toEqual([422, false])
   })
 
-  it('is done once when it comes many times at once: the others are told to ask again', async () => {
+  it('is carried out once when it is sent many times at once; the others get 409 with Retry-After', async () => {
     const before = (await sessionIds()).length
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => post('/sessions', {}, key, n)))
     expect(await sessionIds()).toHaveLength(before + 1)
-    const given = answers.filter(({ status }) => status === 200)
-    expect(new Set(given.map(({ body }) => (body as { id: string }).id)).size).toBe(1)
-    for (const { status, headers } of answers.filter((answer) => !given.includes(answer)))
+    const succeeded = answers.filter(({ status }) => status === 200)
+    expect(new Set(succeeded.map(({ body }) => (body as { id: string }).id)).size).toBe(1)
+    for (const { status, headers } of answers.filter((answer) => !succeeded.includes(answer)))
       expect([status, headers.get('retry-after')]).toEqual([409, '1'])
   })
 
-  it('is done when what refused it at first is gone', async () => {
+  it('is carried out when the cause of its first rejection is gone', async () => {
     const path = '/sessions/not_yet/connection'
     expect((await post(path, {})).status).toBe(404)
     await stack.api.createSession({ customSessionId: 'not_yet' })
@@ -93,7 +94,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect([second.status, replayed(second)]).toEqual([200, false])
   })
 
-  it('is done again after the death of the master that had begun it', async () => {
+  it('is carried out again after the death of the master that had started it', async () => {
     await post('/sessions', {})
     await stack.postgres.query(
       `UPDATE idempotent_call SET answer = NULL, master_id = 'master_dead' WHERE asked_at = (SELECT max(asked_at) FROM idempotent_call)`,
@@ -103,14 +104,14 @@ describe('a POST with an Idempotency-Key', () => {
     expect(replayed(await post('/sessions', {}, key, 1))).toBe(true)
   })
 
-  it('and waits for a master that lives', async () => {
+  it('gets 409 while the master that started it is alive', async () => {
     await post('/sessions', {})
     await stack.postgres.query('UPDATE idempotent_call SET answer = NULL')
     const again = await post('/sessions', {}, key, 1)
     expect([again.status, again.headers.get('retry-after')]).toEqual([409, '1'])
   })
 
-  it('is answered as the first time also when that could not be written down at once', async () => {
+  it('gets the stored answer also when storing it had to be retried', async () => {
     await stack.postgres.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
       AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''57014''; END'`)
     await stack.postgres.query(
@@ -119,21 +120,21 @@ describe('a POST with an Idempotency-Key', () => {
     const first = await post('/sessions', {})
     expect([first.status, (await post('/sessions', {})).status]).toEqual([200, 409])
     await stack.postgres.query('DROP TRIGGER refusal ON idempotent_call')
-    const again = await until('it is written down', async () => {
+    const again = await until('the answer is stored', async () => {
       const answer = await post('/sessions', {})
       return answer.status === 200 && answer
     })
     expect([replayed(again), again.body]).toEqual([true, first.body])
   })
 
-  it('may come over a deprecated path', async () => {
+  it('can use a deprecated path', async () => {
     const old = (): Promise<RestAnswer> =>
       stack.api.transport.send({ method: 'POST', path: '/api/sessions', body: {}, idempotencyKey: key })
     const [first, again] = [await old(), await old()]
     expect([replayed(first), replayed(again), again.body]).toEqual([false, true, first.body])
   })
 
-  it('is forgotten after a day', async () => {
+  it('is carried out again after a day', async () => {
     await post('/sessions', {})
     await stack.postgres.query(`UPDATE idempotent_call SET asked_at = asked_at - interval '25 hours'`)
     const again = await post('/sessions', {})
@@ -141,7 +142,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(replayed(await post('/sessions', {}))).toBe(true)
   })
 
-  it.each(['', 'two words', 'x'.repeat(256), 'ümlaut'])('is refused with 400 when the key is %j', async (bad) => {
+  it.each(['', 'two words', 'x'.repeat(256), 'ümlaut'])('is rejected with 400 when the key is %j', async (bad) => {
     const answer = await fetch(`${stack.masterUrl}/service/api/sessions`, {
       method: 'POST',
       headers: {
@@ -154,7 +155,7 @@ describe('a POST with an Idempotency-Key', () => {
   })
 })
 
-it('G10: the client library tries again by itself when an answer is lost, and one session comes of it', async () => {
+it('G10: the REST client retries when an answer is lost, and one session is created', async () => {
   const { hostname, port } = new URL(stack.masterUrl)
   const proxy = await TcpProxy.open({ host: hostname, port: Number(port) })
   try {
@@ -162,7 +163,7 @@ it('G10: the client library tries again by itself when an answer is lost, and on
     proxy.mode = { cutAfterBytes: 20 }
     const client = new RestClient({ url: proxy.via(stack.masterUrl), secret: stack.secret, retries: 10 })
     const creating = client.createSession({}, { idempotencyKey: key })
-    await until('the session is there', async () => (await sessionIds()).length === before + 1)
+    await until('the session exists', async () => (await sessionIds()).length === before + 1)
     proxy.mode = 'pass'
     const { id } = await creating
     const after = await sessionIds()

@@ -6,38 +6,38 @@ import type { Answer, IdempotentCalls } from './idempotent-calls.service.js'
 const HEADER = 'idempotency-key'
 /** Current and deprecated paths. */
 const API = /^\/(service\/)?api\//
-/** Visible ASCII, so that every proxy hands it on as it is. */
+/** Visible ASCII, which proxies do not change. */
 const KEY = /^[\x21-\x7e]{1,255}$/
-/** Most calls are answered by then. */
+/** Most calls are answered within this time, s. */
 const RETRY_AFTER_S = 1
 
 /**
- * A POST that bears an `Idempotency-Key` is done once however often it is sent, and answered as the first time. What was
- * refused has changed nothing: it is not kept, and may be sent again under the same key.
+ * Carries out a POST with an `Idempotency-Key` once, and replays its answer to retries. Only 2xx answers are stored: a
+ * rejected call has had no effect, and may be retried with the same key.
  */
-export function answerRepeats(fastify: FastifyInstance, calls: IdempotentCalls): void {
+export function answerRetries(fastify: FastifyInstance, calls: IdempotentCalls): void {
   const logger = new Logger('Idempotency')
-  const ours = new WeakMap<FastifyRequest, { key: string; claim: string }>()
+  const claimed = new WeakMap<FastifyRequest, { key: string; claim: string }>()
   fastify.addHook('preHandler', async (request, reply) => {
     const key = keyOf(request)
     if (key === undefined) return undefined
     const claim = await calls.claim(key, JSON.stringify([request.url, request.body ?? null]))
-    if (claim.is === 'answered') return replay(reply, claim.answer)
-    if (claim.is === 'ours') ours.set(request, { key, claim: claim.claim })
-    else refuse(claim.is, reply)
+    if (claim.state === 'answered') return replay(reply, claim.answer)
+    if (claim.state === 'claimed') claimed.set(request, { key, claim: claim.claim })
+    else reject(claim.state, reply)
     return undefined
   })
   fastify.addHook('onSend', async (request, reply, payload) => {
-    const call = ours.get(request)
+    const call = claimed.get(request)
     if (!call) return payload
-    ours.delete(request)
-    // Whatever becomes of it, the call itself was done, and its answer is due.
+    claimed.delete(request)
+    // A failure here does not change the answer: the call was carried out.
     await calls
       .settle({ ...call, answer: answerOf(reply, payload) })
       .catch((error: unknown) =>
         logger.warn(
           { err: error, requestId: request.id },
-          'what became of a call is kept later, for when it is repeated',
+          'storing the answer of an idempotent call failed, will retry',
         ),
       )
     return payload
@@ -51,11 +51,11 @@ function keyOf({ method, routeOptions, headers }: FastifyRequest): string | unde
   throw new ServiceError('INVALID', 'Idempotency-Key must have 1 to 255 visible ASCII characters')
 }
 
-function refuse(why: 'underWay' | 'different', reply: FastifyReply): never {
-  if (why === 'different')
-    throw new ServiceError('OUT_OF_RANGE', 'the Idempotency-Key was used for another request already')
+function reject(state: 'inProgress' | 'different', reply: FastifyReply): never {
+  if (state === 'different')
+    throw new ServiceError('OUT_OF_RANGE', 'the Idempotency-Key was used for another request before')
   void reply.header('retry-after', String(RETRY_AFTER_S))
-  throw new ServiceError('CONFLICT', 'a request with this Idempotency-Key is under way')
+  throw new ServiceError('CONFLICT', 'a request with this Idempotency-Key is in progress')
 }
 
 function replay(reply: FastifyReply, { status, type, body }: Answer): FastifyReply {
@@ -64,7 +64,7 @@ function replay(reply: FastifyReply, { status, type, body }: Answer): FastifyRep
   return reply.send(body === '' ? undefined : body)
 }
 
-/** Undefined for what is no success. */
+/** Only 2xx answers are stored. */
 function answerOf(reply: FastifyReply, payload: unknown): Answer | undefined {
   if (reply.statusCode >= 300) return undefined
   const type = reply.getHeader('content-type')

@@ -1,10 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm'
 
-/** A call that bears an `Idempotency-Key`. Neither the key nor what was answered, a token say, can be read from it. */
+/** A call with an `Idempotency-Key`. Neither the key nor the answer, for example a token, can be read from the row. */
 @Entity('idempotent_call')
 @Index('idempotent_call_age', ['askedAt'])
 export class IdempotentCallEntity {
-  /** A digest. */
+  /** A digest of the key. */
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'idempotent_call_pk' })
   key!: string
 
@@ -12,18 +12,18 @@ export class IdempotentCallEntity {
   @Column({ type: 'text' })
   request!: string
 
-  /** Which master does, or did, what is asked. */
+  /** The master that carries the call out, or did. */
   @Column({ name: 'master_id', type: 'text' })
   masterId!: string
 
-  /** Which of the times it came it is done for. */
+  /** Identifies the request, among those with this key, for which the call is carried out. */
   @Column({ type: 'text' })
   claim!: string
 
   @Column({ name: 'asked_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   askedAt!: Date
 
-  /** Sealed; null while it is under way. */
+  /** Sealed; null while the call is in progress. */
   @Column({ type: 'text', nullable: true })
   answer!: string | null
 }

@@ -4,25 +4,30 @@ import { Inject, Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { Job } from '../../jobs/job.js'
 import { z } from 'zod'
+import { execute, rows } from '../../database/sql.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../config/configuration.module.js'
 import { seal, unseal } from '../../config/sealed.js'
+import { IdempotentCallEntity } from './idempotent-call.entity.js'
 
-const FORGET_EVERY_MS = 60_000
+const PURGE_EVERY_MS = 60_000
 const KEPT_HOURS = 24
-/** So many old calls are forgotten in one statement. */
-const FORGOTTEN_AT_ONCE = 10_000
-/** Older ones are under way until this master ends. */
-const MOST_UNSETTLED = 10_000
+/** Old calls deleted in one statement. */
+const PURGE_BATCH = 10_000
+/** Beyond this number the oldest outcomes are dropped: their calls stay in progress until this master ends. */
+const MAX_UNSETTLED = 10_000
 
 const Answer = z.strictObject({ status: z.int(), type: z.string().nullable(), body: z.string() })
-/** As it was sent: content type and body. */
+/** An answer as it was sent; `type` is its content type. */
 export type Answer = z.infer<typeof Answer>
 
-/** What to do with a call: it is `ours` to do, or another with its key is under way, was answered, or was a different one. */
+/**
+ * The result of a claim: `claimed` by this request, which has to carry the call out; or another request with the key is
+ * in progress, was answered, or was a different one.
+ */
 export type Claim =
-  { is: 'ours'; claim: string } | { is: 'underWay' | 'different' } | { is: 'answered'; answer: Answer }
+  { state: 'claimed'; claim: string } | { state: 'inProgress' | 'different' } | { state: 'answered'; answer: Answer }
 
-/** What became of a call; without an answer nothing did, and it may be asked again. */
+/** The outcome of a call; without an answer it had no effect, and may be retried. */
 interface Outcome {
   key: string
   claim: string
@@ -33,7 +38,7 @@ interface Outcome {
 @Injectable()
 export class IdempotentCalls {
   private readonly digestKey: Buffer
-  /** What could not be written down while the database was away. */
+  /** Outcomes that could not be stored because the database was unreachable. */
   private readonly unsettled = new Set<Outcome>()
 
   constructor(
@@ -41,45 +46,49 @@ export class IdempotentCalls {
     @Inject(MASTER_ID) private readonly masterId: string,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    // One of its own: callers choose what is digested, and nothing else that comes of the secret may come of that.
+    // A separate key, because callers choose the text: the digest must not equal another value derived from the secret.
     this.digestKey = createHmac('sha256', config.SERVICE_SECRET).update('idempotency key').digest()
   }
 
-  /** One of all masters gets it. What a dead one began is done anew: it is not known how far it came. */
+  /**
+   * Claims a call for one request over all masters. A call of a master that died is carried out again, because it is
+   * unknown how far it came.
+   */
   async claim(key: string, request: string): Promise<Claim> {
     const claim = newSecret()
     try {
-      return await this.take(key, request, claim)
+      return await this.insertClaim(key, request, claim)
     } catch (error) {
-      // It may have been written all the same.
+      // The claim may have been stored although the statement failed.
       this.settleLater({ key, claim })
       throw error
     }
   }
 
-  private async take(key: string, request: string, claim: string): Promise<Claim> {
-    const digests = [this.digest(key), this.digest(request)]
-    const ours = await this.dataSource.query<unknown[]>(
+  private async insertClaim(key: string, request: string, claim: string): Promise<Claim> {
+    const [keyDigest, requestDigest] = [this.digest(key), this.digest(request)]
+    // One statement decides between masters that get the same key at the same moment.
+    const claimed = await rows<Pick<IdempotentCallEntity, 'key'>>(
+      this.dataSource,
       `INSERT INTO idempotent_call AS c (key, request, master_id, claim) VALUES ($1, $2, $3, $4)
        ON CONFLICT (key) DO UPDATE
        SET request = excluded.request, master_id = excluded.master_id, claim = excluded.claim,
            asked_at = excluded.asked_at, answer = NULL
        WHERE c.asked_at < clock_timestamp() - $5 * interval '1 hour'
          OR (c.request = excluded.request AND c.answer IS NULL
-             AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = c.master_id)) RETURNING 1`,
-      [...digests, this.masterId, claim, KEPT_HOURS],
+             AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = c.master_id)) RETURNING c.key`,
+      [keyDigest, requestDigest, this.masterId, claim, KEPT_HOURS],
     )
-    if (ours.length > 0) return { is: 'ours', claim }
-    const [call] = await this.dataSource.query<{ isSame: boolean; answer: string | null }[]>(
-      'SELECT request = $2 AS "isSame", answer FROM idempotent_call WHERE key = $1',
-      digests,
-    )
-    if (call && !call.isSame) return { is: 'different' }
+    if (claimed.length > 0) return { state: 'claimed', claim }
+    const call = await this.dataSource.getRepository(IdempotentCallEntity).findOneBy({ key: keyDigest })
+    if (call && call.request !== requestDigest) return { state: 'different' }
     const answer = call?.answer == null ? undefined : unseal(call.answer, this.config.SERVICE_SECRET)
-    return answer === undefined ? { is: 'underWay' } : { is: 'answered', answer: Answer.parse(JSON.parse(answer)) }
+    return answer === undefined
+      ? { state: 'inProgress' }
+      : { state: 'answered', answer: Answer.parse(JSON.parse(answer)) }
   }
 
-  /** Rejects when it cannot be written down now: that is tried again until it is. */
+  /** Stores the outcome. Rejects when that fails; it is retried in the background. */
   async settle(outcome: Outcome): Promise<void> {
     try {
       await this.write(outcome)
@@ -89,9 +98,9 @@ export class IdempotentCalls {
     }
   }
 
-  /** Stores the outcomes that could not be stored before. */
+  /** Retries storing the outcomes that could not be stored. */
   @Job({ name: 'unsettled calls', scope: 'every master', everyMs: 0 })
-  async settleRest(): Promise<void> {
+  async retryUnsettled(): Promise<void> {
     for (const outcome of this.unsettled) {
       await this.write(outcome)
       this.unsettled.delete(outcome)
@@ -101,25 +110,28 @@ export class IdempotentCalls {
   private settleLater(outcome: Outcome): void {
     this.unsettled.add(outcome)
     const [oldest] = this.unsettled
-    if (oldest && this.unsettled.size > MOST_UNSETTLED) this.unsettled.delete(oldest)
+    if (oldest && this.unsettled.size > MAX_UNSETTLED) this.unsettled.delete(oldest)
   }
 
+  /** Hand-written: it is part of each POST with a key, and the query builder doubles its processor time. */
   private async write({ key, claim, answer }: Outcome): Promise<void> {
-    const which = [this.digest(key), claim]
-    if (!answer) await this.dataSource.query('DELETE FROM idempotent_call WHERE key = $1 AND claim = $2', which)
+    const values = [this.digest(key), claim]
+    if (!answer) await execute(this.dataSource, 'DELETE FROM idempotent_call WHERE key = $1 AND claim = $2', values)
     else
-      await this.dataSource.query('UPDATE idempotent_call SET answer = $3 WHERE key = $1 AND claim = $2', [
-        ...which,
+      await execute(this.dataSource, 'UPDATE idempotent_call SET answer = $3 WHERE key = $1 AND claim = $2', [
+        ...values,
         seal(JSON.stringify(answer), this.config.SERVICE_SECRET),
       ])
   }
 
-  @Job({ name: 'old calls', scope: 'leader', everyMs: FORGET_EVERY_MS })
-  async forgetOld(): Promise<void> {
-    await this.dataSource.query(
+  @Job({ name: 'old calls', scope: 'leader', everyMs: PURGE_EVERY_MS })
+  async purgeOld(): Promise<void> {
+    // Bounded, so that one statement never runs for long: a DELETE has no LIMIT of its own.
+    await execute(
+      this.dataSource,
       `DELETE FROM idempotent_call WHERE key IN (
          SELECT key FROM idempotent_call WHERE asked_at < clock_timestamp() - $1 * interval '1 hour' LIMIT $2)`,
-      [KEPT_HOURS, FORGOTTEN_AT_ONCE],
+      [KEPT_HOURS, PURGE_BATCH],
     )
   }
 
