@@ -19,9 +19,9 @@ const clientFolder = (name) => `^libs/client/src/${name}/`
 /** Lowest first, each exactly this folder: a folder never imports a later one, not even its types. */
 const MASTER_LAYERS = [
   'platform/limits',
-  'platform/config',
   'platform/database/migrations',
   'platform/database',
+  'platform/config',
   'platform/bus',
   'platform/authentication',
   'platform/http',
