@@ -24,7 +24,7 @@ import { rejectDuringRestart } from '../platform/http/reject-during-restart.js'
 import { type Infrastructure, MasterModule } from './master.module.js'
 import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
 import { openRecordingAddresses, routeRecordingFiles } from '../recordings/api/recording-routes.js'
-import { RecordingRepository } from '../recordings/repository/recording.repository.js'
+import { RecordingParts } from '../recordings/repository/recording-parts.js'
 import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
 
 /** Creates the Nest application of a master with its routes; it is not initialized yet. */
@@ -55,7 +55,7 @@ export async function createApplication(
     gate,
     errors,
     clock: app.get(ClusterClock),
-    isWanted: (part) => app.get(RecordingRepository).hasPart(part),
+    hasPart: (part) => app.get(RecordingParts).exists(part),
   })
   answerRetries(adapter.getInstance(), app.get(IdempotentCalls))
   app.useGlobalFilters(errors)

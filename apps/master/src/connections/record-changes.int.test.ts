@@ -11,7 +11,7 @@ let connectionId: string
 
 beforeAll(async () => {
   stack = await startStack({ nodes: 0, masters: 1 })
-  node = await FakeMediaNode.start(stack.nats.url, 'stand_in')
+  node = await FakeMediaNode.start(stack.nats.url, 'fake_node')
 })
 afterEach(async () => {
   node.onCommand = () => undefined
@@ -37,14 +37,14 @@ async function patch(record: boolean): Promise<void> {
 /** The commands that come until the result is called wait; those about the participant's record are refused, as of nobody. */
 function stall(stalled: NodeCommand): () => void {
   const { promise, resolve } = Promise.withResolvers<void>()
-  node.heard.length = 0
+  node.commands.length = 0
   node.onCommand = (command) => {
     if (command === 'changePeer') throw new Error('there is no such participant')
     return command === stalled ? promise : undefined
   }
   return () => {
     node.onCommand = () => undefined
-    node.heard.length = 0
+    node.commands.length = 0
     resolve()
   }
 }
@@ -75,7 +75,7 @@ it.each(['join', 'rejoin'] as const)('a change during a %s reaches the node', as
 
 it('nothing is told of what did not change', async () => {
   await arrive()
-  node.heard.length = 0
+  node.commands.length = 0
   await client.join()
   await stack.rest('PATCH', `/sessions/${sessionId}/connection/${connectionId}`, { role: 'MODERATOR' })
   expect(node.callsOf('changePeer')).toEqual([])

@@ -10,7 +10,7 @@ let stack: Stack
 let node: FakeMediaNode
 beforeAll(async () => {
   stack = await startStack({ nodes: 0, masters: 1 })
-  node = await FakeMediaNode.start(stack.nats.url, 'stand_in')
+  node = await FakeMediaNode.start(stack.nats.url, 'fake_node')
 })
 afterAll(async () => {
   await stack.stop()
@@ -39,7 +39,7 @@ it('a node lets go of streams that were never answered for, and of those whose e
   const unanswered = streamsOf('publish').find((streamId) => streamId !== kept && streamId !== ended)
   await until('it is told to let go', () => streamsOf('unpublish').includes(unanswered))
   node.onCommand = () => undefined
-  node.heard.length = 0
+  node.commands.length = 0
   release()
   await until(
     'it is told again of both',

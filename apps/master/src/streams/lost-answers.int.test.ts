@@ -51,7 +51,7 @@ describe('a command that the media node does not answer in time', () => {
     await expect(bob.request('subscribe', subscription)).rejects.toMatchObject({ code: 'TIMEOUT' })
     await received('unsubscribe', { streamId })
     release()
-    node.heard.length = 0
+    node.commands.length = 0
     await bob.request('unsubscribe', { streamId })
     expect(hasReceived('unsubscribe', { streamId })).toBe(true)
     await bob.request('subscribe', subscription)
@@ -60,7 +60,7 @@ describe('a command that the media node does not answer in time', () => {
   it('is undone with unpublish when it was a publication', async () => {
     const { id } = await stack.api.createSession()
     const alice = await join(id)
-    node.heard.length = 0
+    node.commands.length = 0
     const release = stall('publish')
     await expect(alice.request('publish', { tracks: [SILENT_TRACK] })).rejects.toMatchObject({ code: 'TIMEOUT' })
     const [call] = node.callsOf('publish')

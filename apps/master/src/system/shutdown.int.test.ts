@@ -69,7 +69,7 @@ describe('SIGTERM', () => {
     const { promise: asked, resolve: note } = Promise.withResolvers<void>()
     node.onStart = () => (note(), answered)
     const [part = 0] = node.jobs.keys()
-    await node.recorderDies(part)
+    await node.failRecorder(part)
     await asked
     const [master] = stack.masters
     master?.kill('SIGTERM')

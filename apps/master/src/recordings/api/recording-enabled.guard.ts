@@ -2,7 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import { type CanActivate, Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 
-/** With the module off every operation is a 501, whatever else is wrong with the request. */
+/** Answers every request with 501 while recording is disabled, also an invalid one. */
 @Injectable()
 export class RecordingEnabled implements CanActivate {
   constructor(@Inject(MASTER_CONFIG) private readonly config: MasterConfig) {}

@@ -2,44 +2,46 @@ import { until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { RecordingTestbed } from '../fixtures/recording-testbed.js'
 
-let desk: RecordingTestbed
+let testbed: RecordingTestbed
 beforeAll(async () => {
-  desk = await RecordingTestbed.open()
+  testbed = await RecordingTestbed.open()
 })
-afterAll(() => desk.close())
-afterEach(() => desk.clear())
+afterAll(() => testbed.close())
+afterEach(() => testbed.reset())
 
-describe('a request to record', () => {
-  it('is refused with 409 while another one starts, whatever else is wrong with it', async () => {
-    const { id } = await desk.busy()
-    const { promise: untilToldTo, resolve: goOn } = Promise.withResolvers<void>()
-    desk.node.onStart = () => untilToldTo
-    const first = desk.start(id)
-    await until('it is starting', async () => (await desk.get(id)).status === 'starting')
+describe('POST recordings/start', () => {
+  it('answers 409 while the recording of the session is starting, also to invalid requests', async () => {
+    const { id } = await testbed.createActiveSession()
+    const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
+    testbed.node.onStart = () => started
+    const first = testbed.start(id)
+    await until('it is starting', async () => (await testbed.get(id)).status === 'starting')
     const others = [{}, { name: 'a/b' }, { frameRate: 500 }, { recordingLayout: 'CUSTOM', customLayout: 'none' }]
-    const answers = await Promise.all(others.map((body) => desk.start(id, body)))
+    const answers = await Promise.all(others.map((body) => testbed.start(id, body)))
     expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409])
-    goOn()
+    finishStart()
     expect((await first).status).toBe(200)
-    await desk.stop(id)
-    await desk.becomes(id, 'ready')
+    await testbed.stop(id)
+    await testbed.becomes(id, 'ready')
   })
 
-  it('that makes use of a layout of its session that cannot be had is a 400, and leaves no trace', async () => {
+  it('answers 400 when it uses a missing custom layout of the session, and leaves no recording', async () => {
     const layout = { recordingLayout: 'CUSTOM', customLayout: 'https://not.allowed.example/' }
-    const { id } = await desk.busy({ defaultRecordingProperties: { outputMode: 'INDIVIDUAL', ...layout } })
-    const { status, body } = await desk.start(id, { outputMode: 'COMPOSED' })
+    const { id } = await testbed.createActiveSession({
+      defaultRecordingProperties: { outputMode: 'INDIVIDUAL', ...layout },
+    })
+    const { status, body } = await testbed.start(id, { outputMode: 'COMPOSED' })
     expect({ status, body }).toMatchObject({ status: 400, body: { message: expect.stringContaining('customLayout') } })
-    expect((await desk.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
-    await desk.start(id)
-    await desk.stop(id)
-    await desk.toldOf(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
+    expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
+    await testbed.start(id)
+    await testbed.stop(id)
+    await testbed.expectEvents(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
   })
 
-  it('to stop is answered with the file over the deprecated path, in every edition', async () => {
-    const { id } = await desk.busy()
-    await desk.start(id)
-    const { status, body } = await desk.stack.api.transport.send({
+  it('POST recordings/stop under the deprecated path answers with the file in every edition', async () => {
+    const { id } = await testbed.createActiveSession()
+    await testbed.start(id)
+    const { status, body } = await testbed.stack.api.transport.send({
       method: 'POST',
       path: `/api/recordings/stop/${id}`,
     })

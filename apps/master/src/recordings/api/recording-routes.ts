@@ -11,30 +11,31 @@ import { RECORDING_ADDRESS, serveRecordings } from '../storage/serve-recordings.
 import { takeUploads, UPLOAD_ADDRESS } from '../storage/upload-routes.js'
 import { UploadTokens } from '../storage/upload-token.js'
 
-interface Surroundings {
+interface Dependencies {
   gate: BasicAuthGuard
   errors: HttpErrorFilter
   clock: ClusterClock
-  isWanted: (part: number) => Promise<boolean>
+  /** Whether the part belongs to a recording that is not deleted. */
+  hasPart: (part: number) => Promise<boolean>
 }
 
-/** Which addresses need no credentials of the service. */
+/** The paths that need no credentials of the service. */
 export function openRecordingAddresses(config: MasterConfig): RegExp[] {
   if (!config.SERVICE_RECORDING) return []
   const always = [UPLOAD_ADDRESS, LAYOUT_ADDRESS]
   return config.SERVICE_RECORDING_PUBLIC_ACCESS ? [...always, RECORDING_ADDRESS] : always
 }
 
-/** What of recordings is no REST: their files, as they come from nodes and as they are fetched, and custom layouts. */
+/** Routes that are not REST: uploads of media nodes, downloads of finished files, and custom layouts. */
 export async function routeRecordingFiles(
   fastify: FastifyInstance,
   config: MasterConfig,
-  { gate, errors, clock, isWanted }: Surroundings,
+  { gate, errors, clock, hasPart }: Dependencies,
 ): Promise<void> {
   if (!config.SERVICE_RECORDING) return
   const folders = new RecordingFolders(config.SERVICE_RECORDING_PATH)
   const tokens = new UploadTokens(config.SERVICE_SECRET)
-  await takeUploads(fastify, { uploads: new PartUploads(folders, isWanted), tokens, errors })
+  await takeUploads(fastify, { uploads: new PartUploads(folders, hasPart), tokens, errors })
   await serveRecordings(fastify, { folders, errors })
   const cookies = new LayoutCookies(config.SERVICE_SECRET)
   await serveLayouts(fastify, { root: config.SERVICE_RECORDING_CUSTOM_LAYOUT, cookies, clock, gate, errors })

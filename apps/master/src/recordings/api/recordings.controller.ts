@@ -10,7 +10,7 @@ import { RecordingsService } from './recordings.service.js'
 export class RecordingsController {
   constructor(private readonly recordings: RecordingsService) {}
 
-  /** Its body is read by the service: what a session is counts before what the rest of the body is. */
+  /** The service parses the body: the state of the session is checked before the other members. */
   @Post('start')
   @HttpCode(200)
   start(@Body() body: unknown): Promise<RecordingView> {

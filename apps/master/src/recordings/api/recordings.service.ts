@@ -1,14 +1,13 @@
-import { setTimeout } from 'node:timers/promises'
 import {
   describeIssues,
   rangeFaults,
-  type RecordingProperties,
   type RecordingView,
   ServiceError,
   SessionRef,
   StartRecordingOptions,
   type SessionView,
 } from '@session-service/contract'
+import { poll } from '@session-service/server-kit'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { z } from 'zod'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
@@ -23,32 +22,35 @@ import { RecordingStore } from '../storage/recording-store.js'
 import { RecordingStarter } from '../lifecycle/recording-starter.service.js'
 import { decideProperties, isCustomLayout } from '../repository/recording-properties.js'
 import { RecordingReconciler } from '../lifecycle/recording-reconciler.service.js'
-import { RecordingRepository, type RecordingRow } from '../repository/recording.repository.js'
+import { RecordingQueries, type StartContext } from '../repository/recording-queries.js'
+import type { RecordingRow } from '../repository/recording-row.js'
+import { RecordingTransitions } from '../repository/recording-transitions.js'
 import { recordingView } from '../repository/recording.view.js'
 
 const Target = z.object({ session: SessionRef })
 
-/** Where a stop is answered when the file is there: after this long with what there is then, ms. */
-const FILE_MS = 60_000
-const LOOK_EVERY_MS = 100
+/** The longest wait of a stop that is answered with the file, ms. */
+const FILE_TIMEOUT_MS = 60_000
+const FILE_POLL_MS = 100
 
 export const noSuchRecording = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no recording with the id ${id}`, { subject: 'recording' })
 
-/** The recordings of sessions, as the REST interface has them. */
+/** Starts, stops, lists and deletes recordings for the REST interface. */
 @Injectable()
 export class RecordingsService {
   constructor(
-    private readonly recordings: RecordingRepository,
-    private readonly maker: RecordingStarter,
-    private readonly work: RecordingReconciler,
-    private readonly assembly: RecordingFinalizer,
-    private readonly files: RecordingStore,
+    private readonly queries: RecordingQueries,
+    private readonly transitions: RecordingTransitions,
+    private readonly starter: RecordingStarter,
+    private readonly reconciler: RecordingReconciler,
+    private readonly finalizer: RecordingFinalizer,
+    private readonly store: RecordingStore,
     private readonly layouts: LayoutsService,
     private readonly sessions: SessionsService,
     private readonly sessionQueries: SessionQueries,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionBroadcast,
+    private readonly broadcast: SessionBroadcast,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -56,14 +58,14 @@ export class RecordingsService {
     return this.config.SERVICE_RECORDING
   }
 
-  /** The checks are in the order of the lineage, so that of several faults the same one is told. */
+  /** The checks have the order of the lineage, so that a request with several faults gets the same answer. */
   async start(body: unknown): Promise<RecordingView> {
     this.requireEnabled()
     const { session: sessionId } = read(Target, body)
     const session = await this.sessionQueries.get(sessionId)
     requireRecordable(session)
-    const { defaults, isBeingMade } = await this.beforeStart(sessionId)
-    if (isBeingMade) throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)
+    const { defaults, isRecording } = await this.startContext(sessionId)
+    if (isRecording) throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)
     const options = read(StartRecordingOptions, body)
     const { hasAudio, hasVideo } = defaults
     const faults = rangeFaults({
@@ -76,41 +78,41 @@ export class RecordingsService {
     if (this.isPaid && mediaNode !== undefined && !this.mediaNodes.isKnown(mediaNode)) {
       throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${mediaNode}`)
     }
-    // Before anything is begun: a layout that cannot be had leaves no trace of a recording.
+    // Before the row is inserted: a layout that does not exist leaves no trace of a recording.
     const decided = decideProperties(defaults, options, sessionId)
     if (isCustomLayout(decided)) await this.layouts.require(decided.customLayout)
-    return this.view(await this.maker.start(sessionId, options))
+    return this.view(await this.starter.start(sessionId, options))
   }
 
-  private async beforeStart(sessionId: string): Promise<{ defaults: RecordingProperties; isBeingMade: boolean }> {
-    const found = await this.recordings.beforeStart(sessionId)
+  private async startContext(sessionId: string): Promise<StartContext> {
+    const found = await this.queries.startContext(sessionId)
     if (!found) throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
     return found
   }
 
-  /** `isFileAwaited`: answered when the file is there, or after a minute. */
-  async stop(id: string, isFileAwaited = !this.isPaid): Promise<RecordingView> {
+  /** `waitsForFile`: resolves when the file is finished, or after a minute. */
+  async stop(id: string, waitsForFile = !this.isPaid): Promise<RecordingView> {
     const row = await this.require(id)
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     requireStarted(row)
-    const stopped = await this.work.stop(id, 'recordingStoppedByServer')
+    const stopped = await this.reconciler.stop(id, 'recordingStoppedByServer')
     if (!stopped) {
       requireStarted(await this.require(id))
       throw new ServiceError('CONFLICT', `recording ${id} is being changed`)
     }
     await this.sessions.closeEmpty(stopped.uniqueSessionId, 'lastParticipantLeft')
-    return this.view(isFileAwaited ? await this.finished(stopped) : stopped)
+    return this.view(waitsForFile ? await this.finished(stopped) : stopped)
   }
 
   async get(id: string): Promise<RecordingView> {
     return this.view(await this.require(id))
   }
 
-  /** All of them, as a stream of JSON; `shape` makes of each what the caller shows. */
+  /** All recordings as a stream of JSON; `shape` converts each to the representation of the caller. */
   list(shape: (recording: RecordingView) => object = (recording) => recording): Promise<StreamableFile> {
     this.requireEnabled()
     return streamedList(
-      (after) => this.recordings.page(after),
+      (after) => this.queries.page(after),
       (row) => shape(this.view(row)),
       { items: 'items', count: 'count' },
     )
@@ -118,23 +120,24 @@ export class RecordingsService {
 
   async delete(id: string): Promise<void> {
     this.requireEnabled()
-    const row = await this.recordings.remove(id)
+    const row = await this.transitions.remove(id)
     if (!row) throw noSuchRecording(id)
-    await this.assembly.remove(row)
+    await this.finalizer.remove(row)
   }
 
+  /** The row once the recording is no longer `stopped`; as it was when the master stops or the wait times out. */
   private async finished(stopped: RecordingRow): Promise<RecordingRow> {
-    for (const deadline = performance.now() + FILE_MS; performance.now() < deadline && !this.assembly.isStopping;) {
-      const row = await this.recordings.find(stopped.id)
-      if (row?.status !== 'stopped') return row ?? stopped
-      await setTimeout(LOOK_EVERY_MS)
+    const probe = async (): Promise<RecordingRow | undefined> => {
+      if (this.finalizer.isStopping) return stopped
+      const row = await this.queries.find(stopped.id)
+      return row?.status === 'stopped' ? undefined : (row ?? stopped)
     }
-    return stopped
+    return (await poll(probe, { everyMs: FILE_POLL_MS, timeoutMs: FILE_TIMEOUT_MS })) ?? stopped
   }
 
   private async require(id: string): Promise<RecordingRow> {
     this.requireEnabled()
-    const row = await this.recordings.find(id)
+    const row = await this.queries.find(id)
     if (!row) throw noSuchRecording(id)
     return row
   }
@@ -144,7 +147,7 @@ export class RecordingsService {
   }
 
   private view(row: RecordingRow): RecordingView {
-    return recordingView(row, row.file === null ? null : this.files.url({ ...row, file: row.file }), this.isPaid)
+    return recordingView(row, row.file === null ? null : this.store.url({ ...row, file: row.file }), this.isPaid)
   }
 
   private requireEnabled(): void {
@@ -153,13 +156,13 @@ export class RecordingsService {
 }
 
 function requireRecordable({ id, connections, mediaMode }: SessionView): void {
-  if (connections.numberOfElements === 0) throw new ServiceError('NOT_READY', `nobody is in the session ${id}`)
+  if (connections.numberOfElements === 0) throw new ServiceError('NOT_READY', `session ${id} has no participants`)
   if (mediaMode !== 'ROUTED') throw new ServiceError('CONFLICT', `the media of session ${id} is not ROUTED`)
 }
 
 function requireStarted({ id, status }: RecordingRow): void {
   if (status === 'starting') throw new ServiceError('NOT_READY', `recording ${id} is starting`)
-  if (status !== 'started') throw new ServiceError('CONFLICT', `recording ${id} is not being made: it is ${status}`)
+  if (status !== 'started') throw new ServiceError('CONFLICT', `recording ${id} is not started: it is ${status}`)
 }
 
 function read<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {

@@ -158,7 +158,7 @@ describe('a session that is recorded as a page shows it', () => {
       PATIENCE_MS,
     )
     await until(
-      'the first part is brought home',
+      'the first part is uploaded',
       async () => (await parts('ended IS NOT NULL AND started_at IS NOT NULL')).length === 1,
       PATIENCE_MS,
     )

@@ -51,7 +51,7 @@ beforeAll(async () => {
   }
   const hosts = { SERVICE_RECORDING_LAYOUT_HOSTS: '["layouts.example.org"]' }
   stack = await startStack({ nodes: 0, masterEnv: { ...webhookEnv(sink), ...own, ...hosts } })
-  node = await FakeMediaNode.start(stack.nats.url, 'stand_in')
+  node = await FakeMediaNode.start(stack.nats.url, 'fake_node')
 }, PATIENCE_MS)
 afterEach(async () => {
   for (const client of clients.splice(0)) if (client.isOpen) await client.request('leave', {}).catch(() => undefined)

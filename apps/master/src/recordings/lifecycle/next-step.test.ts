@@ -7,12 +7,12 @@ const part: PartSnapshot = {
   nodeId: 'north',
   epoch: 1,
   isEnded: false,
-  isPoor: false,
+  isShort: false,
   isOutOfDisk: false,
-  endedForMs: 0,
+  sinceEndMs: 0,
   isLost: false,
 }
-const seen: RecordingSnapshot = {
+const recording: RecordingSnapshot = {
   status: 'started',
   ageMs: 100,
   hasStarter: true,
@@ -24,51 +24,55 @@ const seen: RecordingSnapshot = {
 }
 const ended: PartSnapshot = { ...part, isEnded: true }
 const lost: PartSnapshot = { ...part, isLost: true }
-/** So many short parts, the last of which ended so long ago. */
-const poor = (count: number, endedForMs: number): PartSnapshot[] =>
-  Array.from({ length: count }, (_, nth) => ({ ...ended, part: nth + 1, isPoor: true, endedForMs }))
+/** `count` short parts, the last of which ended `sinceEndMs` ago. */
+const short = (count: number, sinceEndMs: number): PartSnapshot[] =>
+  Array.from({ length: count }, (_, nth) => ({ ...ended, part: nth + 1, isShort: true, sinceEndMs }))
 
 const CASES: [string, Partial<RecordingSnapshot>, Step['kind']][] = [
-  ['starts', { status: 'starting' }, 'wait'],
-  ['starts at a master that died', { status: 'starting', hasStarter: false }, 'giveUpStart'],
-  ['starts for ever', { status: 'starting', ageMs: 46_000 }, 'giveUpStart'],
-  ['is under way', {}, 'wait'],
-  ['has no session any more', { hasSession: false }, 'stop'],
-  ['has no session any more, and its media had gone before', { hasSession: false, epoch: null }, 'stop'],
-  ['waits for its session to be placed anew', { epoch: null }, 'wait'],
-  ['waits for that with a part that is over', { epoch: null, parts: [ended] }, 'wait'],
-  ['is where its session has been', { epoch: 2 }, 'continue'],
-  ['is where its session has been, the node is lost', { epoch: 2, parts: [lost] }, 'continue'],
-  ['has lost its recorder', { parts: [ended] }, 'continue'],
-  ['is not listed by its node', { parts: [lost] }, 'continue'],
-  ['has lost a recorder soon', { parts: poor(1, 0) }, 'continue'],
-  ['has lost two soon, a moment ago', { parts: poor(2, 900) }, 'wait'],
-  ['has lost two soon, a while ago', { parts: poor(2, 1_100) }, 'continue'],
-  ['has lost four soon, a while ago', { parts: poor(4, 3_900) }, 'wait'],
-  ['has lost five soon', { parts: poor(5, 60_000) }, 'stop'],
-  ['has lost five soon, then one after long', { parts: [...poor(5, 60_000), ended] }, 'continue'],
-  ['has lost five soon where its session was', { epoch: 2, parts: poor(5, 60_000) }, 'continue'],
-  ['is stopped, its node is not', { status: 'stopped' }, 'askToStop'],
-  ['is stopped, its session gone', { status: 'stopped', hasSession: false, epoch: null }, 'askToStop'],
-  ['is stopped, its node lost', { status: 'stopped', parts: [lost] }, 'giveUpParts'],
-  ['is stopped, and a former node lost', { status: 'stopped', parts: [lost, { ...part, part: 2 }] }, 'giveUpParts'],
-  ['is stopped, all parts are here', { status: 'stopped', parts: [ended] }, 'assemble'],
-  ['is stopped, its file is being made', { status: 'stopped', parts: [ended], isClaimed: true }, 'wait'],
+  ['is starting', { status: 'starting' }, 'wait'],
+  ['is starting and whose master died', { status: 'starting', hasStarter: false }, 'failStart'],
+  ['is starting for longer than the timeout', { status: 'starting', ageMs: 46_000 }, 'failStart'],
+  ['is being recorded', {}, 'wait'],
+  ['has lost its session', { hasSession: false }, 'stop'],
+  ['has lost its session after the media of it', { hasSession: false, epoch: null }, 'stop'],
+  ['waits for its session to be placed again', { epoch: null }, 'wait'],
+  ['waits for its session to be placed again after its part has ended', { epoch: null, parts: [ended] }, 'wait'],
+  ['is on the former media node of its session', { epoch: 2 }, 'addPart'],
+  ['is on the former media node of its session, which is lost', { epoch: 2, parts: [lost] }, 'addPart'],
+  ['has no recorder any more', { parts: [ended] }, 'addPart'],
+  ['is not listed by its media node', { parts: [lost] }, 'addPart'],
+  ['has one short part', { parts: short(1, 0) }, 'addPart'],
+  ['has two short parts, the last 900 ms ago', { parts: short(2, 900) }, 'wait'],
+  ['has two short parts, the last 1100 ms ago', { parts: short(2, 1_100) }, 'addPart'],
+  ['has four short parts, the last 3900 ms ago', { parts: short(4, 3_900) }, 'wait'],
+  ['has five short parts', { parts: short(5, 60_000) }, 'stop'],
+  ['has five short parts and a longer one after them', { parts: [...short(5, 60_000), ended] }, 'addPart'],
+  ['has five short parts of an earlier placement', { epoch: 2, parts: short(5, 60_000) }, 'addPart'],
+  ['is stopped while its media node still records', { status: 'stopped' }, 'requestStop'],
+  ['is stopped and without a session', { status: 'stopped', hasSession: false, epoch: null }, 'requestStop'],
+  ['is stopped and whose media node is lost', { status: 'stopped', parts: [lost] }, 'abandonParts'],
+  [
+    'is stopped and whose former media node is lost',
+    { status: 'stopped', parts: [lost, { ...part, part: 2 }] },
+    'abandonParts',
+  ],
+  ['is stopped after all parts have ended', { status: 'stopped', parts: [ended] }, 'finalize'],
+  ['is being finalized', { status: 'stopped', parts: [ended], isClaimed: true }, 'wait'],
   ['is ready', { status: 'ready', parts: [ended] }, 'wait'],
-  ['is deleted', { status: 'ready', parts: [ended], isRemoved: true }, 'clear'],
-  ['is deleted before its file was made', { status: 'stopped', parts: [ended], isRemoved: true }, 'clear'],
-  ['is deleted, its files are removed later', { status: 'ready', isRemoved: true, isClaimed: true }, 'wait'],
+  ['is deleted', { status: 'ready', parts: [ended], isRemoved: true }, 'removeFiles'],
+  ['is deleted before its file was made', { status: 'stopped', parts: [ended], isRemoved: true }, 'removeFiles'],
+  ['is deleted and whose removal is delayed', { status: 'ready', isRemoved: true, isClaimed: true }, 'wait'],
   ['has failed', { status: 'failed', parts: [ended] }, 'wait'],
 ]
 
-describe('what a recording needs next that', () => {
+describe('nextStep of a recording that', () => {
   it.each(CASES)('%s', (_, state, kind) => {
-    expect(nextStep({ ...seen, ...state }).kind).toBe(kind)
+    expect(nextStep({ ...recording, ...state }).kind).toBe(kind)
   })
 
-  it('goes on elsewhere is a part after its last', () => {
-    expect(nextStep({ ...seen, epoch: 2, parts: [ended, { ...part, part: 7 }] })).toEqual({
-      kind: 'continue',
+  it('is on a former media node of its session adds a part after its last one', () => {
+    expect(nextStep({ ...recording, epoch: 2, parts: [ended, { ...part, part: 7 }] })).toEqual({
+      kind: 'addPart',
       after: 7,
     })
   })
@@ -76,16 +80,16 @@ describe('what a recording needs next that', () => {
   it.each([
     [false, 'mediaServerDisconnect'],
     [true, 'notEnoughDisk'],
-  ])('has lost five soon names the cause; a full disk: %s', (isOutOfDisk, reason) => {
-    const parts = poor(5, 60_000).map((one) => ({ ...one, isOutOfDisk }))
-    expect(nextStep({ ...seen, parts })).toEqual({ kind: 'stop', reason })
+  ])('has five short parts stops with the cause as the reason (disk full: %s)', (isOutOfDisk, reason) => {
+    const parts = short(5, 60_000).map((one) => ({ ...one, isOutOfDisk }))
+    expect(nextStep({ ...recording, parts })).toEqual({ kind: 'stop', reason })
   })
 
-  it('is stopped names the parts concerned', () => {
+  it('is stopped names the parts to abandon or to stop', () => {
     const parts = [ended, { ...part, part: 2 }, { ...lost, part: 3 }]
-    expect(nextStep({ ...seen, status: 'stopped', parts })).toEqual({ kind: 'giveUpParts', parts: [parts[2]] })
-    expect(nextStep({ ...seen, status: 'stopped', parts: parts.slice(0, 2) })).toEqual({
-      kind: 'askToStop',
+    expect(nextStep({ ...recording, status: 'stopped', parts })).toEqual({ kind: 'abandonParts', parts: [parts[2]] })
+    expect(nextStep({ ...recording, status: 'stopped', parts: parts.slice(0, 2) })).toEqual({
+      kind: 'requestStop',
       parts: [parts[1]],
     })
   })

@@ -37,8 +37,8 @@ async function addNode(id: string): Promise<FakeMediaNode> {
   await until(`${id} is known`, async () => (await stack.rest('GET', `/media-nodes/${id}`)).status === 200)
   return node
 }
-/** A session on the node that is recorded; its client comes back when its media is lost. */
-async function recorded(mediaNode: string): Promise<{ id: string; alice: SignallingClient }> {
+/** Starts recording a new session on the media node. */
+async function recordedSession(mediaNode: string): Promise<{ id: string; alice: SignallingClient }> {
   const { body } = await stack.rest('POST', '/sessions', { mediaNode: { id: mediaNode } })
   const { id } = body as { id: string }
   const alice = await stack.join(id)
@@ -48,7 +48,7 @@ async function recorded(mediaNode: string): Promise<{ id: string; alice: Signall
 }
 const get = async (id: string) =>
   (await until('a master answers', () => anyMaster('GET', `/recordings/${id}`), PATIENCE_MS)) as Record<string, unknown>
-/** From whichever master is up. */
+/** The answer of the first running master that gives one. */
 async function anyMaster(method: string, path: string): Promise<unknown> {
   const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
   for (const { env } of stack.masters.filter(({ running }) => running)) {
@@ -60,7 +60,7 @@ async function anyMaster(method: string, path: string): Promise<unknown> {
 }
 const becomes = (id: string, status: string) =>
   until(`recording ${id} is ${status}`, async () => (await get(id)).status === status, PATIENCE_MS)
-const inShort = (session: string) =>
+const eventSummary = (session: string) =>
   sink
     .ofSession(session)
     .flatMap(({ event }) =>
@@ -68,13 +68,13 @@ const inShort = (session: string) =>
         ? `${String(event.status)} ${typeof event.reason === 'string' ? event.reason : '-'}`
         : [],
     )
-const toldOf = (session: string, ...expected: string[]) =>
-  until(`${expected.join()} is told`, () => (expect(inShort(session)).toEqual(expected), true), PATIENCE_MS)
+const expectEvents = (session: string, ...expected: string[]) =>
+  until(`the events are ${expected.join()}`, () => (expect(eventSummary(session)).toEqual(expected), true), PATIENCE_MS)
 
-describe('a media node that is killed', () => {
-  it('has its recordings told of; they go on where their sessions do, and become one file, later with what it took along', async () => {
+describe('when a media node is killed', () => {
+  it('its recordings continue where their sessions do, and its late files are added when it returns', async () => {
     const first = await addNode('first')
-    const { id, alice } = await recorded('first')
+    const { id, alice } = await recordedSession('first')
     const listed = await stack.rest('GET', '/media-nodes/first?recordings=true')
     expect(listed.body).toMatchObject({ recordingIds: [id] })
     const second = await addNode('second')
@@ -85,21 +85,21 @@ describe('a media node that is killed', () => {
     await alice.request('rejoin', {})
     await alice.request('publish', { tracks: [SILENT_TRACK] })
     await until('the other node records', () => [...second.jobs.values()].some(({ state }) => state === 'recording'))
-    const crash = await until('the crash is told', () =>
+    const crash = await until('the crash is reported', () =>
       sink.accepted.find(({ event }) => event.event === 'nodeCrashed'),
     )
     expect(crash.event).toMatchObject({ id: 'first', sessionIds: [id], recordingIds: [id] })
-    await toldOf(id, 'started -')
+    await expectEvents(id, 'started -')
     expect((await stack.rest('POST', `/recordings/stop/${id}`)).status).toBe(200)
     await becomes(id, 'ready')
     const ready = await get(id)
     expect([ready.mediaNode, Math.round(Number(ready.duration))]).toEqual(['second', 2])
-    // It comes back after all: the file is made anew, with what it had recorded at its place.
+    // It returns: the file is made again, with its part in its place.
     if (!made) throw new Error('nothing was recorded')
     const back = await addNode('first_again')
     await back.deliverLate(made.job)
-    await until('it is in the file', async () => Math.round(Number((await get(id)).duration)) === 4, PATIENCE_MS)
-    await toldOf(
+    await until('its part is in the file', async () => Math.round(Number((await get(id)).duration)) === 4, PATIENCE_MS)
+    await expectEvents(
       id,
       'started -',
       ...['stopped recordingStoppedByServer', 'ready recordingStoppedByServer', 'ready recovered'],
@@ -109,27 +109,33 @@ describe('a media node that is killed', () => {
     await second.kill()
   })
 
-  it('with the session that it took along leaves a failed recording, which is made when it comes back', async () => {
+  it('the recording of a session that ended with it fails, and becomes ready when it returns', async () => {
     const node = await addNode('only')
-    const { id, alice } = await recorded('only')
+    const { id, alice } = await recordedSession('only')
     const [made] = node.jobs.values()
     await node.kill()
-    const at = Date.now()
+    const killedAt = performance.now()
     await stack.rest('DELETE', `/sessions/${id}`)
     await becomes(id, 'failed')
-    console.info(`failed ${((Date.now() - at) / 1_000).toFixed(1)} s after kill -9 of the node`)
-    await toldOf(id, 'started -', 'stopped sessionClosedByServer', 'failed its media node was lost')
+    console.info(`failed ${((performance.now() - killedAt) / 1_000).toFixed(1)} s after kill -9 of the node`)
+    await expectEvents(id, 'started -', 'stopped sessionClosedByServer', 'failed its media node was lost')
     await alice.close()
     if (!made) throw new Error('nothing was recorded')
     const back = await addNode('only_again')
     await back.deliverLate(made.job)
     await becomes(id, 'ready')
-    await toldOf(id, 'started -', 'stopped sessionClosedByServer', 'failed its media node was lost', 'ready recovered')
+    await expectEvents(
+      id,
+      'started -',
+      'stopped sessionClosedByServer',
+      'failed its media node was lost',
+      'ready recovered',
+    )
     await back.kill()
   })
 })
 
-describe('a master that is killed', () => {
+describe('when a master is killed', () => {
   const [A, B] = [0, 1]
   const master = (nth: number): AppProcess => {
     const found = stack.masters[nth]
@@ -137,9 +143,9 @@ describe('a master that is killed', () => {
     return found
   }
 
-  it('A8: during a recording is not missed: the other stops and finishes it', async () => {
+  it('A8: during a recording, another master stops and finishes it', async () => {
     const node = await addNode('steady')
-    const { id } = await recorded('steady')
+    const { id } = await recordedSession('steady')
     master(A).kill('SIGKILL')
     expect(await anyMaster('POST', `/recordings/stop/${id}`)).toMatchObject({ status: 'stopped' })
     await becomes(id, 'ready')
@@ -147,39 +153,39 @@ describe('a master that is killed', () => {
     await node.kill()
   })
 
-  it('while a recording starts leaves none behind, and nothing that records', async () => {
+  it('while a recording is starting, neither a recording nor a recorder remains', async () => {
     const node = await addNode('slow')
     const { body } = await stack.rest('POST', '/sessions', { mediaNode: { id: 'slow' } })
     const { id } = body as { id: string }
     const alice = await stack.join(id)
-    const { promise: untilToldTo, resolve: goOn } = Promise.withResolvers<void>()
-    node.onStart = () => untilToldTo
+    const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
+    node.onStart = () => started
     const answer = stack.rest('POST', '/recordings/start', { session: id }).catch(() => undefined)
     await until('it is starting', async () => (await get(id)).status === 'starting')
     master(A).kill('SIGKILL')
-    goOn()
+    finishStart()
     await answer
     await until('it is gone', async () => (await get(id)).status === 404, PATIENCE_MS)
     await until('nothing records', () => node.jobs.size === 0, PATIENCE_MS)
-    await toldOf(id, 'failed its start was not finished')
+    await expectEvents(id, 'failed its start was not finished')
     await stack.revive(master(A))
     alice.terminate()
     await node.kill()
   })
 
-  it('after all parts have ended, but before the file is made: another makes it', async () => {
+  it('after all parts have ended but before the file is made, another master makes it', async () => {
     const node = await addNode('last')
-    const { id } = await recorded('last')
-    // As a master leaves it that dies with the claim: the file is made once that is over.
-    node.isMute = true
+    const { id } = await recordedSession('last')
+    // The state that a master leaves that dies with the claim: the file is made once the claim has ended.
+    node.ignoresStop = true
     await stack.rest('POST', `/recordings/stop/${id}`)
     await stack.postgres.query(
       `UPDATE recording SET claimed_by = 'master_dead', claimed_until = clock_timestamp() + interval '3 seconds'
        WHERE id = $1`,
       [id],
     )
-    node.isMute = false
-    await until('the node is told again', () => node.jobs.size === 0, PATIENCE_MS)
+    node.ignoresStop = false
+    await until('the node gets the stop again', () => node.jobs.size === 0, PATIENCE_MS)
     expect((await get(id)).status).toBe('stopped')
     await becomes(id, 'ready')
     await node.kill()

@@ -3,218 +3,229 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Job, type JobRun } from '../../platform/jobs/job.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
-import { BackOff } from './back-off.js'
 import type { PartSnapshot } from '../repository/recording-snapshot.js'
 import { nextStep } from './next-step.js'
+import { RetryDelays } from './retry-delays.js'
 import { RecordingFinalizer } from '../finalize/recording-finalizer.service.js'
 import { RecordingStore } from '../storage/recording-store.js'
 import { RecordingStarter } from './recording-starter.service.js'
-import { LOST_WITH_ITS_NODE } from '../repository/recording-reads.js'
-import { RecordingRepository, type RecordingRow, type UnsettledRow } from '../repository/recording.repository.js'
+import { RecordingParts } from '../repository/recording-parts.js'
+import { RecordingQueries, type UnsettledPart, type UnsettledRow } from '../repository/recording-queries.js'
+import { LOST_NODE_FAILURE, type RecordingRow } from '../repository/recording-row.js'
+import { RecordingTransitions } from '../repository/recording-transitions.js'
 import { type SessionEndHandler, SessionEndHook } from '../../sessions/session-end-hooks.js'
 
 const STRAYS_EVERY_MS = 10_000
 const LOST_PARTS_EVERY_MS = 600_000
-/** A part that its node does not list for so long, ms, is not recorded any more; longer if the node is not heard. */
+/** A part that its media node has not listed for this long is lost, ms; longer when the node sends no heartbeats. */
 const UNLISTED_MS = 10_000
-const UNHEARD_MS = 20_000
-/** Until a node has answered a start it need not list it, ms. */
+const SILENT_MS = 20_000
+/** A media node need not list a part before it has answered the start, ms. */
 const START_MS = 38_000
-/** A node that was told to stop and still records is told again after this long, ms. */
-const AGAIN_MS = 3_000
-/** What was noted of parts that nodes do not list is of no use when nobody has looked for so long, ms. */
+/** The pause between two requests to stop the same part, ms. */
+const REPEAT_STOP_MS = 3_000
+/** Notes of unlisted parts that are older than this are discarded, ms. */
 const STALE_MS = 3_000
-/** A node that comes back within a day brings what it had recorded into files that were made without it, s. */
+/** A media node that returns within a day adds its files to recordings that were finished without them, s. */
 const LOST_PARTS_S = 86_400
 
 /**
- * Brings every recording to its end, whoever began it. All it goes by is in the database and the heartbeats: what a
- * master that died left any other finishes.
+ * Drives every recording to its end. It reads only the database and the heartbeats, so that any master finishes what a
+ * master that died has left.
  */
 @Injectable()
 @SessionEndHook()
 export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   private readonly logger = new Logger(RecordingReconciler.name)
-  private readonly underWay = new Map<string, Promise<void>>()
+  private readonly running = new Map<string, Promise<void>>()
+  /** Recordings to be reconciled once more after the run in progress. */
   private readonly again = new Set<string>()
   private readonly unlistedSince = new Map<number, number>()
-  private lookedAt = -Infinity
-  private readonly toldAt = new Map<number, number>()
-  private readonly backOff = new BackOff()
+  private lastTickAt = -Infinity
+  private readonly stopRequestedAt = new Map<number, number>()
+  private readonly startDelays = new RetryDelays()
   private isStopping = false
 
   constructor(
-    private readonly recordings: RecordingRepository,
-    private readonly maker: RecordingStarter,
-    private readonly assembly: RecordingFinalizer,
-    private readonly files: RecordingStore,
+    private readonly queries: RecordingQueries,
+    private readonly transitions: RecordingTransitions,
+    private readonly parts: RecordingParts,
+    private readonly starter: RecordingStarter,
+    private readonly finalizer: RecordingFinalizer,
+    private readonly store: RecordingStore,
     private readonly mediaNodes: MediaNodesService,
     private readonly sessions: SessionsService,
   ) {}
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
-    await Promise.all(this.underWay.values())
+    await Promise.all(this.running.values())
   }
 
   @Job({ name: 'recordings', scope: 'leader', everyMs: 0 })
-  async upkeep({ now }: JobRun): Promise<void> {
-    const rows = await this.recordings.unsettled()
+  async tick({ now }: JobRun): Promise<void> {
+    const rows = await this.queries.unsettled()
     this.noteUnlisted(rows, now)
-    this.backOff.keepOnly(rows.map(({ id }) => id))
-    for (const { id, uniqueSessionId, isEmpty } of await this.recordings.overdue()) {
+    this.startDelays.keepOnly(rows.map(({ id }) => id))
+    for (const { id, uniqueSessionId, isEmpty } of await this.queries.overdue()) {
       if (isEmpty) await this.sessions.closeEmpty(uniqueSessionId, 'automaticStop')
       await this.stop(id, 'automaticStop')
     }
-    for (const { id } of rows) this.see(id)
+    for (const { id } of rows) void this.reconcile(id)
   }
 
-  /** Media nodes stop recording what no row stands for. */
+  /** Stops what media nodes record without a row. */
   @Job({ name: 'stray recordings', scope: 'leader', everyMs: STRAYS_EVERY_MS })
   async stopStrays(): Promise<void> {
-    const running = this.mediaNodes
+    const recording = this.mediaNodes
       .live()
       .flatMap(({ nodeId, jobs }) => jobs.filter(({ state }) => state !== 'delivering').map((job) => ({ nodeId, job })))
-    const wanted = await this.recordings.wanted(running.map(({ job }) => job.part))
-    for (const { nodeId, job } of running.filter(({ job: { part } }) => !wanted.has(part))) {
+    const expected = await this.parts.toRecord(recording.map(({ job }) => job.part))
+    for (const { nodeId, job } of recording.filter(({ job: { part } }) => !expected.has(part))) {
       await this.mediaNodes.tell({ nodeId }, 'stopRecording', { recordingId: job.recordingId, part: job.part })
     }
   }
 
-  /** Ends the wait for parts whose media node did not come back in time. */
+  /** Ends the wait for parts whose media node did not return in time, and removes files that are no longer needed. */
   @Job({ name: 'lost recording parts', scope: 'leader', everyMs: LOST_PARTS_EVERY_MS })
-  async forgetLostParts(): Promise<void> {
-    await this.recordings.forgetLostParts(LOST_PARTS_S)
-    await this.assembly.sweep()
+  async expireLostParts(): Promise<void> {
+    await this.parts.expireLost(LOST_PARTS_S)
+    await this.finalizer.removeSpentParts()
   }
 
-  /** What a node says. Twice the same does no harm. */
-  async partEnded(told: RecordingEnded): Promise<void> {
-    // Of one that is deleted there is nothing to be read.
-    const isRead = told.description !== undefined && (await this.recordings.hasPart(told.part))
-    const ended = isRead ? await this.files.described(told) : told
-    const row = await this.recordings.partEnded(ended, false)
-    if (row) this.see(row.id)
+  /** Takes the report of a media node. Idempotent, because reports are repeated until a master has answered. */
+  async partEnded(report: RecordingEnded): Promise<void> {
+    // The folder of a deleted recording is gone, and the description with it.
+    const isReadable = report.description !== undefined && (await this.parts.exists(report.part))
+    const ended = isReadable ? await this.store.readDescription(report) : report
+    const row = await this.transitions.endPart(ended, false)
+    if (row) void this.reconcile(row.id)
   }
 
-  /** Undefined when it is not `started`, or, for `automaticStop`, somebody publishes again. */
+  /** Undefined when it is not `started`, or, for `automaticStop`, when a participant publishes again. */
   async stop(id: string, reason: RecordingStopReason): Promise<RecordingRow | undefined> {
     const stopped =
-      reason === 'automaticStop' ? await this.recordings.stopOverdue(id) : await this.recordings.stop(id, reason)
+      reason === 'automaticStop' ? await this.transitions.stopOverdue(id) : await this.transitions.stop(id, reason)
     if (!stopped) return undefined
-    await this.maker.tellStopped(stopped, reason)
+    await this.starter.notifyStopped(stopped, reason)
     await this.stopped([id])
     return stopped
   }
 
   async stopped(ids: readonly string[]): Promise<void> {
-    await Promise.all(ids.map((id) => this.seeNow(id)))
+    await Promise.all(ids.map((id) => this.reconcile(id)))
   }
 
-  /** Does what the recording needs next, in its time; what cannot be done now is done by the upkeep. */
-  see(id: string): void {
-    void this.seeNow(id)
-  }
-
-  /** Resolves once all is done that can be done now; files are made and removed in their own time. */
-  private seeNow(id: string): Promise<void> {
-    const present = this.underWay.get(id)
-    if (present) {
+  /**
+   * Takes the next step of the recording; runs of one recording never overlap. Resolves when the step is taken; files
+   * are made and removed in the background. It never rejects: a step that fails is repeated by the next tick.
+   */
+  private reconcile(id: string): Promise<void> {
+    const inProgress = this.running.get(id)
+    if (inProgress) {
       this.again.add(id)
-      return present
+      return inProgress
     }
-    const work = this.goOn(id)
-      .catch((error: unknown) => this.logger.warn({ err: error, recordingId: id }, 'a recording is seen to later'))
-      .finally(() => {
-        this.underWay.delete(id)
-        if (this.again.delete(id) && !this.isStopping) this.see(id)
+    const run = this.takeStep(id)
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error, recordingId: id }, 'reconciling the recording failed, will retry')
       })
-    this.underWay.set(id, work)
-    return work
+      .finally(() => {
+        this.running.delete(id)
+        if (this.again.delete(id) && !this.isStopping) void this.reconcile(id)
+      })
+    this.running.set(id, run)
+    return run
   }
 
-  private async goOn(id: string): Promise<void> {
-    const [row] = await this.recordings.unsettled(id)
+  private async takeStep(id: string): Promise<void> {
+    const [row] = await this.queries.unsettled(id)
     if (!row || this.isStopping) return
     const parts = row.parts.map((part) => ({ ...part, isLost: this.isLost(part) }))
     const step = nextStep({ ...row, parts, epoch: this.isUp(row) ? row.epoch : null })
     switch (step.kind) {
       case 'wait':
         return
-      case 'giveUpStart':
+      case 'failStart':
         for (const { part, nodeId } of parts) {
-          await this.maker.giveUpStart({ recording: row, part, place: { nodeId } }, 'its start was not finished')
+          await this.starter.failStart({ recording: row, part, place: { nodeId } }, 'its start was not finished')
         }
         return
-      case 'continue': {
-        if (!this.backOff.isOver(id)) return
-        const asked = await this.recordings.nextPart(id, step.after)
-        if (asked) this.backOff.note(id, await this.maker.startPart(asked))
-        return
-      }
+      case 'addPart':
+        return this.addPart(id, step.after)
       case 'stop':
-        await this.stopInTurn(id, step.reason)
+        return this.stopAndRepeat(id, step.reason)
+      case 'requestStop':
+        await Promise.all(step.parts.map((part) => this.requestStop(id, part)))
         return
-      case 'askToStop':
-        await Promise.all(step.parts.map((part) => this.askToStop(id, part)))
-        return
-      case 'giveUpParts':
-        for (const { part } of step.parts) {
-          await this.recordings.partEnded({ recordingId: id, part, files: [], failure: LOST_WITH_ITS_NODE })
-        }
-        this.again.add(id)
-        return
-      case 'assemble':
-        this.assembly.make(id)
-        // Kept for this recording alone, it may have ended in another way than by its time or a stop.
+      case 'abandonParts':
+        return this.abandon(id, step.parts)
+      case 'finalize':
+        this.finalizer.finalize(id)
+        // The session may have been kept for this recording alone, and the recording have ended without a stop.
         if (row.hasSession) await this.sessions.closeEmpty(row.uniqueSessionId, 'lastParticipantLeft')
         return
-      case 'clear':
-        this.assembly.clear(row)
+      case 'removeFiles':
+        this.finalizer.resumeRemoval(row)
     }
   }
 
-  private async stopInTurn(id: string, reason: RecordingStopReason): Promise<void> {
-    const stopped = await this.recordings.stop(id, reason)
-    if (stopped) await this.maker.tellStopped(stopped, reason)
+  private async addPart(id: string, after: number): Promise<void> {
+    if (!this.startDelays.isDue(id)) return
+    const added = await this.transitions.addPart(id, after)
+    if (added) this.startDelays.note(id, await this.starter.startPart(added))
+  }
+
+  /** As `stop`, within a run: the parts are stopped by the next run. */
+  private async stopAndRepeat(id: string, reason: RecordingStopReason): Promise<void> {
+    const stopped = await this.transitions.stop(id, reason)
+    if (stopped) await this.starter.notifyStopped(stopped, reason)
     this.again.add(id)
   }
 
-  private async askToStop(recordingId: string, { part, nodeId }: PartSnapshot): Promise<void> {
+  private async requestStop(recordingId: string, { part, nodeId }: PartSnapshot): Promise<void> {
     const now = performance.now()
-    if (now - (this.toldAt.get(part) ?? -Infinity) < AGAIN_MS) return
-    this.toldAt.set(part, now)
+    if (now - (this.stopRequestedAt.get(part) ?? -Infinity) < REPEAT_STOP_MS) return
+    this.stopRequestedAt.set(part, now)
     await this.mediaNodes.tell({ nodeId }, 'stopRecording', { recordingId, part })
   }
 
-  /** Notes which open parts no node lists, and since when. */
+  private async abandon(recordingId: string, parts: readonly PartSnapshot[]): Promise<void> {
+    for (const { part } of parts) {
+      await this.transitions.endPart({ recordingId, part, files: [], failure: LOST_NODE_FAILURE })
+    }
+    this.again.add(recordingId)
+  }
+
+  /** Notes which open parts no media node lists, and since when. */
   private noteUnlisted(rows: readonly UnsettledRow[], now: number): void {
     const live = this.mediaNodes.live()
     const listed = new Set(live.flatMap(({ jobs }) => jobs.map(({ part }) => part)))
-    const heard = new Set(live.map(({ nodeId }) => nodeId))
+    const liveIds = new Set(live.map(({ nodeId }) => nodeId))
     const open = rows.flatMap(({ parts }) => parts.filter(({ isEnded }) => !isEnded))
-    // A node that only another master hears may record it.
-    const isUnlisted = ({ part, ...node }: (typeof open)[number]): boolean =>
-      !listed.has(part) && (heard.has(node.nodeId) || !this.mediaNodes.isHeard(node))
+    // A media node whose heartbeats only another master receives may record the part.
+    const isUnlisted = ({ part, ...node }: UnsettledPart): boolean =>
+      !listed.has(part) && (liveIds.has(node.nodeId) || !this.mediaNodes.isHeard(node))
     const unlisted = new Set(open.filter(isUnlisted).map(({ part }) => part))
-    // Another master has looked meanwhile, or none: what was unlisted then may have been listed since.
-    if (now - this.lookedAt > STALE_MS) this.unlistedSince.clear()
-    this.lookedAt = now
+    // Ticks were missed, or another master was the leader: parts may have been listed in between.
+    if (now - this.lastTickAt > STALE_MS) this.unlistedSince.clear()
+    this.lastTickAt = now
     for (const part of this.unlistedSince.keys()) if (!unlisted.has(part)) this.unlistedSince.delete(part)
     for (const part of unlisted) if (!this.unlistedSince.has(part)) this.unlistedSince.set(part, now)
-    for (const part of this.toldAt.keys()) if (!open.some((one) => one.part === part)) this.toldAt.delete(part)
+    const openParts = new Set(open.map(({ part }) => part))
+    for (const part of this.stopRequestedAt.keys()) if (!openParts.has(part)) this.stopRequestedAt.delete(part)
   }
 
-  /** Whether the node that has the session's media runs as it did then: after its restart the media is lost. */
+  /** Whether the process that has the session's media still runs: a restart loses the media. */
   private isUp({ placedOn }: UnsettledRow): boolean {
     return placedOn !== null && this.mediaNodes.heard(placedOn.nodeId)?.bootId === placedOn.bootId
   }
 
-  private isLost({ part, nodeId, bootId, isEnded, isStarted, askedForMs }: UnsettledRow['parts'][number]): boolean {
+  private isLost({ part, nodeId, bootId, isEnded, isStarted, sinceRequestMs }: UnsettledPart): boolean {
     const since = this.unlistedSince.get(part)
-    if (isEnded || since === undefined || performance.now() - this.lookedAt > STALE_MS) return false
+    if (isEnded || since === undefined || performance.now() - this.lastTickAt > STALE_MS) return false
     const isUp = this.mediaNodes.heard(nodeId)?.bootId === bootId
-    if (isUp && !isStarted && askedForMs < START_MS) return false
-    return performance.now() - since >= (isUp ? UNLISTED_MS : UNHEARD_MS)
+    if (isUp && !isStarted && sinceRequestMs < START_MS) return false
+    return performance.now() - since >= (isUp ? UNLISTED_MS : SILENT_MS)
   }
 }

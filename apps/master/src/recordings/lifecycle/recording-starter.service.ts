@@ -15,104 +15,110 @@ import { SessionsService } from '../../sessions/sessions.service.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { LayoutsService } from '../layouts/layouts.service.js'
 import { RecordingStore } from '../storage/recording-store.js'
+import { RecordingParts } from '../repository/recording-parts.js'
 import { decideProperties, isCustomLayout } from '../repository/recording-properties.js'
-import { type NewPart, RecordingRepository, type RecordingRow } from '../repository/recording.repository.js'
+import { RecordingQueries } from '../repository/recording-queries.js'
+import type { NewPart, RecordingRow } from '../repository/recording-row.js'
+import { RecordingTransitions } from '../repository/recording-transitions.js'
 
-/** Has recordings begun and ended on media nodes, and tells clients of it. */
+/** Starts recordings on media nodes, and notifies clients of starts and stops. */
 @Injectable()
 export class RecordingStarter {
   private readonly logger = new Logger(RecordingStarter.name)
 
   constructor(
-    private readonly recordings: RecordingRepository,
-    private readonly files: RecordingStore,
+    private readonly queries: RecordingQueries,
+    private readonly transitions: RecordingTransitions,
+    private readonly parts: RecordingParts,
+    private readonly store: RecordingStore,
     private readonly layouts: LayoutsService,
     private readonly mediaNodes: MediaNodesService,
     private readonly sessions: SessionsService,
-    private readonly channel: SessionBroadcast,
+    private readonly broadcast: SessionBroadcast,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  /** Resolves once bytes are in a file. What refuses the start before a node is asked leaves no trace of it. */
+  /** Resolves once bytes are in a file. A start that is refused before a media node is asked leaves no row. */
   async start(sessionId: string, options: StartRecordingOptions): Promise<RecordingRow> {
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     const decide = (defaults: RecordingProperties, id: string, place: RoomPlace): RecordingProperties => {
       const properties = decideProperties(defaults, options, id)
-      this.requireItsNode(properties, place)
+      this.requireHostingNode(properties, place)
       return properties
     }
-    return this.begin(await this.recordings.begin(sessionId, decide, false))
+    return this.startFirstPart(await this.transitions.create(sessionId, decide, false))
   }
 
-  /** For the recording mode ALWAYS, once in a session's life; of a failure only the event tells. */
+  /** Starts a recording of a session with the recording mode ALWAYS, once in its life. It never rejects. */
   async startAutomatically(sessionId: string): Promise<void> {
     if (!this.config.SERVICE_RECORDING) return
     try {
-      if (!(await this.recordings.takeAutomaticStart(sessionId))) return
+      if (!(await this.transitions.claimAutomaticStart(sessionId))) return
       const decide = (defaults: RecordingProperties, id: string): RecordingProperties =>
         decideProperties(defaults, {}, id)
-      await this.begin(await this.recordings.begin(sessionId, decide, true))
+      await this.startFirstPart(await this.transitions.create(sessionId, decide, true))
     } catch (error) {
-      this.logger.warn({ err: error, sessionId }, 'a session that is always recorded is not')
+      this.logger.warn({ err: error, sessionId }, 'automatic recording could not be started')
     }
   }
 
-  private async begin(asked: NewPart): Promise<RecordingRow> {
-    const { recording, part } = asked
+  private async startFirstPart(first: NewPart): Promise<RecordingRow> {
+    const { recording, part } = first
     try {
-      await this.files.requireSpace()
-      const startedAt = await this.ask(asked)
+      await this.store.requireSpace()
+      const startedAt = await this.startOnNode(first)
       const autostop = this.config.SERVICE_RECORDING_AUTOSTOP_TIMEOUT
-      const started = await this.recordings.started(recording.id, part, startedAt, autostop)
+      const started = await this.transitions.markStarted(recording.id, part, startedAt, autostop)
       if (!started) throw new ServiceError('UNAVAILABLE', 'the session ended while its recording was starting')
-      await this.tellStarted(started)
+      await this.notifyStarted(started)
       return started
     } catch (error) {
-      await this.giveUpStart(asked, textOf(error))
+      await this.failStart(first, textOf(error))
       throw startFault(error)
     }
   }
 
-  /** There is no such recording any more; the node lets go of what it may have begun. */
-  async giveUpStart(
+  /** Deletes the recording, and stops the part on the media node, which may have started it. */
+  async failStart(
     { recording, part, place }: Omit<NewPart, 'place'> & { place: { nodeId: string } },
-    why: string,
+    reason: string,
   ): Promise<void> {
     const { id } = recording
-    this.logger.warn({ recordingId: id, part }, `a recording could not be started: ${why}`)
+    this.logger.warn({ recordingId: id, part }, `starting the recording failed: ${reason}`)
     try {
-      await this.recordings.startFailed(id, part, why)
+      await this.transitions.failStart(id, part, reason)
       await this.mediaNodes.tell(place, 'stopRecording', { recordingId: id, part })
-      // Also of one that ended with its session, whoever has its id by now.
-      if (!(await this.recordings.hasPart(part))) await this.files.removePart(recording, part)
-      // The last one has left meanwhile: only for this recording the session was kept.
+      // Also when the recording ended with its session and another one has its id.
+      if (!(await this.parts.exists(part))) await this.store.removePart(recording, part)
+      // The session may have been kept for this recording alone.
       await this.sessions.closeEmpty(recording.uniqueSessionId, 'lastParticipantLeft')
     } catch (error) {
-      this.logger.warn({ err: error, recordingId: id }, 'a failed start is seen to later')
+      this.logger.warn({ err: error, recordingId: id }, 'cleaning up a failed start failed, will retry')
       await this.mediaNodes.tell(place, 'stopRecording', { recordingId: id, part })
     }
   }
 
-  /** Whether the next part was begun; false while the node does not have the room yet. */
-  async startPart(asked: NewPart): Promise<boolean> {
-    const { recording, part } = asked
+  /** Starts the next part of a recording. False when it failed, or the media node does not have the room yet. */
+  async startPart(next: NewPart): Promise<boolean> {
+    const { recording, part } = next
     try {
-      await this.recordings.partStarted(part, await this.ask(asked))
+      await this.parts.markStarted(part, await this.startOnNode(next))
       return true
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : 'INTERNAL'
       if (code === 'NOT_FOUND' || code === 'CONFLICT') {
-        await this.recordings.takeBackPart(part)
+        await this.parts.withdraw(part)
         return false
       }
-      this.logger.warn({ err: error, recordingId: recording.id, part }, 'a recording could not be continued')
-      await this.recordings.partEnded({ recordingId: recording.id, part, files: [], failure: textOf(error) })
-      await this.mediaNodes.tell(asked.place, 'stopRecording', { recordingId: recording.id, part })
+      this.logger.warn({ err: error, recordingId: recording.id, part }, 'continuing the recording failed')
+      await this.transitions.endPart({ recordingId: recording.id, part, files: [], failure: textOf(error) })
+      await this.mediaNodes.tell(next.place, 'stopRecording', { recordingId: recording.id, part })
       return false
     }
   }
 
-  private async ask({ recording, part, place }: NewPart): Promise<number> {
+  /** Gives the time of the first media. */
+  private async startOnNode({ recording, part, place }: NewPart): Promise<number> {
     const job: RecordingJob = {
       recordingId: recording.id,
       part,
@@ -122,7 +128,7 @@ export class RecordingStarter {
       hasAudio: recording.properties.hasAudio,
       hasVideo: recording.properties.hasVideo,
       output: await this.output(recording),
-      delivery: await this.files.delivery(recording, part),
+      delivery: await this.store.delivery(recording, part),
     }
     return (await this.mediaNodes.ask(place, 'startRecording', job)).startedAt
   }
@@ -133,7 +139,7 @@ export class RecordingStarter {
     if (outputMode === 'INDIVIDUAL') return { kind: 'INDIVIDUAL', ignoreFailedStreams }
     const [width = 0, height = 0] = resolution.split('x').map(Number)
     if (!isCustomLayout(properties)) {
-      // Of a sound alone nothing is laid out.
+      // CUSTOM without video: the layout has no effect.
       const layout = recordingLayout === 'CUSTOM' ? 'BEST_FIT' : recordingLayout
       return { kind: 'COMPOSED', layout, width, height, frameRate }
     }
@@ -141,39 +147,39 @@ export class RecordingStarter {
     return { kind: 'CUSTOM', page, width, height, frameRate, shmSize }
   }
 
-  async tellStarted({ id, uniqueSessionId, sessionId, properties: { name } }: RecordingRow): Promise<void> {
-    await this.tellClients(sessionId, (to) => {
-      this.channel.notify(uniqueSessionId, { method: 'recordingStarted', params: { id, name } }, to)
+  private async notifyStarted({ id, uniqueSessionId, sessionId, properties: { name } }: RecordingRow): Promise<void> {
+    await this.notifyClients(sessionId, (to) => {
+      this.broadcast.notify(uniqueSessionId, { method: 'recordingStarted', params: { id, name } }, to)
     })
   }
 
-  async tellStopped(row: RecordingRow, reason: RecordingStopReason): Promise<void> {
+  async notifyStopped(row: RecordingRow, reason: RecordingStopReason): Promise<void> {
     const { id, uniqueSessionId, sessionId, properties } = row
     const params = { id, name: properties.name, reason }
-    await this.tellClients(sessionId, (to) => {
-      this.channel.notify(uniqueSessionId, { method: 'recordingStopped', params }, to)
+    await this.notifyClients(sessionId, (to) => {
+      this.broadcast.notify(uniqueSessionId, { method: 'recordingStopped', params }, to)
     })
   }
 
-  /** What is recorded of the session now, for a participant of the role; undefined for who is not told of it. */
+  /** Running recordings of the session; undefined for a role that is not notified of recordings. */
   running(sessionId: string, role: Role | null): Promise<RecordingInfo[]> | undefined {
-    return this.recordings.running(sessionId, role)
+    return this.queries.running(sessionId, role)
   }
 
-  /** A hint: whoever joins is told by the snapshot. */
-  private async tellClients(sessionId: string, tell: (who: { to: string[] }) => void): Promise<void> {
+  /** Best effort: participants that join later read the snapshot. */
+  private async notifyClients(sessionId: string, notify: (options: { to: string[] }) => void): Promise<void> {
     try {
-      const to = await this.recordings.listeners(sessionId)
-      if (to.length > 0) tell({ to })
+      const to = await this.queries.notifiedConnections(sessionId)
+      if (to.length > 0) notify({ to })
     } catch (error) {
-      this.logger.debug({ err: error }, 'clients were not told of a recording')
+      this.logger.debug({ err: error }, 'notifying clients of a recording failed')
     }
   }
 
-  /** Media is not relayed to another node for its recorder, so a retry cannot succeed: a bad request, not a 503. */
-  private requireItsNode({ mediaNode, outputMode, hasVideo }: RecordingProperties, place: RoomPlace): void {
-    const isMeant = this.config.SERVICE_EDITION !== 'ce' && outputMode !== 'INDIVIDUAL' && hasVideo
-    if (!isMeant || mediaNode === undefined || mediaNode === place.nodeId) return
+  /** Media is not relayed to another media node for its recorder, so a retry cannot succeed: a bad request, not a 503. */
+  private requireHostingNode({ mediaNode, outputMode, hasVideo }: RecordingProperties, place: RoomPlace): void {
+    const isForced = this.config.SERVICE_EDITION !== 'ce' && outputMode !== 'INDIVIDUAL' && hasVideo
+    if (!isForced || mediaNode === undefined || mediaNode === place.nodeId) return
     throw new ServiceError(
       'INVALID',
       `mediaNode.id: media node ${mediaNode} cannot record the session: only ${place.nodeId}, which hosts it, can`,
@@ -183,7 +189,7 @@ export class RecordingStarter {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Worth another try later, or what the contract calls a failed start, whose text is told. */
+/** The error of the request: a 503 that can be retried, or the failed start of the contract with its text. */
 function startFault(error: unknown): Error {
   if (!(error instanceof ServiceError)) return error instanceof Error ? error : new Error(String(error))
   const { code, message } = error

@@ -7,23 +7,23 @@ import { PATIENCE_MS, RecordingTestbed, TEST_MS } from '../fixtures/recording-te
 
 jest.setTimeout(TEST_MS)
 
-let desk: RecordingTestbed
+let testbed: RecordingTestbed
 
 beforeAll(async () => {
-  // Time enough to come back on a busy machine.
-  desk = await RecordingTestbed.open({ SERVICE_RECORDING_AUTOSTOP_TIMEOUT: '5' })
+  // Long enough for a participant to return on a busy machine.
+  testbed = await RecordingTestbed.open({ SERVICE_RECORDING_AUTOSTOP_TIMEOUT: '5' })
 })
-afterAll(() => desk.close())
-afterEach(() => desk.clear())
+afterAll(() => testbed.close())
+afterEach(() => testbed.reset())
 
 describe('the end of a session', () => {
-  it('D7: that is deleted stops its recording: after its participants, before it', async () => {
-    const { id } = await desk.busy()
-    await desk.start(id)
-    await desk.stack.api.deleteSession(id)
-    await desk.becomes(id, 'ready')
-    await desk.toldOf(id, 'started -', 'stopped sessionClosedByServer', 'ready sessionClosedByServer')
-    const names = desk.sink.names(id).slice(-5)
+  it('D7: by a deletion stops its recording, with the event after those of its participants and before its own', async () => {
+    const { id } = await testbed.createActiveSession()
+    await testbed.start(id)
+    await testbed.stack.api.deleteSession(id)
+    await testbed.becomes(id, 'ready')
+    await testbed.expectEvents(id, 'started -', 'stopped sessionClosedByServer', 'ready sessionClosedByServer')
+    const names = testbed.sink.names(id).slice(-5)
     expect(names).toEqual([
       'webrtcConnectionDestroyed',
       'participantLeft',
@@ -33,174 +33,178 @@ describe('the end of a session', () => {
     ])
   })
 
-  it('D8: waits for who may come back, and then comes with the recording', async () => {
-    const { id, alice } = await desk.busy()
-    await desk.start(id)
-    await desk.toldOf(id, 'started -')
+  it('D8: is delayed while participants may return to the recording, and comes with its automatic stop', async () => {
+    const { id, alice } = await testbed.createActiveSession()
+    await testbed.start(id)
+    await testbed.expectEvents(id, 'started -')
     await alice.request('leave', {})
-    expect((await desk.stack.rest('POST', '/sessions', { customSessionId: id })).status).toBe(409)
-    expect(desk.inShort(id)).toEqual(['started -'])
-    const bob = await desk.enter(id)
-    const { streamId } = await desk.publish(bob)
+    expect((await testbed.stack.rest('POST', '/sessions', { customSessionId: id })).status).toBe(409)
+    expect(testbed.eventSummary(id)).toEqual(['started -'])
+    const bob = await testbed.join(id)
+    const { streamId } = await testbed.publish(bob)
     expect(streamId).toEqual(expect.any(String))
-    const [{ due } = { due: null }] = await desk.stack.postgres.query(
+    const [{ due } = { due: null }] = await testbed.stack.postgres.query(
       'SELECT autostop_at AS due FROM recording WHERE id = $1',
       [id],
     )
     expect(due).toBeNull()
     await bob.request('leave', {})
-    await desk.becomes(id, 'ready')
-    await desk.sink.ended(id)
-    await desk.toldOf(id, 'started -', 'stopped automaticStop', 'ready automaticStop')
-    expect(desk.sink.ofSession(id).find(({ event }) => event.event === 'sessionDestroyed')?.event.reason).toBe(
+    await testbed.becomes(id, 'ready')
+    await testbed.sink.ended(id)
+    await testbed.expectEvents(id, 'started -', 'stopped automaticStop', 'ready automaticStop')
+    expect(testbed.sink.ofSession(id).find(({ event }) => event.event === 'sessionDestroyed')?.event.reason).toBe(
       'automaticStop',
     )
   })
 
-  it('comes at once when the recording is stopped that an empty session waits for', async () => {
-    const { id, alice } = await desk.busy()
-    await desk.start(id)
+  it('comes at once when the recording that an empty session waits for is stopped', async () => {
+    const { id, alice } = await testbed.createActiveSession()
+    await testbed.start(id)
     await alice.request('leave', {})
-    expect((await desk.stop(id)).status).toBe(200)
-    expect((await desk.stack.rest('GET', `/sessions/${id}`)).status).toBe(404)
-    await desk.becomes(id, 'ready')
+    expect((await testbed.stop(id)).status).toBe(200)
+    expect((await testbed.stack.rest('GET', `/sessions/${id}`)).status).toBe(404)
+    await testbed.becomes(id, 'ready')
   })
 
-  it('D6: and a stop at the same moment end the recording once', async () => {
+  it('D6: at the same moment as a stop ends the recording once', async () => {
     for (let round = 0; round < 4; round++) {
-      const { id, alice } = await desk.busy()
-      await desk.start(id)
-      const [, { status }] = await Promise.all([alice.request('leave', {}), desk.stop(id)])
+      const { id, alice } = await testbed.createActiveSession()
+      await testbed.start(id)
+      const [, { status }] = await Promise.all([alice.request('leave', {}), testbed.stop(id)])
       expect(status).toBe(200)
-      await desk.becomes(id, 'ready')
-      await desk.sink.ended(id)
-      await desk.toldOf(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
+      await testbed.becomes(id, 'ready')
+      await testbed.sink.ended(id)
+      await testbed.expectEvents(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
     }
   })
 
-  it('while a recording starts makes it none', async () => {
-    const { id } = await desk.busy()
-    const { promise: untilToldTo, resolve: goOn } = Promise.withResolvers<void>()
-    desk.node.onStart = () => untilToldTo
-    const answer = desk.start(id)
-    await until('it is starting', async () => (await desk.get(id)).status === 'starting')
-    await desk.stack.api.deleteSession(id)
-    goOn()
+  it('while its recording is starting cancels the recording', async () => {
+    const { id } = await testbed.createActiveSession()
+    const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
+    testbed.node.onStart = () => started
+    const answer = testbed.start(id)
+    await until('it is starting', async () => (await testbed.get(id)).status === 'starting')
+    await testbed.stack.api.deleteSession(id)
+    finishStart()
     expect((await answer).status).toBe(503)
-    await desk.toldOf(id, 'failed sessionClosedByServer')
-    expect((await desk.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
-    await until('the node records nothing', () => desk.node.jobs.size === 0)
-    const parts = join(desk.stack.recordingsFolder, '.parts')
+    await testbed.expectEvents(id, 'failed sessionClosedByServer')
+    expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
+    await until('the node records nothing', () => testbed.node.jobs.size === 0)
+    const parts = join(testbed.stack.recordingsFolder, '.parts')
     await until('no folder is left', async () => !(await readdir(parts)).includes(id))
   })
 })
 
-describe('a session that was kept for its recording alone', () => {
+describe('a session that is kept for its recording alone', () => {
   const isGone = async (id: string): Promise<boolean> =>
-    (await desk.stack.rest('GET', `/sessions/${id}`)).status === 404
+    (await testbed.stack.rest('GET', `/sessions/${id}`)).status === 404
 
   it('ends when the recording fails to start', async () => {
-    const { id, alice } = await desk.busy()
-    const { promise: untilToldTo, reject: fail } = Promise.withResolvers<void>()
-    desk.node.onStart = () => untilToldTo
-    const answer = desk.start(id)
-    await until('it is starting', async () => (await desk.get(id)).status === 'starting')
+    const { id, alice } = await testbed.createActiveSession()
+    const { promise: started, reject: failStart } = Promise.withResolvers<void>()
+    testbed.node.onStart = () => started
+    const answer = testbed.start(id)
+    await until('it is starting', async () => (await testbed.get(id)).status === 'starting')
     await alice.request('leave', {})
     expect(await isGone(id)).toBe(false)
-    fail(new ServiceError('NO_CAPACITY', 'no recorder'))
+    failStart(new ServiceError('NO_CAPACITY', 'no recorder'))
     expect((await answer).status).toBe(503)
     await until('the session is gone', () => isGone(id))
-    await desk.sink.ended(id)
+    await testbed.sink.ended(id)
   })
 
-  it('ends when the recording is given up', async () => {
-    const { id, alice } = await desk.busy()
-    await desk.start(id)
-    const first = desk.partOf(id)
+  it('ends when its recording stops after repeated failures', async () => {
+    const { id, alice } = await testbed.createActiveSession()
+    await testbed.start(id)
+    const first = testbed.partOf(id)
     await alice.request('leave', {})
-    // Its time is not what ends it.
-    await desk.stack.postgres.query(`UPDATE recording SET autostop_at = now() + interval '1 day' WHERE id = $1`, [id])
-    desk.node.onStart = () => Promise.reject(new ServiceError('INTERNAL', 'no recorder'))
-    await desk.node.recorderDies(first)
-    await desk.becomes(id, 'ready')
+    // Its timeout must not end it.
+    await testbed.stack.postgres.query(`UPDATE recording SET autostop_at = now() + interval '1 day' WHERE id = $1`, [
+      id,
+    ])
+    testbed.node.onStart = () => Promise.reject(new ServiceError('INTERNAL', 'no recorder'))
+    await testbed.node.failRecorder(first)
+    await testbed.becomes(id, 'ready')
     await until('the session is gone', () => isGone(id))
-    await desk.toldOf(id, 'started -', 'stopped mediaServerDisconnect', 'ready mediaServerDisconnect')
+    await testbed.expectEvents(id, 'started -', 'stopped mediaServerDisconnect', 'ready mediaServerDisconnect')
   })
 })
 
 describe('an empty session that waits for its recording', () => {
   it.each([
-    ['has lost its media', 'media_node_id = NULL, media_node_boot_id = NULL'],
-    ['has media that was never recorded', 'media_epoch = media_epoch + 1'],
-  ])('A12: does not wait any longer when it %s', async (_, change) => {
-    const { id, alice } = await desk.busy()
-    await desk.start(id)
-    const part = desk.partOf(id)
+    ['lost its media', 'media_node_id = NULL, media_node_boot_id = NULL'],
+    ['has new media that was never recorded', 'media_epoch = media_epoch + 1'],
+  ])('A12: ends when it %s', async (_, change) => {
+    const { id, alice } = await testbed.createActiveSession()
+    await testbed.start(id)
+    const part = testbed.partOf(id)
     await alice.request('leave', {})
-    desk.node.onStart = () => Promise.reject(new ServiceError('NOT_FOUND', 'no room', { subject: 'session' }))
-    await desk.stack.postgres.query(`UPDATE recording SET autostop_at = now() + interval '1 day' WHERE id = $1`, [id])
-    await desk.stack.postgres.query(`UPDATE session SET ${change} WHERE id = $1`, [id])
-    await desk.node.recorderDies(part)
-    await desk.becomes(id, 'ready')
-    await desk.sink.ended(id)
-    await desk.toldOf(id, 'started -', 'stopped automaticStop', 'ready automaticStop')
+    testbed.node.onStart = () => Promise.reject(new ServiceError('NOT_FOUND', 'no room', { subject: 'session' }))
+    await testbed.stack.postgres.query(`UPDATE recording SET autostop_at = now() + interval '1 day' WHERE id = $1`, [
+      id,
+    ])
+    await testbed.stack.postgres.query(`UPDATE session SET ${change} WHERE id = $1`, [id])
+    await testbed.node.failRecorder(part)
+    await testbed.becomes(id, 'ready')
+    await testbed.sink.ended(id)
+    await testbed.expectEvents(id, 'started -', 'stopped automaticStop', 'ready automaticStop')
   })
 })
 
-describe('a recording that nobody publishes to', () => {
-  it('stops by itself, and the session goes on', async () => {
-    const { id } = await desk.stack.api.createSession()
-    const alice = await desk.enter(id, 'MODERATOR')
-    await desk.start(id)
+describe('a recording of a session without publishers', () => {
+  it('stops automatically, and the session continues', async () => {
+    const { id } = await testbed.stack.api.createSession()
+    const alice = await testbed.join(id, 'MODERATOR')
+    await testbed.start(id)
     expect(await alice.waitFor('recordingStopped', undefined, PATIENCE_MS)).toMatchObject({ reason: 'automaticStop' })
-    await desk.becomes(id, 'ready')
-    expect((await desk.stack.rest('GET', `/sessions/${id}`)).status).toBe(200)
+    await testbed.becomes(id, 'ready')
+    expect((await testbed.stack.rest('GET', `/sessions/${id}`)).status).toBe(200)
   })
 })
 
-describe('a session that is always recorded', () => {
-  it('is so from its first publisher to its last participant, once', async () => {
-    const { id, alice } = await desk.busy({ recordingMode: 'ALWAYS' })
-    await desk.becomes(id, 'started')
+describe('a session with the recording mode ALWAYS', () => {
+  it('is recorded once, from its first publisher to its last participant', async () => {
+    const { id, alice } = await testbed.createActiveSession({ recordingMode: 'ALWAYS' })
+    await testbed.becomes(id, 'started')
     await alice.request('leave', {})
-    await desk.becomes(id, 'ready')
-    await desk.toldOf(id, 'started -', 'stopped lastParticipantLeft', 'ready lastParticipantLeft')
+    await testbed.becomes(id, 'ready')
+    await testbed.expectEvents(id, 'started -', 'stopped lastParticipantLeft', 'ready lastParticipantLeft')
   })
 
   it('is not recorded again after a stop', async () => {
-    const { id, alice } = await desk.busy({ recordingMode: 'ALWAYS' })
-    await desk.becomes(id, 'started')
-    await desk.stop(id)
-    await desk.becomes(id, 'ready')
-    await desk.publish(alice)
+    const { id, alice } = await testbed.createActiveSession({ recordingMode: 'ALWAYS' })
+    await testbed.becomes(id, 'started')
+    await testbed.stop(id)
+    await testbed.becomes(id, 'ready')
+    await testbed.publish(alice)
     await alice.request('leave', {})
-    await desk.sink.ended(id)
+    await testbed.sink.ended(id)
     expect(
-      desk.node.callsOf('startRecording').filter((call) => 'sessionId' in call && call.sessionId === id),
+      testbed.node.callsOf('startRecording').filter((call) => 'sessionId' in call && call.sessionId === id),
     ).toHaveLength(1)
   })
 
-  it('tells of a failed start by the event alone', async () => {
-    desk.node.onStart = () => {
+  it('reports a failed start by the event alone', async () => {
+    testbed.node.onStart = () => {
       throw new ServiceError('NO_CAPACITY', 'no slot')
     }
-    const { id } = await desk.busy({ recordingMode: 'ALWAYS' })
-    await desk.toldOf(id, 'failed no slot')
+    const { id } = await testbed.createActiveSession({ recordingMode: 'ALWAYS' })
+    await testbed.expectEvents(id, 'failed no slot')
   })
 })
 
-it('a connection that is to be recorded no more is told to the node', async () => {
-  const { id } = await desk.busy()
-  const { content } = await desk.stack.api.listConnections(id)
+it('a connection that is changed to record: false is reported to the media node', async () => {
+  const { id } = await testbed.createActiveSession()
+  const { content } = await testbed.stack.api.listConnections(id)
   const connectionId = content[0]?.id ?? ''
-  await desk.stack.rest('PATCH', `/sessions/${id}/connection/${connectionId}`, { record: false })
-  await until('the node knows', () =>
-    desk.node.callsOf('changePeer').some((call) => 'connectionId' in call && call.connectionId === connectionId),
+  await testbed.stack.rest('PATCH', `/sessions/${id}/connection/${connectionId}`, { record: false })
+  await until('the node knows of the change', () =>
+    testbed.node.callsOf('changePeer').some((call) => 'connectionId' in call && call.connectionId === connectionId),
   )
-  expect(desk.node.callsOf('changePeer').at(-1)).toMatchObject({ connectionId, record: false })
+  expect(testbed.node.callsOf('changePeer').at(-1)).toMatchObject({ connectionId, record: false })
 })
 
-describe('who of a session is told that it is recorded', () => {
+describe('notifications of recordings', () => {
   const ROLES = ['SUBSCRIBER', 'PUBLISHER', 'MODERATOR'] as const
 
   it.each([
@@ -208,34 +212,36 @@ describe('who of a session is told that it is recorded', () => {
     ['publisher_moderator', ['PUBLISHER', 'MODERATOR']],
     ['moderator', ['MODERATOR']],
     ['none', []],
-  ])('with SERVICE_RECORDING_NOTIFICATION %s: %j', async (who, told: readonly string[]) => {
-    // Nobody publishes: the recording is not to stop by itself meanwhile.
-    const env = { SERVICE_RECORDING_NOTIFICATION: who, SERVICE_RECORDING_AUTOSTOP_TIMEOUT: '60' }
-    const { opsUrl, env: own } = await desk.stack.addMaster(env)
+  ])('with SERVICE_RECORDING_NOTIFICATION %s reach the roles %j', async (setting, notified: readonly string[]) => {
+    // No participant publishes: the recording must not stop automatically meanwhile.
+    const env = { SERVICE_RECORDING_NOTIFICATION: setting, SERVICE_RECORDING_AUTOSTOP_TIMEOUT: '60' }
+    const { opsUrl, env: own } = await testbed.stack.addMaster(env)
     expect((await fetch(`${opsUrl}/readyz`)).status).toBe(200)
-    const at = (token: string | null): string =>
+    const atOwnMaster = (token: string | null): string =>
       (token ?? '').replace(/\/\/[^/]+\//, `//${own.SERVICE_HOST}:${own.SERVICE_PORT}/`)
-    const api = new ServiceApi(`http://${own.SERVICE_HOST}:${own.SERVICE_PORT}`, desk.stack.secret)
+    const api = new ServiceApi(`http://${own.SERVICE_HOST}:${own.SERVICE_PORT}`, testbed.stack.secret)
     const { id } = await api.createSession()
-    const clients = await Promise.all(ROLES.map((role) => desk.enter(id, role)))
+    const clients = await Promise.all(ROLES.map((role) => testbed.join(id, role)))
     expect((await api.request('POST', '/recordings/start', { session: id })).status).toBe(200)
     const late = await Promise.all(
       ROLES.map(async (role) => {
-        const socket = await desk.stack.openSocket(at((await api.createConnection(id, { role })).token))
+        const socket = await testbed.stack.openSocket(atOwnMaster((await api.createConnection(id, { role })).token))
         const { snapshot } = await socket.join()
         await socket.request('leave', {})
         return snapshot.recordings
       }),
     )
-    expect(late).toEqual(ROLES.map((role) => (told.includes(role) ? [{ id, name: id }] : undefined)))
+    expect(late).toEqual(ROLES.map((role) => (notified.includes(role) ? [{ id, name: id }] : undefined)))
     expect((await api.request('POST', `/recordings/stop/${id}`)).status).toBe(200)
-    // What is said to all comes behind all that was said before.
+    // The signal comes after all earlier notifications.
     await api.request('POST', '/signal', { session: id, data: 'the end' })
     for (const [nth, client] of clients.entries()) {
       await client.waitFor('signal', ({ data }) => data === 'the end')
-      const heard = client.notifications.filter(({ method }) => method.startsWith('recording')).map((one) => one.method)
-      const expected = told.includes(ROLES[nth] ?? '') ? ['recordingStarted', 'recordingStopped'] : []
-      expect([ROLES[nth], heard]).toEqual([ROLES[nth], expected])
+      const received = client.notifications
+        .filter(({ method }) => method.startsWith('recording'))
+        .map((one) => one.method)
+      const expected = notified.includes(ROLES[nth] ?? '') ? ['recordingStarted', 'recordingStopped'] : []
+      expect([ROLES[nth], received]).toEqual([ROLES[nth], expected])
     }
   })
 })

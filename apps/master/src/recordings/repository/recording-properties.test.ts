@@ -5,7 +5,7 @@ import { decideProperties, isCustomLayout, recordingId } from './recording-prope
 const decide = (defaults: object, options: object) =>
   decideProperties(RecordingProperties.parse(defaults), StartRecordingOptions.parse(options), 'ses_1~2')
 
-describe('what a recording is made with', () => {
+describe('the properties of a recording', () => {
   it.each<[object, object, object]>([
     [{}, {}, { name: 'ses_1~2', outputMode: 'COMPOSED', resolution: '1280x720', hasAudio: true }],
     [{ name: 'default' }, {}, { name: 'default' }],
@@ -22,11 +22,11 @@ describe('what a recording is made with', () => {
     [{ ignoreFailedStreams: true }, { outputMode: 'INDIVIDUAL' }, { ignoreFailedStreams: true }],
     [{ mediaNode: { id: 'north' } }, {}, { mediaNode: 'north' }],
     [{ mediaNode: { id: 'north' } }, { mediaNode: 'south' }, { mediaNode: 'south' }],
-  ])('of the defaults %j and the call %j: %j', (defaults, options, expected) => {
+  ])('with the defaults %j and the options %j are %j', (defaults, options, expected) => {
     expect(decide(defaults, options)).toMatchObject(expected)
   })
 
-  it("is a layout of one's own only with a picture, and only in a composed one", () => {
+  it('have a custom layout only in a composed recording with video', () => {
     const custom = { recordingLayout: 'CUSTOM' }
     expect(isCustomLayout(decide({}, custom))).toBe(true)
     expect(isCustomLayout(decide({}, { ...custom, hasVideo: false }))).toBe(false)
@@ -34,7 +34,7 @@ describe('what a recording is made with', () => {
     expect(isCustomLayout(decide(custom, {}))).toBe(true)
   })
 
-  it('is called after its session', () => {
+  it('include an id that begins with that of the session', () => {
     expect([0, 1, 12].map((nth) => recordingId('ses_1', nth))).toEqual(['ses_1', 'ses_1~1', 'ses_1~12'])
   })
 })

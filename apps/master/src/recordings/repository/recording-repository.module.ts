@@ -1,11 +1,14 @@
 import { Module } from '@nestjs/common'
 import { EventsModule } from '../../events/events.module.js'
-import { RecordingRepository } from './recording.repository.js'
+import { RecordingClaims } from './recording-claims.js'
+import { RecordingParts } from './recording-parts.js'
+import { RecordingQueries } from './recording-queries.js'
+import { RecordingTransitions } from './recording-transitions.js'
 
-/** The table of recordings and their parts. */
+/** The tables of recordings and their parts. */
 @Module({
   imports: [EventsModule],
-  providers: [RecordingRepository],
-  exports: [RecordingRepository],
+  providers: [RecordingQueries, RecordingTransitions, RecordingClaims, RecordingParts],
+  exports: [RecordingQueries, RecordingTransitions, RecordingClaims, RecordingParts],
 })
 export class RecordingRepositoryModule {}

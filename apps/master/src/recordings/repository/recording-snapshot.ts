@@ -1,34 +1,35 @@
 import type { RecordingState } from './recording.entity.js'
 
-/** A part as it stands. Ages in ms. */
+/** The state of a part. Ages in ms. */
 export interface PartSnapshot {
   part: number
   nodeId: string
   epoch: number
   isEnded: boolean
-  /** It brought no files, or only a few seconds. */
-  isPoor: boolean
-  /** A full disk ended or refused it. */
+  /** It has no files, or only a few seconds. */
+  isShort: boolean
+  /** It ended or was refused because the disk is full. */
   isOutOfDisk: boolean
   /** Since its end; 0 before. */
-  endedForMs: number
-  /** Not ended, but no node runs it any more, for long enough to be sure. */
+  sinceEndMs: number
+  /** It has not ended, but no media node has listed it for long enough to be sure that none records it. */
   isLost: boolean
 }
 
+/** The state of a recording, from which its next step follows. */
 export interface RecordingSnapshot {
   status: RecordingState
-  /** In its status. */
+  /** Since its status changed. */
   ageMs: number
-  /** The master that starts it lives. */
+  /** The master that starts it is alive. */
   hasStarter: boolean
-  /** It was deleted, its files are not all gone. */
+  /** It was deleted, but not all of its files are removed. */
   isRemoved: boolean
-  /** Its file is being made, or it is tried again later. */
+  /** A master makes its file, or the next attempt is delayed. */
   isClaimed: boolean
   hasSession: boolean
-  /** Of the media that its session has; null while it has none. */
+  /** Media epoch of its session; null while the session has no media. */
   epoch: number | null
-  /** In their order. */
+  /** In the order in which they were recorded. */
   parts: readonly PartSnapshot[]
 }

@@ -8,7 +8,7 @@ const MAY = [
   'started → stopped',
   'stopped → ready',
   'stopped → failed',
-  // Files that come late.
+  // Files of a media node that returns late.
   'ready → stopped',
   'failed → stopped',
 ]
@@ -18,7 +18,7 @@ describe('the status of a recording', () => {
     expect(mayBecome(from, to)).toBe(MAY.includes(`${from} → ${to}`))
   })
 
-  it.each(STATES)('%s: its session has it while it is made', (status) => {
+  it.each(STATES)('%s is live while the recording is starting or started', (status) => {
     expect(isLive(status)).toBe(['starting', 'started'].includes(status))
   })
 })

@@ -9,7 +9,7 @@ import type { z } from 'zod'
 
 export type RecordingState = z.infer<typeof RecordingStatus>
 
-/** A recording, kept until it is deleted; its session may be long gone. Times in UTC ms. */
+/** A recording, stored until it is deleted, also after its session has ended. Times in UTC ms. */
 @Entity('recording')
 @Index('recording_order', ['createdAt', 'id'])
 @Index('recording_session', ['sessionId'])
@@ -17,7 +17,7 @@ export type RecordingState = z.infer<typeof RecordingStatus>
 @Index('recording_unsettled', ['status'], { where: `status IN ('starting', 'started', 'stopped')` })
 @Index('recording_removed', ['removedAt'], { where: 'removed_at IS NOT NULL' })
 export class RecordingEntity {
-  /** Free again once the recording is deleted, with its files: parts, not this, tell two uses apart. */
+  /** Free again once the recording and its files are deleted: only the numbers of parts distinguish two uses. */
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'recording_pk' })
   id!: string
 
@@ -30,11 +30,11 @@ export class RecordingEntity {
   @Column({ type: 'text' })
   status!: RecordingState
 
-  /** When it was asked for; from `started` on, the time of the first media in its files. */
+  /** The time of the request; from `started` on, the time of the first media in its files. */
   @Column({ name: 'created_at', type: 'bigint' })
   createdAt!: number
 
-  /** What it is made with, everything decided; `name` is the file's. */
+  /** Its properties with all defaults resolved; `name` names the file. */
   @Column({ type: 'jsonb' })
   properties!: RecordingProperties
 
@@ -42,7 +42,7 @@ export class RecordingEntity {
   @Column({ name: 'is_automatic', type: 'boolean', default: false })
   isAutomatic!: boolean
 
-  /** Of the finished file, or of the files of an INDIVIDUAL one together; 0 before. */
+  /** Bytes of the finished file, or of all files of an INDIVIDUAL recording; 0 before. */
   @Column({ type: 'bigint', default: 0 })
   size!: number
 
@@ -50,53 +50,53 @@ export class RecordingEntity {
   @Column({ type: 'double precision', default: 0 })
   duration!: number
 
-  /** Whether there is sound in the finished file; null before. */
+  /** Whether the finished file has audio; null before. */
   @Column({ name: 'has_audio', type: 'boolean', nullable: true })
   hasAudio!: boolean | null
 
   @Column({ name: 'has_video', type: 'boolean', nullable: true })
   hasVideo!: boolean | null
 
-  /** The finished file's name, in the recording's folder. */
+  /** The name of the finished file in the recording's folder. */
   @Column({ type: 'text', nullable: true })
   file!: string | null
 
   @Column({ name: 'stop_reason', type: 'text', nullable: true })
   stopReason!: RecordingStopReason | null
 
-  /** Where its last part is made. */
+  /** The media node of its last part. */
   @Column({ name: 'media_node_id', type: 'text' })
   mediaNodeId!: string
 
-  /** When it stops by itself, unless somebody publishes before. */
+  /** The time of its automatic stop, unless a participant publishes before. */
   @Column({ name: 'autostop_at', type: 'timestamptz', nullable: true })
   autostopAt!: Date | null
 
-  /** When its status was last changed, by the database's clock. */
+  /** The last change of its status, by the database's clock. */
   @Column({ name: 'changed_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   changedAt!: Date
 
-  /** Who makes its file, until when; without a master, when that is tried again. */
+  /** The master that starts it or makes its file. `claimedUntil` without a master is the time of the next attempt. */
   @Column({ name: 'claimed_by', type: 'text', nullable: true })
   claimedBy!: string | null
 
   @Column({ name: 'claimed_until', type: 'timestamptz', nullable: true })
   claimedUntil!: Date | null
 
-  /** How often its file could not be made. */
+  /** Failed attempts to make its file. */
   @Column({ type: 'integer', default: 0 })
   attempts!: number
 
-  /** Whether files came after it was finished, from a node that had been given up: it is finished once more with them. */
+  /** Whether files of a lost media node came after it was finished: it is finished once more with them. */
   @Column({ name: 'is_recovered', type: 'boolean', default: false })
   isRecovered!: boolean
 
-  /** When it was deleted: for whoever asks there is no such recording; only its files have to be removed yet. */
+  /** The time of its deletion: requests no longer find it, but its files are not all removed yet. */
   @Column({ name: 'removed_at', type: 'timestamptz', nullable: true })
   removedAt!: Date | null
 }
 
-/** What one node records of it without a break. Numbers are never used twice, whatever becomes of the recording. */
+/** What one media node records of it without a break. Numbers are never reused, also after the recording is deleted. */
 @Entity('recording_part')
 @Index('recording_part_recording', ['recordingId'])
 @Index('recording_part_node', ['nodeId'], { where: 'ended IS NULL' })
@@ -122,18 +122,18 @@ export class RecordingPartEntity {
   @Column({ name: 'boot_id', type: 'text' })
   bootId!: string
 
-  /** Of the session's media that it records. */
+  /** The media epoch of the session that it records. */
   @Column({ name: 'media_epoch', type: 'integer' })
   mediaEpoch!: number
 
   @Column({ name: 'asked_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   askedAt!: Date
 
-  /** Time of its first media. */
+  /** Time of its first media, UTC ms. */
   @Column({ name: 'started_at', type: 'bigint', nullable: true })
   startedAt!: number | null
 
-  /** What its node said of its end, or what is taken for its end when the node says nothing. */
+  /** The report of its media node, or the failure that a master sets when the node is lost. */
   @Column({ type: 'jsonb', nullable: true })
   ended!: RecordingEnded | null
 
@@ -141,7 +141,7 @@ export class RecordingPartEntity {
   endedAt!: Date | null
 }
 
-/** The columns that decide where a recording's files are. Numbers of parts are never reused, ids of recordings are. */
+/** The columns that locate the files of a recording. Ids of recordings are reused, numbers of parts are not. */
 export type RecordingOfFiles = Pick<
   RecordingEntity,
   'id' | 'sessionId' | 'uniqueSessionId' | 'createdAt' | 'properties' | 'file'

@@ -1,21 +1,26 @@
 import type { EventDraft } from '../../events/event-drafts.js'
-import type { RecordingRow } from './recording.repository.js'
+import type { RecordingRow } from './recording-row.js'
 import { shownProperties } from './recording.view.js'
 
-/** Nobody is told of `starting`. */
-export type ToldState = Exclude<RecordingRow['status'], 'starting'>
+/** The statuses that have an event; `starting` has none. */
+export type ReportedState = Exclude<RecordingRow['status'], 'starting'>
+
+interface StatusChange {
+  status: ReportedState
+  reason?: string | undefined
+  /** UTC ms. */
+  now: number
+  /** The media node is part of the event in the paid editions only. */
+  isPaid: boolean
+}
 
 /**
- * `isPaid`: which node it is on is told only there. A `started` has the time at which the recording started, as its
- * `startTime`; the event log moves it behind what the session was told meanwhile.
+ * The event of a new status. The timestamp of `started` is the time at which the recording started, as its `startTime`;
+ * the event log moves it behind earlier events of the session.
  */
-export function recordingStatusChanged(
-  row: RecordingRow,
-  told: { status: ToldState; reason?: string | undefined; now: number; isPaid: boolean },
-): EventDraft {
+export function recordingStatusChanged(row: RecordingRow, { status, reason, now, isPaid }: StatusChange): EventDraft {
   const { name, outputMode, hasAudio, hasVideo, resolution, frameRate, recordingLayout, customLayout } =
     shownProperties(row)
-  const { status, reason, now, isPaid } = told
   return {
     name: 'recordingStatusChanged',
     payload: {

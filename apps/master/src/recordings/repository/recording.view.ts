@@ -1,16 +1,20 @@
 import type { RecordingPropertiesView, RecordingView } from '@session-service/contract'
 import { recordingPropertiesView } from '../../sessions/session.view.js'
-import type { RecordingRow } from './recording.repository.js'
+import type { RecordingRow } from './recording-row.js'
 
-/** What was asked for; of a finished file, whether it has sound and pictures. */
+/** The requested properties; `hasAudio` and `hasVideo` of a finished file are those of the file. */
 export function shownProperties(
   row: Pick<RecordingRow, 'properties' | 'hasAudio' | 'hasVideo'>,
 ): RecordingPropertiesView {
-  const wanted = recordingPropertiesView(row.properties)
-  return { ...wanted, hasAudio: row.hasAudio ?? wanted.hasAudio, hasVideo: row.hasVideo ?? wanted.hasVideo }
+  const requested = recordingPropertiesView(row.properties)
+  return {
+    ...requested,
+    hasAudio: row.hasAudio ?? requested.hasAudio,
+    hasVideo: row.hasVideo ?? requested.hasVideo,
+  }
 }
 
-/** `url` only of a finished file; `mediaNode` in the paid editions. */
+/** A recording as REST shows it: `url` once the file is finished, `mediaNode` in the paid editions. */
 export function recordingView(row: RecordingRow, url: string | null, isPaid: boolean): RecordingView {
   const { mediaNode: _, ...properties } = shownProperties(row)
   return {

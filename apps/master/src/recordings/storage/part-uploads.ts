@@ -23,8 +23,8 @@ const gone = (): ServiceError =>
 export class PartUploads {
   constructor(
     private readonly folders: RecordingFolders,
-    /** Whether a recording that there is has the part. */
-    private readonly isWanted: (part: number) => Promise<boolean>,
+    /** Whether the part belongs to a recording that is not deleted. */
+    private readonly hasPart: (part: number) => Promise<boolean>,
   ) {}
 
   /**
@@ -85,7 +85,7 @@ export class PartUploads {
     if (!isFit) throw gone()
     if (!(await isFolder(folder))) {
       // The node deletes what nobody wants: a disk that is away for a moment must not be taken for that.
-      throw (await this.isWanted(part)) ? new ServiceError('UNAVAILABLE', `${folder} is not there`) : gone()
+      throw (await this.hasPart(part)) ? new ServiceError('UNAVAILABLE', `${folder} is not there`) : gone()
     }
     return { whole: join(folder, file), growing: join(folder, `.${file}.part`) }
   }

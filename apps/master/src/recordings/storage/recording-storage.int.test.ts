@@ -9,88 +9,88 @@ import { RecordingTestbed, TEST_MS } from '../fixtures/recording-testbed.js'
 jest.setTimeout(TEST_MS)
 
 let s3: S3Server
-let desk: RecordingTestbed
+let testbed: RecordingTestbed
 
 beforeAll(async () => {
   s3 = await S3Server.start()
-  desk = await RecordingTestbed.open({
+  testbed = await RecordingTestbed.open({
     ...{ SERVICE_PRO_RECORDING_STORAGE: 's3', SERVICE_PRO_AWS_S3_BUCKET: 'bucket/kept', SERVICE_PRO_AWS_REGION: 'eu' },
     ...{ SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT: s3.url, SERVICE_PRO_AWS_S3_WITH_PATH_STYLE_ACCESS: 'true' },
     ...{ SERVICE_PRO_AWS_ACCESS_KEY: 'S3RVER', SERVICE_PRO_AWS_SECRET_KEY: 'S3RVER' },
   })
 })
 afterAll(async () => {
-  await desk.close()
+  await testbed.close()
   await s3.stop()
 })
-afterEach(() => desk.clear())
+afterEach(() => testbed.reset())
 
 it('C18: a storage that fails keeps a recording waiting, whose file is here until the storage has it', async () => {
   s3.fault = (method) => (method === 'PUT' ? { status: 500 } : undefined)
-  const { id } = await desk.busy()
-  await desk.start(id)
-  await desk.stop(id)
-  const local = (): Promise<string[]> => readdir(join(desk.stack.recordingsFolder, id)).catch(() => [])
+  const { id } = await testbed.createActiveSession()
+  await testbed.start(id)
+  await testbed.stop(id)
+  const local = (): Promise<string[]> => readdir(join(testbed.stack.recordingsFolder, id)).catch(() => [])
   const puts = (): number => s3.requests.filter(({ method }) => method === 'PUT').length
   await until('it was tried, and again', () => puts() >= 6, 40_000)
-  expect(await desk.get(id)).toMatchObject({ status: 'stopped', url: null })
+  expect(await testbed.get(id)).toMatchObject({ status: 'stopped', url: null })
   expect(await local()).toContain(`${id}.mp4`)
-  expect((await fetch(`${desk.stack.masters[0]?.opsUrl}/readyz`)).status).toBe(200)
+  expect((await fetch(`${testbed.stack.masters[0]?.opsUrl}/readyz`)).status).toBe(200)
   s3.fault = () => undefined
-  await desk.becomes(id, 'ready')
-  expect(await desk.get(id)).toMatchObject({ url: `${s3.url}/bucket/kept/${id}/${id}.mp4` })
+  await testbed.becomes(id, 'ready')
+  expect(await testbed.get(id)).toMatchObject({ url: `${s3.url}/bucket/kept/${id}/${id}.mp4` })
   expect(await local()).toEqual([`.recording.${id}`])
-  await desk.toldOf(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
-  expect((await desk.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
+  await testbed.expectEvents(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
+  expect((await testbed.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
   expect(await local()).toEqual([])
 })
 
 it('a storage that says nothing holds up nobody who ends a recording or its session', async () => {
   s3.fault = (method) => (method === 'PUT' ? 'silence' : undefined)
-  const { id } = await desk.busy()
-  await desk.start(id)
-  desk.node.onStart = () => Promise.reject(new ServiceError('NO_CAPACITY', 'no recorder'))
-  await desk.node.recorderDies(desk.partOf(id))
+  const { id } = await testbed.createActiveSession()
+  await testbed.start(id)
+  testbed.node.onStart = () => Promise.reject(new ServiceError('NO_CAPACITY', 'no recorder'))
+  await testbed.node.failRecorder(testbed.partOf(id))
   const open = async (): Promise<number> =>
-    (await desk.stack.postgres.query(`SELECT 1 FROM recording_part WHERE recording_id = $1 AND ended IS NULL`, [id]))
+    (await testbed.stack.postgres.query(`SELECT 1 FROM recording_part WHERE recording_id = $1 AND ended IS NULL`, [id]))
       .length
   await until('all its parts have ended', async () => (await open()) === 0)
-  expect((await desk.stack.rest('DELETE', `/sessions/${id}`)).status).toBe(204)
+  expect((await testbed.stack.rest('DELETE', `/sessions/${id}`)).status).toBe(204)
   await until('the storage is asked', () =>
     s3.requests.some(({ method, path }) => method === 'PUT' && path.includes(id)),
   )
-  expect(await desk.get(id)).toMatchObject({ status: 'stopped' })
+  expect(await testbed.get(id)).toMatchObject({ status: 'stopped' })
   s3.fault = () => undefined
-  expect((await desk.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
-  expect((await desk.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
+  expect((await testbed.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
+  expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
 })
 
 it('a recording is deleted also while the storage cannot remove it, which is done later', async () => {
-  const { id } = await desk.busy()
-  await desk.start(id)
-  await desk.stop(id)
-  await desk.becomes(id, 'ready')
+  const { id } = await testbed.createActiveSession()
+  await testbed.start(id)
+  await testbed.stop(id)
+  await testbed.becomes(id, 'ready')
   s3.fault = () => ({ status: 500 })
-  expect((await desk.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(503)
-  expect((await desk.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
+  expect((await testbed.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(503)
+  expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
   s3.fault = () => undefined
-  const rows = (): Promise<unknown[]> => desk.stack.postgres.query('SELECT 1 FROM recording WHERE id = $1', [id])
+  const rows = (): Promise<unknown[]> => testbed.stack.postgres.query('SELECT 1 FROM recording WHERE id = $1', [id])
   await until('it is removed', async () => (await rows()).length === 0, 30_000)
   const object = await fetch(`${s3.url}/bucket/kept/${id}/${id}.mp4`)
   expect(object.status).toBe(404)
-  expect((await desk.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(404)
+  expect((await testbed.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(404)
 })
 
 it('a recording that waits for its storage can be deleted', async () => {
   s3.fault = (method) => (method === 'PUT' ? { status: 403 } : undefined)
-  const { id } = await desk.busy()
-  await desk.start(id)
-  await desk.stop(id)
+  const { id } = await testbed.createActiveSession()
+  await testbed.start(id)
+  await testbed.stop(id)
   const before = s3.requests.length
   await until('it was tried', () => s3.requests.length > before)
-  expect((await desk.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
+  expect((await testbed.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
   s3.fault = () => undefined
-  const all = (): Promise<string[]> => readdir(desk.stack.recordingsFolder, { recursive: true })
+  const all = (): Promise<string[]> => readdir(testbed.stack.recordingsFolder, { recursive: true })
   await until('nothing is left of it', async () => (await all()).every((name) => !name.includes(id)))
-  expect((await desk.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
+  expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
 })

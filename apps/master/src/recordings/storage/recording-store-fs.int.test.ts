@@ -229,13 +229,15 @@ describe('a description of many files', () => {
     await files.delivery({ id: 'room~1' }, 1)
     const many = Array.from({ length: 40 }, (_, nth) => recorded(`${nth}.webm`, { clientData: 'x'.repeat(30_000) }))
     await writeFile(join(root, '.parts', 'room~1', '1', 'files.json'), JSON.stringify(many))
-    expect((await files.described(ended)).files).toEqual(many)
-    expect(await files.described({ ...ended, description: undefined })).toMatchObject({ files: [] })
+    expect((await files.readDescription(ended)).files).toEqual(many)
+    expect(await files.readDescription({ ...ended, description: undefined })).toMatchObject({ files: [] })
   })
 
   it('is waited for where it is not there', async () => {
-    await expect(files.described(ended)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    await expect(files.described({ ...ended, description: '../files.json' })).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(files.readDescription(ended)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(files.readDescription({ ...ended, description: '../files.json' })).rejects.toMatchObject({
+      code: 'INVALID',
+    })
   })
 })
 

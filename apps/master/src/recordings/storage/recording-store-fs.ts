@@ -256,7 +256,7 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     return (await namesIn(this.folders.parts)).filter((name) => RECORDING_ID.test(name))
   }
 
-  async described(ended: RecordingEnded): Promise<RecordingEnded> {
+  async readDescription(ended: RecordingEnded): Promise<RecordingEnded> {
     const { recordingId, part, description } = ended
     if (description === undefined) return ended
     const isFit = FILE_NAME.test(description) && RECORDING_ID.test(recordingId)

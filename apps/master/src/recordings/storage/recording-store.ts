@@ -40,7 +40,7 @@ export abstract class RecordingStore {
   abstract idsWithParts(): Promise<string[]>
 
   /** With the description of its files, which was delivered if it was long. */
-  abstract described(ended: RecordingEnded): Promise<RecordingEnded>
+  abstract readDescription(ended: RecordingEnded): Promise<RecordingEnded>
 
   /** What a node may have delivered of a part that is none. */
   abstract removePart(recording: Pick<RecordingEntity, 'id'>, part: number): Promise<void>

@@ -1,0 +1,53 @@
+import { columns } from '../../platform/database/sql.js'
+import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { RecordingEntity } from './recording.entity.js'
+
+const FIELDS = [
+  'id',
+  'sessionId',
+  'uniqueSessionId',
+  'status',
+  'createdAt',
+  'properties',
+  'isAutomatic',
+  'size',
+  'duration',
+  'hasAudio',
+  'hasVideo',
+  'file',
+  'stopReason',
+  'mediaNodeId',
+  'attempts',
+  'isRecovered',
+] as const satisfies readonly (keyof RecordingEntity)[]
+
+/** The columns of a recording that features use. */
+export type RecordingRow = Pick<RecordingEntity, (typeof FIELDS)[number]>
+
+/** A part that a media node is to record. */
+export interface NewPart {
+  recording: RecordingRow
+  part: number
+  place: RoomPlace
+}
+
+/** The finished file of a recording. */
+export type FinishedFile = Pick<RecordingRow, 'size' | 'duration' | 'hasAudio' | 'hasVideo'> & { file: string }
+
+/** The select list of a RecordingRow, for statements that call the table `r`. */
+export const RECORDING_COLUMNS = columns(RecordingEntity, 'r', FIELDS)
+
+/** The failure of a part that ends because its media node is gone. The node may still come back with its files. */
+export const LOST_NODE_FAILURE = 'its media node was lost'
+
+/**
+ * SQL condition on `recording r`: its timeout has passed and no participant publishes. The recording of an empty
+ * session stops at once when the recorded media is lost, because nothing more can be recorded.
+ */
+export const IS_OVERDUE = `(r.autostop_at < clock_timestamp() OR r.autostop_at IS NOT NULL AND EXISTS (
+    SELECT 1 FROM session w WHERE w.unique_id = r.unique_session_id
+      AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.session_id = w.id AND c.status = 'active')
+      AND (w.media_node_id IS NULL OR NOT EXISTS (
+        SELECT 1 FROM recording_part p
+        WHERE p.recording_id = r.id AND p.media_epoch = w.media_epoch AND p.started_at IS NOT NULL))))
+  AND NOT EXISTS (SELECT 1 FROM stream p WHERE p.session_id = r.session_id)`

@@ -1,0 +1,299 @@
+import {
+  type RecordingEnded,
+  type RecordingProperties,
+  type RecordingStopReason,
+  ServiceError,
+} from '@session-service/contract'
+import { Inject, Injectable } from '@nestjs/common'
+import { DataSource, type EntityManager, In } from 'typeorm'
+import { ClusterClock } from '../../platform/database/cluster-clock.js'
+import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { execute, firstRow, rows } from '../../platform/database/sql.js'
+import { EventLog, type Record } from '../../events/event-log.js'
+import type { EventDraft } from '../../events/event-drafts.js'
+import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { type MaybePlace, PLACE, placeOf } from '../../media-nodes/session-place.js'
+import { insertPart, insertRecording, type RecordableSession } from './recording-inserts.js'
+import { type FinishedFile, IS_OVERDUE, type NewPart, RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
+import { isLive, mayBecome } from './recording-states.js'
+import { RecordingEntity, RecordingPartEntity } from './recording.entity.js'
+import { recordingStatusChanged, type ReportedState } from './recording.events.js'
+
+/** A master that still makes a file of a deleted recording has noticed the deletion by then, s. */
+const LAST_FILE_S = 75
+
+/** The reason of a `ready` that follows another final state. */
+const RECOVERED = 'recovered'
+
+/** A recording under its lock, and the function that records the events of the change. */
+interface Change {
+  manager: EntityManager
+  record: Record
+  row: RecordingRow
+}
+
+/**
+ * Changes the state of recordings, with their events. Each change holds the locks of the session, if it exists, and of
+ * the recording. Hand-written statements where they lock, return the changed row or use the database's clock.
+ */
+@Injectable()
+export class RecordingTransitions {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly events: EventLog,
+    private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+    @Inject(MASTER_ID) private readonly masterId: string,
+  ) {}
+
+  /**
+   * Creates a `starting` recording with its first part, on the media node of the session. `decide` may refuse.
+   * @throws ServiceError CONFLICT when the session is being recorded, UNAVAILABLE while the session has no media
+   */
+  create(
+    sessionId: string,
+    decide: (defaults: RecordingProperties, id: string, place: RoomPlace) => RecordingProperties,
+    isAutomatic: boolean,
+  ): Promise<NewPart> {
+    return this.dataSource.transaction(async (manager) => {
+      const session = await firstRow<RecordableSession & MaybePlace>(
+        manager,
+        `SELECT id, unique_id AS "uniqueSessionId", recording_properties AS "recordingProperties", ${PLACE}
+         FROM session WHERE id = $1 FOR NO KEY UPDATE`,
+        [sessionId],
+      )
+      if (!session) throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
+      const { uniqueSessionId } = session
+      if (await manager.existsBy(RecordingEntity, { uniqueSessionId, status: In(['starting', 'started']) })) {
+        throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)
+      }
+      const place = placeOf(session)
+      if (!place) throw new ServiceError('UNAVAILABLE', `the media of session ${sessionId} is being moved`)
+      const decideFor = (id: string): RecordingProperties => decide(session.recordingProperties, id, place)
+      const recording = await insertRecording(manager, session, decideFor, {
+        mediaNodeId: place.nodeId,
+        isAutomatic,
+        claimedBy: this.masterId,
+        now: this.clock.now(),
+      })
+      return { recording, place, part: await insertPart(manager, recording.id, place) }
+    })
+  }
+
+  /** True for the first caller in the life of a session whose recording mode is ALWAYS. */
+  async claimAutomaticStart(sessionId: string): Promise<boolean> {
+    const count = await execute(
+      this.dataSource,
+      `UPDATE session SET was_recorded = true
+       WHERE id = $1 AND recording_mode = 'ALWAYS' AND media_mode = 'ROUTED' AND NOT was_recorded`,
+      [sessionId],
+    )
+    return count > 0
+  }
+
+  /**
+   * `started`: the first bytes of the first part are in a file. Without a publisher the recording stops automatically
+   * after `autostopS`. Undefined when it is no longer `starting`.
+   */
+  markStarted(id: string, part: number, startedAt: number, autostopS: number): Promise<RecordingRow | undefined> {
+    return this.change(id, async (change) => {
+      if (!mayBecome(change.row.status, 'started')) return undefined
+      await change.manager.update(RecordingPartEntity, { part }, { startedAt })
+      return this.update(change, 'started', {
+        set: `created_at = $2, claimed_by = NULL,
+              autostop_at = coalesce(autostop_at, CASE WHEN $3 > 0 AND NOT is_automatic AND NOT EXISTS (
+                SELECT 1 FROM stream WHERE session_id = r.session_id)
+                THEN clock_timestamp() + $3 * interval '1 second' END)`,
+        // The clock of the media node may be ahead, but the start cannot be later than its report.
+        values: [Math.min(startedAt, this.clock.now()), autostopS],
+      })
+    })
+  }
+
+  /** The start failed: deletes the recording. False when it is no longer `starting`, or its id is another recording's. */
+  async failStart(id: string, part: number, reason: string): Promise<boolean> {
+    const isDone = await this.change(id, async ({ manager, record, row }) => {
+      const hasPart = await manager.existsBy(RecordingPartEntity, { recordingId: id, part })
+      if (row.status !== 'starting' || !hasPart) return false
+      await record(this.eventOf(row, 'failed', reason))
+      await manager.delete(RecordingEntity, { id })
+      return true
+    })
+    return isDone ?? false
+  }
+
+  /** Undefined when it is not `started`. */
+  stop(id: string, reason: RecordingStopReason): Promise<RecordingRow | undefined> {
+    return this.change(id, (change) => this.stopLocked(change, reason))
+  }
+
+  /** Stops it if its timeout has passed and no participant publishes. */
+  stopOverdue(id: string): Promise<RecordingRow | undefined> {
+    return this.change(id, async (change) => {
+      const sql = `SELECT r.id FROM recording r WHERE r.id = $1 AND ${IS_OVERDUE}`
+      const overdue = await rows<{ id: string }>(change.manager, sql, [id])
+      return overdue.length > 0 ? this.stopLocked(change, 'automaticStop') : undefined
+    })
+  }
+
+  private async stopLocked(change: Change, reason: RecordingStopReason): Promise<RecordingRow | undefined> {
+    if (change.row.status !== 'started') return undefined
+    return this.update(change, 'stopped', {
+      reason,
+      set: 'stop_reason = $2, autostop_at = NULL',
+      values: [reason],
+    })
+  }
+
+  /**
+   * Stores the report of the end of a part; undefined when there is no such part, or it had ended. `isOnlyOpen` false:
+   * files also replace an earlier end without files.
+   */
+  endPart(ended: RecordingEnded, isOnlyOpen = true): Promise<RecordingRow | undefined> {
+    const { recordingId: id, part, files } = ended
+    return this.change(id, async ({ manager, row }) => {
+      const count = await execute(
+        manager,
+        `UPDATE recording_part SET ended = $3, ended_at = clock_timestamp()
+         WHERE recording_id = $1 AND part = $2
+           AND (ended IS NULL OR (NOT $4 AND ended->'files' = '[]'::jsonb AND $3::jsonb->'files' <> '[]'::jsonb))`,
+        [id, part, JSON.stringify(ended), isOnlyOpen],
+      )
+      if (count === 0) return undefined
+      if (!mayBecome(row.status, 'stopped') || isLive(row.status) || files.length === 0) return row
+      // A lost media node came back with files: the recording is finished once more, with them.
+      await execute(
+        manager,
+        `UPDATE recording SET status = 'stopped', is_recovered = true, attempts = 0, claimed_by = NULL, claimed_until = NULL,
+                changed_at = clock_timestamp() WHERE id = $1`,
+        [id],
+      )
+      return { ...row, status: 'stopped', isRecovered: true }
+    })
+  }
+
+  /** Adds the part after `after`; undefined when that is not the last one, or there is nothing to record. */
+  addPart(id: string, after: number): Promise<NewPart | undefined> {
+    return this.change(id, async ({ manager, row }) => {
+      const last = await manager.maximum(RecordingPartEntity, 'part', { recordingId: id })
+      const session = await firstRow<MaybePlace>(manager, `SELECT ${PLACE} FROM session WHERE unique_id = $1`, [
+        row.uniqueSessionId,
+      ])
+      const place = session && placeOf(session)
+      if (row.status !== 'started' || last !== after || !place) return undefined
+      await manager.update(RecordingEntity, { id }, { mediaNodeId: place.nodeId })
+      const recording = { ...row, mediaNodeId: place.nodeId }
+      return { recording, place, part: await insertPart(manager, id, place) }
+    })
+  }
+
+  /** Undefined when another master has the claim, or parts with files exist that the file was not made of. */
+  markReady(id: string, made: FinishedFile, madeOf: readonly number[]): Promise<RecordingRow | undefined> {
+    return this.finish(id, 'ready', {
+      set: ['size = $2', 'duration = $3', 'file = $4', 'has_audio = $5', 'has_video = $6'],
+      values: [made.size, made.duration, made.file, made.hasAudio, made.hasVideo],
+      madeOf,
+    })
+  }
+
+  /** Undefined when another master has the claim. */
+  markFailed(id: string, reason: string): Promise<RecordingRow | undefined> {
+    return this.finish(id, 'failed', { reason, set: [], values: [] })
+  }
+
+  private finish(
+    id: string,
+    status: 'ready' | 'failed',
+    { reason, set, values, madeOf }: { reason?: string; set: string[]; values: unknown[]; madeOf?: readonly number[] },
+  ): Promise<RecordingRow | undefined> {
+    return this.change(id, async (change) => {
+      const { manager, row } = change
+      if (!mayBecome(row.status, status)) return undefined
+      // A master that was delayed may have lost its claim to another one.
+      if (!(await manager.existsBy(RecordingEntity, { id, claimedBy: this.masterId }))) return undefined
+      if (madeOf && (await hasOtherFiles(manager, id, madeOf))) return undefined
+      return this.update(change, status, {
+        reason: reason ?? (row.isRecovered ? RECOVERED : row.stopReason) ?? undefined,
+        set: [...set, 'claimed_by = NULL', 'claimed_until = NULL'].join(', '),
+        values,
+      })
+    })
+  }
+
+  /**
+   * Deletes it, except its files; also a recording whose files could not be removed before. Undefined when there is
+   * none. While a master makes its file, the row stays until that file can no longer appear.
+   * @throws ServiceError CONFLICT while it is recorded
+   */
+  async remove(id: string): Promise<RecordingRow | undefined> {
+    const removed = await this.change(id, async ({ manager, row }) => {
+      if (isLive(row.status)) throw new ServiceError('CONFLICT', `recording ${id} is ${row.status}: stop it first`)
+      await execute(
+        manager,
+        `UPDATE recording SET removed_at = clock_timestamp(), claimed_by = NULL,
+                claimed_until = CASE WHEN claimed_by IS NOT NULL AND claimed_until > clock_timestamp()
+                                THEN clock_timestamp() + $2 * interval '1 second' END WHERE id = $1`,
+        [id, LAST_FILE_S],
+      )
+      return row
+    })
+    return removed ?? (await this.findRemoved(id))
+  }
+
+  private findRemoved(id: string): Promise<RecordingRow | undefined> {
+    return firstRow<RecordingRow>(
+      this.dataSource,
+      `SELECT ${RECORDING_COLUMNS} FROM recording r WHERE r.id = $1 AND r.removed_at IS NOT NULL`,
+      [id],
+    )
+  }
+
+  /** Runs `run` under the locks of the recording and its session; undefined when there is no such recording. */
+  private change<T>(id: string, run: (change: Change) => Promise<T>): Promise<T | undefined> {
+    return this.events.transaction(async (manager, record) => {
+      await rows(
+        manager,
+        `SELECT 1 FROM session WHERE unique_id = (SELECT unique_session_id FROM recording WHERE id = $1)
+         FOR NO KEY UPDATE`,
+        [id],
+      )
+      const row = await firstRow<RecordingRow>(
+        manager,
+        `SELECT ${RECORDING_COLUMNS} FROM recording r WHERE r.id = $1 AND r.removed_at IS NULL FOR UPDATE`,
+        [id],
+      )
+      return row && run({ manager, record, row })
+    })
+  }
+
+  private async update(
+    { manager, record, row: { id } }: Change,
+    status: ReportedState,
+    { reason, set, values }: { reason?: string | undefined; set: string; values: unknown[] },
+  ): Promise<RecordingRow> {
+    const row = await firstRow<RecordingRow>(
+      manager,
+      `UPDATE recording r SET status = $${values.length + 2}, changed_at = clock_timestamp(), ${set}
+       WHERE r.id = $1 RETURNING ${RECORDING_COLUMNS}`,
+      [id, ...values, status],
+    )
+    if (!row) throw new Error(`recording ${id} vanished under its lock`)
+    await record(this.eventOf(row, status, reason))
+    return row
+  }
+
+  private eventOf(row: RecordingRow, status: ReportedState, reason?: string): EventDraft {
+    const isPaid = this.config.SERVICE_EDITION !== 'ce'
+    return recordingStatusChanged(row, { status, reason, now: this.clock.now(), isPaid })
+  }
+}
+
+/** Whether other parts than these have files. */
+async function hasOtherFiles(manager: EntityManager, id: string, parts: readonly number[]): Promise<boolean> {
+  const others = await rows<{ part: number }>(
+    manager,
+    `SELECT part FROM recording_part WHERE recording_id = $1 AND ended->'files' <> '[]'::jsonb AND part <> ALL($2)`,
+    [id, parts],
+  )
+  return others.length > 0
+}
