@@ -9,8 +9,8 @@ beforeAll(async () => {
 afterAll(() => testbed.close())
 afterEach(() => testbed.reset())
 
-describe('POST recordings/start', () => {
-  it('answers 409 while the recording of the session is starting, also to invalid requests', async () => {
+describe('the REST interface of recordings', () => {
+  it('answers a start with 409 while the recording of the session is starting, also to invalid requests', async () => {
     const { id } = await testbed.createActiveSession()
     const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
     testbed.node.onStart = () => started
@@ -25,7 +25,7 @@ describe('POST recordings/start', () => {
     await testbed.becomes(id, 'ready')
   })
 
-  it('answers 400 when it uses a missing custom layout of the session, and leaves no recording', async () => {
+  it('answers a start with 400 that uses a missing custom layout of the session, and leaves no recording', async () => {
     const layout = { recordingLayout: 'CUSTOM', customLayout: 'https://not.allowed.example/' }
     const { id } = await testbed.createActiveSession({
       defaultRecordingProperties: { outputMode: 'INDIVIDUAL', ...layout },
@@ -38,7 +38,7 @@ describe('POST recordings/start', () => {
     await testbed.expectEvents(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
   })
 
-  it('POST recordings/stop under the deprecated path answers with the file in every edition', async () => {
+  it('answers a stop under the deprecated path with the file in every edition', async () => {
     const { id } = await testbed.createActiveSession()
     await testbed.start(id)
     const { status, body } = await testbed.stack.api.transport.send({

@@ -15,7 +15,7 @@ interface Dependencies {
   gate: BasicAuthGuard
   errors: HttpErrorFilter
   clock: ClusterClock
-  /** Whether the part belongs to a recording that is not deleted. */
+  /** True when the part belongs to a recording that is not deleted. */
   hasPart: (part: number) => Promise<boolean>
 }
 

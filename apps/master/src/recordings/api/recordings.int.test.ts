@@ -174,7 +174,9 @@ describe('a recording', () => {
     })
     expect(refused).toMatchObject({
       status: 400,
-      body: { message: 'mediaNode.id: media node other cannot record the session: only fake_node, which hosts it, can' },
+      body: {
+        message: 'mediaNode.id: media node other cannot record the session: only fake_node, which hosts it, can',
+      },
     })
     expect(refused.headers.get('retry-after')).toBeNull()
     expect((await testbed.start(id, { mediaNode: { id: 'fake_node' } })).status).toBe(200)

@@ -30,8 +30,8 @@ afterAll(async () => {
 
 const get = async (id: string) => (await stack.rest('GET', `/recordings/${id}`)).body as Record<string, unknown>
 
-/** When the recording was created, and when its files start after that, ms. */
-async function described(archive: Buffer, id: string): Promise<{ createdAt: number; offsets: number[] }> {
+/** Reads from the archive when the recording was created, and the start offsets of its files, ms. */
+async function readDescription(archive: Buffer, id: string): Promise<{ createdAt: number; offsets: number[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'archive-'))
   try {
     const path = join(folder, 'recording.zip')
@@ -44,12 +44,12 @@ async function described(archive: Buffer, id: string): Promise<{ createdAt: numb
   }
 }
 
-describe('what a real media node records', () => {
+describe('a recording on a real media node', () => {
   it.each([
     ['INDIVIDUAL', { outputMode: 'INDIVIDUAL', hasVideo: false }, 'zip'],
     ['COMPOSED', { hasVideo: false }, 'webm'],
     ['COMPOSED', { recordingLayout: 'PICTURE_IN_PICTURE', resolution: '320x180' }, 'mp4'],
-  ])('%s is a file that can be fetched', async (_, properties, extension) => {
+  ])('%s with %j becomes a file that can be fetched', async (_, properties, extension) => {
     const { id } = await stack.api.createSession()
     const { token } = await stack.api.createConnection(id, {})
     const alice = await SyntheticParticipant.join(token ?? '')
@@ -57,10 +57,10 @@ describe('what a real media node records', () => {
     const started = await stack.rest('POST', '/recordings/start', { session: id, ...properties })
     expect([started.status, started.body]).toEqual([200, expect.objectContaining({ ...properties, status: 'started' })])
     const { createdAt } = started.body as { createdAt: number }
-    await until('a second is recorded', () => Date.now() - createdAt > 1_500)
+    await until('1.5 seconds are recorded', () => Date.now() - createdAt > 1_500)
     const stopped = await stack.rest('POST', `/recordings/stop/${id}`)
     expect([stopped.status, stopped.body]).toEqual([200, expect.objectContaining({ status: 'stopped', url: null })])
-    await until('it is finished', async () => (await get(id)).status !== 'stopped', PATIENCE_MS)
+    await until('the recording is finished', async () => (await get(id)).status !== 'stopped', PATIENCE_MS)
     const { status, url, duration, size } = await get(id)
     expect([status, url]).toEqual(['ready', `${stack.masterUrl}/service/recordings/${id}/${id}.${extension}`])
     expect(Number(duration)).toBeGreaterThan(1)
@@ -69,7 +69,7 @@ describe('what a real media node records', () => {
     const file = await fetch(String(url), { headers: { authorization } })
     const content = Buffer.from(await file.arrayBuffer())
     expect([file.status, content.length > 1_000]).toEqual([200, true])
-    if (extension === 'zip') expect(await described(content, id)).toEqual({ createdAt, offsets: [0] })
+    if (extension === 'zip') expect(await readDescription(content, id)).toEqual({ createdAt, offsets: [0] })
     await alice.leave()
     await sink.ended(id)
     const events = sink.ofSession(id).flatMap(({ event }) => (event.event === 'recordingStatusChanged' ? [event] : []))

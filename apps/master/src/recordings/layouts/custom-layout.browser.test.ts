@@ -11,13 +11,13 @@ const SAMPLES = joinPath(import.meta.dirname, '../../../../../docs/recording-lay
 const [WIDTH, HEIGHT] = [640, 360]
 const [BRIGHT, GREY] = [215, 150]
 const run = promisify(execFile)
-/** As players show it: of the range of video 16 is black and 235 white. */
+/** The displayed brightness: in video 16 is black and 235 white. */
 const about = (luma: number): unknown => expect.closeTo(((luma - 16) * 255) / 219, -1.5)
 
 let stack: Stack
 let sink: EventSink
 let folder: string
-let people: SyntheticParticipant[] = []
+let participants: SyntheticParticipant[] = []
 
 beforeAll(async () => {
   sink = await EventSink.open()
@@ -31,8 +31,8 @@ beforeAll(async () => {
   stack = await startStack({ nodes: 1, masterEnv: { ...webhookEnv(sink), ...own } })
 }, PATIENCE_MS)
 afterEach(async () => {
-  await Promise.all(people.map((person) => person.leave()))
-  people = []
+  await Promise.all(participants.map((person) => person.leave()))
+  participants = []
 })
 afterAll(async () => {
   await stack.stop()
@@ -57,7 +57,7 @@ const commandLines = (): string[] =>
 async function join(sessionId: string, clientData: string): Promise<SyntheticParticipant> {
   const { token } = await stack.api.createConnection(sessionId, {})
   const person = await SyntheticParticipant.join(token ?? '', { clientData })
-  people.push(person)
+  participants.push(person)
   return person
 }
 
@@ -73,7 +73,7 @@ async function finished(id: string): Promise<string> {
   return path
 }
 
-/** Brightness at these places, twice a second. */
+/** Brightness at these positions, twice per second. */
 async function brightness(file: string, places: readonly (readonly [number, number])[]): Promise<number[][]> {
   const args = ['-v', 'error', '-i', file, '-vf', 'fps=2', '-f', 'rawvideo', '-pix_fmt', 'gray', '-']
   const { stdout } = await run('ffmpeg', args, { encoding: 'buffer', maxBuffer: 1 << 28 })
@@ -82,8 +82,8 @@ async function brightness(file: string, places: readonly (readonly [number, numb
   )
 }
 
-describe('a session that is recorded as a page shows it', () => {
-  it('becomes a file of what the page shows, and nobody learns of who looked', async () => {
+describe('a recording with a custom layout', () => {
+  it('contains what the page shows, and its recorder is visible in no list, event or notification', async () => {
     const { id } = await stack.api.createSession()
     const [alice, bob] = [await join(id, 'Alice'), await join(id, 'Bob')]
     await alice.publish({ luma: BRIGHT })
@@ -97,13 +97,13 @@ describe('a session that is recorded as a page shows it', () => {
     expect(lines.filter((line) => line.includes('session-recorder-')).length).toBeGreaterThan(2)
     expect(lines.filter((line) => line.includes('tok_') && line.includes('session-recorder-'))).toEqual([])
     expect(lines.filter((line) => line.includes(stack.secret))).toEqual([])
-    const [shown, all] = [
+    const [session, all] = [
       await stack.rest('GET', `/sessions/${id}`),
       await stack.rest('GET', `/sessions?pendingConnections=true`),
     ]
-    expect(shown.body).toMatchObject({ connections: { numberOfElements: 2 }, recording: true })
+    expect(session.body).toMatchObject({ connections: { numberOfElements: 2 }, recording: true })
     expect(JSON.stringify(all.body).match(/"connectionId"/g)).toHaveLength(2)
-    await until('seconds are recorded', () => Date.now() - createdAt > 5_000)
+    await until('five seconds are recorded', () => Date.now() - createdAt > 5_000)
 
     expect(await stack.rest('POST', `/recordings/stop/${id}`)).toMatchObject({ status: 200 })
     const file = await finished(id)
@@ -112,31 +112,31 @@ describe('a session that is recorded as a page shows it', () => {
     expect(streams).toMatchObject([{ codec_name: 'h264', width: WIDTH, height: HEIGHT }, { codec_name: 'aac' }])
     const [frames = 0, seconds = 1] = streams[0]?.avg_frame_rate.split('/').map(Number) ?? []
     expect(frames / seconds).toBeCloseTo(10, 0)
-    const seen = await brightness(file, [
+    const shown = await brightness(file, [
       [160, 180],
       [480, 180],
     ])
-    expect(seen.at(-1)).toEqual([about(BRIGHT), about(GREY)])
+    expect(shown.at(-1)).toEqual([about(BRIGHT), about(GREY)])
     for (const { events } of [alice, bob]) {
-      const who = events.flatMap(({ method, params }) => (method.startsWith('connection') ? [params] : []))
+      const connectionEvents = events.flatMap(({ method, params }) => (method.startsWith('connection') ? [params] : []))
       expect(
-        JSON.stringify(who)
+        JSON.stringify(connectionEvents)
           .match(/con_\w+/g)
           ?.filter((one) => ![alice, bob].some((p) => p.connectionId === one)) ?? [],
       ).toEqual([])
     }
-    await Promise.all(people.splice(0).map((person) => person.leave()))
+    await Promise.all(participants.splice(0).map((person) => person.leave()))
     await sink.ended(id)
-    const told = sink.ofSession(id).map(({ event }) => event)
-    const strangers = told.filter(
+    const events = sink.ofSession(id).map(({ event }) => event)
+    const unexpected = events.filter(
       (event) => 'connectionId' in event && ![alice, bob].some((p) => p.connectionId === event.connectionId),
     )
-    expect(strangers).toEqual([])
+    expect(unexpected).toEqual([])
     expect(sink.names(id).filter((name) => name === 'participantJoined')).toHaveLength(2)
     expect(sink.names(id).filter((name) => name === 'webrtcConnectionCreated')).toHaveLength(2)
   }, 120_000)
 
-  it('goes on in a new page when its media node is killed, which leaves no process, and is one file', async () => {
+  it('continues in a new page after its media node was killed, leaves no process, and becomes one file', async () => {
     const { id } = await stack.api.createSession()
     const alice = await join(id, 'Alice')
     await alice.publish({ luma: BRIGHT })
@@ -148,9 +148,9 @@ describe('a session that is recorded as a page shows it', () => {
       stack.postgres.query(`SELECT 1 FROM recording_part WHERE recording_id = $1 AND ${state}`, [id])
     const [node] = stack.nodes
     if (!node) throw new Error('no media node')
-    await until('a second is recorded', () => Date.now() - createdAt > 1_500)
+    await until('1.5 seconds are recorded', () => Date.now() - createdAt > 1_500)
     node.kill('SIGKILL')
-    await until('nothing of the recorder is left', () => ourCommandLines().length === 0)
+    await until('no process of the recorder is left', () => ourCommandLines().length === 0)
     await stack.revive(node)
     await until(
       'a second part is recorded',

@@ -65,7 +65,7 @@ afterAll(async () => {
   expect(canaryHits).toBe(0)
 })
 
-async function busy(): Promise<{ id: string; alice: SignallingClient; streamId: string }> {
+async function createActiveSession(): Promise<{ id: string; alice: SignallingClient; streamId: string }> {
   const { id } = await stack.api.createSession()
   const alice = await stack.join(id)
   clients.push(alice)
@@ -76,22 +76,22 @@ async function busy(): Promise<{ id: string; alice: SignallingClient; streamId: 
 const start = (session: string, body: object = {}) =>
   stack.rest('POST', '/recordings/start', { session, recordingLayout: 'CUSTOM', customLayout: 'grid', ...body })
 
-/** What the node was given for the session's recording. */
+/** The page that the media node got for the recording of the session. */
 function pageFor(id: string): Page {
   const job = [...node.jobs.values()].find(({ job: { sessionId } }) => sessionId === id)?.job
-  if (job?.output.kind !== 'CUSTOM') throw new Error('the node was not asked for a page')
+  if (job?.output.kind !== 'CUSTOM') throw new Error('the media node got no page')
   return job.output.page
 }
 
-async function hide(token: string): Promise<SignallingClient> {
+async function openRecorder(token: string): Promise<SignallingClient> {
   const recorder = await SignallingClient.open(token)
   clients.push(recorder)
   return recorder
 }
 
 describe('a recorder', () => {
-  it('is given a page, and joins it once', async () => {
-    const { id } = await busy()
+  it('gets a page, and can join its session once', async () => {
+    const { id } = await createActiveSession()
     expect((await start(id)).status).toBe(200)
     const { url, token, cookie } = pageFor(id)
     expect(url).toBe(`${stack.masterUrl}/service/layouts/grid/index.html`)
@@ -99,15 +99,15 @@ describe('a recorder', () => {
     expect(await (await fetch(url, { headers: { cookie: `${cookie?.name}=${cookie?.value}` } })).text()).toBe(
       'this is grid/index.html',
     )
-    const recorder = await hide(token)
+    const recorder = await openRecorder(token)
     expect(await recorder.join()).toMatchObject({ sessionId: id, role: 'SUBSCRIBER' })
-    await expect((await hide(token)).join()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await expect((await openRecorder(token)).join()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('is in no list, count, event or snapshot, receives and does nothing else', async () => {
-    const { id, alice, streamId } = await busy()
+  it('is in no list, count, event or snapshot, and can only receive', async () => {
+    const { id, alice, streamId } = await createActiveSession()
     await start(id)
-    const recorder = await hide(pageFor(id).token)
+    const recorder = await openRecorder(pageFor(id).token)
     const { connectionId, snapshot } = await recorder.join()
     expect(snapshot.streams).toMatchObject([{ streamId }])
     await recorder.request('subscribe', { streamId, rtpCapabilities: { codecs: [], headerExtensions: [] } })
@@ -140,10 +140,10 @@ describe('a recorder', () => {
     expect(all).toMatchObject({ numberOfElements: 2 })
 
     await recorder.request('leave', {})
-    await until('the node lets it go', () =>
+    await until('the media node has removed it', () =>
       node.callsOf('leave').some((call) => JSON.stringify(call).includes(connectionId)),
     )
-    for (const someone of [alice, bob]) expect(JSON.stringify(someone.notifications)).not.toContain(connectionId)
+    for (const client of [alice, bob]) expect(JSON.stringify(client.notifications)).not.toContain(connectionId)
     await alice.request('leave', {})
     await bob.request('leave', {})
     await sink.ended(id)
@@ -152,9 +152,9 @@ describe('a recorder', () => {
   })
 
   it('keeps no session alive', async () => {
-    const { id, alice } = await busy()
+    const { id, alice } = await createActiveSession()
     await start(id)
-    const recorder = await hide(pageFor(id).token)
+    const recorder = await openRecorder(pageFor(id).token)
     await recorder.join()
     await alice.request('leave', {})
     await sink.ended(id)
@@ -163,20 +163,20 @@ describe('a recorder', () => {
     expect(ended?.event).toMatchObject({ reason: 'lastParticipantLeft' })
   })
 
-  it('comes back on another socket, and is as hidden as before', async () => {
-    const { id } = await busy()
+  it('can resume on another socket and stays hidden', async () => {
+    const { id } = await createActiveSession()
     await start(id)
     const { token } = pageFor(id)
-    const recorder = await hide(token)
+    const recorder = await openRecorder(token)
     const { connectionId, resumeKey } = await recorder.join()
     recorder.terminate()
-    const again = await hide(token)
+    const again = await openRecorder(token)
     expect(await again.request('resume', { connectionId, resumeKey })).toMatchObject({ role: 'SUBSCRIBER' })
     expect((await stack.rest('GET', `/sessions/${id}`)).body).toMatchObject({ connections: { numberOfElements: 1 } })
   })
 
-  it('that does not come in time comes no more', async () => {
-    const { id } = await busy()
+  it('cannot join after its token has expired', async () => {
+    const { id } = await createActiveSession()
     await start(id)
     const { token } = pageFor(id)
     const late = await stack.postgres.query(
@@ -184,39 +184,42 @@ describe('a recorder', () => {
       [id],
     )
     expect(late).toHaveLength(1)
-    await expect((await hide(token)).join()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await expect((await openRecorder(token)).join()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 })
 
-describe('a start', () => {
+describe('the start of a recording', () => {
   it.each([
     ['a folder without a page', 'empty', 400],
-    ['no folder', 'missing', 400],
+    ['a missing folder', 'missing', 400],
     ['a link to a folder', 'linked', 400],
     ['a traversal', '../../../etc', 400],
     ['an absolute path', '/etc', 400],
-    ['an encoded one', '%2e%2e/etc', 400],
+    ['an encoded traversal', '%2e%2e/etc', 400],
     ['a backslash', '..\\etc', 400],
     ['a hidden folder', '.hidden', 400],
-    ['the machine itself', () => `http://127.0.0.1:${(canary.address() as AddressInfo).port}/`, 400],
-    ['the machine by a name', () => `http://localhost:${(canary.address() as AddressInfo).port}/`, 400],
-    ['the machine by a number', () => `http://2130706433:${(canary.address() as AddressInfo).port}/`, 400],
-    ['a cloud', 'http://169.254.169.254/latest/meta-data/', 400],
-    ['a file', 'file:///etc/passwd', 400],
-    ['data', 'data:text/html,hello', 400],
+    ['a loopback address', () => `http://127.0.0.1:${(canary.address() as AddressInfo).port}/`, 400],
+    ['localhost', () => `http://localhost:${(canary.address() as AddressInfo).port}/`, 400],
+    ['a loopback address as a number', () => `http://2130706433:${(canary.address() as AddressInfo).port}/`, 400],
+    ['a cloud metadata address', 'http://169.254.169.254/latest/meta-data/', 400],
+    ['a file URL', 'file:///etc/passwd', 400],
+    ['a data URL', 'data:text/html,hello', 400],
     ['credentials', 'https://user@layouts.example.org/', 400],
     ['a port that is not allowed', 'https://layouts.example.org:8443/', 400],
-  ])('D10, D11: with %s is refused by the name of the field, and nothing was begun', async (_, layout, status) => {
-    const { id } = await busy()
-    const customLayout = typeof layout === 'string' ? layout : layout()
-    const answer = await start(id, { customLayout })
-    expect([answer.status, JSON.stringify(answer.body)]).toEqual([status, expect.stringContaining('customLayout: ')])
-    expect((await stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
-    expect([...node.jobs.values()].filter(({ job }) => job.sessionId === id)).toEqual([])
-  })
+  ])(
+    'D10, D11: with %s is refused with an error that names customLayout, and leaves no recording',
+    async (_, layout, status) => {
+      const { id } = await createActiveSession()
+      const customLayout = typeof layout === 'string' ? layout : layout()
+      const answer = await start(id, { customLayout })
+      expect([answer.status, JSON.stringify(answer.body)]).toEqual([status, expect.stringContaining('customLayout: ')])
+      expect((await stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
+      expect([...node.jobs.values()].filter(({ job }) => job.sessionId === id)).toEqual([])
+    },
+  )
 
-  it('with an allowed address gives the page the token and no cookie', async () => {
-    const { id } = await busy()
+  it('with an allowed URL gives the page a token and no cookie', async () => {
+    const { id } = await createActiveSession()
     await start(id, { customLayout: 'https://layouts.example.org/grid?colour=blue' })
     const page = pageFor(id)
     expect(page).toEqual({
@@ -235,7 +238,7 @@ describe('the files of layouts', () => {
     ['index.html', 'text/html; charset=utf-8'],
     ['grid/index.html', 'text/html; charset=utf-8'],
     ['grid/fonts/a.woff2', 'font/woff2'],
-  ])('%s', async (path, type) => {
+  ])('%s is served as %s, with credentials only', async (path, type) => {
     const answer = await ask(path)
     expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
       200,
@@ -265,15 +268,15 @@ describe('the files of layouts', () => {
     'passwd',
     'grid/key.pem',
     'grid/page.html.bak',
-  ])('GET /service/layouts/%s shows nothing, to whomever', async (path) => {
+  ])('GET /service/layouts/%s is refused with and without credentials', async (path) => {
     for (const header of [`authorization: ${basic()}`, 'accept: */*']) {
       const { status } = await rawRequest(stack.masterUrl, `GET /service/layouts/${path}`, [header])
       expect([400, 401, 404, 405]).toContain(status)
     }
   })
 
-  it('are for a recorder those of its own layout', async () => {
-    const { id } = await busy()
+  it('can be fetched by a recorder for its own layout only', async () => {
+    const { id } = await createActiveSession()
     await start(id)
     const { cookie } = pageFor(id)
     const headers = { cookie: `${cookie?.name}=${cookie?.value}` }
@@ -283,7 +286,7 @@ describe('the files of layouts', () => {
     expect((await fetch(`${stack.masterUrl}/service/api/sessions`, { headers })).status).toBe(401)
   })
 
-  it('with the library that they join with, for everybody', async () => {
+  it('include the client library, without credentials', async () => {
     const answer = await ask('recorder.js', {})
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, '*'])
     expect(await answer.text()).toContain('connectRecorder')

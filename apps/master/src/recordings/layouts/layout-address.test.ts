@@ -4,7 +4,7 @@ import { layoutAddress } from './layout-address.js'
 
 const HOSTS = ['layouts.example.org', '10.0.0.7:8443', '[fd00::7]']
 
-describe('where a layout is', () => {
+describe('layoutAddress', () => {
   it.each([
     ['', { kind: 'own', folder: '' }],
     ['grid', { kind: 'own', folder: 'grid' }],
@@ -36,7 +36,7 @@ describe('where a layout is', () => {
     'https://user:pw@layouts.example.org/',
     'http://10.0.0.7/',
     'http://x y/',
-  ])('D11: %s is refused by its name', (customLayout) => {
+  ])('D11: %s is refused with an error that names customLayout', (customLayout) => {
     const parsed = CustomLayout.safeParse(customLayout)
     if (!parsed.success) return expect(parsed.success).toBe(false)
     expect(() => layoutAddress(parsed.data, HOSTS)).toThrow(
@@ -66,7 +66,7 @@ describe('where a layout is', () => {
     'ftp://layouts.example.org/',
     '//layouts.example.org/grid',
     'grid?x=1',
-  ])('D10: %j has no form of a layout', (customLayout) => {
+  ])('D10: %j is not a valid customLayout', (customLayout) => {
     expect(CustomLayout.safeParse(customLayout).success).toBe(false)
   })
 })

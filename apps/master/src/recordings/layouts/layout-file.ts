@@ -3,20 +3,20 @@ import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isErrno } from '@session-service/server-kit'
 
-/** Neither `..` nor what is hidden, nor what a file system may take for something else. */
+/** Excludes `..`, hidden names and characters that file systems interpret. */
 const SEGMENT = /^[\w~@+-][\w~@+.-]*$/
-const MOST_SEGMENTS = 32
-const NOT_THERE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG', 'ENXIO']
+const MAX_SEGMENTS = 32
+const NOT_FOUND_CODES = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG', 'ENXIO']
 
 export interface LayoutFile {
   handle: FileHandle
   size: number
 }
 
-/** A file below the folder, of a path as it is asked for; undefined for whatever else it may lead to. No link is followed. */
+/** Opens a regular file below the folder; undefined for anything else that the requested path leads to. No link is followed. */
 export async function openLayoutFile(root: string, path: string): Promise<LayoutFile | undefined> {
   const segments = path.split('/')
-  if (segments.length > MOST_SEGMENTS || !segments.every((segment) => SEGMENT.test(segment))) return undefined
+  if (segments.length > MAX_SEGMENTS || !segments.every((segment) => SEGMENT.test(segment))) return undefined
   try {
     if (!(await areFolders(root, segments.slice(0, -1)))) return undefined
     const handle = await open(join(root, ...segments), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -24,7 +24,7 @@ export async function openLayoutFile(root: string, path: string): Promise<Layout
     if (stats.isFile()) return { handle, size: stats.size }
     await handle.close()
   } catch (error) {
-    if (!isErrno(error, ...NOT_THERE)) throw error
+    if (!isErrno(error, ...NOT_FOUND_CODES)) throw error
   }
   return undefined
 }

@@ -11,7 +11,7 @@ import { type LayoutFile, openLayoutFile } from './layout-file.js'
 
 export const LAYOUTS_PATH = '/service/layouts/'
 const LIBRARY = 'recorder.js'
-/** Without the service's credentials: the cookie lets in, and credentials as well. */
+/** Accepts the cookie of a layout instead of the credentials of the service. */
 export const LAYOUT_ADDRESS = /^\/service\/layouts\//
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 }
 
-interface Layouts {
+interface Dependencies {
   root: string
   cookies: LayoutCookies
   clock: ClusterClock
@@ -49,19 +49,19 @@ interface Layouts {
   errors: HttpErrorFilter
 }
 
-type Asked = FastifyRequest<{ Params: { '*': string } }>
+type LayoutRequest = FastifyRequest<{ Params: { '*': string } }>
 
-/** The pages of custom layouts, and the library that they join with. */
+/** Routes the pages of custom layouts, and the library with which they join. */
 export async function serveLayouts(
   fastify: FastifyInstance,
-  { root, cookies, clock, gate, errors }: Layouts,
+  { root, cookies, clock, gate, errors }: Dependencies,
 ): Promise<void> {
   const library = fileURLToPath(new URL('./bundle/', import.meta.resolve('@session-service/client')))
   await fastify.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => errors.answer(error, request, reply))
     scope.addHook('onRequest', async (request, reply) => {
-      const path = `${LAYOUTS_PATH}${(request as Asked).params['*']}`
-      const isOpen = path === LAYOUTS_PATH + LIBRARY || cookies.isIn(request.headers.cookie, path, clock.now())
+      const path = `${LAYOUTS_PATH}${(request as LayoutRequest).params['*']}`
+      const isOpen = path === LAYOUTS_PATH + LIBRARY || cookies.isValid(request.headers.cookie, path, clock.now())
       return !isOpen && refuse(gate, request, reply) ? reply : undefined
     })
     scope.route<{ Params: { '*': string } }>({
@@ -71,7 +71,7 @@ export async function serveLayouts(
         const { '*': path } = request.params
         if (path === LIBRARY) void reply.header('access-control-allow-origin', '*')
         const type = TYPES[extname(path).toLowerCase()]
-        // A file of another type is not part of a page: it is not opened.
+        // Files of other types are not part of a page and are never opened.
         const found = type && (await openLayoutFile(path === LIBRARY ? library : root, path))
         if (!found) throw new ServiceError('NOT_FOUND', 'there is no such file of a layout')
         return answer(request, reply, type, found)

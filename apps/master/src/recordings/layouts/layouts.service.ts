@@ -12,7 +12,7 @@ type LayoutPage = Extract<RecordingJob['output'], { kind: 'CUSTOM' }>['page']
 
 const INDEX = 'index.html'
 
-/** The pages that recordings of the layout CUSTOM are made of. */
+/** Resolves the pages of recordings with the layout CUSTOM. */
 @Injectable()
 export class LayoutsService {
   private readonly cookies: LayoutCookies
@@ -35,7 +35,7 @@ export class LayoutsService {
     throw new ServiceError('INVALID', `customLayout: there is no ${indexOf(address.folder)} in the folder of layouts`)
   }
 
-  /** What a recorder opens, and what lets it in: into the session once, and to the layout's own files. */
+  /** The page for a recorder, with a token that joins the session once, and a cookie for the files of the layout. */
   async page(sessionId: string, customLayout: string): Promise<LayoutPage> {
     const address = await this.require(customLayout)
     const base = this.config.SERVICE_RECORDING_UPLOAD_URL.replace(/\/$/, '')

@@ -216,7 +216,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     for (const part of this.stopRequestedAt.keys()) if (!openParts.has(part)) this.stopRequestedAt.delete(part)
   }
 
-  /** Whether the process that has the session's media still runs: a restart loses the media. */
+  /** True while the process that has the session's media runs: a restart loses the media. */
   private isUp({ placedOn }: UnsettledRow): boolean {
     return placedOn !== null && this.mediaNodes.heard(placedOn.nodeId)?.bootId === placedOn.bootId
   }

@@ -3,86 +3,52 @@ import { ServiceError } from '@session-service/contract'
 import { Logger } from '@nestjs/common'
 import { type DeliveredFile, sizeOf } from './delivered-files.js'
 import { type MediaFacts, probe } from './probe.js'
-import { join, remux, thumbnail } from './remux.js'
-import { ToolFailure } from './tool.js'
+import { join, thumbnail, tryRemux } from './remux.js'
+import type { MuxedFile, MuxedMedia, MuxJob } from './muxed-file.js'
+import { ToolError } from './tool.js'
 
 const logger = new Logger('RecordingStore')
 
-export interface Workplace {
-  /** Where everything that is made lies until it is whole. */
-  folder: string
-  signal: AbortSignal
-}
-
-/** What was made, not yet in its place. */
-export interface Made {
-  path: string
-  extension: string
-  /** A picture of it; undefined when there is none. */
-  thumbnail?: string
-  size: number
-  /** Seconds. */
-  duration: number
-  hasAudio: boolean
-  hasVideo: boolean
-  /** Parts with a file that nothing could be read of. */
-  leftOut: number[]
-}
-
-/** One file of a composed recording's parts; a part that nothing can be read of is left out. */
-export async function makeComposed(delivered: readonly DeliveredFile[], place: Workplace): Promise<Made> {
+/** Joins the parts of a composed recording into one file. Parts that cannot be read are left out. */
+export async function makeComposed(delivered: readonly DeliveredFile[], job: MuxJob): Promise<MuxedFile> {
   const extension = delivered.some(({ name }) => name.endsWith('.webm')) ? 'webm' : 'mp4'
-  const clean: string[] = []
+  const readable: string[] = []
   const leftOut: number[] = []
   for (const { path, name, part } of delivered) {
-    const to = joinPath(place.folder, `${clean.length}.${extension}`)
-    // One after another: there is one disk.
-    if (await cleaned(path, to, place.signal)) clean.push(to)
+    const to = joinPath(job.scratchDir, `${readable.length}.${extension}`)
+    // One after another: they share one disk.
+    if ((await tryRemux(path, to, job.signal)) && (await probe(to, job.signal))) readable.push(to)
     else {
-      logger.warn(`nothing can be read of ${name} of the recording in ${place.folder}`)
+      logger.warn(`${name} of the recording in ${job.scratchDir} cannot be read, it is left out`)
       leftOut.push(part)
     }
   }
-  const [first] = clean
+  const [first] = readable
   if (first === undefined) throw new ServiceError('NOT_FOUND', 'nothing that was recorded can be played')
-  const path = clean.length === 1 ? first : await joined(clean, extension, place)
-  const facts = await probe(path, place.signal)
-  if (!facts) throw new ServiceError('NOT_FOUND', 'what was made of the recording cannot be played')
-  return { path, extension, leftOut, ...(await describe(path, facts, place)) }
+  const path = readable.length === 1 ? first : await joinFiles(readable, extension, job)
+  const facts = await probe(path, job.signal)
+  if (!facts) throw new ServiceError('NOT_FOUND', 'the finished file of the recording cannot be played')
+  return { path, extension, leftOut, ...(await describe(path, facts, job)) }
 }
 
-async function cleaned(from: string, to: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    await remux({ from: [from], to, signal })
-    return (await probe(to, signal)) !== undefined
-  } catch (error) {
-    if (error instanceof ToolFailure) return false
-    throw error
-  }
-}
-
-async function joined(from: readonly string[], extension: string, { folder, signal }: Workplace): Promise<string> {
-  const to = joinPath(folder, `joined.${extension}`)
+async function joinFiles(from: readonly string[], extension: string, { scratchDir, signal }: MuxJob): Promise<string> {
+  const to = joinPath(scratchDir, `joined.${extension}`)
   await join({ from, to, signal })
   return to
 }
 
-async function describe(
-  path: string,
-  facts: MediaFacts,
-  place: Workplace,
-): Promise<Omit<Made, 'path' | 'extension' | 'leftOut'>> {
+async function describe(path: string, facts: MediaFacts, job: MuxJob): Promise<MuxedMedia> {
   const size = await sizeOf(path)
   const { duration = 0, audio, video } = facts
-  const made = { size, duration, hasAudio: audio !== undefined, hasVideo: video !== undefined }
-  if (!made.hasVideo) return made
-  const picture = joinPath(place.folder, 'thumbnail.jpg')
+  const media = { size, duration, hasAudio: audio !== undefined, hasVideo: video !== undefined }
+  if (!media.hasVideo) return media
+  const picture = joinPath(job.scratchDir, 'thumbnail.jpg')
   try {
-    await thumbnail(path, picture, place.signal)
+    await thumbnail(path, picture, job.signal)
   } catch (error) {
-    // A recording without a picture of it is a recording all the same.
-    if (!(error instanceof ToolFailure)) throw error
-    logger.warn({ err: error }, 'a recording has no thumbnail')
+    // A recording is complete without a thumbnail.
+    if (!(error instanceof ToolError)) throw error
+    logger.warn({ err: error }, 'making the thumbnail of a recording failed')
   }
-  return (await sizeOf(picture)) > 0 ? { ...made, thumbnail: picture } : made
+  return (await sizeOf(picture)) > 0 ? { ...media, thumbnail: picture } : media
 }

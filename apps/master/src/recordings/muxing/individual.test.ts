@@ -9,13 +9,13 @@ describe('freeName', () => {
     [['str_A.webm'], { name: 'str_A.mkv', streamId: 'str_A' }, 'str_A-1.mkv'],
     [['str_A.webm'], { name: 'str_B.webm', streamId: 'str_B' }, 'str_B.webm'],
     [['x.webm'], { name: 'x.webm' }, 'x-1.webm'],
-  ])('beside %j %j is %s', (taken, file, name) => expect(freeName(new Set(taken), file)).toBe(name))
+  ])('with %j taken, %j gets the name %s', (taken, file, name) => expect(freeName(new Set(taken), file)).toBe(name))
 })
 
-describe('the end of a file', () => {
+describe('endOf a file', () => {
   it.each([
-    ['is what the node says', { startedAt: 1_000, endedAt: 3_900 }, 3, 3_900],
-    ['is no later than its media lasts', { startedAt: 1_000, endedAt: 64_000 }, 3, 4_000],
-    ['is what the node says where the file does not know', { startedAt: 1_000, endedAt: 64_000 }, undefined, 64_000],
+    ['is the reported end', { startedAt: 1_000, endedAt: 3_900 }, 3, 3_900],
+    ['is limited by the duration of its media', { startedAt: 1_000, endedAt: 64_000 }, 3, 4_000],
+    ['is the reported end when the duration is unknown', { startedAt: 1_000, endedAt: 64_000 }, undefined, 64_000],
   ])('%s', (_, file, duration, end) => expect(endOf(file, duration)).toBe(end))
 })

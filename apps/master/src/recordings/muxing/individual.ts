@@ -2,88 +2,82 @@ import { writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
 import type { RecordingOfFiles } from '../repository/recording.entity.js'
-import type { Made, Workplace } from './composed.js'
 import { type DeliveredFile, sizeOf } from './delivered-files.js'
+import type { MuxedFile, MuxedMedia, MuxJob } from './muxed-file.js'
 import { probe } from './probe.js'
-import { remux } from './remux.js'
-import { ToolFailure } from './tool.js'
+import { tryRemux } from './remux.js'
 import { writeZip } from './zip.js'
 
-/** The archive of an INDIVIDUAL recording: a file for each time that a stream was recorded, and what they are. */
+/** Makes the archive of an INDIVIDUAL recording: a file for each time that a stream was recorded, and a description. */
 export async function makeIndividual(
   recording: RecordingOfFiles,
   delivered: readonly DeliveredFile[],
-  { place, mayBeEmpty }: { place: Workplace; mayBeEmpty: boolean },
-): Promise<Made> {
+  { job, mayBeEmpty }: { job: MuxJob; mayBeEmpty: boolean },
+): Promise<MuxedFile> {
   const packed: DeliveredFile[] = []
   const names = new Set<string>()
   const leftOut: number[] = []
   for (const file of delivered) {
-    // One after another: there is one disk.
-    const one = await pack(file, freeName(names, file), place)
-    if (!one) {
+    // One after another: they share one disk.
+    const playable = await prepare(file, freeName(names, file), job)
+    if (!playable) {
       leftOut.push(file.part)
       continue
     }
-    names.add(one.name)
-    packed.push(one)
+    names.add(playable.name)
+    packed.push(playable)
   }
   if (packed.length === 0 && !mayBeEmpty) {
     throw new ServiceError('NOT_FOUND', 'nothing that was recorded can be played')
   }
-  const description = join(place.folder, 'description.json')
+  const description = join(job.scratchDir, 'description.json')
   await writeFile(description, JSON.stringify(describe(recording, packed), undefined, 2))
-  const archive = join(place.folder, 'recording.zip')
+  const archive = join(job.scratchDir, 'recording.zip')
   const entries = packed.map(({ path, name }) => ({ path, name }))
   const { name } = recording.properties
-  await writeZip([...entries, { path: description, name: `${name}.json` }], archive, place.signal)
+  await writeZip([...entries, { path: description, name: `${name}.json` }], archive, job.signal)
   return { path: archive, extension: 'zip', leftOut, ...totals(packed) }
 }
 
-/** `<stream>.webm`, and `-1`, `-2` and so on from the second time that the stream was recorded. */
+/** The name `<stream>.webm`, with `-1`, `-2` and so on from the second recording of the same stream. */
 export function freeName(taken: ReadonlySet<string>, { name, streamId }: { name: string; streamId?: string }): string {
   const extension = extname(name)
   const base = streamId ?? name.slice(0, name.length - extension.length)
-  const isTaken = (stem: string): boolean => [...taken].some((known) => known.slice(0, -extname(known).length) === stem)
+  const isTaken = (stem: string): boolean => [...taken].some((used) => used.slice(0, -extname(used).length) === stem)
   let stem = base
   for (let n = 1; isTaken(stem); n++) stem = `${base}-${n}`
   return stem + extension
 }
 
-/** With its duration in it, which a file does not have whose writer was killed; undefined when it cannot be played. */
-async function pack(
+/**
+ * Remuxes a file that lacks its duration, as the files of killed recorders do. Undefined when it cannot be played.
+ */
+async function prepare(
   file: DeliveredFile,
   name: string,
-  { folder, signal }: Workplace,
+  { scratchDir, signal }: MuxJob,
 ): Promise<DeliveredFile | undefined> {
   const asDelivered = await probe(file.path, signal)
   if (!asDelivered) return undefined
   const isWhole = asDelivered.duration !== undefined
-  const path = isWhole ? file.path : join(folder, name)
-  if (!isWhole && !(await isRemuxed(file.path, path, signal))) return undefined
+  const path = isWhole ? file.path : join(scratchDir, name)
+  if (!isWhole && !(await tryRemux(file.path, path, signal))) return undefined
   const facts = isWhole ? asDelivered : await probe(path, signal)
   if (!facts) return undefined
   const media = { hasAudio: facts.audio !== undefined, hasVideo: facts.video !== undefined }
   return { ...file, ...media, name, path, size: await sizeOf(path), endedAt: endOf(file, facts.duration) }
 }
 
-/** No later than its media lasts: a node that was suspended, or died, may have noticed the end much later. */
+/**
+ * The end of a file, limited by the duration of its media: a media node that was suspended, or died, may report an end
+ * much later.
+ */
 export const endOf = (
   { startedAt, endedAt }: Pick<DeliveredFile, 'startedAt' | 'endedAt'>,
   duration: number | undefined,
 ): number => (duration === undefined ? endedAt : Math.min(endedAt, Math.round(startedAt + duration * 1_000)))
 
-async function isRemuxed(from: string, to: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    await remux({ from: [from], to, signal })
-    return true
-  } catch (error) {
-    if (error instanceof ToolFailure) return false
-    throw error
-  }
-}
-
-/** The members and their order are the lineage's. */
+/** The description in the archive. Its members and their order are those of the lineage. */
 export function describe(
   { id, sessionId, createdAt, properties }: RecordingOfFiles,
   files: readonly DeliveredFile[],
@@ -109,7 +103,7 @@ export function describe(
   }
 }
 
-function totals(files: readonly DeliveredFile[]): Omit<Made, 'path' | 'extension' | 'leftOut'> {
+function totals(files: readonly DeliveredFile[]): MuxedMedia {
   const sum = files.reduce((total, { size }) => total + size, 0)
   const from = Math.min(...files.map(({ startedAt }) => startedAt))
   const to = Math.max(...files.map(({ endedAt }) => endedAt))

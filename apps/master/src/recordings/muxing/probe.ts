@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { runTool, ToolFailure } from './tool.js'
+import { runTool, ToolError } from './tool.js'
 
-/** Headers alone are read, but perhaps over a network. */
-const DEADLINE_MS = 60_000
+/** It reads only headers, but the disk may be remote. */
+const TIMEOUT_MS = 60_000
 
 const Report = z.object({
   streams: z.array(z.object({ codec_type: z.string().optional(), codec_name: z.string().optional() })).default([]),
@@ -10,25 +10,25 @@ const Report = z.object({
 })
 
 export interface MediaFacts {
-  /** Seconds; undefined when the file does not say. */
+  /** Seconds; undefined when the file does not contain it. */
   duration: number | undefined
   /** Names of the codecs; undefined when there is no such track. */
   audio: string | undefined
   video: string | undefined
 }
 
-/** What is in a media file; undefined when nothing in it can be played. */
+/** Reads the duration and codecs of a media file; undefined when nothing in it can be played. */
 export async function probe(path: string, signal: AbortSignal): Promise<MediaFacts | undefined> {
   try {
     const entries = 'format=duration:stream=codec_type,codec_name'
     const args = ['-v', 'error', '-show_entries', entries, '-of', 'json', `file:${path}`]
-    const report = Report.parse(JSON.parse(await runTool('ffprobe', args, { signal, deadlineMs: DEADLINE_MS })))
+    const report = Report.parse(JSON.parse(await runTool('ffprobe', args, { signal, timeoutMs: TIMEOUT_MS })))
     const codecOf = (type: string): string | undefined =>
       report.streams.find(({ codec_type }) => codec_type === type)?.codec_name
     const facts = { duration: report.format.duration, audio: codecOf('audio'), video: codecOf('video') }
     return facts.audio === undefined && facts.video === undefined ? undefined : facts
   } catch (error) {
-    if (error instanceof ToolFailure) return undefined
+    if (error instanceof ToolError) return undefined
     throw error
   }
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RecordingView } from '@session-service/contract'
 import { startStack, type Stack, until } from '@session-service/testing'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 import { inspect } from '../storage/fixtures/media.js'
 
-/** Of a machine that is busy with other things as well. */
+/** Time limit on a busy machine, ms. */
 const READY_MS = 60_000
 jest.setTimeout(2 * READY_MS)
 
@@ -21,9 +21,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('what was recorded is fetched from any master, and gone once it is deleted', async () => {
+it('a finished recording can be fetched from any master until it is deleted', async () => {
   const { id } = await stack.api.createSession()
-  const someone = await stack.join(id)
+  const participant = await stack.join(id)
   const { status, body } = await stack.rest('POST', '/recordings/start', { session: id })
   expect({ status, body }).toMatchObject({ status: 200, body: { status: 'started' } })
   await until('two seconds are recorded', () => Date.now() - RecordingView.parse(body).createdAt > 2_000)
@@ -46,5 +46,5 @@ test('what was recorded is fetched from any master, and gone once it is deleted'
   })
   expect((await stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
   expect((await fetch(address, { headers })).status).toBe(404)
-  await someone.close()
+  await participant.close()
 })

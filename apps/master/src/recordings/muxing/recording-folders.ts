@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 
-/** May be asked for by name: no hidden file, nothing that leads elsewhere. */
+/** File names that requests may contain: no hidden file, no path. */
 export const FILE_NAME = /^[\w~-][\w.~-]{0,239}$/
 export const RECORDING_ID = /^[\w~-]{1,220}$/
 
-/** Where in the masters' folder what of a recording lies. */
+/** The layout of the masters' folder of recordings. */
 export class RecordingFolders {
   constructor(readonly root: string) {}
 
-  /** What nodes delivered, of all recordings. */
+  /** The files that media nodes delivered, of all recordings. */
   get parts(): string {
     return join(this.root, '.parts')
   }
@@ -25,8 +25,8 @@ export class RecordingFolders {
     return join(this.root, id)
   }
 
-  /** Beside the finished file, what is known of it: whoever has the folder can make the list of recordings again. */
-  record(id: string): string {
+  /** The description beside the finished file; the list of recordings can be restored from these files. */
+  description(id: string): string {
     return join(this.root, id, `.recording.${id}`)
   }
 }

@@ -1,40 +1,43 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { probe } from './probe.js'
-import { runTool } from './tool.js'
+import { runTool, ToolError } from './tool.js'
 
 const THUMBNAIL_WIDTH = 480
-const LEAST_DEADLINE_MS = 120_000
-/** A disk that is slower than this is as good as gone. */
-const BYTES_PER_MS = 1_000
+const MIN_TIMEOUT_MS = 120_000
+/** The slowest disk that the timeout allows for. */
+const MIN_BYTES_PER_MS = 1_000
 
 const QUIET = ['-nostdin', '-v', 'error', '-y']
 
-interface Remux {
+interface JoinOptions {
   from: readonly string[]
   to: string
   signal: AbortSignal
 }
 
-async function deadlineFor(paths: readonly string[]): Promise<number> {
+async function timeoutFor(paths: readonly string[]): Promise<number> {
   const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size))
-  return LEAST_DEADLINE_MS + sizes.reduce((sum, size) => sum + size, 0) / BYTES_PER_MS
+  return MIN_TIMEOUT_MS + sizes.reduce((sum, size) => sum + size, 0) / MIN_BYTES_PER_MS
 }
 
-/** The container's own options: an MP4 is played from its first bytes, and sought in. */
+/** Options of the container format: faststart lets players begin with the first bytes of an MP4 and seek in it. */
 const formatOf = (path: string): readonly string[] => {
   if (path.endsWith('.mp4')) return ['-movflags', '+faststart', '-f', 'mp4']
   return ['-f', path.endsWith('.webm') ? 'webm' : 'matroska']
 }
 
-/** The same media in an ordinary file that knows its duration, whatever became of who wrote the first one. */
-export async function remux({ from: [only = ''], to, signal }: Remux): Promise<void> {
-  // Whoever wrote it may have been killed in the midst of a packet.
+/**
+ * Copies the media into a regular file with its duration, also from a file whose writer was killed. False when ffmpeg
+ * cannot read the file.
+ */
+export async function tryRemux(from: string, to: string, signal: AbortSignal): Promise<boolean> {
+  // discardcorrupt: a writer that was killed leaves an incomplete packet.
   const args = [
     ...QUIET,
     '-fflags',
     '+discardcorrupt',
     '-i',
-    `file:${only}`,
+    `file:${from}`,
     '-map',
     '0',
     '-c',
@@ -42,30 +45,36 @@ export async function remux({ from: [only = ''], to, signal }: Remux): Promise<v
     ...formatOf(to),
     `file:${to}`,
   ]
-  await runTool('ffmpeg', args, { signal, deadlineMs: await deadlineFor([only]) })
+  try {
+    await runTool('ffmpeg', args, { signal, timeoutMs: await timeoutFor([from]) })
+    return true
+  } catch (error) {
+    if (error instanceof ToolError) return false
+    throw error
+  }
 }
 
-/** One file of several that were made alike, and were remuxed, so that they know their durations. `to` names a list too. */
-export async function join({ from, to, signal }: Remux): Promise<void> {
+/** Joins remuxed files with the same codecs into one. Writes the list of the inputs to `<to>.list`. */
+export async function join({ from, to, signal }: JoinOptions): Promise<void> {
   const list = `${to}.list`
   const lines = from.map((path) => `file 'file:${path.replaceAll("'", String.raw`'\''`)}'`)
   await writeFile(list, ['ffconcat version 1.0', ...lines, ''].join('\n'))
   const input = ['-f', 'concat', '-safe', '0', '-protocol_whitelist', 'file', '-i', `file:${list}`]
   const args = [...QUIET, ...input, '-map', '0', '-c', 'copy', ...formatOf(to), `file:${to}`]
-  await runTool('ffmpeg', args, { signal, deadlineMs: await deadlineFor(from) })
+  await runTool('ffmpeg', args, { signal, timeoutMs: await timeoutFor(from) })
 }
 
-/** A picture of what is seen at half the duration. */
+/** Writes the picture at half the duration. */
 export async function thumbnail(video: string, to: string, signal: AbortSignal): Promise<void> {
   const { duration = 0 } = (await probe(video, signal)) ?? {}
   const output = ['-frames:v', '1', '-vf', `scale=${THUMBNAIL_WIDTH}:-2`, '-q:v', '4', '-f', 'image2', '-update', '1']
   for (const at of [duration / 2, 0]) {
     const args = [...QUIET, '-ss', at.toFixed(3), '-i', `file:${video}`, ...output, `file:${to}`]
-    await runTool('ffmpeg', args, { signal, deadlineMs: LEAST_DEADLINE_MS })
-    // With more sound than pictures there may be none so late.
-    const isThere = await stat(to)
+    await runTool('ffmpeg', args, { signal, timeoutMs: MIN_TIMEOUT_MS })
+    // The video may end before half the duration: then its first picture is taken.
+    const exists = await stat(to)
       .then(({ size }) => size > 0)
       .catch(() => false)
-    if (isThere) return
+    if (exists) return
   }
 }

@@ -1,70 +1,47 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism, setPriority } from 'node:os'
 import { ServiceError } from '@session-service/contract'
-import { hasParentDeathSignal, isErrno, withParentDeathSignal } from '@session-service/server-kit'
+import { hasParentDeathSignal, isErrno, Semaphore, withParentDeathSignal } from '@session-service/server-kit'
 
-/** Participants go first. */
+/** Lower priority than the processes that serve participants. */
 const NICENESS = 10
-const KEPT_OF_OUTPUT = 1_048_576
-const KEPT_OF_ERRORS = 2_000
-/** Of ffmpeg, which takes a signal for a wish. */
-const ENDED_BY_SIGNAL = 255
+const MAX_OUTPUT_CHARS = 1_048_576
+const MAX_ERROR_CHARS = 2_000
+/** ffmpeg exits with this code when it is signalled. */
+const SIGNALLED_EXIT_CODE = 255
 
 export interface ToolOptions {
   signal: AbortSignal
-  /** Killed after so long, ms. */
-  deadlineMs: number
+  /** The program is killed after this time, ms. */
+  timeoutMs: number
 }
 
-/** A program ran to its end and said no; `message` ends with its last words. */
-export class ToolFailure extends Error {
-  override readonly name = 'ToolFailure'
+/** A program exited with an error code; `message` ends with its last lines. */
+export class ToolError extends Error {
+  override readonly name = 'ToolError'
 }
 
-/** How many run at the same time; the rest waits in order. */
-class Turns {
-  private free: number
-  private readonly waiting: (() => void)[] = []
-
-  constructor(places: number) {
-    this.free = places
-  }
-
-  async take(): Promise<void> {
-    if (this.free > 0) this.free--
-    else await new Promise<void>((resolve) => this.waiting.push(resolve))
-  }
-
-  releaseToken(): void {
-    const next = this.waiting.shift()
-    if (next) next()
-    else this.free++
-  }
-}
-
-const turns = new Turns(Math.max(1, Math.floor(availableParallelism() / 2)))
+/** Limits the programs that run at the same time, because participants need the processor. */
+const runs = new Semaphore(Math.max(1, Math.floor(availableParallelism() / 2)))
 
 /**
- * Runs a program to its end and resolves to what it wrote to its standard output.
- * @throws ToolFailure when it fails; ServiceError when it is not there (UNAVAILABLE) or the disk is full (NO_CAPACITY);
- * the signal's reason when that was aborted; another error when it was killed or took too long, which says nothing of
- * what it was given
+ * Runs a program and resolves to its standard output.
+ * @throws ToolError when it fails; ServiceError when it is not installed (UNAVAILABLE) or the disk is full (NO_CAPACITY);
+ * the signal's reason when that was aborted; another error when it was killed or timed out, which says nothing about its
+ * input
  */
 export async function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<string> {
-  await turns.take()
-  try {
+  return runs.run(() => {
     options.signal.throwIfAborted()
-    return await run(program, args, options)
-  } finally {
-    turns.releaseToken()
-  }
+    return run(program, args, options)
+  })
 }
 
 function start(program: string, args: readonly string[]): ChildProcess {
   const [command, ...rest] = withParentDeathSignal(program, args)
   const child = spawn(command, rest, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Ctrl-C in a terminal is for us: it would end a file in the midst of it.
+    // Ctrl-C in a terminal must reach only the master: it would cut off the file.
     detached: hasParentDeathSignal,
   })
   if (child.pid !== undefined) lowerPriority(child.pid)
@@ -75,61 +52,61 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS)
   } catch {
-    // It has ended already.
+    // The program has ended already.
   }
 }
 
-function run(program: string, args: readonly string[], { signal, deadlineMs }: ToolOptions): Promise<string> {
+function run(program: string, args: readonly string[], { signal, timeoutMs }: ToolOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = start(program, args)
     let output = ''
     let errors = ''
-    let isLate = false
+    let isTimedOut = false
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      output = (output + text).slice(-KEPT_OF_OUTPUT)
+      output = (output + text).slice(-MAX_OUTPUT_CHARS)
     })
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      errors = (errors + text).slice(-KEPT_OF_ERRORS)
+      errors = (errors + text).slice(-MAX_ERROR_CHARS)
     })
     const kill = (): void => void child.kill('SIGKILL')
-    const deadline = setTimeout(() => {
-      isLate = true
+    const timer = setTimeout(() => {
+      isTimedOut = true
       kill()
-    }, deadlineMs)
+    }, timeoutMs)
     signal.addEventListener('abort', kill, { once: true })
-    const settle = (act: () => void): void => {
-      clearTimeout(deadline)
+    const settle = (outcome: () => void): void => {
+      clearTimeout(timer)
       signal.removeEventListener('abort', kill)
-      act()
+      outcome()
     }
     child.once('error', (error) => settle(() => reject(isErrno(error, 'ENOENT') ? missing(program) : error)))
     child.once('close', (code, killedBy) =>
       settle(() => {
         if (signal.aborted) reject(signal.reason as Error)
         else if (code === 0) resolve(output)
-        else reject(failureOf(program, { code, killedBy, isLate, errors }))
+        else reject(failureOf(program, { code, killedBy, isTimedOut, errors }))
       }),
     )
   })
 }
 
-interface Ending {
+interface Exit {
   code: number | null
   killedBy: NodeJS.Signals | null
-  isLate: boolean
+  isTimedOut: boolean
   errors: string
 }
 
 const missing = (program: string): ServiceError => new ServiceError('UNAVAILABLE', `${program} is not installed`)
 
-function failureOf(program: string, { code, killedBy, isLate, errors }: Ending): Error {
-  // Said by what binds it to us, in its place.
+function failureOf(program: string, { code, killedBy, isTimedOut, errors }: Exit): Error {
+  // setpriv or sh, which start the program, report that it is missing.
   if (code === 127 && /^(setpriv|sh|\/bin\/sh):/.test(errors)) return missing(program)
   if (/no space left on device|disk quota exceeded/i.test(errors)) {
     return new ServiceError('NO_CAPACITY', `not enough disk for recordings: ${program} could not write`)
   }
-  const lastWords = errors.trim().split('\n').slice(-3).join('; ')
-  if (isLate) return new Error(`${program} took too long: ${lastWords}`)
-  if (killedBy !== null || code === ENDED_BY_SIGNAL) return new Error(`${program} was ended: ${lastWords}`)
-  return new ToolFailure(`${program} ended with code ${code}: ${lastWords}`)
+  const lastLines = errors.trim().split('\n').slice(-3).join('; ')
+  if (isTimedOut) return new Error(`${program} timed out: ${lastLines}`)
+  if (killedBy !== null || code === SIGNALLED_EXIT_CODE) return new Error(`${program} was killed: ${lastLines}`)
+  return new ToolError(`${program} exited with code ${code}: ${lastLines}`)
 }

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
 
-/** An archive of files as they are: media are compressed already. */
+/** Writes an archive without compression, because media is compressed already. */
 export async function writeZip(
   entries: readonly { path: string; name: string }[],
   to: string,
@@ -12,7 +12,7 @@ export async function writeZip(
   for (const { path, name } of entries) zip.addFile(path, name, { compress: false, mode: 0o644 })
   zip.end()
   const output = createWriteStream(to)
-  // What it cannot read it says of itself, not of its output.
+  // yazl reports read errors on itself, not on its output stream.
   zip.on('error', (error: Error) => output.destroy(error))
   await pipeline(zip.outputStream, output, { signal })
 }

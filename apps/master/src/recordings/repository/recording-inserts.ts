@@ -46,14 +46,14 @@ export async function insertRecording(
 /** Inserts the next part of a recording and returns its number. */
 export async function insertPart(
   manager: EntityManager,
-  recordingId: string,
+  id: string,
   { nodeId, bootId, epoch }: RoomPlace,
 ): Promise<number> {
   // Hand-written: the number is an identity column that the statement returns.
   const row = await firstRow<{ part: number }>(
     manager,
     `INSERT INTO recording_part (recording_id, node_id, boot_id, media_epoch) VALUES ($1, $2, $3, $4) RETURNING part`,
-    [recordingId, nodeId, bootId, epoch],
+    [id, nodeId, bootId, epoch],
   )
   if (!row) throw new Error('a part was not inserted')
   return row.part

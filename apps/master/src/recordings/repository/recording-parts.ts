@@ -14,12 +14,12 @@ export class RecordingParts {
     this.parts = dataSource.getRepository(RecordingPartEntity)
   }
 
-  /** Whether the part belongs to a recording that is not deleted. */
+  /** True when the part belongs to a recording that is not deleted. */
   exists(part: number): Promise<boolean> {
     return this.parts.existsBy({ part, recording: { removedAt: IsNull() } })
   }
 
-  /** Of these parts, those that media nodes have to record. */
+  /** The parts among these that media nodes have to record. */
   async toRecord(parts: readonly number[]): Promise<Set<number>> {
     if (parts.length === 0) return new Set()
     const found = await this.parts.findBy({
@@ -30,7 +30,7 @@ export class RecordingParts {
     return new Set(found.map(({ part }) => part))
   }
 
-  /** What media nodes reported of the parts that have ended, in the order in which they were recorded. */
+  /** The reports of the parts that have ended, in the order in which they were recorded. */
   async ended(recordingId: string): Promise<RecordingEnded[]> {
     const found = await this.parts.find({ where: { recordingId, ended: Not(IsNull()) }, order: { part: 'ASC' } })
     return found.flatMap(({ ended }) => ended ?? [])

@@ -23,6 +23,6 @@ export function decideProperties(
 /** The id of the nth stored recording of a session, from 0. */
 export const recordingId = (sessionId: string, nth: number): string => (nth === 0 ? sessionId : `${sessionId}~${nth}`)
 
-/** Whether a browser shows a page that is recorded. */
+/** True when a browser shows a page that is recorded. */
 export const isCustomLayout = ({ outputMode, hasVideo, recordingLayout }: RecordingProperties): boolean =>
   outputMode !== 'INDIVIDUAL' && hasVideo && recordingLayout === 'CUSTOM'

@@ -136,7 +136,7 @@ export class RecordingQueries {
     )
   }
 
-  /** Of these recordings, the ones that are ready and wait for no part. */
+  /** The recordings among these that are ready and wait for no part. */
   complete(ids: readonly string[]): Promise<RecordingRow[]> {
     // Hand-written: it reads the failure of parts within their JSON.
     return rows<RecordingRow>(

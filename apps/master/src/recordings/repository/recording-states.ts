@@ -12,5 +12,5 @@ const NEXT: Record<RecordingState, readonly RecordingState[]> = {
 
 export const mayBecome = (from: RecordingState, to: RecordingState): boolean => NEXT[from].includes(to)
 
-/** Whether it is being recorded: it belongs to its session, and cannot be deleted. */
+/** True while it is being recorded: it belongs to its session, and cannot be deleted. */
 export const isLive = (status: RecordingState): boolean => status === 'starting' || status === 'started'

@@ -288,7 +288,7 @@ export class RecordingTransitions {
   }
 }
 
-/** Whether other parts than these have files. */
+/** True when other parts than these have files. */
 async function hasOtherFiles(manager: EntityManager, id: string, parts: readonly number[]): Promise<boolean> {
   const others = await rows<{ part: number }>(
     manager,

@@ -50,7 +50,7 @@ export class RecordingEntity {
   @Column({ type: 'double precision', default: 0 })
   duration!: number
 
-  /** Whether the finished file has audio; null before. */
+  /** True when the finished file has audio; null before. */
   @Column({ name: 'has_audio', type: 'boolean', nullable: true })
   hasAudio!: boolean | null
 
@@ -87,7 +87,7 @@ export class RecordingEntity {
   @Column({ type: 'integer', default: 0 })
   attempts!: number
 
-  /** Whether files of a lost media node came after it was finished: it is finished once more with them. */
+  /** Files of a lost media node came after it was finished: it is finished once more with them. */
   @Column({ name: 'is_recovered', type: 'boolean', default: false })
   isRecovered!: boolean
 
@@ -96,7 +96,7 @@ export class RecordingEntity {
   removedAt!: Date | null
 }
 
-/** What one media node records of it without a break. Numbers are never reused, also after the recording is deleted. */
+/** The part of a recording that one media node makes without a break. Its number is never reused. */
 @Entity('recording_part')
 @Index('recording_part_recording', ['recordingId'])
 @Index('recording_part_node', ['nodeId'], { where: 'ended IS NULL' })

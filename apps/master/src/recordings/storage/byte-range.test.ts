@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { askedRange, sentRange } from './byte-range.js'
+import { requestedRange, contentRange } from './byte-range.js'
 
-describe('askedRange of 1000 bytes', () => {
+describe('requestedRange', () => {
   it.each([
     ['bytes=0-499', { from: 0, to: 499 }],
     ['bytes=500-', { from: 500, to: 999 }],
@@ -24,14 +24,14 @@ describe('askedRange of 1000 bytes', () => {
     ['lines=0-1', undefined],
     ['', undefined],
     [undefined, undefined],
-  ])('%s', (header, range) => expect(askedRange(header, 1_000)).toEqual(range))
+  ])('%s of 1000 bytes', (header, range) => expect(requestedRange(header, 1_000)).toEqual(range))
 
-  it.each(['bytes=0-', 'bytes=-5', 'bytes=0-0'])('%s of nothing', (header) =>
-    expect(askedRange(header, 0)).toBe('unsatisfiable'),
+  it.each(['bytes=0-', 'bytes=-5', 'bytes=0-0'])('%s of an empty file is unsatisfiable', (header) =>
+    expect(requestedRange(header, 0)).toBe('unsatisfiable'),
   )
 })
 
-describe('sentRange', () => {
+describe('contentRange', () => {
   it.each([
     ['bytes 0-9/10', { range: { from: 0, to: 9 }, size: 10 }],
     ['bytes 5-5/10', { range: { from: 5, to: 5 }, size: 10 }],
@@ -43,5 +43,5 @@ describe('sentRange', () => {
     ['bytes=0-9/10', undefined],
     ['', undefined],
     [undefined, undefined],
-  ])('%s', (header, sent) => expect(sentRange(header)).toEqual(sent))
+  ])('%s', (header, parsed) => expect(contentRange(header)).toEqual(parsed))
 })

@@ -5,19 +5,22 @@ import { isErrno } from '@session-service/server-kit'
 
 export const PROOF = '.proof'
 
-/** What is in the proof file: written once by whichever master is first, and linked into place, so that nobody reads half of it. */
+/**
+ * The content of the file that proves to a media node that it has the same disk. The first master writes it and links it
+ * into place, so that no reader sees an incomplete file.
+ */
 export async function diskProof(folder: string): Promise<string> {
   const path = join(folder, PROOF)
-  const known = await readFile(path, 'utf8').catch(() => '')
-  if (known) return known
-  const mine = join(folder, `${PROOF}.${randomBytes(8).toString('hex')}`)
-  await writeFile(mine, randomBytes(24).toString('base64url'), { mode: 0o644, flush: true })
+  const existing = await readFile(path, 'utf8').catch(() => '')
+  if (existing) return existing
+  const draft = join(folder, `${PROOF}.${randomBytes(8).toString('hex')}`)
+  await writeFile(draft, randomBytes(24).toString('base64url'), { mode: 0o644, flush: true })
   try {
-    await link(mine, path)
+    await link(draft, path)
   } catch (error) {
     if (!isErrno(error, 'EEXIST')) throw error
   } finally {
-    await unlink(mine)
+    await unlink(draft)
   }
   return readFile(path, 'utf8')
 }

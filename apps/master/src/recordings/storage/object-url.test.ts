@@ -7,13 +7,13 @@ describe('objectUrl', () => {
     ['bucket/x', '', true, 'eu-west-1', 'https://s3.eu-west-1.amazonaws.com/bucket/room~1/a%20b.mp4'],
     ['bucket', 'https://s3.example', false, '', 'https://bucket.s3.example/room~1/a%20b.mp4'],
     ['bucket', 'http://127.0.0.1:9000', true, '', 'http://127.0.0.1:9000/bucket/room~1/a%20b.mp4'],
-  ])('%s at %j, path style %s, in %j', (bucket, endpoint, isPathStyle, region, url) => {
-    const place = {
+  ])('bucket %s at endpoint %j with path style %s in region %j', (bucket, endpoint, isPathStyle, region, url) => {
+    const config = {
       SERVICE_PRO_AWS_S3_BUCKET: bucket,
       SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT: endpoint,
       SERVICE_PRO_AWS_S3_WITH_PATH_STYLE_ACCESS: isPathStyle,
       SERVICE_PRO_AWS_REGION: region,
     }
-    expect(objectUrl(place, 'room~1/a b.mp4')).toBe(url)
+    expect(objectUrl(config, 'room~1/a b.mp4')).toBe(url)
   })
 })

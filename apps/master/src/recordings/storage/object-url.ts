@@ -1,6 +1,6 @@
 import type { MasterConfig } from '@session-service/config'
 
-type Place = Pick<
+type BucketConfig = Pick<
   MasterConfig,
   | 'SERVICE_PRO_AWS_S3_BUCKET'
   | 'SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT'
@@ -8,12 +8,12 @@ type Place = Pick<
   | 'SERVICE_PRO_AWS_REGION'
 >
 
-/** Where the bucket is, if nothing else says so. */
-export const regionOf = ({ SERVICE_PRO_AWS_REGION: region }: Pick<Place, 'SERVICE_PRO_AWS_REGION'>): string =>
+/** The region of the bucket, with the defaults of AWS tools. */
+export const regionOf = ({ SERVICE_PRO_AWS_REGION: region }: Pick<BucketConfig, 'SERVICE_PRO_AWS_REGION'>): string =>
   region || process.env.AWS_REGION || 'us-east-1'
 
-/** The address of an object, for whoever the storage itself lets in. */
-export function objectUrl(config: Place, key: string): string {
+/** The URL of an object. Access is controlled by the storage. */
+export function objectUrl(config: BucketConfig, key: string): string {
   const [bucket = ''] = config.SERVICE_PRO_AWS_S3_BUCKET.split('/')
   const endpoint = config.SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT || `https://s3.${regionOf(config)}.amazonaws.com`
   const path = key.split('/').map(encodeURIComponent).join('/')

@@ -4,31 +4,27 @@ import { join } from 'node:path'
 import { isErrno } from '@session-service/server-kit'
 import { FILE_NAME, RECORDING_ID, type RecordingFolders } from '../muxing/recording-folders.js'
 
-export interface FinishedFile {
+export interface OpenFile {
   handle: FileHandle
   size: number
   modifiedAt: Date
 }
 
-const NOT_THERE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG']
+const NOT_FOUND_CODES = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG']
 
-/** A recording's file as it lies in its folder; undefined for whatever else the names may lead to. */
-export async function openFinished(
-  folders: RecordingFolders,
-  id: string,
-  name: string,
-): Promise<FinishedFile | undefined> {
+/** Opens a regular file in the folder of a recording; undefined for anything else that the names lead to. */
+export async function openFinished(folders: RecordingFolders, id: string, name: string): Promise<OpenFile | undefined> {
   if (!RECORDING_ID.test(id) || !FILE_NAME.test(name)) return undefined
   const folder = folders.finished(id)
   try {
     if (!(await lstat(folder)).isDirectory()) return undefined
-    // Neither a link nor, by not waiting for its other end, a pipe.
+    // O_NOFOLLOW refuses links; O_NONBLOCK does not wait for the writer of a pipe.
     const handle = await open(join(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const { size, mtime, isFile } = await statOf(handle)
     if (isFile) return { handle, size, modifiedAt: mtime }
     await handle.close()
   } catch (error) {
-    if (!isErrno(error, ...NOT_THERE)) throw error
+    if (!isErrno(error, ...NOT_FOUND_CODES)) throw error
   }
   return undefined
 }

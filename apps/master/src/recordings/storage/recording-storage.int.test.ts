@@ -25,14 +25,14 @@ afterAll(async () => {
 })
 afterEach(() => testbed.reset())
 
-it('C18: a storage that fails keeps a recording waiting, whose file is here until the storage has it', async () => {
+it('C18: while the storage fails a recording stays stopped, and masters keep its file until the storage has it', async () => {
   s3.fault = (method) => (method === 'PUT' ? { status: 500 } : undefined)
   const { id } = await testbed.createActiveSession()
   await testbed.start(id)
   await testbed.stop(id)
   const local = (): Promise<string[]> => readdir(join(testbed.stack.recordingsFolder, id)).catch(() => [])
   const puts = (): number => s3.requests.filter(({ method }) => method === 'PUT').length
-  await until('it was tried, and again', () => puts() >= 6, 40_000)
+  await until('the upload was tried twice', () => puts() >= 6, 40_000)
   expect(await testbed.get(id)).toMatchObject({ status: 'stopped', url: null })
   expect(await local()).toContain(`${id}.mp4`)
   expect((await fetch(`${testbed.stack.masters[0]?.opsUrl}/readyz`)).status).toBe(200)
@@ -45,18 +45,18 @@ it('C18: a storage that fails keeps a recording waiting, whose file is here unti
   expect(await local()).toEqual([])
 })
 
-it('a storage that says nothing holds up nobody who ends a recording or its session', async () => {
+it('a storage that does not answer does not delay the end of recordings and sessions', async () => {
   s3.fault = (method) => (method === 'PUT' ? 'silence' : undefined)
   const { id } = await testbed.createActiveSession()
   await testbed.start(id)
   testbed.node.onStart = () => Promise.reject(new ServiceError('NO_CAPACITY', 'no recorder'))
   await testbed.node.failRecorder(testbed.partOf(id))
-  const open = async (): Promise<number> =>
+  const openParts = async (): Promise<number> =>
     (await testbed.stack.postgres.query(`SELECT 1 FROM recording_part WHERE recording_id = $1 AND ended IS NULL`, [id]))
       .length
-  await until('all its parts have ended', async () => (await open()) === 0)
+  await until('all its parts have ended', async () => (await openParts()) === 0)
   expect((await testbed.stack.rest('DELETE', `/sessions/${id}`)).status).toBe(204)
-  await until('the storage is asked', () =>
+  await until('the upload has begun', () =>
     s3.requests.some(({ method, path }) => method === 'PUT' && path.includes(id)),
   )
   expect(await testbed.get(id)).toMatchObject({ status: 'stopped' })
@@ -65,7 +65,7 @@ it('a storage that says nothing holds up nobody who ends a recording or its sess
   expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
 })
 
-it('a recording is deleted also while the storage cannot remove it, which is done later', async () => {
+it('a recording is deleted while the storage fails, and its files are removed later', async () => {
   const { id } = await testbed.createActiveSession()
   await testbed.start(id)
   await testbed.stop(id)
@@ -75,22 +75,22 @@ it('a recording is deleted also while the storage cannot remove it, which is don
   expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
   s3.fault = () => undefined
   const rows = (): Promise<unknown[]> => testbed.stack.postgres.query('SELECT 1 FROM recording WHERE id = $1', [id])
-  await until('it is removed', async () => (await rows()).length === 0, 30_000)
+  await until('the row is removed', async () => (await rows()).length === 0, 30_000)
   const object = await fetch(`${s3.url}/bucket/kept/${id}/${id}.mp4`)
   expect(object.status).toBe(404)
   expect((await testbed.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(404)
 })
 
-it('a recording that waits for its storage can be deleted', async () => {
+it('a recording whose upload fails can be deleted', async () => {
   s3.fault = (method) => (method === 'PUT' ? { status: 403 } : undefined)
   const { id } = await testbed.createActiveSession()
   await testbed.start(id)
   await testbed.stop(id)
   const before = s3.requests.length
-  await until('it was tried', () => s3.requests.length > before)
+  await until('the upload was tried', () => s3.requests.length > before)
   expect((await testbed.stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
   s3.fault = () => undefined
   const all = (): Promise<string[]> => readdir(testbed.stack.recordingsFolder, { recursive: true })
-  await until('nothing is left of it', async () => (await all()).every((name) => !name.includes(id)))
+  await until('no file of the recording is left', async () => (await all()).every((name) => !name.includes(id)))
   expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
 })

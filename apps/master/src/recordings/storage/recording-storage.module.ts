@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common'
 import { RecordingStore } from './recording-store.js'
 import { RecordingStoreFs } from './recording-store-fs.js'
 
-/** Where the files of recordings are kept. */
+/** The files of recordings: delivery, finished files, storage. */
 @Module({
   providers: [{ provide: RecordingStore, useClass: RecordingStoreFs }],
   exports: [RecordingStore],

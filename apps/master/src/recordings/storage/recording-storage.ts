@@ -1,31 +1,31 @@
-/** A file to be kept, and its name there. */
-export interface KeptFile {
+/** A local file, and its name in the storage. */
+export interface StoredFile {
   name: string
   path: string
 }
 
-/** Where finished recordings are for good. */
+/** The permanent storage of finished recordings. */
 export interface RecordingStorage {
-  /** Whether that is the masters' folder, where they were made. */
+  /** True when files stay in the masters' folder, in which they are made. */
   readonly isLocal: boolean
   /**
-   * Resolves once it has the files, which was verified; they are there under the recording's id.
+   * Stores the files under the recording's id. Resolves once the storage has been verified to have them.
    * @throws ServiceError UNAVAILABLE, the signal's reason when that was aborted
    */
-  keep(id: string, files: readonly KeptFile[], signal: AbortSignal): Promise<void>
-  /** Nothing there: nothing happens. @throws ServiceError UNAVAILABLE */
+  store(id: string, files: readonly StoredFile[], signal: AbortSignal): Promise<void>
+  /** Removes all files of the recording, if there are any. @throws ServiceError UNAVAILABLE */
   remove(id: string): Promise<void>
-  /** Where a file can be fetched. */
+  /** The URL of a file. */
   url(id: string, file: string): string
 }
 
-/** The masters' folder: what is made there is kept there, and served by masters. */
+/** Keeps files in the masters' folder, from which masters serve them. */
 export class LocalStorage implements RecordingStorage {
   readonly isLocal = true
 
   constructor(private readonly publicUrl: string) {}
 
-  async keep(): Promise<void> {}
+  async store(): Promise<void> {}
 
   async remove(): Promise<void> {}
 

@@ -6,16 +6,16 @@ import { loadMasterConfig } from '@session-service/config'
 import { type RecordedFile, type RecordingEnded, RecordingProperties } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { RecordingOfFiles } from '../repository/recording.entity.js'
-import { cutOff, inspect, type MediaFixture, writeMedia } from './fixtures/media.js'
+import { truncateTo, inspect, type MediaFixture, writeMedia } from './fixtures/media.js'
 import { RecordingStoreFs } from './recording-store-fs.js'
 
 const CREATED_AT = 1_790_000_000_000
 
 let root: string
-let files: RecordingStoreFs
+let store: RecordingStoreFs
 const never = new AbortController().signal
 
-const service = (env: Record<string, string> = {}): RecordingStoreFs =>
+const newStore = (env: Record<string, string> = {}): RecordingStoreFs =>
   new RecordingStoreFs(
     loadMasterConfig({
       SERVICE_SECRET: 'MY_SECRET',
@@ -29,7 +29,7 @@ const service = (env: Record<string, string> = {}): RecordingStoreFs =>
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'recordings-'))
-  files = service()
+  store = newStore()
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
@@ -47,12 +47,12 @@ const recorded = (name: string, details: Partial<RecordedFile> = {}): RecordedFi
   ...details,
 })
 
-/** What a node does: its file into the part's folder. */
+/** Writes a file into the part's folder, as a media node does. */
 async function deliver(part: number, file: RecordedFile, media: MediaFixture, share = 1): Promise<RecordingEnded> {
-  await files.delivery({ id: 'room~1' }, part)
+  await store.delivery({ id: 'room~1' }, part)
   const path = join(root, '.parts', 'room~1', String(part), file.name)
   await writeMedia(path, media)
-  if (share < 1) await cutOff(path, share)
+  if (share < 1) await truncateTo(path, share)
   return { recordingId: 'room~1', part, files: [file] }
 }
 
@@ -62,9 +62,9 @@ const all = (): Promise<string[]> => readdir(root, { recursive: true })
 describe('a composed recording', () => {
   const MP4: MediaFixture = { format: 'mp4', seconds: 4 }
 
-  it('becomes an ordinary file that is played from its first bytes, with a picture at half its duration', async () => {
+  it('becomes a regular MP4 that plays from its first bytes, with a picture at half its duration', async () => {
     const part = await deliver(1, recorded('recording.mp4'), MP4)
-    const result = await files.assemble(recordingOf(), [part], never)
+    const result = await store.assemble(recordingOf(), [part], never)
     const { size } = await stat(finished('take.mp4'))
     expect(result).toEqual({ size, duration: expect.closeTo(4, 0), hasAudio: true, hasVideo: true, file: 'take.mp4' })
     const found = await inspect(finished('take.mp4'))
@@ -74,16 +74,16 @@ describe('a composed recording', () => {
     expect(bytes).not.toContain('moof')
     expect(widthOf(finished('room~1.jpg'))).toBe('480,360')
     expect(await all()).toContain('.parts/room~1/1/recording.mp4')
-    expect(await files.idsWithParts()).toEqual(['room~1'])
-    await files.removeSpentParts(recordingOf())
+    expect(await store.idsWithParts()).toEqual(['room~1'])
+    await store.removeSpentParts(recordingOf())
     expect((await all()).sort()).toEqual(
       ['.parts', 'room~1', 'room~1/.recording.room~1', 'room~1/room~1.jpg', 'room~1/take.mp4'].sort(),
     )
   })
 
-  it('is beside its description, from which the list of recordings can be made again', async () => {
+  it('has a description beside its file, from which the list of recordings can be restored', async () => {
     const part = await deliver(1, recorded('recording.mp4'), MP4)
-    const result = await files.assemble(recordingOf(), [part], never)
+    const result = await store.assemble(recordingOf(), [part], never)
     expect(JSON.parse(await readFile(finished('.recording.room~1'), 'utf8'))).toMatchObject({
       ...{ id: 'room~1', object: 'recording', name: 'take', sessionId: 'room', uniqueSessionId: 'room_1' },
       ...{ createdAt: CREATED_AT, outputMode: 'COMPOSED', status: 'ready', ...result },
@@ -91,75 +91,75 @@ describe('a composed recording', () => {
     })
   })
 
-  it('has its parts joined, one of them cut off in a fragment, another of no use', async () => {
+  it('joins its parts, also a part that ends within a fragment, and leaves out an unreadable one', async () => {
     const parts = [
       await deliver(1, recorded('recording.mp4'), MP4, 0.7),
       await deliver(2, recorded('recording.mp4'), MP4),
       { recordingId: 'room~1', part: 3, files: [], failure: 'the media node died' },
       await deliver(4, recorded('recording.mp4'), MP4, 0.001),
     ]
-    const { duration } = await files.assemble(recordingOf(), parts, never)
+    const { duration } = await store.assemble(recordingOf(), parts, never)
     const found = await inspect(finished('take.mp4'))
     expect(found).toEqual({ codecs: ['aac', 'h264'], duration: expect.closeTo(duration, 1), complaints: '' })
-    // At least what 0.7 of the bytes hold but for the last fragment of a second, and the whole second part.
+    // At least 0.7 of the first part less its last fragment of a second, and the whole second part.
     expect(duration).toBeGreaterThan(5.5)
     expect(duration).toBeLessThan(7.5)
-    // What nobody could read may be read by somebody.
-    await files.removeSpentParts(recordingOf())
+    // A file that could not be read is kept: it may be repaired by hand.
+    await store.removeSpentParts(recordingOf())
     expect(await readdir(join(root, '.parts', 'room~1'))).toEqual(['4'])
   })
 
-  it('of sound alone is a webm without a picture', async () => {
+  it('with audio only is a webm without a picture', async () => {
     const part = await deliver(1, recorded('recording.webm'), { format: 'webm', seconds: 3, tracks: ['audio'] })
-    const result = await files.assemble(recordingOf({ hasVideo: false }), [part], never)
+    const result = await store.assemble(recordingOf({ hasVideo: false }), [part], never)
     expect(result).toMatchObject({ file: 'take.webm', hasAudio: true, hasVideo: false, duration: expect.closeTo(3, 0) })
     expect(await inspect(finished('take.webm'))).toMatchObject({ codecs: ['opus'], complaints: '' })
     expect(await readdir(join(root, 'room~1'))).not.toContain('room~1.jpg')
   })
 
-  it('of pictures alone has no sound', async () => {
+  it('with video only has no audio', async () => {
     const part = await deliver(1, recorded('recording.mp4'), { ...MP4, tracks: ['video'] })
-    const result = await files.assemble(recordingOf({ hasAudio: false }), [part], never)
+    const result = await store.assemble(recordingOf({ hasAudio: false }), [part], never)
     expect(result).toMatchObject({ file: 'take.mp4', hasAudio: false, hasVideo: true })
   })
 
-  it('of which nothing can be read is refused, and what was delivered stays', async () => {
+  it('without a readable part is refused, and its delivered files are kept', async () => {
     const part = await deliver(1, recorded('recording.mp4'), MP4, 0.001)
-    await expect(files.assemble(recordingOf(), [part], never)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(store.assemble(recordingOf(), [part], never)).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect(await all()).toContain('.parts/room~1/1/recording.mp4')
     expect((await all()).filter((name) => name.includes('.work'))).toEqual([])
   })
 
-  it('is made once: asked again it answers the same, though its parts are gone', async () => {
+  it('is made once: a second request gives the same file without making it again', async () => {
     const part = await deliver(1, recorded('recording.mp4'), MP4)
-    const first = await files.assemble(recordingOf(), [part], never)
+    const first = await store.assemble(recordingOf(), [part], never)
     const { mtimeMs } = await stat(finished('take.mp4'))
-    expect(await service().assemble(recordingOf(), [part], never)).toEqual(first)
+    expect(await newStore().assemble(recordingOf(), [part], never)).toEqual(first)
     expect((await stat(finished('take.mp4'))).mtimeMs).toBe(mtimeMs)
   })
 
-  it('is made anew where a master died over it, and of a later use of its id', async () => {
+  it('is made again after the death of a master, and for a later recording with the same id', async () => {
     const part = await deliver(1, recorded('recording.mp4'), MP4)
-    await files.assemble(recordingOf(), [part], never)
+    await store.assemble(recordingOf(), [part], never)
     const again = await deliver(2, recorded('recording.mp4'), { ...MP4, seconds: 2 })
-    await writeFile(join(root, '.parts', 'room~1', '.work.dead'), 'left over')
+    await writeFile(join(root, '.parts', 'room~1', '.work.dead'), 'incomplete')
     const later = { ...recordingOf(), createdAt: CREATED_AT + 60_000 }
-    // What is not of the file that is there is not touched.
-    await files.removeSpentParts(later)
+    // The existing file belongs to the earlier recording: no delivered files are removed.
+    await store.removeSpentParts(later)
     expect(await readdir(join(root, '.parts', 'room~1'))).toContain('2')
-    expect(await files.assemble(later, [again], never)).toMatchObject({ duration: expect.closeTo(2, 0) })
-    await files.removeSpentParts(later)
+    expect(await store.assemble(later, [again], never)).toMatchObject({ duration: expect.closeTo(2, 0) })
+    await store.removeSpentParts(later)
     expect((await all()).filter((name) => name.includes('.parts/room'))).toEqual([])
   })
 
-  it('that is deleted meanwhile leaves nothing', async () => {
+  it('leaves no files when it is deleted while its file is made', async () => {
     const part = await deliver(1, recorded('recording.mp4'), MP4)
     const deletion = new AbortController()
-    const attempt = files.assemble(recordingOf(), [part], deletion.signal)
+    const attempt = store.assemble(recordingOf(), [part], deletion.signal)
     deletion.abort(new Error('deleted'))
     await expect(attempt).rejects.toThrow('deleted')
-    await files.remove({ id: 'room~1' })
-    await files.remove({ id: 'room~1' })
+    await store.remove({ id: 'room~1' })
+    await store.remove({ id: 'room~1' })
     expect(await all()).toEqual(['.parts'])
   })
 })
@@ -174,12 +174,12 @@ describe('an INDIVIDUAL recording', () => {
     const later = { startedAt: CREATED_AT + 5_000, endedAt: CREATED_AT + 7_000.4 }
     const sound = recorded('str_A.webm', { ...camera, ...later, clientData: undefined })
     const second = await deliver(2, sound, { ...WEBM, tracks: ['audio'] }, 0.9)
-    const result = await files.assemble(recordingOf({ outputMode: 'INDIVIDUAL' }), [first, second], never)
+    const result = await store.assemble(recordingOf({ outputMode: 'INDIVIDUAL' }), [first, second], never)
     execFileSync('unzip', ['-q', finished('take.zip'), '-d', join(root, 'unpacked')])
     const unpacked = (name: string): string => join(root, 'unpacked', name)
     expect((await readdir(join(root, 'unpacked'))).sort()).toEqual(['str_A-1.webm', 'str_A.webm', 'take.json'])
     const sizes = [(await stat(unpacked('str_A.webm'))).size, (await stat(unpacked('str_A-1.webm'))).size]
-    // The node noticed the end of the second file later than its media lasts.
+    // The media node reported an end of the second file that is later than its media.
     const soundMs = (await inspect(unpacked('str_A-1.webm'))).duration * 1_000
     expect(soundMs).toBeLessThan(2_000)
     expect(JSON.parse(await readFile(unpacked('take.json'), 'utf8'))).toEqual({
@@ -209,15 +209,15 @@ describe('an INDIVIDUAL recording', () => {
     }
   })
 
-  it('of a session in which nobody published is an archive of nothing', async () => {
+  it('of a session without publishers is an empty archive', async () => {
     const part = { recordingId: 'room~1', part: 1, files: [] }
-    const result = await files.assemble(recordingOf({ outputMode: 'INDIVIDUAL' }), [part], never)
+    const result = await store.assemble(recordingOf({ outputMode: 'INDIVIDUAL' }), [part], never)
     expect(result).toEqual({ size: 0, duration: 0, hasAudio: false, hasVideo: false, file: 'take.zip' })
   })
 
-  it('that broke before anything was written is refused', async () => {
+  it('that failed before anything was written is refused', async () => {
     const part = { recordingId: 'room~1', part: 1, files: [], failure: 'the media node died' }
-    const attempt = files.assemble(recordingOf({ outputMode: 'INDIVIDUAL' }), [part], never)
+    const attempt = store.assemble(recordingOf({ outputMode: 'INDIVIDUAL' }), [part], never)
     await expect(attempt).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 })
@@ -225,26 +225,26 @@ describe('an INDIVIDUAL recording', () => {
 describe('a description of many files', () => {
   const ended: RecordingEnded = { recordingId: 'room~1', part: 1, files: [], description: 'files.json' }
 
-  it('is read where it was delivered', async () => {
-    await files.delivery({ id: 'room~1' }, 1)
+  it('is read from the delivery folder', async () => {
+    await store.delivery({ id: 'room~1' }, 1)
     const many = Array.from({ length: 40 }, (_, nth) => recorded(`${nth}.webm`, { clientData: 'x'.repeat(30_000) }))
     await writeFile(join(root, '.parts', 'room~1', '1', 'files.json'), JSON.stringify(many))
-    expect((await files.readDescription(ended)).files).toEqual(many)
-    expect(await files.readDescription({ ...ended, description: undefined })).toMatchObject({ files: [] })
+    expect((await store.readDescription(ended)).files).toEqual(many)
+    expect(await store.readDescription({ ...ended, description: undefined })).toMatchObject({ files: [] })
   })
 
-  it('is waited for where it is not there', async () => {
-    await expect(files.readDescription(ended)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    await expect(files.readDescription({ ...ended, description: '../files.json' })).rejects.toMatchObject({
+  it('throws UNAVAILABLE while it is missing, so that the report is repeated', async () => {
+    await expect(store.readDescription(ended)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(store.readDescription({ ...ended, description: '../files.json' })).rejects.toMatchObject({
       code: 'INVALID',
     })
   })
 })
 
 describe('delivery', () => {
-  it('is into a folder that is there, with a proof that all masters agree on', async () => {
+  it('names an existing folder and the same proof at all masters', async () => {
     const made = await Promise.all(
-      [files, ...[2, 3, 4].map(() => service())].map((each) => each.delivery({ id: 'room' }, 7)),
+      [store, ...[2, 3, 4].map(() => newStore())].map((each) => each.delivery({ id: 'room' }, 7)),
     )
     const [first] = made
     for (const each of made) expect(each).toEqual(first)
@@ -256,28 +256,28 @@ describe('delivery', () => {
     expect(proof.content.length).toBeGreaterThan(20)
     expect(await readFile(join(folder, proof.file), 'utf8')).toBe(proof.content)
     expect(await readdir(folder)).toEqual([proof.file])
-    const inner = service({ SERVICE_RECORDING_UPLOAD_URL: 'http://masters.internal:4443/' })
+    const inner = newStore({ SERVICE_RECORDING_UPLOAD_URL: 'http://masters.internal:4443/' })
     const next = await inner.delivery({ id: 'room' }, 8)
     expect(next.url).toBe('http://masters.internal:4443/service/internal/recordings')
     expect(next.token).not.toBe(first?.token)
   })
 })
 
-describe('space', () => {
-  it('is there', async () => {
-    await expect(files.requireSpace()).resolves.toBeUndefined()
+describe('requireSpace', () => {
+  it('resolves when there is enough space', async () => {
+    await expect(store.requireSpace()).resolves.toBeUndefined()
   })
 
-  it('is not, with less free than wanted', async () => {
-    const wanting = service({ SERVICE_RECORDING_FREE_SPACE: '999999999' })
+  it('throws NO_CAPACITY when less space is free than required', async () => {
+    const other = newStore({ SERVICE_RECORDING_FREE_SPACE: '999999999' })
     const message = expect.stringMatching(/^not enough disk for recordings: \d+ MiB free of 999999999 needed$/)
-    await expect(wanting.requireSpace()).rejects.toMatchObject({ code: 'NO_CAPACITY', message })
+    await expect(other.requireSpace()).rejects.toMatchObject({ code: 'NO_CAPACITY', message })
   })
 
-  it('is not, where no folder can be', async () => {
+  it('throws NO_CAPACITY when the folder cannot be created', async () => {
     await writeFile(join(root, 'file'), '')
-    const wanting = service({ SERVICE_RECORDING_PATH: join(root, 'file', 'below') })
-    await expect(wanting.requireSpace()).rejects.toMatchObject({
+    const other = newStore({ SERVICE_RECORDING_PATH: join(root, 'file', 'below') })
+    await expect(other.requireSpace()).rejects.toMatchObject({
       code: 'NO_CAPACITY',
       message: 'the folder of recordings (SERVICE_RECORDING_PATH) cannot be written to',
       cause: expect.objectContaining({ path: join(root, 'file', 'below') }),

@@ -1,7 +1,7 @@
 import type { RecordingDelivery, RecordingEnded } from '@session-service/contract'
 import type { RecordingEntity, RecordingOfFiles } from '../repository/recording.entity.js'
 
-/** The finished file. */
+/** A finished file. */
 export interface AssembledRecording {
   /** Bytes; of an INDIVIDUAL recording the sum of its media files. */
   size: number
@@ -9,23 +9,23 @@ export interface AssembledRecording {
   duration: number
   hasAudio: boolean
   hasVideo: boolean
-  /** Its name in the recording's folder, `<name>.<ext>`. */
+  /** The name in the recording's folder, `<name>.<ext>`. */
   file: string
 }
 
-/** The files of recordings: how nodes deliver them, how they become one, where they are kept. */
+/** The files of recordings: delivery by media nodes, the finished file, and its storage. */
 export abstract class RecordingStore {
-  /** Refuses with NO_CAPACITY when there is no room for another recording, or no folder to write to. */
+  /** @throws ServiceError NO_CAPACITY without space for another recording, or without a writable folder */
   abstract requireSpace(): Promise<void>
 
-  /** How a node delivers the files of this part: into `<SERVICE_RECORDING_PATH>/.parts/<id>/<part>/`. */
+  /** Where a media node delivers the files of this part: into `<SERVICE_RECORDING_PATH>/.parts/<id>/<part>/`. */
   abstract delivery(recording: Pick<RecordingEntity, 'id'>, part: number): Promise<RecordingDelivery>
 
   /**
-   * Makes the finished file of the parts, which are in their order, some perhaps without files, and stores it. Again
-   * after it was cut off, or done: the same. Rejects with NOT_FOUND when nothing in the parts can be made a file;
-   * UNAVAILABLE and NO_CAPACITY are tried again for as long as it takes, other errors a few times. `signal` is aborted
-   * when the recording is deleted, or another master has taken over.
+   * Makes the finished file of the parts and stores it. Idempotent, also after an interruption. The parts are in the
+   * order in which they were recorded; some may have no files. `signal` is aborted when the recording is deleted, or
+   * another master has the claim. Callers retry UNAVAILABLE and NO_CAPACITY without limit, other errors a few times.
+   * @throws ServiceError NOT_FOUND when no file can be made of the parts
    */
   abstract assemble(
     recording: RecordingOfFiles,
@@ -33,21 +33,21 @@ export abstract class RecordingStore {
     signal: AbortSignal,
   ): Promise<AssembledRecording>
 
-  /** What nodes delivered and is in the finished file, once no other will be made; what could not be read stays. */
+  /** Removes delivered files that the finished file contains. Files that could not be read are kept. */
   abstract removeSpentParts(recording: RecordingOfFiles): Promise<void>
 
-  /** Recordings that something of what nodes delivered is there of. */
+  /** Ids of the recordings with delivered files. */
   abstract idsWithParts(): Promise<string[]>
 
-  /** With the description of its files, which was delivered if it was long. */
+  /** Adds the list of files from its delivered description: a long list is not part of the report. */
   abstract readDescription(ended: RecordingEnded): Promise<RecordingEnded>
 
-  /** What a node may have delivered of a part that is none. */
+  /** Removes what a media node delivered of a part that was withdrawn. */
   abstract removePart(recording: Pick<RecordingEntity, 'id'>, part: number): Promise<void>
 
-  /** Everything of the recording: finished files, and what nodes delivered. Not there: nothing happens. */
+  /** Removes all files of the recording, finished and delivered, if there are any. */
   abstract remove(recording: RecordingOfFiles): Promise<void>
 
-  /** Where the finished file can be fetched. */
+  /** The URL of the finished file. */
   abstract url(recording: RecordingOfFiles & { file: string }): string
 }

@@ -12,7 +12,7 @@ import { type Fault, S3Server } from './fixtures/s3-server.js'
 import { RecordingStoreFs } from './recording-store-fs.js'
 import { S3Storage } from './s3-storage.js'
 
-// What the server under test knows its one user by.
+// Access key and secret of the only user of the server.
 const KEY = 'S3RVER'
 const never = new AbortController().signal
 
@@ -56,104 +56,104 @@ async function object(key: string): Promise<{ bytes: Buffer; type: string | unde
   return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), type: ContentType, metadata: Metadata }
 }
 
-describe('recordings kept in S3', () => {
+describe('recordings stored in S3', () => {
   const recording: RecordingOfFiles = {
     ...{ id: 'room~1', sessionId: 'room', uniqueSessionId: 'room_1', createdAt: 1_790_000_000_000, file: null },
     properties: RecordingProperties.parse({ name: 'take' }),
   }
   const local = (): Promise<string[]> => readdir(root, { recursive: true })
-  const files = (): RecordingStoreFs => new RecordingStoreFs(config)
+  const store = (): RecordingStoreFs => new RecordingStoreFs(config)
   const IN_BUCKET = ['.recording.room~1', 'room~1.jpg', 'take.mp4'].map((name) => `all/recordings/room~1/${name}`)
 
   async function deliver(): Promise<RecordingEnded> {
-    await files().delivery(recording, 1)
+    await store().delivery(recording, 1)
     await writeMedia(join(root, '.parts', 'room~1', '1', 'recording.mp4'), { format: 'mp4', seconds: 2 })
     const times = { startedAt: recording.createdAt, endedAt: recording.createdAt + 2_000 }
     const file = { name: 'recording.mp4', size: 1, hasAudio: true, hasVideo: true, ...times }
     return { recordingId: 'room~1', part: 1, files: [file] }
   }
 
-  it('are there and no longer here, under an address of the storage, until they are removed', async () => {
-    const result = await files().assemble(recording, [await deliver()], never)
+  it('are uploaded with a URL of the storage, deleted locally, and removed from the storage on request', async () => {
+    const result = await store().assemble(recording, [await deliver()], never)
     expect(await keys()).toEqual(IN_BUCKET)
     const video = await object('all/recordings/room~1/take.mp4')
     expect([video.bytes.length, video.type, video.metadata]).toEqual([result.size, 'video/mp4', { owner: 'tests' }])
     const description = await object('all/recordings/room~1/.recording.room~1')
     const url = `${s3.url}/bucket/all/recordings/room~1/take.mp4`
     expect(JSON.parse(description.bytes.toString())).toMatchObject({ ...result, id: 'room~1', status: 'ready', url })
-    expect(files().url({ ...recording, file: result.file })).toBe(url)
-    await files().removeSpentParts(recording)
+    expect(store().url({ ...recording, file: result.file })).toBe(url)
+    await store().removeSpentParts(recording)
     expect((await local()).sort()).toEqual(['.parts', 'room~1', 'room~1/.recording.room~1'])
-    // Asked again by a master that did not hear of it.
-    expect(await files().assemble(recording, [], never)).toEqual(result)
-    await files().remove(recording)
+    // Repeated by a master that did not get the result.
+    expect(await store().assemble(recording, [], never)).toEqual(result)
+    await store().remove(recording)
     expect([await keys(), await local()]).toEqual([[], ['.parts']])
   })
 
   it.each<[string, (method: string) => Fault]>([
     ['fails', (method) => (method === 'PUT' ? { status: 500 } : undefined)],
-    ['denies', (method) => (method === 'PUT' ? { status: 403 } : undefined)],
-    ['cannot show what it took', (method) => (method === 'HEAD' ? { status: 404 } : undefined)],
-  ])('C18: stay here while the storage %s, and go when it works again', async (_, fault) => {
+    ['denies access', (method) => (method === 'PUT' ? { status: 403 } : undefined)],
+    ['does not confirm an upload', (method) => (method === 'HEAD' ? { status: 404 } : undefined)],
+  ])('C18: stay in the local folder while the storage %s, and are uploaded when it works again', async (_, fault) => {
     s3.fault = fault
     const part = await deliver()
-    await expect(files().assemble(recording, [part], never)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    const here = await local()
-    expect(here).toEqual(expect.arrayContaining(['room~1/take.mp4', 'room~1/room~1.jpg']))
+    await expect(store().assemble(recording, [part], never)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    const localFiles = await local()
+    expect(localFiles).toEqual(expect.arrayContaining(['room~1/take.mp4', 'room~1/room~1.jpg']))
     expect(JSON.parse(await readFile(join(root, 'room~1', '.recording.room~1'), 'utf8'))).toMatchObject({
       status: 'stopped',
     })
     const { mtimeMs } = await stat(join(root, 'room~1', 'take.mp4'))
-    await expect(files().assemble(recording, [part], never)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    // Sent again, not made again.
+    await expect(store().assemble(recording, [part], never)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    // Uploaded again, but not made again.
     expect((await stat(join(root, 'room~1', 'take.mp4'))).mtimeMs).toBe(mtimeMs)
     s3.fault = () => undefined
-    await files().assemble(recording, [part], never)
+    await store().assemble(recording, [part], never)
     expect(await keys()).toEqual(IN_BUCKET)
     expect(await local()).not.toContain('room~1/take.mp4')
   })
 
-  it('cannot be removed while the storage does not answer for it, and can later', async () => {
-    await files().assemble(recording, [await deliver()], never)
+  it('cannot be removed while the storage is unavailable, and can later', async () => {
+    await store().assemble(recording, [await deliver()], never)
     s3.fault = (method) => (method === 'DELETE' ? { status: 503 } : undefined)
-    await expect(files().remove(recording)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(store().remove(recording)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     s3.fault = () => undefined
-    await files().remove(recording)
+    await store().remove(recording)
     expect(await keys()).toEqual([])
   })
 })
 
-describe('the storage', () => {
-  it('takes what is larger than one request, whole', async () => {
+describe('S3Storage', () => {
+  it('uploads a large file in several requests', async () => {
     const path = join(root, 'large')
     const bytes = randomBytes(12_000_000)
     await writeFile(path, bytes)
-    await new S3Storage(config).keep('big', [{ name: 'big.mp4', path }], never)
+    await new S3Storage(config).store('big', [{ name: 'big.mp4', path }], never)
     expect(s3.requests.filter(({ method, path: url }) => method === 'PUT' && url.includes('partNumber'))).toHaveLength(
       3,
     )
     expect((await object('all/recordings/big/big.mp4')).bytes.equals(bytes)).toBe(true)
   })
 
-  it('that says nothing is given up, and so is one whose recording is deleted meanwhile', async () => {
+  it('times out when the storage does not answer, and ends an upload when the recording is deleted', async () => {
     const path = join(root, 'file')
     await writeFile(path, 'x')
     s3.fault = () => 'silence'
-    const storage = new S3Storage(config, { silenceMs: 100 })
+    const storage = new S3Storage(config, { socketTimeoutMs: 100 })
     const files = [{ name: 'x.mp4', path }]
-    await expect(storage.keep('x', files, never)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(storage.store('x', files, never)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     const deletion = new AbortController()
-    const attempt = new S3Storage(config).keep('x', files, deletion.signal)
+    const attempt = new S3Storage(config).store('x', files, deletion.signal)
     deletion.abort(new Error('deleted'))
     await expect(attempt).rejects.toThrow('deleted')
   })
 
-  it('is shown no secret', async () => {
+  it('never sends the secret key', async () => {
     const path = join(root, 'file')
     await writeFile(path, 'x')
     const secret = 'NEVER_TO_BE_SEEN'
     const storage = new S3Storage(configOf({ SERVICE_PRO_AWS_SECRET_KEY: secret }))
-    await storage.keep('x', [{ name: 'x.mp4', path }], never).catch(() => undefined)
+    await storage.store('x', [{ name: 'x.mp4', path }], never).catch(() => undefined)
     expect(s3.requests.length).toBeGreaterThan(0)
     expect(JSON.stringify(s3.requests)).not.toContain(secret)
   })

@@ -8,15 +8,15 @@ import { ServiceError } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Logger } from '@nestjs/common'
 import { objectUrl, regionOf } from './object-url.js'
-import type { KeptFile, RecordingStorage } from './recording-storage.js'
+import type { StoredFile, RecordingStorage } from './recording-storage.js'
 
-/** Of one request; whoever asked tries again later. */
+/** Attempts of one request; the caller retries later. */
 const ATTEMPTS = 3
-const CONNECT_MS = 5_000
-/** A storage that neither takes nor says anything for so long is not there. */
-const SILENCE_MS = 60_000
+const CONNECT_TIMEOUT_MS = 5_000
+/** A socket without data in either direction times out after this, ms. */
+const SOCKET_TIMEOUT_MS = 60_000
 /** Pieces of a file that are sent at the same time: more would only share the same uplink. */
-const PIECES_AT_ONCE = 2
+const CONCURRENT_PIECES = 2
 
 const TYPES: Readonly<Record<string, string>> = {
   '.mp4': 'video/mp4',
@@ -26,11 +26,11 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 const failures = metrics.counter('recording_storage_failures_total', {
-  help: 'Requests to the object storage of recordings that failed for good',
+  help: 'Requests to the object storage of recordings that failed after all attempts',
   labels: {},
 })
 
-/** An object storage that speaks S3: `<folder>/<recording id>/<file>` in a bucket. */
+/** Stores recordings in an S3 bucket, as `<folder>/<recording id>/<file>`. */
 export class S3Storage implements RecordingStorage {
   readonly isLocal = false
   private readonly logger = new Logger('RecordingStorage')
@@ -40,20 +40,24 @@ export class S3Storage implements RecordingStorage {
 
   constructor(
     private readonly config: MasterConfig,
-    limits: { connectMs?: number; silenceMs?: number } = {},
+    limits: { connectTimeoutMs?: number; socketTimeoutMs?: number } = {},
   ) {
     const [bucket = '', ...folder] = config.SERVICE_PRO_AWS_S3_BUCKET.split('/')
     this.bucket = bucket
     this.folder = folder.map((name) => `${name}/`).join('')
-    this.client = clientOf(config, { connectMs: CONNECT_MS, silenceMs: SILENCE_MS, ...limits })
+    this.client = clientOf(config, {
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      socketTimeoutMs: SOCKET_TIMEOUT_MS,
+      ...limits,
+    })
     const headers = config.SERVICE_PRO_AWS_S3_HEADERS
-    if (headers.length > 0) sendWithUploads(this.client, headers)
+    if (headers.length > 0) addUploadHeaders(this.client, headers)
   }
 
-  async keep(id: string, files: readonly KeptFile[], signal: AbortSignal): Promise<void> {
+  async store(id: string, files: readonly StoredFile[], signal: AbortSignal): Promise<void> {
     for (const file of files) {
-      // One after another: there is one uplink.
-      await this.attempt('take a file', () => this.upload(id, file, signal), signal)
+      // One after another: they share one uplink.
+      await this.attempt('store a file', () => this.upload(id, file, signal), signal)
     }
   }
 
@@ -69,7 +73,7 @@ export class S3Storage implements RecordingStorage {
     return objectUrl(this.config, this.key(id, file))
   }
 
-  private async upload(id: string, { name, path }: KeptFile, signal: AbortSignal): Promise<void> {
+  private async upload(id: string, { name, path }: StoredFile, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     const object = { Bucket: this.bucket, Key: this.key(id, name) }
     const type = TYPES[extname(name)] ?? 'application/json'
@@ -77,31 +81,32 @@ export class S3Storage implements RecordingStorage {
     const upload = new Upload({
       client: this.client,
       params: { ...object, Body: body, ContentType: type },
-      queueSize: PIECES_AT_ONCE,
+      queueSize: CONCURRENT_PIECES,
     })
     const abort = (): void => void upload.abort()
     signal.addEventListener('abort', abort, { once: true })
     try {
       const { ETag: sent } = await upload.done()
       const { size } = await stat(path)
-      const kept = await this.client.send(new HeadObjectCommand(object), { abortSignal: signal })
-      if (kept.ContentLength !== size || kept.ETag !== sent) throw new Error(`it does not have ${name} as it was sent`)
+      const stored = await this.client.send(new HeadObjectCommand(object), { abortSignal: signal })
+      if (stored.ContentLength !== size || stored.ETag !== sent)
+        throw new Error(`the stored ${name} differs from the file`)
     } finally {
       signal.removeEventListener('abort', abort)
       body.destroy()
     }
   }
 
-  /** Whatever is wrong, also with our rights there, may be put right: what is to be kept stays where it is until then. */
-  private async attempt(what: string, act: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+  /** Makes every failure UNAVAILABLE: operators can correct it, also missing permissions, and the file waits until then. */
+  private async attempt(operation: string, run: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     try {
-      await act()
+      await run()
     } catch (error) {
       signal?.throwIfAborted()
       failures.inc({})
-      const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-      this.logger.warn({ bucket: this.bucket, why }, `the object storage did not ${what}`)
-      throw new ServiceError('UNAVAILABLE', `the object storage did not ${what}`, { cause: error })
+      const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+      this.logger.warn({ bucket: this.bucket, reason }, `the object storage did not ${operation}, will retry`)
+      throw new ServiceError('UNAVAILABLE', `the object storage did not ${operation}`, { cause: error })
     }
   }
 
@@ -110,27 +115,30 @@ export class S3Storage implements RecordingStorage {
   }
 }
 
-function clientOf(config: MasterConfig, { connectMs, silenceMs }: { connectMs: number; silenceMs: number }): S3Client {
+function clientOf(
+  config: MasterConfig,
+  { connectTimeoutMs, socketTimeoutMs }: { connectTimeoutMs: number; socketTimeoutMs: number },
+): S3Client {
   const { SERVICE_PRO_AWS_ACCESS_KEY: accessKeyId, SERVICE_PRO_AWS_SECRET_KEY: secretAccessKey } = config
   const endpoint = config.SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT
   return new S3Client({
     region: regionOf(config),
     forcePathStyle: config.SERVICE_PRO_AWS_S3_WITH_PATH_STYLE_ACCESS,
     maxAttempts: ATTEMPTS,
-    // Trailing checksums are what most storages but AWS do not take.
+    // Most storages other than AWS reject trailing checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Not `requestTimeout`, which is for a request as a whole: a slow line would never get a piece through.
-    requestHandler: { connectionTimeout: connectMs, socketTimeout: silenceMs },
+    // Not `requestTimeout`, which limits a whole request: on a slow line no piece would get through.
+    requestHandler: { connectionTimeout: connectTimeoutMs, socketTimeout: socketTimeoutMs },
     ...(endpoint !== '' && { endpoint }),
     ...(accessKeyId !== '' && { credentials: { accessKeyId, secretAccessKey } }),
   })
 }
 
-const UPLOADS: ReadonlySet<string> = new Set(['PutObjectCommand', 'CreateMultipartUploadCommand'])
+const UPLOAD_COMMANDS: ReadonlySet<string> = new Set(['PutObjectCommand', 'CreateMultipartUploadCommand'])
 
-/** Before the request is signed, as they are part of it. */
-function sendWithUploads(client: S3Client, lines: readonly string[]): void {
+/** Adds the configured headers to uploads before the request is signed, because the signature covers them. */
+function addUploadHeaders(client: S3Client, lines: readonly string[]): void {
   const headers = Object.fromEntries(
     lines.map((line) => {
       const colon = line.indexOf(':')
@@ -141,7 +149,7 @@ function sendWithUploads(client: S3Client, lines: readonly string[]): void {
     (next, { commandName }) =>
       (args) => {
         const { request } = args as { request: { headers: Record<string, string> } }
-        if (UPLOADS.has(commandName ?? '')) Object.assign(request.headers, headers)
+        if (UPLOAD_COMMANDS.has(commandName ?? '')) Object.assign(request.headers, headers)
         return next(args)
       },
     { step: 'build', name: 'configuredHeaders' },

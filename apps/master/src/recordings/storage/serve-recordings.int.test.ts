@@ -43,7 +43,7 @@ type Headers = Record<string, string>
 
 const basic = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
 
-/** By the second master: whichever made the file, all serve it. */
+/** From the second master: every master serves every file. */
 const fetchFile = (path: string, headers: Headers = {}, method = 'GET'): Promise<Response> =>
   fetch(`${stack.masterUrls[1]}/service/recordings/${path}`, {
     method,
@@ -75,7 +75,7 @@ describe('a finished recording', () => {
     ['bytes=99999-', VIDEO.subarray(99_999), 'bytes 99999-99999/100000'],
     ['bytes=-10', VIDEO.subarray(-10), 'bytes 99990-99999/100000'],
     ['bytes=50000-900000', VIDEO.subarray(50_000), 'bytes 50000-99999/100000'],
-  ])('F16: with Range %s is sent in part', async (range, bytes, contentRange) => {
+  ])('F16: with Range %s is answered 206 with the range', async (range, bytes, contentRange) => {
     const answer = await fetchFile('room~1/take.mp4', { range })
     expect(answer.status).toBe(206)
     expect(answer.headers.get('content-range')).toBe(contentRange)
@@ -83,27 +83,27 @@ describe('a finished recording', () => {
     expect((await bodyOf(answer)).equals(bytes)).toBe(true)
   })
 
-  it.each(['bytes=100000-', 'bytes=5-4', 'bytes=x'])('with Range %s is not there', async (range) => {
+  it.each(['bytes=100000-', 'bytes=5-4', 'bytes=x'])('with Range %s is answered 416', async (range) => {
     const answer = await fetchFile('room~1/take.mp4', { range })
     expect(answer.headers.get('content-range')).toBe('bytes */100000')
     expect(answer.headers.get('content-disposition')).toBeNull()
     expect(ErrorView.parse(await answer.json())).toMatchObject({ status: 416 })
   })
 
-  it('is sent whole for several ranges, and to whom it has changed', async () => {
+  it('is sent completely for several ranges, and for a range of an earlier version', async () => {
     for (const headers of [{ range: 'bytes=0-1,5-6' }, { range: 'bytes=0-1', 'if-range': '"other"' }] as Headers[]) {
       const answer = await fetchFile('room~1/take.mp4', headers)
       expect([answer.status, (await bodyOf(answer)).length]).toEqual([200, VIDEO.length])
     }
   })
 
-  it('is not sent again to whom it has not changed', async () => {
+  it('is answered 304 to a client that has the current version', async () => {
     const first = await fetchFile('room~1/take.mp4')
     await first.arrayBuffer()
     const etag = first.headers.get('etag') ?? ''
     const date = first.headers.get('last-modified') ?? ''
     expect([date, first.headers.get('cache-control')]).toEqual([WRITTEN.toUTCString(), 'no-cache'])
-    const asked: [Headers, number][] = [
+    const requests: [Headers, number][] = [
       [{ 'if-none-match': etag }, 304],
       [{ 'if-none-match': `"x", W/${etag}` }, 304],
       [{ 'if-none-match': '"x"', 'if-modified-since': date }, 200],
@@ -113,25 +113,25 @@ describe('a finished recording', () => {
       [{ range: 'bytes=0-1', 'if-range': etag }, 206],
       [{ range: 'bytes=0-1', 'if-range': date }, 206],
     ]
-    for (const [headers, status] of asked) {
+    for (const [headers, status] of requests) {
       const answer = await fetchFile('room~1/take.mp4', headers)
       await answer.arrayBuffer()
       expect({ headers, status: answer.status }).toEqual({ headers, status })
     }
   })
 
-  it('is described by HEAD', async () => {
+  it('answers HEAD with its size and without a body', async () => {
     const answer = await fetchFile('room~1/take.mp4', { range: 'bytes=0-1' }, 'HEAD')
     expect([answer.status, answer.headers.get('content-length')]).toEqual([200, '100000'])
     expect([answer.headers.get('accept-ranges'), (await bodyOf(answer)).length]).toEqual(['bytes', 0])
   })
 
-  it.each(['DELETE', 'PUT', 'POST'])('does not take %s', async (method) => {
+  it.each(['DELETE', 'PUT', 'POST'])('answers 405 to %s', async (method) => {
     const answer = await fetchFile('room~1/take.mp4', {}, method)
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('may be read by pages of the API’s origins', async () => {
+  it('has the same CORS headers as the API', async () => {
     const answer = await fetchFile('room~1/take.zip', { origin: 'https://app.example' })
     const api = await fetch(`${stack.masterUrl}/service/api/sessions`, {
       headers: { authorization: basic(), origin: 'https://app.example' },
@@ -146,19 +146,19 @@ describe('a finished recording', () => {
   })
 })
 
-describe('whatever else', () => {
+describe('any other path', () => {
   it.each([
-    ['is not there', 'room~1/other.mp4'],
+    ['does not exist', 'room~1/other.mp4'],
     ['has no such recording', 'room/take.mp4'],
     ['is hidden', 'room~1/.recording.room~1'],
-    ['is hidden, of a kind that is served', 'room~1/.hidden.mp4'],
-    ['is of another kind', 'room~1/take.html'],
+    ['is hidden and has a served type', 'room~1/.hidden.mp4'],
+    ['has another type', 'room~1/take.html'],
     ['is a folder', 'room~1/folder.mp4'],
     ['is a pipe', 'room~1/pipe.mp4'],
     ['is a link', 'room~1/link.mp4'],
     ['is in a linked folder', 'linked/take.mp4'],
-    ['would be a list', 'room~1/'],
-    ['would be a list of all', ''],
+    ['would be a listing of a recording', 'room~1/'],
+    ['would be a listing of all recordings', ''],
     ['has no folder', 'loose.mp4'],
     ['goes up', '../room~1/take.mp4'],
     ['goes up, encoded', '..%2f..%2fetc%2fhostname'],
@@ -166,19 +166,19 @@ describe('whatever else', () => {
     ['goes up, encoded twice', 'room~1/%252e%252e%252floose.mp4'],
     ['goes up by backslash', 'room~1/..%5cloose.mp4'],
     ['goes up as the id', '%2e%2e/take.mp4'],
-    ['is where it stands', './take.mp4'],
+    ['starts with a dot segment', './take.mp4'],
     ['has a NUL', 'room~1/take.mp4%00.jpg'],
-    ['is what nodes deliver', '.parts/room~1'],
+    ['leads to delivered files', '.parts/room~1'],
     ['is absolute', '%2fetc/hostname.mp4'],
     ['is too long', `room~1/${'x'.repeat(250)}.mp4`],
-  ])('F16: %s is answered 404', async (_, path) => {
+  ])('F16: that %s is answered 404', async (_, path) => {
     const { status } = await rawRequest(stack.masterUrl, `GET /service/recordings/${path}`, [
       `authorization: ${basic()}`,
     ])
     expect(status).toBe(404)
   })
 
-  it('is answered in the words of the contract', async () => {
+  it('is answered with the error of the contract', async () => {
     const answer = await fetchFile('room~1/other.mp4')
     expect(ErrorView.parse(await answer.json())).toMatchObject({
       status: 404,
@@ -189,9 +189,9 @@ describe('whatever else', () => {
 })
 
 describe('with public access', () => {
-  it('F16: recordings need no credentials, and everything else does', async () => {
+  it('F16: finished recordings need no credentials, and all other paths do', async () => {
     const env = { SERVICE_RECORDING: 'true', SERVICE_RECORDING_PATH: root, SERVICE_RECORDING_PUBLIC_ACCESS: 'true' }
-    const open = await startStack({ nodes: 0, masterEnv: env })
+    const publicStack = await startStack({ nodes: 0, masterEnv: env })
     try {
       const statuses = await Promise.all(
         [
@@ -203,14 +203,14 @@ describe('with public access', () => {
           ['/service/api/recordings', 401],
           ['/service/internal/recordings/up/2/a.mp4', 405],
         ].map(async ([path, expected]) => {
-          const answer = await fetch(`${open.masterUrl}${path}`)
+          const answer = await fetch(`${publicStack.masterUrl}${path}`)
           await answer.arrayBuffer()
           return [path, answer.status === expected ? 'as expected' : answer.status]
         }),
       )
       expect(statuses.filter(([, verdict]) => verdict !== 'as expected')).toEqual([])
     } finally {
-      await open.stop()
+      await publicStack.stop()
     }
   })
 })

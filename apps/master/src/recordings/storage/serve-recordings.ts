@@ -3,11 +3,11 @@ import { ServiceError } from '@session-service/contract'
 import type { HttpErrorFilter } from '@session-service/server-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sendError } from '../../platform/http/errors.js'
-import { askedRange, type ByteRange } from './byte-range.js'
-import { type FinishedFile, openFinished } from './open-finished.js'
+import { requestedRange, type ByteRange } from './byte-range.js'
+import { type OpenFile, openFinished } from './open-finished.js'
 import type { RecordingFolders } from '../muxing/recording-folders.js'
 
-/** What is served, and whether browsers show it or keep it. Whatever else lies in the folder is nobody's business. */
+/** The served types, and whether browsers show or save them. Other files in the folder are not served. */
 const KINDS: Readonly<Record<string, { type: string; disposition: 'inline' | 'attachment' }>> = {
   '.mp4': { type: 'video/mp4', disposition: 'inline' },
   '.webm': { type: 'video/webm', disposition: 'inline' },
@@ -15,16 +15,16 @@ const KINDS: Readonly<Record<string, { type: string; disposition: 'inline' | 'at
   '.zip': { type: 'application/zip', disposition: 'attachment' },
 }
 
-/** The address of a recording's file, spelled as recordings' urls are. */
+/** The path of a file, in the spelling of the URLs of recordings. */
 export const RECORDING_ADDRESS = /^\/service\/recordings\/(?:[\w~-]|%7e)+\/(?:[\w~-]|%7e)+\.[a-z0-9]+(?:\?|$)/i
 
-interface Served {
+interface Dependencies {
   folders: RecordingFolders
   errors: HttpErrorFilter
 }
 
-/** GET and HEAD of finished recordings, whichever master made them. Who may is decided before. */
-export async function serveRecordings(fastify: FastifyInstance, { folders, errors }: Served): Promise<void> {
+/** Routes GET and HEAD of finished recordings, also those that other masters made. Access is checked before. */
+export async function serveRecordings(fastify: FastifyInstance, { folders, errors }: Dependencies): Promise<void> {
   await fastify.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => errors.answer(error, request, reply))
     scope.route<{ Params: { id: string; file: string } }>({
@@ -36,7 +36,7 @@ export async function serveRecordings(fastify: FastifyInstance, { folders, error
         const found = kind && (await openFinished(folders, id, file))
         if (!found)
           throw new ServiceError('NOT_FOUND', 'there is no such file of a recording', { subject: 'recording' })
-        // A link to it may be opened anywhere; what it holds is media and never a page.
+        // The URL may be opened anywhere: the content is media and must never be run as a page.
         void reply
           .type(kind.type)
           .header('content-disposition', `${kind.disposition}; filename="${file}"`)
@@ -47,20 +47,20 @@ export async function serveRecordings(fastify: FastifyInstance, { folders, error
   })
 }
 
-async function answer(request: FastifyRequest, reply: FastifyReply, found: FinishedFile): Promise<FastifyReply> {
+async function answer(request: FastifyRequest, reply: FastifyReply, found: OpenFile): Promise<FastifyReply> {
   const { handle, size, modifiedAt } = found
   const etag = `"${modifiedAt.getTime().toString(36)}-${size.toString(36)}"`
   void reply
     .header('accept-ranges', 'bytes')
     .header('etag', etag)
     .header('last-modified', modifiedAt.toUTCString())
-    // A deleted recording's id is used again: the same address may be another recording's.
+    // Ids of deleted recordings are reused: the same URL may become another recording's.
     .header('cache-control', 'no-cache')
-  if (isKnown(request, etag, modifiedAt)) return finish(handle, reply.code(304).send())
-  const range = isRangeMeant(request, etag, modifiedAt) ? askedRange(request.headers.range, size) : undefined
+  if (isUnmodified(request, etag, modifiedAt)) return finish(handle, reply.code(304).send())
+  const range = isRangeValid(request, etag, modifiedAt) ? requestedRange(request.headers.range, size) : undefined
   if (range === 'unsatisfiable') {
     void reply.header('content-range', `bytes */${size}`).type('application/json').removeHeader('content-disposition')
-    return finish(handle, sendError(request, reply, 416, `the file has ${size} bytes and not the asked range`))
+    return finish(handle, sendError(request, reply, 416, `the file has ${size} bytes, and the range is outside of it`))
   }
   if (range) void reply.code(206).header('content-range', `bytes ${range.from}-${range.to}/${size}`)
   void reply.header('content-length', range ? range.to - range.from + 1 : size)
@@ -68,23 +68,23 @@ async function answer(request: FastifyRequest, reply: FastifyReply, found: Finis
   return reply.send(handle.createReadStream(bytesOf(range)))
 }
 
-/** Whether the client has it as it is. */
-function isKnown({ headers }: FastifyRequest, etag: string, modifiedAt: Date): boolean {
-  const { 'if-none-match': known, 'if-modified-since': since } = headers
-  if (known !== undefined) return known.split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()))
-  // Dates are in whole seconds; what is no date is before nothing.
+/** True when the client has the current version. */
+function isUnmodified({ headers }: FastifyRequest, etag: string, modifiedAt: Date): boolean {
+  const { 'if-none-match': etags, 'if-modified-since': since } = headers
+  if (etags !== undefined) return etags.split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()))
+  // Dates have whole seconds. An invalid date compares as false.
   return since !== undefined && Math.floor(modifiedAt.getTime() / 1_000) <= Date.parse(since) / 1_000
 }
 
-/** Not of a file that has changed since the client had the rest of it; and of HEAD a range means nothing. */
-function isRangeMeant({ method, headers }: FastifyRequest, etag: string, modifiedAt: Date): boolean {
+/** A range applies only to GET, and only while the file is the version that the client has in part. */
+function isRangeValid({ method, headers }: FastifyRequest, etag: string, modifiedAt: Date): boolean {
   const condition = headers['if-range']
   return method === 'GET' && (condition === undefined || condition === etag || condition === modifiedAt.toUTCString())
 }
 
 const bytesOf = (range: ByteRange | undefined): object => (range ? { start: range.from, end: range.to } : {})
 
-async function finish(handle: FinishedFile['handle'], reply: FastifyReply): Promise<FastifyReply> {
+async function finish(handle: OpenFile['handle'], reply: FastifyReply): Promise<FastifyReply> {
   await handle.close()
   return reply
 }

@@ -28,7 +28,7 @@ type Headers = Record<string, string>
 
 const basic = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
 
-describe('a file that a node sends', () => {
+describe('an uploaded file', () => {
   const ref = { recordingId: 'up', part: 2 }
   const folder = (): string => join(root, '.parts', 'up', '2')
   const bearer = (): Headers => ({ authorization: `Bearer ${new UploadTokens(stack.secret).of(ref)}` })
@@ -48,21 +48,21 @@ describe('a file that a node sends', () => {
 
   beforeAll(() => mkdir(folder(), { recursive: true }))
 
-  it('arrives at once, larger than any other body may be', async () => {
+  it('can be sent in one request that is larger than other bodies may be', async () => {
     expect(await send('HEAD', 'a.mp4')).toEqual({ status: 200, offset: '0' })
     expect(await put('a.mp4', 0, 2_999_999, 3_000_000)).toEqual({ status: 204, offset: '3000000' })
     expect((await readFile(join(folder(), 'a.mp4'))).equals(CONTENT)).toBe(true)
     expect(await readdir(folder())).toEqual(['a.mp4'])
-    // What was not heard is sent again.
+    // A piece whose answer was lost is sent again.
     expect(await put('a.mp4', 0, 2_999_999, 3_000_000)).toEqual({ status: 204, offset: '3000000' })
     expect(await send('HEAD', 'a.mp4')).toEqual({ status: 200, offset: '3000000' })
     expect(await put('a.mp4', 0, 9, 10)).toEqual({ status: 409, offset: '3000000' })
   })
 
-  it('arrives in pieces, which may overlap, and has its name when it is whole', async () => {
+  it('can be sent in pieces that overlap, and gets its name when it is complete', async () => {
     expect(await put('b.mp4', 0, 999_999, 3_000_000)).toEqual({ status: 204, offset: '1000000' })
     expect(await readdir(folder())).not.toContain('b.mp4')
-    // Never quite all of what is not finished: the node would take it for delivered.
+    // One byte less than stored: otherwise the media node would take the file for delivered.
     expect(await send('HEAD', 'b.mp4')).toEqual({ status: 200, offset: '999999' })
     expect(await put('b.mp4', 1_500_000, 2_999_999, 3_000_000)).toEqual({ status: 409, offset: '999999' })
     expect(await put('b.mp4', 900_000, 1_999_999, 3_000_000)).toEqual({ status: 204, offset: '2000000' })
@@ -70,7 +70,7 @@ describe('a file that a node sends', () => {
     expect((await readFile(join(folder(), 'b.mp4'))).equals(CONTENT)).toBe(true)
   })
 
-  it('goes on where its connection broke off', async () => {
+  it('continues where its connection broke off', async () => {
     const { hostname, port } = new URL(stack.masterUrl)
     const socket = connect(Number(port), hostname)
     socket.on('error', () => {})
@@ -80,13 +80,13 @@ describe('a file that a node sends', () => {
       `${['PUT /service/internal/recordings/up/2/c.mp4 HTTP/1.1', authorization, ...headers].join('\r\n')}\r\n\r\n`,
     )
     socket.write(CONTENT.subarray(0, 700_000))
-    await until('they are on the disk', async () => (await send('HEAD', 'c.mp4')).offset === '699999')
+    await until('the bytes are on the disk', async () => (await send('HEAD', 'c.mp4')).offset === '699999')
     socket.destroy()
     expect(await put('c.mp4', 700_000, 2_999_999, 3_000_000)).toEqual({ status: 204, offset: '3000000' })
     expect((await readFile(join(folder(), 'c.mp4'))).equals(CONTENT)).toBe(true)
   })
 
-  it('is finished where a master died when it had all of it', async () => {
+  it('is completed after the death of a master that had stored all bytes', async () => {
     await writeFile(join(folder(), '.g.mp4.part'), CONTENT)
     expect(await send('HEAD', 'g.mp4')).toEqual({ status: 200, offset: '2999999' })
     expect(await put('g.mp4', 2_999_999, 2_999_999, 3_000_000)).toEqual({ status: 204, offset: '3000000' })
@@ -94,18 +94,18 @@ describe('a file that a node sends', () => {
     expect(await send('HEAD', 'g.mp4')).toEqual({ status: 200, offset: '3000000' })
   })
 
-  it('is whole, and the same, when it comes twice at the same time', async () => {
+  it('is stored correctly when it is sent twice at the same time', async () => {
     const answers = await Promise.all([put('d.mp4', 0, 2_999_999, 3_000_000), put('d.mp4', 0, 2_999_999, 3_000_000)])
     for (const { status } of answers) expect([204, 409]).toContain(status)
     expect((await readFile(join(folder(), 'd.mp4'))).equals(CONTENT)).toBe(true)
   })
 
-  it('may have no bytes', async () => {
+  it('may be empty', async () => {
     expect(await send('PUT', 'e.webm', { 'content-range': 'bytes */0' })).toEqual({ status: 204, offset: '0' })
     expect((await readFile(join(folder(), 'e.webm'))).length).toBe(0)
   })
 
-  it('of a recording that is gone, is not wanted', async () => {
+  it('of a deleted recording is refused with the header recording-gone', async () => {
     const token = new UploadTokens(stack.secret).of({ recordingId: 'up', part: 3 })
     const url = `${stack.masterUrl}/service/internal/recordings/up/3/a.mp4`
     const headers = { authorization: `Bearer ${token}`, 'content-range': 'bytes 0-0/1' }
@@ -115,7 +115,7 @@ describe('a file that a node sends', () => {
     expect(ErrorView.parse(await answer.json())).toMatchObject({ status: 404 })
   })
 
-  it('is waited for while the folder that it is for is away', async () => {
+  it('is refused with 503 while its folder is missing', async () => {
     await stack.postgres.query(
       `INSERT INTO recording (id, session_id, unique_session_id, status, created_at, properties, media_node_id)
        VALUES ('away', 'away', 'away_1', 'stopped', 1, '{}', 'node')`,
@@ -141,12 +141,12 @@ describe('a file that a node sends', () => {
     ['with the service’s credentials', 'up/2/f.mp4', { authorization: 'basic' }, 401],
     ['with the token of another part', 'up/1/f.mp4', {}, 401],
     ['to another recording', 'upp/2/f.mp4', {}, 401],
-    ['to a part spelled otherwise', 'up/02/f.mp4', {}, 401],
-    ['with a name that is hidden', 'up/2/.proof', {}, 404],
-    ['with a name that leads away', 'up/2/..%2f..%2ff.mp4', {}, 404],
+    ['to another spelling of the part', 'up/02/f.mp4', {}, 401],
+    ['with a hidden name', 'up/2/.proof', {}, 404],
+    ['with a path as its name', 'up/2/..%2f..%2ff.mp4', {}, 404],
     ['without Content-Range', 'up/2/f.mp4', { 'content-range': '' }, 400],
     ['with a body longer than its Content-Range', 'up/2/f.mp4', { 'content-range': 'bytes 0-1/2' }, 400],
-  ])('%s is refused', async (_, path, changed, status) => {
+  ])('is refused %s', async (_, path, changed, status) => {
     const headers: Headers = { ...bearer(), 'content-range': 'bytes 0-3/4', ...changed }
     if (headers.authorization === 'basic') headers.authorization = basic()
     const lines = Object.entries({ ...headers, 'content-length': '4' }).map(([name, value]) => `${name}: ${value}`)
@@ -155,19 +155,19 @@ describe('a file that a node sends', () => {
     expect(await readdir(folder())).not.toContain('f.mp4')
   })
 
-  it('is refused with an answer and no broken pipe when its body is longer than its Content-Range', async () => {
+  it('is refused with an answer and without a connection reset when its body is longer than its Content-Range', async () => {
     const { hostname, port } = new URL(stack.masterUrl)
     const body = randomBytes(12_000_000)
     const lines = ['PUT /service/internal/recordings/up/2/h.mp4 HTTP/1.1', 'host: x', `content-length: ${body.length}`]
     const head = [...lines, `authorization: ${bearer().authorization}`, 'content-range: bytes 0-99/100']
     const socket = connect(Number(port), hostname)
-    // The answer is read when all is sent.
+    // The answer is read after the whole body is sent.
     await pipeline(Readable.from([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]), socket, { end: false })
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
     expect(await readdir(folder())).not.toContain('h.mp4')
   })
 
-  it('has a token that opens nothing else', async () => {
+  it('has a token that grants access to nothing else', async () => {
     const answers = await Promise.all(
       ['/service/api/sessions', '/service/recordings/room~1/take.mp4'].map((path) =>
         fetch(stack.masterUrl + path, { headers: bearer() }),

@@ -6,9 +6,9 @@ const ref = { recordingId: 'room~1', part: 2 }
 const token = tokens.of(ref)
 
 describe('a token for uploads', () => {
-  it('lets in at every master with the same secret', () => {
-    expect(new UploadTokens('MY_SECRET').isIn(`Bearer ${token}`, ref)).toBe(true)
-    expect(tokens.isIn(`bearer  ${token} `, ref)).toBe(true)
+  it('is valid at every master with the same secret', () => {
+    expect(new UploadTokens('MY_SECRET').isValid(`Bearer ${token}`, ref)).toBe(true)
+    expect(tokens.isValid(`bearer  ${token} `, ref)).toBe(true)
   })
 
   it.each<[string, string | undefined, { recordingId: string; part: number }]>([
@@ -20,5 +20,5 @@ describe('a token for uploads', () => {
     ['empty', 'Bearer ', ref],
     ['the secret itself', 'Bearer MY_SECRET', ref],
     ['of another secret', `Bearer ${new UploadTokens('OTHER').of(ref)}`, ref],
-  ])('%s does not', (_, authorization, wanted) => expect(tokens.isIn(authorization, wanted)).toBe(false))
+  ])('is not valid: %s', (_, authorization, requested) => expect(tokens.isValid(authorization, requested)).toBe(false))
 })
