@@ -138,7 +138,9 @@ withDisks('the disk of the masters', () => {
     await recordings.lasts(1.5)
     masterDisk?.fill()
     expect((await recordings.stop(id)).status).toBe(200)
-    const tried = new RegExp(`"recordingId":"${id}".*(not delivered yet|finalizing the recording failed)`)
+    const tried = new RegExp(
+      `"recordingId":"${id}".*(delivering the files of a recording failed|finalizing the recording failed)`,
+    )
     await until('it is tried in vain', () => stack.journal.find(tried).length > 0)
     expect((await recordings.get(id)).status).toBe('stopped')
     masterDisk?.empty()
