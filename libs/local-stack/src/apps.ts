@@ -2,27 +2,27 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { SYSTEM_VARIABLES } from '@session-service/config'
 import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
-import { answersOk } from './processes/poll.js'
+import { answersOk } from './processes/readiness.js'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 
 export interface AppOptions {
-  /** The properties by name; the system's own variables are added. */
+  /** The properties by name. Variables of the system are added. */
   env: Readonly<Record<string, string>>
-  /** What messages call it; the app's own name. */
+  /** The name in messages; that of the app by default. */
   name?: string
-  /** Path of the Node executable; by default that of this process. */
+  /** Path of the Node executable; that of this process by default. */
   node?: string
   onLine?: OutputLine
   stopTimeoutMs?: number
 }
 
-/** A process of ours. */
+/** A process of one of our apps. */
 export interface AppProcess extends Pick<
   ManagedProcess,
   'name' | 'pid' | 'env' | 'ready' | 'exited' | 'running' | 'lastLines' | 'onLine' | 'stop' | 'kill' | 'killGroup'
 > {
-  /** Base of its probes, and of metrics where it has them. */
+  /** Base URL of its probes, and of its metrics if it has any. */
   opsUrl: string
 }
 
@@ -31,7 +31,7 @@ interface App {
   main: string
   opsPort: (env: Readonly<Record<string, string>>) => string
   probe: string
-  /** Unless told otherwise. */
+  /** Properties that `env` may override. */
   defaults?: Readonly<Record<string, string>>
 }
 
@@ -46,7 +46,7 @@ const MEDIA_NODE: App = {
   main: 'apps/media-node/dist/main.js',
   opsPort: (env) => env.SERVICE_OPS_PORT ?? '4481',
   probe: '/readyz',
-  // Who ends everything on one machine does not wait for sessions.
+  // A user who stops the whole stack does not wait for sessions to end.
   defaults: { MEDIA_NODE_DRAIN_TIMEOUT: '0' },
 }
 const PLAYGROUND: App = {
@@ -62,7 +62,7 @@ export const startPlayground = (options: AppOptions): Promise<AppProcess> => sta
 
 async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
   const main = join(ROOT, app.main)
-  if (!existsSync(main)) throw new Error(`${app.main} is not there: build it with "npx tsc -b"`)
+  if (!existsSync(main)) throw new Error(`${app.main} does not exist: build it with "npx tsc -b"`)
   const opsUrl = `http://127.0.0.1:${app.opsPort(options.env)}`
   const started = await ManagedProcess.start({
     name: options.name ?? app.name,
@@ -77,7 +77,7 @@ async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
   return Object.assign(started, { opsUrl })
 }
 
-/** Nothing that configures the service leaks in from outside. */
+/** Only variables of the system: no configuration of this process leaks into the app. */
 const systemEnv = (): Record<string, string> =>
   Object.fromEntries(
     SYSTEM_VARIABLES.flatMap((name) => {

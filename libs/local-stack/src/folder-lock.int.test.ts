@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, expect, it } from '@jest/globals'
 import { FolderInUseError, lockFolder } from './folder-lock.js'
 import { until } from './until.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'lock-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a folder has one holder, whom the second one is told', async () => {
+it('lockFolder rejects a locked folder with the process id of the holder', async () => {
   const unlock = await lockFolder(folder)
   await expect(lockFolder(`${folder}/.`)).rejects.toThrow(new FolderInUseError(`${folder}/.`, process.pid))
   unlock()
@@ -16,7 +16,7 @@ test('a folder has one holder, whom the second one is told', async () => {
   again()
 })
 
-test('two at the same time: one gets it', async () => {
+it('one of two concurrent callers gets the lock', async () => {
   const outcomes = await Promise.allSettled([lockFolder(folder), lockFolder(folder), lockFolder(folder)])
   const held = outcomes.filter((outcome) => outcome.status === 'fulfilled')
   expect(held).toHaveLength(1)

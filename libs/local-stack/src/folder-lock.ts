@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isErrno } from './processes/managed-process.js'
 
-/** Somebody else works in the folder. */
+/** Another process holds the lock of the folder. */
 export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError'
   constructor(
@@ -17,17 +17,17 @@ export class FolderInUseError extends Error {
 }
 
 /**
- * Takes a folder for this process alone; returns what frees it. Rejects with FolderInUseError.
- * The lock is a listening socket (on Linux one without a file), which the kernel frees however its holder dies.
+ * Locks a folder for this process; returns a function that unlocks it. Rejects with FolderInUseError.
+ * The lock is a listening socket (on Linux without a file), which the kernel closes when the process ends in any way.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   const address = lockAddress(resolve(folder))
   for (let attempt = 0; attempt < 2; attempt++) {
     const server = await listen(address)
     if (server) return () => server.close()
-    const holder = await askHolder(address)
+    const holder = await queryHolder(address)
     if (holder.alive) throw new FolderInUseError(folder, holder.pid)
-    // Where locks are files, a dead holder leaves one behind.
+    // A socket file remains after its holder has died.
     if (!address.startsWith('\0')) rmSync(address, { force: true })
   }
   throw new FolderInUseError(folder, undefined)
@@ -50,7 +50,7 @@ function listen(address: string): Promise<Server | undefined> {
   })
 }
 
-function askHolder(address: string): Promise<{ alive: boolean; pid?: number }> {
+function queryHolder(address: string): Promise<{ alive: boolean; pid?: number }> {
   return new Promise((done) => {
     const socket = connect(address)
     let text = ''

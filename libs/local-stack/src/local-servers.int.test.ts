@@ -4,21 +4,21 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { FolderInUseError } from './folder-lock.js'
 import { findNatsServer, startNats } from './nats.js'
 import { removePostgresData, startPostgres, type LocalPostgres } from './postgres/postgres.js'
 import { until } from './until.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'servers-'))
-// The server's account must be able to enter.
+// The account of the server must be able to enter it.
 beforeAll(() => chmodSync(folder, 0o755))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const isAlive = (pid: number): boolean =>
   existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
 
-/** What the port says first, or after we said something. */
+/** The first data from the port, or the answer to our message. */
 const converse = (port: number, text?: Buffer): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => text && socket.write(text))
@@ -29,7 +29,7 @@ const converse = (port: number, text?: Buffer): Promise<string> =>
     })
   })
 
-/** The first message of Postgres' protocol; a server that takes connections asks for the password: R … SCRAM-SHA-256. */
+/** Sends the startup message of the Postgres protocol; the server answers with a password request: R … SCRAM-SHA-256. */
 function greetPostgres({ url, port }: LocalPostgres): Promise<string> {
   const { username, pathname } = new URL(url)
   const body = Buffer.from(`user\0${username}\0database\0${pathname.slice(1)}\0\0`)
@@ -42,7 +42,7 @@ function greetPostgres({ url, port }: LocalPostgres): Promise<string> {
 describe('Postgres', () => {
   const dataDir = join(folder, 'postgres')
 
-  test('starts on an empty folder, asks for a password, ends in order, and starts again with the same one', async () => {
+  it('starts on an empty folder, requires a password, shuts down gracefully, and restarts with the same password', async () => {
     const first = await startPostgres({ dataDir })
     expect(await greetPostgres(first)).toContain('SCRAM-SHA-256')
     await first.stop()
@@ -53,22 +53,22 @@ describe('Postgres', () => {
     expect(await second.process.exited).toBe(0)
   })
 
-  test('a folder in use is refused with its holder, and cannot be removed', async () => {
+  it('rejects a folder in use, naming the process that holds it, and does not delete it', async () => {
     const server = await startPostgres({ dataDir })
     await expect(startPostgres({ dataDir })).rejects.toThrow(new FolderInUseError(server.dataDir, process.pid))
     await expect(removePostgresData(dataDir)).rejects.toThrow(FolderInUseError)
     await server.stop()
   })
 
-  test('a port in use is told with the words of the server', async () => {
+  it('reports a port in use with the output of the server', async () => {
     const nats = await startNats()
     await expect(startPostgres({ dataDir, port: nats.port })).rejects.toThrow(
-      /postgres ended before.*Address already in use/s,
+      /postgres exited before.*Address already in use/s,
     )
     await nats.stop()
   })
 
-  test('starts after it was killed, also when its number belongs to another program now', async () => {
+  it('starts after it was killed, also when its process id belongs to another program', async () => {
     const killed = await startPostgres({ dataDir })
     killed.process.kill('SIGKILL')
     await killed.process.exited
@@ -80,21 +80,21 @@ describe('Postgres', () => {
     await again.stop()
   })
 
-  test('data of another major version are refused in words', async () => {
+  it('rejects data of another major version', async () => {
     const other = join(folder, 'other')
     mkdirSync(other)
-    await expect(startPostgres({ dataDir: other })).rejects.toThrow('is no Postgres data folder')
+    await expect(startPostgres({ dataDir: other })).rejects.toThrow('is not a Postgres data folder')
     writeFileSync(join(other, 'PG_VERSION'), '12\n')
-    await expect(startPostgres({ dataDir: other })).rejects.toThrow('was made by Postgres 12, this is Postgres 18')
+    await expect(startPostgres({ dataDir: other })).rejects.toThrow('was created by Postgres 12, this is Postgres 18')
   })
 
-  test('what is removed is gone, and removing nothing is fine', async () => {
+  it('removePostgresData deletes the data, and accepts a missing folder', async () => {
     await removePostgresData(dataDir)
     expect(existsSync(dataDir)).toBe(false)
     await removePostgresData(dataDir)
   })
 
-  test('a folder that the account cannot enter: the data live elsewhere, always at the same place', async () => {
+  it('stores the data in a fixed system folder when the account cannot enter the requested one', async () => {
     const closed = join(folder, 'closed')
     mkdirSync(closed, { mode: 0o700 })
     const wanted = join(closed, 'postgres')
@@ -109,7 +109,7 @@ describe('Postgres', () => {
 })
 
 describe('NATS', () => {
-  test('serves on its port, is gone after stop, and comes back on the same port', async () => {
+  it('serves on its port, ends at stop, and restarts on the same port', async () => {
     const first = await startNats({ dir: folder })
     expect(first.url).toBe(`nats://127.0.0.1:${first.port}`)
     expect(await converse(first.port)).toMatch(/^INFO \{/)
@@ -120,8 +120,10 @@ describe('NATS', () => {
     await second.stop()
   })
 
-  test('where to look for the program, and what is said when it is nowhere', () => {
-    expect(() => findNatsServer({ NATS_SERVER_BIN: folder })).toThrow(`NATS_SERVER_BIN: ${folder} is not a program`)
+  it('findNatsServer searches NATS_SERVER_BIN, PATH and system folders, and names the package when it finds none', () => {
+    expect(() => findNatsServer({ NATS_SERVER_BIN: folder })).toThrow(
+      `NATS_SERVER_BIN: ${folder} is not an executable file`,
+    )
     const program = join(folder, 'nats-server')
     writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
     expect(findNatsServer({ PATH: `/nowhere:${folder}` })).toBe(program)
@@ -129,12 +131,12 @@ describe('NATS', () => {
   })
 })
 
-test('a parent killed with -9 leaves nothing: no server, no stubborn child, no grandchild', async () => {
+it('a parent killed by SIGKILL leaves no process: no server, no child that ignores signals, no grandchild', async () => {
   const parent = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/hold-stack.js'), join(folder, 'held')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const line = await new Promise<string>((resolve, reject) => {
-    parent.once('exit', () => reject(new Error('the holder ended by itself')))
+    parent.once('exit', () => reject(new Error('the process exited unexpectedly')))
     createInterface({ input: parent.stdout }).once('line', resolve)
   })
   const { pids, dataDir } = JSON.parse(line) as { pids: number[]; dataDir: string }

@@ -10,7 +10,7 @@ export interface NatsUser {
   password: string
 }
 
-/** The two users that the processes of a cluster connect to the bus with. */
+/** The two bus users of the processes of a cluster. */
 export interface ClusterUsers extends Readonly<Record<BusRole, NatsUser>> {
   cluster: string
 }
@@ -28,7 +28,7 @@ export const newClusterUsers = (cluster: string): ClusterUsers =>
 
 const withHash = ({ user, password }: NatsUser): NatsUser => ({ user, password: hashSync(password, BCRYPT_COST) })
 
-/** For the configuration file, which the processes of the cluster may be able to read. */
+/** Hashes the passwords for the configuration file, which processes of the cluster may be able to read. */
 export const withHashedPasswords = (users: ClusterUsers): ClusterUsers => ({
   ...users,
   master: withHash(users.master),
@@ -54,14 +54,14 @@ function userLines({ user, password }: NatsUser, cluster: string, role: BusRole)
     '      permissions: {',
     `        publish: { allow: ${list(publish)} }`,
     `        subscribe: { allow: ${list(subscribe)} }`,
-    // A recording is answered once its first bytes are in a file, which may take 35 s.
+    // The command that starts a recording is answered when its file has content, which may take 35 s.
     ...(responds ? ['        allow_responses: { max: 1, expires: "1m" }'] : []),
     '      }',
     '    }',
   ]
 }
 
-/** Lines of the configuration file of nats-server (2.9 or later): who may do what; anyone else is refused. */
+/** The authorization section of the configuration of nats-server (2.9 or later); it rejects all other clients. */
 export const natsAuthorization = (clusters: readonly ClusterUsers[]): string[] => [
   'authorization {',
   '  users: [',

@@ -8,7 +8,7 @@ import { newClusterUsers } from './nats-users.js'
 const folder = mkdtempSync(join(tmpdir(), 'nats-test-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('writes bcrypt hashes of the passwords, readable for the owner alone, also over a file that anyone may read', async () => {
+it('writes bcrypt hashes of the passwords to a file of mode 0600, also over a world-readable file', async () => {
   const configFile = join(folder, 'nats.conf')
   writeFileSync(configFile, 'old', { mode: 0o644 })
   const users = newClusterUsers('north')
@@ -27,7 +27,7 @@ it('writes bcrypt hashes of the passwords, readable for the owner alone, also ov
   }
 })
 
-it('leaves no configuration file behind when none was asked for', async () => {
+it('removes the temporary configuration file', async () => {
   const server = await startNats({ users: [newClusterUsers('north')] })
   const file = /--config\0([^\0]+)/.exec(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8'))?.[1] ?? ''
   expect(statSync(file).mode & 0o777).toBe(0o600)

@@ -7,23 +7,23 @@ import { executableFor } from './account/executable.js'
 import { type ClusterUsers, natsAuthorization, withHashedPasswords } from './nats-users.js'
 import { freePorts } from './ports.js'
 import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
-import { says } from './processes/poll.js'
+import { printsLine } from './processes/readiness.js'
 
-/** Where Debian puts servers; the PATH of an ordinary user lacks them. */
+/** Folders of servers on Debian and macOS; the PATH of an unprivileged user may lack them. */
 const SERVER_FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/usr/local/bin', '/usr/bin', '/opt/homebrew/bin']
 
 export interface NatsOptions {
-  /** On 127.0.0.1; a free one. */
+  /** On 127.0.0.1; a free port by default. */
   port?: number
-  /** The folder that it works in; it stores nothing. */
+  /** The working directory; the server stores no files. */
   dir?: string
-  /** Lines of its configuration file, such as `max_payload: 8KB`. */
+  /** Lines of the configuration file, such as `max_payload: 8KB`. */
   config?: readonly string[]
-  /** Who may connect, and what each may do; without it anyone may do everything. */
+  /** Users and their permissions; without it the server needs no credentials. */
   users?: readonly ClusterUsers[]
-  /** Where the configuration is written, readable for its owner alone; a temporary file. */
+  /** Path of the configuration file, readable by its owner only; a temporary file by default. */
   configFile?: string
-  /** Account that the server runs under; only root can choose one. */
+  /** Account of the server; only root can choose one. */
   account?: Account | undefined
   onLine?: OutputLine
 }
@@ -37,7 +37,7 @@ export interface LocalNats {
   stop(): Promise<void>
 }
 
-/** Starts a real nats-server on loopback and resolves once it takes connections. */
+/** Starts a nats-server on loopback; resolves when it accepts connections. */
 export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
   const [free = 0] = options.port === undefined ? await freePorts(1) : []
   const port = options.port ?? free
@@ -54,7 +54,7 @@ export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
     env: { PATH: process.env.PATH ?? '' },
     cwd: options.dir ?? tmpdir(),
     account: options.account,
-    whenReady: says(/Server is ready/),
+    whenReady: printsLine(/Server is ready/),
     onLine: options.onLine,
   })
   if (temporary) void server.exited.then(() => rmSync(temporary, { recursive: true, force: true }))
@@ -62,18 +62,18 @@ export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
   return { url: `nats://127.0.0.1:${port}`, port, pid: server.pid, process: server, stop: () => server.stop() }
 }
 
-/** It holds hashes of passwords. A file that is there already would keep its mode. */
+/** The file contains password hashes. It is removed first, because an existing file would keep its mode. */
 function writeConfig(file: string, lines: readonly string[], account: Account | undefined): void {
   rmSync(file, { force: true })
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx' })
   if (account) chownSync(file, account.uid, account.gid)
 }
 
-/** NATS_SERVER_BIN, or the first nats-server in PATH and where systems put servers. */
+/** NATS_SERVER_BIN, or the first nats-server in PATH and in SERVER_FOLDERS. */
 export function findNatsServer(env: NodeJS.ProcessEnv): string {
   if (env.NATS_SERVER_BIN) {
     if (isProgram(env.NATS_SERVER_BIN)) return env.NATS_SERVER_BIN
-    throw new Error(`NATS_SERVER_BIN: ${env.NATS_SERVER_BIN} is not a program that can be run`)
+    throw new Error(`NATS_SERVER_BIN: ${env.NATS_SERVER_BIN} is not an executable file`)
   }
   const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...SERVER_FOLDERS]
   const found = folders.map((folder) => join(folder, 'nats-server')).find(isProgram)

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net'
-import { afterEach, expect, test } from '@jest/globals'
+import { afterEach, expect, it } from '@jest/globals'
 import { freePortFrom, freePorts, isFree, listeningInodes, portHolder, portRange } from './ports.js'
 
 const servers: Server[] = []
@@ -8,14 +8,14 @@ afterEach(() => Promise.all(servers.splice(0).map((server) => new Promise((done)
 const listen = (port: number): Promise<void> =>
   new Promise((resolve) => servers.push(createServer().listen(port, '127.0.0.1', resolve)))
 
-test('free ports differ from each other and can be listened on', async () => {
+it('freePorts returns different ports that can be bound', async () => {
   const ports = await freePorts(5)
   expect(new Set(ports).size).toBe(5)
   for (const port of ports) await listen(port)
   expect(await Promise.all(ports.map((port) => isFree(port, '127.0.0.1')))).toEqual(ports.map(() => false))
 })
 
-test('a port that somebody listens on is not free, and its holder is named', async () => {
+it('a port with a listener is not free, and portHolder names its process', async () => {
   const [port = 0] = await freePorts(1)
   expect(await isFree(port, '127.0.0.1')).toBe(true)
   await listen(port)
@@ -24,7 +24,7 @@ test('a port that somebody listens on is not free, and its holder is named', asy
   expect(portHolder(port)).toMatch(new RegExp(`^process ${process.pid} \\(.*node`))
 })
 
-test('the next free port is taken when the wanted one is held or given away already', async () => {
+it('freePortFrom returns the next free port when the preferred one is in use or already taken', async () => {
   const [port = 0] = await freePorts(1)
   await listen(port)
   const next = await freePortFrom(port)
@@ -32,7 +32,7 @@ test('the next free port is taken when the wanted one is held or given away alre
   expect(await freePortFrom(port, '127.0.0.1', new Set([next]))).toBeGreaterThan(next)
 })
 
-test('only sockets that listen on the very port count', () => {
+it('listeningInodes returns only sockets that listen on exactly that port', () => {
   const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:115B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1
    1: 0100007F:115B 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 222 1
@@ -42,12 +42,12 @@ test('only sockets that listen on the very port count', () => {
   expect(listeningInodes(80, [table])).toEqual(new Set())
 })
 
-test('a port without a listener has no holder to name', async () => {
+it('portHolder names no process for a port without a listener', async () => {
   const [port = 0] = await freePorts(1)
   expect(portHolder(port)).toBe('another process')
 })
 
-test.each([
+it.each([
   [undefined, 10_000, 32_000],
   ['junk', 10_000, 32_000],
   ['1/2', 10_000, 21_000],

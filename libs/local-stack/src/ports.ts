@@ -3,30 +3,30 @@ import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
-/** Below the range from which systems take the ports of outgoing connections, so that none slips in between. */
+/** Below the range of ephemeral ports, so that no outgoing connection takes a port that was just found free. */
 const FIRST = 10_000
 const LAST = 32_000
 const TCP_LISTEN = '0A'
 
-/** The share of those who run side by side under TEST_LANE, `<lane>/<lanes>`: no lane takes what another has just found free. */
+/** The ports of one test lane, `TEST_LANE=<lane>/<lanes>`, so that no lane takes a port that another has just found free. */
 export function portRange(lane = process.env.TEST_LANE): { first: number; end: number } {
   const [, own = 1, of = 1] = (/^(\d+)\/(\d+)$/.exec(lane ?? '') ?? []).map(Number)
   const share = Math.floor((LAST - FIRST) / of)
   return { first: FIRST + (own - 1) * share, end: FIRST + own * share }
 }
 
-/** What this process has looked at for somebody: those who ask at the same time do not get the same. */
-const given = new Set<number>()
+/** Ports that this process has already tried, so that concurrent callers get different ones. */
+const tried = new Set<number>()
 
-/** Ports that were free on TCP and UDP a moment ago and that nobody else in this process gets; nothing holds them. */
+/** Ports that are free on TCP and UDP, different for each caller in this process. They are not reserved. */
 export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
   const { first, end } = portRange()
   const found: number[] = []
-  for (let tries = 0; found.length < count; tries++) {
-    if (tries > 1_000) throw new Error(`no ${count} free ports between ${first} and ${end}`)
+  for (let attempt = 0; found.length < count; attempt++) {
+    if (attempt > 1_000) throw new Error(`no ${count} free ports between ${first} and ${end}`)
     const port = randomInt(first, end)
-    if (given.has(port)) continue
-    given.add(port)
+    if (tried.has(port)) continue
+    tried.add(port)
     if ((await isFree(port, host)) && (await canBind(port, host))) found.push(port)
   }
   return found
@@ -44,7 +44,7 @@ export async function freePortFrom(
   throw new Error(`no free port from ${wanted} to ${wanted + 99}`)
 }
 
-/** Whether a TCP server could listen there now. */
+/** Checks whether a TCP server could listen on the port. */
 export function isFree(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
@@ -61,7 +61,7 @@ function canBind(port: number, host: string): Promise<boolean> {
   })
 }
 
-/** Who listens on a TCP port, in words: `process 123 (java -jar x.jar)`; "another process" when the system does not tell. */
+/** Describes the process that listens on a TCP port: `process 123 (java -jar x.jar)`; "another process" when unknown. */
 export function portHolder(port: number): string {
   const inodes = listeningInodes(port)
   const pid = inodes.size === 0 ? undefined : findSocketOwner(inodes)
@@ -69,7 +69,7 @@ export function portHolder(port: number): string {
   return `process ${pid} (${commandLine(pid)})`
 }
 
-/** The sockets that listen on `port`, from the kernel's tables; empty where there are none. */
+/** The inodes of sockets that listen on `port`, from the tables of the kernel; empty on systems without them. */
 export function listeningInodes(port: number, tables = ['/proc/net/tcp', '/proc/net/tcp6'].map(readText)): Set<string> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const rows = tables.flatMap((table) => table.split('\n').slice(1)).map((row) => row.trim().split(/\s+/))
@@ -89,7 +89,7 @@ function commandLine(pid: number): string {
   return words.length > 100 ? `${words.slice(0, 100)}…` : words
 }
 
-/** What /proc shows comes and goes with the processes: gone is as good as empty. */
+/** Empty when the file is missing: entries of /proc disappear with their process. */
 export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')

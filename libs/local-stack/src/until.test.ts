@@ -1,13 +1,13 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { budgetMs, until } from './until.js'
 
-test('returns the first value that is there, zero and the empty text included', async () => {
+it('until returns the first value that is not undefined, null or false, including 0 and an empty text', async () => {
   const answers = [undefined, null, false, 0]
   expect(await until('a value', () => answers.shift())).toBe(0)
   expect(await until('a text', () => '')).toBe('')
 })
 
-test('a failed attempt is tried again', async () => {
+it('until retries after a failed attempt', async () => {
   let attempts = 0
   const value = await until('the third attempt', () => {
     if (++attempts < 3) throw new Error('not yet')
@@ -16,14 +16,14 @@ test('a failed attempt is tried again', async () => {
   expect(value).toBe(3)
 })
 
-test('rejects after the deadline with what was waited for and why it failed last', async () => {
+it('until rejects after the deadline with its description and the last error', async () => {
   const limit = `not within ${budgetMs(60)} ms`
   await expect(until('the moon', () => false, 60)).rejects.toThrow(`${limit}: the moon`)
   const broken = () => Promise.reject(new Error('no sky'))
   await expect(until('the moon', broken, 60)).rejects.toThrow(`${limit}: the moon: no sky`)
 })
 
-test('a time budget grows with the slowness of the machine', () => {
+it('budgetMs scales with the slowness of the machine', () => {
   const measured = process.env.TEST_SLOWNESS
   try {
     process.env.TEST_SLOWNESS = '2.5'

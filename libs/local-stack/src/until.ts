@@ -1,40 +1,33 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { type Found, poll } from './poll.js'
 
 const INTERVAL_MS = 25
 const DEADLINE_MS = 15_000
 
-/** A time budget of a test, ms, scaled by TEST_SLOWNESS: the speed of the machine that `npm test` measures at its start. */
+/** A time budget of a test, ms, scaled by TEST_SLOWNESS: `npm test` measures the speed of the machine at its start. */
 export const budgetMs = (ms: number): number => ms * Number(process.env.TEST_SLOWNESS ?? 1)
 
 /**
  * Calls `fn` until it returns something other than undefined, null or false, and returns that.
  * Rejects after `deadlineMs`, scaled as every time budget, naming `what` and the error of the last attempt.
  */
-export async function until<T>(
-  what: string,
-  fn: () => T | Promise<T>,
-  deadlineMs = DEADLINE_MS,
-): Promise<Exclude<T, undefined | null | false>> {
+export async function until<T>(what: string, fn: () => T | Promise<T>, deadlineMs = DEADLINE_MS): Promise<Found<T>> {
   const limitMs = budgetMs(deadlineMs)
-  const end = performance.now() + limitMs
   let failure: unknown
-  do {
+  const attempt = async (): Promise<T | undefined> => {
+    failure = undefined
     try {
-      const value = await fn()
-      failure = undefined
-      if (isThere(value)) return value
+      return await fn()
     } catch (error) {
       failure = error
+      return undefined
     }
-    await delay(INTERVAL_MS)
-  } while (performance.now() < end)
+  }
+  const value = await poll(attempt, { everyMs: INTERVAL_MS, timeoutMs: limitMs })
+  if (value !== undefined) return value
   const reason = failure === undefined ? '' : `: ${messageOf(failure)}`
   throw new Error(`not within ${limitMs} ms: ${what}${reason}`, { cause: failure })
 }
 
-const isThere = <T>(value: T): value is Exclude<T, undefined | null | false> =>
-  value !== undefined && value !== null && value !== false
-
-/** Not by class: an error of another realm (a test's, a worker's) is none of ours. */
+/** Without instanceof: an error of another realm (a test, a worker) has another class. */
 const messageOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error)

@@ -7,9 +7,11 @@ export interface Account {
   gid: number
 }
 
+/** The second is the unprivileged account of every system. */
+// oxlint-disable-next-line language/plain-english -- the name of an account
 const CANDIDATES = ['postgres', 'nobody']
 
-/** Account for servers that root starts: the first of the usual ones. Undefined when this process is not root. */
+/** The account of servers that root starts: the first existing candidate. Undefined when this process is not root. */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const name of CANDIDATES) {
@@ -25,17 +27,17 @@ function idOf(option: '-u' | '-g', name: string): number | undefined {
   return status === 0 ? Number.parseInt(stdout, 10) : undefined
 }
 
-/** Whether the account may enter the folder, asked of the system itself: modes alone do not tell. */
+/** Checks whether the account may enter the folder. It asks the kernel, because file modes alone are not sufficient. */
 export const mayEnter = (account: Account | undefined, folder: string): boolean => trySh(account, 'cd -- "$1"', folder)
 
-/** Whether the account may read the file, which includes access to its parent folders. */
+/** Checks whether the account may read the file, which includes access to its parent folders. */
 export const mayRead = (account: Account | undefined, file: string): boolean => trySh(account, 'test -r "$1"', file)
 
-/** Whether the account may execute the file. */
+/** Checks whether the account may execute the file. */
 export const mayRun = (account: Account | undefined, file: string): boolean =>
   trySh(account, 'test -f "$1" && test -x "$1"', file)
 
-/** Whether the program starts under the account. */
+/** Checks whether the program starts under the account. */
 export const mayExecute = (account: Account | undefined, program: string): boolean =>
   trySh(account, '"$1" --version', program)
 

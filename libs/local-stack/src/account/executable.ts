@@ -5,8 +5,8 @@ import { mayRun, type Account } from './account.js'
 import { sharedFolder } from './shared-folder.js'
 
 /**
- * A path under which the account can execute the program: its own, or that of a link or copy in a shared folder where
- * the account cannot enter the folder of the program, such as a cache in a home of mode 0700.
+ * A path under which the account can execute the program: the original path, or a link or copy in a shared folder when
+ * the account cannot enter the folder of the program, such as a cache in a home folder of mode 0700.
  */
 export function executableFor(account: Account | undefined, program: string): string {
   if (!account || mayRun(account, program)) return program

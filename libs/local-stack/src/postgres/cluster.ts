@@ -7,10 +7,10 @@ import type { PostgresBinaries } from './binaries.js'
 
 export const DATABASE_USER = 'service'
 export const DATABASE_NAME = 'service'
-/** Beside the server's own files, readable for the account alone. */
+/** In the data folder, which only the account of the server can read. */
 const PASSWORD_FILE = 'service.password'
 
-/** Makes the cluster unless it is there: seen whole or not at all. Returns the password of its user. */
+/** Creates the cluster atomically unless it exists. Returns the password of its user. */
 export function ensureCluster(dataDir: string, binaries: PostgresBinaries, account: Account | undefined): string {
   if (existsSync(dataDir)) checkVersion(dataDir, binaries)
   else createCluster(dataDir, binaries, account)
@@ -21,9 +21,11 @@ function checkVersion(dataDir: string, binaries: PostgresBinaries): void {
   const file = join(dataDir, 'PG_VERSION')
   const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
   const major = binaries.version.split('.')[0]
-  if (found === undefined) throw new Error(`${dataDir} is no Postgres data folder: remove it or name another one`)
+  if (found === undefined) throw new Error(`${dataDir} is not a Postgres data folder: remove it or choose another one`)
   if (found !== major)
-    throw new Error(`${dataDir} was made by Postgres ${found}, this is Postgres ${major}: start anew with --reset`)
+    throw new Error(
+      `${dataDir} was created by Postgres ${found}, this is Postgres ${major}: delete the data with --reset`,
+    )
 }
 
 function createCluster(dataDir: string, binaries: PostgresBinaries, account: Account | undefined): void {
@@ -49,7 +51,7 @@ const initOptions = (data: string, passwordFile: string): string[] => [
   `--pwfile=${passwordFile}`,
   '--auth=scram-sha-256',
   '--encoding=UTF8',
-  // The same order of texts on every machine, whatever locales it has.
+  // The same collation on every machine, regardless of its locales.
   '--locale-provider=builtin',
   '--builtin-locale=C.UTF-8',
   '--locale=C',
@@ -63,9 +65,10 @@ function run(command: string, args: string[], input: string, account: Account | 
     env: SERVER_ENV,
     ...(account && { uid: account.uid, gid: account.gid }),
   })
-  if (error) throw new Error(`Postgres cannot be set up: ${error.message}`, { cause: error })
-  if (status !== 0) throw new Error(`Postgres cannot be set up (exit code ${status}):\n${stdout}${stderr}`.trimEnd())
+  if (error) throw new Error(`creating the Postgres cluster failed: ${error.message}`, { cause: error })
+  if (status !== 0)
+    throw new Error(`creating the Postgres cluster failed (exit code ${status}):\n${stdout}${stderr}`.trimEnd())
 }
 
-/** Nothing of ours: PGDATA and its like would change what the server does. */
+/** No variables of this process: PGDATA and others would change the server's behaviour. */
 export const SERVER_ENV: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }

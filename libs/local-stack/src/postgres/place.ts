@@ -5,13 +5,13 @@ import { mayEnter, serverAccount, type Account } from '../account/account.js'
 import { sharedFolder } from '../account/shared-folder.js'
 
 /**
- * Where a cluster that is wanted at `dataDir` really lives. As root the server runs under another account; when that one
- * cannot enter the folder (a home of mode 0700), the cluster goes to a folder of the system, named after the wanted one.
+ * The actual folder of a cluster that is requested at `dataDir`. A server that root starts runs under another account; when
+ * that account cannot enter the folder (a home of mode 0700), the cluster is in a system folder, named after `dataDir`.
  */
 export function placeOf(dataDir: string, account: Account | undefined = serverAccount()): string {
-  const wanted = resolve(dataDir)
-  mkdirSync(dirname(wanted), { recursive: true })
-  if (mayEnter(account, dirname(wanted))) return wanted
-  const name = `postgres-data-${createHash('sha256').update(wanted).digest('hex').slice(0, 12)}`
+  const requested = resolve(dataDir)
+  mkdirSync(dirname(requested), { recursive: true })
+  if (mayEnter(account, dirname(requested))) return requested
+  const name = `postgres-data-${createHash('sha256').update(requested).digest('hex').slice(0, 12)}`
   return join(sharedFolder(account), name)
 }

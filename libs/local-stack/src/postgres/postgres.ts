@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { lockFolder } from '../folder-lock.js'
 import { freePorts } from '../ports.js'
 import { ManagedProcess, type OutputLine } from '../processes/managed-process.js'
-import { says } from '../processes/poll.js'
+import { printsLine } from '../processes/readiness.js'
 import { serverAccount } from '../account/account.js'
 import { sharedFolder } from '../account/shared-folder.js'
 import { findBinaries } from './binaries.js'
@@ -14,18 +14,18 @@ const STOP_TIMEOUT_MS = 15_000
 const START_TIMEOUT_MS = 60_000
 
 export interface PostgresOptions {
-  /** Wanted place of the data; see `LocalPostgres.dataDir`. */
+  /** The requested data folder; see `LocalPostgres.dataDir`. */
   dataDir: string
-  /** On 127.0.0.1; a free one. */
+  /** On 127.0.0.1; a free port by default. */
   port?: number
   onLine?: OutputLine
 }
 
 export interface LocalPostgres {
-  /** `postgres://…`, with the password, of a database that is there. */
+  /** `postgres://…` with the password, of an existing database. */
   url: string
   port: number
-  /** Where the data really lives: elsewhere when the server's account cannot enter the wanted folder. */
+  /** The actual data folder; it differs from the option when the server's account cannot enter that one. */
   dataDir: string
   pid: number
   process: ManagedProcess
@@ -33,7 +33,7 @@ export interface LocalPostgres {
   stop(): Promise<void>
 }
 
-/** Starts a real Postgres on loopback and resolves once it takes connections. Commits are durable. */
+/** Starts Postgres on loopback; resolves when it accepts connections. Commits are durable. */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   const account = serverAccount()
   const dataDir = placeOf(options.dataDir, account)
@@ -53,7 +53,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
       stopSignal: 'SIGINT',
       stopTimeoutMs: STOP_TIMEOUT_MS,
       readyTimeoutMs: START_TIMEOUT_MS,
-      whenReady: says(/database system is ready to accept connections/),
+      whenReady: printsLine(/database system is ready to accept connections/),
       onLine: options.onLine,
     })
     void server.exited.then(unlock)
@@ -72,9 +72,9 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   }
 }
 
-/** Removes the data that `startPostgres` keeps for that folder. Rejects while a server runs on it. */
-export async function removePostgresData(wantedDir: string): Promise<void> {
-  const dataDir = placeOf(wantedDir)
+/** Deletes the data of `startPostgres` for that folder. Rejects while a server runs on it. */
+export async function removePostgresData(requestedDir: string): Promise<void> {
+  const dataDir = placeOf(requestedDir)
   const unlock = await lockFolder(dataDir)
   try {
     await clearLeftover(dataDir)
@@ -89,7 +89,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Small, for a server that shares the machine; one dialect with production, and as durable. */
+/** Small limits, for a server that shares the machine; the same SQL dialect and durability as in production. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { freePorts } from '../ports.js'
 import { until } from '../until.js'
 import { ManagedProcess, type ProcessOptions } from './managed-process.js'
-import { answersOk, says } from './poll.js'
+import { answersOk, printsLine } from './readiness.js'
 
 const shell = (script: string, options: Partial<ProcessOptions> = {}): Promise<ManagedProcess> =>
   ManagedProcess.start({
@@ -12,28 +12,28 @@ const shell = (script: string, options: Partial<ProcessOptions> = {}): Promise<M
     command: '/bin/sh',
     args: ['-c', script],
     env: { PATH: process.env.PATH ?? '', WORD: 'hello' },
-    whenReady: says(/^ready/),
+    whenReady: printsLine(/^ready/),
     ...options,
   })
 
 const isAlive = (pid: number): boolean =>
   existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
 
-test('it is ready when it says so, has its own environment, and its lines are heard', async () => {
-  const heard: string[] = []
+it('a process is ready after its ready line, has only the given environment, and its lines are reported', async () => {
+  const lines: string[] = []
   const child = await shell('echo "$WORD"; echo oops >&2; echo ready; exec sleep 60', {
-    onLine: (line, stream) => heard.push(`${stream} ${line}`),
+    onLine: (line, stream) => lines.push(`${stream} ${line}`),
   })
   await child.ready
-  await until('all lines', () => heard.length === 3)
-  expect(heard.toSorted()).toEqual(['stderr oops', 'stdout hello', 'stdout ready'])
+  await until('all lines', () => lines.length === 3)
+  expect(lines.toSorted()).toEqual(['stderr oops', 'stdout hello', 'stdout ready'])
   expect(child.running).toBe(true)
   await child.stop()
   expect(child.running).toBe(false)
   expect(await child.exited).toBeNull()
 })
 
-test('the exit code of an orderly end is told', async () => {
+it('exited resolves with the exit code of a graceful shutdown', async () => {
   const child = await shell('trap "exit 7" TERM; echo ready; while :; do sleep 0.05; done')
   await child.ready
   await child.stop()
@@ -41,42 +41,42 @@ test('the exit code of an orderly end is told', async () => {
   expect(child.kill()).toBe(false)
 })
 
-test('who dies before it is ready is told with its last words', async () => {
+it('ready rejects with the last lines of a process that exits before', async () => {
   const child = await shell('echo "port is taken" >&2; exit 3')
-  await expect(child.ready).rejects.toThrow('tester ended before it was ready (exit code 3):\nport is taken')
+  await expect(child.ready).rejects.toThrow('tester exited before it was ready (exit code 3):\nport is taken')
 })
 
-test('who never becomes ready is told after the deadline', async () => {
+it('ready rejects after its time limit', async () => {
   const child = await shell('echo waiting; exec sleep 60', { readyTimeoutMs: 2_000 })
   await expect(child.ready).rejects.toThrow('tester was not ready after 2 s:\nwaiting')
   await child.stop()
 })
 
-test('a program that is not there is named', async () => {
+it('start names a program that does not exist', async () => {
   await expect(shell('', { command: '/nowhere/server' })).rejects.toThrow(
     /^tester cannot be started: .*\/nowhere\/server ENOENT/,
   )
 })
 
-test('who ignores the signal is killed with all that it started', async () => {
+it('stop kills a process that ignores the signal, with its descendants', async () => {
   const child = await shell(`trap '' TERM; sleep 60 & echo "ready $!"; wait; wait`, { stopTimeoutMs: 200 })
   await child.ready
   const grandchild = Number(child.lastLines[0]?.split(' ')[1])
   expect(isAlive(grandchild)).toBe(true)
   await child.stop()
-  await until('the grandchild is gone', () => !isAlive(grandchild))
+  await until('the grandchild has ended', () => !isAlive(grandchild))
 })
 
-test('a frozen process can be stopped', async () => {
+it('stop ends a suspended process', async () => {
   const child = await shell('echo ready; exec sleep 60')
   await child.ready
   child.kill('SIGSTOP')
-  await until('it is frozen', () => readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T '))
+  await until('the process is suspended', () => readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T '))
   await child.stop()
   expect(isAlive(child.pid)).toBe(false)
 })
 
-test('a probe counts only when it answers 200', async () => {
+it('answersOk waits for an answer of 200', async () => {
   const [port = 0] = await freePorts(1)
   let answers = 0
   const server = createServer((_request, response) => {
@@ -91,8 +91,8 @@ test('a probe counts only when it answers 200', async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-test('two children and the one that watches over them leave nothing behind', async () => {
-  // A watcher of an earlier test may still be ending.
+it('two children and the reaper leave no process', async () => {
+  // The reaper of an earlier test may still be ending.
   const before = new Set(childrenOf(process.pid))
   const ours = (): number[] => childrenOf(process.pid).filter((pid) => !before.has(pid))
   const children = await Promise.all([shell('echo ready; exec sleep 60'), shell('echo ready; exec sleep 60')])
@@ -102,14 +102,14 @@ test('two children and the one that watches over them leave nothing behind', asy
   await until('no child is left', () => ours().length === 0)
 })
 
-test('the watcher is replaced when it dies', async () => {
+it('the reaper is replaced when it dies', async () => {
   const before = new Set(childrenOf(process.pid))
   const child = await shell('echo ready; exec sleep 60')
   await child.ready
-  const [watcher = 0] = childrenOf(process.pid).filter((pid) => !before.has(pid) && pid !== child.pid)
-  process.kill(watcher, 'SIGKILL')
-  await until('another watcher', () =>
-    childrenOf(process.pid).some((pid) => !before.has(pid) && pid !== child.pid && pid !== watcher),
+  const [reaper = 0] = childrenOf(process.pid).filter((pid) => !before.has(pid) && pid !== child.pid)
+  process.kill(reaper, 'SIGKILL')
+  await until('another reaper', () =>
+    childrenOf(process.pid).some((pid) => !before.has(pid) && pid !== child.pid && pid !== reaper),
   )
   await child.stop()
 })

@@ -1,17 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { reaper } from './reaper.js'
 
 const KEPT_LINES = 40
 const STOP_TIMEOUT_MS = 10_000
 const READY_TIMEOUT_MS = 60_000
-const LAST_LINES_MS = 500
+const LAST_OUTPUT_MS = 500
 
 export type OutputLine = (line: string, stream: 'stdout' | 'stderr') => void
 
 export interface ProcessOptions {
-  /** What messages call it. */
+  /** The name in messages. */
   name: string
   command: string
   args: readonly string[]
@@ -20,25 +20,25 @@ export interface ProcessOptions {
   cwd?: string
   /** The account to run under; only root may choose one. */
   account?: { uid: number; gid: number } | undefined
-  /** Asks for an orderly end; SIGTERM. */
+  /** Signal for a graceful shutdown; SIGTERM by default. */
   stopSignal?: NodeJS.Signals
-  /** After this many ms `stop` kills the process and what it started; 10 000. */
+  /** Time limit of a graceful shutdown, ms; afterwards `stop` kills the process group; 10 000 by default. */
   stopTimeoutMs?: number
-  /** `ready` rejects after this many ms; 60 000. */
+  /** Time limit of `ready`, ms; 60 000 by default. */
   readyTimeoutMs?: number
-  /** Resolves once the process serves. Asked for once, ended by the signal when the process dies or time is up. */
+  /** Resolves when the process is ready. Called once; the signal is aborted when the process exits or the time limit passes. */
   whenReady: (process: ManagedProcess, signal: AbortSignal) => Promise<void>
   onLine?: OutputLine | undefined
 }
 
-/** A child process of one machine's stack: dies with its parent, ends in order, tells what it said last. */
+/** A child process of a local stack. It ends with its parent, stops gracefully and keeps its last output lines. */
 export class ManagedProcess {
   readonly name: string
   readonly pid: number
   readonly env: Readonly<Record<string, string>>
-  /** Resolves once it serves; rejects with its last words when it dies before or takes too long. */
+  /** Resolves when the process is ready; rejects with its last lines when it exits before or the time limit passes. */
   readonly ready: Promise<void>
-  /** The exit code; null when a signal ended it. */
+  /** The exit code; null after a signal. */
   readonly exited: Promise<number | null>
   readonly #child: ChildProcess
   readonly #options: ProcessOptions
@@ -47,7 +47,7 @@ export class ManagedProcess {
   #running = true
   #stopping: Promise<void> | undefined
 
-  /** Resolves once the process exists, which says nothing yet of whether it serves; rejects when it cannot be started. */
+  /** Resolves when the process exists, before it is ready; rejects when it cannot be started. */
   static async start(options: ProcessOptions): Promise<ManagedProcess> {
     const child = await launch(options)
     return new ManagedProcess(child.child, child.pid, options)
@@ -67,13 +67,13 @@ export class ManagedProcess {
       child.once('exit', (code) => {
         this.#running = false
         reaper.forget(pid)
-        // Its last lines may still be in the pipe; a grandchild that holds the pipe must not hold us.
-        setTimeout(resolve, LAST_LINES_MS, code).unref()
+        // The pipe may still contain its last lines, but a grandchild may keep the pipe open.
+        setTimeout(resolve, LAST_OUTPUT_MS, code).unref()
       })
       child.once('close', (code) => resolve(code))
     })
     this.ready = this.#watchReady()
-    // Who does not wait for `ready` learns of the death from `exited`.
+    // A caller that does not await `ready` uses `exited`.
     this.ready.catch(() => {})
   }
 
@@ -81,29 +81,29 @@ export class ManagedProcess {
     return this.#running
   }
 
-  /** What it wrote last, oldest first. */
+  /** The last output lines, oldest first. */
   get lastLines(): readonly string[] {
     return this.#lines
   }
 
-  /** Hears every line from now on; returns the way out. */
+  /** Calls the listener with every further line; returns a function that removes it. */
   onLine(listener: OutputLine): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Ends it in order, by force when that takes too long. Again: the same promise. */
+  /** Stops it gracefully, by SIGKILL after the time limit. A repeated call returns the same promise. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
   }
 
-  /** False when it was gone already. */
+  /** False when it has already exited. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): boolean {
     return this.#running && this.#child.kill(signal)
   }
 
-  /** Kills it and all that it started and that stayed in its process group. */
+  /** Kills its process group: the process and its descendants that stayed in the group. */
   killGroup(): void {
     try {
       process.kill(-this.pid, 'SIGKILL')
@@ -114,14 +114,11 @@ export class ManagedProcess {
 
   async #stop(): Promise<void> {
     this.kill(this.#options.stopSignal ?? 'SIGTERM')
-    // A frozen process would never see the signal.
+    // A suspended process would not receive the signal.
     this.kill('SIGCONT')
-    const timer = new AbortController()
-    const late = delay(this.#options.stopTimeoutMs ?? STOP_TIMEOUT_MS, 'late' as const, { signal: timer.signal })
-    const first = await Promise.race([this.exited, late.catch(() => undefined)])
-    timer.abort()
-    if (first === 'late') this.killGroup()
+    const timer = setTimeout(() => this.killGroup(), this.#options.stopTimeoutMs ?? STOP_TIMEOUT_MS)
     await this.exited
+    clearTimeout(timer)
   }
 
   #read(stream: 'stdout' | 'stderr'): void {
@@ -136,22 +133,22 @@ export class ManagedProcess {
 
   async #watchReady(): Promise<void> {
     const { whenReady, readyTimeoutMs = READY_TIMEOUT_MS } = this.#options
-    const giveUp = new AbortController()
-    const died = this.exited.then((code) => {
-      throw new Error(`${this.name} ended before it was ready (${describeExit(code)})${this.#said()}`)
+    const timer = new AbortController()
+    const exitedEarly = this.exited.then((code) => {
+      throw new Error(`${this.name} exited before it was ready (${describeExit(code)})${this.#lastOutput()}`)
     })
-    const late = delay(readyTimeoutMs, undefined, { signal: giveUp.signal }).then(() => {
-      throw new Error(`${this.name} was not ready after ${readyTimeoutMs / 1000} s${this.#said()}`)
+    const expired = sleep(readyTimeoutMs, undefined, { signal: timer.signal }).then(() => {
+      throw new Error(`${this.name} was not ready after ${readyTimeoutMs / 1000} s${this.#lastOutput()}`)
     })
-    for (const loser of [died, late]) loser.catch(() => {})
+    for (const unused of [exitedEarly, expired]) unused.catch(() => {})
     try {
-      await Promise.race([whenReady(this, giveUp.signal), died, late])
+      await Promise.race([whenReady(this, timer.signal), exitedEarly, expired])
     } finally {
-      giveUp.abort()
+      timer.abort()
     }
   }
 
-  #said(): string {
+  #lastOutput(): string {
     return this.#lines.length === 0 ? '' : `:\n${this.#lines.join('\n')}`
   }
 }
@@ -159,7 +156,7 @@ export class ManagedProcess {
 export const describeExit = (code: number | null): string =>
   code === null ? 'killed by a signal' : `exit code ${code}`
 
-/** Whether it is a system error of that code, such as ENOENT. */
+/** Checks whether an error of the operating system has this code, such as ENOENT. */
 export const isErrno = (error: unknown, code: string): boolean =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === code
 
@@ -170,13 +167,13 @@ async function launch(options: ProcessOptions): Promise<{ child: ChildProcess; p
     cwd,
     ...(account && { uid: account.uid, gid: account.gid }),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own: Ctrl-C in the terminal reaches us alone, and we end the children in order.
+    // A separate process group: Ctrl-C in a terminal signals only this process, which stops its children in order.
     detached: true,
   })
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
     child.once('error', (cause) => reject(new Error(`${options.name} cannot be started: ${cause.message}`, { cause })))
   })
-  if (child.pid === undefined) throw new Error(`${options.name} cannot be started: it has no process id`)
+  if (child.pid === undefined) throw new Error(`${options.name} cannot be started: no process id`)
   return { child, pid: child.pid }
 }

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
 
-/** How long children that lost their parent may take to end by themselves: no less than Postgres gets otherwise. */
+/** Time limit for a graceful shutdown of children that lost their parent; as long as that of Postgres. */
 const GRACE_SECONDS = 15
 
 /**
- * Reads `+ <pid> <signal>` and `- <pid>` from its parent. When the parent is gone, however it died, the pipe ends:
- * what is still registered gets its signal, and after the grace time its whole process group is killed.
+ * Reads `+ <pid> <signal>` and `- <pid>` from its parent. When the parent ends in any way, the pipe closes: each registered
+ * process then receives its signal, and its process group is killed after the grace time.
  */
 const SCRIPT = `
 trap '' INT TERM HUP QUIT
@@ -34,23 +34,23 @@ for entry in $live; do kill -s KILL -- "-\${entry%%:*}"; done
 `
 
 /**
- * Sees to it that no child outlives this process, not even when it is killed with -9.
- * One small shell stands by as long as there are children; it runs in a group of its own, so that Ctrl-C spares it.
+ * Ensures that no child outlives this process, even after SIGKILL. A small shell runs as long as there are children, in
+ * its own process group, so that Ctrl-C does not end it.
  */
 class Reaper {
   readonly #children = new Map<number, NodeJS.Signals>()
   #shell: ChildProcess | undefined
 
-  /** `signal` is what ends the child in an orderly way. */
+  /** `signal` requests a graceful shutdown of the child. */
   watch(pid: number, signal: NodeJS.Signals): void {
     this.#children.set(pid, signal)
-    if (this.#shell) this.#tell(`+ ${pid} ${shortName(signal)}`)
+    if (this.#shell) this.#send(`+ ${pid} ${shortName(signal)}`)
     else this.#start()
   }
 
   forget(pid: number): void {
     if (!this.#children.delete(pid)) return
-    this.#tell(`- ${pid}`)
+    this.#send(`- ${pid}`)
     if (this.#children.size > 0) return
     this.#shell?.stdin?.end()
     this.#shell = undefined
@@ -59,7 +59,7 @@ class Reaper {
   #start(): void {
     const shell = spawn('/bin/sh', ['-c', SCRIPT], { stdio: ['pipe', 'ignore', 'ignore'], detached: true, cwd: '/' })
     this.#shell = shell
-    // A pipe that broke is told by the exit below.
+    // The exit event below handles a broken pipe.
     shell.stdin.on('error', () => {})
     shell.on('error', () => {})
     shell.once('exit', () => {
@@ -68,12 +68,12 @@ class Reaper {
       if (this.#children.size > 0) this.#start()
     })
     shell.unref()
-    // A pipe to a child is a socket; its type says only that it can be written.
+    // A pipe to a child is a socket; its declared type is only Writable.
     if (shell.stdin instanceof Socket) shell.stdin.unref()
-    for (const [pid, signal] of this.#children) this.#tell(`+ ${pid} ${shortName(signal)}`)
+    for (const [pid, signal] of this.#children) this.#send(`+ ${pid} ${shortName(signal)}`)
   }
 
-  #tell(line: string): void {
+  #send(line: string): void {
     this.#shell?.stdin?.write(`${line}\n`)
   }
 }

@@ -79,7 +79,7 @@ it('a stopped stack leaves no process', async () => {
 it('a stack that cannot start reports the reason and leaves no process', async () => {
   const before = descendantsOf(process.pid).length
   await expect(startStack({ ownPostgres: true, masterEnv: { SERVICE_PUBLICURL: 'nowhere' } })).rejects.toThrow(
-    /master\d ended before it was ready \(exit code 78\):\nSERVICE_PUBLICURL/,
+    /master\d exited before it was ready \(exit code 78\):\nSERVICE_PUBLICURL/,
   )
   await until('all processes have exited', () => descendantsOf(process.pid).length <= before)
 })

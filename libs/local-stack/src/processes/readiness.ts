@@ -1,17 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { poll } from '../poll.js'
 import type { ManagedProcess } from './managed-process.js'
 
 const PROBE_TIMEOUT_MS = 2_000
 const PROBE_INTERVAL_MS = 50
 
-/** Resolves once `url` answers 200. */
+/** Ready when `url` answers 200. */
 export const answersOk =
   (url: string) =>
   async (_process: ManagedProcess, signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      if (await isOk(url, signal)) return
-      await delay(PROBE_INTERVAL_MS, undefined, { signal })
-    }
+    await poll(() => isOk(url, signal), { everyMs: PROBE_INTERVAL_MS, signal })
   }
 
 async function isOk(url: string, signal: AbortSignal): Promise<boolean> {
@@ -24,8 +21,8 @@ async function isOk(url: string, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** Resolves once the process writes a line that matches. */
-export const says =
+/** Ready when the process prints a matching line. */
+export const printsLine =
   (pattern: RegExp) =>
   (process: ManagedProcess, signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
