@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { flush, isErrno, makeFolder, moveDurably } from './files.js'
 
 let folder: string
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-test('a file is moved whole, a folder is flushed as well', async () => {
+it('moveDurably moves a file with its content, and flush accepts a folder', async () => {
   const [from, to] = [join(folder, 'from'), join(folder, 'to')]
   await writeFile(from, 'all of it')
   await moveDurably(from, to)
@@ -20,7 +20,7 @@ test('a file is moved whole, a folder is flushed as well', async () => {
   expect([isErrno(failure, 'ENOSPC'), isErrno(failure, 'ENOSPC', 'ENOENT')]).toEqual([false, true])
 })
 
-test('makeFolder makes the folders above, accepts an existing one and refuses a file in its place', async () => {
+it('makeFolder creates missing parents, accepts an existing folder and rejects a file in its place', async () => {
   const path = join(folder, 'a/b/c')
   await makeFolder(path)
   await makeFolder(path)
@@ -31,11 +31,11 @@ test('makeFolder makes the folders above, accepts an existing one and refuses a 
     )
 })
 
-test('makeFolder rejects below /proc, where a recursive mkdir never returns', async () => {
+it('makeFolder rejects below /proc, where a recursive mkdir never returns', async () => {
   for (const path of ['/proc/x', '/proc/x/y/z'])
     expect(isErrno(await makeFolder(path).catch((error: unknown) => error), 'ENOENT', 'EPERM', 'EACCES')).toBe(true)
 })
 
-test.each([[undefined], ['ENOENT'], [new Error('ENOENT')], [{ code: 7 }]])('%p has no code of the system', (error) => {
+it.each([[undefined], ['ENOENT'], [new Error('ENOENT')], [{ code: 7 }]])('isErrno finds no code in %p', (error) => {
   expect(isErrno(error, 'ENOENT')).toBe(false)
 })

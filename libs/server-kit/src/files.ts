@@ -1,13 +1,13 @@
 import { mkdir, open, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Whether an error of the system has one of these codes. */
+/** Checks whether an error of the operating system has one of these codes. */
 export const isErrno = (error: unknown, ...codes: string[]): boolean =>
   typeof error === 'object' && error !== null && 'code' in error && codes.includes(String(error.code))
 
 /**
- * Makes a folder and those above it. Node's own `recursive` never returns, and keeps a thread busy, where the file
- * system takes no folder (below `/proc`).
+ * Creates a folder and its missing parents. Node's own `recursive` never returns, and keeps a thread busy, on a file
+ * system without mkdir (such as `/proc`).
  */
 export async function makeFolder(path: string): Promise<void> {
   const parent = dirname(path)
@@ -28,7 +28,7 @@ async function makeOneFolder(path: string): Promise<void> {
   }
 }
 
-/** A file's bytes, or a folder's names, are on the disk when this resolves. */
+/** Resolves when the content of the file, or the entries of the folder, are on the disk. */
 export async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {
@@ -38,7 +38,7 @@ export async function flush(path: string): Promise<void> {
   }
 }
 
-/** Within a file system; whoever sees the new name sees the whole file, also after a power cut. */
+/** Renames a file within a file system. The new name always has the whole content, also after a power cut. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await flush(from)
   await rename(from, to)

@@ -5,14 +5,14 @@ const shown = async (name: string): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line.startsWith(`session_service_${name}`))
 
 describe('metrics', () => {
-  it('counts, with the prefix of the service', async () => {
+  it('adds the prefix of the service to the name of a counter', async () => {
     const created = metrics.counter('sessions_created_total', { help: 'Sessions created' })
     created.inc({})
     created.inc({}, 2)
     expect(await shown('sessions_created_total')).toEqual(['session_service_sessions_created_total 3'])
   })
 
-  it('keeps labels to the values named', async () => {
+  it('replaces a label value that is not listed by other', async () => {
     const destroyed = metrics.counter('destroyed_total', { help: 'x', labels: { reason: ['a', 'b'] } })
     for (const reason of ['a', 'b', 'ses_1', 'ses_2']) destroyed.inc({ reason })
     expect(await shown('destroyed_total')).toEqual([
@@ -22,7 +22,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('keeps labels to as many values as allowed', async () => {
+  it('replaces further label values by other after the maximum number', async () => {
     const load = metrics.gauge('node_load', { help: 'x', labels: { node: 2, kind: ['k'] } })
     for (const [index, node] of ['n1', 'n2', 'n3', 'n4', 'n1'].entries()) load.set({ node, kind: 'k' }, index)
     expect(await shown('node_load')).toEqual([
@@ -32,7 +32,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('observes into buckets', async () => {
+  it('counts observations in buckets', async () => {
     const join = metrics.histogram('join_seconds', { help: 'x', labels: { result: ['ok'] }, buckets: [0.1, 1] })
     for (const seconds of [0.05, 0.5, 5]) join.observe({ result: 'ok' }, seconds)
     expect(await shown('join_seconds')).toEqual([
@@ -44,7 +44,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('reads a sampled gauge when asked, and a later one takes over its name', async () => {
+  it('reads a sampled gauge at each scrape, and a later gauge replaces one of the same name', async () => {
     let rooms = 1
     metrics.sampled('rooms', 'x', () => rooms)
     rooms = 5
@@ -62,7 +62,7 @@ describe('metrics', () => {
       },
     ],
     ['does not answer', () => new Promise(() => undefined)],
-  ])('leaves out a sampled gauge whose reading %s, as long as it does', async (_, fail) => {
+  ])('omits a sampled gauge while its read function %s', async (_, fail) => {
     let read: () => number | Promise<number> = () => 3
     metrics.sampled('flaky', 'x', () => read())
     metrics.sampled('steady', 'x', () => 1)
@@ -75,7 +75,7 @@ describe('metrics', () => {
     expect(await shown('flaky')).toEqual(['session_service_flaky 4'])
   })
 
-  it('has the figures of the process', async () => {
+  it('exports the default metrics of the process', async () => {
     const all = await registry.metrics()
     for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_seconds'])
       expect(all).toContain(`\n${name} `)

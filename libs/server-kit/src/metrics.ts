@@ -1,11 +1,12 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { withTimeout } from './async/timeout.js'
 
 const PREFIX = 'session_service_'
 const OTHER = 'other'
-/** Whoever fetches the metrics waits this long for a sampled gauge, ms. */
-const SAMPLE_MS = 1_000
+/** Time limit of a sampled gauge, for which the scrape waits, ms. */
+const SAMPLE_TIMEOUT_MS = 1_000
 
-/** The values a label may take: the ones named, or as many different ones as the number says; the rest is `other`. */
+/** The values of a label: a list, or a maximum number of distinct ones. Any other value becomes `other`. */
 export type LabelBounds = Readonly<Record<string, readonly string[] | number>>
 export type Labels<L extends LabelBounds> = { readonly [N in keyof L]: string }
 
@@ -15,10 +16,10 @@ interface Described<L extends LabelBounds> {
 }
 
 export const registry = new Registry()
-// Finer than this the measuring itself keeps an idle process busy.
+// A finer precision would keep an idle process busy.
 collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
 
-/** Keeps the number of time series finite whatever comes in. */
+/** Bounds the number of time series. */
 function bounded<L extends LabelBounds>(bounds: L): (labels: Labels<L>) => Record<string, string> {
   const seen = new Map(Object.keys(bounds).map((name) => [name, new Set<string>()]))
   const keep = (name: string, value: string): string => {
@@ -36,22 +37,18 @@ function bounded<L extends LabelBounds>(bounds: L): (labels: Labels<L>) => Recor
 const namesOf = (labels: LabelBounds | undefined): string[] => Object.keys(labels ?? {})
 const boundsOf = <L extends LabelBounds>(labels: L | undefined): L => labels ?? ({} as L)
 
-/** A process may build an application twice (tests, restart): the later one takes over the name. */
-function freshName(name: string): string {
+/** A process may create an application twice (tests, restart): the later metric replaces the earlier one. */
+function replacingName(name: string): string {
   registry.removeSingleMetric(PREFIX + name)
   return PREFIX + name
 }
 
-/** What is read, unless that fails or takes too long. */
+/** Undefined when reading fails or times out. */
 async function sampleOf(read: () => number | Promise<number>): Promise<number | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, SAMPLE_MS, undefined)))
   try {
-    return await Promise.race([read(), tooLate])
+    return await withTimeout(read, SAMPLE_TIMEOUT_MS, 'reading the gauge')
   } catch {
     return undefined
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -65,27 +62,27 @@ export interface HistogramMetric<L extends LabelBounds> {
   observe(labels: Labels<L>, value: number): void
 }
 
-/** Metrics named `session_service_<name>`; labels are bounded, and never hold an id of a session or connection. */
+/** Metrics named `session_service_<name>`. Labels are bounded and never contain an id of a session or connection. */
 export const metrics = {
   counter<L extends LabelBounds = Record<never, never>>(
     name: string,
     { help, labels }: Described<L>,
   ): CounterMetric<L> {
-    const counter = new Counter({ name: freshName(name), help, labelNames: namesOf(labels), registers: [registry] })
+    const counter = new Counter({ name: replacingName(name), help, labelNames: namesOf(labels), registers: [registry] })
     const bind = bounded(boundsOf(labels))
     return { inc: (given, by = 1) => counter.inc(bind(given), by) }
   },
 
   gauge<L extends LabelBounds = Record<never, never>>(name: string, { help, labels }: Described<L>): GaugeMetric<L> {
-    const gauge = new Gauge({ name: freshName(name), help, labelNames: namesOf(labels), registers: [registry] })
+    const gauge = new Gauge({ name: replacingName(name), help, labelNames: namesOf(labels), registers: [registry] })
     const bind = bounded(boundsOf(labels))
     return { set: (given, value) => gauge.set(bind(given), value) }
   },
 
-  /** A gauge that is read when the metrics are fetched; it has no value then when it cannot be read. */
+  /** A gauge that is read at each scrape; the scrape omits it when reading fails. */
   sampled(name: string, help: string, read: () => number | Promise<number>): void {
     new Gauge({
-      name: freshName(name),
+      name: replacingName(name),
       help,
       registers: [registry],
       async collect() {
@@ -96,13 +93,13 @@ export const metrics = {
     })
   },
 
-  /** `buckets` in the unit of the name, which should be seconds or bytes. */
+  /** `buckets` have the unit of the name, which should be seconds or bytes. */
   histogram<L extends LabelBounds = Record<never, never>>(
     name: string,
     { help, labels, buckets }: Described<L> & { buckets: readonly number[] },
   ): HistogramMetric<L> {
     const histogram = new Histogram({
-      name: freshName(name),
+      name: replacingName(name),
       help,
       labelNames: namesOf(labels),
       buckets: [...buckets],

@@ -9,13 +9,13 @@ const given = () => ({
   MEDIA_NODE_ID: 'a',
 })
 
-it('properties are taken out of the environment that children inherit, and given to the process', () => {
+it('takeProperties removes properties from the environment and returns all variables', () => {
   const env = given()
   expect(takeProperties(env)).toEqual(given())
   expect(env).toEqual({ PATH: '/bin', AWS_REGION: 'eu' })
 })
 
-it('a process that allows names alone leaves these and what programs need of the system', () => {
+it('takeAllBut keeps only the permitted names and the variables of the system', () => {
   const env = { ...given(), OTHER_SECRET: 'hush' }
   expect(takeAllBut(env, (name) => name === 'MEDIA_NODE_ID')).toMatchObject(given())
   expect(env).toEqual({ PATH: '/bin', MEDIA_NODE_ID: 'a' })

@@ -1,8 +1,8 @@
 import { type Environment, PROPERTIES, SYSTEM_VARIABLES } from '@session-service/config'
 
 /**
- * Takes the configuration out of the environment of this process, so that no program it starts inherits secrets.
- * Gives all that was there before. What no property is stays, for libraries read it.
+ * Removes the properties from the environment of this process, so that no child process inherits secrets, and returns
+ * the complete previous environment. Other variables stay, because libraries read them.
  */
 export function takeProperties(env: NodeJS.ProcessEnv): Environment {
   return take(env, (name) => !(name in PROPERTIES))
@@ -10,7 +10,7 @@ export function takeProperties(env: NodeJS.ProcessEnv): Environment {
 
 const isSystemVariable = (name: string): boolean => SYSTEM_VARIABLES.some((known) => known === name)
 
-/** As `takeProperties`, but leaves only what every program needs of the system, and what `isInherited` names. */
+/** As `takeProperties`, but keeps only variables of the system and those for which `isInherited` is true. */
 export function takeAllBut(env: NodeJS.ProcessEnv, isInherited: (name: string) => boolean): Environment {
   return take(env, (name) => isSystemVariable(name) || isInherited(name))
 }

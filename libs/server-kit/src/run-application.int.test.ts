@@ -23,10 +23,10 @@ class Run {
     this.#child.kill(signal)
   }
 
-  async said(word: string): Promise<void> {
+  async prints(word: string): Promise<void> {
     const deadline = Date.now() + 20_000
     while (!this.out.includes(word)) {
-      if (Date.now() > deadline) throw new Error(`did not say "${word}" within 20 s: ${this.out}${this.err}`)
+      if (Date.now() > deadline) throw new Error(`did not print "${word}" within 20 s: ${this.out}${this.err}`)
       await pause(10)
     }
   }
@@ -43,9 +43,9 @@ afterEach(() => {
 })
 
 describe('runApplication', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('closes in order at %s and exits 0', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('closes gracefully at %s and exits 0', async (signal) => {
     const process = run('orderly')
-    await process.said('started')
+    await process.prints('started')
     process.signal(signal)
     expect(await process.exited).toEqual([0, null])
     expect(process.out).toBe('started\nclosing\nclosed\n')
@@ -55,56 +55,56 @@ describe('runApplication', () => {
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)('is forced by a second signal: %s exits %i', async (signal, code) => {
+  ] as const)('exits immediately at a second signal: %s exits with %i', async (signal, code) => {
     const process = run('stuck')
-    await process.said('started')
+    await process.prints('started')
     process.signal('SIGTERM')
-    await process.said('closing')
+    await process.prints('closing')
     process.signal(signal)
     expect(await process.exited).toEqual([code, null])
   })
 
-  it('leaves it to an application that takes its time when to close', async () => {
+  it('passes two signals to an application with a long shutdown, which decides when to close', async () => {
     const process = run('patient')
-    await process.said('started')
+    await process.prints('started')
     process.signal('SIGTERM')
-    await process.said('signal 1')
+    await process.prints('signal 1')
     process.signal('SIGINT')
     expect(await process.exited).toEqual([0, null])
     expect(process.out).toBe('started\nsignal 1\nsignal 2\nclosing\nclosed\n')
   })
 
-  it('closes an application that wants to end by itself', async () => {
+  it('closes an application that requests its shutdown', async () => {
     const process = run('leaving')
     expect(await process.exited).toEqual([0, null])
     expect(process.out).toBe('started\nclosing\nclosed\n')
   })
 
-  it('closes an application that cannot go on, says why and exits 1', async () => {
+  it('closes an application after a fatal error, logs it and exits 1', async () => {
     const process = run('giving up')
     expect(await process.exited).toEqual([1, null])
     expect(process.out).toMatch(/^started\n\{.*"level":"fatal".*another one holds the id.*\nclosing\nclosed\n$/)
   })
 
-  it('ends with 1 when closing takes too long', async () => {
+  it('exits 1 when the shutdown times out', async () => {
     const process = run('late')
-    await process.said('started')
+    await process.prints('started')
     process.signal('SIGTERM')
     expect(await process.exited).toEqual([1, null])
-    expect(process.out).toContain('not closed within 50 ms')
+    expect(process.out).toContain('shutdown timed out after 50 ms')
   })
 
-  it('ends with 1 when closing fails', async () => {
+  it('exits 1 when the shutdown fails', async () => {
     const process = run('unclosable')
-    await process.said('started')
+    await process.prints('started')
     process.signal('SIGTERM')
     expect(await process.exited).toEqual([1, null])
     expect(process.out).toContain('cannot close')
   })
 
-  it('stops waiting at the start when asked to end, and exits 0', async () => {
+  it('aborts the start at a signal and exits 0', async () => {
     const process = run('waiting')
-    await process.said('started')
+    await process.prints('started')
     process.signal('SIGTERM')
     expect(await process.exited).toEqual([0, null])
   })
@@ -116,18 +116,18 @@ describe('runApplication', () => {
     expect(process.out).toBe('')
   })
 
-  it('logs why it could not start, without secrets, and exits 1', async () => {
+  it('logs why the start failed, without secrets, and exits 1', async () => {
     const process = run('failing')
     expect(await process.exited).toEqual([1, null])
     expect(JSON.parse(process.out)).toMatchObject({
       level: 'fatal',
       name: 'fixture',
-      msg: 'could not start',
+      msg: 'start failed',
       err: { message: 'no database at postgres://a:***@b' },
     })
   })
 
-  it('logs an error that nobody caught and exits 1', async () => {
+  it('logs an uncaught error and exits 1', async () => {
     const process = run('crashing')
     expect(await process.exited).toEqual([1, null])
     expect(process.out).toContain('unforeseen')

@@ -1,43 +1,43 @@
 import { ConfigError } from '@session-service/config'
 import { createLogger, type ServiceLogger } from './logging/logger.js'
 
-/** The exit code for a configuration that cannot be used (EX_CONFIG of sysexits). */
+/** Exit code for an invalid configuration (EX_CONFIG of sysexits). */
 const EXIT_CONFIG = 78
 const SIGNAL_NUMBER = { SIGINT: 2, SIGTERM: 15 } as const
-type EndSignal = keyof typeof SIGNAL_NUMBER
+type TerminationSignal = keyof typeof SIGNAL_NUMBER
 
 export interface RunningApplication {
-  /** Ends what it began. */
+  /** Shuts the application down. */
   close(): Promise<void>
   /**
-   * For an application that takes its time to end: told of the first and the second signal, which then do not close it
-   * themselves; the third forces.
+   * For an application with a long shutdown: called with the first and the second signal, which then do not close it.
+   * The third signal forces the exit.
    */
   signalled?(): void
-  /** Resolves when the application wants to be closed by itself; rejects when it cannot go on: then the exit code is 1. */
+  /** Resolves when the application requests its own shutdown; rejects after a fatal error: the exit code is then 1. */
   ended?: Promise<void>
 }
 
 export interface RunOptions {
-  /** Shown in lines that are written before there is a logger. */
+  /** The process name in log lines of the start and the end. */
   name: string
-  /** How long `close` may take, ms; then the process ends all the same, with code 1. */
+  /** Time limit of `close`, ms; afterwards the process exits with code 1. */
   closeDeadlineMs?: number
 }
 
 /**
- * Starts the application and ends the process with it: the first SIGTERM or SIGINT closes in order (exit 0), the
- * second forces; an application may say itself when to close. The abort signal that `start` gets fires with the first
- * one, so that waiting for others ends too.
+ * Runs an application as this process. The first SIGTERM or SIGINT closes it gracefully (exit code 0), the second forces
+ * the exit; an application may also request its shutdown. The first signal aborts the AbortSignal of `start`, so that
+ * waiting for other servers ends too.
  */
 export async function runApplication(
   start: (signal: AbortSignal) => Promise<RunningApplication>,
   { name, closeDeadlineMs = 30_000 }: RunOptions,
 ): Promise<void> {
-  // The only property read here: whoever wants text wants it from the first line on, whatever is wrong with the rest.
+  // Read before the configuration is validated, so that errors in the configuration have the requested format.
   const format = process.env.SERVICE_LOG_FORMAT === 'pretty' ? 'pretty' : 'json'
   const logger = createLogger({ level: 'info', format, name })
-  const signals = new EndSignals()
+  const signals = new TerminationSignals()
   endOnCrash(logger)
 
   let application: RunningApplication
@@ -49,7 +49,7 @@ export async function runApplication(
   const isFailed = await timeToClose(application, signals).then(
     () => false,
     (err: unknown) => {
-      logger.fatal({ err }, 'cannot go on, ending')
+      logger.fatal({ err }, 'fatal error, exiting')
       return true
     },
   )
@@ -57,37 +57,37 @@ export async function runApplication(
   process.exit(isFailed ? 1 : 0)
 }
 
-/** Counts the signals that ask for the end. */
-class EndSignals {
+/** Counts termination signals. */
+class TerminationSignals {
   readonly #first = new AbortController()
   #count = 0
-  /** Called with each of so many signals; the next one ends the process as it is. */
-  #listener: { hear: () => void; patience: number } = { hear: () => undefined, patience: 1 }
+  /** Called with each of the first `limit` signals; the next one exits immediately. */
+  #listener: { onSignal: () => void; limit: number } = { onSignal: () => undefined, limit: 1 }
 
   constructor() {
-    for (const signal of Object.keys(SIGNAL_NUMBER) as EndSignal[]) process.on(signal, () => this.#take(signal))
+    for (const signal of Object.keys(SIGNAL_NUMBER) as TerminationSignal[]) process.on(signal, () => this.#take(signal))
   }
 
-  /** Fires with the first one. */
+  /** Aborted by the first signal. */
   get first(): AbortSignal {
     return this.#first.signal
   }
 
-  /** Also tells of those that came before. */
-  listen(patience: number, hear: () => void): void {
-    this.#listener = { hear, patience }
-    for (let told = 0; told < this.#count; told += 1) hear()
+  /** Also calls `onSignal` for signals that arrived before. */
+  listen(limit: number, onSignal: () => void): void {
+    this.#listener = { onSignal, limit }
+    for (let call = 0; call < this.#count; call += 1) onSignal()
   }
 
-  #take(signal: EndSignal): void {
+  #take(signal: TerminationSignal): void {
     this.#count += 1
-    if (this.#count > this.#listener.patience) process.exit(128 + SIGNAL_NUMBER[signal])
-    this.#first.abort(new Error(`ended by ${signal}`))
-    this.#listener.hear()
+    if (this.#count > this.#listener.limit) process.exit(128 + SIGNAL_NUMBER[signal])
+    this.#first.abort(new Error(`terminated by ${signal}`))
+    this.#listener.onSignal()
   }
 }
 
-function timeToClose(application: RunningApplication, signals: EndSignals): Promise<void> {
+function timeToClose(application: RunningApplication, signals: TerminationSignals): Promise<void> {
   return new Promise((resolve, reject) => {
     void application.ended?.then(resolve, reject)
     if (application.signalled) signals.listen(2, () => application.signalled?.())
@@ -95,35 +95,35 @@ function timeToClose(application: RunningApplication, signals: EndSignals): Prom
   })
 }
 
-/** A state nobody foresaw is not worth going on from: whoever supervises the process starts a clean one. */
+/** The state after an uncaught error is unknown: the process exits, and its supervisor restarts it. */
 function endOnCrash(logger: ServiceLogger): void {
   const crash = (err: unknown) => {
-    logger.fatal({ err }, 'unexpected error, ending')
+    logger.fatal({ err }, 'uncaught error, exiting')
     process.exit(1)
   }
   process.on('uncaughtException', crash)
   process.on('unhandledRejection', crash)
 }
 
-function startFailure(error: unknown, ending: AbortSignal, logger: ServiceLogger): number {
-  if (ending.aborted) return 0
+function startFailure(error: unknown, terminated: AbortSignal, logger: ServiceLogger): number {
+  if (terminated.aborted) return 0
   if (error instanceof ConfigError) {
     for (const problem of error.problems) process.stderr.write(`${problem}\n`)
     return EXIT_CONFIG
   }
-  logger.fatal({ err: error }, 'could not start')
+  logger.fatal({ err: error }, 'start failed')
   return 1
 }
 
 async function closeWithin(deadlineMs: number, application: RunningApplication, logger: ServiceLogger): Promise<void> {
   setTimeout(() => {
-    logger.error(`not closed within ${deadlineMs} ms, ending all the same`)
+    logger.error(`shutdown timed out after ${deadlineMs} ms, exiting`)
     process.exit(1)
   }, deadlineMs).unref()
   try {
     await application.close()
   } catch (error) {
-    logger.error({ err: error }, 'closing failed')
+    logger.error({ err: error }, 'shutdown failed')
     process.exit(1)
   }
 }

@@ -62,7 +62,7 @@ export async function createApplication(
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
   app.get(SignallingGateway).attachTo(app.getHttpServer())
   warnAboutUntrustedProxy(app.getHttpServer(), config.SERVICE_TRUSTED_PROXIES)
-  app.get(OpsService).alsoReadyWhen('nodes', async () => {
+  app.get(OpsService).addReadinessCheck('nodes', async () => {
     if (!app.get(ClusterMembership).hasQuorum)
       throw new ServiceError('UNAVAILABLE', 'this master receives no heartbeats of most media nodes')
   })

@@ -12,7 +12,7 @@ export interface PollOptions {
 export type Found<T> = Exclude<T, undefined | null | false>
 
 /**
- * Calls `probe` until it gives something other than undefined, null or false, and returns that. Returns undefined when
+ * Calls `probe` until it returns a value other than undefined, null or false, and returns that. Returns undefined when
  * the time limit passes; the last probe comes after it. Rejects with the error of a probe, or when `signal` is aborted.
  */
 export async function poll<T>(

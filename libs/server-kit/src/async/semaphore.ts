@@ -1,22 +1,25 @@
 /** Runs at most `permits` tasks at the same time; the others wait in the order of their calls. */
 export class Semaphore {
-  private readonly waiting: (() => void)[] = []
+  readonly #waiting: (() => void)[] = []
+  #permits: number
 
-  constructor(private permits: number) {}
+  constructor(permits: number) {
+    this.#permits = permits
+  }
 
   async run<T>(task: () => T | Promise<T>): Promise<T> {
-    if (this.permits > 0) this.permits--
-    else await new Promise<void>((resolve) => this.waiting.push(resolve))
+    if (this.#permits > 0) this.#permits--
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     try {
       return await task()
     } finally {
-      this.release()
+      this.#release()
     }
   }
 
-  private release(): void {
-    const next = this.waiting.shift()
+  #release(): void {
+    const next = this.#waiting.shift()
     if (next) next()
-    else this.permits++
+    else this.#permits++
   }
 }

@@ -1,8 +1,8 @@
-/** Samples that are kept: the quickest of them says best what the offset is. */
+/** The number of stored samples; the one with the shortest round trip is the most precise. */
 const SAMPLES = 16
 /** Older samples are dropped: clocks drift apart. */
 const SAMPLE_AGE_MS = 30_000
-/** How far two monotonic clocks may drift apart, ms a ms. */
+/** Maximum drift between two monotonic clocks, ms per ms. */
 const DRIFT = 0.0005
 /** Resolution of the clocks. */
 const RESOLUTION_MS = 2
@@ -43,7 +43,7 @@ export class ReferenceClock {
     return this.at(this.monotonic())
   }
 
-  /** The same time, but not corrected from now on: times that are compared with each other need one line. */
+  /** A copy that takes no samples: points in time that are compared with each other need one uncorrected clock. */
   uncorrected(): ReferenceClock {
     return new ReferenceClock(this.monotonic, this.#offset)
   }
@@ -72,7 +72,7 @@ export class ReferenceClock {
   }
 }
 
-/** The quickest, of equals the latest. */
+/** The sample with the shortest round trip; the latest of equals. */
 const bestOf = (samples: readonly Estimate[]): Estimate | undefined =>
   samples.reduce<Estimate | undefined>(
     (best, sample) => (best === undefined || sample.errorMs <= best.errorMs ? sample : best),

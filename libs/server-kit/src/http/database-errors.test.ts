@@ -22,46 +22,46 @@ describe('translateDatabaseError', () => {
     '53100',
     'ECONNREFUSED',
     'ETIMEDOUT',
-  ])('takes %s for UNAVAILABLE, also inside another error', (code) => {
+  ])('translates %s to UNAVAILABLE, also as a cause', (code) => {
     const error = withCode(code)
     const wrapped = Object.assign(new Error('query failed'), { driverError: error })
     for (const given of [error, wrapped, new Error('outer', { cause: wrapped })])
       expect(translateDatabaseError(given)).toMatchObject({ code: 'UNAVAILABLE', cause: given })
   })
 
-  it('takes a connection that was lost within a transaction for UNAVAILABLE', () => {
-    for (const words of [
+  it('translates a connection lost within a transaction to UNAVAILABLE', () => {
+    for (const message of [
       'Database connection provided by a query runner was already released, cannot continue to use its methods.',
       'Query runner already released. Cannot run queries anymore.',
     ])
-      expect(translateDatabaseError(new Error(words))).toMatchObject({ code: 'UNAVAILABLE' })
+      expect(translateDatabaseError(new Error(message))).toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it.each(['22021', '22P05'])('takes %s for INVALID, also inside another error', (code) => {
+  it.each(['22021', '22P05'])('translates %s to INVALID, also as a cause', (code) => {
     const wrapped = Object.assign(new Error('query failed'), { driverError: withCode(code) })
     for (const given of [withCode(code), wrapped])
       expect(translateDatabaseError(given)).toMatchObject({ code: 'INVALID', cause: given })
   })
 
-  it.each([['23505'], ['42P01'], ['22P02']])('leaves %s to whoever made it', (code) => {
+  it.each([['23505'], ['42P01'], ['22P02']])('does not translate %s', (code) => {
     expect(translateDatabaseError(withCode(code))).toBeUndefined()
   })
 
   it.each([[undefined], [null], ['text'], [new Error('something else')], [{ code: 8000 }]])(
-    'leaves %s alone',
+    'does not translate %s, which has no code',
     (error) => {
       expect(translateDatabaseError(error)).toBeUndefined()
     },
   )
 
-  it('ends on an error that is its own cause', () => {
+  it('accepts an error that is its own cause', () => {
     const error = new Error('round')
     error.cause = error
     expect(translateDatabaseError(error)).toBeUndefined()
   })
 })
 
-describe('what the driver really throws', () => {
+describe('a connection error of the driver', () => {
   const sockets: Socket[] = []
   let server: Server | undefined
   afterEach(async () => {
@@ -87,18 +87,18 @@ describe('what the driver really throws', () => {
     return error
   }
 
-  it('is UNAVAILABLE when nobody listens', async () => {
+  it('is UNAVAILABLE when the port is closed', async () => {
     const port = await listen(() => undefined)
     server?.close()
     expect(translateDatabaseError(await failure(port))).toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it('is UNAVAILABLE when the server says nothing', async () => {
+  it('is UNAVAILABLE when the server does not answer', async () => {
     const port = await listen(() => undefined)
     expect(translateDatabaseError(await failure(port))).toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it('is UNAVAILABLE when the server hangs up', async () => {
+  it('is UNAVAILABLE when the server closes the connection', async () => {
     const port = await listen((socket) => socket.end())
     expect(translateDatabaseError(await failure(port))).toMatchObject({ code: 'UNAVAILABLE' })
   })

@@ -1,14 +1,14 @@
 import { ServiceError } from '@session-service/contract'
 
-/** Gives our error for what a library threw, or undefined when it is not about that library. */
+/** Translates an error of a library; undefined for any other error. */
 export type ErrorTranslator = (error: unknown) => ServiceError | undefined
 
 /**
- * SQLSTATE: connection gone, out of resources, shutting down, statement or lock timed out, read-only standby, deadlock
- * or another conflict of transactions, which are undone and may be tried again.
+ * SQLSTATE: connection lost, out of resources, shutting down, statement or lock timed out, read-only standby, deadlock
+ * or another conflict of transactions, which are rolled back and may be retried.
  */
 const SQLSTATE_UNAVAILABLE = /^(08...|53...|55P03|57P0[1-3]|57014|25006|40P01|40001)$/
-/** SQLSTATE: a byte sequence or an escape in JSON, NUL for one, that text cannot hold. A schema should refuse it before. */
+/** SQLSTATE: a byte sequence or a JSON escape, such as NUL, that text cannot hold. A schema should reject it before. */
 const SQLSTATE_BAD_TEXT: ReadonlySet<string> = new Set(['22021', '22P05'])
 const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
@@ -21,13 +21,13 @@ const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ])
-/** What the driver, and what stands on it when a connection is lost within a transaction, says in words alone. */
+/** Messages of errors without a code: of the driver, and of TypeORM when a connection is lost within a transaction. */
 const DRIVER_UNAVAILABLE =
   /connection terminated|query ?runner.*already released|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after calling end|client was closed/i
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** The error itself and what it wraps, a few levels deep. */
+/** The error and its causes, five levels at most. */
 function* withCauses(error: unknown): Generator<object> {
   let current = error
   for (let depth = 0; depth < 5 && isObject(current); depth += 1) {
@@ -50,8 +50,8 @@ function isUnavailable(error: object): boolean {
 }
 
 /**
- * A database that cannot be reached or cannot answer now is UNAVAILABLE, text that it cannot store is INVALID; anything
- * else about it is a fault of ours.
+ * A database that cannot be reached or cannot answer is UNAVAILABLE, text that it cannot store is INVALID. Any other
+ * error of the database is a bug of this service.
  */
 export const translateDatabaseError: ErrorTranslator = (error) => {
   const causes = [...withCauses(error)]

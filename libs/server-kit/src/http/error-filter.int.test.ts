@@ -37,7 +37,7 @@ class Things {
 
   @Get('not-even-an-error')
   notEvenAnError(): never {
-    // oxlint-disable-next-line no-throw-literal, typescript/only-throw-error -- what a library may do
+    // oxlint-disable-next-line no-throw-literal, typescript/only-throw-error -- a library may do so
     throw 'Secret1'
   }
 
@@ -135,19 +135,22 @@ async function ask(path: string, init: RequestInit = {}) {
 const logged = (): unknown[] => lines.map((line) => JSON.parse(line) as unknown)
 
 describe('HttpErrorFilter', () => {
-  it.each(ERROR_CODES.filter((code) => code !== 'INTERNAL'))('answers %s by the one table', async (code) => {
-    const { status, body, response } = await ask(`/things/code/${code}?secret=1`)
-    expect(status).toBe(HTTP_STATUS[code])
-    expect(body).toMatchObject({ message: `a message about ${code}`, path: `/things/code/${code}` })
-    expect(response.headers.get('retry-after')).toBe(status === 503 ? '2' : null)
-    expect(response.headers.get('www-authenticate')).toBe(status === 401 ? 'Basic realm="service"' : null)
-    expect(logged()).toMatchObject(status === 503 ? [{ level: 'warn', requestId: 'request-7' }] : [])
-  })
+  it.each(ERROR_CODES.filter((code) => code !== 'INTERNAL'))(
+    'answers %s with its status of HTTP_STATUS',
+    async (code) => {
+      const { status, body, response } = await ask(`/things/code/${code}?secret=1`)
+      expect(status).toBe(HTTP_STATUS[code])
+      expect(body).toMatchObject({ message: `a message about ${code}`, path: `/things/code/${code}` })
+      expect(response.headers.get('retry-after')).toBe(status === 503 ? '2' : null)
+      expect(response.headers.get('www-authenticate')).toBe(status === 401 ? 'Basic realm="service"' : null)
+      expect(logged()).toMatchObject(status === 503 ? [{ level: 'warn', requestId: 'request-7' }] : [])
+    },
+  )
 
   it.each([
     ['/things/unknown', 'detail: postgres://a:***@b'],
     ['/things/code/INTERNAL', 'a message about INTERNAL'],
-  ])('E27: answers %s without detail, and logs it with stack and request id', async (path, message) => {
+  ])('E27: answers %s without details, and logs it with stack and request id', async (path, message) => {
     const { status, body, response } = await ask(path)
     expect(status).toBe(500)
     expect(body).toMatchObject({ error: 'Internal Server Error', message: 'internal error', path })
@@ -165,11 +168,11 @@ describe('HttpErrorFilter', () => {
     expect(lines.join('')).not.toContain('Secret1')
   })
 
-  it('copes with what is not even an error', async () => {
+  it('answers a thrown value that is not an Error with 500', async () => {
     expect((await ask('/things/not-even-an-error')).body).toMatchObject({ status: 500, message: 'internal error' })
   })
 
-  it('keeps what the framework says with its own status', async () => {
+  it('keeps the status and message of an HttpException', async () => {
     expect((await ask('/things/teapot')).body).toMatchObject({
       status: 418,
       error: "I'm a Teapot",
@@ -191,9 +194,13 @@ describe('HttpErrorFilter', () => {
     ['bad JSON', 400, { headers: { 'content-type': 'application/json' }, body: '{"a":' }],
     ['an empty body of type JSON', 400, { headers: { 'content-type': 'application/json' }, body: '' }],
     ['a poisoned prototype', 400, { headers: { 'content-type': 'application/json' }, body: '{"__proto__":{"a":1}}' }],
-    ['a body too large', 413, { headers: { 'content-type': 'application/json' }, body: `"${'x'.repeat(1_000)}"` }],
-    ['a type nobody reads', 415, { headers: { 'content-type': 'text/xml' }, body: '<a/>' }],
-  ])('answers %s with %i in the same body', async (_what, expected, init) => {
+    [
+      'a body that is too large',
+      413,
+      { headers: { 'content-type': 'application/json' }, body: `"${'x'.repeat(1_000)}"` },
+    ],
+    ['an unsupported content type', 415, { headers: { 'content-type': 'text/xml' }, body: '<a/>' }],
+  ])('answers %s with %i and an ErrorView', async (_what, expected, init) => {
     const { status, body } = await ask('/things', { method: 'POST', ...init })
     expect(status).toBe(expected)
     expect(body.message).not.toBe('')
@@ -209,13 +216,13 @@ describe('HttpErrorFilter', () => {
     ])
   })
 
-  it('breaks the connection when half an answer is out already', async () => {
+  it('closes the connection when a part of the answer is already sent', async () => {
     const response = await fetch(`${url}/things/half`)
     await expect(response.text()).rejects.toThrow()
     expect((await ask('/things/teapot')).status).toBe(418)
   })
 
-  it('takes another translator from the module', async () => {
+  it('uses the error translator that the module provides', async () => {
     @Module({
       controllers: [Things],
       providers: [
@@ -235,14 +242,14 @@ describe('HttpErrorFilter', () => {
 })
 
 describe('StatusWhenMissing', () => {
-  it('changes the status for that subject on that route alone', async () => {
+  it('changes the status of one subject on one route', async () => {
     expect((await ask('/things/missing/session')).body).toMatchObject({ status: 400, message: 'no such session' })
     expect((await ask('/things/missing/connection')).body).toMatchObject({ status: 404, message: 'no such connection' })
     expect((await ask('/things/plainly-missing')).status).toBe(404)
     expect((await ask('/things/code-of-session/CONFLICT')).status).toBe(409)
   })
 
-  it('serves all routes of a controller', async () => {
+  it('applies to all routes of a controller', async () => {
     expect((await ask('/nodes')).body).toMatchObject({ status: 410, message: 'no such mediaNode' })
   })
 })

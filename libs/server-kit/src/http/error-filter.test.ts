@@ -4,7 +4,7 @@ import { ServiceError } from '@session-service/contract'
 import { lastValueFrom } from 'rxjs'
 import { HttpErrorFilter } from './error-filter.js'
 
-it('lets errors of bus handlers pass as they are', async () => {
+it('passes errors of bus handlers on unchanged', async () => {
   const host = new ExecutionContextHost([{}, {}])
   host.setType('rpc')
   const error = new ServiceError('NO_CAPACITY', 'all full')

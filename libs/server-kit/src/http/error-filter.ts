@@ -18,13 +18,13 @@ import { HTTP_STATUS, RETRY_AFTER_S } from './status.js'
 /** Provide an ErrorTranslator under this token to replace the one for the database. */
 export const ERROR_TRANSLATOR = Symbol('ERROR_TRANSLATOR')
 
-/** What is used of a Fastify request. */
+/** The part of a Fastify request that the filter uses. */
 export interface HttpRequest {
   id?: string
   method: string
   url: string
 }
-/** What is used of a Fastify reply. */
+/** The part of a Fastify reply that the filter uses. */
 interface HttpReply {
   sent: boolean
   raw: { headersSent: boolean; destroy(): void }
@@ -36,7 +36,7 @@ interface HttpReply {
 interface Answer {
   status: number
   message: string
-  /** Worth a line in the log, and how loud. */
+  /** The level of the log entry; none when left out. */
   log?: 'error' | 'warn'
 }
 
@@ -48,8 +48,8 @@ function messageOfException(exception: HttpException): string {
   return typeof message === 'string' ? message : exception.message
 }
 
-/** What the HTTP server itself refuses before any route is found. */
-const isServerRefusal = (error: unknown): error is Error & { statusCode: number } =>
+/** An error of Fastify itself, before a route is found. */
+const isFastifyError = (error: unknown): error is Error & { statusCode: number } =>
   error instanceof Error &&
   'code' in error &&
   String(error.code).startsWith('FST_') &&
@@ -64,7 +64,7 @@ function answerOf(error: unknown, translate: ErrorTranslator): Answer {
     const status = error.getStatus()
     return { status, message: messageOfException(error), ...(status >= 500 && { log: 'error' }) }
   }
-  if (isServerRefusal(error)) return { status: error.statusCode, message: error.message }
+  if (isFastifyError(error)) return { status: error.statusCode, message: error.message }
   const known = error instanceof ServiceError ? error : translate(error)
   if (!known || known.code === 'INTERNAL') return INTERNAL
   const status = HTTP_STATUS[known.code]
@@ -72,8 +72,8 @@ function answerOf(error: unknown, translate: ErrorTranslator): Answer {
 }
 
 /**
- * Every error of the HTTP edge becomes the contract's ErrorView: ServiceError by one table, HttpException as it is,
- * anything else is logged with its stack and answered without detail. On the bus errors pass through untouched.
+ * Answers every error of an HTTP request with the contract's ErrorView: ServiceError by HTTP_STATUS, HttpException with
+ * its own status. Any other error is logged with its stack and answered without details. Errors on the bus pass through.
  */
 @Catch()
 export class HttpErrorFilter implements ExceptionFilter {
@@ -91,17 +91,17 @@ export class HttpErrorFilter implements ExceptionFilter {
     return undefined
   }
 
-  /** For errors outside of the framework's reach: give it to Fastify as `frameworkErrors`. */
+  /** For errors that Nest does not handle: pass it to Fastify as `frameworkErrors`. */
   readonly answer = (error: unknown, request: HttpRequest, response: object): void => {
     const reply = response as HttpReply
     const { status, message, log } = answerOf(error, this.#translate)
-    // Some messages repeat the URL that was asked for.
+    // Some messages repeat the URL of the request.
     const text = redactText(message)
     const path = request.url.split('?', 1)[0] ?? ''
     const requestId = request.id ?? ''
     if (log) this.#logger[log]({ err: error, requestId, method: request.method, path, status }, 'request failed')
     if (reply.sent || reply.raw.headersSent) {
-      // Half an answer is out: only a broken connection tells the client that the rest is missing.
+      // A part of the answer is sent: only a closed connection signals that the rest is missing.
       reply.raw.destroy()
       return
     }

@@ -33,6 +33,6 @@ class MissingStatus implements NestInterceptor {
   }
 }
 
-/** On this route (or all of a controller) a missing thing of that kind is answered with that status instead of 404. */
+/** Answers NOT_FOUND errors of these subjects with another status than 404, on one route or on all of a controller. */
 export const StatusWhenMissing = (statuses: StatusBySubject): MethodDecorator & ClassDecorator =>
   UseInterceptors(new MissingStatus(statuses))

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@session-service/contract'
 
-/** What each error code is on HTTP; a route of the contract that differs says so with `@StatusWhenMissing`. */
+/** The HTTP status of each error code. A route of the contract that differs uses `@StatusWhenMissing`. */
 export const HTTP_STATUS: Record<ErrorCode, number> = {
   INVALID: 400,
   UNAUTHENTICATED: 401,
@@ -19,5 +19,5 @@ export const HTTP_STATUS: Record<ErrorCode, number> = {
   TIMEOUT: 503,
 }
 
-/** After how many seconds a refused request is worth another try. */
+/** The Retry-After header of 503 answers, s. */
 export const RETRY_AFTER_S = 2

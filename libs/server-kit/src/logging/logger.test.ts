@@ -12,7 +12,7 @@ describe('ServiceLogger', () => {
     lines = []
   })
 
-  it('writes one JSON object a line: time, level, name, text, fields', () => {
+  it('writes one JSON object per line with time, level, name, text and fields', () => {
     logger().log({ sessionId: 'ses_1', count: 2 }, 'session closed')
     expect(last()).toEqual({
       level: 'info',
@@ -34,7 +34,7 @@ describe('ServiceLogger', () => {
     ['debug', 'debug'],
     ['verbose', 'trace'],
     ['fatal', 'fatal'],
-  ] as const)('%s is the level %s', (method, level) => {
+  ] as const)('%s writes a line of level %s', (method, level) => {
     logger()[method]('text')
     expect(last()).toMatchObject({ level, msg: 'text' })
   })
@@ -64,25 +64,25 @@ describe('ServiceLogger', () => {
       [{ err: new Error('inner'), a: 1 }, 'text'],
       { a: 1, msg: 'text', err: { message: 'inner' } },
     ],
-  ])('understands %s', (_what, [message, ...rest], expected) => {
+  ])('accepts %s', (_what, [message, ...rest], expected) => {
     logger().error(message, ...rest)
     expect(last()).toMatchObject(expected)
   })
 
-  it('shows no secret, wherever it stands', () => {
-    const spoken = logger()
-    spoken.log(
+  it('masks secrets in fields, texts, errors and child fields', () => {
+    const masked = logger()
+    masked.log(
       { token: 'tok_Secret1', url: 'postgres://a:Secret1@b' },
       'used tok_Secret1 on nats://a:Secret1@b',
       'Context',
     )
-    spoken.error(new Error('cannot reach postgres://a:Secret1@b'))
-    spoken.child({ resumeKey: 'Secret1' }).log('child')
+    masked.error(new Error('cannot reach postgres://a:Secret1@b'))
+    masked.child({ resumeKey: 'Secret1' }).log('child')
     expect(lines.join('')).not.toContain('Secret1')
     expect(lines).toHaveLength(3)
   })
 
-  it('is silent below its level, and about the start of the framework', () => {
+  it('drops lines below its level, and those about the start of Nest', () => {
     const quiet = logger({ level: 'info' })
     quiet.debug('no')
     quiet.verbose('no')
@@ -96,7 +96,7 @@ describe('ServiceLogger', () => {
     expect(last()).toMatchObject({ nodeId: 'n1', worker: 2, roomId: 'r', msg: 'text' })
   })
 
-  it('serves the loggers of the framework', () => {
+  it('implements the logger of Nest', () => {
     Logger.overrideLogger(logger())
     new Logger('SessionsService').warn({ sessionId: 's' }, 'late')
     new Logger('SessionsService').error('broken', new Error('x').stack)
@@ -112,7 +112,7 @@ describe('ServiceLogger', () => {
     ])
   })
 
-  it('can be read by people', () => {
+  it('writes readable lines in the format pretty', () => {
     const pretty = logger({ format: 'pretty' })
     pretty.log({ sessionId: 'ses_1', note: 'two words', list: [1] }, 'session closed', 'Sessions')
     pretty.error({ err: new Error('broken') }, 'it failed')

@@ -8,9 +8,9 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
 export interface LoggerOptions {
   level: LogLevel
   format: 'json' | 'pretty'
-  /** Which process speaks: `master`, `media-node`, … */
+  /** The process: `master`, `media-node`, … */
   name: string
-  /** Takes each line, with its line break; standard output when left out. */
+  /** Receives each line with its line break; standard output by default. */
   write?: (line: string) => void
 }
 
@@ -25,8 +25,8 @@ const isFields = (value: unknown): value is Fields =>
 const looksLikeStack = (text: string): boolean => /\n\s+at /.test(text)
 
 /**
- * Reads the ways in which a Nest logger is called: `(text, context)`, `(text, stack, context)`, `(error, …)`,
- * and ours: `(fields, text)`, to which a `Logger` of a class adds its context.
+ * Parses the arguments of a Nest logger: `(text, context)`, `(text, stack, context)`, `(error, …)`, and of ours:
+ * `(fields, text)`, to which the `Logger` of a class adds its context.
  */
 function toEntry(message: unknown, rest: readonly unknown[]): Entry {
   const fields: Fields = {}
@@ -43,8 +43,8 @@ function toEntry(message: unknown, rest: readonly unknown[]): Entry {
   return { fields, text: texts.length > 0 ? [text, ...texts].join(' ') : text }
 }
 
-/** What the framework tells of its own start: a line per module and route, of interest to nobody who operates it. */
-const FRAMEWORK: ReadonlySet<unknown> = new Set([
+/** Contexts of Nest's own start, a line per module and route: logged at debug, because operators do not need them. */
+const NEST_CONTEXTS: ReadonlySet<unknown> = new Set([
   'InstanceLoader',
   'NestFactory',
   'NestApplication',
@@ -53,7 +53,7 @@ const FRAMEWORK: ReadonlySet<unknown> = new Set([
   'RoutesResolver',
 ])
 
-/** Structured lines on pino, usable as Nest's logger: `logger.log({ sessionId }, 'session closed')`. */
+/** Writes structured log lines with pino; usable as Nest's logger: `logger.log({ sessionId }, 'session closed')`. */
 export class ServiceLogger implements LoggerService {
   readonly #pino: Pino
 
@@ -62,7 +62,7 @@ export class ServiceLogger implements LoggerService {
   }
 
   log(message: unknown, ...rest: unknown[]): void {
-    this.#write(FRAMEWORK.has(rest.at(-1)) ? 'debug' : 'info', message, rest)
+    this.#write(NEST_CONTEXTS.has(rest.at(-1)) ? 'debug' : 'info', message, rest)
   }
   error(message: unknown, ...rest: unknown[]): void {
     this.#write('error', message, rest)
@@ -80,7 +80,7 @@ export class ServiceLogger implements LoggerService {
     this.#write('fatal', message, rest)
   }
 
-  /** A logger whose every line carries `fields` as well. */
+  /** A logger that adds `fields` to each line. */
   child(fields: Fields): ServiceLogger {
     return new ServiceLogger(this.#pino.child(redact(fields) as Fields))
   }
@@ -107,7 +107,7 @@ export const createLogger = (options: LoggerOptions): ServiceLogger =>
         base: { pid: process.pid },
         timestamp: stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
-        // Errors are serialised together with the redaction.
+        // `redact` serialises errors.
         serializers: { err: (value: unknown) => value },
       },
       streamOf(options),

@@ -12,7 +12,7 @@ function stackOf(err: unknown): string {
   return text.replace(/^/gm, '    ') + '\n'
 }
 
-/** One JSON log line as text for people: time, level, who, what, then the fields. */
+/** Formats a JSON log line for humans: time, level, process and context, text, then the fields. */
 export function prettyLine(line: string): string {
   let entry: unknown
   try {

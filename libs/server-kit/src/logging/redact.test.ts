@@ -8,13 +8,13 @@ describe('redactText', () => {
     ['ws://host/service/signalling?sessionId=a&token=tok_AbC123', 'ws://host/service/signalling?sessionId=a&token=***'],
     ['joined with tok_AbC123.', 'joined with tok_***.'],
     ['resumeKey=abc&secret=def', 'resumeKey=***&secret=***'],
-    ['https://host:443/path@here and nobody@example.org', 'https://host:443/path@here and nobody@example.org'],
+    ['https://host:443/path@here and user@example.org', 'https://host:443/path@here and user@example.org'],
     ['the token was used', 'the token was used'],
   ])('%s', (text, expected) => expect(redactText(text)).toBe(expected))
 })
 
 describe('redact', () => {
-  it('masks by the name of the field, at any depth, and says nothing of its length', () => {
+  it('masks fields by their name, at any depth, and hides their length', () => {
     const given = {
       sessionId: 's',
       token: 'tok_1',
@@ -34,7 +34,7 @@ describe('redact', () => {
     expect(given.token).toBe('tok_1')
   })
 
-  it('keeps an error readable, with its cause and its own fields, without secrets', () => {
+  it('keeps the message, cause and fields of an error, without secrets', () => {
     const cause = Object.assign(new Error('connect to postgres://a:b@c failed'), {
       code: 'ECONNREFUSED',
       password: 'b',
@@ -47,7 +47,7 @@ describe('redact', () => {
     expect(text).not.toMatch(/a:b@c|"password":"b"/)
   })
 
-  it('ends on cycles, and copes with what JSON cannot hold', () => {
+  it('accepts cycles and values that JSON cannot represent', () => {
     const cycle: Record<string, unknown> = {
       big: 12n,
       when: new Date(0),

@@ -2,9 +2,9 @@ import { stdSerializers } from 'pino'
 
 const MASK = '***'
 const SECRET_KEY = /(token|secret|password|passwd|credential|authorization|resumekey|cookie)$/i
-const DEEPEST = 6
+const MAX_DEPTH = 6
 
-/** What gives a secret away inside running text: a password in a URL, a token, a secret query parameter. */
+/** Secrets within a text: a password in a URL, a token, a secret query parameter. */
 const SECRET_TEXT: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/([a-z][a-z0-9+.-]*:\/\/[^\s:/?#@]*):[^\s/?#@]*@/gi, `$1:${MASK}@`],
   [/\btok_[A-Za-z0-9_-]+/g, `tok_${MASK}`],
@@ -20,7 +20,7 @@ const hasToJson = (value: object): value is { toJSON(): unknown } =>
 function redactObject(value: object, depth: number): unknown {
   if (value instanceof Error) return redactEntries(stdSerializers.err(value), depth)
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
-  if (depth >= DEEPEST) return Array.isArray(value) ? '[array]' : '[object]'
+  if (depth >= MAX_DEPTH) return Array.isArray(value) ? '[array]' : '[object]'
   if (hasToJson(value)) return redact(value.toJSON(), depth + 1)
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1))
   return redactEntries(value, depth)
@@ -34,7 +34,7 @@ const redactEntries = (value: object, depth: number): Record<string, unknown> =>
     ]),
   )
 
-/** A copy fit for a log: secrets masked by name and by look, errors with stack, no deeper than six levels. */
+/** A copy for logging: secrets are masked by name and by pattern, errors keep their stack, at most six levels deep. */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value)
   if (typeof value === 'bigint') return value.toString()

@@ -1,15 +1,15 @@
-import { afterEach, expect, test } from '@jest/globals'
+import { afterEach, expect, it } from '@jest/globals'
 import { LoopLag } from './loop-lag.js'
 
 let clock = 0
 let lag: LoopLag | undefined
 afterEach(() => lag?.stop())
 
-/** Its ticks, `[ms since the one before, the longest hold-up then]`. */
-test.each<[string, [number, number][]]>([
-  ['an idle loop has none', Array.from({ length: 600 }, () => [20, 0])],
+/** Each tick is `[ms since the previous tick, expected longest delay]`. */
+it.each<[string, [number, number][]]>([
+  ['an idle loop has no delay', Array.from({ length: 600 }, () => [20, 0])],
   [
-    'a hold-up is remembered',
+    'a delay is kept for the next ticks',
     [
       [20, 0],
       [520, 500],
@@ -18,7 +18,7 @@ test.each<[string, [number, number][]]>([
     ],
   ],
   [
-    'one longer than a window too',
+    'a delay that is longer than a window is kept for the next ticks',
     [
       [20, 0],
       [6_020, 6_000],
@@ -26,7 +26,7 @@ test.each<[string, [number, number][]]>([
     ],
   ],
   [
-    'the longest of two windows counts',
+    'the longest delay of two windows counts',
     [
       [4_990, 4_970],
       [1_020, 4_970],
@@ -45,7 +45,7 @@ test.each<[string, [number, number][]]>([
   }
 })
 
-test('it is forgotten when the window after its own is over', () => {
+it('drops a delay when the window after its own has passed', () => {
   clock = 0
   lag = new LoopLag(() => clock)
   const pass = (ms: number): void => {

@@ -2,31 +2,33 @@ const WINDOW_MS = 5_000
 const TICK_MS = 20
 
 /**
- * The longest the event loop was held up in the last five to ten seconds. Node's own histogram of it loses what falls
+ * Measures the longest delay of the event loop in the last five to ten seconds. Node's own histogram misses a delay
  * between its reset and its next tick.
  */
 export class LoopLag {
   readonly #timer: NodeJS.Timeout
+  readonly #now: () => number
   #tickedAt: number
   #windowEndsAt: number
   #currentMs = 0
   #earlierMs = 0
 
   /** `now` is monotonic, ms. */
-  constructor(private readonly now = () => performance.now()) {
+  constructor(now = () => performance.now()) {
+    this.#now = now
     this.#tickedAt = now()
     this.#windowEndsAt = this.#tickedAt + WINDOW_MS
     this.#timer = setInterval(() => this.tick(), TICK_MS)
     this.#timer.unref()
   }
 
-  /** ms; a hold-up counts as soon as it is over, and before its timers have run. */
+  /** In ms. A delay counts as soon as it is over, before the delayed timers have run. */
   longest(): number {
-    return Math.max(this.#earlierMs, this.#currentMs, this.#lateness(this.now()))
+    return Math.max(this.#earlierMs, this.#currentMs, this.#lateness(this.#now()))
   }
 
   tick(): void {
-    const now = this.now()
+    const now = this.#now()
     this.#currentMs = Math.max(this.#currentMs, this.#lateness(now))
     this.#tickedAt = now
     if (now < this.#windowEndsAt) return

@@ -38,7 +38,7 @@ async function get(
   path: string,
   method = 'GET',
 ): Promise<{ status: number; text: string; type: string }> {
-  // A kept connection may have been given up by the server meanwhile.
+  // The server may have closed a kept-alive connection.
   const headers = { connection: 'close' }
   const response = await fetch(`http://127.0.0.1:${ops.port}${path}`, { method, headers })
   return { status: response.status, text: await response.text(), type: response.headers.get('content-type') ?? '' }
@@ -49,7 +49,7 @@ const readiness = async (ops: OpsService): Promise<{ status: number; body: unkno
 }
 
 describe('/readyz', () => {
-  it('is 200 while every check holds, and names those that fail, without details', async () => {
+  it('is 200 while every check passes, and names failed checks without details', async () => {
     let isBroken = false
     const ops = await context({
       readiness: {
@@ -68,14 +68,14 @@ describe('/readyz', () => {
     expect((await readiness(ops)).status).toBe(200)
   })
 
-  it('gives up on a check that does not answer', async () => {
+  it('counts a check that times out as failed', async () => {
     const ops = await context({
       readiness: { bus: () => new Promise(() => undefined), database: async () => undefined },
     })
     expect(await readiness(ops)).toEqual({ status: 503, body: { status: 'not ready', failing: ['bus'] } })
   })
 
-  it('counts a check that throws at once as failing', async () => {
+  it('counts a check that throws synchronously as failed', async () => {
     const ops = await context({
       readiness: {
         bus: () => {
@@ -86,14 +86,14 @@ describe('/readyz', () => {
     expect(await readiness(ops)).toEqual({ status: 503, body: { status: 'not ready', failing: ['bus'] } })
   })
 
-  it('is 503 from the start of draining, while the process is still alive', async () => {
+  it('is 503 while the process drains, and /healthz is 200', async () => {
     const ops = await context()
     ops.setDraining()
     expect(await readiness(ops)).toEqual({ status: 503, body: { status: 'not ready', failing: ['draining'] } })
     expect((await get(ops, '/healthz')).status).toBe(200)
   })
 
-  it('is 200 only when an application with HTTP listens', async () => {
+  it('is 503 until an application with an HTTP server listens', async () => {
     const app = await NestFactory.create<NestFastifyApplication>(moduleOf({}), new FastifyAdapter(), { logger: false })
     open.push(app)
     await app.init()
@@ -103,14 +103,14 @@ describe('/readyz', () => {
     expect((await readiness(ops)).status).toBe(200)
   })
 
-  it('does not wait for an HTTP server that is not to listen', async () => {
+  it('ignores an HTTP server that is configured not to listen', async () => {
     const app = await NestFactory.create(moduleOf({ http: false }), new FastifyAdapter(), { logger: false })
     open.push(app)
     await app.init()
     expect((await readiness(app.get(OpsService))).status).toBe(200)
   })
 
-  it('answers until the very end of an orderly close', async () => {
+  it('answers until the end of a graceful shutdown', async () => {
     const seen: unknown[] = []
     @Module({ imports: [OpsModule.forRoot({ host: '127.0.0.1', port: 0, readiness: {} })] })
     class Closing {
@@ -129,7 +129,7 @@ describe('/readyz', () => {
 })
 
 describe('/healthz', () => {
-  it('is 503 after the event loop was held up for five seconds, and recovers', async () => {
+  it('is 503 after the event loop was blocked for five seconds, and recovers', async () => {
     const ops = await context()
     await pause(50)
     expect(await get(ops, '/healthz')).toMatchObject({ status: 200, text: '{"status":"ok"}' })
@@ -144,7 +144,7 @@ describe('/healthz', () => {
 })
 
 describe('/metrics', () => {
-  it('shows the process, the loop and what the application counts', async () => {
+  it('exports metrics of the process, the event loop and the application', async () => {
     const ops = await context()
     metrics.counter('ops_test_total', { help: 'x' }).inc({}, 3)
     const { status, type, text } = await get(ops, '/metrics')
@@ -160,7 +160,7 @@ describe('/metrics', () => {
 })
 
 describe('the listener', () => {
-  it('knows nothing else', async () => {
+  it('answers 404 to other paths and 405 to other methods', async () => {
     const ops = await context()
     expect((await get(ops, '/')).status).toBe(404)
     expect((await get(ops, '/healthz/../etc/passwd')).status).toBe(404)
@@ -168,16 +168,16 @@ describe('the listener', () => {
     expect(await get(ops, '/healthz?from=kubelet', 'HEAD')).toMatchObject({ status: 200, text: '' })
   })
 
-  it('takes orders by POST from this machine, and not from its browsers', async () => {
+  it('accepts a POST from this machine, and not from its browsers', async () => {
     const ops = await context()
-    let orders = 0
-    ops.onPost('/drain', () => orders++)
+    let calls = 0
+    ops.onPost('/drain', () => calls++)
     const post = (headers: Record<string, string> = {}) =>
       fetch(`http://127.0.0.1:${ops.port}/drain`, { method: 'POST', headers })
     expect((await post()).status).toBe(202)
     expect((await post({ origin: 'https://example.org' })).status).toBe(403)
     expect((await get(ops, '/drain')).status).toBe(405)
-    expect(orders).toBe(1)
+    expect(calls).toBe(1)
   })
 
   it.each([
@@ -189,11 +189,11 @@ describe('the listener', () => {
     ['::ffff:192.0.2.1', false],
     ['2001:db8::1', false],
     ['', false],
-  ])('knows whether %p is this machine', (address, isHere) => {
-    expect(isLoopback(address)).toBe(isHere)
+  ])('isLoopback(%p) is %p', (address, expected) => {
+    expect(isLoopback(address)).toBe(expected)
   })
 
-  it('says which port is taken', async () => {
+  it('names the address when its port is in use', async () => {
     blocker = createServer().listen(0, '127.0.0.1')
     await once(blocker, 'listening')
     const { port } = blocker.address() as AddressInfo

@@ -34,13 +34,13 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** IPv4 in the clothes of IPv6 counts as IPv4. */
+/** Unwraps IPv4-mapped IPv6 addresses. */
 export const isLoopback = (address: string): boolean => {
-  const plain = address.replace(/^::ffff:/i, '')
-  return LOOPBACK.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
+  const unwrapped = address.replace(/^::ffff:/i, '')
+  return LOOPBACK.check(unwrapped, isIPv6(unwrapped) ? 'ipv6' : 'ipv4')
 }
 
-/** Probes and metrics on a listener of their own, so that neither load nor credentials of the API touch them. */
+/** Serves probes and metrics on a separate listener, so that they depend neither on the load nor on credentials of the API. */
 @Injectable()
 export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   readonly #logger = new Logger('OpsService')
@@ -49,7 +49,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   readonly #adapterHost: HttpAdapterHost
   readonly #lag = new LoopLag()
   readonly #server: Server
-  readonly #orders = new Map<string, () => void>()
+  readonly #postHandlers = new Map<string, () => void>()
   readonly #readiness: Record<string, () => Promise<void>>
   #started = false
   #draining = false
@@ -66,32 +66,32 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
     this.#server = createServer((request, response) => void this.#serve(request, response))
     metrics.sampled(
       'eventloop_lag_seconds',
-      'Longest time the event loop was held up in the last seconds',
+      'Longest delay of the event loop in the last 5 to 10 seconds',
       () => this.#lag.longest() / 1_000,
     )
   }
 
-  /** The port in use, also when 0 was asked for. */
+  /** The port in use, also when the option is 0. */
   get port(): number {
     return (this.#server.address() as AddressInfo | null)?.port ?? 0
   }
 
-  /** While it drains it is not ready, so that nothing new is sent here. */
+  /** A draining process is not ready, so that load balancers send it no new requests. */
   setDraining(draining = true): void {
     this.#draining = draining
   }
 
-  /** One check more, by what knows of it only once the application is made. */
-  alsoReadyWhen(name: string, check: () => Promise<void>): void {
+  /** Adds a readiness check that is known only after the application was created. */
+  addReadinessCheck(name: string, check: () => Promise<void>): void {
     this.#readiness[name] = check
   }
 
   /**
-   * Takes a `POST` of that path from this machine alone, whatever address is listened on: for a hook that runs beside
-   * the process. Nothing is awaited; the answer is 202.
+   * Handles `POST` requests of this machine to the path, on any listening address: for a hook of the process supervisor.
+   * The answer is 202 and does not wait for the handler's effects.
    */
-  onPost(path: string, carryOut: () => void): void {
-    this.#orders.set(path, carryOut)
+  onPost(path: string, handler: () => void): void {
+    this.#postHandlers.set(path, handler)
   }
 
   async onModuleInit(): Promise<void> {
@@ -127,7 +127,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
       type = 'text/plain; charset=utf-8',
       body,
     } = await this.#answer(request).catch((error: unknown) => {
-      this.#logger.error({ err: error, path: request.url }, 'a probe failed')
+      this.#logger.error({ err: error, path: request.url }, 'answering a probe failed')
       return json(500, { error: 'internal error' })
     })
     response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
@@ -137,9 +137,9 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   async #answer(request: IncomingMessage): Promise<Answer> {
     const { method, url = '' } = request
     const [path = ''] = url.split('?', 1)
-    const order = this.#orders.get(path)
-    if (order && method === 'POST') return this.#order(order, request)
-    if (order || (method !== 'GET' && method !== 'HEAD')) return json(405, { error: 'method not allowed' })
+    const handler = this.#postHandlers.get(path)
+    if (handler && method === 'POST') return this.#post(handler, request)
+    if (handler || (method !== 'GET' && method !== 'HEAD')) return json(405, { error: 'method not allowed' })
     switch (path) {
       case '/healthz':
         return this.#lag.longest() < LONGEST_LAG_MS ? json(200, { status: 'ok' }) : json(503, { status: 'stuck' })
@@ -152,15 +152,15 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
     }
   }
 
-  /** A page in a browser on this machine is none of its operators. */
-  #order(carryOut: () => void, { socket, headers }: IncomingMessage): Answer {
+  /** Rejects requests with an Origin: a page in a browser of this machine must not send them. */
+  #post(handler: () => void, { socket, headers }: IncomingMessage): Answer {
     if (!isLoopback(socket.remoteAddress ?? '') || headers.origin !== undefined)
       return json(403, { error: 'taken from this machine only' })
-    carryOut()
+    handler()
     return json(202, { status: 'accepted' })
   }
 
-  /** Names what fails, never how: the answer may be read by anybody who reaches the port. */
+  /** Returns only the names of failed checks, no details: the port needs no credentials. */
   async #ready(): Promise<Answer> {
     if (this.#draining) return json(503, { status: 'not ready', failing: ['draining'] })
     const checks = Object.entries(this.#readiness).map(async ([name, check]) => {
@@ -176,7 +176,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
 
   #notStarted(): string[] {
     if (!this.#started) return ['start']
-    // An application with an HTTP server of its own is ready only when that listens.
+    // An application with an HTTP server is ready only while that server listens.
     const isHttp: unknown = this.#adapterHost.httpAdapter?.getHttpServer?.()
     return isHttp && this.#options.http !== false && !this.#adapterHost.listening ? ['http'] : []
   }

@@ -3,9 +3,9 @@ import { ConfigurableModuleBuilder } from '@nestjs/common'
 export interface OpsOptions {
   host: string
   port: number
-  /** Each resolves when what it is named after can be used now; it has two seconds. */
+  /** Checks by the name of a dependency. Each resolves when the dependency is usable; a check times out after 2 s. */
   readiness: Readonly<Record<string, () => Promise<void>>>
-  /** False for an application that has an HTTP adapter but never listens. */
+  /** False for an application with an HTTP adapter that never listens. */
   http?: boolean
 }
 

@@ -51,74 +51,76 @@ const LONGEST_LINE = 500
  * An exit that was not requested is a failure, whatever the exit code is.
  */
 export class ChildProgram {
-  private readonly child: ChildProcess
-  private readonly lines: string[] = []
-  private readonly timers: NodeJS.Timeout[] = []
+  readonly #child: ChildProcess
+  readonly #lines: string[] = []
+  readonly #timers: NodeJS.Timeout[] = []
   /** Never rejects. */
   readonly exited: Promise<ChildExit>
-  private isStopping = false
-  private isRunning = true
-  private error: Error | undefined
-  private killReason: string | undefined
+  #isStopping = false
+  #isRunning = true
+  #error: Error | undefined
+  #killReason: string | undefined
+  readonly #options: ChildOptions
 
-  constructor(private readonly options: ChildOptions) {
+  constructor(options: ChildOptions) {
+    this.#options = options
     const [command, ...args] = withParentDeathSignal(options.command, options.args)
     const channel = options.hasChannel === true ? (['pipe', 'pipe'] as const) : []
-    this.child = spawn(command, args, {
+    this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe', ...channel],
       env: { ...inheritedEnvironment(), ...options.env },
       ...(options.cwd !== undefined && { cwd: options.cwd }),
       // Ctrl-C in a terminal signals the process group of this process, which then ends the child in order.
       detached: hasParentDeathSignal,
     })
-    this.lowerPriority()
+    this.#lowerPriority()
     this.exited = new Promise((resolve) => {
-      this.child.once('error', (error) => {
-        this.error = error
+      this.#child.once('error', (error) => {
+        this.#error = error
         // A program that did not start emits no `close`.
-        if (this.child.pid === undefined) resolve(this.ended(null, null))
+        if (this.#child.pid === undefined) resolve(this.#ended(null, null))
       })
-      this.child.once('exit', () => this.killGroup())
+      this.#child.once('exit', () => this.#killGroup())
       // Not `exit`: its last output is not read yet then.
-      this.child.once('close', (code, signal) => resolve(this.ended(code, signal)))
+      this.#child.once('close', (code, signal) => resolve(this.#ended(code, signal)))
     })
-    this.readOutput()
+    this.#readOutput()
   }
 
   get pid(): number | undefined {
-    return this.child.pid
+    return this.#child.pid
   }
 
   get running(): boolean {
-    return this.isRunning
+    return this.#isRunning
   }
 
   /** The last lines of standard error, without credentials. */
   get lastLines(): readonly string[] {
-    return this.lines
+    return this.#lines
   }
 
   /** The two additional descriptors. */
   get channel(): { input: Writable; output: Readable } {
-    const input = this.child.stdio?.[3]
-    const output = this.child.stdio?.[4]
+    const input = this.#child.stdio?.[3]
+    const output = this.#child.stdio?.[4]
     if (input && output && 'write' in input && 'read' in output) return { input, output }
-    throw new Error(`${this.options.command} has no channel`)
+    throw new Error(`${this.#options.command} has no channel`)
   }
 
   /** Writes one line to standard input. */
   write(line: string): void {
-    if (this.isRunning && this.child.stdin?.writable) this.child.stdin.write(`${line}\n`)
+    if (this.#isRunning && this.#child.stdin?.writable) this.#child.stdin.write(`${line}\n`)
   }
 
   /** Writes `line`, then sends the signals until the program ends. A repeated call gives the same exit. */
   stop(steps: readonly KillStep[] = KILL_STEPS, line?: string): Promise<ChildExit> {
-    if (this.isStopping || !this.isRunning) return this.exited
-    this.isStopping = true
+    if (this.#isStopping || !this.#isRunning) return this.exited
+    this.#isStopping = true
     if (line !== undefined) this.write(line)
     for (const { afterMs, signal } of steps) {
-      if (afterMs === 0) this.child.kill(signal)
-      else this.timers.push(setTimeout(() => this.child.kill(signal), afterMs))
+      if (afterMs === 0) this.#child.kill(signal)
+      else this.#timers.push(setTimeout(() => this.#child.kill(signal), afterMs))
     }
     return this.exited
   }
@@ -128,53 +130,53 @@ export class ChildProgram {
    * was called before.
    */
   kill(reason: string): void {
-    if (!this.isRunning) return
-    this.killReason ??= reason
-    this.child.kill('SIGKILL')
+    if (!this.#isRunning) return
+    this.#killReason ??= reason
+    this.#child.kill('SIGKILL')
   }
 
-  private lowerPriority(): void {
-    const { niceness } = this.options
-    if (niceness === undefined || this.child.pid === undefined) return
+  #lowerPriority(): void {
+    const { niceness } = this.#options
+    if (niceness === undefined || this.#child.pid === undefined) return
     try {
-      setPriority(this.child.pid, niceness)
+      setPriority(this.#child.pid, niceness)
     } catch {
       // It has already ended.
     }
   }
 
   /** The streams are missing when there was no descriptor left for them: such a program never ran. */
-  private readOutput(): void {
-    const { stdin, stdout, stderr } = this.child
+  #readOutput(): void {
+    const { stdin, stdout, stderr } = this.#child
     // A write after the exit of the program fails; `exited` reports the exit.
     stdin?.on('error', () => undefined)
-    if (stderr) createInterface({ input: stderr }).on('line', (line) => this.keep(line))
-    if (stdout) createInterface({ input: stdout }).on('line', (line) => this.options.onLine?.(line))
+    if (stderr) createInterface({ input: stderr }).on('line', (line) => this.#keep(line))
+    if (stdout) createInterface({ input: stdout }).on('line', (line) => this.#options.onLine?.(line))
   }
 
   /** Descendants of the program hold its pipes open, which are read to their end. */
-  private killGroup(): void {
-    if (this.child.pid === undefined || !hasParentDeathSignal) return
+  #killGroup(): void {
+    if (this.#child.pid === undefined || !hasParentDeathSignal) return
     try {
-      process.kill(-this.child.pid, 'SIGKILL')
+      process.kill(-this.#child.pid, 'SIGKILL')
     } catch {
       // The group is empty.
     }
   }
 
-  private keep(line: string): void {
-    this.lines.push(redactOutput(line).slice(0, LONGEST_LINE))
-    if (this.lines.length > KEPT_LINES) this.lines.shift()
+  #keep(line: string): void {
+    this.#lines.push(redactOutput(line).slice(0, LONGEST_LINE))
+    if (this.#lines.length > KEPT_LINES) this.#lines.shift()
   }
 
-  private ended(code: number | null, signal: NodeJS.Signals | null): ChildExit {
-    this.isRunning = false
-    for (const timer of this.timers) clearTimeout(timer)
-    if (this.isStopping) return { code, signal }
-    if (this.killReason) return { code, signal, failure: `${this.options.command} ${this.killReason}` }
-    const outcome = this.error?.message ?? (signal ? `was ended by ${signal}` : `ended with code ${code}`)
-    const last = this.lines.at(-1)
-    return { code, signal, failure: `${this.options.command} ${outcome}${last ? `: ${last}` : ''}` }
+  #ended(code: number | null, signal: NodeJS.Signals | null): ChildExit {
+    this.#isRunning = false
+    for (const timer of this.#timers) clearTimeout(timer)
+    if (this.#isStopping) return { code, signal }
+    if (this.#killReason) return { code, signal, failure: `${this.#options.command} ${this.#killReason}` }
+    const outcome = this.#error?.message ?? (signal ? `was ended by ${signal}` : `ended with code ${code}`)
+    const last = this.#lines.at(-1)
+    return { code, signal, failure: `${this.#options.command} ${outcome}${last ? `: ${last}` : ''}` }
   }
 }
 

@@ -5,7 +5,7 @@ const SETPRIV = process.platform === 'linux' ? which('setpriv') : undefined
 /** Executes the program in its last arguments, unless the parent died before the death signal was set. */
 const IF_PARENT_LIVES = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
 
-/** Whether the kernel can kill a child when this process ends; such a child needs no process group of its parent's. */
+/** True when the kernel can kill a child with this process; such a child needs no process group of its parent. */
 export const hasParentDeathSignal = SETPRIV !== undefined
 
 /** The command that runs a program so that the kernel kills it when this process ends; the pid stays the same. */

@@ -18,7 +18,7 @@ describe('an account in the text of a passwd file', () => {
     ['may lack a home', 'homeless', { name: 'homeless', uid: 40, gid: 41 }],
     ['is not found when it has another name', 'www', undefined],
     ['is not found by a prefix of its uid', '3', undefined],
-    ['is not read from a line with ids that are no numbers', 'broken', undefined],
+    ['is not read from a line with ids that are not numbers', 'broken', undefined],
   ])('%s', (_, key, expected) => {
     expect(accountIn(PASSWD, key)).toEqual(expected)
   })
@@ -30,14 +30,14 @@ describe('an account in the text of a passwd file', () => {
 
 describe('resolveAccount', () => {
   it.each<[string, string, Account | undefined]>([
-    ['takes a name', 'www-data', web],
-    ['takes the uid of an account', '33', web],
-    ['takes another group for the uid of an account', '33:44', { ...web, gid: 44 }],
-    ['takes uid:gid that no account has', '7000:7001', { uid: 7000, gid: 7001 }],
-    ['refuses a uid alone that no account has, for its group is unknown', '7000', undefined],
-    ['refuses an unknown name', 'nemo', undefined],
-    ['refuses the uid that stands for an error', '4294967295:1', undefined],
-    ['refuses the gid that stands for an error', '1:4294967295', undefined],
+    ['resolves a name', 'www-data', web],
+    ['resolves the uid of an account', '33', web],
+    ['resolves the uid of an account with another group', '33:44', { ...web, gid: 44 }],
+    ['accepts uid:gid without an account', '7000:7001', { uid: 7000, gid: 7001 }],
+    ['rejects a uid without an account, because its group is unknown', '7000', undefined],
+    ['rejects an unknown name', 'nemo', undefined],
+    ['rejects the uid that denotes an error', '4294967295:1', undefined],
+    ['rejects the gid that denotes an error', '1:4294967295', undefined],
   ])('%s', (_, text, expected) => {
     expect(resolveAccount(text, lookUp)).toEqual(expected)
   })

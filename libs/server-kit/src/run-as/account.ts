@@ -11,7 +11,7 @@ export interface Account {
   home?: string
 }
 
-/** The highest valid id; the next one stands for an error. */
+/** The highest valid id; the next number denotes an error. */
 const MAX_ID = 0xff_ff_ff_fe
 
 /** Parses a line of passwd(5); undefined when it is not valid. */

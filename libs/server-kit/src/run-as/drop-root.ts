@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Account } from './account.js'
 import { isAccessible, WRITE } from './folders.js'
 
-/** What a process does about its account at start. */
+/** The decision of a process about its account at its start. */
 export type RunAsStep =
   { kind: 'stay' } | { kind: 'warn' } | { kind: 'drop'; account: Account } | { kind: 'refuse'; problem: string }
 
@@ -31,7 +31,7 @@ export function runAsStep({ runAs, account, current }: RunAsRequest): RunAsStep 
   }
 }
 
-/** Part of Node that its types lack. */
+/** The types of Node lack this function. */
 type WithInitgroups = NodeJS.Process & { initgroups?: (user: string, extraGroup: number) => void }
 
 /** Switches this process to the account, irreversibly. @throws ConfigError when it could become root again */

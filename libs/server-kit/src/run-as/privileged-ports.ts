@@ -70,7 +70,7 @@ export async function bindPrivilegedPort(address: PortAddress): Promise<void> {
   bound.set(keyOf(address), new PrivilegedPort(listener))
 }
 
-/** Whether only root can bind the port. */
+/** Checks whether only root can bind the port. */
 export const needsRoot = (port: number): boolean => port !== 0 && port < firstUnprivileged()
 
 function firstUnprivileged(): number {

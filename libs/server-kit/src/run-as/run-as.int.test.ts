@@ -110,7 +110,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const itAsRoot = (name: string, test: () => Promise<void>): void => it(name, IS_ROOT ? test : async () => undefined)
 
 describe('dropPrivileges', () => {
-  itAsRoot('drops root with all ids, groups and capabilities, and takes the home of the account', async () => {
+  itAsRoot('drops root with all ids, groups and capabilities, and uses the home of the account', async () => {
     const process = run(ACCOUNT)
     expect((await process.next('log')).text).toBe(
       `dropped root: this process runs as ${ACCOUNT} (uid ${idOf('-u')}, gid ${idOf('-g')})`,
@@ -126,7 +126,7 @@ describe('dropPrivileges', () => {
     expect(env?.XDG_CACHE_HOME).toContain(`session-service-cache-${idOf('-u')}`)
   })
 
-  itAsRoot('takes uid:gid that no account has', async () => {
+  itAsRoot('accepts uid:gid without an account', async () => {
     const process = run('61234:61235')
     await process.next('log')
     const { status } = await process.next('switched')
@@ -210,7 +210,7 @@ describe('dropPrivileges', () => {
     ])
   })
 
-  it('refuses an account that does not exist', async () => {
+  it('rejects an account that does not exist', async () => {
     expect((await run('no-such-account').next('failed')).problems).toEqual([
       'SERVICE_RUN_AS: there is no account "no-such-account"',
     ])

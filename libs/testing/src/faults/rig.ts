@@ -185,9 +185,7 @@ export class FaultRig {
   #checkLogs(): void {
     const lines = this.stack.journal.lines.slice(this.#linesChecked)
     this.#linesChecked = this.stack.journal.lines.length
-    const crashes = lines.filter(
-      (line) => line.includes('unexpected error, ending') || line.includes('"level":"fatal"'),
-    )
+    const crashes = lines.filter((line) => line.includes('uncaught error, exiting') || line.includes('"level":"fatal"'))
     if (crashes.length > 0) throw new Error(`a process crashed: ${crashes.join('\n')}`)
     const leaks = secretsIn(lines, this.stack)
     if (leaks.length > 0) throw new Error(`a log holds a secret: ${leaks[0]}`)
