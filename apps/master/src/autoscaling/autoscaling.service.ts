@@ -211,8 +211,8 @@ export class AutoscalingService implements OnModuleDestroy {
     const bootId = this.mediaNodes.heard(nodeId)?.bootId
     const asked =
       command === 'drain'
-        ? this.mediaNodes.ask({ nodeId }, command, { deadlineMs: null })
-        : this.mediaNodes.ask({ nodeId }, command, {})
+        ? this.mediaNodes.request({ nodeId }, command, { deadlineMs: null })
+        : this.mediaNodes.request({ nodeId }, command, {})
     const told = asked.catch((error: unknown) => {
       if (command === 'undrain' && bootId !== undefined) this.leavingForGood.add(bootId)
       this.logger.warn(`media node ${nodeId} did not carry out ${command}: ${String(error)}`)

@@ -34,7 +34,7 @@ export class ConnectionsService {
     private readonly recorders: RecorderRepository,
     private readonly sessions: SessionsService,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionBroadcast,
+    private readonly broadcast: SessionBroadcast,
     private readonly tokens: TokensService,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -120,7 +120,7 @@ export class ConnectionsService {
 
   /** Role and record of a connection, pending or active; streams that it publishes go on whatever its new role. */
   async update(sessionId: string, id: string, changes: UpdateConnectionBody): Promise<ConnectionView> {
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     let told: ChangedRights | undefined
     const row = await this.connections.change(sessionId, id, changes, (changed) => {
       told = changed
@@ -135,14 +135,14 @@ export class ConnectionsService {
   private async announceRights(connectionId: string, changed: ChangedRights): Promise<void> {
     const { roomId, role, record, status, former } = changed
     if (status === 'pending' || (role === former.role && record === former.record)) return
-    this.channel.rights(roomId, connectionId, role, record)
+    this.broadcast.rights(roomId, connectionId, role, record)
     for (const changedProperty of ['role', 'record'] as const) {
       const newValue = changed[changedProperty]
       if (newValue === former[changedProperty]) continue
       const params = { connectionId, changedProperty, newValue }
-      this.channel.notify(roomId, { method: 'connectionPropertyChanged', params }, { to: [connectionId] })
+      this.broadcast.notify(roomId, { method: 'connectionPropertyChanged', params }, { to: [connectionId] })
     }
-    await this.channel.sent()
+    await this.broadcast.sent()
   }
 
   /**
@@ -152,12 +152,12 @@ export class ConnectionsService {
   private async tellRecorders(connectionId: string, { roomId, nodeId, status }: ChangedRights): Promise<void> {
     if (status === 'pending' || nodeId === null) return
     const rights = await this.participants.rights(connectionId)
-    if (rights) await this.mediaNodes.tell({ nodeId }, 'changePeer', { roomId, connectionId, record: rights.record })
+    if (rights) await this.mediaNodes.notify({ nodeId }, 'changePeer', { roomId, connectionId, record: rights.record })
   }
 
   /** Forces a connection out; a pending one is only invalidated. NOT_FOUND tells whether session or connection is missing. */
   async evict(sessionId: string, id: string, reason: DisconnectReason): Promise<void> {
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     const removed = await this.participants.remove(id, reason, { sessionId })
     if (removed) return this.afterRemoval(removed, reason)
     await this.sessions.require(sessionId)
@@ -173,10 +173,10 @@ export class ConnectionsService {
   private async afterRemoval(removed: RemovedConnection, reason: DisconnectReason): Promise<void> {
     const { connectionId, roomId, wasActive, wasHidden, streamIds, place, sessionEnded, recordingIds } = removed
     if (!wasActive && !wasHidden) return
-    if (wasHidden) this.channel.dismiss(roomId, connectionId, reason)
-    else this.channel.evict(roomId, connectionId, streamIds, reason)
-    if (sessionEnded) await this.sessions.release({ uniqueId: roomId, place, recordingIds })
-    else if (place) await this.mediaNodes.tell(place, 'leave', { roomId, connectionId })
+    if (wasHidden) this.broadcast.dismiss(roomId, connectionId, reason)
+    else this.broadcast.evict(roomId, connectionId, streamIds, reason)
+    if (sessionEnded) await this.sessions.release({ uniqueSessionId: roomId, place, recordingIds })
+    else if (place) await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
   }
 
   private view(row: ConnectionRow): ConnectionView {

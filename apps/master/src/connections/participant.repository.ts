@@ -72,8 +72,8 @@ export class ParticipantRepository {
     return this.events.change(session, async (manager, record) => {
       const participant = await this.takeRow(manager, tokenHash, taken)
       if (participant && !participant.isHidden) {
-        const { sessionId: id, roomId: uniqueId } = participant
-        await record(participantJoined({ id, uniqueId }, { ...participant, ...taken }))
+        const { sessionId: id, roomId: uniqueSessionId } = participant
+        await record(participantJoined({ id, uniqueSessionId }, { ...participant, ...taken }))
       }
       return participant
     })
@@ -119,7 +119,7 @@ export class ParticipantRepository {
         [connectionId, RECORDER_AWAITED_S],
       )
       await record(...leaving)
-      if (row?.status !== 'pending' || !(await this.isRecorded(manager, session.uniqueId))) return NOTHING_ENDED
+      if (row?.status !== 'pending' || !(await this.isRecorded(manager, session.uniqueSessionId))) return NOTHING_ENDED
       const ended = await this.endIfEmpty(manager, record, session, 'networkDisconnect')
       return { place: session.place, sessionEnded: ended !== undefined, recordingIds: ended ?? [] }
     })
@@ -186,7 +186,7 @@ export class ParticipantRepository {
       if (!removed) return undefined
       const wasActive = removed.status === 'active'
       await record(...leaving)
-      const { uniqueId: roomId, place } = session
+      const { uniqueSessionId: roomId, place } = session
       const ended = wasActive ? await this.endIfEmpty(manager, record, session, reason) : undefined
       return {
         connectionId,
@@ -208,7 +208,7 @@ export class ParticipantRepository {
     sessionId?: string,
   ): Promise<(EventSession & { place: RoomPlace | null }) | undefined> {
     const [session] = await manager.query<(EventSession & { place: RoomPlace | null })[]>(
-      `SELECT s.id, s.unique_id AS "uniqueId", s.created_at AS "createdAt",
+      `SELECT s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt",
               CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
                 'nodeId', s.media_node_id, 'bootId', s.media_node_boot_id, 'epoch', s.media_epoch) END AS place
        FROM session s WHERE s.id = (SELECT session_id FROM connection WHERE id = $1)
@@ -226,9 +226,9 @@ export class ParticipantRepository {
     reason: DisconnectReason,
   ): Promise<string[] | undefined> {
     if (await this.hasActive(manager, session.id)) return undefined
-    if (await this.endHooks.keep(manager, session.uniqueId, reason)) return undefined
+    if (await this.endHooks.keep(manager, session.uniqueSessionId, reason)) return undefined
     const [endReason, now] = [endedByLast(reason), this.clock.now()]
-    const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueId, endReason, now)
+    const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, endReason, now)
     await record(...events, sessionDestroyed(session, endReason, now))
     await manager.query('DELETE FROM session WHERE id = $1', [session.id])
     return recordingIds

@@ -2,7 +2,7 @@ import type { DisconnectReason } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
 import { departures, type EventDraft, mediaEnded, type WebrtcLink } from './event-drafts.js'
 
-const session = { id: 'ses', uniqueId: 'ses_1' }
+const session = { id: 'ses', uniqueSessionId: 'ses_1' }
 const participant = (connectionId: string) => ({
   connectionId,
   activeAt: 1_000,

@@ -13,7 +13,7 @@ export type EventDraft = { [N in BackendEventName]: { name: N; payload: BackendE
 
 export interface EventSession {
   id: string
-  uniqueId: string
+  uniqueSessionId: string
   createdAt: number
 }
 
@@ -37,11 +37,11 @@ export interface WebrtcLink {
   mediaOptions: MediaOptions
 }
 
-type SessionIds = Pick<EventSession, 'id' | 'uniqueId'>
+type SessionIds = Pick<EventSession, 'id' | 'uniqueSessionId'>
 
-const common = ({ id, uniqueId }: SessionIds, timestamp: number) => ({
+const common = ({ id, uniqueSessionId }: SessionIds, timestamp: number) => ({
   sessionId: id,
-  uniqueSessionId: uniqueId,
+  uniqueSessionId,
   timestamp,
 })
 

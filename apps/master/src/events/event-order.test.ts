@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { type EventDraft, sessionDestroyed, signalSent } from './event-drafts.js'
 import { inOrder, lastTimes } from './event-order.js'
 
-const signal = (uniqueId: string, timestamp: number): EventDraft =>
-  signalSent({ id: uniqueId, uniqueId }, { from: null, to: [], type: '', data: '' }, timestamp)
+const signal = (uniqueSessionId: string, timestamp: number): EventDraft =>
+  signalSent({ id: uniqueSessionId, uniqueSessionId }, { from: null, to: [], type: '', data: '' }, timestamp)
 const ofCluster: EventDraft = {
   name: 'mediaNodeStatusChanged',
   payload: { timestamp: 5 } as Extract<EventDraft, { name: 'mediaNodeStatusChanged' }>['payload'],
@@ -34,7 +34,7 @@ describe('inOrder', () => {
 
 describe('lastTimes', () => {
   it('gives the time of the last event of each session', () => {
-    const destroyed = sessionDestroyed({ id: 'b', uniqueId: 'b', createdAt: 0 }, 'nodeCrashed', 1)
+    const destroyed = sessionDestroyed({ id: 'b', uniqueSessionId: 'b', createdAt: 0 }, 'nodeCrashed', 1)
     expect(lastTimes([signal('a', 4), ofCluster, signal('a', 3), destroyed])).toEqual(
       new Map([
         ['a', 4],

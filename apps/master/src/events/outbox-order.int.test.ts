@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 const record = async (session: string, after?: string): Promise<string> => {
-  const draft = sessionDestroyed({ id: session, uniqueId: session, createdAt: 0 }, 'nodeCrashed', 1)
+  const draft = sessionDestroyed({ id: session, uniqueSessionId: session, createdAt: 0 }, 'nodeCrashed', 1)
   const [id = ''] = await events.transaction((_, write) => write(draft), { after })
   return id
 }
@@ -80,7 +80,7 @@ it('an event waits neither for one that does not exist any more, nor beyond the 
 it('a master whose clock is behind records no earlier time than the last of the session, even after that was delivered', async () => {
   await database.query('DELETE FROM outbox')
   await insertSession(database, 'shared')
-  const ids = { id: 'shared', uniqueId: 'shared_1', createdAt: 0 }
+  const ids = { id: 'shared', uniqueSessionId: 'shared_1', createdAt: 0 }
   const times: number[] = []
   for (const now of [955, 954, 960, 950]) {
     await events.transaction((_, write) => write(signalSent(ids, { from: null, to: [], type: '', data: '' }, now)))

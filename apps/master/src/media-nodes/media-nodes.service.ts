@@ -185,8 +185,8 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     this.known.set(row.id, row)
   }
 
-  /** Asks a node; rejects with the node's own ServiceError, with UNAVAILABLE when it is gone, or TIMEOUT. */
-  ask<C extends NodeCommand>(
+  /** Sends a command and waits for its result. Rejects with the node's ServiceError, UNAVAILABLE (node gone) or TIMEOUT. */
+  request<C extends NodeCommand>(
     { nodeId }: Pick<NodeBoot, 'nodeId'>,
     command: C,
     params: NodeCommandParams<C>,
@@ -195,13 +195,13 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     return this.bus.request(SUBJECT.nodeCommand(nodeId, command), nodeRpc(command), params, options)
   }
 
-  /** Tells a node to let go of something: when that fails, the reconciler makes up for it. */
-  async tell<C extends NodeCommand>(
+  /** Sends a command without a result that the caller needs. A failure is logged; the reconciler repairs its effect. */
+  async notify<C extends NodeCommand>(
     node: Pick<NodeBoot, 'nodeId'>,
     command: C,
     params: NodeCommandParams<C>,
   ): Promise<void> {
-    await this.ask(node, command, params).catch((error: unknown) => {
+    await this.request(node, command, params).catch((error: unknown) => {
       this.logger.warn(`media node ${node.nodeId} did not carry out ${command}: ${String(error)}`)
     })
   }

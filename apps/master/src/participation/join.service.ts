@@ -62,7 +62,7 @@ export class JoinService {
       { method: 'connectionDestroyed', params: { connectionId, reason: 'networkDisconnect' } },
       { except: [connectionId] },
     )
-    if (sessionEnded) await this.sessions.release({ uniqueId: roomId, place, recordingIds })
+    if (sessionEnded) await this.sessions.release({ uniqueSessionId: roomId, place, recordingIds })
   }
 
   /** `place` is null while the session's media is lost. */

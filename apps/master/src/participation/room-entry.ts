@@ -55,7 +55,7 @@ export class RoomEntry {
   /** Repeats a change of `record` that failed because the participant was not on the node yet. */
   private async correctRecord({ roomId, connectionId }: Participant, place: RoomPlace, sent: boolean): Promise<void> {
     const record = (await this.participants.rights(connectionId))?.record ?? sent
-    if (record !== sent) await this.mediaNodes.tell(place, 'changePeer', { roomId, connectionId, record })
+    if (record !== sent) await this.mediaNodes.notify(place, 'changePeer', { roomId, connectionId, record })
   }
 
   /** Whether another node, or the node that the session has moved to meanwhile, may accept the participant. */
@@ -79,7 +79,7 @@ export class RoomEntry {
 
   /** Moves a session with other participants away from the node that refuses it, unless the node has their media. */
   private async moveRefusedSession(roomId: string, place: RoomPlace): Promise<void> {
-    const { rooms } = await this.mediaNodes.ask(place, 'inventory', {})
+    const { rooms } = await this.mediaNodes.request(place, 'inventory', {})
     if (rooms.some((room) => room.roomId === roomId && room.epoch === place.epoch)) return
     await this.recovery.mediaLost([{ roomId, place }], { reason: 'mediaServerDisconnect' })
   }
@@ -97,6 +97,6 @@ export class RoomEntry {
       clientData,
       serverData,
     }
-    return this.mediaNodes.ask(place, 'join', params, canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {})
+    return this.mediaNodes.request(place, 'join', params, canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {})
   }
 }

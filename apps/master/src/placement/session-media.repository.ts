@@ -41,7 +41,7 @@ export class SessionMediaRepository {
    * REFUSED when the node is on its way out: its row is locked, whatever it says, so that who ends an empty node and who
    * comes to it are one after the other.
    */
-  async assign(uniqueId: string, place: NodeBoot): Promise<RoomPlace | typeof REFUSED | undefined> {
+  async assign(uniqueSessionId: string, place: NodeBoot): Promise<RoomPlace | typeof REFUSED | undefined> {
     const [assigned] = await updated<RoomPlace>(
       this.dataSource.manager,
       `WITH node AS MATERIALIZED (SELECT status FROM media_node WHERE id = $2 FOR SHARE)
@@ -51,28 +51,30 @@ export class SessionMediaRepository {
        WHERE unique_id = $1
          AND (media_node_id IS NOT NULL OR NOT EXISTS (SELECT 1 FROM node WHERE status <> 'running'))
        RETURNING ${PLACE}`,
-      [uniqueId, place.nodeId, place.bootId],
+      [uniqueSessionId, place.nodeId, place.bootId],
     )
     if (assigned) return assigned
-    const there = await this.dataSource.query<unknown[]>('SELECT 1 FROM session WHERE unique_id = $1', [uniqueId])
+    const there = await this.dataSource.query<unknown[]>('SELECT 1 FROM session WHERE unique_id = $1', [
+      uniqueSessionId,
+    ])
     return there.length > 0 ? REFUSED : undefined
   }
 
   /** Takes back an assignment that the node refused, unless others are in the session; whether it did. */
-  async unassign(uniqueId: string, place: RoomPlace, exceptConnectionId: string): Promise<boolean> {
+  async unassign(uniqueSessionId: string, place: RoomPlace, exceptConnectionId: string): Promise<boolean> {
     const rows = await updated<unknown>(
       this.dataSource.manager,
       `UPDATE session s SET media_node_id = NULL, media_node_boot_id = NULL
        WHERE unique_id = $1 AND media_node_id IS NOT NULL AND media_epoch = $2 AND NOT EXISTS (
          SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active' AND c.id <> $3) RETURNING 1`,
-      [uniqueId, place.epoch, exceptConnectionId],
+      [uniqueSessionId, place.epoch, exceptConnectionId],
     )
     return rows.length > 0
   }
 
-  async place(uniqueId: string): Promise<RoomPlace | undefined> {
+  async place(uniqueSessionId: string): Promise<RoomPlace | undefined> {
     const [row] = await this.dataSource.query<MaybePlace[]>(`SELECT ${PLACE} FROM session WHERE unique_id = $1`, [
-      uniqueId,
+      uniqueSessionId,
     ])
     return row && placeOf(row)
   }
@@ -126,9 +128,9 @@ export class SessionMediaRepository {
   }
 
   /** Whether the session's media was lost before: the node that it was forced onto is then only preferred. */
-  async wasMoved(uniqueId: string): Promise<boolean> {
+  async wasMoved(uniqueSessionId: string): Promise<boolean> {
     const rows = await this.dataSource.query<unknown[]>('SELECT 1 FROM session WHERE unique_id = $1 AND media_moved', [
-      uniqueId,
+      uniqueSessionId,
     ])
     return rows.length > 0
   }
@@ -142,7 +144,7 @@ export class SessionMediaRepository {
     return this.events.transaction(
       async (manager, record) => {
         const [session] = await manager.query<EventSession[]>(
-          `SELECT id, unique_id AS "uniqueId", created_at AS "createdAt" FROM session
+          `SELECT id, unique_id AS "uniqueSessionId", created_at AS "createdAt" FROM session
            WHERE unique_id = $1 AND media_epoch = $2 AND media_node_id IS NOT NULL FOR UPDATE`,
           [roomId, place.epoch],
         )

@@ -31,12 +31,12 @@ export class DesiredStateEnforcer {
   async carryOut(row: MediaNodeRow): Promise<void> {
     this.toldAt.set(row.id, performance.now())
     if (row.status === 'waiting-idle-to-terminate' && isConnected(row)) {
-      await this.mediaNodes.tell({ nodeId: row.id }, 'drain', { deadlineMs: null })
+      await this.mediaNodes.notify({ nodeId: row.id }, 'drain', { deadlineMs: null })
     }
-    if (row.status === 'terminated') await this.mediaNodes.tell({ nodeId: row.id }, 'terminate', {})
+    if (row.status === 'terminated') await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', {})
     if (row.status !== 'terminating') return
     await this.loss.takeAway(row.id)
-    if (isConnected(row)) await this.mediaNodes.tell({ nodeId: row.id }, 'terminate', {})
+    if (isConnected(row)) await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', {})
     else await this.loss.settle(row)
   }
 

@@ -42,15 +42,15 @@ export class NodeReconciler {
 
   /** Rejects when the node does not tell what it holds. */
   async reconcileNode(node: NodeBoot): Promise<void> {
-    const { bootId, rooms } = await this.mediaNodes.ask(node, 'inventory', {})
+    const { bootId, rooms } = await this.mediaNodes.request(node, 'inventory', {})
     const stray = await this.sessions.strayRooms({ nodeId: node.nodeId, bootId }, rooms)
-    await Promise.all(stray.map(({ roomId, epoch }) => this.mediaNodes.tell(node, 'closeRoom', { roomId, epoch })))
+    await Promise.all(stray.map(({ roomId, epoch }) => this.mediaNodes.notify(node, 'closeRoom', { roomId, epoch })))
     const strayIds = new Set(idsOf(stray))
     const kept = rooms.filter(({ roomId }) => !strayIds.has(roomId))
     const gone = new Set(await this.presence.gone(kept.flatMap(({ connectionIds }) => connectionIds)))
     for (const { roomId, connectionIds } of kept) {
       for (const connectionId of connectionIds) {
-        if (gone.has(connectionId)) await this.mediaNodes.tell(node, 'leave', { roomId, connectionId })
+        if (gone.has(connectionId)) await this.mediaNodes.notify(node, 'leave', { roomId, connectionId })
       }
     }
     await this.endStrayStreams(node, kept)
@@ -62,7 +62,7 @@ export class NodeReconciler {
     const rowless = await this.streams.missing([...roomOf.keys()])
     for (const streamId of this.strays.look(node.nodeId, rowless, performance.now())) {
       const [roomId, connectionId] = [roomOf.get(streamId), publisherOf(streamId)]
-      if (roomId !== undefined) await this.mediaNodes.tell(node, 'unpublish', { roomId, connectionId, streamId })
+      if (roomId !== undefined) await this.mediaNodes.notify(node, 'unpublish', { roomId, connectionId, streamId })
     }
   }
 }

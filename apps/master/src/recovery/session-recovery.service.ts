@@ -38,7 +38,7 @@ export class SessionRecovery {
   constructor(
     private readonly sessions: SessionsService,
     private readonly media: SessionMediaRepository,
-    private readonly channel: SessionBroadcast,
+    private readonly broadcast: SessionBroadcast,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -65,6 +65,6 @@ export class SessionRecovery {
     }
     if (!(await this.media.lose(room, cause))) return
     this.moved.inc({ reason: cause.reason })
-    this.channel.mediaLost(room.roomId, room.place.epoch, spreadMs)
+    this.broadcast.mediaLost(room.roomId, room.place.epoch, spreadMs)
   }
 }

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const session = (id: string): NewSession => ({
   id,
-  uniqueId: `${id}_1`,
+  uniqueSessionId: `${id}_1`,
   createdAt: 1,
   mediaMode: 'ROUTED',
   recordingMode: 'MANUAL',

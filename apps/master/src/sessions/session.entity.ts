@@ -3,7 +3,7 @@ import { Check, Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm'
 
 /** A live session; the row goes when the session ends. Times in UTC ms. */
 @Entity('session')
-@Unique('session_unique_id', ['uniqueId'])
+@Unique('session_unique_id', ['uniqueSessionId'])
 @Index('session_created', ['createdAt', 'id'])
 @Index('session_place', ['mediaNodeId', 'mediaNodeBootId'], { where: 'media_node_id IS NOT NULL' })
 @Check('session_whole_place', '(media_node_id IS NULL) = (media_node_boot_id IS NULL)')
@@ -13,7 +13,7 @@ export class SessionEntity {
 
   /** Tells two uses of one custom id apart; also the id of its room on the media node. */
   @Column({ name: 'unique_id', type: 'text' })
-  uniqueId!: string
+  uniqueSessionId!: string
 
   @Column({ name: 'created_at', type: 'bigint' })
   createdAt!: number

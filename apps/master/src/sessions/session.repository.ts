@@ -18,7 +18,7 @@ import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js
 
 export interface NewSession {
   id: string
-  uniqueId: string
+  uniqueSessionId: string
   createdAt: number
   mediaMode: CreateSessionBody['mediaMode']
   recordingMode: CreateSessionBody['recordingMode']
@@ -37,7 +37,7 @@ export interface SessionRow extends NewSession {
 
 /** Columns of one session `s`. */
 export const SESSION_ROW = `
-  s.id, s.unique_id AS "uniqueId", s.created_at AS "createdAt", s.media_mode AS "mediaMode",
+  s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt", s.media_mode AS "mediaMode",
   s.recording_mode AS "recordingMode", s.has_custom_id AS "hasCustomId", s.forced_video_codec AS "forcedVideoCodec",
   s.allow_transcoding AS "allowTranscoding", s.recording_properties AS "recordingProperties",
   s.forced_node_id AS "forcedNodeId", s.media_node_id AS "mediaNodeId",
@@ -46,7 +46,7 @@ export const SESSION_ROW = `
 /** Who was in a session that has just been deleted, in the order they joined, and what they published. */
 export interface ClosedSession {
   id: string
-  uniqueId: string
+  uniqueSessionId: string
   createdAt: number
   place: RoomPlace | null
   participants: { connectionId: string; streamIds: string[] }[]
@@ -61,7 +61,7 @@ const NO_SESSION_YET = { where: 'false', values: [] }
 export type EmptyEnd = 'automaticStop' | 'lastParticipantLeft'
 
 /** Which session is deleted; with `epoch` only if its media is still of that placement. */
-type Doomed = { id: string } | { uniqueId: string; epoch?: number }
+type Doomed = { id: string } | { uniqueSessionId: string; epoch?: number }
 
 @Injectable()
 export class SessionRepository {
@@ -102,9 +102,9 @@ export class SessionRepository {
     const inserted = await manager.query<{ id: string }[]>(
       `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
                             allow_transcoding, recording_properties, forced_node_id)
-       SELECT r.id, r."uniqueId", r."createdAt", r."mediaMode", r."recordingMode", r."hasCustomId",
+       SELECT r.id, r."uniqueSessionId", r."createdAt", r."mediaMode", r."recordingMode", r."hasCustomId",
               r."forcedVideoCodec", r."allowTranscoding", r."recordingProperties", r."forcedNodeId"
-       FROM jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueId" text, "createdAt" bigint, "mediaMode" text,
+       FROM jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueSessionId" text, "createdAt" bigint, "mediaMode" text,
               "recordingMode" text, "hasCustomId" boolean, "forcedVideoCodec" text, "allowTranscoding" boolean,
               "recordingProperties" jsonb, "forcedNodeId" text)
        ORDER BY r.id ON CONFLICT DO NOTHING RETURNING id`,
@@ -123,8 +123,8 @@ export class SessionRepository {
   }
 
   /** Deletes the session unless somebody has joined it meanwhile. */
-  deleteUnused(uniqueId: string, reason: EmptyEnd = 'automaticStop'): Promise<ClosedSession | undefined> {
-    return this.deleteIf({ uniqueId }, reason, ({ length }) => length === 0)
+  deleteUnused(uniqueSessionId: string, reason: EmptyEnd = 'automaticStop'): Promise<ClosedSession | undefined> {
+    return this.deleteIf({ uniqueSessionId }, reason, ({ length }) => length === 0)
   }
 
   private deleteIf(
@@ -134,9 +134,11 @@ export class SessionRepository {
     after?: string,
   ): Promise<ClosedSession | undefined> {
     const run = async (manager: EntityManager, record: Record): Promise<ClosedSession | undefined> => {
-      const [column, value] = 'id' in where ? ['id', where.id] : ['unique_id', where.uniqueId]
-      const [session] = await manager.query<(MaybePlace & { id: string; uniqueId: string; createdAt: number })[]>(
-        `SELECT id, unique_id AS "uniqueId", created_at AS "createdAt", ${PLACE}
+      const [column, value] = 'id' in where ? ['id', where.id] : ['unique_id', where.uniqueSessionId]
+      const [session] = await manager.query<
+        (MaybePlace & { id: string; uniqueSessionId: string; createdAt: number })[]
+      >(
+        `SELECT id, unique_id AS "uniqueSessionId", created_at AS "createdAt", ${PLACE}
          FROM session WHERE ${column} = $1 FOR UPDATE`,
         [value],
       )
@@ -149,17 +151,17 @@ export class SessionRepository {
       )
       if (!condition(participants)) return undefined
       const now = this.clock.now()
-      const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueId, reason, now)
+      const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, reason, now)
       if (this.events.isOn) {
         const isEmpty = reason === 'automaticStop' || reason === 'lastParticipantLeft'
         const leaving = isEmpty ? [] : await this.leaving(manager, session, reason, now)
         await record(...leaving, ...events, sessionDestroyed(session, reason, now))
       }
       await manager.query('DELETE FROM session WHERE id = $1', [session.id])
-      const { id, uniqueId, createdAt } = session
+      const { id, uniqueSessionId, createdAt } = session
       return {
         id,
-        uniqueId,
+        uniqueSessionId,
         createdAt,
         place: placeOf(session) ?? null,
         participants,
@@ -171,7 +173,7 @@ export class SessionRepository {
 
   private async leaving(
     manager: Manager,
-    session: { id: string; uniqueId: string },
+    session: { id: string; uniqueSessionId: string },
     reason: DisconnectReason,
     now: number,
   ): Promise<ReturnType<typeof departures>> {
@@ -182,23 +184,23 @@ export class SessionRepository {
 
   /** What was created until then, UTC ms, oldest first. */
   async createdUntil(time: number): Promise<string[]> {
-    const rows = await this.dataSource.query<{ uniqueId: string }[]>(
-      'SELECT unique_id AS "uniqueId" FROM session WHERE created_at <= $1 ORDER BY created_at, id',
+    const rows = await this.dataSource.query<{ uniqueSessionId: string }[]>(
+      'SELECT unique_id AS "uniqueSessionId" FROM session WHERE created_at <= $1 ORDER BY created_at, id',
       [time],
     )
-    return rows.map(({ uniqueId }) => uniqueId)
+    return rows.map(({ uniqueSessionId }) => uniqueSessionId)
   }
 
   /** Sessions older than `seconds` without anybody in them. */
   async unused(seconds: number): Promise<string[]> {
-    const rows = await this.dataSource.query<{ uniqueId: string }[]>(
-      `SELECT s.unique_id AS "uniqueId" FROM session s
+    const rows = await this.dataSource.query<{ uniqueSessionId: string }[]>(
+      `SELECT s.unique_id AS "uniqueSessionId" FROM session s
        WHERE s.created_at < extract(epoch FROM clock_timestamp()) * 1000 - $1::bigint * 1000
          AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active')
          AND NOT EXISTS (SELECT 1 FROM recording r
                          WHERE r.unique_session_id = s.unique_id AND r.status IN ('starting', 'started'))`,
       [seconds],
     )
-    return rows.map(({ uniqueId }) => uniqueId)
+    return rows.map(({ uniqueSessionId }) => uniqueSessionId)
   }
 }

@@ -28,7 +28,7 @@ describe('recordingPropertiesView', () => {
 describe('sessionView', () => {
   const row = {
     id: 'room',
-    uniqueId: 'room_1',
+    uniqueSessionId: 'room_1',
     createdAt: 1,
     mediaMode: 'ROUTED',
     recordingMode: 'MANUAL',

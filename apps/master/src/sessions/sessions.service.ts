@@ -5,7 +5,7 @@ import {
   RecordingProperties,
   ServiceError,
   type SessionView,
-  uniqueSessionId,
+  uniqueSessionId as uniqueSessionIdOf,
   type DisconnectReason,
 } from '@session-service/contract'
 import { mapConcurrent } from '@session-service/server-kit'
@@ -35,7 +35,7 @@ export class SessionsService {
     private readonly sessions: SessionRepository,
     private readonly media: SessionMediaRepository,
     private readonly mediaNodes: MediaNodesService,
-    private readonly channel: SessionBroadcast,
+    private readonly broadcast: SessionBroadcast,
     private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -47,7 +47,7 @@ export class SessionsService {
     const createdAt = this.clock.now()
     const session = {
       id,
-      uniqueId: uniqueSessionId(id, createdAt),
+      uniqueSessionId: uniqueSessionIdOf(id, createdAt),
       createdAt,
       mediaMode: body.mediaMode,
       recordingMode: body.recordingMode,
@@ -77,40 +77,40 @@ export class SessionsService {
 
   /** Ends the session by its id, for the server's own reasons or the caller's. */
   async close(id: string, reason: DisconnectReason): Promise<void> {
-    this.channel.requireBus()
+    this.broadcast.requireBus()
     const closed = await this.sessions.delete({ id }, reason)
     if (!closed) throw noSuchSession(id)
     await this.announceEnd(closed, reason)
   }
 
   /** Ends one use of a session id; nothing happens when it has ended already. */
-  async closeIfLive(uniqueId: string, reason: DisconnectReason): Promise<void> {
-    const closed = await this.sessions.delete({ uniqueId }, reason)
+  async closeIfLive(uniqueSessionId: string, reason: DisconnectReason): Promise<void> {
+    const closed = await this.sessions.delete({ uniqueSessionId }, reason)
     if (closed) await this.announceEnd(closed, reason)
   }
 
   /** Ends the session with the media that it has lost, unless it has other media by now. */
   async closeWithMedia({ roomId, place }: PlacedRoom, reason: DisconnectReason, afterEventId?: string): Promise<void> {
-    const closed = await this.sessions.delete({ uniqueId: roomId, epoch: place.epoch }, reason, afterEventId)
+    const closed = await this.sessions.delete({ uniqueSessionId: roomId, epoch: place.epoch }, reason, afterEventId)
     if (closed) await this.announceEnd({ ...closed, place: null }, reason)
   }
 
   /** Users are evicted one after another: the first is told only of itself, the last of everybody. */
   private async announceEnd(closed: ClosedSession, reason: DisconnectReason): Promise<void> {
     for (const { connectionId, streamIds } of closed.participants) {
-      this.channel.evict(closed.uniqueId, connectionId, streamIds, reason)
+      this.broadcast.evict(closed.uniqueSessionId, connectionId, streamIds, reason)
     }
     await this.release(closed)
   }
 
   /** What is left to do once a session's rows are gone and its participants know. */
   async release({
-    uniqueId,
+    uniqueSessionId,
     place,
     recordingIds,
-  }: Pick<ClosedSession, 'uniqueId' | 'place' | 'recordingIds'>): Promise<void> {
+  }: Pick<ClosedSession, 'uniqueSessionId' | 'place' | 'recordingIds'>): Promise<void> {
     await this.endHooks.stopped(recordingIds)
-    if (place) await this.mediaNodes.tell(place, 'closeRoom', { roomId: uniqueId, epoch: place.epoch })
+    if (place) await this.mediaNodes.notify(place, 'closeRoom', { roomId: uniqueSessionId, epoch: place.epoch })
   }
 
   /** The boots of media nodes that sessions are on. */
@@ -129,9 +129,9 @@ export class SessionsService {
 
   /** Ends every session created until then, UTC ms; a few at once, and one that fails does not save the others. */
   async closeAll(createdUntil: number, reason: DisconnectReason): Promise<void> {
-    await mapConcurrent(await this.sessions.createdUntil(createdUntil), CLOSED_AT_ONCE, (uniqueId) =>
-      this.closeIfLive(uniqueId, reason).catch((error: unknown) => {
-        this.logger.warn({ err: error, uniqueId }, 'a session could not be closed')
+    await mapConcurrent(await this.sessions.createdUntil(createdUntil), CLOSED_AT_ONCE, (uniqueSessionId) =>
+      this.closeIfLive(uniqueSessionId, reason).catch((error: unknown) => {
+        this.logger.warn({ err: error, uniqueSessionId }, 'a session could not be closed')
       }),
     )
   }
@@ -143,15 +143,15 @@ export class SessionsService {
     everyMs: ({ SERVICE_SESSIONS_GARBAGE_INTERVAL: seconds }) => (seconds === 0 ? undefined : seconds * 1_000),
   })
   async closeUnused({ isStopping }: JobRun): Promise<void> {
-    for (const uniqueId of await this.sessions.unused(this.config.SERVICE_SESSIONS_GARBAGE_THRESHOLD)) {
+    for (const uniqueSessionId of await this.sessions.unused(this.config.SERVICE_SESSIONS_GARBAGE_THRESHOLD)) {
       if (isStopping()) return
-      await this.closeEmpty(uniqueId, 'automaticStop')
+      await this.closeEmpty(uniqueSessionId, 'automaticStop')
     }
   }
 
   /** Ends a session that nobody is in; nothing happens when somebody is. */
-  async closeEmpty(uniqueId: string, reason: EmptyEnd): Promise<void> {
-    const closed = await this.sessions.deleteUnused(uniqueId, reason)
+  async closeEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<void> {
+    const closed = await this.sessions.deleteUnused(uniqueSessionId, reason)
     if (closed) await this.release(closed)
   }
 }

@@ -27,16 +27,24 @@ export class SignalsService {
   ) {}
 
   /** Keeps the signal for participants that resume; its event names all recipients when `to` is empty. */
-  private store(session: { id: string; uniqueId: string }, signal: SentSignal, typeOfEvent: string): Promise<number> {
+  private store(
+    session: { id: string; uniqueSessionId: string },
+    signal: SentSignal,
+    typeOfEvent: string,
+  ): Promise<number> {
     const { to, from, data } = signal
-    return this.events.change({ where: 's.unique_id = $1', values: [session.uniqueId] }, async (manager, record) => {
-      if (this.events.isOn) {
-        const present = to.length > 0 ? [] : await this.events.participants(manager, 'c.session_id = $1', [session.id])
-        const recipients = to.length > 0 ? [...to] : present.map(({ connectionId }) => connectionId)
-        await record(signalSent(session, { from, to: recipients, type: typeOfEvent, data }, this.clock.now()))
-      }
-      return this.recent.insert(manager, signal)
-    })
+    return this.events.change(
+      { where: 's.unique_id = $1', values: [session.uniqueSessionId] },
+      async (manager, record) => {
+        if (this.events.isOn) {
+          const present =
+            to.length > 0 ? [] : await this.events.participants(manager, 'c.session_id = $1', [session.id])
+          const recipients = to.length > 0 ? [...to] : present.map(({ connectionId }) => connectionId)
+          await record(signalSent(session, { from, to: recipients, type: typeOfEvent, data }, this.clock.now()))
+        }
+        return this.recent.insert(manager, signal)
+      },
+    )
   }
 
   /**
@@ -61,7 +69,11 @@ export class SignalsService {
     }
     const params = { type: prefixedType(type), data, from: from.connectionId }
     const { sessionId: id, roomId } = from
-    const signalId = await this.store({ id, uniqueId: roomId }, { roomId, to, ...params }, typeInEvent(params.type))
+    const signalId = await this.store(
+      { id, uniqueSessionId: roomId },
+      { roomId, to, ...params },
+      typeInEvent(params.type),
+    )
     this.broadcast.notify(roomId, { method: 'signal', params }, { signalId, ...(to.length > 0 && { to }) })
   }
 
@@ -78,7 +90,7 @@ export class SignalsService {
     const { roomId } = recipients
     const params = { type: prefixedType(type), data }
     const signal = { roomId, to: named, from: null, ...params }
-    const signalId = await this.store({ id: session, uniqueId: roomId }, signal, params.type)
+    const signalId = await this.store({ id: session, uniqueSessionId: roomId }, signal, params.type)
     this.broadcast.notify(roomId, { method: 'signal', params }, { signalId, ...(named.length > 0 && { to: named }) })
   }
 }

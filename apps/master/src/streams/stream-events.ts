@@ -3,13 +3,13 @@ import { type EventDraft, type EventSession, webrtcDestroyed } from '../events/e
 import type { EventLog } from '../events/event-log.js'
 import { firstRow, type Queryable } from '../platform/database/sql.js'
 
-export type SessionIds = Pick<EventSession, 'id' | 'uniqueId'>
+export type SessionIds = Pick<EventSession, 'id' | 'uniqueSessionId'>
 
 /** The names of a stream's session in events. */
 export function sessionOfStream(queryable: Queryable, streamId: string): Promise<SessionIds | undefined> {
   return firstRow<SessionIds>(
     queryable,
-    `SELECT s.id, s.unique_id AS "uniqueId" FROM session s JOIN stream p ON p.session_id = s.id WHERE p.id = $1`,
+    `SELECT s.id, s.unique_id AS "uniqueSessionId" FROM session s JOIN stream p ON p.session_id = s.id WHERE p.id = $1`,
     [streamId],
   )
 }

@@ -91,7 +91,7 @@ export class StreamRepository {
   private async sessionsById(queryable: Queryable, ids: string[]): Promise<Map<string, SessionIds>> {
     const sessions = await rows<SessionIds>(
       queryable,
-      'SELECT id, unique_id AS "uniqueId" FROM session WHERE id = ANY($1)',
+      'SELECT id, unique_id AS "uniqueSessionId" FROM session WHERE id = ANY($1)',
       [ids],
     )
     return new Map(sessions.map((session) => [session.id, session]))

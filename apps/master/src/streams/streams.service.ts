@@ -60,7 +60,7 @@ export class StreamsService {
     const mediaOptions = mediaOptionsOf(call)
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
     const { tracks, audioActive, videoActive, dtlsParameters } = call
-    const request = this.mediaNodes.ask(place, 'publish', {
+    const request = this.mediaNodes.request(place, 'publish', {
       roomId,
       connectionId,
       streamId,
@@ -71,7 +71,7 @@ export class StreamsService {
       dtlsParameters,
     })
     await this.undoIfUncertain(request, () =>
-      this.mediaNodes.tell(place, 'unpublish', { roomId, connectionId, streamId }),
+      this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId }),
     )
     const createdAt = this.clock.now()
     try {
@@ -84,7 +84,7 @@ export class StreamsService {
         mediaEpoch: place.epoch,
       })
     } catch (error) {
-      await this.mediaNodes.tell(place, 'unpublish', { roomId, connectionId, streamId })
+      await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId })
       throw error
     }
     const params = { streamId, connectionId, createdAt, mediaOptions }
@@ -99,10 +99,10 @@ export class StreamsService {
     const mayBeAwaited = stream !== undefined || place.epoch > 1
     if (mayBeAwaited) {
       this.announceEnd(roomId, { streamId, connectionId }, 'unpublish', [connectionId])
-      await this.mediaNodes.tell(place, 'unpublish', { roomId, connectionId, streamId })
+      await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId })
     } else {
       // A publication without an answer has no row either: the node knows whether it exists.
-      await this.mediaNodes.ask(place, 'unpublish', { roomId, connectionId, streamId })
+      await this.mediaNodes.request(place, 'unpublish', { roomId, connectionId, streamId })
     }
   }
 
@@ -116,7 +116,7 @@ export class StreamsService {
     if (!stream) throw noSuchStream(streamId)
     const { roomId, place } = participant
     this.announceEnd(roomId, stream, reason, [])
-    await this.mediaNodes.tell(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
+    await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
   }
 
   /** DELETE stream of the REST interface. */
@@ -141,7 +141,7 @@ export class StreamsService {
     const { audioActive, videoActive } = changes
     if (audioActive !== undefined || videoActive !== undefined || layerKbps !== undefined) {
       const change = { audioActive, videoActive, layerKbps }
-      await this.mediaNodes.ask(place, 'changeStream', { roomId, connectionId, streamId, ...change })
+      await this.mediaNodes.request(place, 'changeStream', { roomId, connectionId, streamId, ...change })
     }
     if (Object.keys(changes).length === 0) return
     if (!(await this.streams.change(streamId, connectionId, changes))) throw noSuchStream(streamId)
@@ -159,8 +159,8 @@ export class StreamsService {
   ): Promise<SignallingResult<'subscribe'>> {
     const { roomId, connectionId, place } = participant
     const { streamId, rtpCapabilities } = call
-    const undo = (): Promise<void> => this.mediaNodes.tell(place, 'unsubscribe', { roomId, connectionId, streamId })
-    const request = this.mediaNodes.ask(place, 'subscribe', { roomId, connectionId, streamId, rtpCapabilities })
+    const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
+    const request = this.mediaNodes.request(place, 'subscribe', { roomId, connectionId, streamId, rtpCapabilities })
     const { tracks } = await this.undoIfUncertain(request, undo)
     const createdAt = this.clock.now()
     try {
@@ -175,9 +175,9 @@ export class StreamsService {
   async unsubscribe({ roomId, connectionId, place }: PlacedParticipant, streamId: string): Promise<void> {
     const subscription = { roomId, connectionId, streamId }
     const hadRow = await this.subscriptions.delete(connectionId, streamId)
-    if (hadRow) await this.mediaNodes.tell(place, 'unsubscribe', subscription)
+    if (hadRow) await this.mediaNodes.notify(place, 'unsubscribe', subscription)
     // The node may have one whose answer was lost; otherwise it answers NOT_FOUND.
-    else await this.mediaNodes.ask(place, 'unsubscribe', subscription)
+    else await this.mediaNodes.request(place, 'unsubscribe', subscription)
   }
 
   /** Undoes a command without an answer: a node executes the commands of one connection in order. */

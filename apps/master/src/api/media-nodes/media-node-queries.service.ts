@@ -79,7 +79,9 @@ export class MediaNodeQueries {
 
   private async describe(row: MediaNodeRow): Promise<MediaserverInfo | undefined> {
     if (!isConnected(row)) return undefined
-    return this.mediaNodes.ask({ nodeId: row.id }, 'describe', {}, { timeoutMs: DESCRIBE_MS }).catch(() => undefined)
+    return this.mediaNodes
+      .request({ nodeId: row.id }, 'describe', {}, { timeoutMs: DESCRIBE_MS })
+      .catch(() => undefined)
   }
 
   private async draining(): Promise<number> {

@@ -41,7 +41,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
     if (before.status === status) return undefined
     this.requireChangeable(before.status, status)
     // The node first: it rejects this when it is terminating already.
-    if (status === 'running') await this.mediaNodes.ask({ nodeId: id }, 'undrain', {})
+    if (status === 'running') await this.mediaNodes.request({ nodeId: id }, 'undrain', {})
     const row = await this.repository.change(async (change) => {
       const locked = await this.locked(change, id)
       if (locked.status === status) return locked

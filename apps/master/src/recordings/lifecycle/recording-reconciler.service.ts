@@ -82,7 +82,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
       .flatMap(({ nodeId, jobs }) => jobs.filter(({ state }) => state !== 'delivering').map((job) => ({ nodeId, job })))
     const expected = await this.parts.toRecord(recording.map(({ job }) => job.part))
     for (const { nodeId, job } of recording.filter(({ job: { part } }) => !expected.has(part))) {
-      await this.mediaNodes.tell({ nodeId }, 'stopRecording', { recordingId: job.recordingId, part: job.part })
+      await this.mediaNodes.notify({ nodeId }, 'stopRecording', { recordingId: job.recordingId, part: job.part })
     }
   }
 
@@ -187,7 +187,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     const now = performance.now()
     if (now - (this.stopRequestedAt.get(part) ?? -Infinity) < REPEAT_STOP_MS) return
     this.stopRequestedAt.set(part, now)
-    await this.mediaNodes.tell({ nodeId }, 'stopRecording', { recordingId, part })
+    await this.mediaNodes.notify({ nodeId }, 'stopRecording', { recordingId, part })
   }
 
   private async abandon(recordingId: string, parts: readonly PartSnapshot[]): Promise<void> {

@@ -87,14 +87,14 @@ export class RecordingStarter {
     this.logger.warn({ recordingId: id, part }, `starting the recording failed: ${reason}`)
     try {
       await this.transitions.failStart(id, part, reason)
-      await this.mediaNodes.tell(place, 'stopRecording', { recordingId: id, part })
+      await this.mediaNodes.notify(place, 'stopRecording', { recordingId: id, part })
       // Also when the recording ended with its session and another one has its id.
       if (!(await this.parts.exists(part))) await this.store.removePart(recording, part)
       // The session may have been kept for this recording alone.
       await this.sessions.closeEmpty(recording.uniqueSessionId, 'lastParticipantLeft')
     } catch (error) {
       this.logger.warn({ err: error, recordingId: id }, 'cleaning up a failed start failed, will retry')
-      await this.mediaNodes.tell(place, 'stopRecording', { recordingId: id, part })
+      await this.mediaNodes.notify(place, 'stopRecording', { recordingId: id, part })
     }
   }
 
@@ -112,7 +112,7 @@ export class RecordingStarter {
       }
       this.logger.warn({ err: error, recordingId: recording.id, part }, 'continuing the recording failed')
       await this.transitions.endPart({ recordingId: recording.id, part, files: [], failure: textOf(error) })
-      await this.mediaNodes.tell(next.place, 'stopRecording', { recordingId: recording.id, part })
+      await this.mediaNodes.notify(next.place, 'stopRecording', { recordingId: recording.id, part })
       return false
     }
   }
@@ -130,7 +130,7 @@ export class RecordingStarter {
       output: await this.output(recording),
       delivery: await this.store.delivery(recording, part),
     }
-    return (await this.mediaNodes.ask(place, 'startRecording', job)).startedAt
+    return (await this.mediaNodes.request(place, 'startRecording', job)).startedAt
   }
 
   private async output({ sessionId, properties }: RecordingRow): Promise<RecordingJob['output']> {

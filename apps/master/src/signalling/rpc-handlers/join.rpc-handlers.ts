@@ -104,7 +104,7 @@ export class JoinRpcHandlers {
     if (!participant || (this.sockets.isCurrent(socket) && socket.isOpen)) return
     const { roomId, connectionId } = participant
     await this.connections.depart(connectionId, 'networkDisconnect')
-    await this.mediaNodes.tell(place, 'leave', { roomId, connectionId })
+    await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
     throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
   }
 

@@ -63,13 +63,13 @@ export class MediaRpcHandlers {
 
   private readonly handlers: { [M in MediaMethod]: Handler<M> } = {
     connectTransport: ({ place, roomId, connectionId }, call) =>
-      this.mediaNodes.ask(place, 'connectTransport', { roomId, connectionId, ...call }),
+      this.mediaNodes.request(place, 'connectTransport', { roomId, connectionId, ...call }),
     restartIce: async ({ place, roomId, connectionId, iceServers }, call) => ({
-      ...(await this.mediaNodes.ask(place, 'restartIce', { roomId, connectionId, ...call })),
+      ...(await this.mediaNodes.request(place, 'restartIce', { roomId, connectionId, ...call })),
       iceServers: iceServersFor(iceServers, this.config, this.clock.now()),
     }),
     changeSubscription: ({ place, roomId, connectionId }, call) =>
-      this.mediaNodes.ask(place, 'changeSubscription', { roomId, connectionId, ...call }),
+      this.mediaNodes.request(place, 'changeSubscription', { roomId, connectionId, ...call }),
     publish: async (participant, call) => {
       const published = await this.streams.publish(participant, call)
       if (participant.recordingMode === 'ALWAYS') void this.recordings.startAutomatically(participant.sessionId)
@@ -129,7 +129,7 @@ export class MediaRpcHandlers {
     if (former) await this.streams.endMediaOf({ sessionId, roomId, connectionId })
     const { media, place } = await this.entry.enter(participant)
     if (!(await this.participants.rights(connectionId))) {
-      await this.mediaNodes.tell(place, 'leave', { roomId, connectionId })
+      await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
       throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
     }
     if (this.sockets.isMediaLost(roomId, place.epoch)) throw movingError()

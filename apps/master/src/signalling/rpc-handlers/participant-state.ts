@@ -28,6 +28,6 @@ export class ParticipantState {
 
   /** Asks the media node to report the send limits of the participant's streams again. */
   async requestSendLimits({ place, roomId, connectionId }: JoinedParticipant): Promise<void> {
-    if (place) await this.mediaNodes.tell(place, 'reportSendLimits', { roomId, connectionId })
+    if (place) await this.mediaNodes.notify(place, 'reportSendLimits', { roomId, connectionId })
   }
 }

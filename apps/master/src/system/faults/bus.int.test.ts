@@ -52,7 +52,7 @@ describe('the bus', () => {
   it('full of poison: each message is counted, and everybody goes on', () =>
     rig.run('A19', async ({ figure }) => {
       const two = await pair()
-      const { uniqueId, nodeId } = await place(two.id)
+      const { uniqueSessionId, nodeId } = await place(two.id)
       const problems = (): Promise<number>[] =>
         [rig.master(0), rig.master(1), rig.node()].map(({ opsUrl }) =>
           metric(opsUrl, /bus_problems_total\{kind="poison"\} (\d+)/),
@@ -63,8 +63,8 @@ describe('the bus', () => {
         `heartbeat.${nodeId}`,
         'heartbeat.media_stranger',
         `fact.${nodeId}`,
-        `session.${uniqueId}`,
-        `nodeEvent.${uniqueId}`,
+        `session.${uniqueSessionId}`,
+        `nodeEvent.${uniqueSessionId}`,
         'masters.restart',
       ]
       const payloads = ['', '{', 'null', '[]', '"text"', '{"kind":"notify"}', Buffer.from([0xff, 0x00, 0xfe])]
@@ -141,7 +141,7 @@ describe('the bus', () => {
   it('cuts a master off that reads too slowly: it comes back, and its clients are told how things stand', () =>
     rig.run('C12', async ({ figure, mark, since, exempt }) => {
       const two = await pair()
-      const { uniqueId } = await place(two.id)
+      const { uniqueSessionId } = await place(two.id)
       const snapshots = two.bob.received('snapshot').length
       exempt(rig.master(1))
       freeze(rig.master(1))
@@ -150,7 +150,7 @@ describe('the bus', () => {
         const params = { type: 'signal', data: 'x'.repeat(12_000), from: 'con_nobody' }
         const message = { kind: 'notify', to: ['con_nobody'], notification: { method: 'signal', params } }
         const flood = Array.from({ length: 1_500 }, () => ({
-          subject: `session.${uniqueId}`,
+          subject: `session.${uniqueSessionId}`,
           payload: JSON.stringify(message),
         }))
         await publishRaw(rig.stack.nats.url, flood)
@@ -169,11 +169,11 @@ describe('the bus', () => {
     }))
 })
 
-async function place(sessionId: string): Promise<{ uniqueId: string; nodeId: string }> {
+async function place(sessionId: string): Promise<{ uniqueSessionId: string; nodeId: string }> {
   const [row] = await rig.stack.postgres.query('SELECT unique_id, media_node_id FROM session WHERE id = $1', [
     sessionId,
   ])
-  return { uniqueId: String(row?.unique_id), nodeId: String(row?.media_node_id) }
+  return { uniqueSessionId: String(row?.unique_id), nodeId: String(row?.media_node_id) }
 }
 
 /** As `heard`, once the master of the speaker takes calls again. */
