@@ -34,9 +34,9 @@ export async function createApplication(
 ): Promise<NestFastifyApplication> {
   const { config, bus, lifecycle } = infrastructure
   const errors = new HttpErrorFilter(translateDatabaseError)
-  const gate = new BasicAuthGuard(new BasicCredentials(config.SERVICE_SECRET))
+  const guard = new BasicAuthGuard(new BasicCredentials(config.SERVICE_SECRET))
   const adapter = createHttpAdapter({
-    gate,
+    guard,
     errors,
     trustedProxies: config.SERVICE_TRUSTED_PROXIES,
     namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
@@ -52,7 +52,7 @@ export async function createApplication(
   })
   app.enableCors(corsOptions(config.SERVICE_CORS_ORIGINS))
   await routeRecordingFiles(adapter.getInstance(), config, {
-    gate,
+    gate: guard,
     errors,
     clock: app.get(ClusterClock),
     hasPart: (part) => app.get(RecordingParts).exists(part),

@@ -9,7 +9,7 @@ type Counted<Row> = [rows: Row[], count: number]
 const isCounted = <Row extends object>(answer: Row[] | Counted<Row>): answer is Counted<Row> =>
   answer.length === 2 && typeof answer[1] === 'number'
 
-/** Rows of a hand-written statement. `Row` is declared beside the statement and names its columns. */
+/** Rows of a single hand-written statement. `Row` is declared beside the statement and names its columns. */
 export async function rows<Row extends object>(
   queryable: Queryable,
   sql: string,
@@ -29,7 +29,7 @@ export async function firstRow<Row extends object>(
   return row
 }
 
-/** Runs a hand-written INSERT, UPDATE or DELETE. Gives the number of rows that an UPDATE or DELETE changed, else 0. */
+/** Runs a single hand-written statement. Gives the number of rows that an UPDATE or DELETE changed, else 0. */
 export async function execute(queryable: Queryable, sql: string, values: readonly unknown[] = []): Promise<number> {
   const answer = await queryable.query<object[] | Counted<object>>(sql, [...values])
   return isCounted(answer) ? answer[1] : 0

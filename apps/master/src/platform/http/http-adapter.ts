@@ -34,7 +34,7 @@ const LIMITS: HttpLimits = {
 }
 
 export interface HttpOptions {
-  gate: BasicAuthGuard
+  guard: BasicAuthGuard
   errors: HttpErrorFilter
   /** Addresses or networks whose `X-Forwarded-For` is trusted. */
   trustedProxies: readonly string[]
@@ -47,7 +47,7 @@ export interface HttpOptions {
 
 /** The hardened HTTP adapter: all routes need credentials, and all requests have to keep the limits. */
 export function createHttpAdapter({
-  gate,
+  guard,
   errors,
   trustedProxies,
   namedOrigins = new Set(),
@@ -60,7 +60,7 @@ export function createHttpAdapter({
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void reply.header('x-request-id', request.id)
       addProtectiveHeaders(reply)
-      if (!refuse(gate, request, reply)) errors.answer(error, request, reply)
+      if (!refuse(guard, request, reply)) errors.answer(error, request, reply)
     },
     // Requests on open connections are answered during a shutdown.
     return503OnClosing: false,
@@ -85,7 +85,7 @@ export function createHttpAdapter({
   logRequests(fastify)
   protectAnswers(fastify)
   discardUnreadBodies(fastify)
-  protect(fastify, gate, open)
+  protect(fastify, guard, open)
   refuseForeignPages(fastify, namedOrigins)
   refuseTransferCodings(fastify)
   answerUnknownRoutes(fastify)

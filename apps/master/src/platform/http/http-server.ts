@@ -8,18 +8,18 @@ import { sendError } from './errors.js'
 const PUBLIC = /^\/service\/client\/(\d+\.\d+\.\d+-[0-9a-f]{12}\/)?[A-Za-z0-9._-]+(\?|$)/
 
 /** Checks the credentials first, on all paths except those that are open, and adds the request id to all answers. */
-export function protect(fastify: FastifyInstance, gate: BasicAuthGuard, open: readonly RegExp[] = []): void {
+export function protect(fastify: FastifyInstance, guard: BasicAuthGuard, open: readonly RegExp[] = []): void {
   fastify.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
     const isOpen = [PUBLIC, ...open].some((address) => address.test(request.url))
     if (request.method === 'OPTIONS' || isOpen) return undefined
-    return refuse(gate, request, reply) ? reply : undefined
+    return refuse(guard, request, reply) ? reply : undefined
   })
 }
 
 /** Answers a request without valid credentials; returns whether it did. */
-export function refuse(gate: BasicAuthGuard, request: FastifyRequest, reply: FastifyReply): boolean {
-  const refusal = gate.refuse(request.headers.authorization, request.ip)
+export function refuse(guard: BasicAuthGuard, request: FastifyRequest, reply: FastifyReply): boolean {
+  const refusal = guard.refuse(request.headers.authorization, request.ip)
   if (!refusal) return false
   if (refusal.status === 401) void reply.header('www-authenticate', 'Basic realm="service", charset="UTF-8"')
   else void reply.header('retry-after', String(refusal.retryAfterSeconds))
