@@ -1,7 +1,7 @@
 import { startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-/** Requests as the server-side SDKs of the lineage put them on the wire. */
+/** Requests in the format of the lineage's server-side SDKs. */
 let stack: Stack
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ const CREATE_CONNECTION = {
 }
 
 describe('server-side SDKs of the lineage', () => {
-  it('create, look again, and close, with the names that they read', async () => {
+  it('create, read and close sessions, with the property names that they parse', async () => {
     const created = await post('/sessions', CREATE_SESSION)
     expect(created.status).toBe(200)
     const { id, sessionId } = created.body as { id: string; sessionId: string }
@@ -77,7 +77,7 @@ describe('server-side SDKs of the lineage', () => {
     expect((await ask('DELETE', `/sessions/${id}`, { type: FORM })).status).toBe(204)
   })
 
-  it('ask for nothing about recordings that a form type without body would spoil', async () => {
+  it('can send recording requests with a form content type and no body', async () => {
     for (const [method, path] of [
       ['POST', '/recordings/stop/none'],
       ['GET', '/recordings/none'],
@@ -87,7 +87,7 @@ describe('server-side SDKs of the lineage', () => {
     }
   })
 
-  it('may ask for figures that this server has not: the answer is the plain one', async () => {
+  it('get the plain answer when they request statistics that this server lacks', async () => {
     const { id } = await stack.api.createSession()
     await stack.api.createConnection(id)
     for (const path of ['/sessions', `/sessions/${id}`, `/sessions/${id}/connection`]) {

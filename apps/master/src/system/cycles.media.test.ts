@@ -28,14 +28,14 @@ async function cycle(): Promise<void> {
   const [alice, bob] = await Promise.all(tokens.map(({ token }) => SyntheticParticipant.join(token ?? '')))
   if (!alice || !bob) throw new Error('two tokens give two participants')
   const { streamId } = await alice.publish({ audio: true, video: true })
-  const heard = await bob.subscribe(streamId)
-  await until('media arrives', () => (heard.stats().audio?.packets ?? 0) > 0)
+  const received = await bob.subscribe(streamId)
+  await until('media arrives', () => (received.stats().audio?.packets ?? 0) > 0)
   await alice.leave()
   await bob.leave()
 }
 
 const cycles = async (count: number): Promise<void> => {
-  // A few at once, so that they meet each other half-way through.
+  // Concurrent, so that different phases overlap.
   const lanes = 4
   await Promise.all(
     Array.from({ length: lanes }, async () => {
@@ -59,9 +59,9 @@ const gauge = async (opsUrl: string, name: string): Promise<number> => {
 const MIB = 1024 * 1024
 
 describe('200 cycles of create, join, publish, leave', () => {
-  it('G13: leave rooms, transports, ports, sockets, rows and memory where they were', async () => {
+  it('G13: leak no rooms, transports, ports, sockets, rows or memory', async () => {
     const [master, node] = [stack.masters[0], stack.nodes[0]]
-    if (!master || !node) throw new Error('a master and a node were asked for')
+    if (!master || !node) throw new Error('the stack has no master or no node')
     const all = (): ProcessHoldings[] => {
       const workers = processesNamed('mediasoup-worker').filter(({ parent }) => parent === node.pid)
       return [master.pid, node.pid, ...workers.map(({ pid }) => pid)].map(holdingsOf)
@@ -77,9 +77,9 @@ describe('200 cycles of create, join, publish, leave', () => {
       ])
       return gauges.every((value) => value === 0)
     })
-    // What is kept for some seconds after a participant, and what the collector leaves for later, goes by and by.
+    // State of departed participants and garbage are released with a delay.
     await until(
-      'the heaps are back where they were',
+      'the heaps are as large as before',
       async () => {
         const heaps = await Promise.all(inspectors.map(heapInUse))
         return heaps.every((heap, index) => heap - (before.heaps[index] ?? 0) < 4 * MIB)

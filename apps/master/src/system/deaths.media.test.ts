@@ -9,7 +9,7 @@ import {
   until,
 } from '@session-service/testing'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { reviveAll } from './fixtures/meeting.js'
+import { startAllNodes } from './fixtures/meeting.js'
 
 let stack: Stack
 const present: SyntheticParticipant[] = []
@@ -17,14 +17,14 @@ const present: SyntheticParticipant[] = []
 beforeEach(async () => {
   stack = await startStack({ nodes: 0 })
   await Promise.all(['media_one', 'media_two'].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
-  await reviveAll(stack)
+  await startAllNodes(stack)
 })
 afterEach(async () => {
   await Promise.all(present.splice(0).map((participant) => participant.close()))
   await stack.stop()
 })
 
-/** A session in which one watches the other, on the node named or any. */
+/** Creates a session with a publisher and a subscriber, on the given node or any. */
 async function watchedSession(node?: string) {
   const { id } = await stack.api.createSession(node === undefined ? {} : { mediaNode: { id: node } })
   const tokens = await Promise.all([stack.api.createConnection(id), stack.api.createConnection(id)])
@@ -33,7 +33,7 @@ async function watchedSession(node?: string) {
   present.push(sender, watcher)
   const { streamId } = await sender.publish({ audio: true, video: true })
   const watched = await watcher.subscribe(streamId)
-  await until('the watcher sees the sender', () => (watched.stats().video?.keyFrames ?? 0) > 0)
+  await until('the watcher receives video', () => (watched.stats().video?.keyFrames ?? 0) > 0)
   const { mediaNodeId = '' } = await stack.api.getSession(id)
   return { id, sender, watcher, watched, mediaNodeId }
 }
@@ -53,24 +53,27 @@ const masterProcess = (): AppProcess => {
 const workersOf = (processes: ProcessInfo[]): ProcessInfo[] =>
   processes.filter(({ command }) => command.includes('mediasoup-worker'))
 
-describe('kill -9 in a running session', () => {
-  it('of a mediasoup worker: its sessions go on with another, and the others do not notice', async () => {
+describe('kill -9 during a running session', () => {
+  it('of a mediasoup worker moves its sessions to another worker and does not affect other sessions', async () => {
     const [one, other] = [await watchedSession('media_one'), await watchedSession('media_two')]
     const { pid } = nodeOf(one.mediaNodeId)
     const seen = one.watched.stats().video?.frames ?? 0
     for (const worker of workersOf(descendantsOf(pid))) process.kill(worker.pid, 'SIGKILL')
     const returned = ({ mediaRecoveries }: SyntheticParticipant) => mediaRecoveries.at(-1)?.kind === 'reconnected'
-    await until('both are back', () => returned(one.sender) && returned(one.watcher), 20_000)
-    await until('the watcher sees the sender again', () => (one.watched.stats().video?.frames ?? 0) > seen + 5)
+    await until('both have rejoined', () => returned(one.sender) && returned(one.watcher), 20_000)
+    await until('the watcher receives video again', () => (one.watched.stats().video?.frames ?? 0) > seen + 5)
     const before = other.watched.stats().video?.packets ?? 0
-    await until('the other session goes on', () => (other.watched.stats().video?.packets ?? 0) > before + 20)
+    await until(
+      'the media of the other session continues',
+      () => (other.watched.stats().video?.packets ?? 0) > before + 20,
+    )
     expect(other.watcher.events.filter(({ method }) => method === 'mediaLost')).toHaveLength(0)
     expect((await stack.api.listSessions()).content.map(({ id }) => id)).toEqual([one.id, other.id])
     await until('the worker is back', () => workersOf(descendantsOf(pid)).length === 1, 5_000)
     await watchedSession()
   })
 
-  it('of a media node: new sessions work at once, its own go on elsewhere, and its workers are gone', async () => {
+  it('of a media node moves its sessions, ends its workers, and does not delay new sessions', async () => {
     const [one, other] = [await watchedSession('media_one'), await watchedSession('media_two')]
     const node = nodeOf(one.mediaNodeId)
     const workers = workersOf(descendantsOf(node.pid))
@@ -80,13 +83,13 @@ describe('kill -9 in a running session', () => {
     const next = await watchedSession()
     expect(next.mediaNodeId).toBe(other.mediaNodeId)
     await one.watcher.waitFor('mediaLost', undefined, 15_000)
-    await until('the watcher sees the sender again', () => (one.watched.stats().video?.frames ?? 0) > seen + 5, 20_000)
+    await until('the watcher receives video again', () => (one.watched.stats().video?.frames ?? 0) > seen + 5, 20_000)
     expect((await stack.api.getSession(one.id)).mediaNodeId).toBe(other.mediaNodeId)
-    await until('its workers are gone', () => workers.every(({ pid }) => !isAlive(pid)), 5_000)
+    await until('its workers have ended', () => workers.every(({ pid }) => !isAlive(pid)), 5_000)
     expect(other.watcher.events.filter(({ method }) => method === 'mediaLost')).toHaveLength(0)
   })
 
-  it('of the master: media never stops, and its clients come back to the one that takes its place', async () => {
+  it('of the master does not interrupt media, and its clients resume at its successor', async () => {
     const { id, sender, watcher, watched, mediaNodeId } = await watchedSession()
     const master = masterProcess()
     const before = watched.stats().audio?.packets ?? 0
@@ -106,20 +109,27 @@ describe('kill -9 in a running session', () => {
     expect((await stack.rest('GET', `/sessions/${id}`)).status).toBe(404)
   })
 
-  it('of the master: who does not come back is evicted by the one that takes its place', async () => {
+  it('of the master lets its successor evict participants that do not resume', async () => {
     const { id } = await watchedSession()
     const master = masterProcess()
     master.kill('SIGKILL')
     await master.exited
     await stack.revive(master)
     expect((await stack.api.getSession(id)).connections.numberOfElements).toBe(2)
-    await until('nobody is left', async () => (await stack.rest('GET', `/sessions/${id}`)).status === 404, 30_000)
+    await until(
+      'all participants are evicted',
+      async () => (await stack.rest('GET', `/sessions/${id}`)).status === 404,
+      30_000,
+    )
   })
 
-  it('of the bus: media flows, what needs it answers 503, and all heals', async () => {
+  it('of the bus does not interrupt media; requests that need it get 503 until it returns', async () => {
     const { id, watcher, watched } = await watchedSession()
     stack.nats.kill()
-    await until('the master notices', async () => (await stack.rest('DELETE', '/sessions/none')).status === 503)
+    await until(
+      'the master has noticed the outage',
+      async () => (await stack.rest('DELETE', '/sessions/none')).status === 503,
+    )
     const refused = await stack.rest('DELETE', `/sessions/${id}`)
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).not.toBeNull()
@@ -130,7 +140,7 @@ describe('kill -9 in a running session', () => {
     const before = watched.stats().audio?.packets ?? 0
     await until('audio flows without a bus', () => (watched.stats().audio?.packets ?? 0) > before + 250)
     await stack.nats.restart()
-    const late = await until('the token is good again', async () => {
+    const late = await until('the token is valid again', async () => {
       const socket = await stack.openSocket(token ?? '')
       await socket.join()
       return socket

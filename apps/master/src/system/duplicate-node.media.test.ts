@@ -9,9 +9,9 @@ import {
   webhookEnv,
 } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { nodeOf, returnsOf, reviveAll, seenAgain, useMeetings } from './fixtures/meeting.js'
+import { nodeOf, recoveriesOf, startAllNodes, mediaRestoredMs, useMeetings } from './fixtures/meeting.js'
 
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 let stack: Stack
 let sink: EventSink
 const duplicates: AppProcess[] = []
@@ -20,7 +20,7 @@ beforeAll(async () => {
   sink = await EventSink.open()
   stack = await startStack({ nodes: 0, masters: 2, masterEnv: webhookEnv(sink) })
   await Promise.all(['north', 'south'].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
-  await reviveAll(stack)
+  await startAllNodes(stack)
 })
 afterAll(async () => {
   await stack.stop()
@@ -31,12 +31,12 @@ afterEach(async () => {
 })
 const meeting = useMeetings(() => stack)
 
-/** Another process with the configuration of that node. */
+/** Starts another process with the configuration of the node. */
 async function startDuplicate(node: AppProcess): Promise<AppProcess> {
   const [port = 0] = await freePorts(1)
   const duplicate = await startMediaNode({ env: { ...node.env, SERVICE_OPS_PORT: String(port) }, name: 'duplicate' })
   duplicates.push(duplicate)
-  // A process that ends before it is ready rejects this; the tests look at its exit code.
+  // A process that ends before it is ready rejects this; the tests check its exit code.
   duplicate.ready.catch(() => undefined)
   return duplicate
 }
@@ -56,10 +56,10 @@ describe('a second process with the MEDIA_NODE_ID of a node', () => {
     expect(duplicate.lastLines.filter((line) => line.includes('"level":"fatal"'))).toEqual([
       expect.stringMatching(/MEDIA_NODE_ID: another process .* is alive with the id north/),
     ])
-    await until('media went on', () =>
+    await until('media continues', () =>
       met.watched.every((watched, nth) => (watched.stats().video?.frames ?? 0) > (framesBefore[nth] ?? 0) + 15),
     )
-    expect(met.peers.map(returnsOf)).toEqual(['', ''])
+    expect(met.peers.map(recoveriesOf)).toEqual(['', ''])
     expect(await bootOf('north')).toBe(boot)
     expect(node.running).toBe(true)
     expect((await stack.api.getSession(met.id)).mediaNodeId).toBe('north')
@@ -80,14 +80,14 @@ describe('a second process with the MEDIA_NODE_ID of a node', () => {
       node.kill('SIGCONT')
     }
     expect(await bootOf('north')).toBe(boot)
-    expect(met.peers.map(returnsOf)).toEqual(['', ''])
+    expect(met.peers.map(recoveriesOf)).toEqual(['', ''])
   })
 
   it('takes over when the first was killed', async () => {
     const met = await meeting('north')
     const node = await nodeOf(stack, met.id)
     const boot = await bootOf('north')
-    const ms = await seenAgain([met], async () => {
+    const ms = await mediaRestoredMs([met], async () => {
       node.kill('SIGKILL')
       await node.exited
       await stack.revive(node)
@@ -103,7 +103,7 @@ describe('a second process with the MEDIA_NODE_ID of a node', () => {
     node.kill('SIGSTOP')
     const successor = await startDuplicate(node)
     await successor.ready
-    await until('the successor is registered', async () => (await bootOf('south')) !== boot, PATIENCE_MS)
+    await until('the successor is registered', async () => (await bootOf('south')) !== boot, TIMEOUT_MS)
     const taken = await bootOf('south')
     node.kill('SIGCONT')
     expect(await node.exited).toBe(1)

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import {
   descendantsOf,
   type Stack,
@@ -9,10 +9,10 @@ import {
   until,
 } from '@session-service/testing'
 
-/** A worker takes two people of a session, the next two sit on the other one. */
+/** One worker serves two participants of the session, the other worker the next two. */
 const BUDGET = { MEDIA_NODE_WORKERS: '2', MEDIA_NODE_CONSUMERS_PER_ROUTER: '8' }
 const LONG_MS = 20_000
-/** Ten packets of sound would have come in this time. */
+/** The duration of ten audio packets. */
 const SILENT_MS = 200
 
 let stack: Stack
@@ -32,10 +32,10 @@ async function join(sessionId: string, options?: { capacityKbps: number }): Prom
   return participant
 }
 
-/** The port tells the worker: each listens on its own. */
+/** Identifies the worker by its port. */
 const workerOf = ({ joined }: SyntheticParticipant): number | undefined => joined.recvTransport.iceCandidates[0]?.port
 
-/** Publisher and `near` on one worker, `far` and `narrow` on the other one. */
+/** `publisher` and `near` are on one worker, `far` and `narrow` on the other. */
 async function spread() {
   const { id } = await stack.api.createSession()
   const [publisher, near] = [await join(id), await join(id)]
@@ -56,7 +56,7 @@ const packetsOf = (subscription: Subscription, kind: 'audio' | 'video'): number 
 
 async function flows(...subscriptions: Subscription[]): Promise<void> {
   const from = subscriptions.map((one) => [packetsOf(one, 'audio'), packetsOf(one, 'video')] as const)
-  await until('both kinds to flow, from a key frame on', () =>
+  await until('audio and video flow, from a key frame on', () =>
     subscriptions.every((one, at) => {
       const [audioFrom = 0, videoFrom = 0] = from[at] ?? []
       const more = packetsOf(one, 'audio') >= audioFrom + 25 && packetsOf(one, 'video') >= videoFrom + 25
@@ -65,10 +65,10 @@ async function flows(...subscriptions: Subscription[]): Promise<void> {
   )
 }
 
-/** The packets of its sound, once no more have come for a while: what was on its way has arrived. */
+/** The number of audio packets, once no more arrive. */
 async function fallsSilent(subscription: Subscription): Promise<number> {
   let [packets, since] = [packetsOf(subscription, 'audio'), performance.now()]
-  await until('no packet of the sound to come', () => {
+  await until('no audio packet arrives', () => {
     const [now, at] = [packetsOf(subscription, 'audio'), performance.now()]
     if (now !== packets) [packets, since] = [now, at]
     return at - since > SILENT_MS
@@ -76,11 +76,11 @@ async function fallsSilent(subscription: Subscription): Promise<number> {
   return packets
 }
 
-/** Video that a busy machine drops on its way is asked for again and comes, over a pipe too. */
+/** Waits for the retransmission of lost video packets, also over a pipe. */
 const nothingLost = (...subscriptions: Subscription[]): Promise<unknown> =>
-  until('every packet of the video to have come', () => subscriptions.every((one) => video(one).lost === 0))
+  until('all video packets have arrived', () => subscriptions.every((one) => video(one).lost === 0))
 
-test('those on another worker hear and see what is published, both ways', async () => {
+it('delivers media between participants on different workers, in both directions', async () => {
   const { publisher, near, far } = await spread()
   const [one, other] = await Promise.all([publisher.publish({ width: 320, height: 180 }), far.publish()])
   const subscriptions = await Promise.all([
@@ -94,21 +94,21 @@ test('those on another worker hear and see what is published, both ways', async 
   expect(video(subscriptions[1])).toMatchObject({ width: 320, height: 180, undecryptable: 0 })
 })
 
-test('who comes late to another worker gets a key frame without asking for it twice', async () => {
+it('delivers a key frame to a late subscriber on another worker after one request', async () => {
   const { publisher, far, narrow } = await spread()
   const { streamId, stats } = await publisher.publish({ keyFrameDeafMs: 300 })
   const first = await far.subscribe(streamId)
   await flows(first)
   const keyFrames = stats().video?.keyFrames ?? 0
   const late = await narrow.subscribe(streamId)
-  await until('the first picture', () => video(late).firstKeyFrameAt)
+  await until('the first frame arrives', () => video(late).firstKeyFrameAt)
   expect(stats().video?.keyFrames).toBeGreaterThan(keyFrames)
   const { keyFrames: seen } = video(late)
   late.requestKeyFrame()
-  await until('the key frame that was asked for', () => video(late).keyFrames > seen)
+  await until('the requested key frame arrives', () => video(late).keyFrames > seen)
 })
 
-test('a mute stops the packets there too, and a picture follows its end', async () => {
+it('stops packets on the other worker during a mute, and delivers a key frame afterwards', async () => {
   const { publisher, far } = await spread()
   const { streamId } = await publisher.publish()
   const subscription = await far.subscribe(streamId)
@@ -116,14 +116,14 @@ test('a mute stops the packets there too, and a picture follows its end', async 
   await publisher.changeStream(streamId, { audioActive: false, videoActive: false })
   const before = { audio: await fallsSilent(subscription), keyFrames: video(subscription).keyFrames }
   await publisher.changeStream(streamId, { videoActive: true })
-  await until('a picture', () => video(subscription).keyFrames > before.keyFrames)
+  await until('a key frame arrives', () => video(subscription).keyFrames > before.keyFrames)
   await publisher.changeStream(streamId, { audioActive: true })
-  // What a busy machine has held up on its way may still have come.
+  // Delayed packets of a busy machine may have arrived.
   expect(packetsOf(subscription, 'audio')).toBeLessThanOrEqual(before.audio + 2)
   await flows(subscription)
 })
 
-test('layers follow the way to each subscriber, and its choice', async () => {
+it('adapts layers to the path and the preference of each subscriber', async () => {
   const { publisher, far, narrow } = await spread()
   const { streamId } = await publisher.publish({ simulcast: true, kbps: 1200, width: 640, height: 360 })
   const [wide, thin] = await Promise.all([far.subscribe(streamId), narrow.subscribe(streamId)])
@@ -131,7 +131,7 @@ test('layers follow the way to each subscriber, and its choice', async () => {
     video(wide).width === width && video(wide).currentLayer?.spatialLayer === layer
   await until('the largest layer', shows(640, 2), LONG_MS)
   await until(
-    'a smaller one over the narrow path',
+    'a smaller layer over the narrow path',
     () => (video(thin).width ?? 640) < 640 && (video(thin).currentLayer?.spatialLayer ?? 2) < 2,
     LONG_MS,
   )
@@ -141,7 +141,7 @@ test('layers follow the way to each subscriber, and its choice', async () => {
   await until('the largest layer again', shows(640, 2), LONG_MS)
 })
 
-test('streams end there too', async () => {
+it('ends streams on the other worker', async () => {
   const { publisher, near, far } = await spread()
   const [first, second] = [await publisher.publish(), await publisher.publish({ video: false })]
   for (const { streamId } of [first, second]) await far.subscribe(streamId)
@@ -155,7 +155,7 @@ test('streams end there too', async () => {
   await flows(await far.subscribe(again.streamId))
 })
 
-test('the death of one of its workers is survived by the whole session', async () => {
+it('restores the whole session after the death of one of its workers', async () => {
   const { publisher, near, far } = await spread()
   const { streamId } = await publisher.publish()
   const subscriptions = [await near.subscribe(streamId), await far.subscribe(streamId)]
@@ -163,12 +163,12 @@ test('the death of one of its workers is survived by the whole session', async (
   const port = workerOf(far)
   const victim = descendantsOf(stack.nodes[0]?.pid ?? 0).find(({ pid }) => udpPortsOf(pid).includes(port ?? 0))
   process.kill(victim?.pid ?? 0, 'SIGKILL')
-  await until('all to have come back', () =>
+  await until('all participants have rejoined', () =>
     [publisher, near, far].every(({ mediaRecoveries }) => mediaRecoveries.at(-1)?.kind === 'reconnected'),
   )
   const lostAt = ({ mediaRecoveries }: SyntheticParticipant): number =>
     mediaRecoveries.findLast(({ kind }) => kind === 'reconnecting')?.at ?? Infinity
-  await until('a new picture everywhere', () =>
+  await until('all receive a new key frame', () =>
     [near, far].every((who, at) => (video(subscriptions[at]!).lastKeyFrameAt ?? 0) > lostAt(who)),
   )
   await flows(...subscriptions)

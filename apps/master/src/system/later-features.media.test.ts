@@ -1,9 +1,9 @@
 import { ServiceApi, startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-/** Routes of features that this version does not have yet: all that speaks against a call is told, then 501. */
+/** Routes of features that this version lacks: they report other errors first, then 501. */
 let stack: Stack
-/** Another master of the same system, where the features are switched on. */
+/** Another master of the same cluster, with the features enabled. */
 let on: ServiceApi
 let nodeId: string
 
@@ -28,8 +28,8 @@ const RECORDING_ROUTES = [
   ['DELETE', '/recordings/busy'],
 ] as const
 
-describe('recordings while the module is off', () => {
-  it.each(RECORDING_ROUTES)('D15: %s %s answers 501, whatever else is wrong', async (method, path) => {
+describe('recordings with the module disabled', () => {
+  it.each(RECORDING_ROUTES)('D15: %s %s answers 501 before other errors', async (method, path) => {
     const answer = await stack.rest(method, path, method === 'POST' ? { name: 5 } : undefined)
     expect(answer).toMatchObject({
       status: 501,
@@ -38,8 +38,8 @@ describe('recordings while the module is off', () => {
   })
 })
 
-describe('recordings while the module is on', () => {
-  it('E16, E21: are none: an empty list, and 404 for each id', async () => {
+describe('recordings with the module enabled', () => {
+  it('E16, E21: are an empty list, and 404 for each id', async () => {
     expect(await on.request('GET', '/recordings')).toMatchObject({ status: 200, body: { count: 0, items: [] } })
     for (const [method, path] of RECORDING_ROUTES.filter(([, each]) => each.endsWith('/busy'))) {
       expect(await on.request(method, path)).toMatchObject({
@@ -51,7 +51,7 @@ describe('recordings while the module is on', () => {
     expect((await on.request('DELETE', '/recordings')).status).toBe(405)
   })
 
-  /** All options are accepted: only the layout, which is checked last, does not exist. */
+  /** All options are valid except the layout, which is checked last. */
   const ACCEPTED = 'accepted'
   const NO_LAYOUT = 'customLayout: there is no'
   const CASES: [string, unknown, number, string][] = [
@@ -139,12 +139,15 @@ describe('recordings while the module is on', () => {
       NO_LAYOUT,
     ],
   ]
-  it.each(CASES)('D1, D9, D10, D12, D13, D14: start with %s', async (_, body, status, text) => {
-    const answer = await on.request('POST', '/recordings/start', body)
-    expect(answer).toMatchObject({ status, body: { status, message: expect.stringContaining(text) } })
-  })
+  it.each(CASES)(
+    'D1, D9, D10, D12, D13, D14: answer a start with %s by its first error',
+    async (_, body, status, text) => {
+      const answer = await on.request('POST', '/recordings/start', body)
+      expect(answer).toMatchObject({ status, body: { status, message: expect.stringContaining(text) } })
+    },
+  )
 
-  it('take the node of the session, as an object and as text', async () => {
+  it('use the node of the session, given as an object or a string', async () => {
     for (const mediaNode of [{ id: nodeId }, nodeId]) {
       const body = { session: 'busy', recordingLayout: 'CUSTOM', mediaNode }
       const answer = await on.request('POST', '/recordings/start', body)
@@ -155,7 +158,7 @@ describe('recordings while the module is on', () => {
 })
 
 describe.each(['load', 'unload'])('speech to text: %s', (action) => {
-  it('J4: answers 501 while the module is off, whatever the body', async () => {
+  it('J4: answers 501 with the module disabled, for any body', async () => {
     const answer = await stack.rest('POST', `/speech-to-text/${action}`, {})
     expect(answer).toMatchObject({
       status: 501,
@@ -178,13 +181,13 @@ describe.each(['load', 'unload'])('speech to text: %s', (action) => {
     expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(text) } })
   })
 
-  it('answers 501 when nothing else speaks against it', async () => {
+  it('answers 501 for a valid request', async () => {
     const answer = await on.request('POST', `/speech-to-text/${action}`, { lang: 'en-US', mediaNode: { id: nodeId } })
     expect(answer).toMatchObject({ status: 501, body: { message: expect.stringContaining('yet') } })
   })
 })
 
-it('shows the media node that a session was created for, given as an object or as text', async () => {
+it('shows the media node that a session was created for, given as an object or a string', async () => {
   for (const mediaNode of [{ id: nodeId }, nodeId]) {
     const { body } = await stack.rest('POST', '/sessions', { mediaNode })
     expect(body).toMatchObject({ mediaNode: { id: nodeId } })

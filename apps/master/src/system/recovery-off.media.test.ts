@@ -1,6 +1,6 @@
 import { descendantsOf, EventSink, startStack, type Stack, until, webhookEnv } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { leaveAll, meet, nodeOf, reviveAll } from './fixtures/meeting.js'
+import { closeAll, meet, nodeOf, startAllNodes } from './fixtures/meeting.js'
 import { Recordings } from './fixtures/recorded.js'
 
 let stack: Stack
@@ -11,14 +11,14 @@ beforeAll(async () => {
   const masterEnv = { ...webhookEnv(sink), SERVICE_PRO_SESSION_RECOVERY: 'false', SERVICE_RECORDING: 'true' }
   stack = await startStack({ nodes: 0, masters: 2, masterEnv })
   await Promise.all(['media_one', 'media_two'].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
-  await reviveAll(stack)
+  await startAllNodes(stack)
 })
 afterAll(async () => {
   await stack.stop()
   await sink.close()
 })
 
-it('A2: without recovery a killed node ends its sessions and their recordings: told in the order of the contract', async () => {
+it('A2: without recovery a killed node ends its sessions and their recordings, with events in the order of the contract', async () => {
   const recordings = new Recordings(stack, sink)
   const met = await meet(stack)
   const other = await meet(stack)
@@ -52,16 +52,16 @@ it('A2: without recovery a killed node ends its sessions and their recordings: t
   const again = await stack.rest('POST', '/sessions', { customSessionId: met.id })
   expect(again.status).toBe(200)
   await stack.api.deleteSession(met.id)
-  // What it had recorded its successor brings home.
+  // The successor of the node uploads its recorded part.
   await stack.revive(node)
   expect((await recordings.becomes(met.id, 'ready')).duration).toBeGreaterThan(0.5)
-  await recordings.toldOnce(met.id, 'started -', 'stopped nodeCrashed', 'ready nodeCrashed')
-  await recordings.nothingLeft(stack.nodes.map(({ env }) => env.MEDIA_NODE_RECORDING_PATH ?? ''))
-  await leaveAll([met, other])
+  await recordings.expectEvents(met.id, 'started -', 'stopped nodeCrashed', 'ready nodeCrashed')
+  await recordings.expectNothingLeft(stack.nodes.map(({ env }) => env.MEDIA_NODE_RECORDING_PATH ?? ''))
+  await closeAll([met, other])
 })
 
 it('A3: without recovery a killed worker ends its sessions with mediaServerDisconnect', async () => {
-  const met = await until('there is a node that takes a session', () => meet(stack), 30_000)
+  const met = await until('a node accepts a session', () => meet(stack), 30_000)
   const node = await nodeOf(stack, met.id)
   const crashes = sink.accepted.filter(({ event }) => event.event === 'nodeCrashed').length
   for (const { pid, command } of descendantsOf(node.pid)) {
@@ -70,5 +70,5 @@ it('A3: without recovery a killed worker ends its sessions with mediaServerDisco
   await sink.ended(met.id)
   expect(sink.ofSession(met.id).at(-1)?.event).toMatchObject({ reason: 'mediaServerDisconnect' })
   expect(sink.accepted.filter(({ event }) => event.event === 'nodeCrashed')).toHaveLength(crashes)
-  await leaveAll([met])
+  await closeAll([met])
 })

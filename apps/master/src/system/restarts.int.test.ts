@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
 
 const RESTARTS = 20
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 const MIB = 1024 * 1024
 let stack: Stack
 let inspector: number
@@ -33,32 +33,32 @@ const interval = async (): Promise<number> => {
 async function restart(value: number): Promise<void> {
   const body = { SERVICE_SESSIONS_GARBAGE_INTERVAL: value }
   const isAccepted = async () => (await stack.rest('POST', '/restart', body).catch(() => undefined))?.status === 200
-  await until(`restart ${value} is accepted`, isAccepted, PATIENCE_MS)
-  await until(`restart ${value} is in force`, async () => (await interval()) === value, PATIENCE_MS)
+  await until(`restart ${value} is accepted`, isAccepted, TIMEOUT_MS)
+  await until(`restart ${value} is in force`, async () => (await interval()) === value, TIMEOUT_MS)
 }
 
-/** Times that somebody created, joined and left. */
-let whole = 0
+/** The number of complete rounds of create, join and leave. */
+let completed = 0
 
-/** Does so until told to stop; what a restart cuts short is no failure. */
-async function load(goOn: () => boolean): Promise<void> {
-  while (goOn()) {
+/** Repeats these rounds while `isActive`; a restart may interrupt one. */
+async function load(isActive: () => boolean): Promise<void> {
+  while (isActive()) {
     try {
       const { id } = await stack.api.createSession()
       const client = await stack.join(id)
       await client.request('leave', {})
       await client.close()
-      whole++
+      completed++
     } catch {
-      await until('it answers', async () => (await interval()) > 0, PATIENCE_MS)
+      await until('the master answers', async () => (await interval()) > 0, TIMEOUT_MS)
     }
   }
 }
 
 async function underLoad(work: () => Promise<void>): Promise<void> {
-  let isGoing = true
-  const lanes = [load(() => isGoing), load(() => isGoing)]
-  await work().finally(() => (isGoing = false))
+  let isActive = true
+  const lanes = [load(() => isActive), load(() => isActive)]
+  await work().finally(() => (isActive = false))
   await Promise.all(lanes)
 }
 
@@ -70,7 +70,7 @@ interface Holdings extends ProcessHandles {
 
 async function holdings(): Promise<Holdings> {
   const master = stack.masters[0]
-  if (!master) throw new Error('a master was asked for')
+  if (!master) throw new Error('the stack has no master')
   const clients = await stack.postgres.query(
     `SELECT 1 FROM pg_stat_activity WHERE application_name = 'session-service-master' AND datname = current_database()`,
   )
@@ -89,28 +89,28 @@ const grown = (before: Holdings, after: Holdings): string[] => {
       kind,
       before.resources[kind] ?? 0,
       after.resources[kind] ?? 0,
-      // Sockets of the database pool and of clients come and go; a restart that left its own behind would add 20.
+      // The number of sockets of the pool and of clients varies; a leak of one per restart would add 20.
       RESTARTS / 2,
     ]),
     ['listeners', before.listeners, after.listeners, 0],
     ['openFiles', before.openFiles, after.openFiles, RESTARTS / 2],
     ['databaseClients', before.databaseClients, after.databaseClients, RESTARTS / 2],
-    // A generation that is not let go weighs more than one MiB.
+    // A leaked instance is larger than one MiB.
     ['heap', before.heap, after.heap, (RESTARTS / 2) * MIB],
   ]
   return pairs.filter(([, was, is, may]) => is - was > may).map(([name, was, is]) => `${name}: ${was} → ${is}`)
 }
 
 describe(`${RESTARTS} restarts in a row under load`, () => {
-  it('leave one set of everything, in the same process', async () => {
+  it('leak nothing, in the same process', async () => {
     const master = stack.masters[0]
     for (let value = 1; value <= 3; value++) await restart(value)
     const before = await holdings()
     await underLoad(async () => {
       for (let value = 1; value <= RESTARTS; value++) {
-        const wholeBefore = whole
+        const completedBefore = completed
         await restart(100 + value)
-        await until(`work goes on after restart ${value}`, () => whole > wholeBefore, PATIENCE_MS)
+        await until(`rounds complete after restart ${value}`, () => completed > completedBefore, TIMEOUT_MS)
       }
     })
     expect([master?.running, stack.masters[0]?.pid]).toEqual([true, master?.pid])

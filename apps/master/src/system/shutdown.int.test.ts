@@ -6,7 +6,7 @@ import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-n
 let stack: Stack
 afterEach(() => stack.stop())
 
-/** How one request ended: its status once the answer is whole, and whether the server asked to come elsewhere. */
+/** The status of a completely answered request, and whether the answer has `Connection: close`. */
 interface Outcome {
   status: number | 'cut'
   isLast: boolean
@@ -34,7 +34,7 @@ const ask = (agent: Agent): Promise<Outcome> =>
   })
 
 describe('SIGTERM', () => {
-  it('A16: cuts no request: each is answered whole, and whoever asks is told to come elsewhere', async () => {
+  it('A16: interrupts no request: each is answered completely, with Connection: close', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_SHUTDOWN_DELAY: '2' } })
     const [master] = stack.masters
     const outcomes: Outcome[] = []
@@ -43,7 +43,7 @@ describe('SIGTERM', () => {
       for (;;) {
         const outcome = await ask(agent)
         outcomes.push(outcome)
-        // As a load balancer does, and a client behind one.
+        // Like a load balancer and its clients.
         if (outcome.isLast) return
       }
     })
@@ -58,7 +58,7 @@ describe('SIGTERM', () => {
     expect(Number(count)).toBe(outcomes.length)
   }, 60_000)
 
-  it('sends clients to another master before it waits for what takes long', async () => {
+  it('sends clients to another master before it waits for slow work', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_RECORDING: 'true' } })
     const node = await FakeMediaNode.start(stack.nats.url, 'slow')
     const { id } = await stack.api.createSession()
@@ -81,13 +81,13 @@ describe('SIGTERM', () => {
     await node.stop()
   }, 60_000)
 
-  it('A16: is not ready for as long as the property says, but answers', async () => {
+  it('A16: makes the master unready for the configured delay, during which it answers', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_SHUTDOWN_DELAY: '3' } })
     const [master] = stack.masters
     const isReady = async (): Promise<boolean> => (await fetch(`${master?.opsUrl}/readyz`)).status === 200
     expect(await isReady()).toBe(true)
     const ended = master?.stop()
-    await until('readiness falls', async () => !(await isReady()))
+    await until('the master is not ready', async () => !(await isReady()))
     const answer = await stack.rest('POST', '/sessions', {})
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])
     await ended

@@ -4,7 +4,7 @@ import { startStack, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
 
-/** What another version sends: nothing is left out, nothing is filled in. */
+/** Messages of another version, without validation: nothing is dropped and no default is added. */
 const ANY = [z.unknown(), z.unknown(), 4_000] as const
 const UNKNOWN = { fromTheFuture: { deep: [1] }, toString: 1 }
 
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 describe('K15: a master', () => {
-  /** Only what every version has had from the beginning. */
+  /** The properties that all versions have. */
   const least = {
     ...{ ip: '127.0.0.9', status: 'running', cpuLoad: 1, memoryBytes: 1 },
     ...{ workers: 1, rooms: 0, connections: 0, streams: 0, consumers: 0 },
@@ -29,7 +29,7 @@ describe('K15: a master', () => {
   it.each([
     ['older-node', {}],
     ['newer-node', UNKNOWN],
-  ])('accepts heartbeats, facts and answers of the media node %s', async (nodeId, more) => {
+  ])('accepts heartbeats, reports and answers of the media node %s', async (nodeId, more) => {
     const ids = { nodeId, bootId: `boot_${nodeId}` }
     const info = {
       memory: 1,
@@ -49,7 +49,7 @@ describe('K15: a master', () => {
     const beating = setInterval(beat, HEARTBEAT_INTERVAL_MS)
     try {
       expect(await bus.request(SUBJECT.fact(nodeId), ANY, { ...hello, ...more })).toMatchObject({ dropRoomIds: [] })
-      const shown = await until('the node is shown with its answer', async () => {
+      const shown = await until('the REST API shows the node with its answer', async () => {
         const { status, body } = await stack.rest('GET', `/media-nodes/${nodeId}?extra-info=true`)
         const node = status === 200 ? MediaNodeView.parse(body) : undefined
         return node?.connected && node.mediaserverInfo ? node : undefined
@@ -73,7 +73,7 @@ describe('K15: a master', () => {
   })
 })
 
-it('K15: a media node carries out commands of a newer master', async () => {
+it('K15: a media node executes commands of a newer master', async () => {
   const command = (name: 'inventory' | 'drain' | 'undrain', call: object): Promise<unknown> =>
     bus.request(SUBJECT.nodeCommand('real', name), ANY, { ...call, ...UNKNOWN })
   expect(await command('inventory', {})).toMatchObject({ rooms: expect.any(Array) as unknown })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-/** Two in a session, each on another master. */
+/** Two participants of a session, at different masters. */
 async function pair() {
   const { id } = await rig.stack.api.createSession()
   const alice = await rig.stack.join(id)
@@ -27,8 +27,8 @@ async function pair() {
 }
 type Pair = Awaited<ReturnType<typeof pair>>
 
-/** Says something and gives how often each heard it, once a later message has made the rounds. */
-async function heard({ alice, bob }: Pair, data: string): Promise<number[]> {
+/** Sends a signal, then a second one; returns how often each participant received the first. */
+async function deliveries({ alice, bob }: Pair, data: string): Promise<number[]> {
   await alice.request('signal', { data })
   await alice.request('signal', { data: `after ${data}` })
   await Promise.all([alice, bob].map((each) => each.waitFor('signal', (signal) => signal.data === `after ${data}`)))
@@ -38,8 +38,8 @@ async function heard({ alice, bob }: Pair, data: string): Promise<number[]> {
 const metric = async (opsUrl: string, pattern: RegExp): Promise<number> =>
   Number(pattern.exec(await (await fetch(`${opsUrl}/metrics`)).text())?.[1] ?? 0)
 
-/** Everybody is there and was never told otherwise. */
-async function expectUnharmed({ id, alice, bob }: Pair): Promise<void> {
+/** Both are in the session and were never notified otherwise. */
+async function expectUnaffected({ id, alice, bob }: Pair): Promise<void> {
   expect((await rig.stack.api.getSession(id)).connections.numberOfElements).toBe(2)
   for (const each of [alice, bob]) {
     expect(each.received('connectionDestroyed')).toEqual([])
@@ -49,7 +49,7 @@ async function expectUnharmed({ id, alice, bob }: Pair): Promise<void> {
 }
 
 describe('the bus', () => {
-  it('full of poison: each message is counted, and everybody goes on', () =>
+  it('counts invalid messages, and all work goes on', () =>
     rig.run('A19', async ({ figure }) => {
       const two = await pair()
       const { uniqueSessionId, nodeId } = await place(two.id)
@@ -61,7 +61,7 @@ describe('the bus', () => {
       const subjects = [
         ...['join', 'leave', 'publish', 'closeRoom', 'inventory', 'describe'].map((name) => `node.${nodeId}.${name}`),
         `heartbeat.${nodeId}`,
-        'heartbeat.media_stranger',
+        'heartbeat.media_unknown',
         `fact.${nodeId}`,
         `session.${uniqueSessionId}`,
         `nodeEvent.${uniqueSessionId}`,
@@ -70,16 +70,16 @@ describe('the bus', () => {
       const payloads = ['', '{', 'null', '[]', '"text"', '{"kind":"notify"}', Buffer.from([0xff, 0x00, 0xfe])]
       const messages: RawMessage[] = subjects.flatMap((subject) => payloads.map((payload) => ({ subject, payload })))
       await publishRaw(rig.stack.nats.url, messages)
-      expect(await heard(two, 'still here')).toEqual([1, 1])
+      expect(await deliveries(two, 'still here')).toEqual([1, 1])
       const counts = (await Promise.all(problems())).map((count, index) => count - (before[index] ?? 0))
       expect(Math.min(...counts)).toBeGreaterThan(0)
       figure('poison messages sent', messages.length)
       figure('counted by masters and node', counts.join(', '))
-      await expectUnharmed(two)
+      await expectUnaffected(two)
       await endSession(two)
     }))
 
-  it('that takes no large message: it is refused to whoever sends it, and nothing else suffers', () =>
+  it('that accepts no large messages refuses them to their senders, and nothing else is affected', () =>
     rig.run('C11', async ({ figure }) => {
       const two = await pair()
       const large = 'x'.repeat(20_000)
@@ -87,19 +87,19 @@ describe('the bus', () => {
       expect(status).toBeGreaterThanOrEqual(400)
       expect(status).toBeLessThan(500)
       await expect(two.alice.request('signal', { data: large })).rejects.toMatchObject({ code: 'INVALID' })
-      expect(await heard(two, 'a small one')).toEqual([1, 1])
+      expect(await deliveries(two, 'a small one')).toEqual([1, 1])
       figure('status of a signal of 20 kB', status)
-      await expectUnharmed(two)
+      await expectUnaffected(two)
       await endSession(two)
     }))
 
-  it('frozen with its sockets open: pings find it out, work for nodes is refused, and all heals', () =>
+  it('is detected as frozen by pings; requests for nodes are refused until it thaws', () =>
     rig.run('B5', async ({ figure, mark, since }) => {
       const two = await pair()
       freeze(rig.stack.nats)
       try {
         await rig.becomes('not ready', rig.master(0), '/readyz', 503)
-        figure('found out after ms', since())
+        figure('detected after ms', since())
         const start = performance.now()
         const refused = await rig.stack.rest('DELETE', `/sessions/${two.id}`)
         expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
@@ -112,33 +112,33 @@ describe('the bus', () => {
       mark()
       await Promise.all([0, 1].map((index) => rig.becomes('ready', rig.master(index), '/readyz', 200)))
       figure('healed after ms', since())
-      expect(await heardAgain(two, 'after the frost')).toEqual([1, 1])
-      await expectUnharmed(two)
+      expect(await deliveriesAfterOutage(two, 'after the thaw')).toEqual([1, 1])
+      await expectUnaffected(two)
       await endSession(two)
     }))
 
-  it('lost again and again: there is one set of handlers each time, and no node is taken for lost', () =>
+  it('can be lost repeatedly: handlers are not duplicated, and no node counts as lost', () =>
     rig.run('A10', async ({ figure, mark, since }) => {
       const two = await pair()
       const healed: number[] = []
       for (let round = 0; round < 3; round++) {
         rig.stack.nats.kill()
         await Promise.all([0, 1].map((index) => rig.becomes('not ready', rig.master(index), '/readyz', 503)))
-        // Longer than the window after which a silent node counts as lost.
+        // Longer than the window after which a silent node is lost.
         if (round === 0) await silence(4_000)
         await rig.stack.nats.restart()
         mark()
         await Promise.all([0, 1].map((index) => rig.becomes('ready', rig.master(index), '/readyz', 200)))
         healed.push(since())
-        expect(await heardAgain(two, `round ${round}`)).toEqual([1, 1])
+        expect(await deliveriesAfterOutage(two, `round ${round}`)).toEqual([1, 1])
       }
       figure('healed after ms', healed.join(', '))
-      await expectUnharmed(two)
+      await expectUnaffected(two)
       expect(rig.stack.journal.find(/media nodes? lost|nodeCrashed/)).toEqual([])
       await endSession(two)
     }))
 
-  it('cuts a master off that reads too slowly: it comes back, and its clients are told how things stand', () =>
+  it('disconnects a slow master, which reconnects and sends its clients a snapshot', () =>
     rig.run('C12', async ({ figure, mark, since, exempt }) => {
       const two = await pair()
       const { uniqueSessionId } = await place(two.id)
@@ -146,25 +146,25 @@ describe('the bus', () => {
       exempt(rig.master(1))
       freeze(rig.master(1))
       try {
-        // More than fits into what the kernel holds for a socket.
-        const params = { type: 'signal', data: 'x'.repeat(12_000), from: 'con_nobody' }
-        const message = { kind: 'notify', to: ['con_nobody'], notification: { method: 'signal', params } }
+        // More than the socket buffers of the kernel.
+        const params = { type: 'signal', data: 'x'.repeat(12_000), from: 'con_none' }
+        const message = { kind: 'notify', to: ['con_none'], notification: { method: 'signal', params } }
         const flood = Array.from({ length: 1_500 }, () => ({
           subject: `session.${uniqueSessionId}`,
           payload: JSON.stringify(message),
         }))
         await publishRaw(rig.stack.nats.url, flood)
-        await until('the bus gives the master up', () => rig.stack.journal.find(/Slow Consumer/).length > 0, 30_000)
+        await until('the bus disconnects the master', () => rig.stack.journal.find(/Slow Consumer/).length > 0, 30_000)
         await two.alice.request('signal', { data: 'missed' })
       } finally {
         thaw(rig.master(1))
       }
       mark()
-      await until('bob is told how things stand', () => two.bob.received('snapshot').length > snapshots, 30_000)
-      figure('told after ms', since())
+      await until('bob gets a snapshot', () => two.bob.received('snapshot').length > snapshots, 30_000)
+      figure('snapshot after ms', since())
       expect(two.bob.received('snapshot').at(-1)?.connections).toHaveLength(2)
-      expect(await heardAgain(two, 'afterwards')).toEqual([1, 1])
-      await expectUnharmed(two)
+      expect(await deliveriesAfterOutage(two, 'afterwards')).toEqual([1, 1])
+      await expectUnaffected(two)
       await endSession(two)
     }))
 })
@@ -176,24 +176,24 @@ async function place(sessionId: string): Promise<{ uniqueSessionId: string; node
   return { uniqueSessionId: String(row?.unique_id), nodeId: String(row?.media_node_id) }
 }
 
-/** As `heard`, once the master of the speaker takes calls again. */
-async function heardAgain(two: Pair, data: string): Promise<number[]> {
-  await until('calls are taken again', () =>
-    two.alice.request('changeSubscription', { streamId: 'str_none' }).catch(isHeard),
+/** Like `deliveries`, once the master of the sender accepts calls again. */
+async function deliveriesAfterOutage(two: Pair, data: string): Promise<number[]> {
+  await until('calls are accepted again', () =>
+    two.alice.request('changeSubscription', { streamId: 'str_none' }).catch(isAccepted),
   )
-  // The other master may not be back yet: what it missed is told by a snapshot, not by the signal.
-  await until('bob hears of alice', async () => {
+  // The other master may not be connected yet: a snapshot reports what it missed, not the signal.
+  await until('bob receives signals of alice', async () => {
     const probe = `probe ${performance.now()}`
     await two.alice.request('signal', { data: probe })
     return until('the probe', () => two.bob.received('signal').some((signal) => signal.data === probe), 500).catch(
       () => false,
     )
   })
-  return heard(two, data)
+  return deliveries(two, data)
 }
 
-/** Refused for what it asks, not because the bus is away. */
-const isHeard = (error: unknown): boolean =>
+/** Refused by its content, and not for the bus. */
+const isAccepted = (error: unknown): boolean =>
   typeof error === 'object' &&
   error !== null &&
   'code' in error &&

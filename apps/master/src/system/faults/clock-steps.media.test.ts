@@ -19,11 +19,11 @@ import { Recordings } from '../fixtures/recorded.js'
 jest.setTimeout(240_000)
 
 const STEPS_MS = [30_000, -30_000, 3_600_000, -3_600_000]
-/** Nothing that matters may be wrong by more. */
+/** The tolerance of all times. */
 const TOLERANCE_MS = 1_500
 /** Beyond the window of a lost socket: the scheduled jobs run once a second, on a busy machine later. */
 const EVICTION_SLACK_MS = 6_000
-/** Longer than the windows of sockets and of nodes: whatever is taken for lost is lost by then. */
+/** Longer than the windows after which sockets and nodes are lost. */
 const CALL_MS = { master: SIGNALLING_WINDOWS.evict + SIGNALLING_WINDOWS.silent + 1_000, node: NODE_SILENT_MS * 2 }
 const TTL_S = 600
 
@@ -63,7 +63,7 @@ afterAll(async () => {
   rmSync(cdrFolder, { recursive: true, force: true })
 })
 
-/** Between these two moments something happened, by the real clock, UTC ms. */
+/** An action happened between these two times of the real clock, UTC ms. */
 interface Span {
   from: number
   to: number
@@ -86,7 +86,7 @@ const participant = async (id: string): Promise<SyntheticParticipant> => {
   return joined
 }
 
-/** Two who see each other; whatever closes their sockets is noted. */
+/** Two participants that receive each other; closed sockets are recorded. */
 async function call() {
   const created = await spanOf(() => stack.api.createSession())
   const { id } = created.value
@@ -122,7 +122,7 @@ async function goesOnWell({ id, peers, closed, flows }: Call, forMs: number): Pr
   expect(content.map(({ status }) => status)).toEqual(['running'])
 }
 
-/** The session ends; all that backends were sent of it is right to about a second. */
+/** Ends the session; the times of all its events are correct to about a second. */
 async function endsWithRightTimes({ id, created, closed }: Call): Promise<void> {
   expect(closed).toEqual([])
   const destroyed = await spanOf(() => stack.api.deleteSession(id))
@@ -167,7 +167,7 @@ async function expectSameCallRecords(id: string, events: readonly Received[]): P
 }
 
 describe.each(STEPS_MS)('when the wall clock of the master steps by %d ms during a call', (step) => {
-  it('all participants stay, a lost socket has 12 s, scheduled jobs go on and all times are right', async () => {
+  it('all participants stay, a lost socket has 12 s, scheduled jobs run and all times are correct', async () => {
     const met = await call()
     await clocks.master.set(step)
     const joined = await spanOf(() => participant(met.id))
@@ -197,7 +197,7 @@ describe.each(STEPS_MS)('when the wall clock of the master steps by %d ms during
 })
 
 describe.each(STEPS_MS)('when the wall clock of the media node steps by %d ms during a call', (step) => {
-  it('all participants stay, and the recording and all times are right', async () => {
+  it('all participants stay, and the recording and all times are correct', async () => {
     const met = await call()
     const started = await spanOf(() => recordings.start(met.id, { outputMode: 'INDIVIDUAL' }))
     const { id, createdAt } = started.value.body as { id: string; createdAt: number }

@@ -30,7 +30,7 @@ afterAll(async () => {
 const at = (nth: number): ServiceApi => masters[nth % masters.length] ?? stack.api
 
 describe('C17: with the clock of one of two masters ten seconds ahead', () => {
-  it('what is told of a session never goes back in time, whoever did what', async () => {
+  it('the event timestamps of a session never decrease, at any master', async () => {
     const ids: string[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const { id } = await at(round).createSession()
@@ -53,7 +53,7 @@ describe('C17: with the clock of one of two masters ten seconds ahead', () => {
     }
   })
 
-  it('nobody is taken for dead, and both masters answer', async () => {
+  it('no process counts as dead, and both masters answer', async () => {
     for (const api of masters) {
       const { content } = await api.listMediaNodes()
       expect(content.map(({ status }) => status)).toEqual(['running'])

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(180_000)
 
-/** More for a long run: STARTS=20. */
+/** STARTS=20 for a long run. */
 const STARTS = Number(process.env.STARTS ?? 3)
 
 let rig: FaultRig
@@ -18,8 +18,8 @@ const rows = async (where = ''): Promise<number> => {
   return (await Promise.all(counts)).flat().reduce((sum, { n }) => sum + Number(n), 0)
 }
 
-describe('kill everything, start everything', () => {
-  it('leaves no ghost: who does not come back is gone with the session, and sessions in waiting are kept', () =>
+describe('a restart of all processes after kill -9', () => {
+  it('evicts participants that do not resume, ends their sessions, and keeps unused sessions', () =>
     rig.run('A12', async ({ figure, mark, since, exempt }) => {
       const { stack } = rig
       const waiting = await stack.api.createSession({ customSessionId: 'waiting' })
@@ -31,8 +31,8 @@ describe('kill everything, start everything', () => {
       await Promise.all(clients.map(({ closed }) => closed))
       await startAll()
       mark()
-      await until('nothing that lived is left', async () => (await rows()) === 1, 60_000)
-      figure('no ghosts after ms', since())
+      await until('only the unused session is left', async () => (await rows()) === 1, 60_000)
+      figure('all evicted after ms', since())
       expect((await stack.api.listSessions()).content.map(({ id }) => id)).toEqual([waiting.id])
       const rooms = await Promise.all(stack.nodes.map(roomsOf))
       expect(rooms).toEqual([0, 0])
@@ -47,14 +47,14 @@ const roomsOf = async ({ opsUrl }: AppProcess): Promise<number> => {
   return Number(/^session_service_media_rooms (\d+)$/m.exec(text)?.[1] ?? Number.NaN)
 }
 
-describe('masters that start', () => {
-  it(`three at once on an empty database migrate it once, ${STARTS} times`, () =>
+describe('starting masters', () => {
+  it(`migrate an empty database once when three start at the same time, ${STARTS} times`, () =>
     rig.run('C8', async ({ figure, mark, since }) => {
       const times: number[] = []
       for (let round = 0; round < STARTS; round++) {
         const { url, query } = await rig.postgres.emptyDatabase(`empty_${round}`)
         mark()
-        const masters = await Promise.all([1, 2, 3].map((n) => aMasterOn(url, `fresh${n}`)))
+        const masters = await Promise.all([1, 2, 3].map((n) => startMasterOn(url, `fresh${n}`)))
         await Promise.all(masters.map(({ ready }) => ready))
         times.push(since())
         const [{ twice } = {}] = await query('SELECT count(*) - count(DISTINCT name) AS twice FROM migrations')
@@ -65,13 +65,13 @@ describe('masters that start', () => {
       figure('all ready after ms', times.join(', '))
     }))
 
-  it('on a schema newer than they are say so and do not serve', () =>
+  it('refuse to serve with an error on a newer schema', () =>
     rig.run('C9', async ({ figure, mark, since }) => {
       const { postgres } = rig.stack
       await postgres.query(`INSERT INTO migrations ("timestamp", name) VALUES (9999999999999, 'Tomorrow9999999999999')`)
       try {
         mark()
-        const master = await aMasterOn(postgres.url, 'older')
+        const master = await startMasterOn(postgres.url, 'older')
         expect(await master.exited).toBe(1)
         figure('refused after ms', since())
         expect(master.lastLines.join('\n')).toContain('unknown migration Tomorrow9999999999999')
@@ -82,8 +82,8 @@ describe('masters that start', () => {
     }))
 })
 
-/** Beside those of the stack, on a database of its own choice. */
-async function aMasterOn(databaseUrl: string, name: string): Promise<AppProcess> {
+/** Starts another master on the given database. */
+async function startMasterOn(databaseUrl: string, name: string): Promise<AppProcess> {
   const [port, opsPort] = await freePorts(2)
   const own = { DATABASE_URL: databaseUrl, SERVICE_PORT: String(port), SERVICE_OPS_PORT: String(opsPort) }
   return startMaster({ name, env: { ...rig.master().env, ...own } })

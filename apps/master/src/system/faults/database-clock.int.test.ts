@@ -13,7 +13,7 @@ import { Client } from 'pg'
 
 jest.setTimeout(180_000)
 
-/** One after the other, so that the last ones set the clock back to the real time. */
+/** In sequence, so that the last ones set the clock back to the real time. */
 const STEPS = [
   { by: 30_000, to: 30_000 },
   { by: -30_000, to: 0 },
@@ -21,7 +21,7 @@ const STEPS = [
   { by: -3_600_000, to: 0 },
 ]
 const TOLERANCE_MS = 1_500
-/** Every master looks at its participants every 5 s, evictions are looked for every second. */
+/** Every master checks its participants every 5 s, and evictions run every second. */
 const SLACK_MS = 12_000
 /** Longer than any window of a socket. */
 const CALL_MS = SIGNALLING_WINDOWS.evict + SIGNALLING_WINDOWS.silent + 1_000
@@ -82,7 +82,7 @@ describe.each(STEPS)('when the clock of the database steps by $by ms', ({ by, to
     await stack.postgres.query('UPDATE clock_shift SET ms = $1', [to])
     const steppedAt = performance.now()
 
-    // A small step back is made up for by standing still.
+    // After a small step back the clock stands still.
     if (by !== -30_000) {
       await until('a master stores the new time', async () => {
         const { createdAt } = await stack.api.createSession()

@@ -5,7 +5,7 @@ import { RecordingCluster, SLOTS } from '../fixtures/recording-cluster.js'
 
 jest.setTimeout(180_000)
 
-/** More for a long run: CYCLES=50. */
+/** CYCLES=50 for a long run. */
 const CYCLES = Number(process.env.CYCLES ?? 30)
 
 let cluster: RecordingCluster
@@ -19,12 +19,12 @@ afterEach(() => cluster.clear())
 afterAll(() => cluster.close())
 
 describe('many recordings', () => {
-  it('at the same moment are served by slots or refused, and can be had later', () =>
+  it('at the same time get a slot or are refused, and succeed later', () =>
     rig.run('D16', async () => {
       const sessions: string[] = []
       for (let nth = 0; nth < 20; nth++) {
         const { id } = await rig.stack.api.createSession({ mediaNode: { id: 'media_one' } })
-        // Nobody publishes: a recorder of silence is a recorder.
+        // Without a publisher: recording silence takes a slot as well.
         await rig.stack.join(id)
         sessions.push(id)
       }
@@ -37,13 +37,13 @@ describe('many recordings', () => {
       )
       await Promise.all(served.map((id) => recordings.stop(id)))
       const later = sessions.find((id) => !served.includes(id)) ?? ''
-      await until('there is a slot', async () => (await recordings.start(later, COMPOSED)).status === 200)
+      await until('a slot is free', async () => (await recordings.start(later, COMPOSED)).status === 200)
       await recordings.stop(later)
       for (const id of [...served, later]) await recordings.becomes(id, 'ready')
-      await cluster.nothingLeft()
+      await cluster.expectNothingLeft()
     }))
 
-  it('one after the other, however they end, leave nothing', () =>
+  it('one after another leave nothing behind, for every kind of end', () =>
     rig.run('cycles', async ({ figure, since }) => {
       const lane = async (where: string, properties: object): Promise<void> => {
         let session = await recordings.session(where)
@@ -52,7 +52,7 @@ describe('many recordings', () => {
           const { status, body } = await recordings.start(id, properties)
           expect([status, body]).toEqual([200, expect.anything()])
           const { id: made } = body as { id: string }
-          // The last one's leaving at the same moment, the session's end, or nothing but a stop.
+          // With a concurrent leave of the last participant, with the end of the session, or with a stop alone.
           const isEnd = cycle % 5 === 0
           if (!isEnd) expect((await recordings.stop(made)).status).toBe(200)
           else if (cycle % 2 === 0) await rig.stack.rest('DELETE', `/sessions/${id}`)
@@ -61,12 +61,12 @@ describe('many recordings', () => {
           if (cycle % 2 === 0) expect((await rig.stack.rest('DELETE', `/recordings/${made}`)).status).toBe(204)
           if (!isEnd) continue
           await alice.close()
-          await recordings.inTurn(id, Array.from({ length: 5 }, () => ['started', 'stopped', 'ready']).flat())
+          await recordings.expectStatuses(id, Array.from({ length: 5 }, () => ['started', 'stopped', 'ready']).flat())
           if (cycle < CYCLES / 2) session = await recordings.session(where)
         }
       }
       await Promise.all([lane('media_one', INDIVIDUAL), lane('media_two', COMPOSED)])
       figure(`${CYCLES} in ms`, since())
-      await cluster.nothingLeft()
+      await cluster.expectNothingLeft()
     }))
 })

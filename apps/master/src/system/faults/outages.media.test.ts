@@ -21,7 +21,7 @@ jest.setTimeout(240_000)
 const isFull = process.env.FAULTS_FULL === '1'
 const OUTAGE_MS = isFull ? 60_000 : 8_000
 const MASTER_AWAY_MS = isFull ? 20_000 : 3_000
-/** Longer than the five seconds after which a master that is not seen counts as dead. */
+/** Longer than the five seconds after which a silent master counts as dead. */
 const BLOCKED_MS = 7_500
 
 let rig: FaultRig
@@ -43,7 +43,7 @@ afterEach(async () => {
   await Promise.all(content.map(({ id }) => rig.stack.api.deleteSession(id).catch(() => undefined)))
 })
 
-/** A session in which one watches the other; the watcher may come in by another master. */
+/** Creates a session with a publisher and a subscriber, which may join at another master. */
 async function watchedSession({ node, watcherAt = 0 }: { node?: string; watcherAt?: number } = {}) {
   const { id } = await rig.stack.api.createSession(node === undefined ? {} : { mediaNode: { id: node } })
   const tokens = await Promise.all([rig.stack.api.createConnection(id), rig.stack.api.createConnection(id)])
@@ -52,14 +52,14 @@ async function watchedSession({ node, watcherAt = 0 }: { node?: string; watcherA
   present.push(sender, watcher)
   const { streamId } = await sender.publish({ audio: true, video: true })
   const watched = await watcher.subscribe(streamId)
-  await until('the watcher sees the sender', () => (watched.stats().video?.keyFrames ?? 0) > 0)
+  await until('the watcher receives video', () => (watched.stats().video?.keyFrames ?? 0) > 0)
   const { mediaNodeId = '' } = await rig.stack.api.getSession(id)
   return { id, sender, watcher, watched, mediaNodeId }
 }
 type Watched = Awaited<ReturnType<typeof watchedSession>>
 
-/** Looks at the audio for as long as it takes; gives the longest pause between packets seen, ms. */
-async function flowsFor({ watched }: Watched, ms: number): Promise<number> {
+/** Observes the audio for some time and returns the longest pause between packets, ms. */
+async function longestPauseMs({ watched }: Watched, ms: number): Promise<number> {
   const end = performance.now() + ms
   let [packets, at, longest] = [watched.stats().audio?.packets ?? 0, performance.now(), 0]
   await until(
@@ -75,14 +75,14 @@ async function flowsFor({ watched }: Watched, ms: number): Promise<number> {
   return Math.round(longest)
 }
 
-/** A machine with other things to do delays packets; a stream that stopped shows no packet at all. */
+/** A busy machine delays packets; a stopped stream has none at all. */
 const PAUSE_MS = budgetMs(2_000)
 
-/** Nobody was told of anything but media, and everybody is still there. */
-async function expectUnharmed({ id, sender, watcher, watched, mediaNodeId }: Watched): Promise<void> {
-  const told = [sender, watcher].flatMap(({ events }) => events.map(({ method }) => method))
-  const harm = ['connectionDestroyed', 'streamDestroyed', 'sessionDisconnected', 'mediaLost', 'nodeCrashed']
-  expect(told.filter((method) => harm.includes(method))).toEqual([])
+/** Both are in the session and were notified of media only. */
+async function expectUnaffected({ id, sender, watcher, watched, mediaNodeId }: Watched): Promise<void> {
+  const methods = [sender, watcher].flatMap(({ events }) => events.map(({ method }) => method))
+  const unwanted = ['connectionDestroyed', 'streamDestroyed', 'sessionDisconnected', 'mediaLost', 'nodeCrashed']
+  expect(methods.filter((method) => unwanted.includes(method))).toEqual([])
   expect(await rig.stack.api.getSession(id)).toMatchObject({ mediaNodeId, connections: { numberOfElements: 2 } })
   expect([...sender.violations, ...watcher.violations]).toEqual([])
   expect(watched.stats().audio?.lost).toBe(0)
@@ -97,7 +97,7 @@ const gauge = async ({ opsUrl }: AppProcess, name: string): Promise<number> => {
 const nodeOf = (index: number): string =>
   String(rig.stack.journal.find(new RegExp(`^node${index + 1} .*media node `))[0]?.match(/media node (media_\w+)/)?.[1])
 
-/** Of the test that runs. */
+/** The crashes before the current test. */
 let crashesBefore = 0
 const allCrashes = (): unknown[] => sink.accepted.filter(({ event }) => event.event === 'nodeCrashed')
 const crashes = (): unknown[] => allCrashes().slice(crashesBefore)
@@ -106,7 +106,7 @@ beforeEach(() => {
 })
 
 describe('while media flows', () => {
-  it('the only master dies and returns: media never stops, sockets come back, what was queued is told', () =>
+  it('the only master dies and returns: media continues, sockets resume, and queued events are delivered', () =>
     rig.run('A7', async ({ figure, mark, since, exempt }) => {
       let isAway = true
       sink.behaviour = () => (isAway ? { status: 503 } : undefined)
@@ -114,23 +114,23 @@ describe('while media flows', () => {
       const master = rig.master()
       exempt(master)
       master.kill('SIGKILL')
-      const pause = await flowsFor(session, MASTER_AWAY_MS)
+      const pause = await longestPauseMs(session, MASTER_AWAY_MS)
       await rig.stack.revive(master)
       mark()
       await Promise.all([session.sender.resume(), session.watcher.resume()])
       figure('sockets back after ms', since())
       expect(pause).toBeLessThan(PAUSE_MS)
-      figure('longest pause between looks with new packets in ms', pause)
-      await expectUnharmed(session)
+      figure('longest pause between packets in ms', pause)
+      await expectUnaffected(session)
       isAway = false
-      const told = (): Record<string, number> => countOf(sink.ofSession(session.id).map(({ event }) => event.event))
-      await until('all that was queued is told', () => (told().webrtcConnectionCreated ?? 0) === 2, 30_000)
-      expect(told()).toEqual({ participantJoined: 2, sessionCreated: 1, webrtcConnectionCreated: 2 })
+      const reported = (): Record<string, number> => countOf(sink.ofSession(session.id).map(({ event }) => event.event))
+      await until('all queued events are delivered', () => (reported().webrtcConnectionCreated ?? 0) === 2, 30_000)
+      expect(reported()).toEqual({ participantJoined: 2, sessionCreated: 1, webrtcConnectionCreated: 2 })
       await session.watcher.signal({ data: 'still here' })
       await session.sender.waitFor('signal')
     }))
 
-  it('the bus is dead: media flows, reads answer, what needs a node is refused, no node is taken for crashed', () =>
+  it('the bus is dead: media continues, reads work, requests for nodes are refused, and no node counts as crashed', () =>
     rig.run('A9', async ({ figure, mark, since }) => {
       const session = await watchedSession()
       rig.stack.nats.kill()
@@ -138,26 +138,26 @@ describe('while media flows', () => {
       const refused = await rig.stack.rest('DELETE', `/sessions/${session.id}`)
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
       expect((await rig.stack.rest('GET', `/sessions/${session.id}`)).status).toBe(200)
-      const pause = await flowsFor(session, OUTAGE_MS)
+      const pause = await longestPauseMs(session, OUTAGE_MS)
       await rig.stack.nats.restart()
       mark()
       await rig.becomes('ready', rig.master(), '/readyz', 200)
       await until('signals pass', () => session.watcher.signal({ data: 'back' }).then(() => true))
       figure('healed after ms', since())
       await session.sender.waitFor('signal', ({ data }) => data === 'back')
-      // A node that was out of touch takes nobody in until a master has told it what it still has.
-      await until('both nodes take sessions again', async () => {
+      // A node that was disconnected accepts no participant until a master has confirmed its rooms.
+      await until('both nodes accept sessions again', async () => {
         const fenced = await Promise.all([0, 1].map((index) => gauge(rig.node(index), 'fenced')))
         return fenced.every((value) => value === 0)
       })
-      figure('nodes take sessions again after ms', since())
+      figure('nodes accept sessions again after ms', since())
       expect(pause).toBeLessThan(PAUSE_MS)
-      figure('longest pause between looks with new packets in ms', pause)
-      await expectUnharmed(session)
+      figure('longest pause between packets in ms', pause)
+      await expectUnaffected(session)
       expect(crashes()).toEqual([])
     }))
 
-  it('Postgres is dead: media flows, and what nodes have to tell meanwhile is told later', () =>
+  it('Postgres is dead: media continues, and reports of nodes are processed later', () =>
     rig.run('A11', async ({ figure, mark, since }) => {
       const [kept, doomed] = [await watchedSession({ node: nodeOf(0) }), await watchedSession({ node: nodeOf(1) })]
       await rig.postgres.crash()
@@ -167,15 +167,15 @@ describe('while media flows', () => {
       const { status, headers } = await rig.stack.rest('POST', '/sessions', {})
       expect([status, headers.get('retry-after')]).toEqual([503, '2'])
       await expect(kept.sender.publish({ audio: true })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-      const pause = await flowsFor(kept, OUTAGE_MS)
-      // Somebody whose socket goes while that cannot be written down is not forgotten.
+      const pause = await longestPauseMs(kept, OUTAGE_MS)
+      // A socket that closes during the outage gets its deadline afterwards.
       kept.sender.dropSocket()
       await rig.postgres.restart()
       mark()
       await rig.becomes('ready', rig.master(), '/readyz', 200)
       await until('writes work', async () => (await rig.stack.rest('POST', '/sessions', {})).status === 200)
       figure('healed after ms', since())
-      await until('who went meanwhile has a deadline', async () => {
+      await until('the lost participant has a deadline', async () => {
         const [row] = await rig.stack.postgres.query('SELECT evict_at FROM connection WHERE id = $1', [
           kept.sender.connectionId,
         ])
@@ -185,16 +185,16 @@ describe('while media flows', () => {
       const events = (): string[] =>
         sink.ofSession(doomed.id).map(({ event }) => `${event.event} ${String(event.reason)}`)
       await until(
-        'the lost worker is told of',
+        'the loss of the worker is reported',
         () => events().some((name) => name.endsWith('mediaServerDisconnect')),
         30_000,
       )
-      figure('the worker lost meanwhile is told of after ms', since())
+      figure('the loss of the worker is reported after ms', since())
       expect(pause).toBeLessThan(PAUSE_MS)
-      await expectUnharmed(kept)
+      await expectUnaffected(kept)
     }))
 
-  it('a master is held up for long: its participants stay, and no node is taken for crashed', () =>
+  it('a master is blocked for long: its participants stay, and no node counts as crashed', () =>
     rig.run('B13', async ({ figure, exempt }) => {
       const second = await rig.stack.addMaster(inspectable(inspector))
       exempt(second)
@@ -204,31 +204,31 @@ describe('while media flows', () => {
         return (await rig.stack.postgres.query('SELECT evict_at FROM connection WHERE id = $1', [id]))[0]?.evict_at
       }
       const blocked = blockEventLoop(inspector, BLOCKED_MS)
-      await until('the other master takes it for dead', evictAt, 30_000)
+      await until('the other master counts it as dead', evictAt, 30_000)
       await blocked
       await until('its participant has no deadline', async () => (await evictAt()) === null, 30_000)
-      figure('pause of media in ms', await flowsFor(session, 1_000))
+      figure('pause of media in ms', await longestPauseMs(session, 1_000))
       await session.sender.signal({ data: 'you are here' })
       await session.watcher.waitFor('signal', ({ data }) => data === 'you are here')
-      await expectUnharmed(session)
+      await expectUnaffected(session)
       expect(crashes()).toEqual([])
       await until('it is alive again', async () => (await fetch(`${second.opsUrl}/healthz`)).status === 200, 30_000)
     }))
 
-  it('a node loses the bus: its clients keep their media for a while, and it returns without what is not its own', () =>
+  it('a node loses the bus: its clients keep their media for a while, and it drops rooms that have moved', () =>
     rig.run('B8', async ({ figure, mark, since }) => {
       const session = await watchedSession({ node: nodeOf(0) })
       const wire = rig.wire('node1', 'nats')
       wire.mode = 'hang'
-      const pause = await flowsFor(session, 2_000)
+      const pause = await longestPauseMs(session, 2_000)
       expect(pause).toBeLessThan(PAUSE_MS)
-      await until('the node is taken for lost', () => crashes().length === 1, 30_000)
+      await until('the node counts as lost', () => crashes().length === 1, 30_000)
       figure('nodeCrashed after ms', since())
       wire.mode = 'pass'
       mark()
       await rig.becomes('ready', rig.node(0), '/readyz', 200)
       const isDropped = async (): Promise<boolean> => (await gauge(rig.node(0), 'media_rooms')) === 0
-      await until('it has dropped the room that is not its own', isDropped, 30_000)
+      await until('it has dropped the moved room', isDropped, 30_000)
       figure('fenced after ms', since())
     }))
 })

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(120_000)
 
-/** Every REST call ends within this, whatever the database does, ms. */
+/** The limit of every REST call during any fault of the database, ms. */
 const LONGEST_MS = 5_000
-/** What the machine adds when it is busy with other things as well, ms. */
+/** The tolerance for a busy machine, ms. */
 const MACHINE_MS = 1_000
 const MASTER = 'session-service-master'
 
@@ -54,7 +54,7 @@ const writes = (): Promise<Timed>[] => [
   timed('DELETE', `/sessions/${sessionId}`),
 ]
 
-/** All of them are refused in time, and told when to come again. */
+/** All are refused in time with Retry-After. */
 function expectRefused(answers: readonly Timed[]): number {
   expect(answers.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null)).toEqual([])
   expect(answers.filter(({ ms }) => ms > LONGEST_MS + budgetMs(MACHINE_MS))).toEqual([])
@@ -74,12 +74,12 @@ const idsReported = (): Set<string> => {
 }
 
 describe('Postgres', () => {
-  it('frozen: every call ends in time with 503, liveness stays, and the pool is whole afterwards', () =>
+  it('frozen: every call ends in time with 503, the master stays alive, and the pool recovers', () =>
     rig.run('B6', async ({ figure, mark, since }) => {
       rig.postgres.freeze()
       let longest = 0
       try {
-        // Wave after wave, so that calls meet clients that hang, a pool that is empty, and batches that wait.
+        // Several waves, so that calls meet hanging clients, an empty pool and waiting batches.
         for (let wave = 0; wave < 3; wave++) {
           const calls = Array.from({ length: 4 }, () => [...reads(), ...writes()]).flat()
           longest = Math.max(longest, expectRefused(await Promise.all(calls)))
@@ -98,7 +98,7 @@ describe('Postgres', () => {
       expect((await rig.stack.rest('GET', `/sessions/${sessionId}`)).status).toBe(200)
     }))
 
-  it('read-only: writes are refused, reads go on, and nothing has to be restarted', () =>
+  it('read-only: writes are refused, reads work, and no restart is needed', () =>
     rig.run('C4', async ({ figure, mark, since }) => {
       await rig.postgres.setReadOnly(true)
       try {
@@ -113,7 +113,7 @@ describe('Postgres', () => {
       figure('writes work again after ms', since())
     }))
 
-  it('with the session table locked: calls are refused when the statement has waited long enough', () =>
+  it('with the session table locked: calls are refused after the lock timeout', () =>
     rig.run('C7', async ({ figure }) => {
       const release = await rig.postgres.lock('session')
       try {
@@ -125,7 +125,7 @@ describe('Postgres', () => {
       await until('writes work', () => works())
     }))
 
-  it('whose backends are cut off under load: each call is done or not done, and says which', () =>
+  it('with backends terminated under load: each answer says correctly whether the call took effect', () =>
     rig.run('C6', async ({ figure }) => {
       const answered = new Map<string, number>()
       const load = { isOver: false }
@@ -148,20 +148,20 @@ describe('Postgres', () => {
       const rows = await rig.stack.postgres.query(`SELECT id FROM session WHERE id LIKE 'cut_%'`)
       const stored = new Set(rows.map(({ id }) => String(id)))
       expect(created.filter((id) => !stored.has(id))).toEqual([])
-      // A session and its event are one transaction, also where the answer was lost.
+      // A session and its event are one transaction, also when the answer was lost.
       await until('each stored session has its event', () => {
         const reported = idsReported()
         return [...stored].every((id) => reported.has(id))
       })
       expect([...idsReported()].filter((id) => !stored.has(id))).toEqual([])
       const again = [...answered].find(([id, status]) => status === 503 && !stored.has(id))?.[0]
-      // Connections that were cut may still be in the pool.
-      if (again) await until('what was refused can be done', () => works({ customSessionId: again }))
-      figure('connections cut', cuts)
-      figure('calls done and refused', `${created.length}, ${answered.size - created.length}`)
+      // Terminated connections may still be in the pool.
+      if (again) await until('a refused call succeeds later', () => works({ customSessionId: again }))
+      figure('connections terminated', cuts)
+      figure('calls completed and refused', `${created.length}, ${answered.size - created.length}`)
     }))
 
-  it('out of connections: calls are refused, and go on when there are some again', () =>
+  it('out of connections: calls are refused until there are free ones', () =>
     rig.run('C6b', async ({ figure, mark, since }) => {
       const release = await rig.postgres.exhaust(MASTER)
       try {
@@ -174,7 +174,7 @@ describe('Postgres', () => {
       figure('writes work again after ms', since())
     }))
 
-  it('gone: calls are refused at once, and go on when it is back', () =>
+  it('dead: calls are refused at once until it returns', () =>
     rig.run('A11 without media', async ({ figure, mark, since }) => {
       await rig.postgres.crash()
       figure('longest refusal in ms', expectRefused(await Promise.all([...reads(), ...writes()])))

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 
 jest.setTimeout(120_000)
 
-/** More for a long run: ROUNDS=100. */
+/** ROUNDS=100 for a long run. */
 const ROUNDS = Number(process.env.ROUNDS ?? 8)
 
 let rig: FaultRig
@@ -12,7 +12,7 @@ let sink: EventSink
 let masters: ServiceApi[]
 beforeAll(async () => {
   sink = await EventSink.open()
-  // No attempt is to be given up because the machine is busy.
+  // No delivery may time out on a busy machine.
   const masterEnv = { ...webhookEnv(sink), SERVICE_WEBHOOK_PARALLEL: '8', SERVICE_WEBHOOK_TIMEOUT: '30000' }
   rig = await FaultRig.open({ masters: 2, nodes: 1, masterEnv })
   masters = rig.stack.masterUrls.map((url) => new ServiceApi(url, rig.stack.secret))
@@ -25,15 +25,15 @@ beforeEach(() => {
   sink.behaviour = () => undefined
 })
 
-/** The nth caller asks the nth master, in turn. */
+/** The master of the nth caller, in turn. */
 const at = (n: number): ServiceApi => masters[n % masters.length] ?? rig.stack.api
 const many = <T>(count: number, call: (api: ServiceApi, n: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => call(at(n), n)))
 
-const toldOf = (sessionId: string): Record<string, number> => countOf(sink.names(sessionId))
+const eventsOf = (sessionId: string): Record<string, number> => countOf(sink.names(sessionId))
 
-/** Sends it, and hangs up at the first byte of the answer. */
-function postUnheard(path: string, body: object): Promise<void> {
+/** Sends a request, and closes the connection at the first byte of the answer. */
+function postWithoutAnswer(path: string, body: object): Promise<void> {
   const { hostname, port } = new URL(rig.stack.masterUrl)
   const text = JSON.stringify(body)
   const head = [
@@ -51,11 +51,11 @@ function postUnheard(path: string, body: object): Promise<void> {
   })
 }
 
-describe('at the same moment', () => {
+describe('concurrent requests', () => {
   it.each([
     ['one master', 'G1', 1],
     ['two masters', 'G2', 2],
-  ])('50 create the same session through %s: one has it, and one event tells of it', (_, id, count) =>
+  ])('50 of them create the same session through %s: one succeeds, with one event', (_, id, count) =>
     rig.run(id, async ({ figure }) => {
       const customSessionId = `same_${count}`
       const create = (api: ServiceApi): Promise<number> =>
@@ -64,12 +64,12 @@ describe('at the same moment', () => {
       expect(countOf(statuses.map(String))).toEqual({ '200': 1, '409': 49 })
       await rig.stack.api.deleteSession(customSessionId)
       await sink.ended(customSessionId)
-      expect(toldOf(customSessionId)).toEqual({ sessionCreated: 1, sessionDestroyed: 1 })
+      expect(eventsOf(customSessionId)).toEqual({ sessionCreated: 1, sessionDestroyed: 1 })
       figure('answers', JSON.stringify(countOf(statuses.map(String))))
     }),
   )
 
-  it('20 delete the same session through two masters: one has done it, and one event tells of it', () =>
+  it('20 of them delete the same session through two masters: one succeeds, with one event', () =>
     rig.run('G3', async ({ figure }) => {
       const { id } = await rig.stack.api.createSession()
       const client = await rig.stack.join(id)
@@ -77,18 +77,18 @@ describe('at the same moment', () => {
       expect(countOf(statuses.map(String))).toEqual({ '204': 1, '404': 19 })
       await client.closed
       await sink.ended(id)
-      expect(toldOf(id)).toEqual({ participantJoined: 1, participantLeft: 1, sessionCreated: 1, sessionDestroyed: 1 })
+      expect(eventsOf(id)).toEqual({ participantJoined: 1, participantLeft: 1, sessionCreated: 1, sessionDestroyed: 1 })
       figure('answers', JSON.stringify(countOf(statuses.map(String))))
     }))
 
-  it(`a session is closed and created again, ${ROUNDS} times: nobody gets into the one that dies`, () =>
+  it(`close a session and create it again, ${ROUNDS} times: no client joins the closed one`, () =>
     rig.run('G4', async ({ figure }) => {
       const uses = new Set<number>()
       for (let round = 0; round < ROUNDS; round++) {
         await rig.stack.api.createSession({ customSessionId: 'again' })
         const former = await rig.stack.join('again')
         const deleted = at(0).request('DELETE', '/sessions/again')
-        const created = await until('it can be created', async () => {
+        const created = await until('the session can be created', async () => {
           const answer = await at(1).request('POST', '/sessions', { customSessionId: 'again' })
           expect([200, 409]).toContain(answer.status)
           return answer.status === 200 && (answer.body as { createdAt: number })
@@ -107,7 +107,7 @@ describe('at the same moment', () => {
       figure('uses of one id', uses.size)
     }))
 
-  it(`somebody joins a session that is being closed, ${ROUNDS} times: in or refused, and no ghost`, () =>
+  it(`join a session that is being closed, ${ROUNDS} times: the join succeeds or fails, and no row is left`, () =>
     rig.run('G6', async ({ figure }) => {
       const outcomes: string[] = []
       for (let round = 0; round < ROUNDS; round++) {
@@ -135,15 +135,15 @@ describe('at the same moment', () => {
       figure('outcomes', JSON.stringify(countOf(outcomes)))
     }))
 
-  it('whoever is told of an event sees its state at the other master', () =>
+  it('of a webhook receiver see the state of its event at every master', () =>
     rig.run('G11', async ({ figure }) => {
       const wrong: string[] = []
-      const looks: Promise<void>[] = []
+      const checks: Promise<void>[] = []
       sink.behaviour = ({ event, sessionId }, before) => {
         const wanted = event === 'sessionCreated' ? 200 : event === 'sessionDestroyed' ? 404 : undefined
-        // What is told once more may be over by then; what other cases have left is not looked for.
-        if (wanted === undefined || before > 0 || !String(sessionId).startsWith('told_')) return undefined
-        looks.push(
+        // A repeated delivery may be outdated; sessions of other cases are ignored.
+        if (wanted === undefined || before > 0 || !String(sessionId).startsWith('checked_')) return undefined
+        checks.push(
           ...masters.map(async (api) => {
             const { status } = await api.request('GET', `/sessions/${String(sessionId)}`)
             if (status !== wanted) wrong.push(`${event}: ${status}`)
@@ -153,25 +153,29 @@ describe('at the same moment', () => {
       }
       const ids = await many(
         ROUNDS * 5,
-        async (api, n) => (await api.createSession({ customSessionId: `told_${n}` })).id,
+        async (api, n) => (await api.createSession({ customSessionId: `checked_${n}` })).id,
       )
-      await until('all are told of', () => ids.every((id) => sink.names(id).includes('sessionCreated')), 60_000)
-      await Promise.all(looks)
+      await until(
+        'all events are delivered',
+        () => ids.every((id) => sink.names(id).includes('sessionCreated')),
+        60_000,
+      )
+      await Promise.all(checks)
       await many(ids.length, (api, n) => api.deleteSession(ids[n] ?? ''))
       await Promise.all(ids.map((id) => sink.ended(id)))
-      await Promise.all(looks)
+      await Promise.all(checks)
       expect(wrong).toEqual([])
-      expect(looks).toHaveLength(ids.length * 4)
-      figure('looks after an event', looks.length)
+      expect(checks).toHaveLength(ids.length * 4)
+      figure('checks after an event', checks.length)
     }))
 
-  it('an answer is lost: the same request again finds what the first one did, and adds to it by the usual rules', () =>
+  it('that are repeated after a lost answer see the effect of the first one', () =>
     rig.run('G10', async ({ figure }) => {
-      const customSessionId = 'unheard'
-      await postUnheard('/sessions', { customSessionId })
+      const customSessionId = 'unanswered'
+      await postWithoutAnswer('/sessions', { customSessionId })
       const again = await many(2, (api) => api.request('POST', '/sessions', { customSessionId }))
       expect(again.map(({ status }) => status)).toEqual([409, 409])
-      await postUnheard(`/sessions/${customSessionId}/connection`, { data: 'first' })
+      await postWithoutAnswer(`/sessions/${customSessionId}/connection`, { data: 'first' })
       const { id, token } = await rig.stack.api.createConnection(customSessionId, { data: 'second' })
       const { body } = await rig.stack.rest('GET', `/sessions/${customSessionId}/connection?pendingConnections=true`)
       const { content } = body as { content: { id: string; serverData: string; status: string }[] }
@@ -179,12 +183,12 @@ describe('at the same moment', () => {
         ['first', 'pending'],
         ['second', 'pending'],
       ])
-      // Nobody has the token of the first: it stands in nobody's way, and goes with the session.
+      // The unused first connection does not disturb, and ends with the session.
       const client = await rig.stack.openSocket(token ?? '')
       expect((await client.join()).connectionId).toBe(id)
       await client.request('leave', {})
       await sink.ended(customSessionId)
-      expect(toldOf(customSessionId)).toEqual({
+      expect(eventsOf(customSessionId)).toEqual({
         participantJoined: 1,
         participantLeft: 1,
         sessionCreated: 1,

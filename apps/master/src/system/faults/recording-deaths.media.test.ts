@@ -1,4 +1,4 @@
-/** @quiet It measures how soon recording goes on. */
+/** @quiet It measures how soon recording continues. */
 import { readFileSync } from 'node:fs'
 import { type AppProcess, descendantsOf, type FaultRig, isAlive, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
@@ -22,10 +22,10 @@ afterAll(() => cluster.close())
 const node = (id: string): AppProcess => cluster.node(id)
 const recorded = (...wanted: Parameters<RecordingCluster['recorded']>): Promise<Recordable> =>
   cluster.recorded(...wanted)
-const nothingLeft = (): Promise<void> => cluster.nothingLeft()
+const expectNothingLeft = (): Promise<void> => cluster.expectNothingLeft()
 
-/** Its file can be fetched, and lasts at least so long. */
-async function expectWhole(id: string, seconds: number): Promise<number> {
+/** Expects a file with at least this duration. */
+async function expectReady(id: string, seconds: number): Promise<number> {
   const ready = await recordings.becomes(id, 'ready')
   expect(ready.duration).toBeGreaterThan(seconds)
   const file = await recordings.fetch(ready)
@@ -33,7 +33,7 @@ async function expectWhole(id: string, seconds: number): Promise<number> {
   return ready.duration
 }
 
-/** D22: on no command line, nor in what recorders get of an environment; the rig looks through the logs. */
+/** D22: neither in command lines nor in the environment of recorders; the rig checks the logs. */
 function expectNoSecret(programs: readonly number[]): void {
   const tokens = cluster.present.map(({ alice }) => new URL(alice.url).searchParams.get('token'))
   const processes = [...rig.stack.masters, ...rig.stack.nodes].map(({ pid }) => pid)
@@ -47,8 +47,8 @@ function expectNoSecret(programs: readonly number[]): void {
   }
 }
 
-describe('kill -9 while something is recorded', () => {
-  it('of the recorders: others follow, the sessions notice nothing, the parts become one file', () =>
+describe('kill -9 during recordings', () => {
+  it('of the recorders: new ones start, the sessions are not affected, and the parts become one file', () =>
     rig.run('A5', async ({ figure, mark, since }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
       await recordings.lasts(2.5)
@@ -57,19 +57,19 @@ describe('kill -9 while something is recorded', () => {
       expectNoSecret(programs.map(({ pid }) => pid))
       mark()
       for (const { pid } of programs) process.kill(pid, 'SIGKILL')
-      await Promise.all(both.map(({ id }) => recordings.goesOn(id, 2)))
+      await Promise.all(both.map(({ id }) => recordings.partStarts(id, 2)))
       figure('recorded again after ms', since())
       await recordings.lasts(2)
       for (const { id, alice } of both) {
         expect(alice.mediaRecoveries).toEqual([])
         expect((await recordings.stop(id)).status).toBe(200)
-        figure('seconds in the file', await expectWhole(id, 3))
-        await recordings.toldOnce(id, ...ENDED)
+        figure('seconds in the file', await expectReady(id, 3))
+        await recordings.expectEvents(id, ...ENDED)
       }
-      await nothingLeft()
+      await expectNothingLeft()
     }))
 
-  it('of a media node, its process alone: no program outlives it, and its part comes home', () =>
+  it('of the process of a media node: its programs end as well, and its part is uploaded', () =>
     rig.run('A6', async ({ figure, mark, since, exempt }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
       await recordings.lasts(2.5)
@@ -78,12 +78,12 @@ describe('kill -9 while something is recorded', () => {
       exempt(victim)
       mark()
       victim.kill('SIGKILL')
-      await until('its programs are gone', () => programs.every(({ pid }) => !isAlive(pid)), 5_000)
+      await until('its programs have ended', () => programs.every(({ pid }) => !isAlive(pid)), 5_000)
       figure('no program left after ms', since())
-      await Promise.all(both.map(({ id }) => recordings.goesOn(id, 2)))
+      await Promise.all(both.map(({ id }) => recordings.partStarts(id, 2)))
       figure('recorded elsewhere after ms', since())
       await rig.stack.revive(victim)
-      await until('what it had recorded is home', async () => {
+      await until('its recorded parts are uploaded', async () => {
         const [first, other] = await Promise.all(both.map(({ id }) => recordings.parts(id)))
         return first?.[0]?.files === 1 && other?.[0]?.files === 1
       })
@@ -91,13 +91,13 @@ describe('kill -9 while something is recorded', () => {
       for (const { id } of both) {
         await recordings.stop(id)
         expect((await recordings.becomes(id, 'ready')).mediaNode).toBe('media_two')
-        figure('seconds in the file', await expectWhole(id, 2.5))
-        await recordings.toldOnce(id, ...ENDED)
+        figure('seconds in the file', await expectReady(id, 2.5))
+        await recordings.expectEvents(id, ...ENDED)
       }
-      await nothingLeft()
+      await expectNothingLeft()
     }))
 
-  it('of a mediasoup worker: the recording goes on with the next one', () =>
+  it('of a mediasoup worker: the recording continues with another worker', () =>
     rig.run('A3', async ({ figure, mark, since }) => {
       const { id, alice } = await recorded(INDIVIDUAL)
       await recordings.lasts(1.5)
@@ -105,25 +105,25 @@ describe('kill -9 while something is recorded', () => {
       for (const { pid, command } of descendantsOf(node('media_one').pid)) {
         if (command.includes('mediasoup-worker')) process.kill(pid, 'SIGKILL')
       }
-      await recordings.goesOn(id, 2)
+      await recordings.partStarts(id, 2)
       figure('recorded again after ms', since())
-      await until('alice has her media again', () => alice.mediaRecoveries.at(-1)?.kind === 'reconnected', 40_000)
+      await until('alice has rejoined', () => alice.mediaRecoveries.at(-1)?.kind === 'reconnected', 40_000)
       expect(alice.mediaRecoveries.map(({ kind }) => kind)).toEqual(['reconnecting', 'reconnected'])
       await recordings.lasts(1.5)
       await recordings.stop(id)
-      await expectWhole(id, 2)
-      await recordings.toldOnce(id, ...ENDED)
-      await nothingLeft()
+      await expectReady(id, 2)
+      await recordings.expectEvents(id, ...ENDED)
+      await expectNothingLeft()
     }))
 
-  it('of the master that began it: it is recorded on, and another one stops and finishes it', () =>
+  it('of the master that started a recording: it continues, and another master stops and finishes it', () =>
     rig.run('D18', async ({ exempt }) => {
       const { id, alice } = await recorded(INDIVIDUAL)
       const master = rig.master(0)
       exempt(master)
       master.kill('SIGKILL')
       await master.exited
-      // She has some seconds to come back, to whichever master there is.
+      // She can resume at another master within the window.
       await alice.resume(rig.stack.atMaster(1, alice.url))
       const authorization = `Basic ${Buffer.from(`SERVICEAPP:${rig.stack.secret}`).toString('base64')}`
       const call = (method: string, path: string) =>
@@ -133,17 +133,17 @@ describe('kill -9 while something is recorded', () => {
       expect((await call('POST', `stop/${id}`)).status).toBe(200)
       const isReady = async (): Promise<boolean> =>
         ((await (await call('GET', id)).json()) as { status: string }).status === 'ready'
-      await until('the other one has finished it', isReady, 30_000)
+      await until('the other master has finished it', isReady, 30_000)
       await rig.stack.revive(master)
-      await expectWhole(id, 1)
-      await recordings.toldOnce(id, ...ENDED)
+      await expectReady(id, 1)
+      await recordings.expectEvents(id, ...ENDED)
       expect((await recordings.parts(id)).length).toBe(1)
-      await nothingLeft()
+      await expectNothingLeft()
     }))
 })
 
-describe('a media node that leaves', () => {
-  it('waits for what it records, whatever it was told, and is gone when that is delivered', () =>
+describe('a media node that shuts down', () => {
+  it('waits for its recordings, and exits when they are uploaded', () =>
     rig.run('D19', async ({ exempt }) => {
       const { id, alice } = await recorded(INDIVIDUAL)
       const leaving = node('media_one')
@@ -158,13 +158,13 @@ describe('a media node that leaves', () => {
       await alice.leave()
       expect((await recordings.stop(id)).status).toBe(200)
       expect(await leaving.exited).toBe(0)
-      await expectWhole(id, 1)
-      await recordings.toldOnce(id, ...ENDED)
+      await expectReady(id, 1)
+      await recordings.expectEvents(id, ...ENDED)
       await rig.stack.revive(leaving)
-      await nothingLeft()
+      await expectNothingLeft()
     }))
 
-  it('at once, at the second signal: ends its part in order, and another goes on', () =>
+  it('ends its part in order at a second SIGTERM, and another node continues', () =>
     rig.run('A15', async ({ figure, mark, since, exempt }) => {
       const { id } = await recorded(INDIVIDUAL)
       await recordings.lasts(1.5)
@@ -178,21 +178,21 @@ describe('a media node that leaves', () => {
       mark()
       leaving.kill('SIGTERM')
       expect(await leaving.exited).toBe(0)
-      figure('gone after ms', since())
-      await recordings.goesOn(id, 2)
+      figure('exited after ms', since())
+      await recordings.partStarts(id, 2)
       await recordings.lasts(1.5)
       await recordings.stop(id)
-      await expectWhole(id, 2)
+      await expectReady(id, 2)
       const parts = await recordings.parts(id)
       expect(parts.map(({ files }) => files)).toEqual([1, 1])
-      await recordings.toldOnce(id, ...ENDED)
+      await recordings.expectEvents(id, ...ENDED)
       await rig.stack.revive(leaving)
-      await nothingLeft()
+      await expectNothingLeft()
     }))
 })
 
 describe('a recorder that hangs', () => {
-  it('is killed, another one follows, and what both recorded becomes one file', () =>
+  it('is killed and replaced, and the parts of both become one file', () =>
     rig.run('A5', async ({ figure, mark, since }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
       await recordings.lasts(2.5)
@@ -200,7 +200,7 @@ describe('a recorder that hangs', () => {
       expect(programs).toHaveLength(2)
       mark()
       for (const { pid } of programs) process.kill(pid, 'SIGSTOP')
-      await Promise.all(both.map(({ id }) => recordings.goesOn(id, 2)))
+      await Promise.all(both.map(({ id }) => recordings.partStarts(id, 2)))
       figure('recorded again after ms', since())
       expect(since()).toBeLessThan(30_000)
       expect(programs.filter(({ pid }) => isAlive(pid))).toEqual([])
@@ -211,13 +211,13 @@ describe('a recorder that hangs', () => {
       for (const { id, alice } of both) {
         expect(alice.mediaRecoveries).toEqual([])
         expect((await recordings.stop(id)).status).toBe(200)
-        figure('seconds in the file', await expectWhole(id, 3))
-        await recordings.toldOnce(id, ...ENDED)
+        figure('seconds in the file', await expectReady(id, 3))
+        await recordings.expectEvents(id, ...ENDED)
       }
-      await nothingLeft()
+      await expectNothingLeft()
     }))
 
-  it('ends with a stop of the recording, which keeps what there is', () =>
+  it('ends with a stop of the recording, which keeps the recorded media', () =>
     rig.run('A5', async ({ figure, mark, since }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
       await recordings.lasts(2.5)
@@ -225,16 +225,16 @@ describe('a recorder that hangs', () => {
       for (const { pid } of programs) process.kill(pid, 'SIGSTOP')
       mark()
       await Promise.all(both.map(({ id }) => recordings.stop(id)))
-      for (const { id } of both) await expectWhole(id, 0.5)
+      for (const { id } of both) await expectReady(id, 0.5)
       figure('ready after ms', since())
       expect(programs.filter(({ pid }) => isAlive(pid))).toEqual([])
-      for (const { id } of both) await recordings.toldOnce(id, ...ENDED)
-      await nothingLeft()
+      for (const { id } of both) await recordings.expectEvents(id, ...ENDED)
+      await expectNothingLeft()
     }))
 })
 
-describe('kill -9 of everything, and a new start', () => {
-  it('leaves no recording half done: what was recorded is saved, and told of', () =>
+describe('a restart of all processes after kill -9', () => {
+  it('finishes all recordings, with their events', () =>
     rig.run('A12', async ({ figure, mark, since, exempt }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED, 'media_two')]
       await recordings.lasts(2.5)
@@ -242,12 +242,12 @@ describe('kill -9 of everything, and a new start', () => {
       await startAll()
       mark()
       await Promise.all(cluster.present.map(({ alice }) => alice.close()))
-      for (const { id } of both) await expectWhole(id, 0.5)
+      for (const { id } of both) await expectReady(id, 0.5)
       figure('all saved after ms', since())
       for (const { id } of both) {
-        await recordings.inTurn(id, ['started', 'stopped', 'ready'])
-        expect(recordings.told(id)[1]).toMatch(/^stopped (automaticStop|sessionClosedByServer)$/)
+        await recordings.expectStatuses(id, ['started', 'stopped', 'ready'])
+        expect(recordings.eventsOf(id)[1]).toMatch(/^stopped (automaticStop|sessionClosedByServer)$/)
       }
-      await nothingLeft()
+      await expectNothingLeft()
     }))
 })

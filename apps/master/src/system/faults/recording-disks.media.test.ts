@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EventSink, startStack, type Stack, until, webhookEnv } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import { reviveAll } from '../fixtures/meeting.js'
+import { startAllNodes } from '../fixtures/meeting.js'
 import { COMPOSED, INDIVIDUAL, type Recordable, Recordings } from '../fixtures/recorded.js'
 import { SmallDisk } from '../fixtures/small-disk.js'
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const own = { MEDIA_NODE_RECORDING_PATH: join(nodeDisk.path, 'jobs'), MEDIA_NODE_RECORDING_MIN_FREE: '4' }
   await stack.addNode({ MEDIA_NODE_ID: 'small', ...own })
   await stack.addNode({ MEDIA_NODE_ID: 'large' })
-  await reviveAll(stack)
+  await startAllNodes(stack)
   recordings = new Recordings({ ...stack, recordingsFolder: masterDisk.path }, sink)
 })
 afterAll(async () => {
@@ -58,12 +58,12 @@ async function recorded(where: string, properties: object): Promise<Recordable> 
   expect(await recordings.start(made.id, properties)).toMatchObject({ status: 200 })
   return made
 }
-const nothingLeft = (): Promise<void> =>
-  recordings.nothingLeft(stack.nodes.map(({ env }) => env.MEDIA_NODE_RECORDING_PATH ?? ''))
+const expectNothingLeft = (): Promise<void> =>
+  recordings.expectNothingLeft(stack.nodes.map(({ env }) => env.MEDIA_NODE_RECORDING_PATH ?? ''))
 const refused = (message: RegExp) => ({ status: 503, body: { message: expect.stringMatching(message) } })
 
 withDisks('the disk of a media node', () => {
-  it('C1 C2: that gets full ends what it records, with what there is; sessions and other nodes go on', async () => {
+  it('C1 C2: that becomes full ends its recordings and keeps their media; sessions and other nodes are not affected', async () => {
     const both = [await recorded('small', INDIVIDUAL), await recorded('small', COMPOSED)]
     const other = await recorded('large', INDIVIDUAL)
     await recordings.lasts(2)
@@ -72,7 +72,7 @@ withDisks('the disk of a media node', () => {
       const ready = await recordings.becomes(id, 'ready')
       expect(ready.duration).toBeGreaterThan(1)
       expect((await recordings.fetch(ready)).status).toBe(200)
-      await recordings.toldOnce(id, 'started -', 'stopped notEnoughDisk', 'ready notEnoughDisk')
+      await recordings.expectEvents(id, 'started -', 'stopped notEnoughDisk', 'ready notEnoughDisk')
       expect(alice.mediaRecoveries).toEqual([])
       expect((await stack.api.getSession(id)).recording).toBe(false)
     }
@@ -81,7 +81,7 @@ withDisks('the disk of a media node', () => {
     expect(answer).toMatchObject(refused(/^not enough disk/))
     expect(answer.headers.get('retry-after')).toBe('2')
     nodeDisk?.empty()
-    const { body } = await until('there is room', async () => {
+    const { body } = await until('a recording starts', async () => {
       const again = await recordings.start(both[0]?.id ?? '', INDIVIDUAL)
       return again.status === 200 && again
     })
@@ -89,15 +89,15 @@ withDisks('the disk of a media node', () => {
     await recordings.stop(other.id)
     await recordings.becomes((body as { id: string }).id, 'ready')
     await recordings.becomes(other.id, 'ready')
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  it('C15: that can have no file more refuses what is new; what is recorded goes on, and other nodes record', async () => {
+  it('C15: without inodes refuses new recordings; running ones and those of other nodes continue', async () => {
     const running = await recorded('small', COMPOSED)
     nodeDisk?.takeFiles()
     const { id } = await session('small')
     expect(await recordings.start(id, INDIVIDUAL)).toMatchObject({ status: 503 })
-    expect(recordings.told(id).filter((line) => line.startsWith('started'))).toEqual([])
+    expect(recordings.eventsOf(id).filter((line) => line.startsWith('started'))).toEqual([])
     const other = await recorded('large', INDIVIDUAL)
     await recordings.lasts(1.5)
     await recordings.stop(other.id)
@@ -108,14 +108,14 @@ withDisks('the disk of a media node', () => {
     await until('it records again', async () => (await recordings.start(id, INDIVIDUAL)).status === 200)
     await recordings.stop(id)
     await recordings.becomes(id, 'ready')
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  it('C3 C21: that is read-only has no slot and says so; another node records, and so does it when it is put right', async () => {
+  it('C3 C21: that is read-only has no slots and refuses recordings until it is writable; another node records', async () => {
     const { id } = await session('small')
     if (nodeDisk) nodeDisk.isReadOnly = true
     expect(await recordings.start(id, INDIVIDUAL)).toMatchObject(refused(/^the media node can not write recordings/))
-    await until('REST shows no slot', async () => {
+    await until('the metric shows no slot', async () => {
       const text = await (await fetch(`${stack.nodes[0]?.opsUrl}/metrics`)).text()
       return /^session_service_recording_slots 0$/m.test(text)
     })
@@ -123,17 +123,17 @@ withDisks('the disk of a media node', () => {
     const other = await recorded('large', COMPOSED)
     await recordings.stop(other.id)
     await recordings.becomes(other.id, 'ready')
-    expect(recordings.told(id).filter((line) => line.startsWith('started'))).toEqual([])
+    expect(recordings.eventsOf(id).filter((line) => line.startsWith('started'))).toEqual([])
     if (nodeDisk) nodeDisk.isReadOnly = false
     await until('it records again', async () => (await recordings.start(id, INDIVIDUAL)).status === 200)
     await recordings.stop(id)
     await recordings.becomes(id, 'ready')
-    await nothingLeft()
+    await expectNothingLeft()
   })
 })
 
 withDisks('the disk of the masters', () => {
-  it('C1: that is full keeps a recording waiting, and loses nothing of it', async () => {
+  it('C1: that is full delays a recording and loses nothing of it', async () => {
     const { id } = await recorded('small', INDIVIDUAL)
     await recordings.lasts(1.5)
     masterDisk?.fill()
@@ -141,31 +141,31 @@ withDisks('the disk of the masters', () => {
     const tried = new RegExp(
       `"recordingId":"${id}".*(delivering the files of a recording failed|finalizing the recording failed)`,
     )
-    await until('it is tried in vain', () => stack.journal.find(tried).length > 0)
+    await until('an attempt has failed', () => stack.journal.find(tried).length > 0)
     expect((await recordings.get(id)).status).toBe('stopped')
     masterDisk?.empty()
     const ready = await recordings.becomes(id, 'ready')
     expect(ready.duration).toBeGreaterThan(1)
     expect((await recordings.fetch(ready)).status).toBe(200)
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  it('C3: that is read-only refuses the start; nobody is told that one began', async () => {
+  it('C3: that is read-only refuses the start, without an event of a start', async () => {
     const { id } = await session('small')
     if (masterDisk) masterDisk.isReadOnly = true
     const answer = await recordings.start(id, INDIVIDUAL)
     expect(answer).toMatchObject(refused(/^the folder of recordings \(SERVICE_RECORDING_PATH\) cannot be written to$/))
     expect(answer.headers.get('retry-after')).toBe('2')
-    await recordings.toldOnce(id, 'failed the folder of recordings (SERVICE_RECORDING_PATH) cannot be written to')
+    await recordings.expectEvents(id, 'failed the folder of recordings (SERVICE_RECORDING_PATH) cannot be written to')
     if (masterDisk) masterDisk.isReadOnly = false
     expect((await recordings.start(id, INDIVIDUAL)).status).toBe(200)
     await recordings.stop(id)
-    // C19: somebody removes the file.
+    // C19: the file is removed.
     const ready = await recordings.becomes(id, 'ready')
     await rm(join(masterDisk?.path ?? '', id, `${id}.zip`))
     const gone = await recordings.fetch(ready)
     expect([gone.status, await gone.json()]).toEqual([404, expect.objectContaining({ status: 404 })])
     expect((await stack.rest('DELETE', `/recordings/${id}`)).status).toBe(204)
-    await nothingLeft()
+    await expectNothingLeft()
   })
 })

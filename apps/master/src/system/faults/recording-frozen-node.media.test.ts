@@ -6,7 +6,7 @@ import { RecordingCluster } from '../fixtures/recording-cluster.js'
 
 jest.setTimeout(240_000)
 
-/** Of media there is less than this, s; the node is frozen for longer. */
+/** More than the duration of the recorded media, s; the node is frozen for longer. */
 const LONGEST_S = 12
 
 let cluster: RecordingCluster
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => cluster.clear())
 afterAll(() => cluster.close())
 
-it('B2: a recording of a frozen node fails; when the node returns it is recovered, with the media that there is', () =>
+it('B2: a recording of a frozen node fails, and is recovered with its media when the node returns', () =>
   rig.run('B2', async ({ figure, exempt, mark, since }) => {
     const both = [await cluster.recorded(INDIVIDUAL, 'media_one', true), await cluster.recorded(COMPOSED)]
     await recordings.lasts(2.5)
@@ -38,7 +38,7 @@ it('B2: a recording of a frozen node fails; when the node returns it is recovere
       figure('seconds in the file', duration)
       expect(duration).toBeGreaterThan(1)
       expect(duration).toBeLessThan(LONGEST_S)
-      await recordings.toldOnce(id, ...ended)
+      await recordings.expectEvents(id, ...ended)
     }
-    await cluster.nothingLeft()
+    await cluster.expectNothingLeft()
   }))

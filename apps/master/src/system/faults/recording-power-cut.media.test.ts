@@ -6,7 +6,7 @@ import { RecordingCluster } from '../fixtures/recording-cluster.js'
 
 jest.setTimeout(180_000)
 
-/** How soon after the start of the service nothing may be half done. */
+/** The limit for finishing recordings after the start of the service. */
 const SETTLED_MS = 30_000
 
 let cluster: RecordingCluster
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => cluster.clear())
 afterAll(() => cluster.close())
 
-/** Since the crash of the database, which clears its statistics; its sequences skip numbers then. */
+/** Counts from the crash of the database, which resets its statistics; sequences skip numbers then. */
 async function partsTried(): Promise<number> {
   const [row] = await rig.stack.postgres.query(
     `SELECT pg_stat_get_tuples_inserted('recording_part'::regclass)::integer AS count`,
@@ -27,7 +27,7 @@ async function partsTried(): Promise<number> {
   return Number(row?.count)
 }
 
-it('A12: a recording whose participants do not return ends, and no part is tried without media', () =>
+it('A12: a recording whose participants do not resume ends, and no part is started without media', () =>
   rig.run('A12', async ({ figure, mark, since, exempt }) => {
     const both = [
       await cluster.recorded(INDIVIDUAL, 'media_one', true),
@@ -40,11 +40,11 @@ it('A12: a recording whose participants do not return ends, and no part is tried
     mark()
     for (const { id } of both) {
       expect((await recordings.becomes(id, 'ready')).duration).toBeGreaterThan(0.5)
-      await recordings.inTurn(id, ['started', 'stopped', 'ready'])
+      await recordings.expectStatuses(id, ['started', 'stopped', 'ready'])
     }
     figure('all final after ms', since())
-    figure('parts tried', await partsTried())
+    figure('parts started', await partsTried())
     expect(since()).toBeLessThan(SETTLED_MS)
     expect(await partsTried()).toBe(0)
-    await cluster.nothingLeft()
+    await cluster.expectNothingLeft()
   }))

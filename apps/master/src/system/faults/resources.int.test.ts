@@ -20,13 +20,13 @@ afterAll(async () => {
 
 const create = async (): Promise<number> => (await rig.stack.rest('POST', '/sessions', {})).status
 
-/** Rows of sessions and events are on the small disk from now on. */
+/** Moves tables to a tablespace. */
 async function moveTables(to: string, ...tables: string[]): Promise<void> {
   for (const table of tables) await rig.stack.postgres.query(`ALTER TABLE "${table}" SET TABLESPACE ${to}`)
 }
 
-describe('without room', () => {
-  withDisk('on the disk of Postgres writes are 503, nothing is half done, and reads go on', () =>
+describe('exhausted resources', () => {
+  withDisk('of the disk of Postgres: writes get 503 without partial effects, and reads work', () =>
     rig.run('C10', async ({ figure }) => {
       const { postgres, api } = rig.stack
       const path = disk?.path ?? ''
@@ -37,23 +37,23 @@ describe('without room', () => {
       const { id } = await api.createSession()
       disk?.fill()
       let created = 1
-      await until('it is full', async () => {
+      await until('the disk is full', async () => {
         const status = await create()
         if (status === 200) created++
         expect([200, 503]).toContain(status)
         return status === 503
       })
-      figure('sessions until then', created)
+      figure('sessions before the disk was full', created)
       expect((await api.listSessions()).numberOfElements).toBe(created)
       expect((await api.getSession(id)).id).toBe(id)
       disk?.empty()
-      await until('there is room again', async () => (await create()) === 200)
+      await until('writes work again', async () => (await create()) === 200)
       await moveTables('pg_default', 'session', 'outbox')
       await postgres.query('DROP TABLESPACE small')
     }),
   )
 
-  it('for a connection more, who is there notices nothing, and others come when some have gone', () =>
+  it('of file descriptors: existing sessions are not affected, and new connections work after some have closed', () =>
     rig.run('C13', async ({ figure, mark, since }) => {
       const { pid } = rig.master()
       const { id } = await rig.stack.api.createSession()
@@ -61,24 +61,24 @@ describe('without room', () => {
       const open = (): number => readdirSync(`/proc/${pid}/fd`).length
       const prlimit = (...args: string[]): string =>
         execFileSync('prlimit', ['--pid', String(pid), ...args], { encoding: 'utf8' })
-      const limit = (most: string): string => prlimit(`--nofile=${most}:`)
+      const limit = (count: string): string => prlimit(`--nofile=${count}:`)
       const usual = prlimit('--nofile', '--output=SOFT', '--noheadings').trim()
       const before = open()
       limit(String(before + 8))
       const { hostname, port } = new URL(rig.stack.masterUrl)
       const crowd: Socket[] = []
-      await until('somebody is turned away', () => {
+      await until('a connection is refused', () => {
         const socket = connect(Number(port), hostname)
         socket.on('error', () => undefined)
         crowd.push(socket)
         return crowd.some(({ closed }) => closed)
       })
-      figure('were taken', open() - before)
+      figure('connections accepted', open() - before)
       await alice.request('signal', { type: 'news', data: 'still here' })
       await alice.waitFor('signal')
       for (const socket of crowd) socket.destroy()
       mark()
-      await until('others are served', () =>
+      await until('requests are served', () =>
         create().then(
           (status) => status === 200,
           () => false,

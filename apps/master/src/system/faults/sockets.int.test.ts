@@ -18,7 +18,7 @@ afterEach(() => {
   proxy.mode = 'pass'
 })
 
-/** Bob watches over alice, who comes by way of the proxy. */
+/** Two participants, of whom alice is connected through the proxy. */
 async function pair() {
   const { id } = await rig.stack.api.createSession()
   const bob = await rig.stack.join(id)
@@ -32,21 +32,21 @@ async function pair() {
 }
 
 describe('a client', () => {
-  it('whose socket hangs half-open is missed in silence first, then gone once', () =>
+  it('with a half-open socket is marked as lost without a notification, then evicted once', () =>
     rig.run('B11', async ({ figure, mark, since }) => {
       const { id, alice, bob, connectionId, evictAt } = await pair()
       mark()
       proxy.mode = 'hang'
-      await until('it is missed', async () => (await evictAt()) instanceof Date, 30_000)
-      figure('missed after ms', since())
+      await until('it is marked as lost', async () => (await evictAt()) instanceof Date, 30_000)
+      figure('marked as lost after ms', since())
       proxy.mode = 'pass'
-      await until('it is found again', async () => (await evictAt()) === null, 30_000)
+      await until('it is no longer marked as lost', async () => (await evictAt()) === null, 30_000)
       expect(bob.received('connectionDestroyed')).toEqual([])
       expect(alice.isOpen).toBe(true)
       mark()
       proxy.mode = 'hang'
       const gone = await bob.waitFor('connectionDestroyed', undefined, 40_000)
-      figure('gone after ms', since())
+      figure('evicted after ms', since())
       expect(gone).toEqual({ connectionId, reason: 'networkDisconnect' })
       expect((await rig.stack.api.getSession(id)).connections.numberOfElements).toBe(1)
       proxy.mode = 'reset'
@@ -56,15 +56,15 @@ describe('a client', () => {
       expect(bob.received('connectionDestroyed')).toHaveLength(1)
     }))
 
-  it('that reads too slowly is cut off before it costs much memory, and the others notice nothing', () =>
+  it('that reads too slowly is disconnected before it costs much memory, and others are not affected', () =>
     rig.run('B15', async ({ figure }) => {
       const { id, alice, bob, connectionId } = await pair()
-      // Its pings arrive, but nothing that it is sent.
+      // Its pings arrive, but it receives nothing.
       proxy.mode = 'up'
       const data = 'x'.repeat(50_000)
       let sent = 0
       await until(
-        'it is cut off',
+        'it is disconnected',
         async () => {
           await rig.stack.rest('POST', '/signal', { session: id, data })
           sent += 1
@@ -73,7 +73,7 @@ describe('a client', () => {
         60_000,
       )
       figure('megabytes sent to it before', Math.round((sent * data.length) / 1e6))
-      await until('the other has heard all', () => bob.received('signal').length === sent)
+      await until('the other participant has received all', () => bob.received('signal').length === sent)
       expect(bob.received('sessionDisconnected')).toEqual([])
       const gone = await bob.waitFor('connectionDestroyed', undefined, 40_000)
       expect(gone).toEqual({ connectionId, reason: 'networkDisconnect' })

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(120_000)
 
-/** Longer than a node may be silent, with what it takes to act on that. */
+/** Longer than the silence after which a node is lost, and the reaction to it. */
 const LONG_MS = 6_000
 const NODES = ['media_one', 'media_two', 'media_three'] as const
 
@@ -28,7 +28,7 @@ let route: TcpProxy
 let lesser: LocalNats
 let masters: [ServiceApi, ServiceApi]
 
-/** The second master and the third node are at a bus server of their own, which is one with the other over a route. */
+/** The second master and the third node use a bus server of their own, which a route connects with the other. */
 beforeAll(async () => {
   const [routes = 0, own = 0] = await freePorts(2)
   sink = await EventSink.open()
@@ -64,7 +64,7 @@ afterAll(async () => {
 
 const ready = (nth: number): Promise<number | undefined> => statusOf(`${stack.masters[nth]?.opsUrl}/readyz`)
 
-/** A session of that id on the node; undefined while the master does not hear the node. */
+/** Creates a session on the node; undefined while the master receives no heartbeats of it. */
 async function placed(api: ServiceApi, node: string): Promise<string | undefined> {
   const { status, body } = await api.request('POST', '/sessions', { mediaNode: { id: node } })
   return status === 200 ? (body as { id: string }).id : undefined
@@ -82,7 +82,7 @@ const join = async (nth: 0 | 1, id: string) => {
   return { client, joined: client.join() }
 }
 
-it('B9: on both sides of a bus that is split nobody takes the other for dead; only the greater is ready', async () => {
+it('B9: on a split bus neither side counts the other as dead, and only the larger side is ready', async () => {
   const [north = ''] = await everywhere(masters[0])
   const [, , south = ''] = await everywhere(masters[1])
   const [alice, bob] = [await join(0, north), await join(1, south)]
@@ -91,12 +91,12 @@ it('B9: on both sides of a bus that is split nobody takes the other for dead; on
 
   route.mode = 'reset'
   const splitAt = performance.now()
-  await until('the lesser side is not ready', async () => (await ready(1)) === 503, 30_000)
-  await until('any silence has been acted on', () => performance.now() - splitAt > LONG_MS, 30_000)
+  await until('the smaller side is not ready', async () => (await ready(1)) === 503, 30_000)
+  await until('the reaction time to silence has passed', () => performance.now() - splitAt > LONG_MS, 30_000)
   expect([await ready(0), await ready(1)]).toEqual([200, 503])
   expect(await places()).toEqual(before)
 
-  // Both create the same session: one has it, and its room is where it was placed first.
+  // Both create the same session: one succeeds, and its room stays where it was placed first.
   const both = await Promise.all(masters.map((api) => api.request('POST', '/sessions', { customSessionId: 'both' })))
   expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409])
   const first = await join(0, 'both')
@@ -107,7 +107,7 @@ it('B9: on both sides of a bus that is split nobody takes the other for dead; on
   expect(await places()).toEqual(between)
   expect(between).toHaveLength(before.length + 1)
 
-  // Each side serves what it has.
+  // Each side serves its own sessions.
   await alice.client.request('signal', { data: 'north' })
   await bob.client.request('signal', { data: 'south' })
   await Promise.all([alice.client.waitFor('signal'), bob.client.waitFor('signal')])
