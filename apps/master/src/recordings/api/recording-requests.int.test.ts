@@ -15,7 +15,7 @@ describe('the REST interface of recordings', () => {
     const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
     testbed.node.onStart = () => started
     const first = testbed.start(id)
-    await until('it is starting', async () => (await testbed.get(id)).status === 'starting')
+    await until('the recording is starting', async () => (await testbed.get(id)).status === 'starting')
     const others = [{}, { name: 'a/b' }, { frameRate: 500 }, { recordingLayout: 'CUSTOM', customLayout: 'none' }]
     const answers = await Promise.all(others.map((body) => testbed.start(id, body)))
     expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409])

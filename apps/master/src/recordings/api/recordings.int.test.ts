@@ -87,7 +87,7 @@ describe('a recording', () => {
     const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
     testbed.node.onStart = () => started
     const answer = testbed.start(id)
-    await until('it is starting', async () => (await testbed.get(id)).status === 'starting')
+    await until('the recording is starting', async () => (await testbed.get(id)).status === 'starting')
     expect([(await testbed.stop(id)).status, (await testbed.stack.rest('DELETE', `/recordings/${id}`)).status]).toEqual(
       [406, 409],
     )
@@ -190,7 +190,7 @@ describe('when a recorder dies', () => {
     const { id } = await testbed.createActiveSession()
     await testbed.start(id)
     await testbed.node.failRecorder(testbed.partOf(id))
-    await until('another records', () => testbed.node.jobs.get(testbed.partOf(id))?.state === 'recording')
+    await until('another recorder records', () => testbed.node.jobs.get(testbed.partOf(id))?.state === 'recording')
     await testbed.expectEvents(id, 'started -')
     await testbed.stop(id)
     await testbed.becomes(id, 'ready')

@@ -64,7 +64,7 @@ async function join(sessionId: string, clientData: string): Promise<SyntheticPar
 const recording = async (id: string) => (await stack.rest('GET', `/recordings/${id}`)).body as Record<string, unknown>
 
 async function finished(id: string): Promise<string> {
-  await until('it is finished', async () => (await recording(id)).status !== 'stopped', PATIENCE_MS)
+  await until('the recording is finished', async () => (await recording(id)).status !== 'stopped', PATIENCE_MS)
   const { status, url } = await recording(id)
   expect(status).toBe('ready')
   const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`

@@ -161,11 +161,11 @@ describe('when a master is killed', () => {
     const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
     node.onStart = () => started
     const answer = stack.rest('POST', '/recordings/start', { session: id }).catch(() => undefined)
-    await until('it is starting', async () => (await get(id)).status === 'starting')
+    await until('the recording is starting', async () => (await get(id)).status === 'starting')
     master(A).kill('SIGKILL')
     finishStart()
     await answer
-    await until('it is gone', async () => (await get(id)).status === 404, PATIENCE_MS)
+    await until('the recording is gone', async () => (await get(id)).status === 404, PATIENCE_MS)
     await until('nothing records', () => node.jobs.size === 0, PATIENCE_MS)
     await expectEvents(id, 'failed its start was not finished')
     await stack.revive(master(A))

@@ -83,7 +83,7 @@ describe('the end of a session', () => {
     const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
     testbed.node.onStart = () => started
     const answer = testbed.start(id)
-    await until('it is starting', async () => (await testbed.get(id)).status === 'starting')
+    await until('the recording is starting', async () => (await testbed.get(id)).status === 'starting')
     await testbed.stack.api.deleteSession(id)
     finishStart()
     expect((await answer).status).toBe(503)
@@ -104,7 +104,7 @@ describe('a session that is kept for its recording alone', () => {
     const { promise: started, reject: failStart } = Promise.withResolvers<void>()
     testbed.node.onStart = () => started
     const answer = testbed.start(id)
-    await until('it is starting', async () => (await testbed.get(id)).status === 'starting')
+    await until('the recording is starting', async () => (await testbed.get(id)).status === 'starting')
     await alice.request('leave', {})
     expect(await isGone(id)).toBe(false)
     failStart(new ServiceError('NO_CAPACITY', 'no recorder'))
@@ -198,7 +198,7 @@ it('a connection that is changed to record: false is reported to the media node'
   const { content } = await testbed.stack.api.listConnections(id)
   const connectionId = content[0]?.id ?? ''
   await testbed.stack.rest('PATCH', `/sessions/${id}/connection/${connectionId}`, { record: false })
-  await until('the node knows of the change', () =>
+  await until('the media node got the change', () =>
     testbed.node.callsOf('changePeer').some((call) => 'connectionId' in call && call.connectionId === connectionId),
   )
   expect(testbed.node.callsOf('changePeer').at(-1)).toMatchObject({ connectionId, record: false })

@@ -32,7 +32,7 @@ it('a finished recording can be fetched from any master until it is deleted', as
     const recording = RecordingView.parse((await stack.rest('GET', `/recordings/${id}`)).body)
     return recording.status === 'ready' && recording
   }
-  const { url, size, duration } = await until('it is ready', ready, READY_MS)
+  const { url, size, duration } = await until('the recording is ready', ready, READY_MS)
   const address = String(url).replace(stack.masterUrl, stack.masterUrls[1] ?? '')
   const headers = { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` }
   const fetched = Buffer.from(await (await fetch(address, { headers })).arrayBuffer())
