@@ -1,13 +1,13 @@
 export interface BannerFacts {
   page: string | undefined
-  /** Base of the service, without a path. */
+  /** Base URL of the service, without a path. */
   service: string
   secret: string
   seconds: number
   nodes: number
 }
 
-/** What a person needs to go on. */
+/** The text that the launcher prints when the service is ready: addresses, credentials and an example. */
 export function banner({ page, service, secret, seconds, nodes }: BannerFacts, bold: (text: string) => string): string {
   const api = `${service.replace(/\/$/, '')}/service/api`
   const node = nodes === 1 ? 'one media node' : `${nodes} media nodes`
@@ -22,7 +22,7 @@ export function banner({ page, service, secret, seconds, nodes }: BannerFacts, b
     '',
     `  curl -u SERVICEAPP:${secret} -H 'Content-Type: application/json' -d '{}' ${api}/sessions`,
     '',
-    '  Ctrl-C ends everything.',
+    '  Ctrl-C stops all processes.',
     '',
   ].join('\n')
 }

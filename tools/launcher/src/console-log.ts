@@ -2,7 +2,7 @@ import type { OutputLine } from '@session-service/local-stack'
 import { type Level, LEVELS, readLogLine } from './log-line.js'
 
 const NAME_WIDTH = 12
-/** Cyan, magenta, blue, green, and their bright kin: told apart at a glance, none of them an alarm. */
+/** Cyan, magenta, blue, green, and their bright variants: easy to distinguish, and not colours of errors or warnings. */
 const NAME_COLOURS = [36, 35, 34, 32, 96, 95, 94, 92]
 const LEVEL_COLOUR: Readonly<Partial<Record<Level, number>>> = { fatal: 31, error: 31, warn: 33, debug: 2, trace: 2 }
 
@@ -13,13 +13,16 @@ export interface ConsoleLogOptions {
   now?: () => Date
 }
 
-/** What all processes say, in one column each: time, coloured name, text. */
+/** Writes the output of all processes in columns: time, coloured name, text. */
 export class ConsoleLog {
   readonly #names: string[] = []
+  readonly #options: ConsoleLogOptions
 
-  constructor(private readonly options: ConsoleLogOptions) {}
+  constructor(options: ConsoleLogOptions) {
+    this.#options = options
+  }
 
-  /** For the output of one process. */
+  /** Returns the output listener of one process. */
   writer(name: string): OutputLine {
     return (line) => {
       if (line.trim() === '') return
@@ -29,21 +32,21 @@ export class ConsoleLog {
   }
 
   line(name: string, level: Level, text: string, details = ''): void {
-    if (LEVELS.indexOf(level) > LEVELS.indexOf(this.options.level)) return
+    if (LEVELS.indexOf(level) > LEVELS.indexOf(this.#options.level)) return
     // oxlint-disable-next-line clock/no-wall-clock -- the time that the user reads on the same computer
-    const time = (this.options.now?.() ?? new Date()).toTimeString().slice(0, 8)
+    const time = (this.#options.now?.() ?? new Date()).toTimeString().slice(0, 8)
     const colour = LEVEL_COLOUR[level]
     const body = colour === undefined ? text : this.paint(colour, text)
-    this.options.write(`${this.paint(2, time)} ${this.#label(name)} ${body}\n${details === '' ? '' : `${details}\n`}`)
+    this.#options.write(`${this.paint(2, time)} ${this.#label(name)} ${body}\n${details === '' ? '' : `${details}\n`}`)
   }
 
-  /** A line of the launcher itself that is always shown. */
-  say(text: string): void {
-    this.options.write(`${text}\n`)
+  /** Writes a line of the launcher, at any log level. */
+  print(text: string): void {
+    this.#options.write(`${text}\n`)
   }
 
   paint(colour: number, text: string): string {
-    return this.options.colours ? `\u001B[${colour}m${text}\u001B[0m` : text
+    return this.#options.colours ? `\u001B[${colour}m${text}\u001B[0m` : text
   }
 
   #label(name: string): string {

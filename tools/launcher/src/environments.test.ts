@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './environments.js'
 
 const facts: Facts = {
@@ -14,13 +14,13 @@ const facts: Facts = {
   ports: { service: 5000, playground: 5001, masterOps: 5002, nodeOps: [5003, 5004], postgres: 5005, nats: 5006 },
 }
 
-test('what the person set is kept, what npm set is not', () => {
+it('givenEnv keeps variables of the user and drops those of npm', () => {
   expect(givenEnv({ PATH: '/bin', npm_config_x: '1', NPM_TOKEN: '2', EMPTY: '', GONE: undefined })).toEqual({
     PATH: '/bin',
   })
 })
 
-test('a property passes through; what the launcher decides wins over it', () => {
+it('properties pass through unless the launcher sets them', () => {
   const env = masterEnv(
     { SERVICE_SESSIONS_GARBAGE_INTERVAL: '5', SERVICE_PORT: '1', SERVICE_OPS_HOST: '0.0.0.0' },
     facts,
@@ -39,7 +39,7 @@ test('a property passes through; what the launcher decides wins over it', () => 
   expect(masterEnv({}, facts).SERVICE_OPS_HOST).toBe('127.0.0.1')
 })
 
-test('a media node and the page get no secret of the master', () => {
+it('a media node and the playground get no secrets of the master', () => {
   const given = {
     ...{
       SERVICE_SECRET: 'a',
@@ -58,12 +58,12 @@ test('a media node and the page get no secret of the master', () => {
   for (const name of [...secrets, 'NATS_URL']) expect(page).not.toHaveProperty(name)
 })
 
-test('LOG_LEVEL reaches the processes, unless their own property is set', () => {
+it('LOG_LEVEL reaches the processes, unless their own property is set', () => {
   expect(masterEnv({ LOG_LEVEL: 'debug' }, facts).SERVICE_LOG_LEVEL).toBe('debug')
   expect(nodeEnv({ LOG_LEVEL: 'debug', SERVICE_LOG_LEVEL: 'warn' }, facts, 0).SERVICE_LOG_LEVEL).toBe('warn')
 })
 
-test('nodes share the cores, and get names and ports of their own', () => {
+it('media nodes divide the cores and have different names and ports', () => {
   const given = { MEDIA_NODE_ID: 'mine', MEDIA_NODE_RTC_PORT: '40000', MEDIA_NODE_WORKERS: '3' }
   expect(nodeEnv(given, facts, 0)).toMatchObject({
     MEDIA_NODE_ID: 'mine-1',
@@ -84,7 +84,7 @@ test('nodes share the cores, and get names and ports of their own', () => {
   expect(nodeEnv({ MEDIA_NODE_RTC_PORT: '0' }, facts, 1).MEDIA_NODE_RTC_PORT).toBe('0')
 })
 
-test('recording is on where the machine was made ready for it, and the person has the last word', () => {
+it('recording is enabled when there is a compositor, unless the user disables it', () => {
   expect(masterEnv({}, facts)).toMatchObject({ SERVICE_RECORDING: 'false', SERVICE_RECORDING_PATH: '/data/recordings' })
   const ready = { COMPOSITOR_BIN: '/bin/compositor' }
   expect(masterEnv(ready, facts).SERVICE_RECORDING).toBe('true')
@@ -94,13 +94,13 @@ test('recording is on where the machine was made ready for it, and the person ha
   expect(nodeEnv(given, facts, 0)).toMatchObject(given)
 })
 
-test('each node makes its recordings in a folder of its own', () => {
+it('each media node has its own recordings folder', () => {
   expect(nodeEnv({}, facts, 0).MEDIA_NODE_RECORDING_PATH).toBe('/data/media-nodes/1')
   expect(nodeEnv({}, facts, 1).MEDIA_NODE_RECORDING_PATH).toBe('/data/media-nodes/2')
   expect(nodeEnv({ MEDIA_NODE_RECORDING_PATH: '/jobs' }, facts, 1).MEDIA_NODE_RECORDING_PATH).toBe('/jobs/2')
 })
 
-test('the page knows the service, and is for this machine alone unless said otherwise', () => {
+it('the playground knows the service, and listens on loopback unless configured otherwise', () => {
   expect(playgroundEnv({}, facts)).toMatchObject({
     PLAYGROUND_HOST: '127.0.0.1',
     PLAYGROUND_PORT: '5001',

@@ -8,19 +8,19 @@ export type Env = Record<string, string>
 export interface Facts {
   secret: string
   databaseUrl: string
-  /** Of the bus, with the credentials of masters. */
+  /** URL of the bus with the credentials of masters. */
   natsUrl: string
-  /** With those of media nodes. */
+  /** URL of the bus with the credentials of media nodes. */
   nodeNatsUrl: string
   busCluster: string
   ports: Ports
   nodes: number
-  /** Of the media nodes, without their number. */
+  /** Name of the media nodes without their number. */
   nodeName: string
   dataFolder: string
 }
 
-/** What the person set goes to every process; npm's own settings describe the npm that called us. */
+/** The user's environment without empty variables and those of npm, which describe the npm that started the launcher. */
 export const givenEnv = (env: NodeJS.ProcessEnv): Env =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) =>
@@ -28,7 +28,7 @@ export const givenEnv = (env: NodeJS.ProcessEnv): Env =>
     ),
   )
 
-/** Properties of another kind of process stay away from this one: a media node has no use for the API's secret. */
+/** Removes properties of other kinds of processes: a media node must not get the secret of the API. */
 const ownOf = (given: Env, kind: ProcessKind): Env =>
   Object.fromEntries(
     Object.entries(given).filter(([name]) => {
@@ -39,19 +39,19 @@ const ownOf = (given: Env, kind: ProcessKind): Env =>
 
 const isPropertyName = (name: string): name is PropertyName => name in PROPERTIES
 
-/** The page is a client of the API: of the service's own properties it gets those that `playgroundEnv` names. */
+/** The playground is a client of the API: it gets only the properties that `playgroundEnv` adds. */
 const withoutProperties = (given: Env): Env =>
   Object.fromEntries(Object.entries(given).filter(([name]) => !isPropertyName(name)))
 
 const commonEnv = (given: Env): Env => ({
   // Probes and metrics need no credentials.
   SERVICE_OPS_HOST: '127.0.0.1',
-  // The launcher makes it readable.
+  // The launcher formats it.
   SERVICE_LOG_FORMAT: 'json',
   ...(given.LOG_LEVEL !== undefined && { SERVICE_LOG_LEVEL: given.LOG_LEVEL }),
 })
 
-/** Where masters keep recordings; nodes that see the same folder hand theirs over by a rename. */
+/** The recordings folder of masters; media nodes on the same file system move their files to it. */
 const recordingsEnv = (dataFolder: string): Env => ({ SERVICE_RECORDING_PATH: join(dataFolder, 'recordings') })
 
 export const masterEnv = (
@@ -60,9 +60,9 @@ export const masterEnv = (
 ): Env => ({
   ...commonEnv(given),
   ...recordingsEnv(dataFolder),
-  // For nodes that the master starts.
+  // For media nodes that the master starts.
   MEDIA_NODE_RECORDING_PATH: join(dataFolder, 'media-nodes'),
-  // Without a compositor the machine was not made ready for it, and the person was told.
+  // Without a compositor recording is unavailable, which the bootstrap has reported.
   SERVICE_RECORDING: String(given.COMPOSITOR_BIN !== undefined),
   // Media nodes that the master starts take their properties from its environment.
   ...given,
@@ -75,12 +75,12 @@ export const masterEnv = (
   SERVICE_OPS_PORT: String(ports.masterOps),
 })
 
-/** `index` counts from 0. What may be there once only is spread over the nodes. */
+/** `index` counts from 0. Ports and cores are divided among the nodes. */
 export function nodeEnv(given: Env, facts: Facts, index: number): Env {
   const { nodeNatsUrl, busCluster, ports, nodes, nodeName, dataFolder } = facts
   const workers = Number(given.MEDIA_NODE_WORKERS ?? 0) || Math.max(1, Math.floor(availableParallelism() / nodes))
   const { MEDIA_NODE_ID: name = nodeName, MEDIA_NODE_RTC_PORT: firstPort } = given
-  // A node takes what it finds there for its own, left by an earlier run.
+  // A node treats files in its folder as its own, from an earlier run.
   const recordings = join(given.MEDIA_NODE_RECORDING_PATH ?? join(dataFolder, 'media-nodes'), String(index + 1))
   return {
     ...commonEnv(given),
@@ -91,7 +91,7 @@ export function nodeEnv(given: Env, facts: Facts, index: number): Env {
     SERVICE_BUS_CLUSTER: busCluster,
     SERVICE_OPS_PORT: String(ports.nodeOps[index] ?? 0),
     MEDIA_NODE_WORKERS: String(workers),
-    // One that is started again is the same to the masters.
+    // A restarted node keeps its id.
     MEDIA_NODE_ID: given.MEDIA_NODE_ID && nodes === 1 ? name : `${name}-${index + 1}`,
     ...(firstPort !== undefined &&
       firstPort !== '0' && { MEDIA_NODE_RTC_PORT: String(Number(firstPort) + index * workers) }),
@@ -100,7 +100,7 @@ export function nodeEnv(given: Env, facts: Facts, index: number): Env {
 
 export const playgroundEnv = (given: Env, { secret, ports }: Facts): Env => ({
   ...commonEnv(given),
-  // Whoever opens the page may create sessions: only from here, unless the person says otherwise.
+  // The page can create sessions without credentials: by default it is reachable from this machine only.
   PLAYGROUND_HOST: '127.0.0.1',
   SERVICE_URL: `http://localhost:${ports.service}`,
   ...withoutProperties(given),

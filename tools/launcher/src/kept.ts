@@ -7,38 +7,38 @@ const SECRET_FILE = 'secret'
 
 const NODE_NAME_FILE = 'media-node'
 const CLUSTER_FILE = 'cluster'
-/** Of the users of the bus. */
+/** Passwords of the bus users. */
 const PASSWORD_FILE = { master: 'nats-master', node: 'nats-node' } as const
 
-/** Drawn once, and drawn again after a reset. */
+/** Generated once, and again after a reset. */
 export const SECRET_FILES: readonly string[] = [SECRET_FILE, ...Object.values(PASSWORD_FILE)]
 
-/** SERVICE_SECRET, else the one kept in the data folder. */
+/** SERVICE_SECRET, else the secret stored in the data folder. */
 export const findSecret = (env: NodeJS.ProcessEnv, dataFolder: string): string =>
-  env.SERVICE_SECRET || kept(join(dataFolder, SECRET_FILE), () => randomBytes(18).toString('base64url'))
+  env.SERVICE_SECRET || stored(join(dataFolder, SECRET_FILE), () => randomBytes(18).toString('base64url'))
 
-/** What the media nodes of this folder are called: the same at each start, and like those of no other machine. */
+/** Name prefix of the media nodes: the same at each start, different on each machine. */
 export const nodeName = (dataFolder: string): string =>
-  kept(join(dataFolder, NODE_NAME_FILE), () => `media_${randomBytes(5).toString('hex')}`)
+  stored(join(dataFolder, NODE_NAME_FILE), () => `media_${randomBytes(5).toString('hex')}`)
 
-/** Cluster on the bus: SERVICE_BUS_CLUSTER, else one of this folder, so that several can share a bus server. */
+/** Bus cluster: SERVICE_BUS_CLUSTER, else one per data folder, so that several can share a bus server. */
 export const busCluster = (env: NodeJS.ProcessEnv, dataFolder: string): string =>
-  env.SERVICE_BUS_CLUSTER || kept(join(dataFolder, CLUSTER_FILE), () => `local_${randomBytes(5).toString('hex')}`)
+  env.SERVICE_BUS_CLUSTER || stored(join(dataFolder, CLUSTER_FILE), () => `local_${randomBytes(5).toString('hex')}`)
 
-/** Users of the bus that the launcher starts: the same at each start, so that processes that outlive it stay connected. */
+/** Users of the launcher's bus: the same at each start, so that processes that outlive the launcher stay connected. */
 export const busUsers = (cluster: string, dataFolder: string): ClusterUsers =>
   clusterUsers(cluster, {
-    master: kept(join(dataFolder, PASSWORD_FILE.master), newPassword),
-    node: kept(join(dataFolder, PASSWORD_FILE.node), newPassword),
+    master: stored(join(dataFolder, PASSWORD_FILE.master), newPassword),
+    node: stored(join(dataFolder, PASSWORD_FILE.node), newPassword),
   })
 
-/** What an earlier run wrote, made on the first one; readable for its owner alone. */
-function kept(file: string, make: () => string): string {
-  const there = read(file)
-  if (there !== '') return there
-  const made = make()
-  writeFileSync(file, `${made}\n`, { mode: 0o600 })
-  return made
+/** The content of the file, which the first run generates; readable by its owner only. */
+function stored(file: string, generate: () => string): string {
+  const existing = read(file)
+  if (existing !== '') return existing
+  const generated = generate()
+  writeFileSync(file, `${generated}\n`, { mode: 0o600 })
+  return generated
 }
 
 function read(file: string): string {

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, afterEach, expect, test } from '@jest/globals'
+import { afterAll, afterEach, expect, it } from '@jest/globals'
 import { startNats, removePostgresData, serverAccount } from '@session-service/local-stack'
 import {
   createTestDatabase,
@@ -26,7 +26,7 @@ import {
 } from '@session-service/testing'
 
 const START_MS = 60_000
-/** More than those get that lost their parent. */
+/** Longer than the grace time of processes that lost their parent. */
 const ORPHANS_MS = 40_000
 const data = mkdtempSync(join(tmpdir(), 'launcher-'))
 chmodSync(data, 0o755)
@@ -101,7 +101,7 @@ const nodesOf = (launcher: Launcher): number[] =>
     .filter(({ command }) => command.includes('apps/media-node'))
     .map(({ pid }) => pid)
 
-/** The bus refuses a client without credentials, and its configuration is readable for its owner alone. */
+/** The bus rejects a client without credentials, and only the owner can read its configuration. */
 async function expectGuardedBus(launcher: Launcher): Promise<void> {
   const { command = '' } = descendantsOf(launcher.pid).find((each) => each.command.includes('nats-server')) ?? {}
   const port = /--port (\d+)/.exec(command)?.[1]
@@ -115,7 +115,7 @@ async function expectGuardedBus(launcher: Launcher): Promise<void> {
   expect(environments.filter((text) => text.includes(password))).toEqual([])
 }
 
-test('starts everything, keeps sessions and secret over a restart, and leaves nothing behind', async () => {
+it('starts all processes, keeps sessions and secret over a restart, and leaves no process', async () => {
   const first = await launch(['--nodes', '2'])
   await first.says('Session Service is ready')
   expect(nodesOf(first)).toHaveLength(2)
@@ -124,8 +124,8 @@ test('starts everything, keeps sessions and secret over a restart, and leaves no
   const session = await api(first.port).createSession({ customSessionId: 'kept' })
   const family = descendantsOf(first.pid).map(({ pid }) => pid)
   expect(await first.end('SIGINT')).toBe(0)
-  expect(first.output).toContain('Everything has ended.')
-  // The one that watches over them ends after us.
+  expect(first.output).toContain('All processes have stopped.')
+  // The reaper ends after the launcher.
   await until('nothing is left of it', () => family.filter(isAlive).length === 0)
 
   const kept = secret()
@@ -148,7 +148,7 @@ const uidsOf = (launcher: Launcher, part: string): number[] => [
   ),
 ]
 
-test('a launcher run by root starts all other processes unprivileged, also on data that root wrote', async () => {
+it('a launcher run by root starts all other processes unprivileged, also on data that root wrote', async () => {
   const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   const { uid } = serverAccount() ?? own
   const file = join(data, 'recordings', 'earlier', 'file')
@@ -189,7 +189,7 @@ test('a launcher run by root starts all other processes unprivileged, also on da
   expect(await launcher.end('SIGINT')).toBe(0)
 }, 180_000)
 
-test('--reset forgets what was kept', async () => {
+it('--reset deletes stored data and secrets', async () => {
   const before = existsSync(join(data, 'secret')) ? secret() : ''
   const launcher = await launch(['--reset'])
   await launcher.says('Session Service is ready')
@@ -198,7 +198,7 @@ test('--reset forgets what was kept', async () => {
   expect(await launcher.end('SIGINT')).toBe(0)
 })
 
-test('killed with -9 it leaves nothing, and starts again', async () => {
+it('leaves no process after SIGKILL, and can be started again', async () => {
   const launcher = await launch()
   await launcher.says('Session Service is ready')
   const family = descendantsOf(launcher.pid).map(({ pid }) => pid)
@@ -210,7 +210,7 @@ test('killed with -9 it leaves nothing, and starts again', async () => {
   expect(await again.end('SIGINT')).toBe(0)
 }, 180_000)
 
-test('what dies comes back: a media node, the master, NATS, Postgres', async () => {
+it('restarts a killed media node, master, NATS and Postgres', async () => {
   const launcher = await launch()
   await launcher.says('Session Service is ready')
   const nodes = async () =>
@@ -228,19 +228,19 @@ test('what dies comes back: a media node, the master, NATS, Postgres', async () 
     await until(`${part} is back`, isBack, START_MS)
     await until('the API takes work', () => api(launcher.port).createSession(), START_MS)
   }
-  // The one that came back is the same to the masters: nobody misses another.
+  // The restarted node has the same id: the masters report no lost node.
   await until('the media node is there again', async () => {
     expect(await nodes()).toEqual(before)
     return true
   })
   const deaths = launcher.output
     .split('\n')
-    .filter((line) => line.includes('ended (killed by a signal), starting it again in 0.5 s'))
+    .filter((line) => line.includes('exited (killed by a signal), restarting in 0.5 s'))
   expect(deaths).toHaveLength(4)
   expect(await launcher.end('SIGINT')).toBe(0)
 }, 180_000)
 
-test('an outside Postgres and NATS are used, and none is started', async () => {
+it('uses an external Postgres and NATS without starting its own', async () => {
   const database = await createTestDatabase()
   const nats = await startNats()
   const launcher = await launch([], { DATABASE_URL: database.url, NATS_URL: nats.url, SERVICE_SECRET: 'given_secret' })
@@ -253,44 +253,44 @@ test('an outside Postgres and NATS are used, and none is started', async () => {
   await database.drop()
 })
 
-test('two on one folder: the second one is refused with the first one named', async () => {
+it('rejects a second launcher on the same folder, naming the process of the first', async () => {
   const first = await launch()
   await first.says('Session Service is ready')
   const second = await launch()
   expect(await second.exited).toBe(2)
-  expect(second.output).toContain(`the service runs already: ${data} is in use by process ${first.pid}`)
+  expect(second.output).toContain(`the service is already running: ${data} is in use by process ${first.pid}`)
   expect(await first.end('SIGINT')).toBe(0)
 })
 
-test('a property that cannot be used is named, and nothing is left', async () => {
+it('names an invalid property and leaves no process', async () => {
   const launcher = await launch([], { SERVICE_SESSIONS_GARBAGE_INTERVAL: 'soon' })
   expect(await launcher.exited).toBe(1)
   expect(launcher.output).toContain('SERVICE_SESSIONS_GARBAGE_INTERVAL')
   expect(processesNamed(data)).toEqual([])
 })
 
-test('told to end while it starts it ends in order', async () => {
+it('stops gracefully at a signal during the start', async () => {
   const launcher = await launch()
   await launcher.says('postgres     ready')
   expect(await launcher.end('SIGINT')).toBe(0)
   expect(processesNamed(data)).toEqual([])
 })
 
-test('a second signal forces', async () => {
+it('kills all processes at a second signal', async () => {
   const launcher = await launch()
   await launcher.says('Session Service is ready')
   const family = descendantsOf(launcher.pid)
   const master = family.find(({ command }) => command.includes('apps/master'))
-  // A frozen master does not end by itself.
+  // A suspended master does not stop.
   process.kill(master?.pid ?? 0, 'SIGSTOP')
   launcher.child.kill('SIGINT')
-  await launcher.says('Ending')
+  await launcher.says('Stopping')
   launcher.child.kill('SIGINT')
   expect(await launcher.exited).toBe(130)
   await until('nothing is left of it', () => family.every(({ pid }) => !isAlive(pid)), ORPHANS_MS)
 })
 
-test('--help tells the options and starts nothing', async () => {
+it('--help prints the options and starts no process', async () => {
   const launcher = await launch(['--help'])
   expect(await launcher.exited).toBe(0)
   expect(launcher.output).toContain('Usage: npm start')

@@ -20,12 +20,12 @@ export interface LauncherHost {
   env: NodeJS.ProcessEnv
   write: (text: string) => void
   colours: boolean
-  /** Calls with each request to end. */
+  /** Calls the listener with each termination signal. */
   onEnd: (listener: () => void) => void
   exit: (code: number) => never
 }
 
-/** Runs the service until it is told to end; resolves to the exit code. */
+/** Runs the service until a termination signal; resolves to the exit code. */
 export async function launch(host: LauncherHost): Promise<number> {
   try {
     const options = parseOptions(host.args)
@@ -60,14 +60,14 @@ async function run(options: LauncherOptions, host: LauncherHost): Promise<number
       const page = ports.playground === undefined ? undefined : `http://localhost:${ports.playground}`
       const seconds = (performance.now() - started) / 1000
       const address = env.SERVICE_PUBLICURL || `http://localhost:${ports.service}`
-      log.say(banner({ page, service: address, secret, seconds, nodes: options.nodes }, (text) => log.paint(1, text)))
+      log.print(banner({ page, service: address, secret, seconds, nodes: options.nodes }, (text) => log.paint(1, text)))
       await ended
     }
     await service.stop()
-    log.say('Everything has ended.')
+    log.print('All processes have stopped.')
     return 0
   } catch (error) {
-    log.say(log.paint(31, explain(error)))
+    log.print(log.paint(31, explain(error)))
     await service.stop()
     return 1
   } finally {
@@ -75,18 +75,18 @@ async function run(options: LauncherOptions, host: LauncherHost): Promise<number
   }
 }
 
-/** Resolves with the first request to end; the second ends everything at once. */
+/** Resolves at the first termination signal; the second one kills all processes. */
 function endRequests(host: LauncherHost, service: LocalService, log: ConsoleLog): Promise<'ended'> {
-  let asked = 0
+  let signals = 0
   return new Promise((done) => {
     host.onEnd(() => {
-      asked++
-      if (asked === 1) {
-        log.say('Ending … (again to force)')
+      signals++
+      if (signals === 1) {
+        log.print('Stopping … (repeat to force)')
         done('ended')
       } else {
         service.kill()
-        log.say('Forced.')
+        log.print('Killed all processes.')
         host.exit(FORCED)
       }
     })
@@ -94,14 +94,14 @@ function endRequests(host: LauncherHost, service: LocalService, log: ConsoleLog)
 }
 
 async function openDataFolder(folder: string): Promise<() => void> {
-  // Postgres' account must be able to pass; what is inside protects itself.
+  // The account of Postgres must be able to enter; the entries have their own modes.
   if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, 0o755)
   try {
     return await lockFolder(folder)
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error
     throw new OptionError(
-      `the service runs already: ${error.message}. End that one, or name another folder with --data`,
+      `the service is already running: ${error.message}. Stop it, or choose another folder with --data`,
     )
   }
 }
@@ -120,7 +120,7 @@ function levelOf(env: NodeJS.ProcessEnv): Level {
   throw new OptionError(`LOG_LEVEL must be one of ${LEVELS.join(', ')}, not "${wanted}"`)
 }
 
-/** An error may carry the last words of a process, as that process wrote them. */
+/** Formats the output lines of a process that an error may contain. */
 const explain = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error))
     .split('\n')

@@ -34,37 +34,37 @@ export interface LocalServiceOptions {
 
 type BusAddresses = Pick<Facts, 'natsUrl' | 'nodeNatsUrl'>
 
-/** A bus that the launcher does not start; media nodes have credentials of their own there where the person gives them. */
-const outsideBus = ({ NATS_URL: natsUrl = '', MEDIA_NODE_NATS_URL: nodeNatsUrl = natsUrl }: Env): BusAddresses => ({
+/** Addresses of an external bus; media nodes have separate credentials if MEDIA_NODE_NATS_URL is set. */
+const externalBus = ({ NATS_URL: natsUrl = '', MEDIA_NODE_NATS_URL: nodeNatsUrl = natsUrl }: Env): BusAddresses => ({
   natsUrl,
   nodeNatsUrl,
 })
 
-/** Everything that runs on this machine, each part looked after. */
+/** Starts and supervises all processes of the service on this machine. */
 export class LocalService {
   readonly #options: LocalServiceOptions
-  /** What others need comes first; ended the other way round, for a media node says goodbye to a master. */
-  readonly #ranks: Supervised[][] = []
+  /** In the order of dependencies. They stop in reverse, because a media node deregisters at a master. */
+  readonly #groups: Supervised[][] = []
   #stopping = false
 
   constructor(options: LocalServiceOptions) {
     this.#options = options
   }
 
-  /** Resolves once all of it serves; rejects with the reason of the part that did not start. */
+  /** Resolves when all processes are ready; rejects with the error of a process that did not start. */
   async start(): Promise<void> {
     const { dataFolder, ports, secret, nodes, runAs } = this.#options
     const given = withAccount(givenEnv(this.#options.env), runAs)
     // An earlier launcher may have run as another account.
     for (const name of ['recordings', 'media-nodes']) makeOwnedFolder(join(dataFolder, name), runAs.account)
     const cluster = busCluster(given, dataFolder)
-    const foundations = { databaseUrl: given.DATABASE_URL ?? '', ...outsideBus(given) }
+    const infrastructure = { databaseUrl: given.DATABASE_URL ?? '', ...externalBus(given) }
     await this.#launch([
-      ...(foundations.databaseUrl === '' ? [this.#postgres((url) => (foundations.databaseUrl = url))] : []),
-      ...(foundations.natsUrl === '' ? [this.#nats(busUsers(cluster, dataFolder), foundations)] : []),
+      ...(infrastructure.databaseUrl === '' ? [this.#postgres((url) => (infrastructure.databaseUrl = url))] : []),
+      ...(infrastructure.natsUrl === '' ? [this.#nats(busUsers(cluster, dataFolder), infrastructure)] : []),
     ])
     const names = { nodeName: nodeName(dataFolder), busCluster: cluster }
-    const facts: Facts = { secret, ports, nodes, dataFolder, ...names, ...foundations }
+    const facts: Facts = { secret, ports, nodes, dataFolder, ...names, ...infrastructure }
     const master = this.#app('master', startMaster, masterEnv(given, facts))
     const others = [
       ...Array.from({ length: nodes }, (_, index) =>
@@ -77,23 +77,23 @@ export class LocalService {
     await this.#launch([master], others)
   }
 
-  /** Ends all of it in order. */
+  /** Stops all processes gracefully, in order. */
   async stop(): Promise<void> {
     this.#stopping = true
-    for (const rank of this.#ranks.toReversed()) await Promise.all(rank.map((part) => part.stop()))
+    for (const group of this.#groups.toReversed()) await Promise.all(group.map((part) => part.stop()))
   }
 
-  /** Ends all of it now. */
+  /** Kills all processes. */
   kill(): void {
     this.#stopping = true
-    for (const part of this.#ranks.flat()) part.kill()
+    for (const part of this.#groups.flat()) part.kill()
   }
 
-  /** All at once: each waits by itself for what it needs. */
-  async #launch(...ranks: Supervised[][]): Promise<void> {
-    this.#ranks.push(...ranks)
-    // When one fails the others may still be starting: `stop` ends those too.
-    await Promise.all(ranks.flat().map((part) => part.start()))
+  /** Starts all at the same time: each process waits for its dependencies itself. */
+  async #launch(...groups: Supervised[][]): Promise<void> {
+    this.#groups.push(...groups)
+    // After a failure the others may still be starting; `stop` also stops these.
+    await Promise.all(groups.flat().map((part) => part.start()))
     if (this.#stopping) throw new Error('stopped while starting')
   }
 
@@ -101,18 +101,18 @@ export class LocalService {
     return new Supervised({ name, start, warn: (text) => this.#options.log.line(name, 'warn', text) })
   }
 
-  #postgres(tell: (url: string) => void): Supervised {
+  #postgres(onStart: (url: string) => void): Supervised {
     const { dataFolder, ports, log } = this.#options
     const wanted = join(dataFolder, 'postgres')
     return this.#supervise('postgres', async () => {
       const server = await startPostgres({ dataDir: wanted, port: ports.postgres, onLine: log.writer('postgres') })
-      tell(server.url)
+      onStart(server.url)
       log.line('postgres', 'info', `ready at 127.0.0.1:${server.port}`)
       if (server.dataDir !== wanted)
         log.line(
           'postgres',
           'info',
-          `its account cannot enter ${relative('.', dataFolder)}, so the data are in ${server.dataDir}`,
+          `its account cannot enter ${relative('.', dataFolder)}, so its data is in ${server.dataDir}`,
         )
       return server.process
     })
@@ -141,15 +141,15 @@ export class LocalService {
     return this.#supervise(name, async (signal) => {
       const node = executableFor(runAs.account, process.execPath)
       const app = await start({ name, env, node, onLine: log.writer(name), stopTimeoutMs: STOP_TIMEOUT_MS })
-      const end = () => void app.stop()
-      signal.addEventListener('abort', end)
+      const stop = () => void app.stop()
+      signal.addEventListener('abort', stop)
       try {
         await app.ready
       } catch (error) {
         await app.stop()
         throw error
       } finally {
-        signal.removeEventListener('abort', end)
+        signal.removeEventListener('abort', stop)
       }
       return app
     })

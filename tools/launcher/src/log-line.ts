@@ -4,20 +4,20 @@ export type Level = (typeof LEVELS)[number]
 export interface LogLine {
   level: Level
   text: string
-  /** What follows the line: a stack, indented. */
+  /** Text below the line: an indented stack. */
   details: string
 }
 
 const OWN_FIELDS = new Set(['level', 'time', 'name', 'context', 'msg', 'err', 'pid', 'hostname'])
 
-/** One line of a process of the stack as level and text for people; its name tells the format. */
+/** Parses an output line of a process into level and text; the name of the process determines the format. */
 export function readLogLine(name: string, line: string): LogLine {
   if (name === 'postgres') return readPostgres(line)
   if (name === 'nats') return readNats(line)
   return readJson(line) ?? { level: 'info', text: line, details: '' }
 }
 
-/** Servers tell much of their ordinary life; statements that fail are the business of whoever sent them. */
+/** Ordinary messages of the server are debug; the sender of a failed statement reports it. */
 function readPostgres(line: string): LogLine {
   const [, severity, text] = /^\S+ \S+ \S+ \[\d+\] (\w+): {2}(.*)$/.exec(line) ?? []
   const level = severity === 'PANIC' ? 'error' : severity === 'WARNING' ? 'warn' : 'debug'

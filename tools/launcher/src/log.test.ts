@@ -1,10 +1,10 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { banner } from './banner.js'
 import { ConsoleLog } from './console-log.js'
 import { type Level, readLogLine } from './log-line.js'
 
 describe('readLogLine', () => {
-  test('a line of ours: level, text, fields, and the stack apart', () => {
+  it('splits a JSON line into level, text with fields, and stack', () => {
     const line = JSON.stringify({
       level: 'warn',
       time: '2026-01-01T00:00:00Z',
@@ -23,12 +23,12 @@ describe('readLogLine', () => {
     })
   })
 
-  test('whatever else a process writes is shown as it is', () => {
+  it('returns any other line unchanged', () => {
     for (const line of ['plain words', '{"a":1}', '{"level":"loud"}', '[1]', '{'])
       expect(readLogLine('master', line)).toEqual({ level: 'info', text: line, details: '' })
   })
 
-  test('the servers tell of their ordinary life on debug', () => {
+  it('assigns ordinary messages of Postgres and NATS the level debug', () => {
     const postgres = (severity: string) =>
       readLogLine('postgres', `2026-01-01 00:00:00.000 UTC [1] ${severity}:  some words`)
     expect(postgres('LOG')).toEqual({ level: 'debug', text: 'some words', details: '' })
@@ -54,22 +54,22 @@ describe('ConsoleLog', () => {
     return { log, written }
   }
 
-  test('time, name in a column, text; details on lines of their own', () => {
+  it('writes time, name and text in columns, and details on separate lines', () => {
     const { log, written } = record('info')
     log.writer('master')('{"level":"error","msg":"oops","err":{"stack":"Error: no"}}', 'stdout')
     log.writer('nats')('', 'stderr')
     expect(written).toEqual(['09:08:07 master       oops\n    Error: no\n'])
   })
 
-  test('what is less important than asked for is left out', () => {
+  it('omits lines below its level', () => {
     const { log, written } = record('warn')
     for (const level of ['error', 'warn', 'info', 'debug'] as const) log.line('x', level, level)
     expect(written).toHaveLength(2)
-    log.say('always')
+    log.print('always')
     expect(written.at(-1)).toBe('always\n')
   })
 
-  test('each name keeps its colour', () => {
+  it('gives each name its own colour', () => {
     const { log, written } = record('info', true)
     for (const name of ['master', 'media-node', 'master']) log.line(name, 'info', 'hello')
     expect(written[0]).toContain('\u001B[36mmaster')
@@ -78,7 +78,7 @@ describe('ConsoleLog', () => {
   })
 })
 
-test('the banner says where the page and the API are and how to call it', () => {
+it('the banner contains the addresses of the page and the API and an example call', () => {
   const facts = {
     page: 'http://localhost:4444',
     service: 'http://localhost:4443/',

@@ -2,7 +2,7 @@ import { launch } from './launcher.js'
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-// A closed terminal must not keep us from ending what we started.
+// A write to a closed terminal must not prevent the shutdown of the child processes.
 process.stdout.on('error', () => {})
 
 process.exit(

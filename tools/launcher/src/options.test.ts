@@ -1,13 +1,13 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { HELP, OptionError, parseOptions } from './options.js'
 
 const DEFAULTS = { nodes: 1, port: undefined, playground: true, reset: false, help: false, data: undefined }
 
-test('nothing asked for means one node with a page', () => {
+it('without options there is one media node and the playground', () => {
   expect(parseOptions([])).toEqual(DEFAULTS)
 })
 
-test('every option is understood, with = and without', () => {
+it('parseOptions accepts every option, with and without =', () => {
   const args = ['--nodes', '2', '--port=5000', '--no-playground', '--reset', '--data', '/srv/data']
   expect(parseOptions(args)).toEqual({
     ...DEFAULTS,
@@ -20,7 +20,7 @@ test('every option is understood, with = and without', () => {
   expect(parseOptions(['-h']).help).toBe(true)
 })
 
-test.each([
+it.each([
   [['--nodes', '0'], '--nodes must be a whole number from 1 to 64, not "0"'],
   [['--nodes', 'two'], '--nodes must be a whole number from 1 to 64, not "two"'],
   [['--nodes=1e1'], '--nodes must be a whole number from 1 to 64, not "1e1"'],
@@ -34,7 +34,7 @@ test.each([
   expect(attempt).toThrow(words)
 })
 
-test('the help names every option', () => {
+it('the help names every option', () => {
   for (const option of ['--nodes', '--port', '--no-playground', '--reset', '--data', '--help'])
     expect(HELP).toContain(option)
 })

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net'
-import { afterEach, expect, test } from '@jest/globals'
+import { afterEach, expect, it } from '@jest/globals'
 import { freePorts } from '@session-service/local-stack'
 import { OptionError } from './options.js'
 import { choosePorts } from './ports.js'
@@ -12,7 +12,7 @@ const hold = (port: number): Promise<void> =>
 const choose = (wanted: Partial<Parameters<typeof choosePorts>[0]>, said: string[] = []) =>
   choosePorts({ env: {}, port: undefined, nodes: 1, playground: true, ...wanted }, (text) => said.push(text))
 
-test('all ports differ, and those that were asked for are taken', async () => {
+it('all ports differ, and configured ports are used', async () => {
   const [service = 0, page = 0, ops = 0] = await freePorts(3)
   const env = { SERVICE_PORT: String(service), PLAYGROUND_PORT: String(page), SERVICE_OPS_PORT: String(ops) }
   const ports = await choose({ env, nodes: 3 })
@@ -21,19 +21,19 @@ test('all ports differ, and those that were asked for are taken', async () => {
   expect(new Set(all).size).toBe(8)
 })
 
-test('the option wins over the property, and no page needs no port', async () => {
+it('the option overrides the property, and without the playground it has no port', async () => {
   const [service = 0, other = 0] = await freePorts(2)
   const ports = await choose({ env: { SERVICE_PORT: String(other) }, port: service, playground: false })
   expect(ports).toMatchObject({ service, playground: undefined })
 })
 
-test('a port that was asked for and is held is refused with its holder', async () => {
+it('a configured port in use is rejected with the process that uses it', async () => {
   const [service = 0, page = 0] = await freePorts(2)
   await hold(service)
   const refusal = choose({ port: service })
   await expect(refusal).rejects.toThrow(OptionError)
   await expect(refusal).rejects.toThrow(
-    new RegExp(`^port ${service} is held by process ${process.pid} \\(.*\\): end that, or choose`),
+    new RegExp(`^port ${service} is in use by process ${process.pid} \\(.*\\): stop it, or choose`),
   )
   await hold(page)
   const [free = 0] = await freePorts(1)
@@ -41,18 +41,18 @@ test('a port that was asked for and is held is refused with its holder', async (
     'choose another one with PLAYGROUND_PORT',
   )
   await expect(choose({ port: free, env: { PLAYGROUND_PORT: String(free) } })).rejects.toThrow(
-    `port ${free} is asked for twice`,
+    `port ${free} is configured twice`,
   )
 })
 
-test('an inner port that is held gives way to the next free one', async () => {
+it('an internal port in use is replaced by the next free one', async () => {
   const [service = 0, ops = 0] = await freePorts(2)
   await hold(ops)
   const ports = await choose({ port: service, env: { SERVICE_OPS_PORT: String(ops) } })
   expect(ports.masterOps).toBeGreaterThan(ops)
 })
 
-test('what is no port is refused by name', async () => {
+it('an invalid port is rejected with its property', async () => {
   await expect(choose({ env: { SERVICE_PORT: 'http' } })).rejects.toThrow(
     'SERVICE_PORT must be a port from 1 to 65535, not "http"',
   )

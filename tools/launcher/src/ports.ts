@@ -5,7 +5,7 @@ const DEFAULT = { service: 4443, playground: 4444, masterOps: 4480, nodeOps: 448
 
 export interface Ports {
   service: number
-  /** Undefined without a page. */
+  /** Undefined without the playground. */
   playground: number | undefined
   masterOps: number
   nodeOps: number[]
@@ -21,12 +21,12 @@ export interface WantedPorts {
 }
 
 /**
- * Chooses all ports before anything starts. What a person types must be the port that was asked for, or its holder is
- * named; the rest takes its usual port, so that it is found again, or the next free one.
+ * Chooses all ports before any process starts. A port that the user configured must be free; otherwise an error names the
+ * process that uses it. Every other port is the default or the next free one.
  */
 export async function choosePorts(
   { env, port, nodes, playground }: WantedPorts,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<Ports> {
   const taken = new Set<number>()
   const take = async (first: number, host: string): Promise<number> => {
@@ -35,9 +35,9 @@ export async function choosePorts(
     return found
   }
   const claim = async (wanted: number, host: string, hint: string): Promise<number> => {
-    if (taken.has(wanted)) throw new OptionError(`port ${wanted} is asked for twice: ${hint}`)
+    if (taken.has(wanted)) throw new OptionError(`port ${wanted} is configured twice: ${hint}`)
     if (!(await isFree(wanted, host)))
-      throw new OptionError(`port ${wanted} is held by ${portHolder(wanted)}: end that, or ${hint}`)
+      throw new OptionError(`port ${wanted} is in use by ${portHolder(wanted)}: stop it, or ${hint}`)
     taken.add(wanted)
     return wanted
   }
@@ -45,7 +45,7 @@ export async function choosePorts(
   await claim(service, env.SERVICE_HOST || '0.0.0.0', 'choose another one with --port or SERVICE_PORT')
   return {
     service,
-    playground: playground ? await choosePage(env, claim, take, say) : undefined,
+    playground: playground ? await choosePage(env, claim, take, report) : undefined,
     ...(await chooseInner(env, nodes, take)),
   }
 }
@@ -57,14 +57,14 @@ async function choosePage(
   env: NodeJS.ProcessEnv,
   claim: Claim,
   take: Take,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<number> {
   const host = env.PLAYGROUND_HOST || '127.0.0.1'
   const wanted = portOf(env, 'PLAYGROUND_PORT')
   if (wanted !== undefined) return claim(wanted, host, 'choose another one with PLAYGROUND_PORT')
   const found = await take(DEFAULT.playground, host)
   if (found !== DEFAULT.playground)
-    say(`the page is on port ${found}: ${DEFAULT.playground} is held by ${portHolder(DEFAULT.playground)}`)
+    report(`the page is on port ${found}: ${DEFAULT.playground} is in use by ${portHolder(DEFAULT.playground)}`)
   return found
 }
 

@@ -1,17 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync, existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, expect, it } from '@jest/globals'
 import { ManagedProcess, until } from '@session-service/local-stack'
-import { pauseAfter, Supervised } from './supervised.js'
+import { Supervised } from './supervised.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'supervised-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A shell that is ready at once, looked after. */
-function watch(script: string) {
+/** A supervised shell that is ready immediately. */
+function supervise(script: string) {
   const started: ManagedProcess[] = []
-  const said: string[] = []
+  const warnings: string[] = []
   const supervised = new Supervised({
     name: 'child',
     start: async () => {
@@ -32,62 +32,58 @@ function watch(script: string) {
       }
       return child
     },
-    warn: (text) => said.push(text),
-    pauses: { first: 20, longest: 60, healthyMs: 60_000 },
+    warn: (text) => warnings.push(text),
+    backoff: { firstMs: 20, longestMs: 60, healthyMs: 60_000 },
   })
-  return { supervised, started, said }
+  return { supervised, started, warnings }
 }
 
-test('pauses double up to the longest', () => {
-  expect([1, 2, 3, 4, 100].map((deaths) => pauseAfter(deaths, 500, 3_000))).toEqual([500, 1_000, 2_000, 3_000, 3_000])
-})
-
-test('who dies is started again, told by one line each time, and ended when asked', async () => {
-  const { supervised, started, said } = watch('exec sleep 60')
+it('restarts a process that exits, with one warning each time, until it is stopped', async () => {
+  const { supervised, started, warnings } = supervise('exec sleep 60')
   await supervised.start()
   started[0]?.kill('SIGKILL')
   await until('the second one', () => started[1])
-  await until('it is seen running', () => started[1]?.running)
+  await until('it is running', () => started[1]?.running)
   started[1]?.kill('SIGKILL')
   await until('the third one', () => started[2])
-  expect(said).toEqual([
-    'ended (killed by a signal), starting it again in 0.02 s',
-    'ended (killed by a signal), starting it again in 0.04 s',
+  expect(warnings).toEqual([
+    'exited (killed by a signal), restarting in 0.02 s',
+    'exited (killed by a signal), restarting in 0.04 s',
   ])
   await supervised.stop()
   expect(started.map(({ running }) => running)).toEqual([false, false, false])
-  expect(said).toHaveLength(2)
+  expect(warnings).toHaveLength(2)
 })
 
-test('who does not come up is tried again and again, with the reason', async () => {
-  const { supervised, started, said } = watch('exec sleep 60')
+it('retries a failed restart and reports the reason', async () => {
+  const { supervised, started, warnings } = supervise('exec sleep 60')
   await supervised.start()
   writeFileSync(join(folder, 'broken'), '')
   started[0]?.kill('SIGKILL')
-  await until('two attempts failed', () => said.length >= 3)
+  await until('two attempts failed', () => warnings.length >= 3)
   rmSync(join(folder, 'broken'))
   const last = await until('one that runs', () => started.slice(1).find((child) => child.running))
-  expect(said[1]).toBe('did not start (port taken), starting it again in 0.04 s')
+  expect(warnings[1]).toBe('did not start (port taken), restarting in 0.04 s')
   await supervised.stop()
   expect(last.running).toBe(false)
 })
 
-test('the first start that fails is told to whoever asked', async () => {
+it('rejects when the first start fails', async () => {
   writeFileSync(join(folder, 'broken'), '')
-  const { supervised, said } = watch('exec sleep 60')
+  const { supervised, warnings } = supervise('exec sleep 60')
   await expect(supervised.start()).rejects.toThrow('port taken')
   rmSync(join(folder, 'broken'))
-  expect(said).toEqual([])
+  expect(warnings).toEqual([])
   await supervised.stop()
 })
 
-test('told to stop during a pause it starts nothing more', async () => {
-  const { supervised, started, said } = watch('exit 3')
+it('does not restart after a stop during the back-off', async () => {
+  const { supervised, started, warnings } = supervise('exit 3')
   await supervised.start()
-  await until('it died', () => said.length > 0)
+  await until('it died', () => warnings.length > 0)
   await supervised.stop()
   const count = started.length
-  expect(said[0]).toBe('ended (exit code 3), starting it again in 0.02 s')
+  expect(warnings[0]).toBe('exited (exit code 3), restarting in 0.02 s')
   expect(started).toHaveLength(count)
   expect(started.every(({ running }) => !running)).toBe(true)
 })

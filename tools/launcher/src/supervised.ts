@@ -1,12 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { describeExit } from '@session-service/local-stack'
+import { backoffMs, sleep } from '@session-service/server-kit/async'
 
-const FIRST_PAUSE_MS = 500
-const LONGEST_PAUSE_MS = 15_000
-/** Whoever ran this long died of something new. */
+const BACKOFF = { firstMs: 500, longestMs: 15_000 }
+/** A process that ran for this long restarts without an increased back-off. */
 const HEALTHY_MS = 30_000
 
-/** What of a process is needed to look after it. */
+/** The part of a process that its supervisor uses. */
 export interface Child {
   readonly exited: Promise<number | null>
   stop(): Promise<void>
@@ -15,18 +14,14 @@ export interface Child {
 
 export interface SupervisedOptions {
   name: string
-  /** Starts it and resolves once it serves; when the signal fires it ends what it has started and rejects. */
+  /** Starts the process; resolves when it is ready. An aborted signal stops it and rejects. */
   start: (signal: AbortSignal) => Promise<Child>
-  /** One line about what happened. */
+  /** Reports a restart. */
   warn: (text: string) => void
-  pauses?: { first: number; longest: number; healthyMs: number }
+  backoff?: { firstMs: number; longestMs: number; healthyMs: number }
 }
 
-/** Pause before the next start, growing with every death in a row. */
-export const pauseAfter = (deaths: number, first = FIRST_PAUSE_MS, longest = LONGEST_PAUSE_MS): number =>
-  Math.min(longest, first * 2 ** Math.min(deaths - 1, 30))
-
-/** Keeps one process running: starts it again when it dies, with growing pauses, until it is stopped. */
+/** Supervises a process: restarts it after an exit, with exponential back-off, until it is stopped. */
 export class Supervised {
   readonly #options: SupervisedOptions
   readonly #stopping = new AbortController()
@@ -42,14 +37,14 @@ export class Supervised {
     return this.#options.name
   }
 
-  /** The first start; when that fails there is nothing to look after and it rejects. */
+  /** Starts the process; rejects when the first start fails, which is not retried. */
   async start(): Promise<void> {
     const started = performance.now()
-    const child = await this.#begin()
+    const child = await this.#launch()
     this.#loop = this.#watch(child, started)
   }
 
-  /** Ends it in order; resolves when it is gone. */
+  /** Stops it gracefully; resolves when it has exited. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#starting?.catch(() => {})
@@ -57,7 +52,7 @@ export class Supervised {
     await this.#loop
   }
 
-  /** Ends it now. */
+  /** Kills its process group. */
   kill(): void {
     this.#stopping.abort()
     this.#child?.killGroup()
@@ -67,24 +62,24 @@ export class Supervised {
     let current: Child | undefined = child
     let started = startedAt
     let reason = ''
-    for (let deaths = 1; ; deaths++) {
-      if (current) reason = `ended (${describeExit(await current.exited)})`
+    for (let exits = 1; ; exits++) {
+      if (current) reason = `exited (${describeExit(await current.exited)})`
       if (this.#stopping.signal.aborted) return
-      const { healthyMs = HEALTHY_MS, first, longest } = this.#options.pauses ?? {}
-      if (performance.now() - started > healthyMs) deaths = 1
-      const pause = pauseAfter(deaths, first, longest)
-      this.#options.warn(`${reason}, starting it again in ${pause / 1000} s`)
-      await delay(pause, undefined, { signal: this.#stopping.signal }).catch(() => {})
+      const { healthyMs, ...backoff } = this.#options.backoff ?? { ...BACKOFF, healthyMs: HEALTHY_MS }
+      if (performance.now() - started > healthyMs) exits = 1
+      const delayMs = backoffMs(exits, { ...backoff, jitter: false })
+      this.#options.warn(`${reason}, restarting in ${delayMs / 1000} s`)
+      await sleep(delayMs, this.#stopping.signal)
       if (this.#stopping.signal.aborted) return
       started = performance.now()
-      current = await this.#begin().catch((error: unknown) => {
+      current = await this.#launch().catch((error: unknown) => {
         reason = `did not start (${firstLine(error)})`
         return undefined
       })
     }
   }
 
-  async #begin(): Promise<Child> {
+  async #launch(): Promise<Child> {
     this.#starting = this.#options.start(this.#stopping.signal)
     this.#child = await this.#starting
     return this.#child
