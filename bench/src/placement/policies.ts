@@ -44,7 +44,7 @@ const ledger =
         own?.placed(node, cost, now)
         return Number(node.nodeId)
       },
-      hear: (master, _node, report, now) => ledgers[master]?.hearOne(report, now),
+      hear: (master, _node, report, now) => ledgers[master]?.updateNode(report, now),
       learn: (master, node, now) => ledgers[master]?.placed({ nodeId: `${node}`, bootId: 'boot' }, cost, now),
     }
   }

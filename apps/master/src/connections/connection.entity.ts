@@ -2,7 +2,7 @@ import type { IceServer, MediaserverOptions, Role } from '@session-service/contr
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, Unique } from 'typeorm'
 import { SessionEntity } from '../sessions/session.entity.js'
 
-/** A participant, or a place kept for one. Contract times in UTC ms; deadlines by the database's clock. */
+/** A participant, or a token that no client has used yet. API times in UTC ms; deadlines by the database's clock. */
 @Entity('connection')
 @Unique('connection_token_hash', ['tokenHash'])
 @Index('connection_session_created', ['sessionId', 'createdAt', 'id'])
@@ -22,7 +22,7 @@ export class ConnectionEntity {
   @Column({ type: 'text' })
   type!: 'WEBRTC' | 'IPCAM'
 
-  /** A recorder is `awaited` and then `hidden`: whatever asks for participants does not find it. */
+  /** A recorder is `awaited`, then `hidden`, so that queries for participants do not return it. */
   @Column({ type: 'text' })
   status!: 'pending' | 'active' | 'awaited' | 'hidden'
 
@@ -59,7 +59,7 @@ export class ConnectionEntity {
   @Column({ type: 'text', nullable: true })
   platform!: string | null
 
-  /** With the key of the service this gives the token; alone it gives nothing. */
+  /** The token is derived from this and the key of the service. It cannot be derived from this alone. */
   @Column({ name: 'token_nonce', type: 'text' })
   tokenNonce!: string
 
@@ -73,7 +73,7 @@ export class ConnectionEntity {
   @Column({ name: 'master_id', type: 'text', nullable: true })
   masterId!: string | null
 
-  /** When a participant whose socket is gone is evicted, or a recorder that does not come; null while it has one. */
+  /** When a participant without a socket, or a recorder that has not joined, is evicted. Null while it has a socket. */
   @Column({ name: 'evict_at', type: 'timestamptz', nullable: true })
   evictAt!: Date | null
 

@@ -15,11 +15,11 @@ export interface NewConnection {
   tokenHash: string
 }
 
-/** What a master remembers of a participant whose socket it holds. */
+/** State that a master keeps of a participant whose socket it holds. */
 export interface Participant {
   connectionId: string
   sessionId: string
-  /** The session's unique id. */
+  /** The uniqueSessionId of the session. */
   roomId: string
   role: Role
   record: boolean
@@ -32,7 +32,7 @@ export interface Participant {
   forcedNodeId: string | null
   forcedVideoCodec: 'VP8' | 'H264' | 'NONE' | 'VP9' | 'MEDIA_SERVER_PREFERRED'
   recordingMode: 'ALWAYS' | 'MANUAL'
-  /** A recorder: it sees and hears, and nobody learns of it. */
+  /** A recorder: it receives media, and clients and backends are not notified of it. */
   isHidden: boolean
 }
 
@@ -40,20 +40,20 @@ export interface RemovedConnection {
   connectionId: string
   roomId: string
   wasActive: boolean
-  /** It was a recorder, and in. */
+  /** It was a recorder that had joined. */
   wasHidden: boolean
   streamIds: string[]
   place: RoomPlace | null
-  /** Nobody is left, and the session went with the last one. */
+  /** The session ended with its last participant. */
   sessionEnded: boolean
-  /** Recordings that the session's end stopped. */
+  /** Ids of recordings that the end of the session stopped. */
   recordingIds: string[]
 }
 
-/** What became of the session of a token that was given back. */
-export type GivenBack = Pick<RemovedConnection, 'place' | 'sessionEnded' | 'recordingIds'>
+/** Effect of a released token on its session. */
+export type TokenRelease = Pick<RemovedConnection, 'place' | 'sessionEnded' | 'recordingIds'>
 
-/** What of a participant may change while it is in. */
+/** Properties of a participant that may change while it is connected. */
 export interface Rights {
   role: Role
   record: boolean
@@ -61,16 +61,17 @@ export interface Rights {
 
 export interface ChangedRights extends Rights {
   roomId: string
-  /** Null while the session has no media. */
+  /** Null while the session is not placed on a media node. */
   nodeId: string | null
   status: 'pending' | 'active'
   former: Rights
 }
 
-export interface Audience {
+/** Participants of a session that a signal can be sent to. */
+export interface SignalRecipients {
   roomId: string
   hasParticipants: boolean
-  /** Of those asked about, the participants. */
+  /** The requested ids that are participants. */
   present: string[]
 }
 

@@ -3,12 +3,12 @@ import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
-import { updated } from '../platform/database/updated.js'
+import { firstRow, rows } from '../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position } from '../platform/http/streamed-list.js'
 import type { ChangedRights, NewConnection, Rights } from './connection.records.js'
 import { CONNECTION_ROW, type ConnectionRow } from './connection.view.js'
 
-/** Connections as backends make, see and change them. */
+/** Reads and writes of connections for the REST API. */
 @Injectable()
 export class ConnectionRepository {
   private readonly creations: GroupCommit<NewConnection, true>
@@ -23,7 +23,9 @@ export class ConnectionRepository {
   }
 
   private async insertAll(connections: NewConnection[]): Promise<(true | Error)[]> {
-    const inserted = await this.dataSource.query<{ id: string }[]>(
+    // Hand-written: a group commit inserts all connections in one statement.
+    const inserted = await rows<{ id: string }>(
+      this.dataSource.manager,
       `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint,
               "serverData" text, record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb,
               "tokenNonce" text, "tokenHash" text)),
@@ -41,17 +43,18 @@ export class ConnectionRepository {
     )
   }
 
-  async find(sessionId: string, id: string): Promise<ConnectionRow | undefined> {
-    const [row] = await this.dataSource.query<ConnectionRow[]>(
+  find(sessionId: string, id: string): Promise<ConnectionRow | undefined> {
+    return firstRow<ConnectionRow>(
+      this.dataSource.manager,
       `SELECT ${CONNECTION_ROW} FROM connection c
        WHERE c.id = $1 AND c.session_id = $2 AND c.status IN ('pending', 'active')`,
       [id, sessionId],
     )
-    return row
   }
 
   page(sessionId: string, withPending: boolean, after: Position = BEFORE_ALL): Promise<ConnectionRow[]> {
-    return this.dataSource.query<ConnectionRow[]>(
+    return rows<ConnectionRow>(
+      this.dataSource.manager,
       `SELECT ${CONNECTION_ROW} FROM connection c
        WHERE c.session_id = $1 AND (c.status = 'active' OR $2 AND c.status = 'pending') AND (c.created_at, c.id) > ($3, $4)
        ORDER BY c.created_at, c.id LIMIT ${PAGE_ROWS}`,
@@ -60,8 +63,8 @@ export class ConnectionRepository {
   }
 
   /**
-   * Changes what is given. `announce` is called before the commit, under the row's lock, so that of two changes the one
-   * that is told last is the one that holds; undefined when there is no such connection.
+   * Changes the given properties. `announce` runs before the commit, under the row's lock, so that of two concurrent
+   * changes the one announced last is the one that is stored. Undefined when there is no such connection.
    */
   change(
     sessionId: string,
@@ -70,7 +73,7 @@ export class ConnectionRepository {
     announce: (changed: ChangedRights) => Promise<void>,
   ): Promise<ConnectionRow | undefined> {
     return this.dataSource.transaction(async (manager) => {
-      const [changed] = await updated<ChangedRights>(
+      const changed = await firstRow<ChangedRights>(
         manager,
         `WITH former AS (SELECT id, role, record FROM connection
                          WHERE id = $1 AND session_id = $2 AND status IN ('pending', 'active') FOR UPDATE)
@@ -82,10 +85,7 @@ export class ConnectionRepository {
       )
       if (!changed) return undefined
       await announce(changed)
-      const [row] = await manager.query<ConnectionRow[]>(`SELECT ${CONNECTION_ROW} FROM connection c WHERE c.id = $1`, [
-        id,
-      ])
-      return row
+      return firstRow<ConnectionRow>(manager, `SELECT ${CONNECTION_ROW} FROM connection c WHERE c.id = $1`, [id])
     })
   }
 }

@@ -1,4 +1,6 @@
 import type { ConnectionView, IceServer, MediaOptions, MediaserverOptions, Role } from '@session-service/contract'
+import { columns } from '../platform/database/sql.js'
+import { ConnectionEntity } from './connection.entity.js'
 
 /** A connection as `CONNECTION_ROW` reads it, streams included. */
 export interface ConnectionRow {
@@ -22,12 +24,26 @@ export interface ConnectionRow {
   subscribers: { streamId: string; createdAt: number }[]
 }
 
-/** Columns of one connection `c`; one statement reads a whole session, so that it shows one moment. */
+/** Select list of a connection `c` with its streams. One statement reads all of them, so that they are consistent. */
 export const CONNECTION_ROW = `
-  c.id, c.session_id AS "sessionId", c.type, c.status, c.created_at AS "createdAt", c.active_at AS "activeAt",
-  c.server_data AS "serverData", c.client_data AS "clientData", c.record, c.role,
-  c.mediaserver_options AS "mediaserverOptions", c.ice_servers AS "iceServers", c.location, c.ip, c.platform,
-  c.token_nonce AS "tokenNonce",
+  ${columns(ConnectionEntity, 'c', [
+    'id',
+    'sessionId',
+    'type',
+    'status',
+    'createdAt',
+    'activeAt',
+    'serverData',
+    'clientData',
+    'record',
+    'role',
+    'mediaserverOptions',
+    'iceServers',
+    'location',
+    'ip',
+    'platform',
+    'tokenNonce',
+  ])},
   (SELECT coalesce(json_agg(json_build_object('streamId', p.id, 'createdAt', p.created_at,
      'mediaOptions', p.media_options) ORDER BY p.created_at, p.id), '[]')
    FROM stream p WHERE p.connection_id = c.id) AS publishers,
@@ -35,7 +51,7 @@ export const CONNECTION_ROW = `
      ORDER BY u.created_at, u.stream_id), '[]')
    FROM subscription u WHERE u.connection_id = c.id) AS subscribers`
 
-/** The contract's Connection object: members that do not apply to the type or the status are null. */
+/** The Connection object of the REST API. Members that do not apply to the type or the status are null. */
 export function connectionView(row: ConnectionRow, tokenUrl: string): ConnectionView {
   const isActive = row.status === 'active'
   return {

@@ -40,7 +40,7 @@ export class ConnectionsService {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  /** `POST tokens`: a connection with its token. */
+  /** Creates a connection and returns its Token object (`POST tokens`). */
   async createToken(body: CreateTokenBody): Promise<TokenView> {
     const { session, role, data, mediaserverOptions } = body
     const connection = CreateConnectionBody.parse({ role, data, mediaserverOptions })
@@ -82,7 +82,7 @@ export class ConnectionsService {
     return connectionView(row, this.tokens.urlWith(sessionId, token))
   }
 
-  /** A token with which a recorder joins, once and soon, seen and counted by nobody, to receive and nothing else. */
+  /** Returns a single-use token with a short lifetime, with which a recorder joins hidden and with receive rights only. */
   async expectRecorder(sessionId: string): Promise<string> {
     const id = newConnectionId()
     const { token, nonce, hash } = this.tokens.mint(id)
@@ -109,7 +109,7 @@ export class ConnectionsService {
     throw noSuchConnection(id)
   }
 
-  /** All of a session, as a stream of JSON. */
+  /** Streams all connections of a session as JSON. */
   async list(sessionId: string, withPending: boolean): Promise<StreamableFile> {
     await this.sessions.require(sessionId)
     return streamedList(
@@ -118,15 +118,15 @@ export class ConnectionsService {
     )
   }
 
-  /** Role and record of a connection, pending or active; streams that it publishes go on whatever its new role. */
+  /** Changes role and record of a pending or active connection. Its published streams continue under any role. */
   async update(sessionId: string, id: string, changes: UpdateConnectionBody): Promise<ConnectionView> {
     this.broadcast.requireBus()
-    let told: ChangedRights | undefined
+    let changedRights: ChangedRights | undefined
     const row = await this.connections.change(sessionId, id, changes, (changed) => {
-      told = changed
+      changedRights = changed
       return this.announceRights(id, changed)
     })
-    if (row && told && changes.record !== undefined) await this.tellRecorders(id, told)
+    if (row && changedRights && changes.record !== undefined) await this.notifyRecorders(id, changedRights)
     if (row) return this.view(row)
     await this.sessions.require(sessionId)
     throw noSuchConnection(id)
@@ -146,16 +146,16 @@ export class ConnectionsService {
   }
 
   /**
-   * Recordings of the room follow; what is told is the present value, should it have been changed again since. Also
-   * when it is what it was: the node may not have heard of it the last time.
+   * Sends the current value to the recordings of the room, since it may have changed again. Sends an unchanged value
+   * too: the node may have missed the previous command.
    */
-  private async tellRecorders(connectionId: string, { roomId, nodeId, status }: ChangedRights): Promise<void> {
+  private async notifyRecorders(connectionId: string, { roomId, nodeId, status }: ChangedRights): Promise<void> {
     if (status === 'pending' || nodeId === null) return
     const rights = await this.participants.rights(connectionId)
     if (rights) await this.mediaNodes.notify({ nodeId }, 'changePeer', { roomId, connectionId, record: rights.record })
   }
 
-  /** Forces a connection out; a pending one is only invalidated. NOT_FOUND tells whether session or connection is missing. */
+  /** Evicts a participant, or invalidates a pending connection. NOT_FOUND names the session or the connection. */
   async evict(sessionId: string, id: string, reason: DisconnectReason): Promise<void> {
     this.broadcast.requireBus()
     const removed = await this.participants.remove(id, reason, { sessionId })
@@ -164,7 +164,7 @@ export class ConnectionsService {
     throw noSuchConnection(id)
   }
 
-  /** The participant is out, whatever the cause; nothing happens when it is already. */
+  /** Removes a participant after it left or its deadline passed. Does nothing when it is already removed. */
   async depart(id: string, reason: DisconnectReason, onlyOverdue = false): Promise<void> {
     const removed = await this.participants.remove(id, reason, { onlyOverdue })
     if (removed) await this.afterRemoval(removed, reason)

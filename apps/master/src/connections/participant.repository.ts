@@ -2,7 +2,7 @@ import { type ConnectionInfo, type DisconnectReason, endedByLast, type Role } fr
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { updated } from '../platform/database/updated.js'
+import { columns, execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import {
   departures,
   type EventDraft,
@@ -13,22 +13,41 @@ import {
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
-import type { Audience, GivenBack, Participant, RemovedConnection, Rights, TakeToken } from './connection.records.js'
+import { ConnectionEntity } from './connection.entity.js'
+import type {
+  Participant,
+  RemovedConnection,
+  Rights,
+  SignalRecipients,
+  TakeToken,
+  TokenRelease,
+} from './connection.records.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
 
 const PARTICIPANT = `
-  c.id AS "connectionId", c.session_id AS "sessionId", s.unique_id AS "roomId", c.role, c.record,
-  c.created_at AS "createdAt", c.active_at AS "activeAt", c.server_data AS "serverData",
-  c.client_data AS "clientData", c.mediaserver_options AS "mediaserverOptions", c.ice_servers AS "iceServers",
-  s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec",
-  s.recording_mode AS "recordingMode", c.status = 'hidden' AS "isHidden"`
+  c.id AS "connectionId", s.unique_id AS "roomId", c.status = 'hidden' AS "isHidden",
+  ${columns(ConnectionEntity, 'c', [
+    'sessionId',
+    'role',
+    'record',
+    'createdAt',
+    'activeAt',
+    'serverData',
+    'clientData',
+    'mediaserverOptions',
+    'iceServers',
+  ])},
+  s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec", s.recording_mode AS "recordingMode"`
 
-const NOTHING_ENDED: GivenBack = { place: null, sessionEnded: false, recordingIds: [] }
+const NOTHING_ENDED: TokenRelease = { place: null, sessionEnded: false, recordingIds: [] }
 
-/** By the clock of the database, which all masters share. */
+/** UTC ms by the clock of the database, which all masters share. */
 const NOW_MS = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-/** How a connection becomes a participant, comes back, and goes. */
+/**
+ * Turns a connection into a participant, moves it to another socket, and removes it. Hand-written: the statements lock
+ * the session's row and are on the path of every join and leave.
+ */
 @Injectable()
 export class ParticipantRepository {
   constructor(
@@ -38,24 +57,25 @@ export class ParticipantRepository {
     private readonly clock: ClusterClock,
   ) {}
 
-  /** What the participant may do; waits for a change that is being made, so that none is missed by who listens already. */
-  async rights(id: string): Promise<Rights | undefined> {
-    const [rights] = await this.dataSource.query<Rights[]>(
-      'SELECT role, record FROM connection WHERE id = $1 FOR SHARE',
-      [id],
-    )
-    return rights
+  /** Reads the rights under a share lock, which waits for a change in progress, so that a subscriber misses none. */
+  rights(id: string): Promise<Rights | undefined> {
+    return firstRow<Rights>(this.dataSource.manager, 'SELECT role, record FROM connection WHERE id = $1 FOR SHARE', [
+      id,
+    ])
   }
 
-  /** Without a lock: a change that is being written may be missed. */
+  /** Reads the role without a lock, and so misses a change that is not committed. */
   async role(id: string): Promise<Role | undefined> {
-    const [row] = await this.dataSource.query<{ role: Role }[]>('SELECT role FROM connection WHERE id = $1', [id])
+    const row = await firstRow<{ role: Role }>(this.dataSource.manager, 'SELECT role FROM connection WHERE id = $1', [
+      id,
+    ])
     return row?.role
   }
 
-  /** Who of a session is in; undefined when there is no such session. */
-  async audience(sessionId: string, among: string[]): Promise<Audience | undefined> {
-    const [audience] = await this.dataSource.query<Audience[]>(
+  /** The participants among the given ids; undefined when there is no such session. */
+  recipients(sessionId: string, among: string[]): Promise<SignalRecipients | undefined> {
+    return firstRow<SignalRecipients>(
+      this.dataSource.manager,
       `SELECT s.unique_id AS "roomId",
               EXISTS (SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active') AS "hasParticipants",
               ARRAY(SELECT c.id FROM connection c
@@ -63,10 +83,9 @@ export class ParticipantRepository {
        FROM session s WHERE s.id = $1`,
       [sessionId, among],
     )
-    return audience
   }
 
-  /** Takes the token exactly once; undefined when it is unknown or taken. */
+  /** Uses up the token. Undefined when it is unknown or used already. */
   take(tokenHash: Buffer, taken: Omit<TakeToken, 'connectionId'>): Promise<Participant | undefined> {
     const session = { where: 's.id = (SELECT session_id FROM connection WHERE token_hash = $1)', values: [tokenHash] }
     return this.events.change(session, async (manager, record) => {
@@ -79,14 +98,14 @@ export class ParticipantRepository {
     })
   }
 
-  private async takeRow(
+  private takeRow(
     manager: EntityManager,
     tokenHash: Buffer,
     taken: Omit<TakeToken, 'connectionId'>,
   ): Promise<Participant | undefined> {
-    const [participant] = await updated<Participant>(
+    return firstRow<Participant>(
       manager,
-      // The share lock makes a session that is ending now wait for this participant, or this one see it gone.
+      // With the share lock, a session that ends concurrently waits for this join, or this join finds it deleted.
       `WITH s AS (SELECT * FROM session
                   WHERE id = (SELECT session_id FROM connection WHERE token_hash = $1) FOR KEY SHARE)
        UPDATE connection c SET status = CASE c.status WHEN 'awaited' THEN 'hidden' ELSE 'active' END,
@@ -97,19 +116,19 @@ export class ParticipantRepository {
        RETURNING ${PARTICIPANT}`,
       [tokenHash, taken.clientData, taken.ip, taken.platform, taken.location, taken.resumeHash, taken.masterId],
     )
-    return participant
   }
 
   /**
-   * Gives a token back whose taker could not be let in. Others may have left meanwhile because there was somebody: if
-   * nobody is, what is recorded goes as when the last one leaves; a session that nobody has been in yet stays.
+   * Makes the token usable again after a failed join. Other participants may have left meanwhile without ending the
+   * session, because this one counted as present: a recorded session that is empty now ends as with its last
+   * participant. A session that had no participant before stays.
    */
-  releaseToken(connectionId: string): Promise<GivenBack> {
+  releaseToken(connectionId: string): Promise<TokenRelease> {
     return this.events.transaction(async (manager, record) => {
       const session = await this.lockSession(manager, connectionId)
       if (!session) return NOTHING_ENDED
       const leaving = this.events.isOn ? await this.departure(manager, session, connectionId, 'networkDisconnect') : []
-      const [row] = await updated<{ status: string }>(
+      const row = await firstRow<{ status: string }>(
         manager,
         `UPDATE connection SET status = CASE status WHEN 'hidden' THEN 'awaited' ELSE 'pending' END,
                 active_at = NULL, client_data = NULL, ip = NULL, platform = NULL,
@@ -125,7 +144,7 @@ export class ParticipantRepository {
     })
   }
 
-  /** What the departure of a participant means to backends; nothing when it is none. */
+  /** Events of a participant's departure; none when the connection is not a participant. */
   private async departure(
     manager: Manager,
     session: EventSession,
@@ -135,19 +154,19 @@ export class ParticipantRepository {
     const leaver = await this.events.participants(manager, 'c.id = $1', [connectionId])
     const links = await this.events.links(
       manager,
-      (who) => `p.session_id = $2 AND (p.connection_id = $1 OR ${who} = $1)`,
+      (receiver) => `p.session_id = $2 AND (p.connection_id = $1 OR ${receiver} = $1)`,
       [connectionId, session.id],
     )
     return departures(session, leaver, links, reason, this.clock.now())
   }
 
-  /** Moves a participant to a socket of `masterId`; undefined when it is gone or the key is wrong. */
-  async resume(
+  /** Moves a participant to a socket of `masterId`. Undefined when it was removed or the resume key is wrong. */
+  resume(
     connectionId: string,
     resumeHash: Buffer,
     masterId: string,
   ): Promise<(Participant & { lastSignalId: number | null }) | undefined> {
-    const [participant] = await updated<Participant & { lastSignalId: number | null }>(
+    return firstRow<Participant & { lastSignalId: number | null }>(
       this.dataSource.manager,
       `UPDATE connection c SET master_id = $3, evict_at = NULL
        FROM session s, connection former
@@ -157,12 +176,11 @@ export class ParticipantRepository {
          CASE WHEN former.evict_at IS NOT NULL THEN former.last_signal_id END AS "lastSignalId"`,
       [connectionId, resumeHash, masterId],
     )
-    return participant
   }
 
   /**
    * Deletes a connection and, with the last active one, its session, in one transaction under the session's lock.
-   * `onlyOverdue`: unless its socket came back meanwhile.
+   * `onlyOverdue`: not when the participant has resumed.
    */
   async remove(
     connectionId: string,
@@ -172,12 +190,13 @@ export class ParticipantRepository {
     return this.events.transaction(async (manager, record) => {
       const session = await this.lockSession(manager, connectionId, sessionId)
       if (!session) return undefined
-      const streams = await manager.query<{ id: string }[]>(
+      const streams = await rows<{ id: string }>(
+        manager,
         'SELECT id FROM stream WHERE connection_id = $1 ORDER BY created_at, id',
         [connectionId],
       )
       const leaving = this.events.isOn ? await this.departure(manager, session, connectionId, reason) : []
-      const [removed] = await updated<{ status: string }>(
+      const removed = await firstRow<{ status: string }>(
         manager,
         `DELETE FROM connection WHERE id = $1 AND (NOT $2 OR evict_at < clock_timestamp())
            AND ($3::text IS NULL OR status IN ('pending', 'active')) RETURNING status`,
@@ -201,13 +220,14 @@ export class ParticipantRepository {
     })
   }
 
-  /** The session of a connection, if it is that one, locked against all who come and go. */
-  private async lockSession(
+  /** Locks the session of a connection against joins and departures. `sessionId`: only if it is that session. */
+  private lockSession(
     manager: Manager,
     connectionId: string,
     sessionId?: string,
   ): Promise<(EventSession & { place: RoomPlace | null }) | undefined> {
-    const [session] = await manager.query<(EventSession & { place: RoomPlace | null })[]>(
+    return firstRow<EventSession & { place: RoomPlace | null }>(
+      manager,
       `SELECT s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt",
               CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
                 'nodeId', s.media_node_id, 'bootId', s.media_node_boot_id, 'epoch', s.media_epoch) END AS place
@@ -215,10 +235,9 @@ export class ParticipantRepository {
          AND ($2::text IS NULL OR s.id = $2) FOR UPDATE`,
       [connectionId, sessionId ?? null],
     )
-    return session
   }
 
-  /** With the last participant the session goes, unless its recording waits for others; the recordings it stopped then. */
+  /** Ends a session without participants, unless a hook keeps it. Returns the recordings that its end stopped. */
   private async endIfEmpty(
     manager: EntityManager,
     record: Record,
@@ -230,31 +249,34 @@ export class ParticipantRepository {
     const [endReason, now] = [endedByLast(reason), this.clock.now()]
     const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, endReason, now)
     await record(...events, sessionDestroyed(session, endReason, now))
-    await manager.query('DELETE FROM session WHERE id = $1', [session.id])
+    await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
     return recordingIds
   }
 
-  /** Whether a recording goes on without an end in sight: one that waits for who may come back has one. */
+  /** Whether a recording runs without an automatic stop scheduled. */
   private async isRecorded(manager: Manager, uniqueSessionId: string): Promise<boolean> {
-    const rows = await manager.query<unknown[]>(
-      `SELECT 1 FROM recording
+    const recording = await firstRow<{ id: string }>(
+      manager,
+      `SELECT id FROM recording
        WHERE unique_session_id = $1 AND status IN ('starting', 'started') AND autostop_at IS NULL LIMIT 1`,
       [uniqueSessionId],
     )
-    return rows.length > 0
+    return recording !== undefined
   }
 
-  private async hasActive(manager: Pick<DataSource['manager'], 'query'>, sessionId: string): Promise<boolean> {
-    const rows = await manager.query<unknown[]>(
-      `SELECT 1 FROM connection WHERE session_id = $1 AND status = 'active' LIMIT 1`,
+  private async hasActive(queryable: Queryable, sessionId: string): Promise<boolean> {
+    const active = await firstRow<{ id: string }>(
+      queryable,
+      `SELECT id FROM connection WHERE session_id = $1 AND status = 'active' LIMIT 1`,
       [sessionId],
     )
-    return rows.length > 0
+    return active !== undefined
   }
 
-  /** Who is in the session, as its clients see them, in the order they joined. */
+  /** The participants of a session as its clients see them, in the order they joined. */
   present(sessionId: string): Promise<ConnectionInfo[]> {
-    return this.dataSource.query<ConnectionInfo[]>(
+    return rows<ConnectionInfo>(
+      this.dataSource.manager,
       `SELECT id AS "connectionId", active_at AS "createdAt", role, coalesce(client_data, '') AS "clientData",
               server_data AS "serverData"
        FROM connection WHERE session_id = $1 AND status = 'active' ORDER BY active_at, id`,
@@ -262,19 +284,16 @@ export class ParticipantRepository {
     )
   }
 
-  async countActive(sessionId: string): Promise<number> {
-    const [row] = await this.dataSource.query<{ count: number }[]>(
-      `SELECT count(*)::int AS count FROM connection WHERE session_id = $1 AND status = 'active'`,
-      [sessionId],
-    )
-    return row?.count ?? 0
+  countActive(sessionId: string): Promise<number> {
+    return this.dataSource.getRepository(ConnectionEntity).countBy({ sessionId, status: 'active' })
   }
 
   async activeAmong(sessionId: string, connectionIds: string[]): Promise<Set<string>> {
-    const rows = await this.dataSource.query<{ id: string }[]>(
+    const active = await rows<{ id: string }>(
+      this.dataSource.manager,
       `SELECT id FROM connection WHERE session_id = $1 AND status = 'active' AND id = ANY($2)`,
       [sessionId, connectionIds],
     )
-    return new Set(rows.map(({ id }) => id))
+    return new Set(active.map(({ id }) => id))
   }
 }

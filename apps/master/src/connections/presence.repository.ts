@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import { execute, rows } from '../platform/database/sql.js'
 
-/** Which participants have a socket, at which master, and until when those without one may come back. */
+/**
+ * Records which master holds the socket of a participant, and until when a participant without one may resume.
+ * Hand-written: all deadlines are computed by the clock of the database.
+ */
 @Injectable()
 export class PresenceRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The participant's socket is gone: it is evicted in `ms` unless it resumes. */
+  /** Starts the eviction deadline, `ms` from now, of a participant that lost its socket. */
   async markLost(connectionId: string, masterId: string, ms: number, lastSignalId?: number): Promise<void> {
-    await this.dataSource.query(
+    await execute(
+      this.dataSource.manager,
       `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond',
               last_signal_id = coalesce($4, last_signal_id)
        WHERE id = $1 AND master_id = $2 AND status IN ('active', 'hidden')`,
@@ -17,44 +22,48 @@ export class PresenceRepository {
   }
 
   async markFound(connectionId: string, masterId: string): Promise<void> {
-    await this.dataSource.query('UPDATE connection SET evict_at = NULL WHERE id = $1 AND master_id = $2', [
+    await execute(this.dataSource.manager, 'UPDATE connection SET evict_at = NULL WHERE id = $1 AND master_id = $2', [
       connectionId,
       masterId,
     ])
   }
 
   async overdue(): Promise<string[]> {
-    const rows = await this.dataSource.query<{ id: string }[]>(
+    const found = await rows<{ id: string }>(
+      this.dataSource.manager,
       `SELECT id FROM connection WHERE evict_at < clock_timestamp() ORDER BY evict_at LIMIT 1000`,
     )
-    return rows.map(({ id }) => id)
+    return found.map(({ id }) => id)
   }
 
-  /** Of these participants, those that no longer are ones of `masterId`. */
+  /** The given ids that are no longer participants with a socket at `masterId`. */
   async orphans(connectionIds: string[], masterId: string): Promise<string[]> {
-    const rows = await this.dataSource.query<{ id: string }[]>(
+    const found = await rows<{ id: string }>(
+      this.dataSource.manager,
       `SELECT id FROM connection WHERE id = ANY($1) AND status IN ('active', 'hidden') AND master_id = $2`,
       [connectionIds, masterId],
     )
-    return without(connectionIds, rows)
+    return without(connectionIds, found)
   }
 
-  /** Of these participants, those that are none any more. */
+  /** The given ids that are no longer participants. */
   async gone(connectionIds: string[]): Promise<string[]> {
     if (connectionIds.length === 0) return []
-    const rows = await this.dataSource.query<{ id: string }[]>(
+    const found = await rows<{ id: string }>(
+      this.dataSource.manager,
       `SELECT id FROM connection WHERE id = ANY($1) AND status IN ('active', 'hidden')`,
       [connectionIds],
     )
-    return without(connectionIds, rows)
+    return without(connectionIds, found)
   }
 
   /**
-   * Participants whose sockets went with their master get the usual time to come back. Later deadlines are of before the
-   * clock of the database was set back.
+   * Starts the eviction deadline of participants whose master died. A later deadline was set before the clock of the
+   * database was set back, and is shortened.
    */
   async markLostOfDeadMasters(ms: number): Promise<void> {
-    await this.dataSource.query(
+    await execute(
+      this.dataSource.manager,
       `UPDATE connection SET evict_at = clock_timestamp() + $1 * interval '1 millisecond',
               last_signal_id = CASE WHEN evict_at IS NOT NULL THEN last_signal_id END
        WHERE master_id IS NOT NULL AND status IN ('active', 'hidden')
@@ -65,26 +74,28 @@ export class PresenceRepository {
   }
 
   /**
-   * Brings deadlines in line with the sockets of a master, whatever could not be written when they came or went:
-   * who has none of those it holds gets `ms` to come back, who speaks on one has no deadline. Later deadlines are of
-   * before the clock of the database was set back.
+   * Repairs deadlines after writes that failed when a socket opened or closed: a participant without a socket in `held`
+   * gets `ms` to resume, one in `speaking` has no deadline. A later deadline was set before the clock of the database
+   * was set back, and is shortened.
    */
   async alignDeadlines(masterId: string, held: string[], speaking: string[], ms: number): Promise<void> {
-    await this.dataSource.query(
+    await execute(
+      this.dataSource.manager,
       `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond',
               last_signal_id = CASE WHEN evict_at IS NOT NULL THEN last_signal_id END
        WHERE master_id = $1 AND status IN ('active', 'hidden') AND id <> ALL($2)
          AND (evict_at IS NULL OR evict_at > clock_timestamp() + $3 * interval '1 millisecond')`,
       [masterId, held, ms],
     )
-    await this.dataSource.query(
+    await execute(
+      this.dataSource.manager,
       'UPDATE connection SET evict_at = NULL WHERE master_id = $1 AND evict_at IS NOT NULL AND id = ANY($2)',
       [masterId, speaking],
     )
   }
 }
 
-function without(ids: string[], rows: { id: string }[]): string[] {
-  const known = new Set(rows.map(({ id }) => id))
+function without(ids: string[], found: { id: string }[]): string[] {
+  const known = new Set(found.map(({ id }) => id))
   return ids.filter((id) => !known.has(id))
 }

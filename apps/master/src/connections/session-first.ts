@@ -4,7 +4,7 @@ import { catchError, type Observable } from 'rxjs'
 import { parsePathParameter } from '../platform/http/parameters.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 
-/** A bad body for a session that does not exist is answered for the missing session. Good bodies cost nothing more. */
+/** Answers an invalid body with 404 when the session does not exist. A valid body causes no additional query. */
 @Injectable()
 export class SessionFirst implements NestInterceptor {
   constructor(private readonly sessions: SessionsService) {}

@@ -2,6 +2,7 @@ import type { SessionView } from '@session-service/contract'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { rows } from '../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position, streamedList } from '../platform/http/streamed-list.js'
 import { SESSION_ROW, type SessionRow } from '../sessions/session.repository.js'
 import { sessionView } from '../sessions/session.view.js'
@@ -12,8 +13,8 @@ import { CONNECTION_ROW, type ConnectionRow, connectionView } from './connection
 type WholeSession = SessionRow & { connections: ConnectionRow[] }
 
 /**
- * $1: whether pending connections are listed too. Hand-written: one statement reads a session with its connections and
- * streams, so that it shows one moment.
+ * $1: include pending connections. Hand-written: one statement reads a session with its connections and streams, so
+ * that they are consistent.
  */
 const WHOLE_SESSION = `${SESSION_ROW},
   (SELECT coalesce(json_agg(row ORDER BY row."createdAt", row.id), '[]') FROM (
@@ -21,7 +22,7 @@ const WHOLE_SESSION = `${SESSION_ROW},
        AND (c.status = 'active' OR $1 AND c.status = 'pending')) row
   ) AS connections`
 
-/** Sessions with their connections, as backends read them. */
+/** Reads sessions with their connections for the REST API. */
 @Injectable()
 export class SessionQueries {
   constructor(
@@ -47,8 +48,8 @@ export class SessionQueries {
 
   /** Sessions on a media node, oldest first. */
   async onNode(nodeId: string): Promise<SessionView[]> {
-    const rows = await this.read('WHERE s.media_node_id = $2 ORDER BY s.created_at, s.id', [false, nodeId])
-    return rows.map((row) => this.view(row))
+    const sessions = await this.read('WHERE s.media_node_id = $2 ORDER BY s.created_at, s.id', [false, nodeId])
+    return sessions.map((row) => this.view(row))
   }
 
   private page(withPending: boolean, after: Position = BEFORE_ALL): Promise<WholeSession[]> {
@@ -60,7 +61,7 @@ export class SessionQueries {
   }
 
   private read(condition: string, values: unknown[]): Promise<WholeSession[]> {
-    return this.dataSource.query<WholeSession[]>(`SELECT ${WHOLE_SESSION} FROM session s ${condition}`, values)
+    return rows<WholeSession>(this.dataSource.manager, `SELECT ${WHOLE_SESSION} FROM session s ${condition}`, values)
   }
 
   private view(row: WholeSession): SessionView {

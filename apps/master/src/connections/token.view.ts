@@ -1,6 +1,6 @@
 import { type ConnectionView, type CreateTokenBody, ServiceError, type TokenView } from '@session-service/contract'
 
-/** The contract's Token object of a connection that was made for it. */
+/** The Token object of the REST API, from the connection that was created for it. */
 export function tokenView(
   { id, token, createdAt, sessionId, serverData, record }: ConnectionView,
   { role, mediaserverOptions }: CreateTokenBody,

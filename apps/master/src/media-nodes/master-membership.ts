@@ -1,14 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, Not } from 'typeorm'
+import { execute, firstRow } from '../platform/database/sql.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
 import { MasterEntity } from './master.entity.js'
 import { MediaNodesService } from './media-nodes.service.js'
 
-/** A master whose row was not renewed for this long is dead, s. */
+/** A master that did not renew its row for this long is dead, s. */
 const MASTER_SILENT_SECONDS = 5
 
-/** The table of the masters that are alive, and whether this one is on the larger side of a bus that is split. */
+/** The rows of live masters, and whether this master is on the majority side of a split bus. */
 @Injectable()
 export class MasterMembership extends ClusterMembership {
   private isInMinority = false
@@ -28,7 +29,8 @@ export class MasterMembership extends ClusterMembership {
 
   async renew(): Promise<void> {
     const alive = this.mediaNodes.aliveHere.length
-    const [others] = await this.dataSource.query<{ most: number }[]>(
+    const others = await firstRow<{ most: number }>(
+      this.dataSource.manager,
       `INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
        ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
        RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`,
@@ -38,7 +40,7 @@ export class MasterMembership extends ClusterMembership {
   }
 
   async leave(): Promise<void> {
-    await this.dataSource.query('DELETE FROM master WHERE id = $1', [this.masterId])
+    await execute(this.dataSource.manager, 'DELETE FROM master WHERE id = $1', [this.masterId])
   }
 
   /** The other masters that are alive, by id. */
@@ -50,9 +52,10 @@ export class MasterMembership extends ClusterMembership {
     })
   }
 
-  /** A time in the future is from before the clock of the database was set back: that master counts as dead too. */
+  /** A time in the future was written before the clock of the database was set back: that master counts as dead too. */
   async removeDeadMasters(): Promise<void> {
-    await this.dataSource.query(
+    await execute(
+      this.dataSource.manager,
       `DELETE FROM master WHERE alive_at NOT BETWEEN clock_timestamp() - $1 * interval '1 second'
                                                  AND clock_timestamp() + $1 * interval '1 second'`,
       [MASTER_SILENT_SECONDS],

@@ -3,11 +3,12 @@ import { Inject, Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import { updated } from '../platform/database/updated.js'
+import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
 import type { EventDraft } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record as RecordEvents } from '../events/event-log.js'
 import { USED_BOOTS } from './session-place.js'
 import { backOffUntil, countCrash } from './flapping.js'
+import { MediaNodeEntity } from './media-node.entity.js'
 import { mayBecome } from './media-node-status.js'
 import { mediaNodeStatusChanged, nodeCrashed, nodeRecovered } from './node-events.js'
 import type { NodeBoot, PlacedRoom } from './room-place.js'
@@ -25,7 +26,7 @@ export interface MediaNodeRow {
   bootId: string | null
   launchingTime: number
   connectionTime: number | null
-  /** By any master, as far as it was written down. */
+  /** Last heartbeat at any master, as far as it was written. */
   heardAt: number
   disconnectedAt: number | null
   crashEventId: string | null
@@ -35,18 +36,18 @@ export interface MediaNodeRow {
   backOffUntil: number | null
 }
 
-/** No master is behind another by as much: the database's clock was set back, ms. */
+/** A difference that large means that the clock of the database was set back, ms. */
 const SET_BACK_MS = 30_000
 
-/** A room on a boot of a node that does not hold it any more. */
+/** A room on a boot that no longer exists. */
 export interface LostRoom extends PlacedRoom {
   isCrashed: boolean
   crashEventId: string | null
-  /** The node has not been registered yet, or was forgotten. */
+  /** The node has no row: not registered yet, or deleted. */
   isUnregistered: boolean
 }
 
-/** A change of rows with the events that tell of it. */
+/** A transaction that changes rows and records their events. */
 export interface NodeChange {
   manager: Manager
   record: RecordEvents
@@ -68,14 +69,29 @@ const COLUMNS: { [C in keyof Changes]-?: string } = {
 }
 const isColumn = (name: string): name is keyof Changes => name in COLUMNS
 
-const ROW = `n.id, n.environment_id AS "environmentId", n.ip, n.uri, n.version, n.status,
-  (extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::float8 AS "statusAge", n.boot_id AS "bootId",
-  n.launching_time AS "launchingTime", n.connection_time AS "connectionTime",
-  n.heard_at AS "heardAt", n.disconnected_at AS "disconnectedAt",
-  n.crash_event_id AS "crashEventId", n.drain_deadline AS "drainDeadline",
-  n.crash_count AS "crashCount", n.back_off_until AS "backOffUntil"`
+const ROW = `(extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::float8 AS "statusAge",
+  ${columns(MediaNodeEntity, 'n', [
+    'id',
+    'environmentId',
+    'ip',
+    'uri',
+    'version',
+    'status',
+    'bootId',
+    'launchingTime',
+    'connectionTime',
+    'heardAt',
+    'disconnectedAt',
+    'crashEventId',
+    'drainDeadline',
+    'crashCount',
+    'backOffUntil',
+  ])}`
 
-/** The nodes of the cluster as all masters see them. Each change is made under the row's lock, with its events. */
+/**
+ * The media nodes of the cluster. A change holds the row's lock and records its events in the same transaction.
+ * Hand-written: most statements lock rows, compute ages by the clock of the database, or join other tables.
+ */
 @Injectable()
 export class MediaNodeRepository {
   constructor(
@@ -89,26 +105,26 @@ export class MediaNodeRepository {
     return this.events.transaction((manager, record) => run({ manager, record: this.paidOnly(record) }))
   }
 
-  /** Also those that have gone, for as long as they are remembered; in the order they came. */
+  /** All rows, with ended nodes until they are deleted, in the order of their launch. */
   all(): Promise<MediaNodeRow[]> {
-    return this.dataSource.query<MediaNodeRow[]>(`SELECT ${ROW} FROM media_node n ORDER BY n.launching_time, n.id`)
+    return rows<MediaNodeRow>(
+      this.dataSource.manager,
+      `SELECT ${ROW} FROM media_node n ORDER BY n.launching_time, n.id`,
+    )
   }
 
-  async find(id: string): Promise<MediaNodeRow | undefined> {
-    const [row] = await this.dataSource.query<MediaNodeRow[]>(`SELECT ${ROW} FROM media_node n WHERE n.id = $1`, [id])
-    return row
+  find(id: string): Promise<MediaNodeRow | undefined> {
+    return firstRow<MediaNodeRow>(this.dataSource.manager, `SELECT ${ROW} FROM media_node n WHERE n.id = $1`, [id])
   }
 
-  async lock({ manager }: NodeChange, id: string): Promise<MediaNodeRow | undefined> {
-    const [row] = await manager.query<MediaNodeRow[]>(`SELECT ${ROW} FROM media_node n WHERE n.id = $1 FOR UPDATE`, [
-      id,
-    ])
-    return row
+  lock({ manager }: NodeChange, id: string): Promise<MediaNodeRow | undefined> {
+    return firstRow<MediaNodeRow>(manager, `SELECT ${ROW} FROM media_node n WHERE n.id = $1 FOR UPDATE`, [id])
   }
 
-  /** Writes down when nodes were heard, UTC ms, unless that was done lately; whoever has a row locked knows of it anyway. */
-  async noteHeard(nodes: readonly (NodeBoot & { at: number })[], latelyMs: number): Promise<void> {
-    await this.dataSource.query(
+  /** Writes the times of the last heartbeats, UTC ms, at most every `latelyMs`. Skips locked rows: their owner knows. */
+  async saveHeartbeats(nodes: readonly (NodeBoot & { at: number })[], latelyMs: number): Promise<void> {
+    await execute(
+      this.dataSource.manager,
       `UPDATE media_node m SET heard_at = d.at FROM (
          SELECT n.id, r.at FROM media_node n JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS r(id, boot_id, at)
            ON r.id = n.id AND r.boot_id = n.boot_id AND (r.at > n.heard_at + $4 OR r.at < n.heard_at - $5)
@@ -123,25 +139,27 @@ export class MediaNodeRepository {
     )
   }
 
-  /** A new node, `launching`. Undefined when there is one of that id; a former one that has ended gives way; its crashes still count. */
+  /** Inserts a node as `launching`, in place of an ended one, whose crash count it keeps. Undefined when the id is in use. */
   async enter(
     change: NodeChange,
     node: { id: string; environmentId: string; launchingTime: number } & Changes,
   ): Promise<MediaNodeRow | undefined> {
     const { id, environmentId, launchingTime, ...rest } = node
-    const [former] = await change.manager.query<{ crashCount: number }[]>(
+    const former = await firstRow<{ crashCount: number }>(
+      change.manager,
       `SELECT crash_count AS "crashCount" FROM media_node
        WHERE id = $1 AND status = 'terminated' AND disconnected_at IS NOT NULL`,
       [id],
     )
-    await change.manager.query(`DELETE FROM media_node WHERE id = $1 AND status IN ('failed', 'terminated')`, [id])
-    const inserted = await change.manager.query<unknown[]>(
+    await execute(change.manager, `DELETE FROM media_node WHERE id = $1 AND status IN ('failed', 'terminated')`, [id])
+    const inserted = await firstRow<{ id: string }>(
+      change.manager,
       `INSERT INTO media_node (id, environment_id, status, launching_time, crash_count)
-       VALUES ($1, $2, 'launching', $3, $4) ON CONFLICT DO NOTHING RETURNING 1`,
+       VALUES ($1, $2, 'launching', $3, $4) ON CONFLICT DO NOTHING RETURNING id`,
       [id, environmentId, launchingTime, former?.crashCount ?? 0],
     )
-    const row = inserted.length > 0 ? await this.set(change, id, rest) : undefined
-    if (row) await this.tellStatus(change, row, null)
+    const row = inserted ? await this.set(change, id, rest) : undefined
+    if (row) await this.recordStatus(change, row, null)
     return row
   }
 
@@ -154,28 +172,30 @@ export class MediaNodeRepository {
   ): Promise<MediaNodeRow> {
     if (!mayBecome(row.status, status))
       throw new Error(`media node ${row.id} cannot go from ${row.status} to ${status}`)
-    await change.manager.query('UPDATE media_node SET status = $2, changed_at = clock_timestamp() WHERE id = $1', [
+    await execute(change.manager, 'UPDATE media_node SET status = $2, changed_at = clock_timestamp() WHERE id = $1', [
       row.id,
       status,
     ])
     const after = { ...((await this.set(change, row.id, changes)) ?? row), status, statusAge: 0 }
-    await this.tellStatus(change, after, row.status)
+    await this.recordStatus(change, after, row.status)
     return after
   }
 
-  /** Changes the status if that may follow what it is now: undefined when it may not, or there is no such node. */
+  /** Changes the status if the transition is allowed. Undefined when it is not, or there is no such node. */
   async move(change: NodeChange, id: string, status: MediaNodeStatus): Promise<MediaNodeRow | undefined> {
     const row = await this.lock(change, id)
     return row && mayBecome(row.status, status) ? this.setStatus(change, row, status) : undefined
   }
 
-  /** `row` is locked and heard no more. */
+  /** `row` is locked, and no master receives its heartbeats. */
   async crash(change: NodeChange, row: MediaNodeRow, now: number): Promise<MediaNodeRow> {
-    const sessions = await change.manager.query<{ id: string }[]>(
+    const sessions = await rows<{ id: string }>(
+      change.manager,
       `SELECT id FROM session WHERE media_node_id = $1 AND media_node_boot_id = $2 ORDER BY created_at, id`,
       [row.id, row.bootId],
     )
-    const recordings = await change.manager.query<{ id: string }[]>(
+    const recordings = await rows<{ id: string }>(
+      change.manager,
       `SELECT DISTINCT recording_id AS id FROM recording_part WHERE node_id = $1 AND boot_id = $2 AND ended IS NULL
        ORDER BY 1`,
       [row.id, row.bootId],
@@ -193,16 +213,16 @@ export class MediaNodeRepository {
     const connected = { connectionTime: now, disconnectedAt: null, crashEventId: null, backOffUntil: until }
     const after = (await this.set(change, row.id, { ...changes, ...connected })) ?? row
     await change.record(nodeRecovered(after, row.disconnectedAt ?? now, this.clusterId, now))
-    if (until !== null) await this.tellStatus(change, after, after.status)
+    if (until !== null) await this.recordStatus(change, after, after.status)
     return after
   }
 
-  /** `row` is locked and connected: its process died and another one took its place before that was noticed. */
+  /** `row` is locked and connected: another process replaced its process before the loss was detected. */
   async replace(change: NodeChange, row: MediaNodeRow, bootId: string, now: number): Promise<MediaNodeRow> {
     const crashCount = countCrash(row, now)
     const until = backOffUntil(crashCount, now)
     const after = await this.set(change, row.id, { bootId, connectionTime: now, crashCount, backOffUntil: until })
-    if (after && until !== null) await this.tellStatus(change, after, after.status)
+    if (after && until !== null) await this.recordStatus(change, after, after.status)
     return after ?? row
   }
 
@@ -211,15 +231,15 @@ export class MediaNodeRepository {
     const values = names.map((name) => changes[name])
     if (names.length > 0) {
       const list = names.map((name, index) => `${COLUMNS[name]} = $${index + 2}`).join(', ')
-      await manager.query(`UPDATE media_node SET ${list} WHERE id = $1`, [id, ...values])
+      await execute(manager, `UPDATE media_node SET ${list} WHERE id = $1`, [id, ...values])
     }
-    const [row] = await manager.query<MediaNodeRow[]>(`SELECT ${ROW} FROM media_node n WHERE n.id = $1`, [id])
-    return row
+    return firstRow<MediaNodeRow>(manager, `SELECT ${ROW} FROM media_node n WHERE n.id = $1`, [id])
   }
 
-  /** Rooms of sessions that are nowhere: placed on a boot that is lost, was replaced, or has gone. */
+  /** Rooms of sessions on a boot that is lost, was replaced, or has ended. */
   async lostRooms(nodeId?: string): Promise<LostRoom[]> {
-    const rows = await this.dataSource.query<(NodeBoot & Omit<LostRoom, 'place'> & { epoch: number })[]>(
+    const lost = await rows<NodeBoot & Omit<LostRoom, 'place'> & { epoch: number }>(
+      this.dataSource.manager,
       `WITH ${USED_BOOTS}, lost_boot AS MATERIALIZED (
          SELECT u.node_id, u.boot_id, n.crash_event_id, n.id IS NULL AS is_unregistered,
                 coalesce(n.disconnected_at IS NOT NULL AND n.boot_id = u.boot_id
@@ -234,48 +254,51 @@ export class MediaNodeRepository {
        FROM lost_boot l JOIN session s ON s.media_node_id = l.node_id AND s.media_node_boot_id = l.boot_id`,
       [nodeId ?? null],
     )
-    return rows.map(({ nodeId: id, bootId, epoch, ...room }) => ({ ...room, place: { nodeId: id, bootId, epoch } }))
+    return lost.map(({ nodeId: id, bootId, epoch, ...room }) => ({ ...room, place: { nodeId: id, bootId, epoch } }))
   }
 
   async remove({ manager }: NodeChange, id: string): Promise<void> {
-    await manager.query('DELETE FROM media_node WHERE id = $1', [id])
+    await execute(manager, 'DELETE FROM media_node WHERE id = $1', [id])
   }
 
-  /** Whether sessions are there, or recordings, which may still be on their way to the masters. */
+  /** Whether the node holds sessions, or recordings that are in progress or not uploaded. */
   async isBusy({ manager }: NodeChange, id: string): Promise<boolean> {
-    const rows = await manager.query<unknown[]>(
-      `SELECT 1 FROM session WHERE media_node_id = $1
+    const held = await rows<{ one: number }>(
+      manager,
+      `SELECT 1 AS one FROM session WHERE media_node_id = $1
        UNION ALL SELECT 1 FROM recording_part WHERE node_id = $1 AND ended IS NULL LIMIT 1`,
       [id],
     )
-    return rows.length > 0
+    return held.length > 0
   }
 
-  /** Recordings on each node: being made, or still on their way to the masters. */
+  /** Ids of recordings on each node that are in progress or not uploaded. */
   async recordingIds(): Promise<Map<string, string[]>> {
-    const rows = await this.dataSource.query<{ nodeId: string; ids: string[] }[]>(
+    const found = await rows<{ nodeId: string; ids: string[] }>(
+      this.dataSource.manager,
       `SELECT node_id AS "nodeId", array_agg(DISTINCT recording_id ORDER BY recording_id) AS ids
        FROM recording_part WHERE ended IS NULL GROUP BY 1`,
     )
-    return new Map(rows.map(({ nodeId, ids }) => [nodeId, ids]))
+    return new Map(found.map(({ nodeId, ids }) => [nodeId, ids]))
   }
 
-  /** Where sessions are: how many on each node. */
+  /** Number of sessions on each node. */
   async sessionCounts(): Promise<Map<string, number>> {
-    const rows = await this.dataSource.query<{ id: string; count: number }[]>(
+    const counts = await rows<{ id: string; count: number }>(
+      this.dataSource.manager,
       `SELECT media_node_id AS id, count(*) AS count FROM session WHERE media_node_id IS NOT NULL GROUP BY 1`,
     )
-    return new Map(rows.map(({ id, count }) => [id, count]))
+    return new Map(counts.map(({ id, count }) => [id, count]))
   }
 
-  /** Forgets nodes that have gone so long ago, except those named; `failed` ones sooner. */
-  async forget(goneForMs: number, failedForMs: number, except: readonly string[]): Promise<void> {
-    await updated(
+  /** Deletes nodes that ended longer ago than the limit of their status, except those given. */
+  async deleteEnded(terminatedForMs: number, failedForMs: number, except: readonly string[]): Promise<void> {
+    await execute(
       this.dataSource.manager,
       `DELETE FROM media_node WHERE id <> ALL($3)
          AND ((status = 'terminated' AND changed_at < clock_timestamp() - $1 * interval '1 millisecond')
-           OR (status = 'failed' AND changed_at < clock_timestamp() - $2 * interval '1 millisecond')) RETURNING 1`,
-      [goneForMs, failedForMs, except],
+           OR (status = 'failed' AND changed_at < clock_timestamp() - $2 * interval '1 millisecond'))`,
+      [terminatedForMs, failedForMs, except],
     )
   }
 
@@ -283,15 +306,15 @@ export class MediaNodeRepository {
     return this.config.SERVICE_PRO_CLUSTER_ID
   }
 
-  private async tellStatus(change: NodeChange, row: MediaNodeRow, before: MediaNodeStatus | null): Promise<void> {
+  private async recordStatus(change: NodeChange, row: MediaNodeRow, before: MediaNodeStatus | null): Promise<void> {
     await change.record(mediaNodeStatusChanged(row, before, this.clusterId, this.clock.now()))
   }
 
-  /** The free edition knows of no cluster. */
+  /** The free edition records no events of the cluster. */
   private paidOnly(record: RecordEvents): RecordEvents {
     if (this.config.SERVICE_EDITION !== 'ce') return record
     return (..._events: readonly EventDraft[]) => Promise.resolve([])
   }
 }
 
-const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id)
+const idsOf = (found: readonly { id: string }[]): string[] => found.map(({ id }) => id)

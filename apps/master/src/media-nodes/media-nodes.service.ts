@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import {
   type Heartbeat,
   HEARTBEAT_INTERVAL_MS,
@@ -10,7 +9,7 @@ import {
   SUBJECT,
 } from '@session-service/contract'
 import { Bus, HeartbeatWatch } from '@session-service/messaging'
-import { metrics } from '@session-service/server-kit'
+import { metrics, sleep } from '@session-service/server-kit'
 import {
   Injectable,
   Logger,
@@ -28,38 +27,38 @@ import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.
 import { isForeign } from './node-state.js'
 import type { NodeBoot } from './room-place.js'
 
-/** How much later than its time a heartbeat may come, ms. */
+/** Tolerated delay of a heartbeat, ms. */
 const HEARTBEAT_DELAY_MS = 150
-/** What other masters changed is seen after at most this long, and what was heard is written down as often, ms. */
+/** Interval at which rows are read and times of heartbeats are written, ms. */
 const REFRESH_MS = 1_000
-/** What was written down so lately is not written again, ms. */
-const LATELY_MS = 500
-/** Whoever hears a node has written that down less than this long ago, unless it is held up, ms. */
-const HEARD_MS = NODE_SILENT_MS - 500
+/** A time of a heartbeat that was written less than this long ago is not written again, ms. */
+const SAVE_INTERVAL_MS = 500
+/** A node counts as alive when a master wrote its heartbeat less than this long ago, ms. */
+const ALIVE_MS = NODE_SILENT_MS - 500
 
 /** A heartbeat of a node that belongs to the cluster. */
 export type Member = Heartbeat & {
-  /** It crashed repeatedly: sessions go elsewhere if they can. */
+  /** It crashed repeatedly: sessions are placed on other nodes if possible. */
   isBackedOff?: boolean
 }
 
 export interface NodeHandler {
   heard(node: Heartbeat): void
-  /** Called for each node that has fallen silent and that no master hears, by every one that heard it, until it resolves. */
+  /** Called for each silent node that no other master reports as alive, again until it resolves. */
   lost(node: Heartbeat): Promise<void>
 }
 
 /** Marks a provider as a NodeHandler. */
 export const NodeObserver = DiscoveryService.createDecorator()
 
-/** The media nodes as their heartbeats tell of them and as the cluster has them, and how commands reach them. */
+/** The directory of media nodes, from heartbeats and rows, and the commands to them. */
 @Injectable()
 export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(MediaNodesService.name)
   private readonly heartbeats: HeartbeatWatch
   private handlers: readonly NodeHandler[] = []
   private known = new Map<string, MediaNodeRow>()
-  /** Nodes that have to wait for their registration. */
+  /** Unknown nodes whose registration was deferred. */
   private deferred = new Set<string>()
   private timer: NodeJS.Timeout | undefined
   private reads = 0
@@ -76,7 +75,7 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
       onBeat: (node) => this.handlers.forEach((handler) => handler.heard(node)),
       onLost: (node) => (this.isHeard(node) ? false : this.lost(node)),
     })
-    metrics.sampled('media_nodes', 'Media nodes that this master hears', () => this.live().length)
+    metrics.sampled('media_nodes', 'Media nodes whose heartbeats this master receives', () => this.live().length)
     metrics.sampled(
       'media_nodes_backed_off',
       'Media nodes on which placement is backed off after repeated crashes',
@@ -88,11 +87,11 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     this.handlers = providersWith(this.discovery, NodeObserver)
   }
 
-  /** A master serves once it has heard every node that there is. */
+  /** A master serves after one heartbeat interval, when it has received heartbeats of all nodes. */
   async onApplicationBootstrap(): Promise<void> {
     await this.refresh()
     this.timer = setInterval(() => void this.refreshQuietly(), REFRESH_MS)
-    await setTimeout(HEARTBEAT_INTERVAL_MS + HEARTBEAT_DELAY_MS)
+    await sleep(HEARTBEAT_INTERVAL_MS + HEARTBEAT_DELAY_MS)
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -100,14 +99,14 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     await this.heartbeats.stop()
   }
 
-  /** The nodes that are heard, and those not yet silent for long enough to be lost; whether they belong or not. */
+  /** The last heartbeats of all nodes that are not lost, registered or not. */
   live(): Heartbeat[] {
     return this.heartbeats.table.live()
   }
 
   /**
-   * Those of them that belong to the cluster, or do as soon as it is written down. A node that is to go shows as
-   * draining even before it says so.
+   * The live nodes that are registered or about to be. A node that the row lists as leaving is reported as draining
+   * before its heartbeat is.
    */
   members(): Member[] {
     return this.live().flatMap((beat) => {
@@ -119,12 +118,12 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     })
   }
 
-  /** An unknown node that is not registered yet takes no sessions. */
+  /** Excludes an unknown node from placement until it is registered. */
   defer(nodeId: string): void {
     this.deferred.add(nodeId)
   }
 
-  /** The nodes that the cluster has and that are connected. */
+  /** The registered nodes that are connected. */
   connected(): MediaNodeRow[] {
     return this.rows().filter(isConnected)
   }
@@ -134,27 +133,27 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     return this.heartbeats.table.get(nodeId)
   }
 
-  /** The heartbeat of a process that turned out to hold the id of its node. */
+  /** Applies a heartbeat of a process that was considered foreign with an outdated row. */
   accept(node: Heartbeat): void {
     this.heartbeats.table.beat(node)
   }
 
-  /** Whether this master hears that start of the node itself. */
+  /** Whether this master receives heartbeats of this boot. */
   hears({ nodeId, bootId }: NodeBoot): boolean {
     return this.live().some((beat) => beat.nodeId === nodeId && beat.bootId === bootId)
   }
 
-  /** When it said it, by `performance.now()`. */
+  /** Time of the last heartbeat, by `performance.now()`. */
   heardAt(nodeId: string): number {
     return this.heartbeats.table.lastHeartbeatAt(nodeId)
   }
 
-  /** Whether a session may be meant for that node. */
+  /** Whether a session may be forced onto this node. */
   isKnown(nodeId: string): boolean {
     return this.members().some((node) => node.nodeId === nodeId && node.status === 'running')
   }
 
-  /** As of at most a second ago. */
+  /** The row, at most a second old. */
   row(nodeId: string): MediaNodeRow | undefined {
     return this.known.get(nodeId)
   }
@@ -163,14 +162,14 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     return [...this.known.values()]
   }
 
-  /** Ids of the nodes that fell silent without having said that they would go. */
+  /** Ids of lost nodes. */
   disconnected(): string[] {
     return this.rows()
       .filter((row) => isUp(row.status) && row.disconnectedAt !== null)
       .map(({ id }) => id)
   }
 
-  /** Reads what the cluster has; a read that was overtaken by another does not count. */
+  /** Reads all rows. The result of a read that a newer read or write overtook is discarded. */
   async refresh(): Promise<void> {
     const nth = ++this.reads
     const rows = await this.repository.all()
@@ -179,7 +178,7 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     this.deferred = new Set([...this.deferred].filter((nodeId) => live.has(nodeId) && !this.known.has(nodeId)))
   }
 
-  /** A row as it has just been read or written here. */
+  /** Stores a row that this master has just read or written. */
   learn(row: MediaNodeRow): void {
     this.reads++
     this.known.set(row.id, row)
@@ -206,22 +205,22 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     })
   }
 
-  /** Whether a master hears that start of the node: this one, or another that has written so. */
+  /** Whether any master receives heartbeats of this boot, by the times written in the row. */
   isHeard({ nodeId, bootId }: NodeBoot, row = this.known.get(nodeId)): boolean {
     return (
       row !== undefined &&
       row.bootId === bootId &&
       isConnected(row) &&
-      Math.abs(this.clock.now() - row.heardAt) < HEARD_MS
+      Math.abs(this.clock.now() - row.heardAt) < ALIVE_MS
     )
   }
 
-  /** Nodes of the cluster that any master hears. */
+  /** Registered nodes that any master reports as alive. */
   get aliveAnywhere(): MediaNodeRow[] {
     return this.rows().filter((row) => this.isHeard({ nodeId: row.id, bootId: row.bootId ?? '' }))
   }
 
-  /** Nodes of the cluster that this master hears. */
+  /** Registered nodes whose heartbeats this master receives. */
   get aliveHere(): MediaNodeRow[] {
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
     return this.aliveAnywhere.filter(({ id }) => live.has(id))
@@ -231,17 +230,17 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     for (const handler of this.handlers) await handler.lost(node)
   }
 
-  private async noteHeard(): Promise<void> {
+  private async saveHeartbeats(): Promise<void> {
     const [now, since] = [this.clock.now(), performance.now()]
     const beats = this.live().map(({ nodeId, bootId }) => {
       return { nodeId, bootId, at: Math.round(now - (since - this.heardAt(nodeId))) }
     })
-    if (beats.length > 0) await this.repository.noteHeard(beats, LATELY_MS)
+    if (beats.length > 0) await this.repository.saveHeartbeats(beats, SAVE_INTERVAL_MS)
   }
 
   private async refreshQuietly(): Promise<void> {
-    const written = this.noteHeard().then(() => this.refresh())
-    await written.catch((error: unknown) => this.logger.debug(`media nodes could not be read: ${String(error)}`))
+    const written = this.saveHeartbeats().then(() => this.refresh())
+    await written.catch((error: unknown) => this.logger.debug(`reading the media nodes failed: ${String(error)}`))
   }
 }
 

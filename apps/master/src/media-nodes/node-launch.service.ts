@@ -9,11 +9,11 @@ import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from './media
 import { MediaNodesService } from './media-nodes.service.js'
 
 const launches = metrics.counter('media_node_launches_total', {
-  help: 'Launches of media nodes by what came of them so far',
+  help: 'Launches of media nodes, by outcome',
   labels: { outcome: ['begun', 'failed'] },
 })
 
-/** Media nodes that the driver starts: first the row, then the machine. */
+/** Launches media nodes by the driver: inserts the row first, then starts the node. */
 @Injectable()
 export class NodeLaunchService {
   private readonly logger = new Logger(NodeLaunchService.name)
@@ -26,26 +26,26 @@ export class NodeLaunchService {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  /** A launch takes no longer than this; after it the node has failed. */
+  /** Timeout of a launch, after which the node has failed, ms. */
   private get timeoutMs(): number {
     return this.config.SERVICE_PRO_CLUSTER_LAUNCH_TIMEOUT * 1_000
   }
 
-  /** Resolves once the node is under way; LAUNCH_FAILED when it is not, and then the row says so. */
+  /** Resolves when the driver has started the node. Rejects with LAUNCH_FAILED, with the row set to `failed`. */
   async launch(node: NodeLaunch): Promise<MediaNodeRow> {
     const row = await this.repository.change((change) => this.announce(change, node))
     this.mediaNodes.learn(row)
     return this.start(node)
   }
 
-  /** The row of a node that is to be started: `launching`. */
+  /** Inserts the row of a node to be started, as `launching`. */
   async announce(change: NodeChange, { id, environmentId = '' }: NodeLaunch): Promise<MediaNodeRow> {
     const row = await this.repository.enter(change, { id, environmentId, launchingTime: this.clock.now() })
     if (!row) throw new ServiceError('CONFLICT', `there is a media node ${id}`)
     return row
   }
 
-  /** Has a node started that was announced. */
+  /** Starts a node that was announced. */
   async start(node: NodeLaunch): Promise<MediaNodeRow> {
     try {
       const signal = AbortSignal.timeout(this.timeoutMs)
@@ -65,25 +65,25 @@ export class NodeLaunchService {
     }
   }
 
-  /** To be called by one master, every so often: what has not been heard for so long does not come any more. */
+  /** Fails launches that exceeded the timeout. */
   @Job({ name: 'media node launches', scope: 'leader', everyMs: 0 })
   async upkeep(): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
       if ((row.status !== 'launching' && row.status !== 'canceled') || row.statusAge < this.timeoutMs) continue
-      this.logger.warn(`media node ${row.id} has not come`)
+      this.logger.warn(`the launch of media node ${row.id} timed out`)
       await this.drop(row)
       await this.fail(row.id)
     }
   }
 
-  /** Something of it may be there after all. */
+  /** Stops a node whose launch failed, in case it runs. */
   private async drop(node: { id: string; environmentId?: string | undefined }): Promise<void> {
     await this.driver.drop(node).catch((error: unknown) => {
-      this.logger.warn({ err: error }, `media node ${node.id} could not be ended`)
+      this.logger.warn({ err: error }, `stopping media node ${node.id} failed`)
     })
   }
 
-  /** Once it has been heard, the silence of its heartbeats tells more. */
+  /** Fails the launch when the process ends before its first heartbeat. Later, missing heartbeats detect its end. */
   private async endedEarly(id: string, how: string): Promise<void> {
     try {
       if (await this.fail(id)) this.logger.warn(`media node ${id} did not start: ${how}`)
@@ -92,7 +92,7 @@ export class NodeLaunchService {
     }
   }
 
-  /** The launch came to nothing. Undefined when it is over already, one way or the other. */
+  /** Sets a launch to `failed`, or `terminated` when it was canceled. Undefined when the launch is over. */
   async fail(id: string): Promise<MediaNodeRow | undefined> {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, id)
@@ -107,9 +107,9 @@ export class NodeLaunchService {
   }
 }
 
-/** A driver that hangs does not hold up whoever waits. */
+/** Limits the time of a driver that ignores the signal. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => reject(new NodeLaunchError('it took too long')), { once: true })
+  signal.addEventListener('abort', () => reject(new NodeLaunchError('it timed out')), { once: true })
   return Promise.race([work, promise])
 }

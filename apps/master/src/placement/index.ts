@@ -1,3 +1,3 @@
-// The pure part of placing sessions, for the simulation as well.
+// The pure part of placement, used by the simulation too.
 export { PlacementLedger, type Report } from './placement-ledger.js'
 export { type Candidate, selectNode } from './select-node.js'

@@ -9,21 +9,21 @@ import type { NodeBoot } from '../media-nodes/room-place.js'
 import { type Refused, REFUSALS, selectNode } from './select-node.js'
 
 const SESSION_COST = costOf(EXPECTED_SESSION)
-/** Placed; placed in vain, since the node refused or another master's choice held; no node could take it. */
+/** Placed; withdrawn, since the node refused or another master placed the session first; no node available. */
 const OUTCOMES = ['placed', 'withdrawn', 'none'] as const
 
-/** Chooses among the media nodes for a session that has none. */
+/** Selects a media node for a session without one, by the load that all masters have placed. */
 @Injectable()
 export class NodeSelection implements OnApplicationShutdown {
   private readonly logger = new Logger(NodeSelection.name)
   private readonly ledger = new PlacementLedger()
   private readonly subscription: BusSubscription
   private readonly placements = metrics.counter('placements_total', {
-    help: 'Choices of a media node for a session',
+    help: 'Placements of sessions on media nodes, by outcome',
     labels: { outcome: OUTCOMES },
   })
   private readonly refusals = metrics.counter('placement_refusals_total', {
-    help: 'Why media nodes were passed over where no node could take a session',
+    help: 'Media nodes that could not host a session when no node was available, by reason',
     labels: { reason: REFUSALS },
   })
 
@@ -32,69 +32,72 @@ export class NodeSelection implements OnApplicationShutdown {
     private readonly mediaNodes: MediaNodesService,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {
-    this.subscription = bus.subscribe(SUBJECT.allPlaced, Placed, (placed) => this.learn(placed))
+    this.subscription = bus.subscribe(SUBJECT.allPlaced, Placed, (placed) => this.applyPlacement(placed))
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.subscription.stop()
   }
 
-  /** Whether a session that this node does not take could go elsewhere. */
+  /** Whether another node could host a session that this node rejects. */
   hasAlternative(nodeId: string): boolean {
     return this.mediaNodes.members().some((heartbeat) => heartbeat.nodeId !== nodeId && heartbeat.status === 'running')
   }
 
-  /** Chooses a node for a new session and counts the choice at once. NO_CAPACITY tells why there is none. */
+  /**
+   * Selects a node for a new session and counts the placement at once.
+   * @throws ServiceError NO_CAPACITY, with the reasons in its message
+   */
   choose(forcedNodeId: string | undefined, refusedBefore: ReadonlySet<string>): NodeBoot {
     const now = performance.now()
-    this.hear()
+    this.updateLedger()
     const need = { cost: SESSION_COST, forcedNodeId, refusedBefore }
     const choice = selectNode(this.ledger.nodes, need, now, Math.random)
-    if (!choice.node) throw this.none(choice.refusals)
+    if (!choice.node) throw this.noCapacity(choice.refusals)
     const { nodeId, bootId } = choice.node
     this.ledger.placed({ nodeId, bootId }, SESSION_COST, now)
     this.placements.inc({ outcome: 'placed' })
-    this.tell({ nodeId, bootId })
+    this.publish({ nodeId, bootId })
     return { nodeId, bootId }
   }
 
-  /** The session did not go there after all. */
+  /** Removes a placement that did not take effect. */
   withdraw(node: NodeBoot): void {
     this.ledger.withdrawn(node, SESSION_COST)
     this.placements.inc({ outcome: 'withdrawn' })
   }
 
-  private hear(): void {
-    this.ledger.hear(this.mediaNodes.members(), (nodeId) => this.mediaNodes.heardAt(nodeId))
+  private updateLedger(): void {
+    this.ledger.update(this.mediaNodes.members(), (nodeId) => this.mediaNodes.heardAt(nodeId))
   }
 
-  /** What is not heard makes the spread a little worse and nothing else. */
-  private tell(node: NodeBoot): void {
+  /** Announces a placement to the other masters. A lost message only makes the distribution slightly worse. */
+  private publish(node: NodeBoot): void {
     this.bus.publish(SUBJECT.placed(node.nodeId), Placed, { masterId: this.masterId, ...node, cost: SESSION_COST })
   }
 
-  private learn({ masterId, cost, ...node }: Placed): void {
+  private applyPlacement({ masterId, cost, ...node }: Placed): void {
     if (masterId === this.masterId) return
-    // First what the node has told, so that this counts on top of it.
-    this.hear()
+    // Heartbeats first, so that the placement is added to them.
+    this.updateLedger()
     this.ledger.placed(node, cost, performance.now())
   }
 
-  private none(refused: readonly Refused[]): ServiceError {
+  private noCapacity(refused: readonly Refused[]): ServiceError {
     this.placements.inc({ outcome: 'none' })
     for (const { refusal } of refused) this.refusals.inc({ reason: refusal })
-    const why = refused.map(({ nodeId, refusal }) => `${nodeId} ${refusal}`).join(', ')
-    this.logger.warn(`no media node for a session: ${why || 'none is there'}`)
-    return new ServiceError('NO_CAPACITY', `no media node can host the session now: ${summary(refused)}`)
+    const reasons = refused.map(({ nodeId, refusal }) => `${nodeId} ${refusal}`).join(', ')
+    this.logger.warn(`no media node available for a session: ${reasons || 'there is none'}`)
+    return new ServiceError('NO_CAPACITY', `no media node available: ${summary(refused)}`)
   }
 }
 
-/** Without the ids, which are nobody's business outside. */
+/** Counts by reason, without the ids of nodes, which clients must not see. */
 function summary(refused: readonly Refused[]): string {
   const counts = REFUSALS.map((refusal) => ({
     refusal,
     count: refused.filter((each) => each.refusal === refusal).length,
   }))
-  const told = counts.filter(({ count }) => count > 0).map(({ refusal, count }) => `${count} ${refusal}`)
-  return told.join(', ') || 'none is there'
+  const reasons = counts.filter(({ count }) => count > 0).map(({ refusal, count }) => `${count} ${refusal}`)
+  return reasons.join(', ') || 'there is none'
 }

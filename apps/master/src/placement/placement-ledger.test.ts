@@ -13,7 +13,7 @@ describe('PlacementLedger', () => {
     ...{ cpuLoad: 0, committed: 0, roomsOpened: 0 },
     ...changes,
   })
-  const hear = (...reports: Report[]): void => ledger.hear(reports, () => now)
+  const update = (...reports: Report[]): void => ledger.update(reports, () => now)
   const of = (nodeId: string) => ledger.nodes.find((node) => node.nodeId === nodeId)
   const place = (nodeId: string, cost = COST): void => ledger.placed(boot(nodeId), cost, now)
 
@@ -23,70 +23,70 @@ describe('PlacementLedger', () => {
   })
 
   it.each<[string, Partial<Report>, number]>([
-    ['what is committed, shared by the processors', { committed: 60, cpuLoad: 20 }, 30],
-    ['what is measured when that is more', { committed: 60, cpuLoad: 50 }, 50],
-    ['a node without workers', { committed: 60, workers: 0 }, 60],
-  ])('takes for the load %s', (_, changes, load) => {
-    hear(report('a', changes))
+    ['the committed cost per worker', { committed: 60, cpuLoad: 20 }, 30],
+    ['the measured CPU load when it is higher', { committed: 60, cpuLoad: 50 }, 50],
+    ['the committed cost of a node without workers', { committed: 60, workers: 0 }, 60],
+  ])('uses as the load %s', (_, changes, load) => {
+    update(report('a', changes))
     expect(of('a')).toMatchObject({ load, pending: 0, heardAt: now })
   })
 
-  it('counts new rooms on top of what else the machine does, though its processors do not show them yet', () => {
-    hear(report('a', { cpuLoad: 80 }))
+  it('adds new rooms to the other load of the machine before they show in the CPU load', () => {
+    update(report('a', { cpuLoad: 80 }))
     place('a', 20)
     expect(of('a')).toMatchObject({ load: 80, pending: 10 })
     now += 500
-    hear(report('a', { cpuLoad: 80, committed: 20, roomsOpened: 1 }))
+    update(report('a', { cpuLoad: 80, committed: 20, roomsOpened: 1 }))
     expect(of('a')).toMatchObject({ load: expect.closeTo(89), pending: 0 })
     for (let beat = 0; beat < 100; beat++) {
       now += 500
-      hear(report('a', { cpuLoad: 80, committed: 20, roomsOpened: 1 }))
+      update(report('a', { cpuLoad: 80, committed: 20, roomsOpened: 1 }))
     }
     expect(of('a')?.load).toBeCloseTo(80, 1)
   })
 
-  it('counts what was placed until a heartbeat shows as many rooms more, the oldest first', () => {
-    hear(report('a', { roomsOpened: 7 }))
+  it('counts placements until a heartbeat shows as many new rooms, oldest first', () => {
+    update(report('a', { roomsOpened: 7 }))
     place('a', 10)
     place('a', 2)
     place('a', 4)
     expect(of('a')?.pending).toBe(8)
     now += 100
-    hear(report('a', { roomsOpened: 8, committed: 10 }))
+    update(report('a', { roomsOpened: 8, committed: 10 }))
     expect(of('a')).toMatchObject({ load: 5, pending: 3 })
     now += 500
-    hear(report('a', { roomsOpened: 10, committed: 16 }))
+    update(report('a', { roomsOpened: 10, committed: 16 }))
     expect(of('a')).toMatchObject({ load: 8, pending: 0 })
   })
 
-  it('changes nothing when the same heartbeat is read again', () => {
+  it('ignores a heartbeat that was applied before', () => {
     const beat = report('a', { roomsOpened: 7 })
-    hear(beat)
+    update(beat)
     place('a')
-    hear({ ...beat })
+    update({ ...beat })
     expect(of('a')?.pending).toBe(2)
   })
 
-  it('sees a node that is to go before its next heartbeat', () => {
+  it('applies a changed status before the next heartbeat of the node', () => {
     const beat = report('a')
-    hear(beat)
-    hear({ ...beat, status: 'draining' })
+    update(beat)
+    update({ ...beat, status: 'draining' })
     expect(of('a')?.status).toBe('draining')
   })
 
-  it('forgets what has not become a room', () => {
-    hear(report('a'))
+  it('drops a placement that did not open a room', () => {
+    update(report('a'))
     place('a')
     now += 1_999
-    hear(report('a'))
+    update(report('a'))
     expect(of('a')?.pending).toBe(2)
     now += 1
-    hear(report('a'))
+    update(report('a'))
     expect(of('a')?.pending).toBe(0)
   })
 
-  it('takes back what came to nothing', () => {
-    hear(report('a'))
+  it('removes a withdrawn placement', () => {
+    update(report('a'))
     place('a')
     ledger.withdrawn(boot('a'), COST)
     expect(of('a')?.pending).toBe(0)
@@ -94,10 +94,10 @@ describe('PlacementLedger', () => {
     expect(of('a')?.pending).toBe(0)
   })
 
-  it('counts nothing at a boot that is not there, and nothing of an older one', () => {
-    hear(report('a'))
+  it('ignores placements on an unknown boot and drops those of an older boot', () => {
+    update(report('a'))
     place('a')
-    hear(report('a', { bootId: 'next' }))
+    update(report('a', { bootId: 'next' }))
     expect(of('a')).toMatchObject({ bootId: 'next', pending: 0 })
     place('a')
     ledger.placed(boot('b'), COST, now)
@@ -105,21 +105,21 @@ describe('PlacementLedger', () => {
     expect(ledger.nodes).toHaveLength(1)
   })
 
-  it('lets nodes go that are not there any more', () => {
-    hear(report('a'), report('b'))
-    hear(report('b'))
+  it('removes nodes that are no longer reported', () => {
+    update(report('a'), report('b'))
+    update(report('b'))
     expect(ledger.nodes.map(({ nodeId }) => nodeId)).toEqual(['b'])
-    hear(report('c'))
+    update(report('c'))
     expect(ledger.nodes.map(({ nodeId }) => nodeId)).toEqual(['c'])
   })
 
   it.each([
     ['one master', 1],
-    ['two masters that hear nothing of one another', 2],
-  ])('spreads 30 sessions that no heartbeat shows yet over three nodes: %s', (_, masters) => {
+    ['two masters without a connection to each other', 2],
+  ])('spreads 30 sessions over three nodes between two heartbeats: %s', (_, masters) => {
     const counts: Record<string, number> = { a: 0, b: 0, c: 0 }
     const ledgers = Array.from({ length: masters }, () => new PlacementLedger())
-    for (const each of ledgers) each.hear([report('a'), report('b'), report('c')], () => now)
+    for (const each of ledgers) each.update([report('a'), report('b'), report('c')], () => now)
     for (let session = 0; session < 30; session++) {
       const own = ledgers[session % masters]
       const { node } = selectNode(own?.nodes ?? [], { cost: COST }, now, Math.random)

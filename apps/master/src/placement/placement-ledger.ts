@@ -2,7 +2,7 @@ import type { Heartbeat } from '@session-service/contract'
 import type { NodeBoot } from '../media-nodes/room-place.js'
 import type { Candidate } from './select-node.js'
 
-/** What the ledger reads of a heartbeat. */
+/** The part of a heartbeat that the ledger uses. */
 export type Report = Pick<
   Heartbeat,
   'nodeId' | 'bootId' | 'sentAt' | 'status' | 'workers' | 'cpuLoad' | 'committed' | 'roomsOpened'
@@ -15,16 +15,16 @@ interface Placement {
   at: number
 }
 
-/** What was placed and shows in no heartbeat after this long has not become a room, ms. */
+/** A placement that no heartbeat shows after this long did not open a room, ms. */
 const PENDING_MS = 2_000
 
-/** A heartbeat's share in the mean of what is used beyond the prices: like the processors' load it covers some 5 s. */
+/** Weight of one heartbeat in the moving average of the excess load. Like the CPU load, it covers about 5 s. */
 const EXCESS_SHARE = 0.1
 
 const committedShare = ({ committed, workers }: Report): number => committed / Math.max(workers, 1)
 const excessOf = (report: Report): number => report.cpuLoad - committedShare(report)
 
-/** One node: its last report, and what has been placed there since. */
+/** One node: its last heartbeat and the placements since. */
 class Account implements Candidate {
   readonly nodeId: string
   readonly bootId: string
@@ -56,11 +56,11 @@ class Account implements Candidate {
 
   take(report: Report, heardAt: number): void {
     this.heardAt = heardAt
-    // Ours to say as well, between two reports.
+    // The master changes these between two heartbeats too.
     this.status = report.status
     this.isBackedOff = report.isBackedOff ?? false
     if (report.sentAt === this.#sentAt) return
-    // Rooms open in the order in which they were placed, but for some milliseconds.
+    // Rooms open in the order of their placement, apart from some milliseconds.
     const opened = Math.max(report.roomsOpened - this.#roomsOpened, 0)
     this.#placements = this.#placements.slice(opened).filter(({ at }) => heardAt - at < PENDING_MS)
     this.#sentAt = report.sentAt
@@ -76,7 +76,7 @@ class Account implements Candidate {
     this.#sum()
   }
 
-  /** The latest of that cost has come to nothing. */
+  /** Removes the latest placement of this cost. */
   withdraw(cost: number): void {
     const index = this.#placements.findLastIndex((placement) => placement.cost === cost)
     if (index >= 0) this.#placements.splice(index, 1)
@@ -84,8 +84,8 @@ class Account implements Candidate {
   }
 
   /**
-   * What is committed, and what the machine does beyond it: prices are cautious, but it may do other work too. That is
-   * a mean, since what has just been committed to is not yet in the processors' load.
+   * Committed cost plus the excess of the CPU load over it: costs are estimated high, but the machine may do other work
+   * too. The excess is a moving average, since recently committed cost is not in the CPU load yet.
    */
   #loadOf(report: Report): number {
     return committedShare(report) + Math.max(this.#excess, 0)
@@ -99,32 +99,32 @@ class Account implements Candidate {
 }
 
 /**
- * What each node holds by its last heartbeat, and what this and the other masters have placed there since. Heartbeats
- * are half a second apart: without it a burst of sessions would all go to the node that was the least loaded before it.
- * All times are of one clock, ms.
+ * The load of each node by its last heartbeat, plus the placements of all masters since. Heartbeats are half a second
+ * apart: without the ledger, a burst of sessions would go to the node with the lowest load before the burst. All times
+ * are of one clock, ms.
  */
 export class PlacementLedger {
   readonly #accounts = new Map<string, Account>()
   #nodes: readonly Account[] = []
 
-  /** The nodes that may be chosen. */
+  /** The candidates of `selectNode`. */
   get nodes(): readonly Candidate[] {
     return this.#nodes
   }
 
-  /** These are the nodes there are, and the last heartbeat of each; the same heartbeat again changes nothing. */
-  hear(reports: readonly Report[], heardAt: (nodeId: string) => number): void {
-    for (const report of reports) this.hearOne(report, heardAt(report.nodeId))
+  /** Replaces the set of nodes and applies their last heartbeats. A heartbeat that was applied before has no effect. */
+  update(reports: readonly Report[], heardAt: (nodeId: string) => number): void {
+    for (const report of reports) this.updateNode(report, heardAt(report.nodeId))
     if (reports.length === this.#nodes.length) return
-    const there = new Set(reports.map(({ nodeId }) => nodeId))
-    for (const nodeId of this.#accounts.keys()) if (!there.has(nodeId)) this.#accounts.delete(nodeId)
+    const present = new Set(reports.map(({ nodeId }) => nodeId))
+    for (const nodeId of this.#accounts.keys()) if (!present.has(nodeId)) this.#accounts.delete(nodeId)
     this.#nodes = [...this.#accounts.values()]
   }
 
-  hearOne(report: Report, heardAt: number): void {
+  updateNode(report: Report, heardAt: number): void {
     const account = this.#accounts.get(report.nodeId)
     if (account?.bootId === report.bootId) return account.take(report, heardAt)
-    // What was placed with an older boot went with it.
+    // Placements of an older boot ended with it.
     this.#accounts.set(report.nodeId, new Account(report, heardAt))
     this.#nodes = [...this.#accounts.values()]
   }

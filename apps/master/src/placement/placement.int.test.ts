@@ -7,14 +7,14 @@ jest.setTimeout(180_000)
 const SESSIONS = 30
 const NODES = ['one', 'two', 'three']
 let stack: Stack | undefined
-const standIns: FakeMediaNode[] = []
+const fakeNodes: FakeMediaNode[] = []
 afterEach(async () => {
   await stack?.stop()
   stack = undefined
-  for (const node of standIns.splice(0)) await node.stop()
+  for (const node of fakeNodes.splice(0)) await node.stop()
 })
 
-/** The token of a first user for each of so many sessions, at one master after the other. */
+/** Creates `count` sessions with a token each, alternating between the masters. */
 async function tokens({ api, atMaster }: Stack, count: number): Promise<string[]> {
   const made = Array.from({ length: count }, async (_, nth) => {
     const { id } = await api.createSession()
@@ -24,7 +24,7 @@ async function tokens({ api, atMaster }: Stack, count: number): Promise<string[]
   return Promise.all(made)
 }
 
-/** How many sessions each node has been given. */
+/** Number of sessions per node. */
 async function roomsByNode(running: Stack): Promise<number[]> {
   const rows = await running.postgres.query(
     'SELECT count(*)::integer AS count FROM session WHERE media_node_id IS NOT NULL GROUP BY media_node_id',
@@ -32,7 +32,7 @@ async function roomsByNode(running: Stack): Promise<number[]> {
   return rows.map(({ count }) => Number(count))
 }
 
-/** All join at the same moment, once that may be; gives how many sessions each node has then. */
+/** Joins all sessions concurrently once `isReady` holds, and returns the number of sessions per node. */
 async function arrive(running: Stack, what: string, isReady: () => Promise<boolean>): Promise<number[]> {
   const all = await tokens(running, SESSIONS)
   const sockets = await Promise.all(all.map((token) => running.openSocket(token)))
@@ -42,26 +42,26 @@ async function arrive(running: Stack, what: string, isReady: () => Promise<boole
   const took = performance.now() - start
   const counts = await roomsByNode(running)
   console.log(`${what}: ${counts.join(', ')} sessions; all had joined after ${took.toFixed(0)} ms`)
-  const held = await until('the masters have counted their choices', () => placements(running, SESSIONS))
+  const held = await until('the masters have counted their placements', () => placements(running, SESSIONS))
   expect(held).toBe(SESSIONS)
   await Promise.all(sockets.map((socket) => socket.close()))
   return counts
 }
 
-describe('the first users of 30 sessions arrive at once on three nodes', () => {
-  it.each([1, 2])('G12: with %i masters: ten sessions each, or two more or less', async (masters) => {
+describe('30 sessions that are joined concurrently on three media nodes', () => {
+  it.each([1, 2])('G12: are spread by %i masters to ten sessions per node, give or take two', async (masters) => {
     const running = (stack = await startStack({ masters, nodes: 0 }))
-    // Their load is told: real ones share a machine, and each sees other moments of it.
-    for (const id of NODES) standIns.push(await FakeMediaNode.start(running.nats.url, id))
+    // Fake nodes with a fixed load: real ones share a machine and measure it at different times.
+    for (const id of NODES) fakeNodes.push(await FakeMediaNode.start(running.nats.url, id))
     const counts = await arrive(running, `${masters} masters`, () => areKnown(running))
     expect(counts).toHaveLength(3)
     for (const count of counts) expect(Math.abs(count - SESSIONS / 3)).toBeLessThanOrEqual(2)
   })
 
-  it('which measure their load: each takes some, and all have a place', async () => {
+  it('are placed, some on each node, when the nodes measure their load', async () => {
     const running = (stack = await startStack({ nodes: 0 }))
     await Promise.all(NODES.map((MEDIA_NODE_ID) => running.addNode({ MEDIA_NODE_ID })))
-    // What their own start has cost is over once they have measured for as long.
+    // The load of their own start is over after a whole measuring window.
     const isReady = async (): Promise<boolean> => (await areAlike(running)) && areKnown(running)
     const counts = await arrive(running, 'real nodes', isReady)
     expect(counts).toHaveLength(3)
@@ -69,7 +69,7 @@ describe('the first users of 30 sessions arrive at once on three nodes', () => {
   })
 })
 
-/** Every master would put a session on each. */
+/** Whether every master accepts a session on each node. */
 async function areKnown({ masterUrls, secret }: Stack): Promise<boolean> {
   const apis = masterUrls.map((url) => new ServiceApi(url, secret))
   const asked = apis.flatMap((api) =>
@@ -83,7 +83,7 @@ async function areKnown({ masterUrls, secret }: Stack): Promise<boolean> {
 }
 
 const MEASURED_MS = 6_000
-/** No more apart than by the price of a few sessions. */
+/** About the cost of a few sessions. */
 const ALIKE_PERCENT = 20
 async function areAlike({ api }: Stack): Promise<boolean> {
   const { content } = await api.listMediaNodes()
@@ -92,7 +92,7 @@ async function areAlike({ api }: Stack): Promise<boolean> {
   return Date.now() - oldest > MEASURED_MS && Math.max(...loads) - Math.min(...loads) < ALIKE_PERCENT
 }
 
-/** Choices that the masters count, once they are at least as many. */
+/** Placements that the masters have counted, once there are at least `atLeast`. */
 async function placements({ masters }: Stack, atLeast: number): Promise<number | undefined> {
   const texts = await Promise.all(
     masters.map(({ opsUrl }) => fetch(`${opsUrl}/metrics`).then((answer) => answer.text())),

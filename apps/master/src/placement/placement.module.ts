@@ -5,7 +5,7 @@ import { NodeSelection } from './node-selection.service.js'
 import { RoomPlacement } from './room-placement.js'
 import { SessionMediaRepository } from './session-media.repository.js'
 
-/** Chooses the media node of a session and keeps the choice. */
+/** Selects the media node of a session and stores the placement. */
 @Module({
   imports: [EventsModule, MediaNodesModule],
   providers: [NodeSelection, RoomPlacement, SessionMediaRepository],

@@ -43,8 +43,8 @@ beforeEach(async () => {
 const becomes = (id: string, status: string) =>
   database.query('UPDATE media_node SET status = $2 WHERE id = $1', [id, status])
 
-describe('a session that has no node', () => {
-  it('goes to one that runs, or that is not written down yet; of many choices at once one holds', async () => {
+describe('a session without a media node', () => {
+  it('is assigned to a running or unregistered node; one of many concurrent assignments is stored', async () => {
     const places = await Promise.all(
       Array.from({ length: 10 }, (_, nth) => media.assign('ses_1', nth % 2 === 0 ? NORTH : SOUTH)),
     )
@@ -57,7 +57,7 @@ describe('a session that has no node', () => {
   })
 
   it.each(['waiting-idle-to-terminate', 'terminating', 'terminated'])(
-    'does not go to one that is %s',
+    'is not assigned to a node that is %s',
     async (status) => {
       await becomes('north', status)
       expect(await media.assign('ses_1', NORTH)).toBe(REFUSED)
@@ -68,14 +68,14 @@ describe('a session that has no node', () => {
     },
   )
 
-  it('waits for who is ending the node at that moment', async () => {
+  it('waits for a concurrent transaction that terminates the node', async () => {
     const other = dataSource.createQueryRunner()
     await other.startTransaction()
     try {
       await other.query(`SELECT 1 FROM media_node WHERE id = 'north' FOR UPDATE`)
       await other.query(`UPDATE media_node SET status = 'terminating' WHERE id = 'north'`)
       const assigned = media.assign('ses_1', NORTH)
-      await until('the other is waited for', async () => {
+      await until('the assignment waits for the lock', async () => {
         const waiting = await database.query(
           `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
         )
@@ -89,30 +89,30 @@ describe('a session that has no node', () => {
   })
 })
 
-describe('who comes to a session', () => {
-  const asker = { roomId: 'ses_1', connectionId: 'con', forcedNodeId: null }
+describe('a participant that joins', () => {
+  const participant = { roomId: 'ses_1', connectionId: 'con', forcedNodeId: null }
   const withdrawn: unknown[] = []
-  /** Of a master that has not heard of what has become of the nodes. */
+  /** The selection of a master with outdated rows of the nodes. */
   const selection = {
     choose: (_forced: string | undefined, refused: ReadonlySet<string>) => {
       const node = [NORTH, SOUTH].find(({ nodeId }) => !refused.has(nodeId))
-      if (!node) throw new ServiceError('NO_CAPACITY', 'none is there')
+      if (!node) throw new ServiceError('NO_CAPACITY', 'there is none')
       return node
     },
     withdraw: (node: unknown) => withdrawn.push(node),
   } as unknown as NodeSelection
 
-  it('is sent to another node when the one that was chosen is on its way out', async () => {
+  it('is placed on another node when the selected one is terminating', async () => {
     await becomes('north', 'terminating')
     const placement = new RoomPlacement(media, selection)
-    expect(await placement.of(asker, new Set())).toEqual({ place: { ...SOUTH, epoch: 1 }, isNew: true })
+    expect(await placement.of(participant, new Set())).toEqual({ place: { ...SOUTH, epoch: 1 }, isNew: true })
     expect(withdrawn).toEqual([NORTH])
   })
 
-  it('is told so when they all are', async () => {
+  it('is rejected with NO_CAPACITY when all nodes are terminating', async () => {
     await becomes('north', 'terminating')
     await becomes('south', 'terminating')
     const placement = new RoomPlacement(media, selection)
-    await expect(placement.of(asker, new Set())).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+    await expect(placement.of(participant, new Set())).rejects.toMatchObject({ code: 'NO_CAPACITY' })
   })
 })

@@ -4,14 +4,14 @@ import { NodeSelection } from './node-selection.service.js'
 import type { NodeBoot, RoomPlace } from '../media-nodes/room-place.js'
 import { REFUSED, SessionMediaRepository } from './session-media.repository.js'
 
-/** Who asks for the session's room. */
-interface Asker {
+/** A participant whose session needs a place on a media node. */
+interface JoiningParticipant {
   roomId: string
   connectionId: string
   forcedNodeId: string | null
 }
 
-/** Binds a session to a media node when its first user joins; of two masters that choose at once one choice holds. */
+/** Assigns a session to a media node on its first join. When two masters choose concurrently, one choice is stored. */
 @Injectable()
 export class RoomPlacement {
   constructor(
@@ -23,7 +23,7 @@ export class RoomPlacement {
     return this.sessions.mediaEpoch(sessionId)
   }
 
-  /** The epoch of the media that each of the rooms has, or gets next. */
+  /** The epoch of the current placement of each room, or of the next one when it has none. */
   epochs(roomIds: readonly string[]): Promise<Map<string, number>> {
     return this.sessions.epochs(roomIds)
   }
@@ -32,32 +32,35 @@ export class RoomPlacement {
     return this.sessions.place(roomId)
   }
 
-  /** The room of a live session that has one. */
+  /** The room of a live session with its place; undefined when it has none. */
   ofSession(sessionId: string): Promise<{ roomId: string; place: RoomPlace } | undefined> {
     return this.sessions.roomOf(sessionId)
   }
 
-  /** Whether a session that this node does not take could go elsewhere. */
+  /** Whether another node could host a session that this node rejects. */
   hasAlternative(nodeId: string): boolean {
     return this.selection.hasAlternative(nodeId)
   }
 
-  /** `isNew`: chosen by this call, so that nobody can be there yet. */
-  async of(asker: Asker, refusedBefore: ReadonlySet<string>): Promise<{ place: RoomPlace; isNew: boolean }> {
-    const { roomId, forcedNodeId } = asker
+  /** The place of the participant's session. `isNew`: assigned by this call, so that the node has no room of it yet. */
+  async of(
+    participant: JoiningParticipant,
+    refusedBefore: ReadonlySet<string>,
+  ): Promise<{ place: RoomPlace; isNew: boolean }> {
+    const { roomId, forcedNodeId } = participant
     const present = await this.sessions.place(roomId)
     if (present) return { place: present, isNew: false }
-    const place = await this.choose(roomId, forcedNodeId, refusedBefore)
+    const place = await this.selectNode(roomId, forcedNodeId, refusedBefore)
     const assigned = await this.sessions.assign(roomId, place)
     const isNew = assigned !== REFUSED && assigned?.nodeId === place.nodeId
     if (!isNew) this.selection.withdraw(place)
-    if (assigned === REFUSED) return this.of(asker, new Set([...refusedBefore, place.nodeId]))
+    if (assigned === REFUSED) return this.of(participant, new Set([...refusedBefore, place.nodeId]))
     if (!assigned) throw new ServiceError('NOT_FOUND', 'the session has ended', { subject: 'session' })
     return { place: assigned, isNew }
   }
 
-  /** A session that was moved goes anywhere rather than wait for the node that it was forced onto. */
-  private async choose(
+  /** A session that lost its media before may be placed on any node when its forced node is not available. */
+  private async selectNode(
     roomId: string,
     forcedNodeId: string | null,
     refusedBefore: ReadonlySet<string>,
@@ -70,8 +73,8 @@ export class RoomPlacement {
     }
   }
 
-  /** The node would not host the session: another may, unless others are in it; false then. */
-  refused({ roomId, connectionId }: Asker, place: RoomPlace): Promise<boolean> {
+  /** Reverts the placement after the node rejected the session. False when other participants are active in it. */
+  refused({ roomId, connectionId }: JoiningParticipant, place: RoomPlace): Promise<boolean> {
     this.selection.withdraw(place)
     return this.sessions.unassign(roomId, place, connectionId)
   }

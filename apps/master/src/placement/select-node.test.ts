@@ -20,30 +20,40 @@ const select = (nodes: Candidate[], need: Partial<Need> = {}, random = first) =>
 
 describe('selectNode', () => {
   it.each<[string, Candidate[], Partial<Need>, string]>([
-    ['the least loaded', [node('a', { load: 30 }), node('b', { load: 20 })], {}, 'b'],
-    ['what was placed since counts', [node('a', { load: 20, pending: 11 }), node('b', { load: 30 })], {}, 'b'],
-    ['what comes weighs less on a larger one', [node('a', { workers: 1 }), node('b', { workers: 8 })], {}, 'b'],
-    ['a draining node gets nothing', [node('a', { status: 'draining', load: 0 }), node('b')], {}, 'b'],
-    ['nor one without workers', [node('a', { workers: 0, load: 0 }), node('b')], {}, 'b'],
-    ['nor one that refused', [node('a', { load: 0 }), node('b')], { refusedBefore: new Set(['a']) }, 'b'],
-    ['a silent one only after the others', [node('a', { heardAt: NOW - 1_300 }), node('b', { load: 99 })], {}, 'b'],
-    ['a silent one rather than none', [node('a', { heardAt: NOW - 2_900 })], {}, 'a'],
+    ['selects the node with the lowest load', [node('a', { load: 30 }), node('b', { load: 20 })], {}, 'b'],
+    ['counts pending placements', [node('a', { load: 20, pending: 11 }), node('b', { load: 30 })], {}, 'b'],
+    ['weighs the cost by the number of workers', [node('a', { workers: 1 }), node('b', { workers: 8 })], {}, 'b'],
+    ['does not select a draining node', [node('a', { status: 'draining', load: 0 }), node('b')], {}, 'b'],
+    ['does not select a node without workers', [node('a', { workers: 0, load: 0 }), node('b')], {}, 'b'],
     [
-      'a backed-off one only after the others',
+      'does not select a node that refused before',
+      [node('a', { load: 0 }), node('b')],
+      { refusedBefore: new Set(['a']) },
+      'b',
+    ],
+    [
+      'selects a silent node only after the others',
+      [node('a', { heardAt: NOW - 1_300 }), node('b', { load: 99 })],
+      {},
+      'b',
+    ],
+    ['selects a silent node when there is no other', [node('a', { heardAt: NOW - 2_900 })], {}, 'a'],
+    [
+      'selects a backed-off node only after the others',
       [node('a', { isBackedOff: true, load: 0 }), node('b', { load: 99 })],
       {},
       'b',
     ],
     [
-      'a backed-off one only after a silent one',
+      'selects a backed-off node only after a silent one',
       [node('a', { isBackedOff: true }), node('b', { heardAt: NOW - 1_300, load: 99 })],
       {},
       'b',
     ],
-    ['a backed-off one rather than none', [node('a', { isBackedOff: true })], {}, 'a'],
-    ['a full one rather than none', [node('a', { load: 100, pending: 50 })], {}, 'a'],
+    ['selects a backed-off node when there is no other', [node('a', { isBackedOff: true })], {}, 'a'],
+    ['selects an overloaded node when there is no other', [node('a', { load: 100, pending: 50 })], {}, 'a'],
     [
-      'the forced one, however loaded the rest',
+      'selects the forced node under any load',
       [node('a', { load: 0 }), node('b', { load: 90 })],
       { forcedNodeId: 'b' },
       'b',
@@ -71,15 +81,15 @@ describe('selectNode', () => {
         { nodeId: 'd', refusal: 'refused before' },
       ],
     ],
-  ])('tells why there is none: %s', (_, candidates, need, refusals) => {
+  ])('gives the refusals when no node is suitable: %s', (_, candidates, need, refusals) => {
     expect(select(candidates, need)).toEqual({ refusals })
   })
 
-  it('breaks ties at random, each as likely as the other', () => {
+  it('breaks ties at random with equal probability', () => {
     const candidates = [node('a'), node('b'), node('c'), node('d', { load: 11 })]
     const counts: Record<string, number> = {}
     const draws = 60
-    // Of two draws that decide among three, every combination.
+    // Every combination of the two random draws that decide among three nodes.
     for (let draw = 0; draw < draws * draws; draw++) {
       const values = [(draw % draws) / draws, Math.floor(draw / draws) / draws]
       const chosen = select(candidates, {}, () => values.shift() ?? 0).node?.nodeId ?? ''
@@ -92,13 +102,13 @@ describe('selectNode', () => {
 describe('selectNode among many', () => {
   const many = Array.from({ length: 1_000 }, (_, index) => node(`n${index}`, { load: 50 + (index % 10) }))
 
-  it('looks at some of them, so that masters who know the same do not all take the same', () => {
+  it('considers a random sample, so that masters with the same data choose different nodes', () => {
     const chosen = new Set(Array.from({ length: 50 }, () => select(many, {}, Math.random).node))
     expect(chosen.size).toBeGreaterThan(10)
     for (const each of chosen) expect(each?.load).toBeLessThan(56)
   })
 
-  it('finds the only one that can', () => {
+  it('finds the only suitable node outside of a sample', () => {
     const refusedBefore = new Set(many.slice(1).map(({ nodeId }) => nodeId))
     expect(select(many, { refusedBefore }, Math.random).node?.nodeId).toBe('n0')
     expect(select(many, { forcedNodeId: 'n999' }, Math.random).node?.nodeId).toBe('n999')
@@ -106,7 +116,7 @@ describe('selectNode among many', () => {
 })
 
 describe('loadWith', () => {
-  it('spreads a cost over the processors of a node', () => {
+  it('divides the cost by the number of workers', () => {
     expect(loadWith(node('a', { workers: 4, load: 20, pending: 3 }), 10, NOW)).toBe(25.5)
   })
 })

@@ -1,22 +1,22 @@
 import type { Heartbeat } from '@session-service/contract'
 
-/** A node as the choice sees it. */
+/** A media node as `selectNode` evaluates it. */
 export interface Candidate {
   readonly nodeId: string
   readonly bootId: string
   readonly status: Heartbeat['status']
   readonly workers: number
-  /** When its last heartbeat came, by the clock of `now`. */
+  /** Time of its last heartbeat, by the clock of `now`. */
   readonly heardAt: number
-  /** As last reported, percent of the machine. */
+  /** Load of its last heartbeat, percent of the machine. */
   readonly load: number
   /** It crashed repeatedly. */
   readonly isBackedOff?: boolean
-  /** What has been placed there since that report, percent of the machine. */
+  /** Cost of the placements since that heartbeat, percent of the machine. */
   readonly pending: number
 }
 
-/** What a session asks for. */
+/** Requirements of a session. */
 export interface Need {
   /** Percent of one core. */
   cost: number
@@ -32,20 +32,20 @@ export interface Refused {
 }
 export type Choice<C extends Candidate = Candidate> = { node: C } | { node?: undefined; refusals: Refused[] }
 
-/** Two heartbeats missed: the node may be gone, though it is too early to say so. */
+/** After two missed heartbeats the node may have failed, though it does not count as lost yet. */
 const SILENT_AFTER_MS = 1_250
-/** More than any load: who is silent comes after all who are not. */
+/** Exceeds any load, so that silent nodes come after all others. */
 const SILENT = 1e6
-/** More than that: a node that crashed repeatedly comes after all others, but is better than none. */
+/** Exceeds SILENT: a node that crashed repeatedly is the last choice. */
 const BACKED_OFF = 1e9
 
 /**
- * Of more nodes than this only so many are looked at, drawn at random. Masters hear of one another's choices some
- * milliseconds late; if each looked at all nodes, all would take the same one in the meantime.
+ * In a larger cluster, the choice considers a random sample of this size. Masters learn of each other's placements
+ * some milliseconds late; if each considered all nodes, all would choose the same one in the meantime.
  */
 const SAMPLE = 20
 
-/** The load that a node would have with this as well: what it reported, what was placed since, what comes now. */
+/** The load that a node would have with this session: reported load, pending placements and the new cost. */
 export const loadWith = (
   { load, pending, workers, heardAt, isBackedOff = false }: Candidate,
   cost: number,
@@ -58,8 +58,8 @@ export const loadWith = (
   (isBackedOff ? BACKED_OFF : 0)
 
 /**
- * Chooses the node for a new session: the forced one, or the one with the least load, ties at random. However loaded
- * they all are, one takes it: a moment's load is no reason to turn people away. `random` gives a number in [0, 1).
+ * Selects the node for a new session: the forced one, or the one with the lowest load, ties at random. There is no
+ * load limit: a momentary peak must not reject participants. `random` gives a number in [0, 1).
  */
 export function selectNode<C extends Candidate>(
   nodes: readonly C[],
@@ -68,7 +68,7 @@ export function selectNode<C extends Candidate>(
   random: () => number,
 ): Choice<C> {
   const isMany = nodes.length > SAMPLE && need.forcedNodeId === undefined
-  // All of a sample may refuse.
+  // All nodes of a sample may be unsuitable.
   const ofSome = isMany ? leastOf(sampleOf(nodes, random), need, now, random) : undefined
   const node = ofSome ?? leastOf(nodes, need, now, random)
   return node ? { node } : { refusals: refusals(nodes, need) }
@@ -94,7 +94,7 @@ function leastOf<C extends Candidate>(
   return best
 }
 
-/** As many as are looked at, drawn with replacement. */
+/** A sample drawn with replacement. */
 const sampleOf = <C extends Candidate>(nodes: readonly C[], random: () => number): C[] =>
   Array.from({ length: SAMPLE }, () => nodes[Math.floor(random() * nodes.length)]).filter((node) => node !== undefined)
 

@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** With and without events the statements lock differently. */
+/** The statements take different locks with and without events. */
 describe.each([true, false])('the media of a session, events on: %s', (isOn) => {
   let media: SessionMediaRepository
   let streams: StreamRepository
@@ -58,9 +58,9 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
   const watch = (streamId: string, mediaEpoch: number) =>
     subscriptions.insert({ connectionId: 'bob', streamId, createdAt: Date.now(), mediaEpoch })
   const lose = (epoch: number) => media.lose({ roomId: 'ses_1', place: { ...NODE, epoch } }, LOST)
-  const told = () => database.query('SELECT name FROM outbox ORDER BY position')
+  const recordedEvents = () => database.query('SELECT name FROM outbox ORDER BY position')
 
-  it('is lost once for each placement, and with it all that was published and received', async () => {
+  it('is lost once per placement, together with all streams and subscriptions', async () => {
     expect(await media.mediaEpoch('ses')).toBe(1)
     expect(await media.assign('ses_1', NODE)).toEqual({ ...NODE, epoch: 1 })
     await publish('stream', 1)
@@ -71,13 +71,13 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
     expect(await media.place('ses_1')).toBeUndefined()
     expect(await media.wasMoved('ses_1')).toBe(true)
     expect(await media.mediaEpoch('ses')).toBe(2)
-    expect(await told()).toHaveLength(isOn ? 2 : 0)
+    expect(await recordedEvents()).toHaveLength(isOn ? 2 : 0)
     expect(await media.assign('ses_1', NODE)).toEqual({ ...NODE, epoch: 2 })
     expect(await lose(1)).toBe(false)
     expect(await media.epochs(['ses_1', 'none'])).toEqual(new Map([['ses_1', 2]]))
   })
 
-  it('takes no more of a placement that is over, and no stream twice', async () => {
+  it('rejects streams of a former placement and duplicate streams', async () => {
     await media.assign('ses_1', NODE)
     await lose(1)
     await expect(publish('late', 1)).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -89,7 +89,7 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
     await expect(publish('stream', 2)).rejects.toMatchObject({ code: 'CONFLICT' })
   })
 
-  it('leaves nothing behind of what is published and received at the moment of the loss', async () => {
+  it('keeps no stream or subscription that is created concurrently with the loss', async () => {
     for (let epoch = 1; epoch <= 20; epoch++) {
       await media.assign('ses_1', NODE)
       await publish('first', epoch)
@@ -102,8 +102,8 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
   })
 })
 
-describe('where sessions are', () => {
-  it('is told boot by boot, and of one node or one of its boots', async () => {
+describe('the placement of sessions', () => {
+  it('lists the boots in use, and the rooms of a node or of one of its boots', async () => {
     const config = { SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_WEBHOOK_EVENTS: [] }
     const media = new SessionMediaRepository(
       dataSource,

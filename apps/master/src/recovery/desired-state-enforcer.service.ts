@@ -6,68 +6,68 @@ import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.servi
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 
 const FORGET_EVERY_MS = 10_000
-/** An order that has not been followed is given again after this long, ms. */
-const AGAIN_MS = 3_000
-/** A node that was told to end and still goes on after this long, ms, is ended by who started it. */
+/** A command that the node has not carried out is sent again after this long, ms. */
+const RETRY_MS = 3_000
+/** A node that still runs this long after the command to terminate, ms, is stopped by the driver. */
 const FORCED_AFTER_MS = 15_000
-/** Nodes that have gone are remembered this long, ms, so that what is still heard of them makes them no new ones. */
-const REMEMBERED_MS = 10 * 60_000
-const FAILED_SHOWN_MS = 60_000
+/** Rows of terminated nodes are kept this long, ms, so that late heartbeats do not register them again. */
+const KEEP_TERMINATED_MS = 10 * 60_000
+const KEEP_FAILED_MS = 60_000
 
-/** Sees to it that nodes do what their status says. The row is the order: any master may give it, again and again. */
+/** Sends nodes the commands that their status requires, and repeats them until the node has carried them out. */
 @Injectable()
 export class DesiredStateEnforcer {
   private readonly logger = new Logger(DesiredStateEnforcer.name)
-  private readonly toldAt = new Map<string, number>()
+  private readonly sentAt = new Map<string, number>()
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
     private readonly repository: MediaNodeRepository,
-    private readonly loss: NodeFailureHandler,
+    private readonly failures: NodeFailureHandler,
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
   ) {}
 
-  /** What the status of the row demands, now. */
-  async carryOut(row: MediaNodeRow): Promise<void> {
-    this.toldAt.set(row.id, performance.now())
+  /** Sends the commands for the status of the row now. */
+  async enforce(row: MediaNodeRow): Promise<void> {
+    this.sentAt.set(row.id, performance.now())
     if (row.status === 'waiting-idle-to-terminate' && isConnected(row)) {
       await this.mediaNodes.notify({ nodeId: row.id }, 'drain', { deadlineMs: null })
     }
     if (row.status === 'terminated') await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', {})
     if (row.status !== 'terminating') return
-    await this.loss.takeAway(row.id)
+    await this.failures.moveSessions(row.id)
     if (isConnected(row)) await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', {})
-    else await this.loss.settle(row)
+    else await this.failures.settle(row)
   }
 
   @Job({ name: 'media node orders', scope: 'leader', everyMs: 0 })
   async upkeep({ now }: JobRun): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
-      if (!this.isDisregarded(row)) this.toldAt.delete(row.id)
-      else if (now - (this.toldAt.get(row.id) ?? now - row.statusAge) >= AGAIN_MS) await this.again(row)
+      if (!this.isOutstanding(row)) this.sentAt.delete(row.id)
+      else if (now - (this.sentAt.get(row.id) ?? now - row.statusAge) >= RETRY_MS) await this.retry(row)
     }
   }
 
   @Job({ name: 'gone media nodes', scope: 'leader', everyMs: FORGET_EVERY_MS })
   async forgetGone(): Promise<void> {
-    const heard = this.mediaNodes.live().map(({ nodeId }) => nodeId)
-    await this.repository.forget(REMEMBERED_MS, FAILED_SHOWN_MS, heard)
+    const alive = this.mediaNodes.live().map(({ nodeId }) => nodeId)
+    await this.repository.deleteEnded(KEEP_TERMINATED_MS, KEEP_FAILED_MS, alive)
   }
 
-  private async again(row: MediaNodeRow): Promise<void> {
-    await this.carryOut(row)
+  private async retry(row: MediaNodeRow): Promise<void> {
+    await this.enforce(row)
     const isHanging = row.status !== 'waiting-idle-to-terminate' && row.statusAge >= FORCED_AFTER_MS
     if (!isHanging || !this.driver.startsNodes) return
     await this.driver.drop(row).catch((error: unknown) => {
-      this.logger.warn({ err: error }, `media node ${row.id} could not be ended`)
+      this.logger.warn({ err: error }, `stopping media node ${row.id} failed, will retry`)
     })
   }
 
-  /** Whether the node that is heard does otherwise than its status says. */
-  private isDisregarded({ id, bootId, status }: MediaNodeRow): boolean {
-    const heard = this.mediaNodes.heard(id)
-    if (heard?.bootId !== bootId) return false
-    return status === 'waiting-idle-to-terminate' ? heard?.status === 'running' : isOver(status)
+  /** Whether the node sends heartbeats that contradict its status. */
+  private isOutstanding({ id, bootId, status }: MediaNodeRow): boolean {
+    const beat = this.mediaNodes.heard(id)
+    if (beat?.bootId !== bootId) return false
+    return status === 'waiting-idle-to-terminate' ? beat?.status === 'running' : isOver(status)
   }
 }
 

@@ -11,13 +11,21 @@ const claim = (changes: Partial<IdClaim>): IdClaim => ({
 
 it.each<[string, Partial<IdClaim>, ClaimDecision]>([
   ['refuses a process while the holder answers', { holder: 'alive' }, 'refuse'],
-  ['refuses it also when the holder was lost and is back', { holder: 'alive', isConnected: false }, 'refuse'],
-  ['admits it at once when the holder has left the bus', {}, 'admit'],
-  ['admits it when the holder is lost and silent', { holder: 'silent', isConnected: false }, 'admit'],
-  ['admits it when the holder is lost, whatever the bus', { isConnected: false, busSettledMs: 0 }, 'admit'],
-  ['makes it wait while the holder may be frozen', { holder: 'silent' }, 'wait'],
-  ['makes it wait while only another master hears the holder', { isHeardElsewhere: true }, 'wait'],
-  ['makes it wait while processes may still be reconnecting', { busSettledMs: 2_999 }, 'wait'],
+  ['refuses a process when the holder was lost and answers again', { holder: 'alive', isConnected: false }, 'refuse'],
+  ['admits a process at once when the holder has left the bus', {}, 'admit'],
+  ['admits a process when the holder is lost and silent', { holder: 'silent', isConnected: false }, 'admit'],
+  [
+    'admits a process when the holder is lost, also right after an outage of the bus',
+    { isConnected: false, busSettledMs: 0 },
+    'admit',
+  ],
+  ['makes a process wait while the holder may be frozen', { holder: 'silent' }, 'wait'],
+  [
+    'makes a process wait while only another master receives heartbeats of the holder',
+    { isHeardElsewhere: true },
+    'wait',
+  ],
+  ['makes a process wait while processes may still be reconnecting', { busSettledMs: 2_999 }, 'wait'],
 ])('%s', (_, changes, decision) => {
   expect(decideClaim(claim(changes))).toBe(decision)
 })

@@ -1,23 +1,23 @@
-/** What the process that holds the id of a node answered when it was asked: it lives, has no connection, is silent. */
+/** Result of a probe of the process that holds the id: it answered, is not on the bus, or did not answer. */
 export type HolderAnswer = 'alive' | 'absent' | 'silent'
 
 export interface IdClaim {
   holder: HolderAnswer
-  /** The row still counts the holder as connected: it has not been found lost. */
+  /** The row of the holder is connected: its loss was not detected. */
   isConnected: boolean
-  /** Another master hears the holder, this one does not: the bus may be split. */
+  /** Only another master receives heartbeats of the holder: the bus may be split. */
   isHeardElsewhere: boolean
-  /** How long this master has been on the bus without a break, ms: after one, processes reconnect one by one. */
+  /** Time since this master (re)connected to the bus, ms. After an outage, processes reconnect one by one. */
   busSettledMs: number
 }
 
-/** `admit`: the id passes to the process that registers. `wait`: it has to ask again, the holder may be alive. */
+/** `admit`: the registering process gets the id. `wait`: it has to retry, since the holder may be alive. */
 export type ClaimDecision = 'admit' | 'refuse' | 'wait'
 
-/** After a break of the bus a process that is alive is back within this long, ms. */
+/** A live process reconnects within this time after an outage of the bus, ms. */
 const RECONNECTED_MS = 3_000
 
-/** Decides about a process that registers with the id of a node which another process holds. */
+/** Decides about the registration of a process with an id that another process holds. */
 export function decideClaim({ holder, isConnected, isHeardElsewhere, busSettledMs }: IdClaim): ClaimDecision {
   if (holder === 'alive') return 'refuse'
   if (!isConnected) return 'admit'

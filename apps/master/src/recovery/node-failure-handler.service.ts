@@ -14,15 +14,15 @@ import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.servi
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 
 /**
- * Finds out which media nodes are lost, and hands their sessions to the recovery. What is recorded in the row is enough
- * for any master to go on from there: `upkeep` finishes what a master that died meanwhile left.
+ * Detects lost media nodes and passes their sessions to SessionRecovery. The row contains all state, so that `upkeep` of
+ * the leader completes the work of a master that died.
  */
 @Injectable()
 export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger(NodeFailureHandler.name)
-  private readonly underWay = new Set<Promise<void>>()
-  /** Since when a boot that should be heard has not been, ms. */
-  private readonly unheardSince = new Map<string, number>()
+  private readonly pending = new Set<Promise<void>>()
+  /** Time of the first missed heartbeat of each boot in use, monotonic ms. */
+  private readonly silentSince = new Map<string, number>()
 
   constructor(
     private readonly bus: Bus,
@@ -37,23 +37,23 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
   ) {}
 
   onModuleInit(): void {
-    // While the bus is away, the silence of a media node proves nothing.
-    this.bus.onStatus(() => this.unheardSince.clear())
+    // During an outage of the bus, missing heartbeats do not indicate a failed node.
+    this.bus.onStatus(() => this.silentSince.clear())
   }
 
   async onModuleDestroy(): Promise<void> {
-    await Promise.all(this.underWay)
+    await Promise.all(this.pending)
   }
 
-  /** A node has fallen silent: of all masters one records it, and moves its sessions after that. */
-  async silent({ nodeId, bootId }: NodeBoot): Promise<void> {
+  /** Handles the loss of a node. One of the masters records it, then moves its sessions. */
+  async handleSilent({ nodeId, bootId }: NodeBoot): Promise<void> {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, nodeId)
       if (!found || found.bootId !== bootId || !isConnected(found)) return undefined
-      // Then it is this master that is cut off, or the bus is split.
+      // Another master receives its heartbeats: this master is disconnected, or the bus is split.
       if (this.mediaNodes.isHeard({ nodeId, bootId }, found)) return undefined
       const now = this.clock.now()
-      // One that was told to end has ended, with or without a word.
+      // A terminating node has ended, with or without deregistering.
       if (found.status === 'terminating') return this.repository.set(change, nodeId, { disconnectedAt: now })
       return this.repository.crash(change, found, now)
     })
@@ -61,28 +61,30 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     this.mediaNodes.learn(row)
     this.logger.warn(`media node ${nodeId} is lost`)
     const work = this.finish(row)
-      .catch((error: unknown) => this.logger.warn({ err: error }, `the loss of ${nodeId} is not dealt with yet`))
-      .finally(() => this.underWay.delete(work))
-    this.underWay.add(work)
+      .catch((error: unknown) =>
+        this.logger.warn({ err: error }, `handling the loss of media node ${nodeId} failed, will retry`),
+      )
+      .finally(() => this.pending.delete(work))
+    this.pending.add(work)
   }
 
-  /** What a node says of itself. Twice the same does no harm. */
-  async take(fact: Exclude<NodeFact, { kind: 'recordingEnded' | 'clock' }>): Promise<NodeFactAnswer> {
+  /** Handles a report of a node. Idempotent. */
+  async handleReport(fact: Exclude<NodeFact, { kind: 'recordingEnded' | 'clock' }>): Promise<NodeFactAnswer> {
     const node = { nodeId: fact.nodeId, bootId: fact.bootId }
     switch (fact.kind) {
       case 'hello':
-        return this.hello(node, fact.rooms)
+        return this.register(node, fact.rooms)
       case 'roomsLost':
         await this.lose(await this.stillPlaced(node, fact.rooms))
         return { dropRoomIds: [] }
       case 'goodbye':
-        await this.goodbye(node)
+        await this.deregister(node)
         return { dropRoomIds: [] }
     }
   }
 
-  /** A process registers. What older starts of its node held is gone, once it is sure that none of them is alive. */
-  private async hello(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<NodeFactAnswer> {
+  /** Registers a process. Rooms of older boots of the node are lost, once it is certain that none of them is alive. */
+  private async register(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<NodeFactAnswer> {
     await this.loseRooms(node.nodeId)
     const refused = await this.claims.claim(node)
     if (refused !== undefined) return { dropRoomIds: [], refused }
@@ -90,17 +92,17 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     return { dropRoomIds: (await this.sessions.strayRooms(node, rooms)).map(({ roomId }) => roomId) }
   }
 
-  /** Moves or ends all that is on a node which is to go. */
-  async takeAway(nodeId: string): Promise<void> {
+  /** Moves or ends all sessions on a node. */
+  async moveSessions(nodeId: string): Promise<void> {
     await this.lose(await this.sessions.placedOn(nodeId))
   }
 
-  /** Of one node, or of all: rooms that are recorded as lost. */
+  /** Recovers the sessions of rooms that are recorded as lost, on one node or on all. */
   async loseRooms(nodeId?: string): Promise<void> {
     const causes = new Map<string | undefined, LostRoom[]>()
     for (const room of await this.repository.lostRooms(nodeId)) {
-      // Of a node that is just being registered; or of one that nobody remembers.
-      if (room.isUnregistered && !this.isUnheard(room.place)) continue
+      // The node may be registering now; a deleted node is silent for long.
+      if (room.isUnregistered && !this.isSilent(room.place)) continue
       const cause = room.isCrashed ? (room.crashEventId ?? '') : undefined
       causes.set(cause, [...(causes.get(cause) ?? []), room])
     }
@@ -113,29 +115,29 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
   @Job({ name: 'lost media nodes', scope: 'leader', everyMs: 0 })
   async upkeep({ now }: Pick<JobRun, 'now'>): Promise<void> {
     await this.mediaNodes.refresh()
-    await this.noteUnheard(now)
+    await this.updateSilent(now)
     for (const row of this.mediaNodes.rows().filter(isConnected))
-      if (this.isUnheard(bootOf(row), now) && !this.mediaNodes.isHeard(bootOf(row))) await this.silent(bootOf(row))
+      if (this.isSilent(bootOf(row), now) && !this.mediaNodes.isHeard(bootOf(row))) await this.handleSilent(bootOf(row))
     await this.loseRooms()
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)
         await this.settle(row).catch((error: unknown) => {
-          this.logger.warn({ err: error }, `media node ${row.id} could not be ended`)
+          this.logger.warn({ err: error }, `ending media node ${row.id} failed, will retry`)
         })
   }
 
-  /** Notes which boots this master should hear and does not: of members, and of sessions whatever they are on. */
-  private async noteUnheard(now: number): Promise<void> {
+  /** Records which boots send no heartbeats to this master: those of connected nodes, and those that hold sessions. */
+  private async updateSilent(now: number): Promise<void> {
     const live = new Set(this.mediaNodes.live().map(keyOf))
     const boots = [...this.mediaNodes.rows().filter(isConnected).map(bootOf), ...(await this.sessions.usedBoots())]
-    const unheard = new Set(boots.map(keyOf).filter((key) => !live.has(key)))
-    for (const key of this.unheardSince.keys()) if (!unheard.has(key)) this.unheardSince.delete(key)
-    for (const key of unheard) if (!this.unheardSince.has(key)) this.unheardSince.set(key, now)
+    const silent = new Set(boots.map(keyOf).filter((key) => !live.has(key)))
+    for (const key of this.silentSince.keys()) if (!silent.has(key)) this.silentSince.delete(key)
+    for (const key of silent) if (!this.silentSince.has(key)) this.silentSince.set(key, now)
   }
 
-  /** Whether it has not been heard for longer than a node may be silent. */
-  private isUnheard(boot: NodeBoot, now = performance.now()): boolean {
-    const since = this.unheardSince.get(keyOf(boot))
+  /** Whether the boot has sent no heartbeat for longer than the silent window. */
+  private isSilent(boot: NodeBoot, now = performance.now()): boolean {
+    const since = this.silentSince.get(keyOf(boot))
     return since !== undefined && now - since >= NODE_SILENT_MS
   }
 
@@ -144,7 +146,7 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     await this.settle(row)
   }
 
-  /** A node that does not come back, or has not for too long, is gone for good. */
+  /** Terminates a lost node that is leaving, or has not reconnected within the timeout. */
   async settle({ id, environmentId, status, disconnectedAt }: MediaNodeRow): Promise<void> {
     const timeoutS = this.config.SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT
     const isOver = timeoutS >= 0 && this.clock.now() - (disconnectedAt ?? 0) >= timeoutS * 1_000
@@ -153,31 +155,31 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     await this.end(id, (row) => row.disconnectedAt === disconnectedAt)
   }
 
-  private async goodbye({ nodeId, bootId }: NodeBoot): Promise<void> {
-    const isIt = (row: MediaNodeRow): boolean => row.bootId === bootId
+  private async deregister({ nodeId, bootId }: NodeBoot): Promise<void> {
+    const isSameBoot = (row: MediaNodeRow): boolean => row.bootId === bootId
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, nodeId)
-      if (!found || !isIt(found) || !isUp(found.status) || found.status === 'terminating') return found
+      if (!found || !isSameBoot(found) || !isUp(found.status) || found.status === 'terminating') return found
       return this.repository.setStatus(change, found, 'terminating')
     })
     if (row) this.mediaNodes.learn(row)
     await this.lose(await this.sessions.placedOn(nodeId, { bootId }))
-    await this.end(nodeId, isIt)
+    await this.end(nodeId, isSameBoot)
   }
 
-  /** What it held has been taken away: it is `terminated`. */
-  private async end(nodeId: string, isIt: (row: MediaNodeRow) => boolean): Promise<void> {
+  /** Sets a node without sessions to `terminated`. */
+  private async end(nodeId: string, isExpected: (row: MediaNodeRow) => boolean): Promise<void> {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, nodeId)
-      if (!found || !isUp(found.status) || !isIt(found)) return undefined
-      const going =
+      if (!found || !isUp(found.status) || !isExpected(found)) return undefined
+      const terminating =
         found.status === 'terminating' ? found : await this.repository.setStatus(change, found, 'terminating')
-      return this.repository.setStatus(change, going, 'terminated')
+      return this.repository.setStatus(change, terminating, 'terminated')
     })
     if (row) this.mediaNodes.learn(row)
   }
 
-  /** Of rooms that a node lost, those that the sessions have not left since. */
+  /** The reported rooms whose sessions are still placed on the node. */
   private async stillPlaced(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<PlacedRoom[]> {
     const stray = new Set(await this.sessions.strayRooms(node, rooms))
     return rooms.filter((room) => !stray.has(room)).map(({ roomId, epoch }) => ({ roomId, place: { ...node, epoch } }))

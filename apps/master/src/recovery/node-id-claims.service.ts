@@ -9,14 +9,14 @@ import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from '../medi
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
 
-/** A process that ignores the order to register again is asked again after this long, ms. */
+/** A process that ignored the request to register is asked again after this long, ms. */
 const CHALLENGE_AGAIN_MS = 10_000
 
 const refusals = metrics.counter('media_node_registrations_refused_total', {
-  help: 'Processes refused because another one that is alive holds their MEDIA_NODE_ID',
+  help: 'Registrations refused because another live process holds the MEDIA_NODE_ID',
 })
 
-/** Decides which process holds the id of a media node. Only a registration changes that, never a heartbeat. */
+/** Decides which process holds the id of a media node. Only a registration changes the holder, never a heartbeat. */
 @Injectable()
 export class NodeIdClaims {
   private readonly logger = new Logger(NodeIdClaims.name)
@@ -36,7 +36,7 @@ export class NodeIdClaims {
   }
 
   /**
-   * Gives why the process is refused; undefined when the id is its own from now on.
+   * Returns why the process is refused; undefined when it holds the id now.
    * @throws ServiceError UNAVAILABLE while it is not known whether the holder is alive
    */
   async claim(node: NodeBoot): Promise<string | undefined> {
@@ -44,7 +44,7 @@ export class NodeIdClaims {
     const holder = this.holderOf(node.nodeId, row)
     if (holder === undefined || holder.bootId === node.bootId) return undefined
     const decision = decideClaim({
-      holder: await this.ask(holder),
+      holder: await this.probe(holder),
       isConnected: row !== undefined && isConnected(row),
       isHeardElsewhere: this.mediaNodes.isHeard(holder, row) && !this.mediaNodes.hears(holder),
       busSettledMs: performance.now() - this.connectedAt,
@@ -56,7 +56,7 @@ export class NodeIdClaims {
     return undefined
   }
 
-  /** Makes a process that is heard without holding its id register: that admits it, or refuses it. */
+  /** Asks a process that sends heartbeats without holding its id to register, which admits or refuses it. */
   async challenge({ nodeId, bootId }: NodeBoot): Promise<void> {
     const now = performance.now()
     for (const [boot, at] of this.challengedAt) if (now - at >= CHALLENGE_AGAIN_MS) this.challengedAt.delete(boot)
@@ -68,13 +68,13 @@ export class NodeIdClaims {
       .catch((error: unknown) => this.logger.warn(`the second process of ${nodeId} did not answer: ${String(error)}`))
   }
 
-  /** Of a node without a row, or one that has gone, the process that is heard. */
+  /** The process of the row; without a live row, the process that sends heartbeats. */
   private holderOf(nodeId: string, row: MediaNodeRow | undefined): NodeBoot | undefined {
     if (row && isUp(row.status) && row.bootId !== null) return { nodeId, bootId: row.bootId }
     return this.mediaNodes.live().find((beat) => beat.nodeId === nodeId)
   }
 
-  private async ask(holder: NodeBoot): Promise<HolderAnswer> {
+  private async probe(holder: NodeBoot): Promise<HolderAnswer> {
     try {
       await this.bus.request(SUBJECT.nodeBoot(holder.nodeId, holder.bootId), NODE_BOOT_RPC, {})
       return 'alive'
@@ -91,7 +91,7 @@ export class NodeIdClaims {
     return `another process${where} is alive with the id ${nodeId}: give each media node an id of its own`
   }
 
-  /** The holder is dead. Its sessions are moved by the caller, after this. */
+  /** Replaces a dead holder. The caller moves its sessions afterwards. */
   private async supersede(node: NodeBoot, holder: NodeBoot): Promise<void> {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, node.nodeId)
@@ -104,13 +104,13 @@ export class NodeIdClaims {
     this.logger.warn({ bootId: node.bootId }, `media node ${node.nodeId} was restarted`)
   }
 
-  /** A node on its way out is gone with its process: the new one enters with its first heartbeat. */
+  /** A leaving node ends with its process. The new process registers as a new node with its first heartbeat. */
   private async end(change: NodeChange, row: MediaNodeRow): Promise<MediaNodeRow> {
-    const going = row.status === 'terminating' ? row : await this.repository.setStatus(change, row, 'terminating')
-    return this.repository.setStatus(change, going, 'terminated')
+    const terminating = row.status === 'terminating' ? row : await this.repository.setStatus(change, row, 'terminating')
+    return this.repository.setStatus(change, terminating, 'terminated')
   }
 
-  /** One that was lost is connected again once it is heard. */
+  /** A lost node stays disconnected until the first heartbeat of the new process. */
   private replace(change: NodeChange, row: MediaNodeRow, { bootId }: NodeBoot): Promise<MediaNodeRow | undefined> {
     if (isConnected(row)) return this.repository.replace(change, row, bootId, this.clock.now())
     return this.repository.set(change, row.id, { bootId })

@@ -12,7 +12,7 @@ const RECONCILE_EVERY_MS = 10_000
 
 type InventoryRoom = NodeCommandResult<'inventory'>['rooms'][number]
 
-/** Brings what media nodes hold back in line with the sessions that there are. */
+/** Reconciles the rooms, participants and streams of media nodes with the database. */
 @Injectable()
 export class NodeReconciler {
   private readonly logger = new Logger(NodeReconciler.name)
@@ -25,7 +25,7 @@ export class NodeReconciler {
     private readonly mediaNodes: MediaNodesService,
   ) {}
 
-  /** Drops on every node what no row stands for: rooms of ended sessions, participants that have gone, lost streams. */
+  /** Removes everything without a row from every node: rooms of ended sessions, removed participants, stray streams. */
   @Job({ name: 'media node inventories', scope: 'leader', everyMs: RECONCILE_EVERY_MS })
   async reconcile(): Promise<void> {
     const live = this.mediaNodes.live()
@@ -34,13 +34,13 @@ export class NodeReconciler {
       live.map((place) =>
         this.reconcileNode(place).catch((error: unknown) => {
           if (!(error instanceof ServiceError)) throw error
-          this.logger.warn(`media node ${place.nodeId} could not be reconciled: ${error.message}`)
+          this.logger.warn(`reconciling media node ${place.nodeId} failed, will retry: ${error.message}`)
         }),
       ),
     )
   }
 
-  /** Rejects when the node does not tell what it holds. */
+  /** Rejects when the node does not answer with its inventory. */
   async reconcileNode(node: NodeBoot): Promise<void> {
     const { bootId, rooms } = await this.mediaNodes.request(node, 'inventory', {})
     const stray = await this.sessions.strayRooms({ nodeId: node.nodeId, bootId }, rooms)
@@ -56,11 +56,11 @@ export class NodeReconciler {
     await this.endStrayStreams(node, kept)
   }
 
-  /** Streams whose publication was never answered, or whose end the node was not told. */
+  /** Unpublishes streams after a publish timeout, or after an unpublish that did not reach the node. */
   private async endStrayStreams(node: NodeBoot, rooms: readonly InventoryRoom[]): Promise<void> {
     const roomOf = new Map(rooms.flatMap(({ roomId, streamIds }) => streamIds.map((id) => [id, roomId] as const)))
-    const rowless = await this.streams.missing([...roomOf.keys()])
-    for (const streamId of this.strays.look(node.nodeId, rowless, performance.now())) {
+    const withoutRow = await this.streams.missing([...roomOf.keys()])
+    for (const streamId of this.strays.check(node.nodeId, withoutRow, performance.now())) {
       const [roomId, connectionId] = [roomOf.get(streamId), publisherOf(streamId)]
       if (roomId !== undefined) await this.mediaNodes.notify(node, 'unpublish', { roomId, connectionId, streamId })
     }

@@ -11,44 +11,44 @@ import { isForeign, type NodeReaction, nextNodeState } from '../media-nodes/node
 import { NodeReconciler } from './node-reconciler.service.js'
 import { RegistrationBudget } from './registration-budget.js'
 
-/** What a node said just before an order reached it tells nothing of the order, ms. */
-const ORDER_SETTLES_MS = 1_000
+/** Heartbeats up to this long after a status change may have been sent before the command arrived, ms. */
+const COMMAND_SETTLES_MS = 1_000
 
 /**
- * Keeps the rows of the media nodes true to what the nodes say. Every master hears the same: the row's lock decides who
- * writes it down, and so each event is recorded once.
+ * Updates the rows of media nodes from their heartbeats. Every master receives all heartbeats: the row's lock ensures
+ * that one of them writes the change and that each event is recorded once.
  */
 @Injectable()
 @NodeObserver()
 export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy, NodeHandler {
   private readonly logger = new Logger(NodeRegistration.name)
   private readonly deferrals = metrics.counter('media_node_registrations_deferred_total', {
-    help: 'Attempts to register an unknown media node that had to wait',
+    help: 'Registrations of unknown media nodes that the rate limit deferred',
   })
   private readonly budget = new RegistrationBudget(performance.now())
-  private readonly underWay = new Map<string, Promise<void>>()
+  private readonly pending = new Map<string, Promise<void>>()
   private isStopping = false
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
     private readonly repository: MediaNodeRepository,
-    private readonly loss: NodeFailureHandler,
-    private readonly watch: NodeReconciler,
+    private readonly failures: NodeFailureHandler,
+    private readonly reconciler: NodeReconciler,
     private readonly claims: NodeIdClaims,
     private readonly clock: ClusterClock,
   ) {}
 
-  /** What was heard by now is written down before this master serves. */
+  /** Completes the registrations of received heartbeats before this master serves. */
   async onApplicationBootstrap(): Promise<void> {
-    await Promise.all(this.underWay.values())
+    await Promise.all(this.pending.values())
   }
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
-    await Promise.all(this.underWay.values())
+    await Promise.all(this.pending.values())
   }
 
-  /** Makes a node that is heard a member of the cluster; undefined when it is one. */
+  /** Registers a node that sends heartbeats. Undefined when it is registered already. */
   async admit(beat: Heartbeat, environmentId = beat.environmentId): Promise<MediaNodeRow | undefined> {
     const row = await this.repository.change(async (change) => {
       const present = await this.repository.lock(change, beat.nodeId)
@@ -60,21 +60,23 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   lost(node: Heartbeat): Promise<void> {
-    return this.loss.silent(node)
+    return this.failures.handleSilent(node)
   }
 
   heard(beat: Heartbeat): void {
-    if (this.isStopping || this.underWay.has(beat.nodeId)) return
+    if (this.isStopping || this.pending.has(beat.nodeId)) return
     const reaction = nextNodeState(this.mediaNodes.row(beat.nodeId), beat)
     if (reaction === 'none') return
     if (!this.mediaNodes.row(beat.nodeId) && !this.mayRegister(beat)) return
     const work = this.react(beat, reaction)
-      .catch((error: unknown) => this.logger.warn({ err: error }, `media node ${beat.nodeId} could not be registered`))
-      .finally(() => this.underWay.delete(beat.nodeId))
-    this.underWay.set(beat.nodeId, work)
+      .catch((error: unknown) =>
+        this.logger.warn({ err: error }, `updating media node ${beat.nodeId} failed, will retry`),
+      )
+      .finally(() => this.pending.delete(beat.nodeId))
+    this.pending.set(beat.nodeId, work)
   }
 
-  /** A node that has to wait is heard again with its next heartbeat. */
+  /** A deferred node tries again with its next heartbeat. */
   private mayRegister({ nodeId }: Heartbeat): boolean {
     if (this.budget.take(performance.now())) return true
     this.mediaNodes.defer(nodeId)
@@ -83,7 +85,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   private async react(beat: Heartbeat, expected: NodeReaction): Promise<void> {
-    // Before it is given anything new it lets go of what has been moved away from it.
+    // Before it gets new sessions, the node drops the rooms that were moved to other nodes.
     if (expected === 'recover') await this.discardFormerRooms(beat)
     const row = await this.repository.change(async (change) => {
       const locked = await this.repository.lock(change, beat.nodeId)
@@ -94,16 +96,16 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     if (!row) return
     this.mediaNodes.learn(row)
     if (isForeign(row, beat)) return this.claims.challenge(beat)
-    // What this master knew of the row was old: the heartbeat counts after all.
+    // The row that this master had read was outdated: the heartbeat is valid.
     if (expected === 'foreign') this.mediaNodes.accept(beat)
-    if (expected === 'enter') await this.loss.loseRooms(beat.nodeId)
+    if (expected === 'enter') await this.failures.loseRooms(beat.nodeId)
   }
 
   private async discardFormerRooms(beat: Heartbeat): Promise<void> {
-    await this.loss.loseRooms(beat.nodeId)
+    await this.failures.loseRooms(beat.nodeId)
     const left = await this.repository.lostRooms(beat.nodeId)
-    if (left.length > 0) throw new Error(`${left.length} sessions have not been moved away from it yet`)
-    await this.watch.reconcileNode(beat)
+    if (left.length > 0) throw new Error(`${left.length} sessions have not been moved to other nodes yet`)
+    await this.reconciler.reconcileNode(beat)
   }
 
   private async apply(
@@ -115,22 +117,22 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     if (reaction === 'enter') return (await this.enter(change, beat)) ?? this.repository.lock(change, beat.nodeId)
     if (!row) return undefined
     const now = this.clock.now()
-    const boot = { ...ofItself(beat), bootId: beat.bootId }
+    const boot = { ...nodeDetails(beat), bootId: beat.bootId }
     switch (reaction) {
       case 'arrive':
         return this.repository.setStatus(change, row, 'running', { ...boot, ...connectedSince(row, now) })
       case 'rollbackJoin':
         return this.repository.setStatus(change, row, 'terminating', { ...boot, connectionTime: now })
       case 'recover':
-        this.logger.log(`media node ${row.id} is back`)
+        this.logger.log(`media node ${row.id} has reconnected`)
         return this.repository.recover(change, row, boot, now)
       case 'quarantine':
-        if (row.statusAge < ORDER_SETTLES_MS) return row
+        if (row.statusAge < COMMAND_SETTLES_MS) return row
         return this.repository.setStatus(change, row, 'waiting-idle-to-terminate', {
           drainDeadline: beat.drainDeadline,
         })
       case 'note':
-        return this.repository.set(change, row.id, { ...ofItself(beat), drainDeadline: beat.drainDeadline })
+        return this.repository.set(change, row.id, { ...nodeDetails(beat), drainDeadline: beat.drainDeadline })
       default:
         return row
     }
@@ -139,12 +141,12 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
   private async enter(change: NodeChange, beat: Heartbeat): Promise<MediaNodeRow | undefined> {
     const now = this.clock.now()
     const entered = await this.repository.enter(change, {
-      ...ofItself(beat),
+      ...nodeDetails(beat),
       id: beat.nodeId,
       environmentId: beat.environmentId,
       launchingTime: beat.launchedAt || now,
     })
-    // Another master was quicker.
+    // Another master has registered it first.
     if (!entered) return undefined
     return this.repository.setStatus(change, entered, 'running', {
       bootId: beat.bootId,
@@ -158,7 +160,7 @@ const connectedSince = ({ crashCount }: MediaNodeRow, now: number) => ({
   backOffUntil: backOffUntil(crashCount, now),
 })
 
-const ofItself = ({ ip, uri, version, environmentId }: Heartbeat) => ({
+const nodeDetails = ({ ip, uri, version, environmentId }: Heartbeat) => ({
   ip,
   uri,
   version,

@@ -5,24 +5,24 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { RecordingReconciler } from '../recordings/lifecycle/recording-reconciler.service.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 
-/** `bus/bindings.ts` says on which subject. */
+/** Bound to its subject in `app/bindings.ts`. */
 export const FACT_PATTERN = 'fact'
 
 @BusController()
 export class NodeReportsController {
   constructor(
-    private readonly loss: NodeFailureHandler,
+    private readonly failures: NodeFailureHandler,
     private readonly recordings: RecordingReconciler,
     private readonly clock: ClusterClock,
   ) {}
 
   @MessagePattern(FACT_PATTERN)
   async fact(@Payload() fact: NodeFact, @Ctx() context: BusContext): Promise<NodeFactAnswer> {
-    // What the bus lets a node publish on is the only proof of which node it is.
+    // The subject authenticates the node: the bus permits each node to publish only on its own.
     if (context.getSubject() !== SUBJECT.fact(fact.nodeId))
       throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${context.getSubject()}`)
     if (fact.kind === 'clock') return { dropRoomIds: [], now: this.clock.now() }
-    if (fact.kind !== 'recordingEnded') return this.loss.take(fact)
+    if (fact.kind !== 'recordingEnded') return this.failures.handleReport(fact)
     await this.recordings.partEnded(fact.ended)
     return { dropRoomIds: [] }
   }

@@ -1,4 +1,4 @@
-/** Unknown media nodes that a master registers at once, and how many more each second, up to that. */
+/** Unknown media nodes that a master may register at once, and the refill rate per second. */
 const BURST = 50
 const PER_SECOND = 1
 

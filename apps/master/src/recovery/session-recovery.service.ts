@@ -10,28 +10,28 @@ export type MediaLossReason = 'nodeCrashed' | 'mediaServerDisconnect'
 
 export interface MediaLossCause {
   reason: MediaLossReason
-  /** Id of the event that backends must be told first. */
+  /** Id of the event that the webhook must receive first. */
   afterEventId?: string
 }
 
-/** Sessions that are seen to at the same time. */
-const LANES = 8
+/** Sessions that are recovered concurrently. */
+const CONCURRENCY = 8
 /**
- * Clients come back spread over so many ms each: making two transports and their handshakes costs a node about as much
- * of one processor, so that the nodes that are left go on forwarding meanwhile. Nobody waits longer than the most.
+ * Clients reconnect at random within this many ms per client: two transports with their handshakes cost a node about as
+ * much CPU time, so that the remaining nodes keep forwarding media. SPREAD_MS_MOST limits the wait of each client.
  */
 const SPREAD_MS_EACH = 15
 const SPREAD_MS_MOST = 3_000
 
-/** Over how long so many clients come back, ms. */
+/** Time over which the reconnects of this many clients are spread, ms. */
 export const spreadOf = (participants: number): number => Math.min(participants * SPREAD_MS_EACH, SPREAD_MS_MOST)
 
-/** What becomes of sessions whose room has died: they go on elsewhere, or end. */
+/** Recovers sessions that lost their room: moves them to another node, or ends them when recovery is off. */
 @Injectable()
 export class SessionRecovery {
   private readonly logger = new Logger(SessionRecovery.name)
   private readonly moved = metrics.counter('sessions_moved_total', {
-    help: 'Sessions whose media was lost and which go on elsewhere, by the cause',
+    help: 'Sessions that were moved after a loss of their media, by cause',
     labels: { reason: ['nodeCrashed', 'mediaServerDisconnect'] },
   })
 
@@ -43,23 +43,23 @@ export class SessionRecovery {
   ) {}
 
   /**
-   * Twice the same does no harm; rooms that the sessions have left since are passed over. A session that could not be
-   * seen to does not hold up the others; the call rejects in the end, so that it is repeated.
+   * Idempotent; skips rooms whose session has been placed again. A failure does not stop the recovery of the others, and
+   * the call rejects after all of them, so that the caller retries.
    */
   async mediaLost(rooms: readonly PlacedRoom[], cause: MediaLossCause): Promise<void> {
     if (rooms.length === 0) return
     const spreadMs = spreadOf(await this.media.participantsIn(rooms.map(({ roomId }) => roomId)))
-    await mapConcurrent(rooms, LANES, async (room) => {
+    await mapConcurrent(rooms, CONCURRENCY, async (room) => {
       try {
-        await this.seeTo(room, cause, spreadMs)
+        await this.recover(room, cause, spreadMs)
       } catch (error) {
-        this.logger.warn({ err: error, roomId: room.roomId }, 'a session that lost its media could not be seen to')
+        this.logger.warn({ err: error, roomId: room.roomId }, 'recovering the session failed, will retry')
         throw error
       }
     })
   }
 
-  private async seeTo(room: PlacedRoom, cause: MediaLossCause, spreadMs: number): Promise<void> {
+  private async recover(room: PlacedRoom, cause: MediaLossCause, spreadMs: number): Promise<void> {
     if (!this.config.SERVICE_PRO_SESSION_RECOVERY) {
       return this.sessions.closeWithMedia(room, cause.reason, cause.afterEventId)
     }

@@ -7,6 +7,6 @@ it.each([
   [4, 60],
   [200, 3_000],
   [10_000, 3_000],
-])('%d clients come back over %d ms', (participants, expected) => {
+])('spreads the reconnects of %d clients over %d ms', (participants, expected) => {
   expect(spreadOf(participants)).toBe(expected)
 })

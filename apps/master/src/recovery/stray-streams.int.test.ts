@@ -2,7 +2,7 @@ import { type SignallingClient, type Stack, startStack, until } from '@session-s
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
 
-/** Two looks of the reconciler, and some. */
+/** More than two intervals of the reconciler. */
 const RECONCILED_MS = 60_000
 jest.setTimeout(3 * RECONCILED_MS)
 
@@ -24,7 +24,7 @@ async function publish(client: SignallingClient): Promise<string> {
   return (await client.request('publish', { tracks: [SILENT_TRACK] })).streamId
 }
 
-it('a node lets go of streams that were never answered for, and of those whose end it was not told', async () => {
+it('unpublishes streams on the node after a publish timeout or a failed unpublish', async () => {
   const { id } = await stack.api.createSession()
   const alice = await stack.join(id)
   const [kept, ended] = [await publish(alice), await publish(alice)]
@@ -37,12 +37,12 @@ it('a node lets go of streams that were never answered for, and of those whose e
   expect([status, streamsOf('unpublish')]).toEqual([204, [ended]])
   await expect(publish(alice)).rejects.toMatchObject({ code: 'TIMEOUT' })
   const unanswered = streamsOf('publish').find((streamId) => streamId !== kept && streamId !== ended)
-  await until('it is told to let go', () => streamsOf('unpublish').includes(unanswered))
+  await until('the node is asked to unpublish the stream', () => streamsOf('unpublish').includes(unanswered))
   node.onCommand = () => undefined
   node.commands.length = 0
   release()
   await until(
-    'it is told again of both',
+    'the node is asked again to unpublish both',
     () => [ended, unanswered].every((streamId) => streamsOf('unpublish').includes(streamId)),
     RECONCILED_MS,
   )

@@ -1,25 +1,25 @@
-/** A publication that a node holds has its row within this long, ms: longer than a node may take to answer. */
-const UNDER_WAY_MS = 8_000
+/** A stream on a node gets its row within this time, ms: longer than the request timeout of the node. */
+const PUBLISH_MS = 8_000
 
-/** Streams that media nodes hold and no row stands for: a publication under way has none yet either. */
+/** Detects streams on media nodes without a row. A publication in progress has no row yet, hence the delay. */
 export class StrayStreams {
-  /** Since when, by node. */
-  private readonly seen = new Map<string, ReadonlyMap<string, number>>()
+  /** First detection of each stream without a row, by node. */
+  private readonly firstSeen = new Map<string, ReadonlyMap<string, number>>()
 
   /**
-   * A look at a node, which holds these without a row: those that had none in an earlier look either, long enough ago.
+   * Applies an inventory of a node, with its streams without a row. Returns those that had none long enough ago either.
    * `now` is monotonic, ms.
    */
-  look(nodeId: string, rowless: readonly string[], now: number): string[] {
-    const before = this.seen.get(nodeId)
+  check(nodeId: string, rowless: readonly string[], now: number): string[] {
+    const before = this.firstSeen.get(nodeId)
     const since = new Map(rowless.map((streamId) => [streamId, before?.get(streamId) ?? now]))
-    if (since.size > 0) this.seen.set(nodeId, since)
-    else this.seen.delete(nodeId)
-    return rowless.filter((streamId) => now - (since.get(streamId) ?? now) >= UNDER_WAY_MS)
+    if (since.size > 0) this.firstSeen.set(nodeId, since)
+    else this.firstSeen.delete(nodeId)
+    return rowless.filter((streamId) => now - (since.get(streamId) ?? now) >= PUBLISH_MS)
   }
 
-  /** Those of other nodes are forgotten. */
+  /** Drops the state of all other nodes. */
   keepOnly(nodeIds: readonly string[]): void {
-    for (const nodeId of this.seen.keys()) if (!nodeIds.includes(nodeId)) this.seen.delete(nodeId)
+    for (const nodeId of this.firstSeen.keys()) if (!nodeIds.includes(nodeId)) this.firstSeen.delete(nodeId)
   }
 }

@@ -46,7 +46,7 @@ const session = (id: string): NewSession => ({
   forcedNodeId: null,
 })
 
-/** Two writers are given the same three, each the other way round, while a third holds the one in the middle. */
+/** Two writers write the same three items in opposite orders while a third transaction holds the middle one. */
 async function writeAtOnce<T>(
   hold: string,
   [one, other]: [(item: T) => Promise<true>, (item: T) => Promise<true>],
@@ -70,7 +70,7 @@ async function writeAtOnce<T>(
   }
 }
 
-it('sessions that two masters create in batches are created once each, in whatever order they were asked for', async () => {
+it('creates each session once when two masters create the same sessions in opposite orders', async () => {
   const sessions = () =>
     new SessionRepository(
       dataSource,
@@ -91,7 +91,7 @@ it('sessions that two masters create in batches are created once each, in whatev
   expect(refused).toMatchObject(items.map(() => ({ code: 'CONFLICT' })))
 })
 
-it('subscriptions that two masters write in batches are written, in whatever order they were asked for', async () => {
+it('writes all subscriptions without a deadlock when two masters write them in opposite orders', async () => {
   await database.query(
     `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
                           allow_transcoding, recording_properties, media_node_id, media_node_boot_id, media_epoch)

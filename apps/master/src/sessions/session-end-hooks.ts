@@ -5,29 +5,29 @@ import type { EntityManager } from 'typeorm'
 import type { EventDraft } from '../events/event-drafts.js'
 import { providersWith } from '../platform/discovery.js'
 
-/** What ended together with a session. */
+/** Effects of the end of a session on other features. */
 export interface EndedWithSession {
-  /** Events that come after those of the participants and before that of the session. */
+  /** Recorded after the events of the participants and before `sessionDestroyed`. */
   events: EventDraft[]
   /** Ids of the recordings that stopped. */
   recordingIds: string[]
 }
 
-/** What a feature has to do when a session ends. Each method is optional. */
+/** Implemented by a feature that reacts to the end of a session. Each method is optional. */
 export interface SessionEndHandler {
   /**
-   * The last participant has left: whether the session stays for a while nevertheless. Runs in the transaction that
+   * Decides whether the session stays after its last participant has left. Runs in the transaction that
    * holds the lock of the session's row.
    */
   keep?(manager: EntityManager, uniqueSessionId: string, reason: DisconnectReason): Promise<boolean>
-  /** Ends what belongs to the session, in the transaction that deletes it and holds the lock of its row. */
+  /** Ends the feature's part of the session, in the transaction that deletes it and holds the lock of its row. */
   end?(
     manager: EntityManager,
     uniqueSessionId: string,
     reason: SessionEndReason,
     now: number,
   ): Promise<EndedWithSession>
-  /** Runs after the commit, before the media of the session is released. */
+  /** Runs after the commit, before the room of the session is closed. */
   stopped?(recordingIds: readonly string[]): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export class SessionEndHooks implements OnModuleInit {
     return all
   }
 
-  /** To be called after the commit, with what `end` stopped. */
+  /** To be called after the commit, with the recordings that `end` stopped. */
   async stopped(recordingIds: readonly string[]): Promise<void> {
     if (recordingIds.length === 0) return
     for (const handler of this.handlers) await handler.stopped?.(recordingIds)

@@ -1,7 +1,7 @@
 import type { ForcedVideoCodec, RecordingProperties } from '@session-service/contract'
 import { Check, Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm'
 
-/** A live session; the row goes when the session ends. Times in UTC ms. */
+/** A live session. The row is deleted when the session ends. Times in UTC ms. */
 @Entity('session')
 @Unique('session_unique_id', ['uniqueSessionId'])
 @Index('session_created', ['createdAt', 'id'])
@@ -11,7 +11,7 @@ export class SessionEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'session_pk' })
   id!: string
 
-  /** Tells two uses of one custom id apart; also the id of its room on the media node. */
+  /** Distinguishes two uses of one custom id. Also the id of the session's room on the media node. */
   @Column({ name: 'unique_id', type: 'text' })
   uniqueSessionId!: string
 
@@ -43,7 +43,7 @@ export class SessionEntity {
   @Column({ name: 'media_node_id', type: 'text', nullable: true })
   mediaNodeId!: string | null
 
-  /** Which start of the node's process holds the room. */
+  /** Boot of the node's process that holds the room. */
   @Column({ name: 'media_node_boot_id', type: 'text', nullable: true })
   mediaNodeBootId!: string | null
 
@@ -51,15 +51,15 @@ export class SessionEntity {
   @Column({ name: 'media_epoch', type: 'integer', default: 0 })
   mediaEpoch!: number
 
-  /** Its media was lost at least once: the node it was forced onto is preferred since, and no longer required. */
+  /** Its media was lost at least once. Since then the forced node is preferred and no longer required. */
   @Column({ name: 'media_moved', type: 'boolean', default: false })
   mediaMoved!: boolean
 
-  /** Its recording mode ALWAYS has had its one recording, however that went. */
+  /** The automatic recording of mode ALWAYS was started. There is one per session, also when it fails. */
   @Column({ name: 'was_recorded', type: 'boolean', default: false })
   wasRecorded!: boolean
 
-  /** When its last event was; stays 0 where nobody is told of events. */
+  /** Time of its last event; stays 0 while events are off. */
   @Column({ name: 'told_at', type: 'bigint', default: 0 })
   toldAt!: number
 }

@@ -6,13 +6,15 @@ import {
   type RecordingProperties,
 } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
-import { DataSource, type EntityManager } from 'typeorm'
+import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { departures, sessionCreated, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
+import { SessionEntity } from './session.entity.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 
@@ -29,39 +31,48 @@ export interface NewSession {
   forcedNodeId: string | null
 }
 
-/** A session as backends see it, without its connections. */
+/** A session as the REST API shows it, without its connections. */
 export interface SessionRow extends NewSession {
   mediaNodeId: string | null
   isRecorded: boolean
 }
 
-/** Columns of one session `s`. */
+/** Select list of a session `s`. */
 export const SESSION_ROW = `
-  s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt", s.media_mode AS "mediaMode",
-  s.recording_mode AS "recordingMode", s.has_custom_id AS "hasCustomId", s.forced_video_codec AS "forcedVideoCodec",
-  s.allow_transcoding AS "allowTranscoding", s.recording_properties AS "recordingProperties",
-  s.forced_node_id AS "forcedNodeId", s.media_node_id AS "mediaNodeId",
+  ${columns(SessionEntity, 's', [
+    'id',
+    'uniqueSessionId',
+    'createdAt',
+    'mediaMode',
+    'recordingMode',
+    'hasCustomId',
+    'forcedVideoCodec',
+    'allowTranscoding',
+    'recordingProperties',
+    'forcedNodeId',
+    'mediaNodeId',
+  ])},
   EXISTS (SELECT 1 FROM recording r WHERE r.unique_session_id = s.unique_id AND r.status = 'started') AS "isRecorded"`
 
-/** Who was in a session that has just been deleted, in the order they joined, and what they published. */
+/** A session that was deleted, with its participants in the order they joined and their streams. */
 export interface ClosedSession {
   id: string
   uniqueSessionId: string
   createdAt: number
   place: RoomPlace | null
   participants: { connectionId: string; streamIds: string[] }[]
-  /** Those that its end stopped. */
+  /** Ids of recordings that its end stopped. */
   recordingIds: string[]
 }
 
-/** What is being created nobody else sees yet: there is nothing to lock. */
+/** A session that is being created is not visible to other transactions, and needs no lock. */
 const NO_SESSION_YET = { where: 'false', values: [] }
 
-/** Why a session ends that nobody is in. */
+/** Reasons for the end of a session without participants. */
 export type EmptyEnd = 'automaticStop' | 'lastParticipantLeft'
 
-/** Which session is deleted; with `epoch` only if its media is still of that placement. */
-type Doomed = { id: string } | { uniqueSessionId: string; epoch?: number }
+/** Selects the session to delete; with `epoch` only if it has not been placed again since. */
+type SessionSelector = { id: string } | { uniqueSessionId: string; epoch?: number }
 
 @Injectable()
 export class SessionRepository {
@@ -97,9 +108,13 @@ export class SessionRepository {
     )
   }
 
-  /** In the order of ids, so that two masters that create the same ones never wait for one another. */
+  /**
+   * Inserts in the order of ids, so that two masters that create the same sessions do not deadlock. Hand-written: a
+   * group commit inserts all sessions in one statement.
+   */
   private async insertRows(manager: Manager, sessions: NewSession[]): Promise<string[]> {
-    const inserted = await manager.query<{ id: string }[]>(
+    const inserted = await rows<{ id: string }>(
+      manager,
       `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
                             allow_transcoding, recording_properties, forced_node_id)
        SELECT r.id, r."uniqueSessionId", r."createdAt", r."mediaMode", r."recordingMode", r."hasCustomId",
@@ -113,37 +128,37 @@ export class SessionRepository {
     return inserted.map(({ id }) => id)
   }
 
-  async exists(id: string): Promise<boolean> {
-    return (await this.dataSource.query<unknown[]>('SELECT 1 FROM session WHERE id = $1', [id])).length > 0
+  exists(id: string): Promise<boolean> {
+    return this.dataSource.getRepository(SessionEntity).existsBy({ id })
   }
 
-  /** Deletes the session and all that is in it; undefined when there is none any more. */
-  delete(where: Doomed, reason: DisconnectReason, afterEventId?: string): Promise<ClosedSession | undefined> {
+  /** Deletes the session with its connections and streams. Undefined when there is no such session. */
+  delete(where: SessionSelector, reason: DisconnectReason, afterEventId?: string): Promise<ClosedSession | undefined> {
     return this.deleteIf(where, reason, () => true, afterEventId)
   }
 
-  /** Deletes the session unless somebody has joined it meanwhile. */
+  /** Deletes the session unless it has participants. */
   deleteUnused(uniqueSessionId: string, reason: EmptyEnd = 'automaticStop'): Promise<ClosedSession | undefined> {
     return this.deleteIf({ uniqueSessionId }, reason, ({ length }) => length === 0)
   }
 
   private deleteIf(
-    where: Doomed,
+    where: SessionSelector,
     reason: DisconnectReason | EmptyEnd,
     condition: (participants: ClosedSession['participants']) => boolean,
     after?: string,
   ): Promise<ClosedSession | undefined> {
     const run = async (manager: EntityManager, record: Record): Promise<ClosedSession | undefined> => {
       const [column, value] = 'id' in where ? ['id', where.id] : ['unique_id', where.uniqueSessionId]
-      const [session] = await manager.query<
-        (MaybePlace & { id: string; uniqueSessionId: string; createdAt: number })[]
-      >(
-        `SELECT id, unique_id AS "uniqueSessionId", created_at AS "createdAt", ${PLACE}
-         FROM session WHERE ${column} = $1 FOR UPDATE`,
+      const session = await firstRow<MaybePlace & Pick<SessionEntity, 'id' | 'uniqueSessionId' | 'createdAt'>>(
+        manager,
+        `SELECT ${columns(SessionEntity, 's', ['id', 'uniqueSessionId', 'createdAt'])}, ${PLACE}
+         FROM session s WHERE s.${column} = $1 FOR UPDATE`,
         [value],
       )
       if (!session || ('epoch' in where && placeOf(session)?.epoch !== where.epoch)) return undefined
-      const participants = await manager.query<ClosedSession['participants']>(
+      const participants = await rows<ClosedSession['participants'][number]>(
+        manager,
         `SELECT c.id AS "connectionId",
                 ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = c.id ORDER BY p.created_at, p.id) AS "streamIds"
          FROM connection c WHERE c.session_id = $1 AND c.status = 'active' ORDER BY c.active_at, c.id`,
@@ -157,7 +172,7 @@ export class SessionRepository {
         const leaving = isEmpty ? [] : await this.leaving(manager, session, reason, now)
         await record(...leaving, ...events, sessionDestroyed(session, reason, now))
       }
-      await manager.query('DELETE FROM session WHERE id = $1', [session.id])
+      await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
       const { id, uniqueSessionId, createdAt } = session
       return {
         id,
@@ -182,18 +197,20 @@ export class SessionRepository {
     return departures(session, participants, links, reason, now)
   }
 
-  /** What was created until then, UTC ms, oldest first. */
+  /** Sessions created until `time`, UTC ms, oldest first. */
   async createdUntil(time: number): Promise<string[]> {
-    const rows = await this.dataSource.query<{ uniqueSessionId: string }[]>(
-      'SELECT unique_id AS "uniqueSessionId" FROM session WHERE created_at <= $1 ORDER BY created_at, id',
-      [time],
-    )
-    return rows.map(({ uniqueSessionId }) => uniqueSessionId)
+    const sessions = await this.dataSource.getRepository(SessionEntity).find({
+      select: { id: true, uniqueSessionId: true },
+      where: { createdAt: LessThanOrEqual(time) },
+      order: { createdAt: 'ASC', id: 'ASC' },
+    })
+    return sessions.map(({ uniqueSessionId }) => uniqueSessionId)
   }
 
-  /** Sessions older than `seconds` without anybody in them. */
+  /** Sessions older than `seconds` without participants and recordings. */
   async unused(seconds: number): Promise<string[]> {
-    const rows = await this.dataSource.query<{ uniqueSessionId: string }[]>(
+    const sessions = await rows<{ uniqueSessionId: string }>(
+      this.dataSource.manager,
       `SELECT s.unique_id AS "uniqueSessionId" FROM session s
        WHERE s.created_at < extract(epoch FROM clock_timestamp()) * 1000 - $1::bigint * 1000
          AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active')
@@ -201,6 +218,6 @@ export class SessionRepository {
                          WHERE r.unique_session_id = s.unique_id AND r.status IN ('starting', 'started'))`,
       [seconds],
     )
-    return rows.map(({ uniqueSessionId }) => uniqueSessionId)
+    return sessions.map(({ uniqueSessionId }) => uniqueSessionId)
   }
 }

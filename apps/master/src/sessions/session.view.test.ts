@@ -16,11 +16,11 @@ describe('recordingPropertiesView', () => {
     ['individual', { outputMode: 'INDIVIDUAL' }, { ...base, outputMode: 'INDIVIDUAL', ignoreFailedStreams: false }],
     ['audio only', { hasVideo: false }, { ...base, hasVideo: false, outputMode: 'COMPOSED' }],
     [
-      'a node, as an id',
+      'a media node as an id',
       { outputMode: 'INDIVIDUAL', mediaNode: { id: 'media_1' } },
       { ...base, outputMode: 'INDIVIDUAL', ignoreFailedStreams: false, mediaNode: 'media_1' },
     ],
-  ])('%s', (_, properties, expected) => {
+  ])('shows only the members that apply: %s', (_, properties, expected) => {
     expect(recordingPropertiesView(RecordingProperties.parse(properties))).toEqual(expected)
   })
 })
@@ -41,7 +41,7 @@ describe('sessionView', () => {
     mediaNodeId: null,
   } as const
 
-  it('has customSessionId and mediaNodeId only where they apply', () => {
+  it('contains customSessionId and mediaNodeId only where they apply', () => {
     expect(sessionView(row, [])).toMatchObject({ id: 'room', sessionId: 'room', customSessionId: 'room' })
     expect(sessionView(row, [])).not.toHaveProperty('mediaNodeId')
     const generated = sessionView({ ...row, hasCustomId: false, mediaNodeId: 'media_1' }, [])

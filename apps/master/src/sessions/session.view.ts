@@ -6,7 +6,7 @@ import type {
 } from '@session-service/contract'
 import type { SessionRow } from './session.repository.js'
 
-/** Only what applies to the output mode, as the contract defines each member. */
+/** Contains only the members that apply to the output mode. */
 export function recordingPropertiesView(properties: RecordingProperties): RecordingPropertiesView {
   const { name, hasAudio, hasVideo, outputMode, recordingLayout, customLayout, mediaNode } = properties
   const isIndividual = outputMode === 'INDIVIDUAL'

@@ -58,8 +58,8 @@ describe('POST sessions', () => {
     ['an empty body', {}],
     ['nulls', ALL_NULL],
     ['an empty custom id', { customSessionId: '' }],
-    ['members it does not know', { fromTheFuture: { deep: [1] } }],
-  ])('E11: takes %s for the defaults', async (_, body) => {
+    ['unknown members', { fromTheFuture: { deep: [1] } }],
+  ])('E11: uses the defaults for %s', async (_, body) => {
     const answer = await stack.rest('POST', '/sessions', body)
     expect(answer.status).toBe(200)
     const session = SessionView.parse(answer.body)
@@ -71,7 +71,7 @@ describe('POST sessions', () => {
     expect(answer.body).not.toHaveProperty('mediaNodeId')
   })
 
-  it('keeps what it is given', async () => {
+  it('stores the given values', async () => {
     const given = {
       customSessionId: 'Kept_All-1',
       mediaMode: 'RELAYED',
@@ -86,7 +86,7 @@ describe('POST sessions', () => {
     expect(await stack.api.getSession('Kept_All-1')).toMatchObject(expected)
   })
 
-  it('reads the earlier shape of recording defaults', async () => {
+  it('accepts the earlier shape of recording defaults', async () => {
     const body = { defaultOutputMode: 'COMPOSED', defaultRecordingLayout: 'CUSTOM', defaultCustomLayout: 'mine' }
     const { body: session } = await stack.rest('POST', '/sessions', body)
     expect(session).toMatchObject({
@@ -127,7 +127,7 @@ describe('POST sessions', () => {
       'defaultRecordingProperties.mediaNode',
     ],
     ['mediaNode', { mediaNode: 7 }, 'mediaNode'],
-  ])('E11: refuses a bad %s and names it', async (_, body, field) => {
+  ])('E11: rejects an invalid value and names its field: %s', async (_, body, field) => {
     const answer = await stack.rest('POST', '/sessions', body)
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({ status: 400, error: 'Bad Request', path: '/service/api/sessions' })
@@ -140,11 +140,11 @@ describe('POST sessions', () => {
     ['a string', '"x"', 400],
     ['prototype keys', '{"__proto__":{"polluted":1}}', 400],
     ['more than a megabyte', JSON.stringify({ customSessionId: 'x'.repeat(1_100_000) }), 413],
-  ])('refuses %s', async (_, body, status) => {
+  ])('rejects %s', async (_, body, status) => {
     expect((await stack.rest('POST', '/sessions', body)).status).toBe(status)
   })
 
-  it('G1, G2: lets one of many with the same custom id win, over two masters', async () => {
+  it('G1, G2: creates one session for many concurrent requests with the same custom id at two masters', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         index % 2 === 0
@@ -158,13 +158,13 @@ describe('POST sessions', () => {
 })
 
 describe('GET and DELETE sessions', () => {
-  it('answers 404 for one that is not there, by either master', async () => {
+  it('answers 404 for an unknown session at either master', async () => {
     expect((await stack.rest('GET', '/sessions/none')).status).toBe(404)
     expect((await stack.rest('DELETE', '/sessions/none')).status).toBe(404)
     expect(await onSecondMaster('GET', '/sessions/none')).toBe(404)
   })
 
-  it('lists what either master created, and no longer what was deleted', async () => {
+  it('lists sessions that either master created, without deleted ones', async () => {
     const { id } = await stack.api.createSession()
     expect(await onSecondMaster('GET', `/sessions/${id}`)).toBe(200)
     const before = await stack.api.listSessions()
@@ -174,7 +174,7 @@ describe('GET and DELETE sessions', () => {
     expect((await stack.api.listSessions()).content.map((session) => session.id)).not.toContain(id)
   })
 
-  it('G3: deletes once, however many ask, and frees the id', async () => {
+  it('G3: answers 204 to one of many concurrent deletes, 404 to the others, and frees the id', async () => {
     await stack.api.createSession({ customSessionId: 'reused' })
     const statuses = await Promise.all(
       Array.from({ length: 20 }, () => stack.rest('DELETE', '/sessions/reused').then(({ status }) => status)),
@@ -225,14 +225,14 @@ describe('every path', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
   })
 
-  it('gives a request id back, and one of its own without', async () => {
+  it('generates a request id when the request has none', async () => {
     const { headers } = await stack.rest('GET', '/sessions')
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
   })
 })
 
 describe('garbage collection', () => {
-  it('ends sessions that nobody joined within the threshold, by seconds', async () => {
+  it('ends sessions without participants that are older than the threshold in seconds', async () => {
     const collecting = await startStack({
       nodes: 0,
       masterEnv: { SERVICE_SESSIONS_GARBAGE_INTERVAL: '1', SERVICE_SESSIONS_GARBAGE_THRESHOLD: '2' },

@@ -17,14 +17,14 @@ import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
-import { SessionMediaRepository, type WhichBoots } from '../placement/session-media.repository.js'
+import { SessionMediaRepository, type BootFilter } from '../placement/session-media.repository.js'
 import { type ClosedSession, type EmptyEnd, SessionRepository } from './session.repository.js'
 import { sessionView } from './session.view.js'
 
 export const noSuchSession = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no session with the id ${id}`, { subject: 'session' })
 
-/** Sessions that are closed at the same time when all are. */
+/** Concurrency of `closeAll`. */
 const CLOSED_AT_ONCE = 8
 
 @Injectable()
@@ -75,7 +75,7 @@ export class SessionsService {
     if (!(await this.sessions.exists(id))) throw noSuchSession(id)
   }
 
-  /** Ends the session by its id, for the server's own reasons or the caller's. */
+  /** Ends the live session with this id. */
   async close(id: string, reason: DisconnectReason): Promise<void> {
     this.broadcast.requireBus()
     const closed = await this.sessions.delete({ id }, reason)
@@ -83,19 +83,19 @@ export class SessionsService {
     await this.announceEnd(closed, reason)
   }
 
-  /** Ends one use of a session id; nothing happens when it has ended already. */
+  /** Ends one use of a session id. Does nothing when it has ended already. */
   async closeIfLive(uniqueSessionId: string, reason: DisconnectReason): Promise<void> {
     const closed = await this.sessions.delete({ uniqueSessionId }, reason)
     if (closed) await this.announceEnd(closed, reason)
   }
 
-  /** Ends the session with the media that it has lost, unless it has other media by now. */
+  /** Ends a session that lost its media, unless it has been placed again. */
   async closeWithMedia({ roomId, place }: PlacedRoom, reason: DisconnectReason, afterEventId?: string): Promise<void> {
     const closed = await this.sessions.delete({ uniqueSessionId: roomId, epoch: place.epoch }, reason, afterEventId)
     if (closed) await this.announceEnd({ ...closed, place: null }, reason)
   }
 
-  /** Users are evicted one after another: the first is told only of itself, the last of everybody. */
+  /** Evicts participants one after another: each is notified of its own eviction and of those before. */
   private async announceEnd(closed: ClosedSession, reason: DisconnectReason): Promise<void> {
     for (const { connectionId, streamIds } of closed.participants) {
       this.broadcast.evict(closed.uniqueSessionId, connectionId, streamIds, reason)
@@ -103,7 +103,7 @@ export class SessionsService {
     await this.release(closed)
   }
 
-  /** What is left to do once a session's rows are gone and its participants know. */
+  /** Stops recordings and closes the room, after the session's rows were deleted and its participants notified. */
   async release({
     uniqueSessionId,
     place,
@@ -113,30 +113,30 @@ export class SessionsService {
     if (place) await this.mediaNodes.notify(place, 'closeRoom', { roomId: uniqueSessionId, epoch: place.epoch })
   }
 
-  /** The boots of media nodes that sessions are on. */
+  /** The boots of media nodes that hold sessions. */
   usedBoots(): Promise<NodeBoot[]> {
     return this.media.usedBoots()
   }
 
-  placedOn(nodeId: string, boots?: WhichBoots): Promise<PlacedRoom[]> {
+  placedOn(nodeId: string, boots?: BootFilter): Promise<PlacedRoom[]> {
     return this.media.placedOn(nodeId, boots)
   }
 
-  /** Of the rooms that a node says it holds, those it should not. */
+  /** The rooms of an inventory that the node should not hold. */
   strayRooms(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<HeldRoom[]> {
     return this.media.strayRooms(node, rooms)
   }
 
-  /** Ends every session created until then, UTC ms; a few at once, and one that fails does not save the others. */
+  /** Ends every session created until `createdUntil`, UTC ms, a few concurrently. A failure does not stop the others. */
   async closeAll(createdUntil: number, reason: DisconnectReason): Promise<void> {
     await mapConcurrent(await this.sessions.createdUntil(createdUntil), CLOSED_AT_ONCE, (uniqueSessionId) =>
       this.closeIfLive(uniqueSessionId, reason).catch((error: unknown) => {
-        this.logger.warn({ err: error, uniqueSessionId }, 'a session could not be closed')
+        this.logger.warn({ err: error, uniqueSessionId }, 'closing the session failed')
       }),
     )
   }
 
-  /** Ends sessions that have been empty for longer than the threshold of the garbage collection. */
+  /** Ends unused sessions that are older than the threshold of the garbage collection. */
   @Job({
     name: 'garbage collection',
     scope: 'leader',
@@ -149,7 +149,7 @@ export class SessionsService {
     }
   }
 
-  /** Ends a session that nobody is in; nothing happens when somebody is. */
+  /** Ends a session without participants. Does nothing when it has some. */
   async closeEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<void> {
     const closed = await this.sessions.deleteUnused(uniqueSessionId, reason)
     if (closed) await this.release(closed)

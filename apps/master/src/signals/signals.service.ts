@@ -81,7 +81,7 @@ export class SignalsService {
   async sendFromServer({ session, to, type, data }: SendSignalBody): Promise<void> {
     this.broadcast.requireBus()
     const named = [...new Set(to)]
-    const recipients = await this.participants.audience(session, named)
+    const recipients = await this.participants.recipients(session, named)
     if (!recipients) throw new ServiceError('NOT_FOUND', `no session with the id ${session}`, { subject: 'session' })
     if (!recipients.hasParticipants) throw new ServiceError('NOT_READY', 'the session has no participants')
     const present = new Set(recipients.present)

@@ -100,7 +100,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
   private enforce(row: MediaNodeRow): void {
     this.mediaNodes.learn(row)
     const enforcement = this.enforcer
-      .carryOut(row)
+      .enforce(row)
       .catch((error: unknown) =>
         this.logger.warn({ err: error }, `enforcing the status of media node ${row.id} failed, will retry`),
       )
