@@ -9,12 +9,12 @@ const done: string[] = []
 
 @Injectable()
 class Quick implements OnModuleInit, OnApplicationBootstrap {
-  private readonly name = 'quick'
+  readonly #name = 'quick'
   async onModuleInit(): Promise<void> {
-    done.push(`${this.name} init`)
+    done.push(`${this.#name} init`)
   }
   onApplicationBootstrap(): void {
-    done.push(`${this.name} bootstrap`)
+    done.push(`${this.#name} bootstrap`)
   }
 }
 

@@ -46,19 +46,19 @@ const intervalMs = (config: MasterConfig): number => config.SERVICE_PRO_CLUSTER_
 /** Keeps as many media nodes as the load wants. One master decides for all; each decision is one transaction. */
 @Injectable()
 export class AutoscalingService implements OnModuleDestroy {
-  private readonly logger = new Logger(AutoscalingService.name)
-  private readonly loads = new LoadAverages()
+  readonly #logger = new Logger(AutoscalingService.name)
+  readonly #loads = new LoadAverages()
   /** Boots that are on their way out and would not come back. */
-  private readonly leavingForGood = new Set<string>()
-  private readonly underWay = new Set<Promise<void>>()
-  private readonly patience: LaunchPatience
+  readonly #leavingForGood = new Set<string>()
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #patience: LaunchPatience
   /** Launched here, and what came of it is not known yet. */
-  private readonly begun = new Set<string>()
-  private readonly startedAt = performance.now()
-  private memory = NO_MEMORY
-  private isAtStart = true
+  readonly #begun = new Set<string>()
+  readonly #startedAt = performance.now()
+  #memory = NO_MEMORY
+  #isAtStart = true
   /** Nodes that the operator was asked for, and those that there were then. */
-  private asked: { count: number; at: number; ids: ReadonlySet<string> } | undefined
+  #asked: { count: number; at: number; ids: ReadonlySet<string> } | undefined
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
@@ -68,17 +68,17 @@ export class AutoscalingService implements OnModuleDestroy {
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.patience = new LaunchPatience(intervalMs(config))
+    this.#patience = new LaunchPatience(intervalMs(config))
   }
 
   async onModuleDestroy(): Promise<void> {
-    await Promise.all(this.underWay)
+    await Promise.all(this.#underWay)
   }
 
   /** A heartbeat shows one moment: loads are averages of many. */
   @Job({ name: 'media node loads', scope: 'leader', everyMs: 0 })
   sample(): void {
-    for (const { bootId, cpuLoad } of this.mediaNodes.live()) this.loads.add(bootId, cpuLoad)
+    for (const { bootId, cpuLoad } of this.mediaNodes.live()) this.#loads.add(bootId, cpuLoad)
   }
 
   @Job({ name: 'media node figures', scope: 'every master', everyMs: 0 })
@@ -91,31 +91,31 @@ export class AutoscalingService implements OnModuleDestroy {
   @Job({ name: 'autoscaling', scope: 'leader', everyMs: intervalMs })
   async run({ now, assertLeader: permission }: JobRun): Promise<void> {
     const fleet = await this.fleet.nodes()
-    this.review(fleet, now)
-    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.scale(this.clusterOf(fleet, now), permission)
-    else if (this.isAtStart && this.driver.startsNodes) await this.begin(fleet, now, permission)
-    this.isAtStart = false
+    this.#review(fleet, now)
+    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.#scale(this.#clusterOf(fleet, now), permission)
+    else if (this.#isAtStart && this.driver.startsNodes) await this.#begin(fleet, now, permission)
+    this.#isAtStart = false
   }
 
-  private async scale(cluster: Cluster, permission: Permission): Promise<void> {
+  async #scale(cluster: Cluster, permission: Permission): Promise<void> {
     const { now } = cluster
-    const last = this.memory.samples.at(-1)?.at ?? now
-    if (now - last > MEMORY_INTERVALS * intervalMs(this.config)) this.memory = NO_MEMORY
-    const next = plan(cluster, this.limits, this.memory)
+    const last = this.#memory.samples.at(-1)?.at ?? now
+    if (now - last > MEMORY_INTERVALS * intervalMs(this.config)) this.#memory = NO_MEMORY
+    const next = plan(cluster, this.#limits, this.#memory)
     const launches = next.actions.filter(isLaunch).length
-    const mayLaunch = this.mayLaunch(launches, cluster)
+    const mayLaunch = this.#mayLaunch(launches, cluster)
     const actions = next.actions.filter((action) => mayLaunch || !isLaunch(action))
-    const isDone = actions.length === 0 || (await this.decide({ ...next, actions }, cluster, permission))
+    const isDone = actions.length === 0 || (await this.#decide({ ...next, actions }, cluster, permission))
     // What came to nothing was no change.
-    const { addedAt, removedAt } = isDone && actions.length > 0 ? next.memory : this.memory
-    this.memory = { ...next.memory, addedAt, removedAt }
+    const { addedAt, removedAt } = isDone && actions.length > 0 ? next.memory : this.#memory
+    this.#memory = { ...next.memory, addedAt, removedAt }
   }
 
-  private async decide(next: Plan, cluster: Cluster, permission: Permission): Promise<boolean> {
+  async #decide(next: Plan, cluster: Cluster, permission: Permission): Promise<boolean> {
     const event = autoscalingEvent(
       next,
       { ...cluster, now: this.clock.now() },
-      this.limits,
+      this.#limits,
       this.config.SERVICE_PRO_CLUSTER_ID,
     )
     const launched = next.actions
@@ -123,53 +123,53 @@ export class AutoscalingService implements OnModuleDestroy {
       .map(() => this.fleet.newNode())
     const statuses = next.actions.flatMap(statusAfter)
     if (!(await this.fleet.change({ event, statuses, entries: launched, permission }))) {
-      this.logger.log('the media nodes have changed meanwhile: autoscaling decides anew')
+      this.#logger.log('the media nodes have changed meanwhile: autoscaling decides anew')
       return false
     }
-    this.logger.log(`${next.reason}: ${next.actions.map(inWords).join(', ')}`)
+    this.#logger.log(`${next.reason}: ${next.actions.map(inWords).join(', ')}`)
     for (const { kind } of next.actions) decided.inc({ kind })
-    for (const node of launched) this.start(node)
-    for (const action of next.actions) this.tell(action)
+    for (const node of launched) this.#start(node)
+    for (const action of next.actions) this.#tell(action)
     return true
   }
 
-  private clusterOf(fleet: readonly FleetNode[], now: number): Cluster {
-    const nodes = this.scaled(fleet)
-    return { now, nodes, inFlight: this.inFlight(nodes, now) }
+  #clusterOf(fleet: readonly FleetNode[], now: number): Cluster {
+    const nodes = this.#scaled(fleet)
+    return { now, nodes, inFlight: this.#inFlight(nodes, now) }
   }
 
   /** What the operator was asked for counts as coming until it is there, or has been waited for long enough. */
-  private inFlight(nodes: readonly ScaledNode[], now: number): number {
-    const { asked } = this
-    if (!asked || now - asked.at >= this.limits.cooldownMs) return 0
+  #inFlight(nodes: readonly ScaledNode[], now: number): number {
+    const asked = this.#asked
+    if (!asked || now - asked.at >= this.#limits.cooldownMs) return 0
     return Math.max(0, asked.count - nodes.filter(({ id }) => !asked.ids.has(id)).length)
   }
 
   /** A driver that fails is given time. */
-  private mayLaunch(count: number, { now, nodes, inFlight = 0 }: Cluster): boolean {
+  #mayLaunch(count: number, { now, nodes, inFlight = 0 }: Cluster): boolean {
     if (count === 0) return true
-    if (this.driver.startsNodes) return this.patience.mayLaunch(now)
-    this.asked = { count: inFlight + count, at: now, ids: new Set(nodes.map(({ id }) => id)) }
+    if (this.driver.startsNodes) return this.#patience.mayLaunch(now)
+    this.#asked = { count: inFlight + count, at: now, ids: new Set(nodes.map(({ id }) => id)) }
     return true
   }
 
   /** The nodes that there shall be when the cluster starts. */
-  private async begin(fleet: readonly FleetNode[], now: number, permission: Permission): Promise<void> {
-    if (now - this.startedAt > START_MS) return
+  async #begin(fleet: readonly FleetNode[], now: number, permission: Permission): Promise<void> {
+    if (now - this.#startedAt > START_MS) return
     const there = fleet.filter(({ row, beat }) => row.status === 'launching' || beat !== undefined).length
     const lacking = Math.max(0, this.config.SERVICE_PRO_CLUSTER_MEDIA_NODES - there)
     const launched = Array.from({ length: lacking }, () => this.fleet.newNode())
     if (lacking === 0 || !(await this.fleet.change({ entries: launched, permission }))) return
-    for (const node of launched) this.start(node)
+    for (const node of launched) this.#start(node)
   }
 
-  private scaled(fleet: readonly FleetNode[]): ScaledNode[] {
-    const loads = this.loads.take()
+  #scaled(fleet: readonly FleetNode[]): ScaledNode[] {
+    const loads = this.#loads.take()
     const sharing = this.driver.sharesMachine ? fleet.filter(({ beat }) => beat).length : 1
     return fleet.flatMap(({ row, beat, sessions }) => {
       const isComing = row.status === 'launching' || row.status === 'canceled'
       if (!isComing && !beat) return []
-      const isLeaving = this.leavingForGood.has(row.bootId ?? '') || (beat?.drainDeadline ?? null) !== null
+      const isLeaving = this.#leavingForGood.has(row.bootId ?? '') || (beat?.drainDeadline ?? null) !== null
       return {
         ...{ id: row.id, environmentId: row.environmentId, ip: row.ip, status: row.status },
         load: isComing ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing),
@@ -180,26 +180,26 @@ export class AutoscalingService implements OnModuleDestroy {
     })
   }
 
-  private tell(action: ScalingAction): void {
-    if (action.kind === 'drain' || action.kind === 'terminate') this.order(action.node.id, 'drain')
-    if (action.kind === 'wake') this.order(action.node.id, 'undrain')
+  #tell(action: ScalingAction): void {
+    if (action.kind === 'drain' || action.kind === 'terminate') this.#order(action.node.id, 'drain')
+    if (action.kind === 'wake') this.#order(action.node.id, 'undrain')
   }
 
-  private start(node: NodeLaunch): void {
-    this.begun.add(node.id)
+  #start(node: NodeLaunch): void {
+    this.#begun.add(node.id)
     // What fails shows in the row.
-    this.follow(this.launches.start(node).catch(() => undefined))
+    this.#follow(this.launches.start(node).catch(() => undefined))
   }
 
   /** What has come of the launches since. */
-  private review(fleet: readonly FleetNode[], now: number): void {
+  #review(fleet: readonly FleetNode[], now: number): void {
     const statuses = new Map(fleet.map(({ row }) => [row.id, row.status]))
-    for (const id of this.begun) {
+    for (const id of this.#begun) {
       const status = statuses.get(id)
       if (status === 'launching' || status === 'canceled') continue
-      this.begun.delete(id)
-      if (status === 'failed') this.patience.failed(now)
-      if (status === 'running') this.patience.succeeded()
+      this.#begun.delete(id)
+      if (status === 'failed') this.#patience.failed(now)
+      if (status === 'running') this.#patience.succeeded()
     }
   }
 
@@ -207,26 +207,26 @@ export class AutoscalingService implements OnModuleDestroy {
    * Nodes are only ever drained, also empty ones: a session that has come in meanwhile is not cut, and a node without
    * sessions ends at once.
    */
-  private order(nodeId: string, command: 'drain' | 'undrain'): void {
+  #order(nodeId: string, command: 'drain' | 'undrain'): void {
     const bootId = this.mediaNodes.heard(nodeId)?.bootId
     const asked =
       command === 'drain'
         ? this.mediaNodes.request({ nodeId }, command, { deadlineMs: null })
         : this.mediaNodes.request({ nodeId }, command, {})
     const told = asked.catch((error: unknown) => {
-      if (command === 'undrain' && bootId !== undefined) this.leavingForGood.add(bootId)
-      this.logger.warn(`media node ${nodeId} did not carry out ${command}: ${String(error)}`)
+      if (command === 'undrain' && bootId !== undefined) this.#leavingForGood.add(bootId)
+      this.#logger.warn(`media node ${nodeId} did not carry out ${command}: ${String(error)}`)
     })
-    this.follow(told)
+    this.#follow(told)
   }
 
   /** What is under way when this master ends is finished first. */
-  private follow(work: Promise<unknown>): void {
-    const followed = work.then(() => void this.underWay.delete(followed))
-    this.underWay.add(followed)
+  #follow(work: Promise<unknown>): void {
+    const followed = work.then(() => void this.#underWay.delete(followed))
+    this.#underWay.add(followed)
   }
 
-  private get limits(): Limits {
+  get #limits(): Limits {
     const { config } = this
     return {
       minNodes: config.SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES,

@@ -11,18 +11,18 @@ import { CONNECTION_ROW, type ConnectionRow } from './connection.view.js'
 /** Reads and writes of connections for the REST API. */
 @Injectable()
 export class ConnectionRepository {
-  private readonly creations: GroupCommit<NewConnection, true>
+  readonly #creations: GroupCommit<NewConnection, true>
 
   constructor(private readonly dataSource: DataSource) {
-    this.creations = new GroupCommit((connections) => this.insertAll(connections), isDataFault)
+    this.#creations = new GroupCommit((connections) => this.#insertAll(connections), isDataFault)
   }
 
   /** NOT_FOUND when there is no such session. */
   insert(connection: NewConnection): Promise<true> {
-    return this.creations.add(connection)
+    return this.#creations.add(connection)
   }
 
-  private async insertAll(connections: NewConnection[]): Promise<(true | Error)[]> {
+  async #insertAll(connections: NewConnection[]): Promise<(true | Error)[]> {
     // Hand-written: a group commit inserts all connections in one statement.
     const inserted = await rows<{ id: string }>(
       this.dataSource.manager,

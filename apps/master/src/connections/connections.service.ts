@@ -104,7 +104,7 @@ export class ConnectionsService {
 
   async get(sessionId: string, id: string): Promise<ConnectionView> {
     const row = await this.connections.find(sessionId, id)
-    if (row) return this.view(row)
+    if (row) return this.#view(row)
     await this.sessions.require(sessionId)
     throw noSuchConnection(id)
   }
@@ -114,7 +114,7 @@ export class ConnectionsService {
     await this.sessions.require(sessionId)
     return streamedList(
       (after) => this.connections.page(sessionId, withPending, after),
-      (row) => this.view(row),
+      (row) => this.#view(row),
     )
   }
 
@@ -124,15 +124,15 @@ export class ConnectionsService {
     let changedRights: ChangedRights | undefined
     const row = await this.connections.change(sessionId, id, changes, (changed) => {
       changedRights = changed
-      return this.announceRights(id, changed)
+      return this.#announceRights(id, changed)
     })
-    if (row && changedRights && changes.record !== undefined) await this.notifyRecorders(id, changedRights)
-    if (row) return this.view(row)
+    if (row && changedRights && changes.record !== undefined) await this.#notifyRecorders(id, changedRights)
+    if (row) return this.#view(row)
     await this.sessions.require(sessionId)
     throw noSuchConnection(id)
   }
 
-  private async announceRights(connectionId: string, changed: ChangedRights): Promise<void> {
+  async #announceRights(connectionId: string, changed: ChangedRights): Promise<void> {
     const { roomId, role, record, status, former } = changed
     if (status === 'pending' || (role === former.role && record === former.record)) return
     this.broadcast.rights(roomId, connectionId, role, record)
@@ -149,7 +149,7 @@ export class ConnectionsService {
    * Sends the current value to the recordings of the room, since it may have changed again. Sends an unchanged value
    * too: the node may have missed the previous command.
    */
-  private async notifyRecorders(connectionId: string, { roomId, nodeId, status }: ChangedRights): Promise<void> {
+  async #notifyRecorders(connectionId: string, { roomId, nodeId, status }: ChangedRights): Promise<void> {
     if (status === 'pending' || nodeId === null) return
     const rights = await this.participants.rights(connectionId)
     if (rights) await this.mediaNodes.notify({ nodeId }, 'changePeer', { roomId, connectionId, record: rights.record })
@@ -159,7 +159,7 @@ export class ConnectionsService {
   async evict(sessionId: string, id: string, reason: DisconnectReason): Promise<void> {
     this.broadcast.requireBus()
     const removed = await this.participants.remove(id, reason, { sessionId })
-    if (removed) return this.afterRemoval(removed, reason)
+    if (removed) return this.#afterRemoval(removed, reason)
     await this.sessions.require(sessionId)
     throw noSuchConnection(id)
   }
@@ -167,10 +167,10 @@ export class ConnectionsService {
   /** Removes a participant after it left or its deadline passed. Does nothing when it is already removed. */
   async depart(id: string, reason: DisconnectReason, onlyOverdue = false): Promise<void> {
     const removed = await this.participants.remove(id, reason, { onlyOverdue })
-    if (removed) await this.afterRemoval(removed, reason)
+    if (removed) await this.#afterRemoval(removed, reason)
   }
 
-  private async afterRemoval(removed: RemovedConnection, reason: DisconnectReason): Promise<void> {
+  async #afterRemoval(removed: RemovedConnection, reason: DisconnectReason): Promise<void> {
     const { connectionId, roomId, wasActive, wasHidden, streamIds, place, sessionEnded, recordingIds } = removed
     if (!wasActive && !wasHidden) return
     if (wasHidden) this.broadcast.dismiss(roomId, connectionId, reason)
@@ -179,7 +179,7 @@ export class ConnectionsService {
     else if (place) await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
   }
 
-  private view(row: ConnectionRow): ConnectionView {
+  #view(row: ConnectionRow): ConnectionView {
     return connectionView(row, this.tokens.url(row.sessionId, row.id, row.tokenNonce))
   }
 }

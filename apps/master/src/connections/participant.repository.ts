@@ -89,7 +89,7 @@ export class ParticipantRepository {
   take(tokenHash: Buffer, taken: Omit<TakeToken, 'connectionId'>): Promise<Participant | undefined> {
     const session = { where: 's.id = (SELECT session_id FROM connection WHERE token_hash = $1)', values: [tokenHash] }
     return this.events.change(session, async (manager, record) => {
-      const participant = await this.takeRow(manager, tokenHash, taken)
+      const participant = await this.#takeRow(manager, tokenHash, taken)
       if (participant && !participant.isHidden) {
         const { sessionId: id, roomId: uniqueSessionId } = participant
         await record(participantJoined({ id, uniqueSessionId }, { ...participant, ...taken }))
@@ -98,7 +98,7 @@ export class ParticipantRepository {
     })
   }
 
-  private takeRow(
+  #takeRow(
     manager: EntityManager,
     tokenHash: Buffer,
     taken: Omit<TakeToken, 'connectionId'>,
@@ -125,9 +125,9 @@ export class ParticipantRepository {
    */
   releaseToken(connectionId: string): Promise<TokenRelease> {
     return this.events.transaction(async (manager, record) => {
-      const session = await this.lockSession(manager, connectionId)
+      const session = await this.#lockSession(manager, connectionId)
       if (!session) return NOTHING_ENDED
-      const leaving = this.events.isOn ? await this.departure(manager, session, connectionId, 'networkDisconnect') : []
+      const leaving = this.events.isOn ? await this.#departure(manager, session, connectionId, 'networkDisconnect') : []
       const row = await firstRow<{ status: string }>(
         manager,
         `UPDATE connection SET status = CASE status WHEN 'hidden' THEN 'awaited' ELSE 'pending' END,
@@ -138,14 +138,14 @@ export class ParticipantRepository {
         [connectionId, RECORDER_AWAITED_S],
       )
       await record(...leaving)
-      if (row?.status !== 'pending' || !(await this.isRecorded(manager, session.uniqueSessionId))) return NOTHING_ENDED
-      const ended = await this.endIfEmpty(manager, record, session, 'networkDisconnect')
+      if (row?.status !== 'pending' || !(await this.#isRecorded(manager, session.uniqueSessionId))) return NOTHING_ENDED
+      const ended = await this.#endIfEmpty(manager, record, session, 'networkDisconnect')
       return { place: session.place, sessionEnded: ended !== undefined, recordingIds: ended ?? [] }
     })
   }
 
   /** Events of a participant's departure; none when the connection is not a participant. */
-  private async departure(
+  async #departure(
     manager: Manager,
     session: EventSession,
     connectionId: string,
@@ -188,14 +188,14 @@ export class ParticipantRepository {
     { sessionId, onlyOverdue = false }: { sessionId?: string; onlyOverdue?: boolean } = {},
   ): Promise<RemovedConnection | undefined> {
     return this.events.transaction(async (manager, record) => {
-      const session = await this.lockSession(manager, connectionId, sessionId)
+      const session = await this.#lockSession(manager, connectionId, sessionId)
       if (!session) return undefined
       const streams = await rows<{ id: string }>(
         manager,
         'SELECT id FROM stream WHERE connection_id = $1 ORDER BY created_at, id',
         [connectionId],
       )
-      const leaving = this.events.isOn ? await this.departure(manager, session, connectionId, reason) : []
+      const leaving = this.events.isOn ? await this.#departure(manager, session, connectionId, reason) : []
       const removed = await firstRow<{ status: string }>(
         manager,
         `DELETE FROM connection WHERE id = $1 AND (NOT $2 OR evict_at < clock_timestamp())
@@ -206,7 +206,7 @@ export class ParticipantRepository {
       const wasActive = removed.status === 'active'
       await record(...leaving)
       const { uniqueSessionId: roomId, place } = session
-      const ended = wasActive ? await this.endIfEmpty(manager, record, session, reason) : undefined
+      const ended = wasActive ? await this.#endIfEmpty(manager, record, session, reason) : undefined
       return {
         connectionId,
         roomId,
@@ -221,7 +221,7 @@ export class ParticipantRepository {
   }
 
   /** Locks the session of a connection against joins and departures. `sessionId`: only if it is that session. */
-  private lockSession(
+  #lockSession(
     manager: Manager,
     connectionId: string,
     sessionId?: string,
@@ -238,13 +238,13 @@ export class ParticipantRepository {
   }
 
   /** Ends a session without participants, unless a hook keeps it. Returns the recordings that its end stopped. */
-  private async endIfEmpty(
+  async #endIfEmpty(
     manager: EntityManager,
     record: Record,
     session: EventSession,
     reason: DisconnectReason,
   ): Promise<string[] | undefined> {
-    if (await this.hasActive(manager, session.id)) return undefined
+    if (await this.#hasActive(manager, session.id)) return undefined
     if (await this.endHooks.keep(manager, session.uniqueSessionId, reason)) return undefined
     const [endReason, now] = [endedByLast(reason), this.clock.now()]
     const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, endReason, now)
@@ -254,7 +254,7 @@ export class ParticipantRepository {
   }
 
   /** Whether a recording runs without an automatic stop scheduled. */
-  private async isRecorded(manager: Manager, uniqueSessionId: string): Promise<boolean> {
+  async #isRecorded(manager: Manager, uniqueSessionId: string): Promise<boolean> {
     const recording = await firstRow<{ id: string }>(
       manager,
       `SELECT id FROM recording
@@ -264,7 +264,7 @@ export class ParticipantRepository {
     return recording !== undefined
   }
 
-  private async hasActive(queryable: Queryable, sessionId: string): Promise<boolean> {
+  async #hasActive(queryable: Queryable, sessionId: string): Promise<boolean> {
     const active = await firstRow<{ id: string }>(
       queryable,
       `SELECT id FROM connection WHERE session_id = $1 AND status = 'active' LIMIT 1`,

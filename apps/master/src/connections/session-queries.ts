@@ -33,38 +33,38 @@ export class SessionQueries {
 
   /** @throws ServiceError NOT_FOUND */
   async get(id: string, withPending = false): Promise<SessionView> {
-    const [row] = await this.read('WHERE s.id = $2', [withPending, id])
+    const [row] = await this.#read('WHERE s.id = $2', [withPending, id])
     if (!row) throw noSuchSession(id)
-    return this.view(row)
+    return this.#view(row)
   }
 
   /** All sessions, as a stream of JSON; `shape` converts each view to what the caller answers. */
   list(withPending = false, shape: (session: SessionView) => object = (session) => session): Promise<StreamableFile> {
     return streamedList(
-      (after) => this.page(withPending, after),
-      (row) => shape(this.view(row)),
+      (after) => this.#page(withPending, after),
+      (row) => shape(this.#view(row)),
     )
   }
 
   /** Sessions on a media node, oldest first. */
   async onNode(nodeId: string): Promise<SessionView[]> {
-    const sessions = await this.read('WHERE s.media_node_id = $2 ORDER BY s.created_at, s.id', [false, nodeId])
-    return sessions.map((row) => this.view(row))
+    const sessions = await this.#read('WHERE s.media_node_id = $2 ORDER BY s.created_at, s.id', [false, nodeId])
+    return sessions.map((row) => this.#view(row))
   }
 
-  private page(withPending: boolean, after: Position = BEFORE_ALL): Promise<WholeSession[]> {
-    return this.read(`WHERE (s.created_at, s.id) > ($2, $3) ORDER BY s.created_at, s.id LIMIT ${PAGE_ROWS}`, [
+  #page(withPending: boolean, after: Position = BEFORE_ALL): Promise<WholeSession[]> {
+    return this.#read(`WHERE (s.created_at, s.id) > ($2, $3) ORDER BY s.created_at, s.id LIMIT ${PAGE_ROWS}`, [
       withPending,
       after.createdAt,
       after.id,
     ])
   }
 
-  private read(condition: string, values: unknown[]): Promise<WholeSession[]> {
+  #read(condition: string, values: unknown[]): Promise<WholeSession[]> {
     return rows<WholeSession>(this.dataSource.manager, `SELECT ${WHOLE_SESSION} FROM session s ${condition}`, values)
   }
 
-  private view(row: WholeSession): SessionView {
+  #view(row: WholeSession): SessionView {
     const connections = row.connections.map((connection) =>
       connectionView(connection, this.tokens.url(row.id, connection.id, connection.tokenNonce)),
     )

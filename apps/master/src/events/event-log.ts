@@ -39,7 +39,7 @@ const PARTICIPANT = `c.id AS "connectionId", c.active_at AS "activeAt", c.locati
  */
 @Injectable()
 export class EventLog {
-  private readonly listeners: (() => void)[] = []
+  readonly #listeners: (() => void)[] = []
 
   constructor(
     private readonly dataSource: DataSource,
@@ -52,7 +52,7 @@ export class EventLog {
 
   /** Calls the listener after each commit of this master that recorded an event. */
   onRecorded(listener: () => void): void {
-    this.listeners.push(listener)
+    this.#listeners.push(listener)
   }
 
   /** Runs a change of one statement: with events on in a transaction that locks the sessions, else without one. */
@@ -80,10 +80,10 @@ export class EventLog {
       run(manager, async (...events) => {
         if (events.length === 0) return []
         hasRecorded = true
-        return this.insert(manager, events, after)
+        return this.#insert(manager, events, after)
       }),
     )
-    if (hasRecorded) for (const listener of this.listeners) listener()
+    if (hasRecorded) for (const listener of this.#listeners) listener()
     return result
   }
 
@@ -120,11 +120,11 @@ export class EventLog {
     )
   }
 
-  private async insert(manager: Manager, events: readonly EventDraft[], after: string | undefined): Promise<string[]> {
+  async #insert(manager: Manager, events: readonly EventDraft[], after: string | undefined): Promise<string[]> {
     const identified = events.map((event) => ({ id: newEventId(), ...event }))
-    const consumed = identified.filter(({ name }) => this.consumersOf(name).length > 0)
-    const entries = (await this.inOrder(manager, consumed)).flatMap((event) =>
-      this.consumersOf(event.name).map((consumer) => ({ ...event, consumer })),
+    const consumed = identified.filter(({ name }) => this.#consumersOf(name).length > 0)
+    const entries = (await this.#inOrder(manager, consumed)).flatMap((event) =>
+      this.#consumersOf(event.name).map((consumer) => ({ ...event, consumer })),
     )
     if (entries.length > 0)
       // One statement in order, because positions decide which event is delivered first.
@@ -147,7 +147,7 @@ export class EventLog {
     return identified.map(({ id }) => id)
   }
 
-  private consumersOf(name: EventDraft['name']): OutboxEntity['consumer'][] {
+  #consumersOf(name: EventDraft['name']): OutboxEntity['consumer'][] {
     const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS } = this.config
     return [
       ...(SERVICE_CDR ? (['cdr'] as const) : []),
@@ -156,7 +156,7 @@ export class EventLog {
   }
 
   /** Clocks of masters differ by a few ms: the time of the last event of a session is stored in its row. */
-  private async inOrder<Event extends EventDraft>(manager: Manager, events: readonly Event[]): Promise<Event[]> {
+  async #inOrder<Event extends EventDraft>(manager: Manager, events: readonly Event[]): Promise<Event[]> {
     const last = lastTimes(events)
     if (last.size === 0) return [...events]
     // Hand-written: it returns the times from before the update, and no row for a session that does not exist any more.

@@ -17,10 +17,10 @@ const NOW = (): string => 'clock_timestamp()'
 
 @Injectable()
 export class OutboxRepository {
-  private readonly repository: Repository<OutboxEntity>
+  readonly #repository: Repository<OutboxEntity>
 
   constructor(private readonly dataSource: DataSource) {
-    this.repository = dataSource.getRepository(OutboxEntity)
+    this.#repository = dataSource.getRepository(OutboxEntity)
   }
 
   /**
@@ -69,16 +69,16 @@ export class OutboxRepository {
 
   /** Gives a claim back: the event is due at once. */
   async release(position: number): Promise<void> {
-    await this.repository.update({ position }, { nextAttemptAt: NOW })
+    await this.#repository.update({ position }, { nextAttemptAt: NOW })
   }
 
   count(condition: 'pending' | 'dead'): Promise<number> {
-    return this.repository.countBy({ consumer: 'webhook', deadAt: condition === 'dead' ? Not(IsNull()) : IsNull() })
+    return this.#repository.countBy({ consumer: 'webhook', deadAt: condition === 'dead' ? Not(IsNull()) : IsNull() })
   }
 
   /** The oldest thousand dead letters, in the order in which they were given up. */
   async dead(): Promise<DeadLetterView[]> {
-    const letters = await this.repository.find({
+    const letters = await this.#repository.find({
       where: { deadAt: Not(IsNull()) },
       order: { deadAt: 'ASC', position: 'ASC' },
       take: MAX_DEAD_LETTERS,
@@ -97,7 +97,7 @@ export class OutboxRepository {
 
   /** Queues dead letters again at their old positions: one, or all without an id. Returns their number. */
   async replay(id?: string): Promise<number> {
-    const { affected } = await this.repository.update(
+    const { affected } = await this.#repository.update(
       { deadAt: Not(IsNull()), ...(id !== undefined && { id }) },
       { deadAt: null, attempts: 0, queuedAt: NOW, nextAttemptAt: NOW },
     )
@@ -107,7 +107,7 @@ export class OutboxRepository {
   /** Deletes dead letters: one, all, or those older than a number of days. Returns their number. */
   async purge({ id, olderThanDays }: { id?: string; olderThanDays?: number } = {}): Promise<number> {
     const age = Raw((column) => `${column} < clock_timestamp() - :days * interval '1 day'`, { days: olderThanDays })
-    const { affected } = await this.repository.delete({
+    const { affected } = await this.#repository.delete({
       deadAt: olderThanDays === undefined ? Not(IsNull()) : age,
       ...(id !== undefined && { id }),
     })

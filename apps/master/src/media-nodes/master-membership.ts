@@ -12,7 +12,7 @@ const MASTER_SILENT_SECONDS = 5
 /** The rows of live masters, and whether this master is on the majority side of a split bus. */
 @Injectable()
 export class MasterMembership extends ClusterMembership {
-  private isInMinority = false
+  #isInMinority = false
 
   constructor(
     private readonly dataSource: DataSource,
@@ -24,7 +24,7 @@ export class MasterMembership extends ClusterMembership {
   }
 
   get hasQuorum(): boolean {
-    return !this.isInMinority
+    return !this.#isInMinority
   }
 
   async renew(): Promise<void> {
@@ -36,7 +36,7 @@ export class MasterMembership extends ClusterMembership {
        RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`,
       [this.masterId, this.config.SERVICE_PUBLICURL, alive],
     )
-    this.isInMinority = alive * 2 < this.mediaNodes.aliveAnywhere.length && alive < (others?.most ?? 0)
+    this.#isInMinority = alive * 2 < this.mediaNodes.aliveAnywhere.length && alive < (others?.most ?? 0)
   }
 
   async leave(): Promise<void> {

@@ -102,7 +102,7 @@ export class MediaNodeRepository {
   ) {}
 
   change<T>(run: (change: NodeChange) => Promise<T>): Promise<T> {
-    return this.events.transaction((manager, record) => run({ manager, record: this.paidOnly(record) }))
+    return this.events.transaction((manager, record) => run({ manager, record: this.#paidOnly(record) }))
   }
 
   /** All rows, with ended nodes until they are deleted, in the order of their launch. */
@@ -159,7 +159,7 @@ export class MediaNodeRepository {
       [id, environmentId, launchingTime, former?.crashCount ?? 0],
     )
     const row = inserted ? await this.set(change, id, rest) : undefined
-    if (row) await this.recordStatus(change, row, null)
+    if (row) await this.#recordStatus(change, row, null)
     return row
   }
 
@@ -177,7 +177,7 @@ export class MediaNodeRepository {
       status,
     ])
     const after = { ...((await this.set(change, row.id, changes)) ?? row), status, statusAge: 0 }
-    await this.recordStatus(change, after, row.status)
+    await this.#recordStatus(change, after, row.status)
     return after
   }
 
@@ -201,7 +201,7 @@ export class MediaNodeRepository {
       [row.id, row.bootId],
     )
     const held = { sessionIds: idsOf(sessions), recordingIds: idsOf(recordings) }
-    const [crashEventId = null] = await change.record(nodeCrashed(row, held, this.clusterId, now))
+    const [crashEventId = null] = await change.record(nodeCrashed(row, held, this.#clusterId, now))
     return (
       (await this.set(change, row.id, { disconnectedAt: now, crashEventId, crashCount: countCrash(row, now) })) ?? row
     )
@@ -212,8 +212,8 @@ export class MediaNodeRepository {
     const until = backOffUntil(row.crashCount, now)
     const connected = { connectionTime: now, disconnectedAt: null, crashEventId: null, backOffUntil: until }
     const after = (await this.set(change, row.id, { ...changes, ...connected })) ?? row
-    await change.record(nodeRecovered(after, row.disconnectedAt ?? now, this.clusterId, now))
-    if (until !== null) await this.recordStatus(change, after, after.status)
+    await change.record(nodeRecovered(after, row.disconnectedAt ?? now, this.#clusterId, now))
+    if (until !== null) await this.#recordStatus(change, after, after.status)
     return after
   }
 
@@ -222,7 +222,7 @@ export class MediaNodeRepository {
     const crashCount = countCrash(row, now)
     const until = backOffUntil(crashCount, now)
     const after = await this.set(change, row.id, { bootId, connectionTime: now, crashCount, backOffUntil: until })
-    if (after && until !== null) await this.recordStatus(change, after, after.status)
+    if (after && until !== null) await this.#recordStatus(change, after, after.status)
     return after ?? row
   }
 
@@ -302,16 +302,16 @@ export class MediaNodeRepository {
     )
   }
 
-  private get clusterId(): string {
+  get #clusterId(): string {
     return this.config.SERVICE_PRO_CLUSTER_ID
   }
 
-  private async recordStatus(change: NodeChange, row: MediaNodeRow, before: MediaNodeStatus | null): Promise<void> {
-    await change.record(mediaNodeStatusChanged(row, before, this.clusterId, this.clock.now()))
+  async #recordStatus(change: NodeChange, row: MediaNodeRow, before: MediaNodeStatus | null): Promise<void> {
+    await change.record(mediaNodeStatusChanged(row, before, this.#clusterId, this.clock.now()))
   }
 
   /** The free edition records no events of the cluster. */
-  private paidOnly(record: RecordEvents): RecordEvents {
+  #paidOnly(record: RecordEvents): RecordEvents {
     if (this.config.SERVICE_EDITION !== 'ce') return record
     return (..._events: readonly EventDraft[]) => Promise.resolve([])
   }

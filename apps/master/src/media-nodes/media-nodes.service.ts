@@ -54,14 +54,14 @@ export const NodeObserver = DiscoveryService.createDecorator()
 /** The directory of media nodes, from heartbeats and rows, and the commands to them. */
 @Injectable()
 export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger(MediaNodesService.name)
-  private readonly heartbeats: HeartbeatWatch
-  private handlers: readonly NodeHandler[] = []
-  private known = new Map<string, MediaNodeRow>()
+  readonly #logger = new Logger(MediaNodesService.name)
+  readonly #heartbeats: HeartbeatWatch
+  #handlers: readonly NodeHandler[] = []
+  #known = new Map<string, MediaNodeRow>()
   /** Unknown nodes whose registration was deferred. */
-  private deferred = new Set<string>()
-  private timer: NodeJS.Timeout | undefined
-  private reads = 0
+  #deferred = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #reads = 0
 
   constructor(
     private readonly bus: Bus,
@@ -69,11 +69,11 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     private readonly clock: ClusterClock,
     private readonly discovery: DiscoveryService,
   ) {
-    this.heartbeats = new HeartbeatWatch(bus, {
+    this.#heartbeats = new HeartbeatWatch(bus, {
       adjust: (beat) => inClusterTime(beat, clock.now()),
-      accepts: (node) => !isForeign(this.known.get(node.nodeId), node),
-      onBeat: (node) => this.handlers.forEach((handler) => handler.heard(node)),
-      onLost: (node) => (this.isHeard(node) ? false : this.lost(node)),
+      accepts: (node) => !isForeign(this.#known.get(node.nodeId), node),
+      onBeat: (node) => this.#handlers.forEach((handler) => handler.heard(node)),
+      onLost: (node) => (this.isHeard(node) ? false : this.#lost(node)),
     })
     metrics.sampled('media_nodes', 'Media nodes whose heartbeats this master receives', () => this.live().length)
     metrics.sampled(
@@ -84,24 +84,24 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   }
 
   onModuleInit(): void {
-    this.handlers = providersWith(this.discovery, NodeObserver)
+    this.#handlers = providersWith(this.discovery, NodeObserver)
   }
 
   /** A master serves after one heartbeat interval, when it has received heartbeats of all nodes. */
   async onApplicationBootstrap(): Promise<void> {
     await this.refresh()
-    this.timer = setInterval(() => void this.refreshQuietly(), REFRESH_MS)
+    this.#timer = setInterval(() => void this.#refreshQuietly(), REFRESH_MS)
     await sleep(HEARTBEAT_INTERVAL_MS + HEARTBEAT_DELAY_MS)
   }
 
   async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer)
-    await this.heartbeats.stop()
+    clearInterval(this.#timer)
+    await this.#heartbeats.stop()
   }
 
   /** The last heartbeats of all nodes that are not lost, registered or not. */
   live(): Heartbeat[] {
-    return this.heartbeats.table.live()
+    return this.#heartbeats.table.live()
   }
 
   /**
@@ -110,8 +110,8 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
    */
   members(): Member[] {
     return this.live().flatMap((beat) => {
-      const row = this.known.get(beat.nodeId)
-      if (!row) return beat.joins && !this.deferred.has(beat.nodeId) ? [beat] : []
+      const row = this.#known.get(beat.nodeId)
+      if (!row) return beat.joins && !this.#deferred.has(beat.nodeId) ? [beat] : []
       if (!isConnected(row) || row.bootId !== beat.bootId) return []
       if (row.status !== 'running') return [{ ...beat, status: 'draining' as const }]
       return [isBackedOff(row.backOffUntil, this.clock.now()) ? { ...beat, isBackedOff: true } : beat]
@@ -120,7 +120,7 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Excludes an unknown node from placement until it is registered. */
   defer(nodeId: string): void {
-    this.deferred.add(nodeId)
+    this.#deferred.add(nodeId)
   }
 
   /** The registered nodes that are connected. */
@@ -130,12 +130,12 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
 
   /** The last heartbeat of the node; undefined once its loss was handled. */
   heard(nodeId: string): Heartbeat | undefined {
-    return this.heartbeats.table.get(nodeId)
+    return this.#heartbeats.table.get(nodeId)
   }
 
   /** Applies a heartbeat of a process that was considered foreign with an outdated row. */
   accept(node: Heartbeat): void {
-    this.heartbeats.table.beat(node)
+    this.#heartbeats.table.beat(node)
   }
 
   /** Whether this master receives heartbeats of this boot. */
@@ -145,7 +145,7 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Time of the last heartbeat, by `performance.now()`. */
   heardAt(nodeId: string): number {
-    return this.heartbeats.table.lastHeartbeatAt(nodeId)
+    return this.#heartbeats.table.lastHeartbeatAt(nodeId)
   }
 
   /** Whether a session may be forced onto this node. */
@@ -155,11 +155,11 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
 
   /** The row, at most a second old. */
   row(nodeId: string): MediaNodeRow | undefined {
-    return this.known.get(nodeId)
+    return this.#known.get(nodeId)
   }
 
   rows(): MediaNodeRow[] {
-    return [...this.known.values()]
+    return [...this.#known.values()]
   }
 
   /** Ids of lost nodes. */
@@ -171,17 +171,17 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Reads all rows. The result of a read that a newer read or write overtook is discarded. */
   async refresh(): Promise<void> {
-    const nth = ++this.reads
+    const nth = ++this.#reads
     const rows = await this.repository.all()
-    if (nth === this.reads) this.known = new Map(rows.map((row) => [row.id, row]))
+    if (nth === this.#reads) this.#known = new Map(rows.map((row) => [row.id, row]))
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
-    this.deferred = new Set([...this.deferred].filter((nodeId) => live.has(nodeId) && !this.known.has(nodeId)))
+    this.#deferred = new Set([...this.#deferred].filter((nodeId) => live.has(nodeId) && !this.#known.has(nodeId)))
   }
 
   /** Stores a row that this master has just read or written. */
   learn(row: MediaNodeRow): void {
-    this.reads++
-    this.known.set(row.id, row)
+    this.#reads++
+    this.#known.set(row.id, row)
   }
 
   /** Sends a command and waits for its result. Rejects with the node's ServiceError, UNAVAILABLE (node gone) or TIMEOUT. */
@@ -201,12 +201,12 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     params: NodeCommandParams<C>,
   ): Promise<void> {
     await this.request(node, command, params).catch((error: unknown) => {
-      this.logger.warn(`media node ${node.nodeId} did not carry out ${command}: ${String(error)}`)
+      this.#logger.warn(`media node ${node.nodeId} did not carry out ${command}: ${String(error)}`)
     })
   }
 
   /** Whether any master receives heartbeats of this boot, by the times written in the row. */
-  isHeard({ nodeId, bootId }: NodeBoot, row = this.known.get(nodeId)): boolean {
+  isHeard({ nodeId, bootId }: NodeBoot, row = this.#known.get(nodeId)): boolean {
     return (
       row !== undefined &&
       row.bootId === bootId &&
@@ -226,11 +226,11 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     return this.aliveAnywhere.filter(({ id }) => live.has(id))
   }
 
-  private async lost(node: Heartbeat): Promise<void> {
-    for (const handler of this.handlers) await handler.lost(node)
+  async #lost(node: Heartbeat): Promise<void> {
+    for (const handler of this.#handlers) await handler.lost(node)
   }
 
-  private async saveHeartbeats(): Promise<void> {
+  async #saveHeartbeats(): Promise<void> {
     const [now, since] = [this.clock.now(), performance.now()]
     const beats = this.live().map(({ nodeId, bootId }) => {
       return { nodeId, bootId, at: Math.round(now - (since - this.heardAt(nodeId))) }
@@ -238,9 +238,9 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     if (beats.length > 0) await this.repository.saveHeartbeats(beats, SAVE_INTERVAL_MS)
   }
 
-  private async refreshQuietly(): Promise<void> {
-    const written = this.saveHeartbeats().then(() => this.refresh())
-    await written.catch((error: unknown) => this.logger.debug(`reading the media nodes failed: ${String(error)}`))
+  async #refreshQuietly(): Promise<void> {
+    const written = this.#saveHeartbeats().then(() => this.refresh())
+    await written.catch((error: unknown) => this.#logger.debug(`reading the media nodes failed: ${String(error)}`))
   }
 }
 

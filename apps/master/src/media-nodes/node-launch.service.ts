@@ -16,7 +16,7 @@ const launches = metrics.counter('media_node_launches_total', {
 /** Launches media nodes by the driver: inserts the row first, then starts the node. */
 @Injectable()
 export class NodeLaunchService {
-  private readonly logger = new Logger(NodeLaunchService.name)
+  readonly #logger = new Logger(NodeLaunchService.name)
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
@@ -27,7 +27,7 @@ export class NodeLaunchService {
   ) {}
 
   /** Timeout of a launch, after which the node has failed, ms. */
-  private get timeoutMs(): number {
+  get #timeoutMs(): number {
     return this.config.SERVICE_PRO_CLUSTER_LAUNCH_TIMEOUT * 1_000
   }
 
@@ -48,19 +48,19 @@ export class NodeLaunchService {
   /** Starts a node that was announced. */
   async start(node: NodeLaunch): Promise<MediaNodeRow> {
     try {
-      const signal = AbortSignal.timeout(this.timeoutMs)
+      const signal = AbortSignal.timeout(this.#timeoutMs)
       const { environmentId, ended } = await orAborted(this.driver.launch(node, signal), signal)
       launches.inc({ outcome: 'begun' })
       const row = await this.repository.change((change) => this.repository.set(change, node.id, { environmentId }))
       if (!row) throw new ServiceError('CONFLICT', `media node ${node.id} was removed meanwhile`)
       this.mediaNodes.learn(row)
-      void ended?.then((how) => this.endedEarly(node.id, how))
+      void ended?.then((how) => this.#endedEarly(node.id, how))
       return row
     } catch (error) {
       if (error instanceof ServiceError) throw error
-      this.logger.warn({ err: error }, `media node ${node.id} could not be started`)
+      this.#logger.warn({ err: error }, `media node ${node.id} could not be started`)
       await this.fail(node.id)
-      await this.drop(node)
+      await this.#drop(node)
       throw new ServiceError('LAUNCH_FAILED', `media node ${node.id} could not be started`, { cause: error })
     }
   }
@@ -69,26 +69,26 @@ export class NodeLaunchService {
   @Job({ name: 'media node launches', scope: 'leader', everyMs: 0 })
   async upkeep(): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
-      if ((row.status !== 'launching' && row.status !== 'canceled') || row.statusAge < this.timeoutMs) continue
-      this.logger.warn(`the launch of media node ${row.id} timed out`)
-      await this.drop(row)
+      if ((row.status !== 'launching' && row.status !== 'canceled') || row.statusAge < this.#timeoutMs) continue
+      this.#logger.warn(`the launch of media node ${row.id} timed out`)
+      await this.#drop(row)
       await this.fail(row.id)
     }
   }
 
   /** Stops a node whose launch failed, in case it runs. */
-  private async drop(node: { id: string; environmentId?: string | undefined }): Promise<void> {
+  async #drop(node: { id: string; environmentId?: string | undefined }): Promise<void> {
     await this.driver.drop(node).catch((error: unknown) => {
-      this.logger.warn({ err: error }, `stopping media node ${node.id} failed`)
+      this.#logger.warn({ err: error }, `stopping media node ${node.id} failed`)
     })
   }
 
   /** Fails the launch when the process ends before its first heartbeat. Later, missing heartbeats detect its end. */
-  private async endedEarly(id: string, how: string): Promise<void> {
+  async #endedEarly(id: string, how: string): Promise<void> {
     try {
-      if (await this.fail(id)) this.logger.warn(`media node ${id} did not start: ${how}`)
+      if (await this.fail(id)) this.#logger.warn(`media node ${id} did not start: ${how}`)
     } catch (error) {
-      this.logger.warn({ err: error }, `media node ${id} did not start: ${how}`)
+      this.#logger.warn({ err: error }, `media node ${id} did not start: ${how}`)
     }
   }
 

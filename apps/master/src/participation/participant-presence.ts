@@ -14,7 +14,7 @@ const CONCURRENT_EVICTIONS = 8
 /** Gives participants without a socket the eviction window to resume, then evicts them. */
 @Injectable()
 export class ParticipantPresence {
-  private readonly logger = new Logger(ParticipantPresence.name)
+  readonly #logger = new Logger(ParticipantPresence.name)
 
   constructor(
     private readonly presence: PresenceRepository,
@@ -40,7 +40,7 @@ export class ParticipantPresence {
   async evictOverdue(): Promise<void> {
     await mapConcurrent(await this.presence.overdue(), CONCURRENT_EVICTIONS, (connectionId) =>
       this.connections.depart(connectionId, 'networkDisconnect', true).catch((error: unknown) => {
-        this.logger.warn({ err: error, connectionId }, 'evicting a participant failed, will retry')
+        this.#logger.warn({ err: error, connectionId }, 'evicting a participant failed, will retry')
       }),
     )
   }

@@ -23,7 +23,7 @@ export type OpenedTransports = NodeCommandResult<'join'>
 /** Opens a participant's transports in the room of its session, on another node when the first one refuses. */
 @Injectable()
 export class RoomEntry {
-  private readonly logger = new Logger(RoomEntry.name)
+  readonly #logger = new Logger(RoomEntry.name)
 
   constructor(
     private readonly participants: ParticipantRepository,
@@ -42,24 +42,24 @@ export class RoomEntry {
       // The value that the node gets: a concurrent change of the rights also changes the participant.
       const { record } = participant
       try {
-        const media = await this.openTransports(place, participant, canFailOver)
-        await this.correctRecord(participant, place, record)
+        const media = await this.#openTransports(place, participant, canFailOver)
+        await this.#correctRecord(participant, place, record)
         return { place, media }
       } catch (error) {
         if (!(error instanceof ServiceError) || attempt === MAX_ATTEMPTS) throw error
-        if (!(await this.canRetry(participant, place, error, refusedBefore))) throw error
+        if (!(await this.#canRetry(participant, place, error, refusedBefore))) throw error
       }
     }
   }
 
   /** Repeats a change of `record` that failed because the participant was not on the node yet. */
-  private async correctRecord({ roomId, connectionId }: Participant, place: RoomPlace, sent: boolean): Promise<void> {
+  async #correctRecord({ roomId, connectionId }: Participant, place: RoomPlace, sent: boolean): Promise<void> {
     const record = (await this.participants.rights(connectionId))?.record ?? sent
     if (record !== sent) await this.mediaNodes.notify(place, 'changePeer', { roomId, connectionId, record })
   }
 
   /** Whether another node, or the node that the session has moved to meanwhile, may accept the participant. */
-  private async canRetry(
+  async #canRetry(
     participant: Participant,
     place: RoomPlace,
     { code, message }: ServiceError,
@@ -70,21 +70,21 @@ export class RoomEntry {
       return (await this.placement.current(roomId))?.epoch !== place.epoch
     }
     if (!['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT'].includes(code) || refusedBefore.has(place.nodeId)) return false
-    this.logger.warn(`media node ${place.nodeId} did not accept session ${sessionId}: ${message}`)
+    this.#logger.warn(`media node ${place.nodeId} did not accept session ${sessionId}: ${message}`)
     refusedBefore.add(place.nodeId)
     const isFree = await this.placement.refused(participant, place)
-    if (!isFree && code === 'NO_CAPACITY') await this.moveRefusedSession(roomId, place)
+    if (!isFree && code === 'NO_CAPACITY') await this.#moveRefusedSession(roomId, place)
     return true
   }
 
   /** Moves a session with other participants away from the node that refuses it, unless the node has their media. */
-  private async moveRefusedSession(roomId: string, place: RoomPlace): Promise<void> {
+  async #moveRefusedSession(roomId: string, place: RoomPlace): Promise<void> {
     const { rooms } = await this.mediaNodes.request(place, 'inventory', {})
     if (rooms.some((room) => room.roomId === roomId && room.epoch === place.epoch)) return
     await this.recovery.mediaLost([{ roomId, place }], { reason: 'mediaServerDisconnect' })
   }
 
-  private openTransports(place: RoomPlace, participant: Participant, canFailOver: boolean): Promise<OpenedTransports> {
+  #openTransports(place: RoomPlace, participant: Participant, canFailOver: boolean): Promise<OpenedTransports> {
     const { roomId, connectionId, sessionId, record, clientData, serverData } = participant
     const params = {
       roomId,

@@ -15,14 +15,14 @@ const OUTCOMES = ['placed', 'withdrawn', 'none'] as const
 /** Selects a media node for a session without one, by the load that all masters have placed. */
 @Injectable()
 export class NodeSelection implements OnApplicationShutdown {
-  private readonly logger = new Logger(NodeSelection.name)
-  private readonly ledger = new PlacementLedger()
-  private readonly subscription: BusSubscription
-  private readonly placements = metrics.counter('placements_total', {
+  readonly #logger = new Logger(NodeSelection.name)
+  readonly #ledger = new PlacementLedger()
+  readonly #subscription: BusSubscription
+  readonly #placements = metrics.counter('placements_total', {
     help: 'Placements of sessions on media nodes, by outcome',
     labels: { outcome: OUTCOMES },
   })
-  private readonly refusals = metrics.counter('placement_refusals_total', {
+  readonly #refusals = metrics.counter('placement_refusals_total', {
     help: 'Media nodes that could not host a session when no node was available, by reason',
     labels: { reason: REFUSALS },
   })
@@ -32,11 +32,11 @@ export class NodeSelection implements OnApplicationShutdown {
     private readonly mediaNodes: MediaNodesService,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {
-    this.subscription = bus.subscribe(SUBJECT.allPlaced, Placed, (placed) => this.applyPlacement(placed))
+    this.#subscription = bus.subscribe(SUBJECT.allPlaced, Placed, (placed) => this.#applyPlacement(placed))
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.subscription.stop()
+    await this.#subscription.stop()
   }
 
   /** Whether another node could host a session that this node rejects. */
@@ -50,44 +50,44 @@ export class NodeSelection implements OnApplicationShutdown {
    */
   choose(forcedNodeId: string | undefined, refusedBefore: ReadonlySet<string>): NodeBoot {
     const now = performance.now()
-    this.updateLedger()
+    this.#updateLedger()
     const need = { cost: SESSION_COST, forcedNodeId, refusedBefore }
-    const choice = selectNode(this.ledger.nodes, need, now, Math.random)
-    if (!choice.node) throw this.noCapacity(choice.refusals)
+    const choice = selectNode(this.#ledger.nodes, need, now, Math.random)
+    if (!choice.node) throw this.#noCapacity(choice.refusals)
     const { nodeId, bootId } = choice.node
-    this.ledger.placed({ nodeId, bootId }, SESSION_COST, now)
-    this.placements.inc({ outcome: 'placed' })
-    this.publish({ nodeId, bootId })
+    this.#ledger.placed({ nodeId, bootId }, SESSION_COST, now)
+    this.#placements.inc({ outcome: 'placed' })
+    this.#publish({ nodeId, bootId })
     return { nodeId, bootId }
   }
 
   /** Removes a placement that did not take effect. */
   withdraw(node: NodeBoot): void {
-    this.ledger.withdrawn(node, SESSION_COST)
-    this.placements.inc({ outcome: 'withdrawn' })
+    this.#ledger.withdrawn(node, SESSION_COST)
+    this.#placements.inc({ outcome: 'withdrawn' })
   }
 
-  private updateLedger(): void {
-    this.ledger.update(this.mediaNodes.members(), (nodeId) => this.mediaNodes.heardAt(nodeId))
+  #updateLedger(): void {
+    this.#ledger.update(this.mediaNodes.members(), (nodeId) => this.mediaNodes.heardAt(nodeId))
   }
 
   /** Announces a placement to the other masters. A lost message only makes the distribution slightly worse. */
-  private publish(node: NodeBoot): void {
+  #publish(node: NodeBoot): void {
     this.bus.publish(SUBJECT.placed(node.nodeId), Placed, { masterId: this.masterId, ...node, cost: SESSION_COST })
   }
 
-  private applyPlacement({ masterId, cost, ...node }: Placed): void {
+  #applyPlacement({ masterId, cost, ...node }: Placed): void {
     if (masterId === this.masterId) return
     // Heartbeats first, so that the placement is added to them.
-    this.updateLedger()
-    this.ledger.placed(node, cost, performance.now())
+    this.#updateLedger()
+    this.#ledger.placed(node, cost, performance.now())
   }
 
-  private noCapacity(refused: readonly Refused[]): ServiceError {
-    this.placements.inc({ outcome: 'none' })
-    for (const { refusal } of refused) this.refusals.inc({ reason: refusal })
+  #noCapacity(refused: readonly Refused[]): ServiceError {
+    this.#placements.inc({ outcome: 'none' })
+    for (const { refusal } of refused) this.#refusals.inc({ reason: refusal })
     const reasons = refused.map(({ nodeId, refusal }) => `${nodeId} ${refusal}`).join(', ')
-    this.logger.warn(`no media node available for a session: ${reasons || 'there is none'}`)
+    this.#logger.warn(`no media node available for a session: ${reasons || 'there is none'}`)
     return new ServiceError('NO_CAPACITY', `no media node available: ${summary(refused)}`)
   }
 }

@@ -50,7 +50,7 @@ export class RoomPlacement {
     const { roomId, forcedNodeId } = participant
     const present = await this.sessions.place(roomId)
     if (present) return { place: present, isNew: false }
-    const place = await this.selectNode(roomId, forcedNodeId, refusedBefore)
+    const place = await this.#selectNode(roomId, forcedNodeId, refusedBefore)
     const assigned = await this.sessions.assign(roomId, place)
     const isNew = assigned !== REFUSED && assigned?.nodeId === place.nodeId
     if (!isNew) this.selection.withdraw(place)
@@ -60,7 +60,7 @@ export class RoomPlacement {
   }
 
   /** A session that lost its media before may be placed on any node when its forced node is not available. */
-  private async selectNode(
+  async #selectNode(
     roomId: string,
     forcedNodeId: string | null,
     refusedBefore: ReadonlySet<string>,

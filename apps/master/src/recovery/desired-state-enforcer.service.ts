@@ -17,8 +17,8 @@ const KEEP_FAILED_MS = 60_000
 /** Sends nodes the commands that their status requires, and repeats them until the node has carried them out. */
 @Injectable()
 export class DesiredStateEnforcer {
-  private readonly logger = new Logger(DesiredStateEnforcer.name)
-  private readonly sentAt = new Map<string, number>()
+  readonly #logger = new Logger(DesiredStateEnforcer.name)
+  readonly #sentAt = new Map<string, number>()
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
@@ -29,7 +29,7 @@ export class DesiredStateEnforcer {
 
   /** Sends the commands for the status of the row now. */
   async enforce(row: MediaNodeRow): Promise<void> {
-    this.sentAt.set(row.id, performance.now())
+    this.#sentAt.set(row.id, performance.now())
     if (row.status === 'waiting-idle-to-terminate' && isConnected(row)) {
       await this.mediaNodes.notify({ nodeId: row.id }, 'drain', { deadlineMs: null })
     }
@@ -43,8 +43,8 @@ export class DesiredStateEnforcer {
   @Job({ name: 'media node orders', scope: 'leader', everyMs: 0 })
   async upkeep({ now }: JobRun): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
-      if (!this.isOutstanding(row)) this.sentAt.delete(row.id)
-      else if (now - (this.sentAt.get(row.id) ?? now - row.statusAge) >= RETRY_MS) await this.retry(row)
+      if (!this.#isOutstanding(row)) this.#sentAt.delete(row.id)
+      else if (now - (this.#sentAt.get(row.id) ?? now - row.statusAge) >= RETRY_MS) await this.#retry(row)
     }
   }
 
@@ -54,17 +54,17 @@ export class DesiredStateEnforcer {
     await this.repository.deleteEnded(KEEP_TERMINATED_MS, KEEP_FAILED_MS, alive)
   }
 
-  private async retry(row: MediaNodeRow): Promise<void> {
+  async #retry(row: MediaNodeRow): Promise<void> {
     await this.enforce(row)
     const isHanging = row.status !== 'waiting-idle-to-terminate' && row.statusAge >= FORCED_AFTER_MS
     if (!isHanging || !this.driver.startsNodes) return
     await this.driver.drop(row).catch((error: unknown) => {
-      this.logger.warn({ err: error }, `stopping media node ${row.id} failed, will retry`)
+      this.#logger.warn({ err: error }, `stopping media node ${row.id} failed, will retry`)
     })
   }
 
   /** Whether the node sends heartbeats that contradict its status. */
-  private isOutstanding({ id, bootId, status }: MediaNodeRow): boolean {
+  #isOutstanding({ id, bootId, status }: MediaNodeRow): boolean {
     const beat = this.mediaNodes.heard(id)
     if (beat?.bootId !== bootId) return false
     return status === 'waiting-idle-to-terminate' ? beat?.status === 'running' : isOver(status)

@@ -19,10 +19,10 @@ import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
  */
 @Injectable()
 export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
-  private readonly logger = new Logger(NodeFailureHandler.name)
-  private readonly pending = new Set<Promise<void>>()
+  readonly #logger = new Logger(NodeFailureHandler.name)
+  readonly #pending = new Set<Promise<void>>()
   /** Time of the first missed heartbeat of each boot in use, monotonic ms. */
-  private readonly silentSince = new Map<string, number>()
+  readonly #silentSince = new Map<string, number>()
 
   constructor(
     private readonly bus: Bus,
@@ -38,11 +38,11 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     // During an outage of the bus, missing heartbeats do not indicate a failed node.
-    this.bus.onStatus(() => this.silentSince.clear())
+    this.bus.onStatus(() => this.#silentSince.clear())
   }
 
   async onModuleDestroy(): Promise<void> {
-    await Promise.all(this.pending)
+    await Promise.all(this.#pending)
   }
 
   /** Handles the loss of a node. One of the masters records it, then moves its sessions. */
@@ -59,13 +59,13 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     })
     if (!row) return
     this.mediaNodes.learn(row)
-    this.logger.warn(`media node ${nodeId} is lost`)
-    const work = this.finish(row)
+    this.#logger.warn(`media node ${nodeId} is lost`)
+    const work = this.#finish(row)
       .catch((error: unknown) =>
-        this.logger.warn({ err: error }, `handling the loss of media node ${nodeId} failed, will retry`),
+        this.#logger.warn({ err: error }, `handling the loss of media node ${nodeId} failed, will retry`),
       )
-      .finally(() => this.pending.delete(work))
-    this.pending.add(work)
+      .finally(() => this.#pending.delete(work))
+    this.#pending.add(work)
   }
 
   /** Handles a report of a node. Idempotent. */
@@ -73,28 +73,28 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     const node = { nodeId: fact.nodeId, bootId: fact.bootId }
     switch (fact.kind) {
       case 'hello':
-        return this.register(node, fact.rooms)
+        return this.#register(node, fact.rooms)
       case 'roomsLost':
-        await this.lose(await this.stillPlaced(node, fact.rooms))
+        await this.#lose(await this.#stillPlaced(node, fact.rooms))
         return { dropRoomIds: [] }
       case 'goodbye':
-        await this.deregister(node)
+        await this.#deregister(node)
         return { dropRoomIds: [] }
     }
   }
 
   /** Registers a process. Rooms of older boots of the node are lost, once it is certain that none of them is alive. */
-  private async register(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<NodeFactAnswer> {
+  async #register(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<NodeFactAnswer> {
     await this.loseRooms(node.nodeId)
     const refused = await this.claims.claim(node)
     if (refused !== undefined) return { dropRoomIds: [], refused }
-    await this.lose(await this.sessions.placedOn(node.nodeId, { exceptBootId: node.bootId }))
+    await this.#lose(await this.sessions.placedOn(node.nodeId, { exceptBootId: node.bootId }))
     return { dropRoomIds: (await this.sessions.strayRooms(node, rooms)).map(({ roomId }) => roomId) }
   }
 
   /** Moves or ends all sessions on a node. */
   async moveSessions(nodeId: string): Promise<void> {
-    await this.lose(await this.sessions.placedOn(nodeId))
+    await this.#lose(await this.sessions.placedOn(nodeId))
   }
 
   /** Recovers the sessions of rooms that are recorded as lost, on one node or on all. */
@@ -102,12 +102,12 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     const causes = new Map<string | undefined, LostRoom[]>()
     for (const room of await this.repository.lostRooms(nodeId)) {
       // The node may be registering now; a deleted node is silent for long.
-      if (room.isUnregistered && !this.isSilent(room.place)) continue
+      if (room.isUnregistered && !this.#isSilent(room.place)) continue
       const cause = room.isCrashed ? (room.crashEventId ?? '') : undefined
       causes.set(cause, [...(causes.get(cause) ?? []), room])
     }
     for (const [crash, rooms] of causes) {
-      if (crash === undefined) await this.lose(rooms)
+      if (crash === undefined) await this.#lose(rooms)
       else await this.recovery.mediaLost(rooms, { reason: 'nodeCrashed', ...(crash && { afterEventId: crash }) })
     }
   }
@@ -115,33 +115,34 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
   @Job({ name: 'lost media nodes', scope: 'leader', everyMs: 0 })
   async upkeep({ now }: Pick<JobRun, 'now'>): Promise<void> {
     await this.mediaNodes.refresh()
-    await this.updateSilent(now)
+    await this.#updateSilent(now)
     for (const row of this.mediaNodes.rows().filter(isConnected))
-      if (this.isSilent(bootOf(row), now) && !this.mediaNodes.isHeard(bootOf(row))) await this.handleSilent(bootOf(row))
+      if (this.#isSilent(bootOf(row), now) && !this.mediaNodes.isHeard(bootOf(row)))
+        await this.handleSilent(bootOf(row))
     await this.loseRooms()
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)
         await this.settle(row).catch((error: unknown) => {
-          this.logger.warn({ err: error }, `ending media node ${row.id} failed, will retry`)
+          this.#logger.warn({ err: error }, `ending media node ${row.id} failed, will retry`)
         })
   }
 
   /** Records which boots send no heartbeats to this master: those of connected nodes, and those that hold sessions. */
-  private async updateSilent(now: number): Promise<void> {
+  async #updateSilent(now: number): Promise<void> {
     const live = new Set(this.mediaNodes.live().map(keyOf))
     const boots = [...this.mediaNodes.rows().filter(isConnected).map(bootOf), ...(await this.sessions.usedBoots())]
     const silent = new Set(boots.map(keyOf).filter((key) => !live.has(key)))
-    for (const key of this.silentSince.keys()) if (!silent.has(key)) this.silentSince.delete(key)
-    for (const key of silent) if (!this.silentSince.has(key)) this.silentSince.set(key, now)
+    for (const key of this.#silentSince.keys()) if (!silent.has(key)) this.#silentSince.delete(key)
+    for (const key of silent) if (!this.#silentSince.has(key)) this.#silentSince.set(key, now)
   }
 
   /** Whether the boot has sent no heartbeat for longer than the silent window. */
-  private isSilent(boot: NodeBoot, now = performance.now()): boolean {
-    const since = this.silentSince.get(keyOf(boot))
+  #isSilent(boot: NodeBoot, now = performance.now()): boolean {
+    const since = this.#silentSince.get(keyOf(boot))
     return since !== undefined && now - since >= NODE_SILENT_MS
   }
 
-  private async finish(row: MediaNodeRow): Promise<void> {
+  async #finish(row: MediaNodeRow): Promise<void> {
     await this.loseRooms(row.id)
     await this.settle(row)
   }
@@ -152,10 +153,10 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     const isOver = timeoutS >= 0 && this.clock.now() - (disconnectedAt ?? 0) >= timeoutS * 1_000
     if (!isLeaving(status) && !isOver) return
     if (this.driver.startsNodes) await this.driver.drop({ id, environmentId })
-    await this.end(id, (row) => row.disconnectedAt === disconnectedAt)
+    await this.#end(id, (row) => row.disconnectedAt === disconnectedAt)
   }
 
-  private async deregister({ nodeId, bootId }: NodeBoot): Promise<void> {
+  async #deregister({ nodeId, bootId }: NodeBoot): Promise<void> {
     const isSameBoot = (row: MediaNodeRow): boolean => row.bootId === bootId
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, nodeId)
@@ -163,12 +164,12 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
       return this.repository.setStatus(change, found, 'terminating')
     })
     if (row) this.mediaNodes.learn(row)
-    await this.lose(await this.sessions.placedOn(nodeId, { bootId }))
-    await this.end(nodeId, isSameBoot)
+    await this.#lose(await this.sessions.placedOn(nodeId, { bootId }))
+    await this.#end(nodeId, isSameBoot)
   }
 
   /** Sets a node without sessions to `terminated`. */
-  private async end(nodeId: string, isExpected: (row: MediaNodeRow) => boolean): Promise<void> {
+  async #end(nodeId: string, isExpected: (row: MediaNodeRow) => boolean): Promise<void> {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, nodeId)
       if (!found || !isUp(found.status) || !isExpected(found)) return undefined
@@ -180,12 +181,12 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
   }
 
   /** The reported rooms whose sessions are still placed on the node. */
-  private async stillPlaced(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<PlacedRoom[]> {
+  async #stillPlaced(node: NodeBoot, rooms: readonly HeldRoom[]): Promise<PlacedRoom[]> {
     const stray = new Set(await this.sessions.strayRooms(node, rooms))
     return rooms.filter((room) => !stray.has(room)).map(({ roomId, epoch }) => ({ roomId, place: { ...node, epoch } }))
   }
 
-  private async lose(rooms: readonly PlacedRoom[]): Promise<void> {
+  async #lose(rooms: readonly PlacedRoom[]): Promise<void> {
     if (rooms.length > 0) await this.recovery.mediaLost(rooms, { reason: 'mediaServerDisconnect' })
   }
 }

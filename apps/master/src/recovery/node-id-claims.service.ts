@@ -19,10 +19,10 @@ const refusals = metrics.counter('media_node_registrations_refused_total', {
 /** Decides which process holds the id of a media node. Only a registration changes the holder, never a heartbeat. */
 @Injectable()
 export class NodeIdClaims {
-  private readonly logger = new Logger(NodeIdClaims.name)
+  readonly #logger = new Logger(NodeIdClaims.name)
   /** When a process was last asked to register again, by its boot id. */
-  private readonly challengedAt = new Map<string, number>()
-  private connectedAt = -Infinity
+  readonly #challengedAt = new Map<string, number>()
+  #connectedAt = -Infinity
 
   constructor(
     private readonly bus: Bus,
@@ -31,7 +31,7 @@ export class NodeIdClaims {
     private readonly clock: ClusterClock,
   ) {
     bus.onStatus((connected) => {
-      if (connected) this.connectedAt = performance.now()
+      if (connected) this.#connectedAt = performance.now()
     })
   }
 
@@ -41,40 +41,40 @@ export class NodeIdClaims {
    */
   async claim(node: NodeBoot): Promise<string | undefined> {
     const row = await this.repository.find(node.nodeId)
-    const holder = this.holderOf(node.nodeId, row)
+    const holder = this.#holderOf(node.nodeId, row)
     if (holder === undefined || holder.bootId === node.bootId) return undefined
     const decision = decideClaim({
-      holder: await this.probe(holder),
+      holder: await this.#probe(holder),
       isConnected: row !== undefined && isConnected(row),
       isHeardElsewhere: this.mediaNodes.isHeard(holder, row) && !this.mediaNodes.hears(holder),
-      busSettledMs: performance.now() - this.connectedAt,
+      busSettledMs: performance.now() - this.#connectedAt,
     })
-    if (decision === 'refuse') return this.refuse(node, row)
+    if (decision === 'refuse') return this.#refuse(node, row)
     if (decision === 'wait')
       throw new ServiceError('UNAVAILABLE', 'the process that holds the id may be alive', { subject: 'mediaNode' })
-    await this.supersede(node, holder)
+    await this.#supersede(node, holder)
     return undefined
   }
 
   /** Asks a process that sends heartbeats without holding its id to register, which admits or refuses it. */
   async challenge({ nodeId, bootId }: NodeBoot): Promise<void> {
     const now = performance.now()
-    for (const [boot, at] of this.challengedAt) if (now - at >= CHALLENGE_AGAIN_MS) this.challengedAt.delete(boot)
-    if (this.challengedAt.has(bootId)) return
-    this.challengedAt.set(bootId, now)
-    this.logger.warn(`two processes send heartbeats as media node ${nodeId}: the second one has to register again`)
+    for (const [boot, at] of this.#challengedAt) if (now - at >= CHALLENGE_AGAIN_MS) this.#challengedAt.delete(boot)
+    if (this.#challengedAt.has(bootId)) return
+    this.#challengedAt.set(bootId, now)
+    this.#logger.warn(`two processes send heartbeats as media node ${nodeId}: the second one has to register again`)
     await this.bus
       .request(SUBJECT.nodeBoot(nodeId, bootId), NODE_BOOT_RPC, { register: true })
-      .catch((error: unknown) => this.logger.warn(`the second process of ${nodeId} did not answer: ${String(error)}`))
+      .catch((error: unknown) => this.#logger.warn(`the second process of ${nodeId} did not answer: ${String(error)}`))
   }
 
   /** The process of the row; without a live row, the process that sends heartbeats. */
-  private holderOf(nodeId: string, row: MediaNodeRow | undefined): NodeBoot | undefined {
+  #holderOf(nodeId: string, row: MediaNodeRow | undefined): NodeBoot | undefined {
     if (row && isUp(row.status) && row.bootId !== null) return { nodeId, bootId: row.bootId }
     return this.mediaNodes.live().find((beat) => beat.nodeId === nodeId)
   }
 
-  private async probe(holder: NodeBoot): Promise<HolderAnswer> {
+  async #probe(holder: NodeBoot): Promise<HolderAnswer> {
     try {
       await this.bus.request(SUBJECT.nodeBoot(holder.nodeId, holder.bootId), NODE_BOOT_RPC, {})
       return 'alive'
@@ -84,34 +84,34 @@ export class NodeIdClaims {
     }
   }
 
-  private refuse({ nodeId, bootId }: NodeBoot, row: MediaNodeRow | undefined): string {
+  #refuse({ nodeId, bootId }: NodeBoot, row: MediaNodeRow | undefined): string {
     refusals.inc({})
     const where = row?.uri ? ` at ${row.uri}` : ''
-    this.logger.warn({ bootId }, `a second process with the id of media node ${nodeId} is refused`)
+    this.#logger.warn({ bootId }, `a second process with the id of media node ${nodeId} is refused`)
     return `another process${where} is alive with the id ${nodeId}: give each media node an id of its own`
   }
 
   /** Replaces a dead holder. The caller moves its sessions afterwards. */
-  private async supersede(node: NodeBoot, holder: NodeBoot): Promise<void> {
+  async #supersede(node: NodeBoot, holder: NodeBoot): Promise<void> {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, node.nodeId)
       if (!found || !isUp(found.status)) return found
       if (found.bootId !== holder.bootId)
         throw new ServiceError('UNAVAILABLE', 'another process has registered meanwhile', { subject: 'mediaNode' })
-      return isLeaving(found.status) ? this.end(change, found) : this.replace(change, found, node)
+      return isLeaving(found.status) ? this.#end(change, found) : this.#replace(change, found, node)
     })
     if (row) this.mediaNodes.learn(row)
-    this.logger.warn({ bootId: node.bootId }, `media node ${node.nodeId} was restarted`)
+    this.#logger.warn({ bootId: node.bootId }, `media node ${node.nodeId} was restarted`)
   }
 
   /** A leaving node ends with its process. The new process registers as a new node with its first heartbeat. */
-  private async end(change: NodeChange, row: MediaNodeRow): Promise<MediaNodeRow> {
+  async #end(change: NodeChange, row: MediaNodeRow): Promise<MediaNodeRow> {
     const terminating = row.status === 'terminating' ? row : await this.repository.setStatus(change, row, 'terminating')
     return this.repository.setStatus(change, terminating, 'terminated')
   }
 
   /** A lost node stays disconnected until the first heartbeat of the new process. */
-  private replace(change: NodeChange, row: MediaNodeRow, { bootId }: NodeBoot): Promise<MediaNodeRow | undefined> {
+  #replace(change: NodeChange, row: MediaNodeRow, { bootId }: NodeBoot): Promise<MediaNodeRow | undefined> {
     if (isConnected(row)) return this.repository.replace(change, row, bootId, this.clock.now())
     return this.repository.set(change, row.id, { bootId })
   }

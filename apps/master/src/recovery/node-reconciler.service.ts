@@ -15,8 +15,8 @@ type InventoryRoom = NodeCommandResult<'inventory'>['rooms'][number]
 /** Reconciles the rooms, participants and streams of media nodes with the database. */
 @Injectable()
 export class NodeReconciler {
-  private readonly logger = new Logger(NodeReconciler.name)
-  private readonly strays = new StrayStreams()
+  readonly #logger = new Logger(NodeReconciler.name)
+  readonly #strays = new StrayStreams()
 
   constructor(
     private readonly sessions: SessionsService,
@@ -29,12 +29,12 @@ export class NodeReconciler {
   @Job({ name: 'media node inventories', scope: 'leader', everyMs: RECONCILE_EVERY_MS })
   async reconcile(): Promise<void> {
     const live = this.mediaNodes.live()
-    this.strays.keepOnly(live.map(({ nodeId }) => nodeId))
+    this.#strays.keepOnly(live.map(({ nodeId }) => nodeId))
     await Promise.all(
       live.map((place) =>
         this.reconcileNode(place).catch((error: unknown) => {
           if (!(error instanceof ServiceError)) throw error
-          this.logger.warn(`reconciling media node ${place.nodeId} failed, will retry: ${error.message}`)
+          this.#logger.warn(`reconciling media node ${place.nodeId} failed, will retry: ${error.message}`)
         }),
       ),
     )
@@ -53,14 +53,14 @@ export class NodeReconciler {
         if (gone.has(connectionId)) await this.mediaNodes.notify(node, 'leave', { roomId, connectionId })
       }
     }
-    await this.endStrayStreams(node, kept)
+    await this.#endStrayStreams(node, kept)
   }
 
   /** Unpublishes streams after a publish timeout, or after an unpublish that did not reach the node. */
-  private async endStrayStreams(node: NodeBoot, rooms: readonly InventoryRoom[]): Promise<void> {
+  async #endStrayStreams(node: NodeBoot, rooms: readonly InventoryRoom[]): Promise<void> {
     const roomOf = new Map(rooms.flatMap(({ roomId, streamIds }) => streamIds.map((id) => [id, roomId] as const)))
     const withoutRow = await this.streams.missing([...roomOf.keys()])
-    for (const streamId of this.strays.check(node.nodeId, withoutRow, performance.now())) {
+    for (const streamId of this.#strays.check(node.nodeId, withoutRow, performance.now())) {
       const [roomId, connectionId] = [roomOf.get(streamId), publisherOf(streamId)]
       if (roomId !== undefined) await this.mediaNodes.notify(node, 'unpublish', { roomId, connectionId, streamId })
     }

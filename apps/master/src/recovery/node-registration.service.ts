@@ -21,13 +21,13 @@ const COMMAND_SETTLES_MS = 1_000
 @Injectable()
 @NodeObserver()
 export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy, NodeHandler {
-  private readonly logger = new Logger(NodeRegistration.name)
-  private readonly deferrals = metrics.counter('media_node_registrations_deferred_total', {
+  readonly #logger = new Logger(NodeRegistration.name)
+  readonly #deferrals = metrics.counter('media_node_registrations_deferred_total', {
     help: 'Registrations of unknown media nodes that the rate limit deferred',
   })
-  private readonly budget = new RegistrationBudget(performance.now())
-  private readonly pending = new Map<string, Promise<void>>()
-  private isStopping = false
+  readonly #budget = new RegistrationBudget(performance.now())
+  readonly #pending = new Map<string, Promise<void>>()
+  #isStopping = false
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
@@ -40,12 +40,12 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
 
   /** Completes the registrations of received heartbeats before this master serves. */
   async onApplicationBootstrap(): Promise<void> {
-    await Promise.all(this.pending.values())
+    await Promise.all(this.#pending.values())
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.isStopping = true
-    await Promise.all(this.pending.values())
+    this.#isStopping = true
+    await Promise.all(this.#pending.values())
   }
 
   /** Registers a node that sends heartbeats. Undefined when it is registered already. */
@@ -53,7 +53,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     const row = await this.repository.change(async (change) => {
       const present = await this.repository.lock(change, beat.nodeId)
       if (present && present.status !== 'terminated' && present.status !== 'failed') return undefined
-      return this.enter(change, { ...beat, environmentId })
+      return this.#enter(change, { ...beat, environmentId })
     })
     if (row) this.mediaNodes.learn(row)
     return row
@@ -64,34 +64,34 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   heard(beat: Heartbeat): void {
-    if (this.isStopping || this.pending.has(beat.nodeId)) return
+    if (this.#isStopping || this.#pending.has(beat.nodeId)) return
     const reaction = nextNodeState(this.mediaNodes.row(beat.nodeId), beat)
     if (reaction === 'none') return
-    if (!this.mediaNodes.row(beat.nodeId) && !this.mayRegister(beat)) return
-    const work = this.react(beat, reaction)
+    if (!this.mediaNodes.row(beat.nodeId) && !this.#mayRegister(beat)) return
+    const work = this.#react(beat, reaction)
       .catch((error: unknown) =>
-        this.logger.warn({ err: error }, `updating media node ${beat.nodeId} failed, will retry`),
+        this.#logger.warn({ err: error }, `updating media node ${beat.nodeId} failed, will retry`),
       )
-      .finally(() => this.pending.delete(beat.nodeId))
-    this.pending.set(beat.nodeId, work)
+      .finally(() => this.#pending.delete(beat.nodeId))
+    this.#pending.set(beat.nodeId, work)
   }
 
   /** A deferred node tries again with its next heartbeat. */
-  private mayRegister({ nodeId }: Heartbeat): boolean {
-    if (this.budget.take(performance.now())) return true
+  #mayRegister({ nodeId }: Heartbeat): boolean {
+    if (this.#budget.take(performance.now())) return true
     this.mediaNodes.defer(nodeId)
-    this.deferrals.inc({})
+    this.#deferrals.inc({})
     return false
   }
 
-  private async react(beat: Heartbeat, expected: NodeReaction): Promise<void> {
+  async #react(beat: Heartbeat, expected: NodeReaction): Promise<void> {
     // Before it gets new sessions, the node drops the rooms that were moved to other nodes.
-    if (expected === 'recover') await this.discardFormerRooms(beat)
+    if (expected === 'recover') await this.#discardFormerRooms(beat)
     const row = await this.repository.change(async (change) => {
       const locked = await this.repository.lock(change, beat.nodeId)
       const reaction = nextNodeState(locked, beat)
       if (reaction === 'recover' && expected !== 'recover') return locked
-      return this.apply(change, reaction, locked, beat)
+      return this.#apply(change, reaction, locked, beat)
     })
     if (!row) return
     this.mediaNodes.learn(row)
@@ -101,20 +101,20 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     if (expected === 'enter') await this.failures.loseRooms(beat.nodeId)
   }
 
-  private async discardFormerRooms(beat: Heartbeat): Promise<void> {
+  async #discardFormerRooms(beat: Heartbeat): Promise<void> {
     await this.failures.loseRooms(beat.nodeId)
     const left = await this.repository.lostRooms(beat.nodeId)
     if (left.length > 0) throw new Error(`${left.length} sessions have not been moved to other nodes yet`)
     await this.reconciler.reconcileNode(beat)
   }
 
-  private async apply(
+  async #apply(
     change: NodeChange,
     reaction: NodeReaction,
     row: MediaNodeRow | undefined,
     beat: Heartbeat,
   ): Promise<MediaNodeRow | undefined> {
-    if (reaction === 'enter') return (await this.enter(change, beat)) ?? this.repository.lock(change, beat.nodeId)
+    if (reaction === 'enter') return (await this.#enter(change, beat)) ?? this.repository.lock(change, beat.nodeId)
     if (!row) return undefined
     const now = this.clock.now()
     const boot = { ...nodeDetails(beat), bootId: beat.bootId }
@@ -124,7 +124,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
       case 'rollbackJoin':
         return this.repository.setStatus(change, row, 'terminating', { ...boot, connectionTime: now })
       case 'recover':
-        this.logger.log(`media node ${row.id} has reconnected`)
+        this.#logger.log(`media node ${row.id} has reconnected`)
         return this.repository.recover(change, row, boot, now)
       case 'quarantine':
         if (row.statusAge < COMMAND_SETTLES_MS) return row
@@ -138,7 +138,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     }
   }
 
-  private async enter(change: NodeChange, beat: Heartbeat): Promise<MediaNodeRow | undefined> {
+  async #enter(change: NodeChange, beat: Heartbeat): Promise<MediaNodeRow | undefined> {
     const now = this.clock.now()
     const entered = await this.repository.enter(change, {
       ...nodeDetails(beat),

@@ -7,15 +7,15 @@ const PER_SECOND = 1
  * to fill the cluster with invented ones. `take(now)` is false when the node has to wait; `now` in monotonic ms.
  */
 export class RegistrationBudget {
-  private left = BURST
+  #left = BURST
 
   constructor(private at: number) {}
 
   take(now: number): boolean {
-    this.left = Math.min(BURST, this.left + ((now - this.at) / 1_000) * PER_SECOND)
+    this.#left = Math.min(BURST, this.#left + ((now - this.at) / 1_000) * PER_SECOND)
     this.at = now
-    if (this.left < 1) return false
-    this.left -= 1
+    if (this.#left < 1) return false
+    this.#left -= 1
     return true
   }
 }

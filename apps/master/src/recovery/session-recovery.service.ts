@@ -29,8 +29,8 @@ export const spreadOf = (participants: number): number => Math.min(participants 
 /** Recovers sessions that lost their room: moves them to another node, or ends them when recovery is off. */
 @Injectable()
 export class SessionRecovery {
-  private readonly logger = new Logger(SessionRecovery.name)
-  private readonly moved = metrics.counter('sessions_moved_total', {
+  readonly #logger = new Logger(SessionRecovery.name)
+  readonly #moved = metrics.counter('sessions_moved_total', {
     help: 'Sessions that were moved after a loss of their media, by cause',
     labels: { reason: ['nodeCrashed', 'mediaServerDisconnect'] },
   })
@@ -51,20 +51,20 @@ export class SessionRecovery {
     const spreadMs = spreadOf(await this.media.participantsIn(rooms.map(({ roomId }) => roomId)))
     await mapConcurrent(rooms, CONCURRENCY, async (room) => {
       try {
-        await this.recover(room, cause, spreadMs)
+        await this.#recover(room, cause, spreadMs)
       } catch (error) {
-        this.logger.warn({ err: error, roomId: room.roomId }, 'recovering the session failed, will retry')
+        this.#logger.warn({ err: error, roomId: room.roomId }, 'recovering the session failed, will retry')
         throw error
       }
     })
   }
 
-  private async recover(room: PlacedRoom, cause: MediaLossCause, spreadMs: number): Promise<void> {
+  async #recover(room: PlacedRoom, cause: MediaLossCause, spreadMs: number): Promise<void> {
     if (!this.config.SERVICE_PRO_SESSION_RECOVERY) {
       return this.sessions.closeWithMedia(room, cause.reason, cause.afterEventId)
     }
     if (!(await this.media.lose(room, cause))) return
-    this.moved.inc({ reason: cause.reason })
+    this.#moved.inc({ reason: cause.reason })
     this.broadcast.mediaLost(room.roomId, room.place.epoch, spreadMs)
   }
 }

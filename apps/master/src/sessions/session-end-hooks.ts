@@ -37,16 +37,16 @@ export const SessionEndHook = DiscoveryService.createDecorator()
 /** Calls the handlers of all features when a session ends. */
 @Injectable()
 export class SessionEndHooks implements OnModuleInit {
-  private handlers: readonly SessionEndHandler[] = []
+  #handlers: readonly SessionEndHandler[] = []
 
   constructor(private readonly discovery: DiscoveryService) {}
 
   onModuleInit(): void {
-    this.handlers = providersWith(this.discovery, SessionEndHook)
+    this.#handlers = providersWith(this.discovery, SessionEndHook)
   }
 
   async keep(manager: EntityManager, uniqueSessionId: string, reason: DisconnectReason): Promise<boolean> {
-    for (const handler of this.handlers) if (await handler.keep?.(manager, uniqueSessionId, reason)) return true
+    for (const handler of this.#handlers) if (await handler.keep?.(manager, uniqueSessionId, reason)) return true
     return false
   }
 
@@ -57,7 +57,7 @@ export class SessionEndHooks implements OnModuleInit {
     now: number,
   ): Promise<EndedWithSession> {
     const all: EndedWithSession = { events: [], recordingIds: [] }
-    for (const handler of this.handlers) {
+    for (const handler of this.#handlers) {
       const ended = await handler.end?.(manager, uniqueSessionId, reason, now)
       all.events.push(...(ended?.events ?? []))
       all.recordingIds.push(...(ended?.recordingIds ?? []))
@@ -68,6 +68,6 @@ export class SessionEndHooks implements OnModuleInit {
   /** To be called after the commit, with the recordings that `end` stopped. */
   async stopped(recordingIds: readonly string[]): Promise<void> {
     if (recordingIds.length === 0) return
-    for (const handler of this.handlers) await handler.stopped?.(recordingIds)
+    for (const handler of this.#handlers) await handler.stopped?.(recordingIds)
   }
 }

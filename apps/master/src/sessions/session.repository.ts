@@ -76,7 +76,7 @@ type SessionSelector = { id: string } | { uniqueSessionId: string; epoch?: numbe
 
 @Injectable()
 export class SessionRepository {
-  private readonly creations: GroupCommit<NewSession, true>
+  readonly #creations: GroupCommit<NewSession, true>
 
   constructor(
     private readonly dataSource: DataSource,
@@ -84,20 +84,20 @@ export class SessionRepository {
     private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
   ) {
-    this.creations = new GroupCommit((sessions) => this.insertAll(sessions), isDataFault)
+    this.#creations = new GroupCommit((sessions) => this.#insertAll(sessions), isDataFault)
   }
 
   /** CONFLICT when a live session has the id. */
   insert(session: NewSession): Promise<true> {
-    return this.creations.add(session)
+    return this.#creations.add(session)
   }
 
-  private async insertAll(sessions: NewSession[]): Promise<(true | Error)[]> {
+  async #insertAll(sessions: NewSession[]): Promise<(true | Error)[]> {
     const first = new Map<string, NewSession>()
     for (const session of sessions) if (!first.has(session.id)) first.set(session.id, session)
     const given = [...first.values()]
     const ids = await this.events.change(NO_SESSION_YET, async (manager, record) => {
-      const inserted = new Set(await this.insertRows(manager, given))
+      const inserted = new Set(await this.#insertRows(manager, given))
       await record(...given.filter(({ id }) => inserted.has(id)).map(sessionCreated))
       return inserted
     })
@@ -112,7 +112,7 @@ export class SessionRepository {
    * Inserts in the order of ids, so that two masters that create the same sessions do not deadlock. Hand-written: a
    * group commit inserts all sessions in one statement.
    */
-  private async insertRows(manager: Manager, sessions: NewSession[]): Promise<string[]> {
+  async #insertRows(manager: Manager, sessions: NewSession[]): Promise<string[]> {
     const inserted = await rows<{ id: string }>(
       manager,
       `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
@@ -134,15 +134,15 @@ export class SessionRepository {
 
   /** Deletes the session with its connections and streams. Undefined when there is no such session. */
   delete(where: SessionSelector, reason: DisconnectReason, afterEventId?: string): Promise<ClosedSession | undefined> {
-    return this.deleteIf(where, reason, () => true, afterEventId)
+    return this.#deleteIf(where, reason, () => true, afterEventId)
   }
 
   /** Deletes the session unless it has participants. */
   deleteUnused(uniqueSessionId: string, reason: EmptyEnd = 'automaticStop'): Promise<ClosedSession | undefined> {
-    return this.deleteIf({ uniqueSessionId }, reason, ({ length }) => length === 0)
+    return this.#deleteIf({ uniqueSessionId }, reason, ({ length }) => length === 0)
   }
 
-  private deleteIf(
+  #deleteIf(
     where: SessionSelector,
     reason: DisconnectReason | EmptyEnd,
     condition: (participants: ClosedSession['participants']) => boolean,
@@ -169,7 +169,7 @@ export class SessionRepository {
       const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, reason, now)
       if (this.events.isOn) {
         const isEmpty = reason === 'automaticStop' || reason === 'lastParticipantLeft'
-        const leaving = isEmpty ? [] : await this.leaving(manager, session, reason, now)
+        const leaving = isEmpty ? [] : await this.#leaving(manager, session, reason, now)
         await record(...leaving, ...events, sessionDestroyed(session, reason, now))
       }
       await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
@@ -186,7 +186,7 @@ export class SessionRepository {
     return this.events.transaction(run, { after })
   }
 
-  private async leaving(
+  async #leaving(
     manager: Manager,
     session: { id: string; uniqueSessionId: string },
     reason: DisconnectReason,

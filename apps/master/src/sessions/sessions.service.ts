@@ -29,7 +29,7 @@ const CLOSED_AT_ONCE = 8
 
 @Injectable()
 export class SessionsService {
-  private readonly logger = new Logger(SessionsService.name)
+  readonly #logger = new Logger(SessionsService.name)
 
   constructor(
     private readonly sessions: SessionRepository,
@@ -42,7 +42,7 @@ export class SessionsService {
   ) {}
 
   async create(body: CreateSessionBody): Promise<SessionView> {
-    this.requireNodes(body)
+    this.#requireNodes(body)
     const id = body.customSessionId || newSessionId()
     const createdAt = this.clock.now()
     const session = {
@@ -61,7 +61,7 @@ export class SessionsService {
     return sessionView({ ...session, mediaNodeId: null, isRecorded: false }, [])
   }
 
-  private requireNodes({ mediaNode, defaultRecordingProperties }: CreateSessionBody): void {
+  #requireNodes({ mediaNode, defaultRecordingProperties }: CreateSessionBody): void {
     if (this.config.SERVICE_EDITION === 'ce') return
     for (const [field, nodeId] of [
       ['mediaNode.id', mediaNode?.id],
@@ -80,23 +80,23 @@ export class SessionsService {
     this.broadcast.requireBus()
     const closed = await this.sessions.delete({ id }, reason)
     if (!closed) throw noSuchSession(id)
-    await this.announceEnd(closed, reason)
+    await this.#announceEnd(closed, reason)
   }
 
   /** Ends one use of a session id. Does nothing when it has ended already. */
   async closeIfLive(uniqueSessionId: string, reason: DisconnectReason): Promise<void> {
     const closed = await this.sessions.delete({ uniqueSessionId }, reason)
-    if (closed) await this.announceEnd(closed, reason)
+    if (closed) await this.#announceEnd(closed, reason)
   }
 
   /** Ends a session that lost its media, unless it has been placed again. */
   async closeWithMedia({ roomId, place }: PlacedRoom, reason: DisconnectReason, afterEventId?: string): Promise<void> {
     const closed = await this.sessions.delete({ uniqueSessionId: roomId, epoch: place.epoch }, reason, afterEventId)
-    if (closed) await this.announceEnd({ ...closed, place: null }, reason)
+    if (closed) await this.#announceEnd({ ...closed, place: null }, reason)
   }
 
   /** Evicts participants one after another: each is notified of its own eviction and of those before. */
-  private async announceEnd(closed: ClosedSession, reason: DisconnectReason): Promise<void> {
+  async #announceEnd(closed: ClosedSession, reason: DisconnectReason): Promise<void> {
     for (const { connectionId, streamIds } of closed.participants) {
       this.broadcast.evict(closed.uniqueSessionId, connectionId, streamIds, reason)
     }
@@ -131,7 +131,7 @@ export class SessionsService {
   async closeAll(createdUntil: number, reason: DisconnectReason): Promise<void> {
     await mapConcurrent(await this.sessions.createdUntil(createdUntil), CLOSED_AT_ONCE, (uniqueSessionId) =>
       this.closeIfLive(uniqueSessionId, reason).catch((error: unknown) => {
-        this.logger.warn({ err: error, uniqueSessionId }, 'closing the session failed')
+        this.#logger.warn({ err: error, uniqueSessionId }, 'closing the session failed')
       }),
     )
   }

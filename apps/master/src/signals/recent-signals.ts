@@ -62,7 +62,7 @@ export class RecentSignals {
     { received, lastSent }: SignalPosition,
   ): Promise<MissedSignals> {
     const after = received ? floorOf(received) : lastSent
-    if (after === null) return { signals: [], after: await this.newestId(participant.roomId) }
+    if (after === null) return { signals: [], after: await this.#newestId(participant.roomId) }
     const { roomId, connectionId, activeAt } = participant
     const missed = await rows<SignalRow>(
       this.dataSource,
@@ -95,7 +95,7 @@ export class RecentSignals {
     )
   }
 
-  private async newestId(roomId: string): Promise<number> {
+  async #newestId(roomId: string): Promise<number> {
     const row = await firstRow<{ id: number }>(
       this.dataSource,
       'SELECT coalesce(max(id), 0) AS id FROM recent_signal WHERE session_key = $1',

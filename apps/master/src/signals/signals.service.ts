@@ -13,7 +13,7 @@ import { prefixedType, typeInEvent } from './signal-type.js'
 /** Messages to participants of a session, from one of them or from the application's server. */
 @Injectable()
 export class SignalsService {
-  private readonly refusals = metrics.counter('signals_rate_limited_total', {
+  readonly #refusals = metrics.counter('signals_rate_limited_total', {
     help: 'Signals of clients that exceeded the budget of their sender',
   })
 
@@ -27,11 +27,7 @@ export class SignalsService {
   ) {}
 
   /** Keeps the signal for participants that resume; its event names all recipients when `to` is empty. */
-  private store(
-    session: { id: string; uniqueSessionId: string },
-    signal: SentSignal,
-    typeOfEvent: string,
-  ): Promise<number> {
+  #store(session: { id: string; uniqueSessionId: string }, signal: SentSignal, typeOfEvent: string): Promise<number> {
     const { to, from, data } = signal
     return this.events.change(
       { where: 's.unique_id = $1', values: [session.uniqueSessionId] },
@@ -59,7 +55,7 @@ export class SignalsService {
     const recipients = to.length > 0 ? to.length : await this.participants.countActive(from.sessionId)
     const now = performance.now()
     if (!this.budgets.of(from.connectionId, now).maySend(Buffer.byteLength(data), recipients, now)) {
-      this.refusals.inc({})
+      this.#refusals.inc({})
       throw new ServiceError('RATE_LIMITED', `too much data in signals to ${recipients} recipients: try again later`)
     }
     if (to.length > 0) {
@@ -69,7 +65,7 @@ export class SignalsService {
     }
     const params = { type: prefixedType(type), data, from: from.connectionId }
     const { sessionId: id, roomId } = from
-    const signalId = await this.store(
+    const signalId = await this.#store(
       { id, uniqueSessionId: roomId },
       { roomId, to, ...params },
       typeInEvent(params.type),
@@ -90,7 +86,7 @@ export class SignalsService {
     const { roomId } = recipients
     const params = { type: prefixedType(type), data }
     const signal = { roomId, to: named, from: null, ...params }
-    const signalId = await this.store({ id: session, uniqueSessionId: roomId }, signal, params.type)
+    const signalId = await this.#store({ id: session, uniqueSessionId: roomId }, signal, params.type)
     this.broadcast.notify(roomId, { method: 'signal', params }, { signalId, ...(named.length > 0 && { to: named }) })
   }
 }

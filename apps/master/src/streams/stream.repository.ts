@@ -33,27 +33,27 @@ function publicationEvents(session: SessionIds | undefined, stream: NewStream): 
 /** The rows of published streams. */
 @Injectable()
 export class StreamRepository {
-  private readonly insertions: GroupCommit<NewStream, true>
+  readonly #insertions: GroupCommit<NewStream, true>
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.insertions = new GroupCommit((streams) => this.insertAll(streams), isDataFault)
+    this.#insertions = new GroupCommit((streams) => this.#insertAll(streams), isDataFault)
   }
 
   /** NOT_FOUND when the publisher or the session's media has ended meanwhile, CONFLICT when the stream exists. */
   insert(stream: NewStream): Promise<true> {
-    return this.insertions.add(stream)
+    return this.#insertions.add(stream)
   }
 
-  private async insertAll(streams: NewStream[]): Promise<(true | Error)[]> {
+  async #insertAll(streams: NewStream[]): Promise<(true | Error)[]> {
     const sessionIds = streams.map(({ sessionId }) => sessionId)
     const locked = { where: 's.id = ANY($1)', values: [sessionIds] }
     const insertedIds = await this.events.change(locked, async (manager, record) => {
-      const inserted = new Set(await this.insertRows(manager, streams))
-      const sessions = this.events.isOn ? await this.sessionsById(manager, sessionIds) : undefined
+      const inserted = new Set(await this.#insertRows(manager, streams))
+      const sessions = this.events.isOn ? await this.#sessionsById(manager, sessionIds) : undefined
       const published = streams.filter(({ id }) => inserted.has(id))
       await record(...published.flatMap((stream) => publicationEvents(sessions?.get(stream.sessionId), stream)))
       return inserted
@@ -67,7 +67,7 @@ export class StreamRepository {
   }
 
   /** Written by hand: one statement inserts the streams of a group commit and locks what they depend on. */
-  private async insertRows(queryable: Queryable, streams: NewStream[]): Promise<string[]> {
+  async #insertRows(queryable: Queryable, streams: NewStream[]): Promise<string[]> {
     const inserted = await rows<{ id: string }>(
       queryable,
       `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "connectionId" text,
@@ -88,7 +88,7 @@ export class StreamRepository {
     return inserted.map(({ id }) => id)
   }
 
-  private async sessionsById(queryable: Queryable, ids: string[]): Promise<Map<string, SessionIds>> {
+  async #sessionsById(queryable: Queryable, ids: string[]): Promise<Map<string, SessionIds>> {
     const sessions = await rows<SessionIds>(
       queryable,
       'SELECT id, unique_id AS "uniqueSessionId" FROM session WHERE id = ANY($1)',

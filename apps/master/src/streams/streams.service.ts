@@ -70,7 +70,7 @@ export class StreamsService {
       ...(mediaOptions.typeOfVideo && { typeOfVideo: mediaOptions.typeOfVideo }),
       dtlsParameters,
     })
-    await this.undoIfUncertain(request, () =>
+    await this.#undoIfUncertain(request, () =>
       this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId }),
     )
     const createdAt = this.clock.now()
@@ -98,7 +98,7 @@ export class StreamsService {
     // The row of a stream is deleted with its node's media, but the other clients still wait for the stream.
     const mayBeAwaited = stream !== undefined || place.epoch > 1
     if (mayBeAwaited) {
-      this.announceEnd(roomId, { streamId, connectionId }, 'unpublish', [connectionId])
+      this.#announceEnd(roomId, { streamId, connectionId }, 'unpublish', [connectionId])
       await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId })
     } else {
       // A publication without an answer has no row either: the node knows whether it exists.
@@ -115,7 +115,7 @@ export class StreamsService {
     const stream = await this.streams.delete(participant.sessionId, streamId, reason)
     if (!stream) throw noSuchStream(streamId)
     const { roomId, place } = participant
-    this.announceEnd(roomId, stream, reason, [])
+    this.#announceEnd(roomId, stream, reason, [])
     await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
   }
 
@@ -161,7 +161,7 @@ export class StreamsService {
     const { streamId, rtpCapabilities } = call
     const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
     const request = this.mediaNodes.request(place, 'subscribe', { roomId, connectionId, streamId, rtpCapabilities })
-    const { tracks } = await this.undoIfUncertain(request, undo)
+    const { tracks } = await this.#undoIfUncertain(request, undo)
     const createdAt = this.clock.now()
     try {
       await this.subscriptions.insert({ connectionId, streamId, createdAt, mediaEpoch: place.epoch })
@@ -181,7 +181,7 @@ export class StreamsService {
   }
 
   /** Undoes a command without an answer: a node executes the commands of one connection in order. */
-  private async undoIfUncertain<T>(request: Promise<T>, undo: () => Promise<void>): Promise<T> {
+  async #undoIfUncertain<T>(request: Promise<T>, undo: () => Promise<void>): Promise<T> {
     try {
       return await request
     } catch (error) {
@@ -200,10 +200,10 @@ export class StreamsService {
   async endMediaOf({ sessionId, roomId, connectionId }: Omit<PlacedParticipant, 'place'>): Promise<void> {
     const reason = 'mediaServerReconnect'
     const streams = await this.streams.deleteOf(sessionId, connectionId, reason)
-    for (const stream of streams) this.announceEnd(roomId, stream, reason, [connectionId])
+    for (const stream of streams) this.#announceEnd(roomId, stream, reason, [connectionId])
   }
 
-  private announceEnd(
+  #announceEnd(
     roomId: string,
     stream: Pick<StreamInfo, 'streamId' | 'connectionId'>,
     reason: StreamDestroyedReason,

@@ -28,31 +28,31 @@ const keyOf = ({ connectionId, streamId }: Pick<NewSubscription, 'connectionId' 
 /** The rows of subscriptions. */
 @Injectable()
 export class SubscriptionRepository {
-  private readonly insertions: GroupCommit<NewSubscription, true>
+  readonly #insertions: GroupCommit<NewSubscription, true>
 
   constructor(
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.insertions = new GroupCommit((subscriptions) => this.insertAll(subscriptions), isDataFault)
+    this.#insertions = new GroupCommit((subscriptions) => this.#insertAll(subscriptions), isDataFault)
   }
 
   /** NOT_FOUND when the subscriber, the stream or the session's media has ended meanwhile. */
   insert(subscription: NewSubscription): Promise<true> {
-    return this.insertions.add(subscription)
+    return this.#insertions.add(subscription)
   }
 
-  private async insertAll(subscriptions: NewSubscription[]): Promise<(true | Error)[]> {
+  async #insertAll(subscriptions: NewSubscription[]): Promise<(true | Error)[]> {
     const distinct = [...new Map(subscriptions.map((subscription) => [keyOf(subscription), subscription])).values()]
     const sessions = {
       where: 's.id IN (SELECT session_id FROM stream WHERE id = ANY($1))',
       values: [distinct.map(({ streamId }) => streamId)],
     }
     const keys = await this.events.change(sessions, async (manager, record) => {
-      const written = await this.insertRows(manager, distinct)
+      const written = await this.#insertRows(manager, distinct)
       if (this.events.isOn) {
         for (const subscription of written.filter(({ isNew }) => isNew)) {
-          await record(...(await this.startEvents(manager, subscription)))
+          await record(...(await this.#startEvents(manager, subscription)))
         }
       }
       return new Set(written.map(keyOf))
@@ -64,10 +64,7 @@ export class SubscriptionRepository {
     )
   }
 
-  private async startEvents(
-    queryable: Queryable,
-    { connectionId, streamId }: WrittenSubscription,
-  ): Promise<EventDraft[]> {
+  async #startEvents(queryable: Queryable, { connectionId, streamId }: WrittenSubscription): Promise<EventDraft[]> {
     const session = await sessionOfStream(queryable, streamId)
     const links = await this.events.links(
       queryable,
@@ -81,7 +78,7 @@ export class SubscriptionRepository {
    * Written by hand: one statement inserts the subscriptions of a group commit and locks what they depend on. It inserts
    * in one order, so that two writers of the same subscriptions never deadlock.
    */
-  private insertRows(queryable: Queryable, subscriptions: NewSubscription[]): Promise<WrittenSubscription[]> {
+  #insertRows(queryable: Queryable, subscriptions: NewSubscription[]): Promise<WrittenSubscription[]> {
     return rows<WrittenSubscription>(
       queryable,
       `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb)

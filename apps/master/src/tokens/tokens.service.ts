@@ -21,32 +21,32 @@ export interface MintedToken {
 @Injectable()
 export class TokensService {
   /** A KeyObject, because an HMAC with a Buffer as key takes four times as long. */
-  private readonly key: KeyObject
-  private readonly socketUrl: string
+  readonly #key: KeyObject
+  readonly #socketUrl: string
 
   constructor(@Inject(MASTER_CONFIG) config: MasterConfig) {
-    this.key = createSecretKey(Buffer.from(hkdfSync('sha256', config.SERVICE_SECRET, '', 'connection token', 32)))
-    this.socketUrl = config.SERVICE_PUBLICURL.replace(/^http/, 'ws').replace(/\/$/, '') + SIGNALLING_PATH
+    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', config.SERVICE_SECRET, '', 'connection token', 32)))
+    this.#socketUrl = config.SERVICE_PUBLICURL.replace(/^http/, 'ws').replace(/\/$/, '') + SIGNALLING_PATH
   }
 
   mint(connectionId: string): MintedToken {
     const nonce = newSecret(128)
-    const token = this.derive(connectionId, nonce)
+    const token = this.#derive(connectionId, nonce)
     return { token, nonce, hash: digest(token) }
   }
 
   /** The address for the client library: the socket's URL with the token. */
   url(sessionId: string, connectionId: string, nonce: string): string {
-    return this.urlWith(sessionId, this.derive(connectionId, nonce))
+    return this.urlWith(sessionId, this.#derive(connectionId, nonce))
   }
 
   /** The same for a token that is known, without deriving it again. */
   urlWith(sessionId: string, token: string): string {
-    return `${this.socketUrl}?sessionId=${sessionId}&token=${token}`
+    return `${this.#socketUrl}?sessionId=${sessionId}&token=${token}`
   }
 
-  private derive(connectionId: string, nonce: string): string {
-    const bytes = createHmac('sha512', this.key).update(`${connectionId}:${nonce}`).digest()
+  #derive(connectionId: string, nonce: string): string {
+    const bytes = createHmac('sha512', this.#key).update(`${connectionId}:${nonce}`).digest()
     // 16 bits per character: the bias of the remainder is below 2^-9 bit.
     const pick = (alphabet: string, index: number): string =>
       alphabet.charAt(bytes.readUInt16BE(index * 2) % alphabet.length)

@@ -29,9 +29,9 @@ const POLL_EVERY_MS = 20
 /** Changes the configuration: stores new values and restarts every master with them. */
 @Injectable()
 export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger(RestartService.name)
-  private subscription: BusSubscription | undefined
-  private timer: NodeJS.Timeout | undefined
+  readonly #logger = new Logger(RestartService.name)
+  #subscription: BusSubscription | undefined
+  #timer: NodeJS.Timeout | undefined
 
   constructor(
     private readonly bus: Bus,
@@ -46,13 +46,13 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.subscription = this.bus.subscribe(SUBJECT.restart, RestartCall, () => this.check())
-    this.timer = setInterval(() => void this.check(), CHECK_EVERY_MS)
+    this.#subscription = this.bus.subscribe(SUBJECT.restart, RestartCall, () => this.#check())
+    this.#timer = setInterval(() => void this.#check(), CHECK_EVERY_MS)
   }
 
   async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer)
-    await this.subscription?.stop()
+    clearInterval(this.#timer)
+    await this.#subscription?.stop()
   }
 
   /** @throws ServiceError INVALID naming each property at fault; CONFLICT when another restart came first */
@@ -61,12 +61,12 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
     const { config } = this
     const requested = withoutMasks(members, config, mediaserverUris(config, this.mediaNodes.connected()))
     const changes = asInvalid(() => restartedConfig({ env, overrides: overrides.values, config }, requested))
-    const warnings = await this.verified({ ...overrides.values, ...changes }, Object.keys(changes))
+    const warnings = await this.#verified({ ...overrides.values, ...changes }, Object.keys(changes))
     this.broadcast.requireBus()
     const generation = await saveOverrides(this.dataSource, env, changes, overrides.generation)
-    this.logger.log(`restart ${generation} changes ${Object.keys(changes).join(', ') || 'nothing'}`)
-    for (const warning of warnings) this.logger.warn(`restart ${generation}: ${warning}`)
-    this.restartAll(generation)
+    this.#logger.log(`restart ${generation} changes ${Object.keys(changes).join(', ') || 'nothing'}`)
+    for (const warning of warnings) this.#logger.warn(`restart ${generation}: ${warning}`)
+    this.#restartAll(generation)
     return { warnings }
   }
 
@@ -81,15 +81,15 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
     if (name !== undefined && !Object.hasOwn(values, name))
       throw new ServiceError('NOT_FOUND', 'property: there is no override of this property')
     if (names.length === 0) return
-    await this.verified(Object.fromEntries(Object.entries(values).filter(([each]) => !names.includes(each))), names)
+    await this.#verified(Object.fromEntries(Object.entries(values).filter(([each]) => !names.includes(each))), names)
     this.broadcast.requireBus()
     const generation = await removeOverrides(this.dataSource, names, basedOn)
-    this.logger.log(`restart ${generation} removes the overrides of ${names.join(', ')}`)
-    this.restartAll(generation)
+    this.#logger.log(`restart ${generation} removes the overrides of ${names.join(', ')}`)
+    this.#restartAll(generation)
   }
 
   /** The warnings of a configuration that can be used. @throws ServiceError INVALID when it cannot */
-  private async verified(overrides: Readonly<Record<string, string>>, changed: readonly string[]): Promise<string[]> {
+  async #verified(overrides: Readonly<Record<string, string>>, changed: readonly string[]): Promise<string[]> {
     const { env } = this.origin
     const config = asInvalid(() => overriddenConfig(env, overrides))
     const { problems, warnings } = await verifyConfig({ env, overrides, config, changed })
@@ -97,23 +97,23 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
     return [...warnings, ...withoutEffect(changed, config)]
   }
 
-  private restartAll(generation: number): void {
+  #restartAll(generation: number): void {
     this.bus.publish(SUBJECT.restart, RestartCall, { generation })
-    this.catchUp(generation)
+    this.#catchUp(generation)
   }
 
   /** Reads the latest generation from the table: a message on the bus is only a hint. */
-  private async check(): Promise<void> {
+  async #check(): Promise<void> {
     const latest = await latestRestart(this.dataSource).catch(() => undefined)
-    if (latest) this.catchUp(latest.id)
+    if (latest) this.#catchUp(latest.id)
   }
 
-  private catchUp(generation: number): void {
-    if (generation > this.origin.overrides.generation) this.lifecycle.restart(() => this.endSessions())
+  #catchUp(generation: number): void {
+    if (generation > this.origin.overrides.generation) this.lifecycle.restart(() => this.#endSessions())
   }
 
   /** Every master closes all sessions from before the restart; a session that another one has closed is gone. */
-  private async endSessions(): Promise<void> {
+  async #endSessions(): Promise<void> {
     const latest = await latestRestart(this.dataSource)
     await this.sessions.closeAll(latest?.requestedAt ?? 0, 'serviceServerStopped')
     // Another master may have closed a session of clients here: its message arrives over the bus.

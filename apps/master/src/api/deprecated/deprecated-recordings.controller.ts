@@ -18,7 +18,7 @@ export class DeprecatedRecordingsController {
   @Post('start')
   @HttpCode(200)
   async start(@Body() body: unknown): Promise<LegacyRecording> {
-    return this.view(await this.recordings.start(body))
+    return this.#view(await this.recordings.start(body))
   }
 
   /** Never answers 501: without the module there is no recording to stop. Waits for the file in all editions. */
@@ -26,18 +26,18 @@ export class DeprecatedRecordingsController {
   @HttpCode(200)
   async stop(@PathParam('recordingId') id: string): Promise<LegacyRecording> {
     if (!this.recordings.isEnabled) throw noSuchRecording(id)
-    return this.view(await this.recordings.stop(id, true))
+    return this.#view(await this.recordings.stop(id, true))
   }
 
   @Get()
   list(): Promise<StreamableFile> {
-    return this.recordings.list((recording) => this.view(recording))
+    return this.recordings.list((recording) => this.#view(recording))
   }
 
   @Get(':recordingId')
   @UseGuards(RecordingEnabled)
   async get(@PathParam('recordingId') id: string): Promise<LegacyRecording> {
-    return this.view(await this.recordings.get(id))
+    return this.#view(await this.recordings.get(id))
   }
 
   @Delete(':recordingId')
@@ -47,7 +47,7 @@ export class DeprecatedRecordingsController {
     return this.recordings.delete(id)
   }
 
-  private view(recording: RecordingView): LegacyRecording {
+  #view(recording: RecordingView): LegacyRecording {
     return legacyRecording(recording, this.config.SERVICE_RECORDING_PUBLIC_ACCESS)
   }
 }

@@ -7,12 +7,12 @@ import type { FastifyRequest } from 'fastify'
  */
 @Injectable()
 export class WarnDeprecated implements CanActivate {
-  private readonly logger = new Logger('Deprecated')
+  readonly #logger = new Logger('Deprecated')
 
   canActivate(context: ExecutionContext): boolean {
     const { method, routeOptions, ip } = context.switchToHttp().getRequest<FastifyRequest>()
     const path = routeOptions.url ?? ''
-    this.logger.warn({ ip }, `${method} ${path} is deprecated: use ${method} ${replacementOf(path)}`)
+    this.#logger.warn({ ip }, `${method} ${path} is deprecated: use ${method} ${replacementOf(path)}`)
     return true
   }
 }

@@ -18,7 +18,7 @@ const asset = (name: string): StreamableFile => new StreamableFile(createReadStr
 /** The documentation of the API, which needs credentials as all routes do. */
 @Controller(`${API_PREFIX}/docs`)
 export class DocsController {
-  private readonly document = openApiDocument(VERSION, {
+  readonly #document = openApiDocument(VERSION, {
     view: configurationSchema(),
     restart: restartSchema(),
   })
@@ -50,6 +50,6 @@ export class DocsController {
 
   @Get('openapi.json')
   openApi(): Record<string, unknown> {
-    return this.document
+    return this.#document
   }
 }

@@ -10,7 +10,7 @@ const HTTP_STATUS: Record<HealthStatus, number> = { UP: 200, UNSTABLE: 409, DOWN
 @Controller(`${API_PREFIX}/health`)
 @Paid()
 export class HealthController {
-  private readonly logger = new Logger(HealthController.name)
+  readonly #logger = new Logger(HealthController.name)
 
   constructor(private readonly health: HealthService) {}
 
@@ -22,7 +22,7 @@ export class HealthController {
       void reply.code(HTTP_STATUS[status])
       return body
     } catch (error) {
-      this.logger.error({ err: error }, 'the health check failed')
+      this.#logger.error({ err: error }, 'the health check failed')
       void reply.code(HTTP_STATUS.DOWN)
       return { status: 'DOWN', disconnectedMediaNodes: [] }
     }

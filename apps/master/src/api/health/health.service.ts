@@ -30,9 +30,9 @@ interface LiveMaster {
 /** The health of the masters and media nodes. Nothing here rejects: without an answer a part counts as down. */
 @Injectable()
 export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
-  private subscription: BusSubscription | undefined
+  #subscription: BusSubscription | undefined
   /** Whether the last answer showed several masters: its form stays the same while the database is unreachable. */
-  private hasSeveralMasters: boolean
+  #hasSeveralMasters: boolean
 
   constructor(
     private readonly bus: Bus,
@@ -42,51 +42,51 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {
-    this.hasSeveralMasters = config.SERVICE_EDITION === 'enterprise'
+    this.#hasSeveralMasters = config.SERVICE_EDITION === 'enterprise'
   }
 
   onApplicationBootstrap(): void {
-    this.subscription = this.bus.serve(SUBJECT.masterHealth(this.masterId), MASTER_HEALTH_RPC, () => this.own())
+    this.#subscription = this.bus.serve(SUBJECT.masterHealth(this.masterId), MASTER_HEALTH_RPC, () => this.#own())
   }
 
   async onModuleDestroy(): Promise<void> {
-    await this.subscription?.stop()
+    await this.#subscription?.stop()
   }
 
   async overall(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {
     const [{ status, body }, rollback] = await Promise.all([
-      this.withoutRollback(),
+      this.#withoutRollback(),
       answerOf(() => latestRollback(this.dataSource)),
     ])
     return { status, body: { ...body, ...(rollback && { configurationRollback: rollback }) } }
   }
 
-  private async withoutRollback(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {
-    const masters = await answerOf(() => this.liveMasters())
-    if (masters) this.hasSeveralMasters = masters.length > 1 || this.config.SERVICE_EDITION === 'enterprise'
-    if (this.hasSeveralMasters) {
-      const body = await this.ofCluster(masters ?? [this.self()])
+  async #withoutRollback(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {
+    const masters = await answerOf(() => this.#liveMasters())
+    if (masters) this.#hasSeveralMasters = masters.length > 1 || this.config.SERVICE_EDITION === 'enterprise'
+    if (this.#hasSeveralMasters) {
+      const body = await this.#ofCluster(masters ?? [this.#self()])
       return { status: body.clusterStatus, body }
     }
-    const body = masters ? await this.own() : this.down()
+    const body = masters ? await this.#own() : this.#down()
     return { status: body.status, body }
   }
 
   /** The health of this master: its database and bus, and the media nodes of the cluster. */
-  private async own(): Promise<MasterHealth> {
+  async #own(): Promise<MasterHealth> {
     const areReachable = await answerOf(async () => {
       await Promise.all([this.bus.flush(ANSWER_MS), this.mediaNodes.refresh()])
       return true
     })
-    if (!areReachable) return this.down()
+    if (!areReachable) return this.#down()
     const disconnectedMediaNodes = this.mediaNodes.disconnected()
     const connected = this.mediaNodes.rows().filter(isConnected).length
     return { status: masterStatus(connected, disconnectedMediaNodes.length), disconnectedMediaNodes }
   }
 
-  private async ofCluster(masters: LiveMaster[]): Promise<ClusterHealth> {
+  async #ofCluster(masters: LiveMaster[]): Promise<ClusterHealth> {
     const entries = await Promise.all(
-      masters.map(async (master) => [master.id, { ...master, ...(await this.of(master)) }] as const),
+      masters.map(async (master) => [master.id, { ...master, ...(await this.#of(master)) }] as const),
     )
     return {
       clusterStatus: clusterStatus(entries.map(([, { status }]) => status)),
@@ -94,23 +94,23 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  private async of({ id }: LiveMaster): Promise<MasterHealth> {
-    if (id === this.masterId) return this.own()
+  async #of({ id }: LiveMaster): Promise<MasterHealth> {
+    if (id === this.masterId) return this.#own()
     const answer = await answerOf(() => this.bus.request(SUBJECT.masterHealth(id), MASTER_HEALTH_RPC, {}))
     return answer ?? { status: 'DOWN', disconnectedMediaNodes: [] }
   }
 
   /** The health of a master that cannot work. Without the bus it reaches no media node. */
-  private down(): MasterHealth {
+  #down(): MasterHealth {
     const unreachable = this.bus.connected ? [] : this.mediaNodes.members().map(({ nodeId }) => nodeId)
     return { status: 'DOWN', disconnectedMediaNodes: [...new Set([...this.mediaNodes.disconnected(), ...unreachable])] }
   }
 
-  private self(): LiveMaster {
+  #self(): LiveMaster {
     return { id: this.masterId, uri: this.config.SERVICE_PUBLICURL }
   }
 
-  private async liveMasters(): Promise<LiveMaster[]> {
-    return [this.self(), ...(await this.membership.others())]
+  async #liveMasters(): Promise<LiveMaster[]> {
+    return [this.#self(), ...(await this.membership.others())]
   }
 }

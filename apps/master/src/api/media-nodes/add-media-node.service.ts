@@ -34,34 +34,34 @@ export class AddMediaNode {
   ) {}
 
   async add(body: AddMediaNodeBody): Promise<MediaNodeView> {
-    const row = this.driver.startsNodes ? await this.launch(body) : await this.admit(body)
+    const row = this.driver.startsNodes ? await this.#launch(body) : await this.#admit(body)
     return this.queries.view(row)
   }
 
   /** Admits all running nodes whose heartbeats arrive and that are not in the cluster. */
   async discover(): Promise<MediaNodeListView> {
-    const admitted = await Promise.all(this.unregistered().map((heartbeat) => this.registration.admit(heartbeat)))
+    const admitted = await Promise.all(this.#unregistered().map((heartbeat) => this.registration.admit(heartbeat)))
     return this.queries.views(admitted.filter((row) => row !== undefined))
   }
 
-  private launch({ environmentId, instanceType, volumeSize }: AddMediaNodeBody): Promise<MediaNodeRow> {
+  #launch({ environmentId, instanceType, volumeSize }: AddMediaNodeBody): Promise<MediaNodeRow> {
     return this.launches.launch({ id: newMediaNodeId(), environmentId, instanceType, volumeSize })
   }
 
-  private async admit({ uri, environmentId }: AddMediaNodeBody): Promise<MediaNodeRow> {
+  async #admit({ uri, environmentId }: AddMediaNodeBody): Promise<MediaNodeRow> {
     if (uri === undefined) {
       throw new ServiceError('DISABLED', 'on premises media nodes are started by the operator: uri must name one')
     }
     const fault = uriFault(uri, this.config.SERVICE_PUBLICURL)
     if (fault !== undefined) throw new ServiceError('INVALID', `uri: ${fault}`)
-    const heartbeat = await this.heartbeatFrom(uri)
+    const heartbeat = await this.#heartbeatFrom(uri)
     const row = await this.registration.admit(heartbeat, heartbeat.environmentId || environmentId)
     if (!row) throw alreadyInCluster(uri)
     return row
   }
 
   /** Waits for a heartbeat with this URI on the bus. The service never connects to an address of a request (SSRF). */
-  private async heartbeatFrom(uri: string): Promise<Heartbeat> {
+  async #heartbeatFrom(uri: string): Promise<Heartbeat> {
     const endpoint = endpointOf(uri)
     const hasEndpoint = (node: { uri: string }): boolean => endpointOf(node.uri) === endpoint
     const probe = (): Heartbeat | undefined => {
@@ -73,7 +73,7 @@ export class AddMediaNode {
     throw new ServiceError('NOT_FOUND', `no media node sends heartbeats from ${uri}`, { subject: 'mediaNode' })
   }
 
-  private unregistered(): Heartbeat[] {
+  #unregistered(): Heartbeat[] {
     const members = new Set(
       this.mediaNodes
         .rows()

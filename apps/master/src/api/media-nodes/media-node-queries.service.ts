@@ -39,7 +39,7 @@ export class MediaNodeQueries {
     private readonly clock: ClusterClock,
   ) {
     metrics.sampled('draining_sessions', 'Sessions on media nodes that are draining or terminating', () =>
-      this.draining(),
+      this.#draining(),
     )
   }
 
@@ -70,21 +70,21 @@ export class MediaNodeQueries {
           withRecordings: query.recordings,
           now: this.clock.now(),
           ...(query.sessions && { sessions: await this.sessions.onNode(row.id) }),
-          ...(query.extraInfo && { mediaserverInfo: await this.describe(row) }),
+          ...(query.extraInfo && { mediaserverInfo: await this.#describe(row) }),
         }),
       ),
     )
     return { numberOfElements: content.length, content }
   }
 
-  private async describe(row: MediaNodeRow): Promise<MediaserverInfo | undefined> {
+  async #describe(row: MediaNodeRow): Promise<MediaserverInfo | undefined> {
     if (!isConnected(row)) return undefined
     return this.mediaNodes
       .request({ nodeId: row.id }, 'describe', {}, { timeoutMs: DESCRIBE_MS })
       .catch(() => undefined)
   }
 
-  private async draining(): Promise<number> {
+  async #draining(): Promise<number> {
     const counts = await this.repository.sessionCounts()
     return this.mediaNodes
       .rows()

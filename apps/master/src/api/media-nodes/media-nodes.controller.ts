@@ -65,7 +65,7 @@ export class MediaNodesController {
     const node = await this.addition.add(body)
     if (!isTrue(wait, false)) return node
     const isLaunching = ({ status }: MediaNodeView): boolean => status === 'launching'
-    const last = await this.waitWhile(node.id, isLaunching, reply)
+    const last = await this.#waitWhile(node.id, isLaunching, reply)
     if (last?.status === 'running') return last
     throw new ServiceError('LAUNCH_FAILED', `media node ${node.id} did not start: it is ${last?.status ?? 'gone'}`)
   }
@@ -100,7 +100,7 @@ export class MediaNodesController {
       void reply.code(removal === 'waiting' ? 202 : 200)
       return node
     }
-    const last = await this.waitWhile(id, isBeingRemoved, reply)
+    const last = await this.#waitWhile(id, isBeingRemoved, reply)
     // Another request has revoked the removal meanwhile.
     if (last) throw new ServiceError('CONFLICT', `media node ${id} stays: it is ${last.status}`)
     void reply.code(204)
@@ -108,13 +108,13 @@ export class MediaNodesController {
   }
 
   /** Waits while the condition holds. Gives the node then; undefined when it does not exist, or the client disconnects. */
-  private async waitWhile(
+  async #waitWhile(
     id: string,
     holds: (node: MediaNodeView) => boolean,
     reply: FastifyReply,
   ): Promise<MediaNodeView | undefined> {
     const probe = async (): Promise<{ node: MediaNodeView | undefined } | undefined> => {
-      const node = await this.findNode(id)
+      const node = await this.#findNode(id)
       if (!node || !holds(node)) return { node }
       if (reply.raw.destroyed) return { node: undefined }
       if (this.removal.isStopping) throw new ServiceError('UNAVAILABLE', 'this master is shutting down, retry')
@@ -123,7 +123,7 @@ export class MediaNodesController {
     return (await poll(probe, { everyMs: POLL_EVERY_MS }))?.node
   }
 
-  private async findNode(id: string): Promise<MediaNodeView | undefined> {
+  async #findNode(id: string): Promise<MediaNodeView | undefined> {
     try {
       return await this.queries.get(id)
     } catch (error) {

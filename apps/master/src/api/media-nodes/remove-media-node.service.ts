@@ -17,8 +17,8 @@ export type Removal = 'started' | 'waiting'
 /** Changes the status of media nodes for backends and enforces it; answers may precede the end of the enforcement. */
 @Injectable()
 export class RemoveMediaNode implements OnModuleDestroy {
-  private readonly logger = new Logger(RemoveMediaNode.name)
-  private readonly enforcements = new Set<Promise<void>>()
+  readonly #logger = new Logger(RemoveMediaNode.name)
+  readonly #enforcements = new Set<Promise<void>>()
   isStopping = false
 
   constructor(
@@ -31,7 +31,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
-    await Promise.all(this.enforcements)
+    await Promise.all(this.#enforcements)
   }
 
   /** The node with its new status; undefined when it has that status already. */
@@ -39,31 +39,31 @@ export class RemoveMediaNode implements OnModuleDestroy {
     const before = await this.repository.find(id)
     if (!before || !isShown(before)) throw noSuchNode(id)
     if (before.status === status) return undefined
-    this.requireChangeable(before.status, status)
+    this.#requireChangeable(before.status, status)
     // The node first: it rejects this when it is terminating already.
     if (status === 'running') await this.mediaNodes.request({ nodeId: id }, 'undrain', {})
     const row = await this.repository.change(async (change) => {
-      const locked = await this.locked(change, id)
+      const locked = await this.#locked(change, id)
       if (locked.status === status) return locked
-      this.requireChangeable(locked.status, status)
+      this.#requireChangeable(locked.status, status)
       return this.repository.setStatus(change, locked, status, { drainDeadline: null })
     })
-    this.enforce(row)
+    this.#enforce(row)
     return this.queries.view(row)
   }
 
   /** Starts the removal of a node. @throws ServiceError CONFLICT when it is busy and the strategy keeps busy nodes */
   async remove(id: string, strategy: DeletionStrategy): Promise<{ node: MediaNodeView; removal: Removal }> {
-    const row = await this.repository.change((change) => this.startRemoval(change, id, strategy))
-    this.enforce(row)
+    const row = await this.repository.change((change) => this.#startRemoval(change, id, strategy))
+    this.#enforce(row)
     return {
       node: await this.queries.view(row),
       removal: row.status === 'waiting-idle-to-terminate' ? 'waiting' : 'started',
     }
   }
 
-  private async startRemoval(change: NodeChange, id: string, strategy: DeletionStrategy): Promise<MediaNodeRow> {
-    const row = await this.locked(change, id)
+  async #startRemoval(change: NodeChange, id: string, strategy: DeletionStrategy): Promise<MediaNodeRow> {
+    const row = await this.#locked(change, id)
     switch (row.status) {
       case 'terminating':
         return row
@@ -71,19 +71,15 @@ export class RemoveMediaNode implements OnModuleDestroy {
         await this.repository.remove(change, id)
         return row
       case 'launching':
-        return this.endLaunch(change, await this.repository.setStatus(change, row, 'canceled'))
+        return this.#endLaunch(change, await this.repository.setStatus(change, row, 'canceled'))
       case 'canceled':
-        return this.endLaunch(change, row)
+        return this.#endLaunch(change, row)
       default:
-        return this.removeRunning(change, row, strategy)
+        return this.#removeRunning(change, row, strategy)
     }
   }
 
-  private async removeRunning(
-    change: NodeChange,
-    row: MediaNodeRow,
-    strategy: DeletionStrategy,
-  ): Promise<MediaNodeRow> {
+  async #removeRunning(change: NodeChange, row: MediaNodeRow, strategy: DeletionStrategy): Promise<MediaNodeRow> {
     const isBusy = await this.repository.isBusy(change, row.id)
     if (!isBusy || strategy === 'now') return this.repository.setStatus(change, row, 'terminating')
     if (strategy === 'if-no-sessions')
@@ -93,28 +89,28 @@ export class RemoveMediaNode implements OnModuleDestroy {
   }
 
   /** Ends a launch: a node that never sent a heartbeat needs no drain. */
-  private endLaunch(change: NodeChange, row: MediaNodeRow): Promise<MediaNodeRow> {
+  #endLaunch(change: NodeChange, row: MediaNodeRow): Promise<MediaNodeRow> {
     return this.repository.setStatus(change, row, 'terminating', { disconnectedAt: this.clock.now() })
   }
 
-  private enforce(row: MediaNodeRow): void {
+  #enforce(row: MediaNodeRow): void {
     this.mediaNodes.learn(row)
     const enforcement = this.enforcer
       .enforce(row)
       .catch((error: unknown) =>
-        this.logger.warn({ err: error }, `enforcing the status of media node ${row.id} failed, will retry`),
+        this.#logger.warn({ err: error }, `enforcing the status of media node ${row.id} failed, will retry`),
       )
-      .finally(() => this.enforcements.delete(enforcement))
-    this.enforcements.add(enforcement)
+      .finally(() => this.#enforcements.delete(enforcement))
+    this.#enforcements.add(enforcement)
   }
 
-  private async locked(change: NodeChange, id: string): Promise<MediaNodeRow> {
+  async #locked(change: NodeChange, id: string): Promise<MediaNodeRow> {
     const row = await this.repository.lock(change, id)
     if (!row || !isShown(row)) throw noSuchNode(id)
     return row
   }
 
-  private requireChangeable(from: MediaNodeStatus, to: MediaNodeStatus): void {
+  #requireChangeable(from: MediaNodeStatus, to: MediaNodeStatus): void {
     if (!mayBeAskedToBecome(from, to)) throw new ServiceError('INVALID', `status: ${from} cannot become ${to}`)
   }
 }

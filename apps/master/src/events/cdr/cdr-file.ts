@@ -24,35 +24,35 @@ export async function cdrFiles(folder: string): Promise<string[]> {
 
 /** Writes call records: to a new file at each start and each day. Old files are deleted, so that the disk does not fill. */
 export class CdrFile {
-  private file: { handle: FileHandle; day: string } | undefined
+  #file: { handle: FileHandle; day: string } | undefined
 
   constructor(private readonly folder: string) {}
 
   /** Resolves when the lines are on the disk. */
   async append(lines: readonly string[], now: Date): Promise<void> {
-    const handle = await this.current(now)
+    const handle = await this.#current(now)
     await handle.appendFile(lines.map((line) => `${line}\n`).join(''))
     await handle.datasync()
   }
 
   async close(): Promise<void> {
-    const { file } = this
-    this.file = undefined
+    const file = this.#file
+    this.#file = undefined
     await file?.handle.close()
   }
 
-  private async current(now: Date): Promise<FileHandle> {
+  async #current(now: Date): Promise<FileHandle> {
     const day = now.toISOString().slice(0, 10)
-    if (this.file?.day === day) return this.file.handle
+    if (this.#file?.day === day) return this.#file.handle
     await this.close()
     await makeFolder(this.folder)
     const handle = await open(join(this.folder, fileName(now)), 'a', 0o640)
-    this.file = { handle, day }
-    await this.removeOld()
+    this.#file = { handle, day }
+    await this.#removeOld()
     return handle
   }
 
-  private async removeOld(): Promise<void> {
+  async #removeOld(): Promise<void> {
     let bytes = 0
     for (const [index, name] of (await cdrFiles(this.folder)).toReversed().entries()) {
       const path = join(this.folder, name)

@@ -13,11 +13,11 @@ const BATCH = 500
 /** Writes call records, one master at a time. They stay in the outbox while the folder cannot be written. */
 @Injectable()
 export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger(CdrService.name)
-  private readonly file: CdrFile
-  private timer: NodeJS.Timeout | undefined
-  private writing: Promise<void> | undefined
-  private isStopping = false
+  readonly #logger = new Logger(CdrService.name)
+  readonly #file: CdrFile
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> | undefined
+  #isStopping = false
 
   constructor(
     private readonly outbox: OutboxRepository,
@@ -25,44 +25,44 @@ export class CdrService implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.file = new CdrFile(config.SERVICE_CDR_PATH)
+    this.#file = new CdrFile(config.SERVICE_CDR_PATH)
   }
 
   onApplicationBootstrap(): void {
     if (!this.config.SERVICE_CDR) return
-    this.events.onRecorded(() => this.poll())
-    this.poll()
+    this.events.onRecorded(() => this.#poll())
+    this.#poll()
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.isStopping = true
-    clearTimeout(this.timer)
-    await this.writing
-    await this.file.close()
+    this.#isStopping = true
+    clearTimeout(this.#timer)
+    await this.#writing
+    await this.#file.close()
   }
 
-  private poll(): void {
-    if (this.writing || this.isStopping) return
-    clearTimeout(this.timer)
-    this.writing = this.writeAll().finally(() => {
-      this.writing = undefined
-      if (!this.isStopping) this.timer = setTimeout(() => this.poll(), POLL_EVERY_MS)
+  #poll(): void {
+    if (this.#writing || this.#isStopping) return
+    clearTimeout(this.#timer)
+    this.#writing = this.#writeAll().finally(() => {
+      this.#writing = undefined
+      if (!this.#isStopping) this.#timer = setTimeout(() => this.#poll(), POLL_EVERY_MS)
     })
   }
 
-  private async writeAll(): Promise<void> {
+  async #writeAll(): Promise<void> {
     try {
       let written = BATCH
-      while (written === BATCH && !this.isStopping) {
+      while (written === BATCH && !this.#isStopping) {
         written = await this.outbox.takeCallRecords(BATCH, (events) =>
-          this.file.append(
+          this.#file.append(
             events.map(({ name, payload }) => `{${JSON.stringify(name)}:${payload}}`),
             new Date(this.clock.now()),
           ),
         )
       }
     } catch (error) {
-      this.logger.error({ err: error }, 'writing call records failed, will retry')
+      this.#logger.error({ err: error }, 'writing call records failed, will retry')
     }
   }
 }

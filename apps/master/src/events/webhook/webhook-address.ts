@@ -47,23 +47,23 @@ const resolveAll: Resolve = (host, done) => lookup(host, { all: true, verbatim: 
 
 /** Decides which addresses may be posted to; its `lookup` connects to the very address that it has checked. */
 export class AddressGuard {
-  private readonly privateNetworks = networks(PRIVATE)
-  private readonly allowed: BlockList
-  private readonly allowedHosts: ReadonlySet<string>
+  readonly #privateNetworks = networks(PRIVATE)
+  readonly #allowed: BlockList
+  readonly #allowedHosts: ReadonlySet<string>
 
   constructor(
     allowed: readonly string[],
     private readonly resolve: Resolve = resolveAll,
   ) {
     const isAddress = (entry: string): boolean => isIP(entry.split('/')[0] ?? '') !== 0
-    this.allowed = networks(allowed.filter(isAddress))
-    this.allowedHosts = new Set(allowed.filter((entry) => !isAddress(entry)).map((host) => host.toLowerCase()))
+    this.#allowed = networks(allowed.filter(isAddress))
+    this.#allowedHosts = new Set(allowed.filter((entry) => !isAddress(entry)).map((host) => host.toLowerCase()))
   }
 
   mayReach(address: string): boolean {
     const plain = unmapped(address)
     const kind = family(plain)
-    return !this.privateNetworks.check(plain, kind) || this.allowed.check(plain, kind)
+    return !this.#privateNetworks.check(plain, kind) || this.#allowed.check(plain, kind)
   }
 
   /** Why the host of a URL may not be posted to; undefined when it may, or has to be resolved first. */
@@ -76,7 +76,7 @@ export class AddressGuard {
   readonly lookup: LookupFunction = (host, options, done) => {
     this.resolve(host, (error, addresses) => {
       if (error) return done(error, '')
-      const isTrusted = this.allowedHosts.has(host.toLowerCase())
+      const isTrusted = this.#allowedHosts.has(host.toLowerCase())
       const permitted = addresses.filter(({ address }) => isTrusted || this.mayReach(address))
       const [first] = permitted
       if (!first) return done(new Error(refused(`${host} (${addresses.map(({ address }) => address).join(', ')})`)), '')

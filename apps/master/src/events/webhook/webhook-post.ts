@@ -31,41 +31,41 @@ const DISCARD_MS = 500
 
 /** Posts events to one receiver. A status of 2xx is a success regardless of the body; redirects are not followed. */
 export class WebhookPost {
-  private readonly url: URL
-  private readonly guard: AddressGuard
-  private readonly options: RequestOptions & https.RequestOptions
-  private readonly agent: http.Agent | https.Agent
+  readonly #url: URL
+  readonly #guard: AddressGuard
+  readonly #options: RequestOptions & https.RequestOptions
+  readonly #agent: http.Agent | https.Agent
 
   /** @throws when `caFile` cannot be read or used, a header not be sent, or the user of the endpoint not be decoded */
   constructor(private readonly receiver: WebhookReceiver) {
-    this.url = new URL(receiver.endpoint)
-    this.guard = new AddressGuard(receiver.allowedAddresses, receiver.resolve)
-    const isSecure = this.url.protocol === 'https:'
-    this.agent = isSecure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
+    this.#url = new URL(receiver.endpoint)
+    this.#guard = new AddressGuard(receiver.allowedAddresses, receiver.resolve)
+    const isSecure = this.#url.protocol === 'https:'
+    this.#agent = isSecure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
     const ca = receiver.caFile ? [...rootCertificates, ...certificatesIn(receiver.caFile)] : undefined
-    this.setHeaders(new OutgoingMessage(), 'evt_probe', '{}')
-    this.options = {
+    this.#setHeaders(new OutgoingMessage(), 'evt_probe', '{}')
+    this.#options = {
       method: 'POST',
-      agent: this.agent,
-      lookup: this.guard.lookup,
+      agent: this.#agent,
+      lookup: this.#guard.lookup,
       ...(isSecure && ca && { ca }),
-      ...(this.url.username && {
-        auth: `${decodeURIComponent(this.url.username)}:${decodeURIComponent(this.url.password)}`,
+      ...(this.#url.username && {
+        auth: `${decodeURIComponent(this.#url.username)}:${decodeURIComponent(this.#url.password)}`,
       }),
     }
   }
 
   close(): void {
-    this.agent.destroy()
+    this.#agent.destroy()
   }
 
   async post(id: string, body: string, signal?: AbortSignal): Promise<PostOutcome> {
-    const refusal = this.guard.refusal(this.url.hostname)
+    const refusal = this.#guard.refusal(this.#url.hostname)
     if (refusal) return { outcome: 'refused', error: refusal, retryAfterMs: 0 }
     const timeout = AbortSignal.timeout(this.receiver.timeoutMs)
     const either = signal ? AbortSignal.any([timeout, signal]) : timeout
     try {
-      return await this.attempt(id, body, either)
+      return await this.#attempt(id, body, either)
     } catch (error) {
       if (timeout.aborted) {
         return { outcome: 'timeout', error: `no answer within ${this.receiver.timeoutMs} ms`, retryAfterMs: 0 }
@@ -75,9 +75,9 @@ export class WebhookPost {
     }
   }
 
-  private async attempt(id: string, body: string, signal: AbortSignal): Promise<PostOutcome> {
+  async #attempt(id: string, body: string, signal: AbortSignal): Promise<PostOutcome> {
     for (;;) {
-      const request = this.request(id, body, signal)
+      const request = this.#request(id, body, signal)
       try {
         return await outcomeOf(request, this.receiver.now)
       } catch (error) {
@@ -87,15 +87,15 @@ export class WebhookPost {
     }
   }
 
-  private request(id: string, body: string, signal: AbortSignal): ClientRequest {
-    const { request } = this.url.protocol === 'https:' ? https : http
-    const sent = request(this.url, { ...this.options, signal })
-    this.setHeaders(sent, id, body)
+  #request(id: string, body: string, signal: AbortSignal): ClientRequest {
+    const { request } = this.#url.protocol === 'https:' ? https : http
+    const sent = request(this.#url, { ...this.#options, signal })
+    this.#setHeaders(sent, id, body)
     sent.end(body)
     return sent
   }
 
-  private setHeaders(message: OutgoingMessage, id: string, body: string): void {
+  #setHeaders(message: OutgoingMessage, id: string, body: string): void {
     for (const line of this.receiver.headers) {
       const colon = line.indexOf(':')
       message.setHeader(line.slice(0, colon), line.slice(colon + 1).trim())

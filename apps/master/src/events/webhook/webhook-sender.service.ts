@@ -20,16 +20,16 @@ const SHUTDOWN_MS = 2_000
  */
 @Injectable()
 export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger(WebhookSender.name)
-  private readonly stopping = new AbortController()
-  private readonly inFlight = new Set<Promise<void>>()
-  private receiver: WebhookPost | undefined
-  private timer: NodeJS.Timeout | undefined
-  private claiming: Promise<void> | undefined
-  private isClaimRequested = false
-  private lastPurge = -Infinity
-  private isStopping = false
-  private readonly attempts = metrics.counter('webhook_attempts_total', {
+  readonly #logger = new Logger(WebhookSender.name)
+  readonly #stopping = new AbortController()
+  readonly #inFlight = new Set<Promise<void>>()
+  #receiver: WebhookPost | undefined
+  #timer: NodeJS.Timeout | undefined
+  #claiming: Promise<void> | undefined
+  #isClaimRequested = false
+  #lastPurge = -Infinity
+  #isStopping = false
+  readonly #attempts = metrics.counter('webhook_attempts_total', {
     help: 'Attempts to post an event, by outcome',
     labels: { outcome: ['delivered', 'failed', 'refused', 'timeout', 'given_up'] },
   })
@@ -48,7 +48,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   onApplicationBootstrap(): void {
     const { config } = this
     if (!config.SERVICE_WEBHOOK) return
-    this.receiver = new WebhookPost({
+    this.#receiver = new WebhookPost({
       endpoint: config.SERVICE_WEBHOOK_ENDPOINT,
       headers: config.SERVICE_WEBHOOK_HEADERS,
       secrets: config.SERVICE_WEBHOOK_SECRETS,
@@ -62,84 +62,84 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async onModuleDestroy(): Promise<void> {
-    clearTimeout(this.timer)
-    const timer = setTimeout(() => this.stopping.abort(), SHUTDOWN_MS)
-    this.isStopping = true
-    await this.claiming
-    await Promise.allSettled(this.inFlight)
+    clearTimeout(this.#timer)
+    const timer = setTimeout(() => this.#stopping.abort(), SHUTDOWN_MS)
+    this.#isStopping = true
+    await this.#claiming
+    await Promise.allSettled(this.#inFlight)
     clearTimeout(timer)
-    this.receiver?.close()
+    this.#receiver?.close()
   }
 
   /** Claims due events now; during a claim, once more after it. */
   poll(): void {
-    if (this.isStopping) return
-    if (this.claiming) {
-      this.isClaimRequested = true
+    if (this.#isStopping) return
+    if (this.#claiming) {
+      this.#isClaimRequested = true
       return
     }
-    clearTimeout(this.timer)
-    this.isClaimRequested = false
-    this.claiming = this.claimDue().finally(() => {
-      this.claiming = undefined
-      if (this.isStopping) return
-      if (this.isClaimRequested && this.capacity > 0) this.poll()
-      else this.timer = setTimeout(() => this.poll(), POLL_EVERY_MS)
+    clearTimeout(this.#timer)
+    this.#isClaimRequested = false
+    this.#claiming = this.#claimDue().finally(() => {
+      this.#claiming = undefined
+      if (this.#isStopping) return
+      if (this.#isClaimRequested && this.#capacity > 0) this.poll()
+      else this.#timer = setTimeout(() => this.poll(), POLL_EVERY_MS)
     })
   }
 
-  private get capacity(): number {
-    return this.config.SERVICE_WEBHOOK_PARALLEL - this.inFlight.size
+  get #capacity(): number {
+    return this.config.SERVICE_WEBHOOK_PARALLEL - this.#inFlight.size
   }
 
-  private async claimDue(): Promise<void> {
+  async #claimDue(): Promise<void> {
     try {
-      await this.purgeOld()
-      if (this.capacity <= 0) return
+      await this.#purgeOld()
+      if (this.#capacity <= 0) return
       const leaseMs = this.config.SERVICE_WEBHOOK_TIMEOUT + LEASE_SLACK_MS
-      for (const event of await this.outbox.claim(this.capacity, leaseMs)) this.start(event)
+      for (const event of await this.outbox.claim(this.#capacity, leaseMs)) this.#start(event)
     } catch (error) {
-      this.logger.warn({ err: error }, 'claiming events from the outbox failed, will retry')
+      this.#logger.warn({ err: error }, 'claiming events from the outbox failed, will retry')
     }
   }
 
-  private start(event: QueuedEvent): void {
-    const attempt = this.deliver(event)
+  #start(event: QueuedEvent): void {
+    const attempt = this.#deliver(event)
       .catch((error: unknown) =>
-        this.logger.warn({ err: error }, 'storing the outcome of an attempt failed, the event is posted again'),
+        this.#logger.warn({ err: error }, 'storing the outcome of an attempt failed, the event is posted again'),
       )
       .finally(() => {
-        this.inFlight.delete(attempt)
+        this.#inFlight.delete(attempt)
         // The session's next event may be due now.
         this.poll()
       })
-    this.inFlight.add(attempt)
+    this.#inFlight.add(attempt)
   }
 
-  private async deliver({ position, id, name, payload, attempts }: QueuedEvent): Promise<void> {
+  async #deliver({ position, id, name, payload, attempts }: QueuedEvent): Promise<void> {
     const body = JSON.stringify({ event: name, ...(JSON.parse(payload) as object) })
-    const result = await this.post(id, body)
+    const result = await this.#post(id, body)
     if (!result) return this.outbox.release(position)
-    this.attempts.inc({ outcome: result.outcome })
+    this.#attempts.inc({ outcome: result.outcome })
     if (result.outcome === 'delivered') return this.outbox.delivered(position)
     const { config } = this
     const backoff = { firstMs: config.SERVICE_WEBHOOK_FIRST_RETRY, longestMs: config.SERVICE_WEBHOOK_LONGEST_RETRY }
     const requestedMs = Math.min(result.retryAfterMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER * 1_000)
     const delayMs = Math.max(backoffMs(attempts + 1, backoff), requestedMs)
     const isDead = await this.outbox.failed(position, result.error, delayMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER)
-    if (isDead) this.attempts.inc({ outcome: 'given_up' })
-    this.logger.warn(`posting event ${id} (${name}) failed: ${result.error}${isDead ? '; giving up' : ''}`)
+    if (isDead) this.#attempts.inc({ outcome: 'given_up' })
+    this.#logger.warn(`posting event ${id} (${name}) failed: ${result.error}${isDead ? '; giving up' : ''}`)
   }
 
   /** Undefined when the shutdown cut the attempt off: it does not count. */
-  private async post(id: string, body: string): Promise<Awaited<ReturnType<WebhookPost['post']>> | undefined> {
-    const result = await this.receiver?.post(id, body, this.stopping.signal)
-    return result?.outcome !== 'delivered' && this.stopping.signal.aborted ? undefined : result
+  async #post(id: string, body: string): Promise<Awaited<ReturnType<WebhookPost['post']>> | undefined> {
+    const result = await this.#receiver?.post(id, body, this.#stopping.signal)
+    return result?.outcome !== 'delivered' && this.#stopping.signal.aborted ? undefined : result
   }
 
-  private async purgeOld(): Promise<void> {
-    if (performance.now() - this.lastPurge < PURGE_EVERY_MS) return
-    this.lastPurge = performance.now()
+  async #purgeOld(): Promise<void> {
+    if (performance.now() - this.#lastPurge < PURGE_EVERY_MS) return
+    this.#lastPurge = performance.now()
     await this.outbox.purge({ olderThanDays: this.config.SERVICE_WEBHOOK_KEEP_DEAD })
   }
 }

@@ -32,26 +32,26 @@ export class ProcessDriver implements NodeDriver {
   readonly environment = 'process'
   readonly startsNodes = true
   readonly sharesMachine = true
-  private readonly logger = new Logger(ProcessDriver.name)
-  private readonly main: string
+  readonly #logger = new Logger(ProcessDriver.name)
+  readonly #main: string
 
   constructor(private readonly options: ProcessOptions) {
-    this.main = options.main ?? MEDIA_NODE
+    this.#main = options.main ?? MEDIA_NODE
   }
 
   async launch({ id, environmentId = `process-${id}` }: NodeLaunch, signal: AbortSignal): Promise<LaunchedNode> {
     signal.throwIfAborted()
     if ((await processesWith(MARK, id)).length > 0) return { environmentId }
-    if (!existsSync(this.main)) throw new NodeLaunchError(`there is no media node at ${this.main}`)
-    const child = spawn(process.execPath, ['--enable-source-maps', this.main], {
-      env: this.environmentOf(id, environmentId),
+    if (!existsSync(this.#main)) throw new NodeLaunchError(`there is no media node at ${this.#main}`)
+    const child = spawn(process.execPath, ['--enable-source-maps', this.#main], {
+      env: this.#environmentOf(id, environmentId),
       // A session of its own: signals for the master's group are not meant for it.
       detached: true,
       stdio: ['ignore', 'inherit', 'inherit'],
     })
     await started(child)
     child.unref()
-    this.logger.log(`media node ${id} is process ${child.pid}`)
+    this.#logger.log(`media node ${id} is process ${child.pid}`)
     return { environmentId, ended: endOf(child) }
   }
 
@@ -61,12 +61,12 @@ export class ProcessDriver implements NodeDriver {
       ['SIGTERM', END_MS],
       ['SIGKILL', END_MS],
     ] as const) {
-      if (await this.isGone(id, signal, patienceMs)) return
+      if (await this.#isGone(id, signal, patienceMs)) return
     }
     throw new Error(`media node ${id} does not end`)
   }
 
-  private async isGone(id: string, signal: NodeJS.Signals, patienceMs: number): Promise<boolean> {
+  async #isGone(id: string, signal: NodeJS.Signals, patienceMs: number): Promise<boolean> {
     const pids = await processesWith(MARK, id)
     // Workers end with their node; only what hangs is ended one by one.
     for (const pid of signal === 'SIGKILL' ? pids : await oldestOf(pids)) kill(pid, signal)
@@ -75,7 +75,7 @@ export class ProcessDriver implements NodeDriver {
     return false
   }
 
-  private environmentOf(id: string, environmentId: string): Record<string, string> {
+  #environmentOf(id: string, environmentId: string): Record<string, string> {
     const { env, natsUrl } = this.options
     const { MEDIA_NODE_RECORDING_PATH: recordings } = env
     const names = PROPERTY_NAMES.filter((name) => PROPERTIES[name].audience !== 'master')

@@ -8,7 +8,7 @@ export const UNKNOWN = 'unknown'
 /** Looks up the location of an address in a database on the operator's disk, without network access. */
 @Injectable()
 export class LocationsService implements OnModuleInit {
-  private database: Reader<CityResponse> | undefined
+  #database: Reader<CityResponse> | undefined
 
   constructor(@Inject(MASTER_CONFIG) private readonly config: Pick<MasterConfig, 'SERVICE_GEOIP_DATABASE'>) {}
 
@@ -16,7 +16,7 @@ export class LocationsService implements OnModuleInit {
     const file = this.config.SERVICE_GEOIP_DATABASE
     if (file === '') return
     try {
-      this.database = await open<CityResponse>(file)
+      this.#database = await open<CityResponse>(file)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       throw new ConfigError([`SERVICE_GEOIP_DATABASE: cannot be read as an MMDB database: ${reason}`])
@@ -25,7 +25,7 @@ export class LocationsService implements OnModuleInit {
 
   /** `City, Country`, the country alone when the city is unknown, else `unknown`. */
   of(ip: string): string {
-    const found = validate(ip) ? this.database?.get(ip) : undefined
+    const found = validate(ip) ? this.#database?.get(ip) : undefined
     const names = [found?.city?.names.en, found?.country?.names.en].filter(Boolean)
     return names.length > 0 ? names.join(', ') : UNKNOWN
   }

@@ -28,7 +28,7 @@ export class SessionBroadcast {
     notification: SessionNotification,
     options: { to?: string[]; except?: string[]; signalId?: number } = {},
   ): void {
-    this.send(roomId, { kind: 'notify', notification, ...options })
+    this.#send(roomId, { kind: 'notify', notification, ...options })
   }
 
   /** Notifies the others of the end of the participant and its streams, then closes the participant's socket. */
@@ -43,22 +43,22 @@ export class SessionBroadcast {
 
   /** Notifies the participant alone of its eviction; its socket closes. */
   dismiss(roomId: string, connectionId: string, reason: DisconnectReason): void {
-    this.send(roomId, { kind: 'evict', connectionId, reason })
+    this.#send(roomId, { kind: 'evict', connectionId, reason })
   }
 
   /** Closes all sockets of the participant except this one. */
   taken(roomId: string, connectionId: string, socketId: string): void {
-    this.send(roomId, { kind: 'taken', connectionId, socketId })
+    this.#send(roomId, { kind: 'taken', connectionId, socketId })
   }
 
   /** Changes the rights of the participant on its socket. */
   rights(roomId: string, connectionId: string, role: Role, record: boolean): void {
-    this.send(roomId, { kind: 'rights', connectionId, role, record })
+    this.#send(roomId, { kind: 'rights', connectionId, role, record })
   }
 
   /** Reports that the media of this epoch is lost; clients rejoin, spread over `spreadMs`. */
   mediaLost(roomId: string, epoch: number, spreadMs: number): void {
-    this.send(roomId, { kind: 'mediaLost', epoch, spreadMs })
+    this.#send(roomId, { kind: 'mediaLost', epoch, spreadMs })
   }
 
   /** Resolves when the messages sent before have reached the bus server. */
@@ -87,7 +87,7 @@ export class SessionBroadcast {
     return stop
   }
 
-  private send(roomId: string, message: SessionMessage): void {
+  #send(roomId: string, message: SessionMessage): void {
     this.bus.publish(SUBJECT.session(roomId), SessionMessage, message)
   }
 }

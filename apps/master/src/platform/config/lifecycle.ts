@@ -15,9 +15,9 @@ const CLOSE_MS = 30_000
  * next in the same process; only a signal ends the process.
  */
 export class Lifecycle {
-  private current: Instance | undefined
-  private replacement: Promise<void> | undefined
-  private isEnding = false
+  #current: Instance | undefined
+  #replacement: Promise<void> | undefined
+  #isEnding = false
 
   constructor(
     private readonly build: () => Promise<Instance>,
@@ -27,51 +27,51 @@ export class Lifecycle {
 
   /** While true, requests that change state are rejected. */
   get isRestarting(): boolean {
-    return this.replacement !== undefined
+    return this.#replacement !== undefined
   }
 
   /** While true, HTTP connections are closed after their current request. */
   get isLeaving(): boolean {
-    return this.isEnding || this.isRestarting
+    return this.#isEnding || this.isRestarting
   }
 
   async start(): Promise<void> {
-    this.current = await this.build()
+    this.#current = await this.build()
   }
 
   /** Closes the current instance, after `prepare`, and builds the next. Does nothing during a start or another restart. */
   restart(prepare: () => Promise<void>): void {
-    if (this.isLeaving || !this.current) return
-    this.replacement = this.replace(prepare).finally(() => {
-      this.replacement = undefined
+    if (this.isLeaving || !this.#current) return
+    this.#replacement = this.#replace(prepare).finally(() => {
+      this.#replacement = undefined
     })
   }
 
   async close(): Promise<void> {
-    this.isEnding = true
-    await this.replacement
-    await this.current?.close()
+    this.#isEnding = true
+    await this.#replacement
+    await this.#current?.close()
   }
 
-  private async replace(prepare: () => Promise<void>): Promise<void> {
+  async #replace(prepare: () => Promise<void>): Promise<void> {
     this.logger.log('restarting')
-    await this.tryStep('preparing the restart failed', prepare)
-    const { current } = this
-    this.current = undefined
+    await this.#tryStep('preparing the restart failed', prepare)
+    const current = this.#current
+    this.#current = undefined
     if (current) {
-      await this.tryStep('closing the former instance failed', () =>
+      await this.#tryStep('closing the former instance failed', () =>
         withTimeout(() => current.close(), CLOSE_MS, 'closing'),
       )
     }
-    while (!this.signal.aborted && !this.current) {
-      await this.tryStep('the restart failed, will retry', async () => {
-        this.current = await this.build()
+    while (!this.signal.aborted && !this.#current) {
+      await this.#tryStep('the restart failed, will retry', async () => {
+        this.#current = await this.build()
       })
-      if (!this.current) await sleep(RETRY_MS, this.signal)
+      if (!this.#current) await sleep(RETRY_MS, this.signal)
     }
   }
 
-  private async tryStep(message: string, step: () => Promise<void>): Promise<void> {
+  async #tryStep(message: string, step: () => Promise<void>): Promise<void> {
     try {
       await step()
     } catch (error) {

@@ -10,9 +10,9 @@ const MIN_REPORTED_STEP_MS = 500
 /** Measures the offset to the database's clock every second. */
 @Injectable()
 export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(ClockSampler.name)
-  private timer: NodeJS.Timeout | undefined
-  private isSampling = false
+  readonly #logger = new Logger(ClockSampler.name)
+  #timer: NodeJS.Timeout | undefined
+  #isSampling = false
 
   constructor(
     private readonly dataSource: DataSource,
@@ -21,24 +21,24 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
 
   /** The first sample precedes every write. */
   async onModuleInit(): Promise<void> {
-    await this.sample()
-    this.timer = setInterval(() => void this.sampleQuietly(), SAMPLE_EVERY_MS)
+    await this.#sample()
+    this.#timer = setInterval(() => void this.#sampleQuietly(), SAMPLE_EVERY_MS)
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.timer)
+    clearInterval(this.#timer)
   }
 
-  private async sampleQuietly(): Promise<void> {
-    if (this.isSampling) return
-    this.isSampling = true
+  async #sampleQuietly(): Promise<void> {
+    if (this.#isSampling) return
+    this.#isSampling = true
     // Without the database the monotonic clock goes on from the last sample.
-    await this.sample().catch(() => undefined)
-    this.isSampling = false
+    await this.#sample().catch(() => undefined)
+    this.#isSampling = false
   }
 
   /** A SELECT has nothing to commit: a commit would add to the round trip, and so to the error of the sample. */
-  private async sample(): Promise<void> {
+  async #sample(): Promise<void> {
     const askedAt = performance.now()
     const row = await firstRow<{ now: number }>(
       this.dataSource,
@@ -47,6 +47,6 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
     if (!row) return
     const stepMs = this.clock.note({ askedAt, answeredAt: performance.now(), referenceAt: row.now })
     if (Math.abs(stepMs) < MIN_REPORTED_STEP_MS) return
-    this.logger.warn({ stepMs: Math.round(stepMs) }, 'the clock of the database has stepped')
+    this.#logger.warn({ stepMs: Math.round(stepMs) }, 'the clock of the database has stepped')
   }
 }

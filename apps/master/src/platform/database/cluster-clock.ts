@@ -10,20 +10,20 @@ const MAX_HELD_MS = 60_000
  */
 @Injectable()
 export class ClusterClock {
-  private last = -Infinity
+  #last = -Infinity
 
   constructor(@Optional() private readonly reference: ReferenceClock = serviceClock) {}
 
   now(): number {
     const now = this.reference.now()
-    this.last = this.last - now > MAX_HELD_MS ? now : Math.max(now, this.last)
-    return this.last
+    this.#last = this.#last - now > MAX_HELD_MS ? now : Math.max(now, this.#last)
+    return this.#last
   }
 
   /** Adds a sample. Returns the step of the database's clock since the last sample, ms; mostly 0. */
   note(sample: ClockSample): number {
     // Times before the first sample were those of this machine.
-    if (!this.reference.isSynchronized) this.last = -Infinity
+    if (!this.reference.isSynchronized) this.#last = -Infinity
     return this.reference.note(sample)
   }
 }

@@ -7,8 +7,8 @@ const MAX_WAIT_MS = 1_000
  * commit of its item.
  */
 export class GroupCommit<Item, Result> {
-  private waiting: Pending<Item, Result>[] = []
-  private writing = 0
+  #waiting: Pending<Item, Result>[] = []
+  #writing = 0
 
   /** `write` gives one result or error for each item, in their order; it gets at most `maxBatch` items. */
   constructor(
@@ -22,23 +22,23 @@ export class GroupCommit<Item, Result> {
 
   add(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject, since: this.now() })
+      this.#waiting.push({ item, resolve, reject, since: this.now() })
       // In the next turn of the event loop, so that requests that arrived together are written together.
-      if (this.writing < this.maxWriters) setImmediate(() => this.next())
+      if (this.#writing < this.maxWriters) setImmediate(() => this.#next())
     })
   }
 
-  private next(): void {
-    if (this.writing >= this.maxWriters || this.waiting.length === 0) return
-    const batch = this.waiting.splice(0, this.maxBatch)
-    this.writing++
-    void this.commit(batch).finally(() => {
-      this.writing--
-      this.next()
+  #next(): void {
+    if (this.#writing >= this.maxWriters || this.#waiting.length === 0) return
+    const batch = this.#waiting.splice(0, this.maxBatch)
+    this.#writing++
+    void this.#commit(batch).finally(() => {
+      this.#writing--
+      this.#next()
     })
   }
 
-  private async commit(batch: Pending<Item, Result>[]): Promise<void> {
+  async #commit(batch: Pending<Item, Result>[]): Promise<void> {
     try {
       const results = await this.write(batch.map(({ item }) => item))
       batch.forEach(({ resolve, reject }, index) => {
@@ -48,14 +48,15 @@ export class GroupCommit<Item, Result> {
       })
     } catch (error) {
       // An invalid item must not fail the other items of its batch.
-      if (batch.length > 1 && this.isItemFault(error)) await Promise.all(batch.map((pending) => this.commit([pending])))
-      else this.fail(batch, error)
+      if (batch.length > 1 && this.isItemFault(error))
+        await Promise.all(batch.map((pending) => this.#commit([pending])))
+      else this.#fail(batch, error)
     }
   }
 
-  private fail(batch: Pending<Item, Result>[], error: unknown): void {
-    const firstRecent = this.waiting.findIndex(({ since }) => this.now() - since <= MAX_WAIT_MS)
-    const overdue = this.waiting.splice(0, firstRecent < 0 ? this.waiting.length : firstRecent)
+  #fail(batch: Pending<Item, Result>[], error: unknown): void {
+    const firstRecent = this.#waiting.findIndex(({ since }) => this.now() - since <= MAX_WAIT_MS)
+    const overdue = this.#waiting.splice(0, firstRecent < 0 ? this.#waiting.length : firstRecent)
     for (const { reject } of [...batch, ...overdue]) reject(error)
   }
 }

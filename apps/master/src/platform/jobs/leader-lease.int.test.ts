@@ -22,12 +22,6 @@ async function master(leaseMs = 60_000): Promise<{ lock: LeaderLease; source: Da
   return { lock: new LeaderLease(source, leaseMs), source }
 }
 
-/** A frozen master runs no timers; only its database connection stays open. */
-async function freeze(lock: LeaderLease): Promise<void> {
-  clearInterval(Reflect.get(lock, 'renewal') as NodeJS.Timeout)
-  await Reflect.get(lock, 'lastTouch')
-}
-
 describe('the leader lease', () => {
   it('belongs to one master until it releases it', async () => {
     const [one, two] = [await master(), await master()]
@@ -54,7 +48,8 @@ describe('the leader lease', () => {
     const one = await master(LEASE_MS)
     const two = await master()
     expect(await one.lock.acquire()).toBe(true)
-    await freeze(one.lock)
+    // A frozen master runs no timers; only its database connection stays open.
+    await one.lock.stopRenewing()
     await until('the lease is over', () => two.lock.acquire())
     await expect(one.source.transaction((manager) => one.lock.assertHeld(manager))).rejects.toThrow(
       'another master has become the leader',
@@ -73,7 +68,8 @@ describe('the leader lease', () => {
     const { promise: started, resolve: start } = Promise.withResolvers<void>()
     const first = one.source.transaction(async (manager) => {
       await one.lock.assertHeld(manager)
-      await freeze(one.lock)
+      // A frozen master runs no timers; only its database connection stays open.
+      await one.lock.stopRenewing()
       start()
       await until('the lease is over', () => two.lock.acquire())
       // Reached only if the database has not ended the transaction of the frozen master.

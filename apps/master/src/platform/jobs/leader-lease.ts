@@ -12,10 +12,10 @@ const RENEWALS = 4
 
 /** The lease of the master that runs the jobs of the leader: an advisory lock, which ends with its database connection. */
 export class LeaderLease {
-  private holder: QueryRunner | undefined
-  private backend = 0
-  private renewal: NodeJS.Timeout | undefined
-  private lastTouch: Promise<unknown> = Promise.resolve()
+  #holder: QueryRunner | undefined
+  #backend = 0
+  #renewal: NodeJS.Timeout | undefined
+  #lastTouch: Promise<unknown> = Promise.resolve()
 
   constructor(
     private readonly dataSource: DataSource,
@@ -24,11 +24,11 @@ export class LeaderLease {
 
   /** Whether this master is the leader; it becomes the leader when no other master is. */
   async acquire(): Promise<boolean> {
-    const runner = this.holder ?? this.dataSource.createQueryRunner()
+    const runner = this.#holder ?? this.dataSource.createQueryRunner()
     try {
-      if (this.holder) {
+      if (this.#holder) {
         // Proves that the connection, and so the lock, still exists.
-        await this.touch(runner)
+        await this.#touch(runner)
         return true
       }
       const row = await firstRow<{ taken: boolean; backend: number }>(
@@ -36,11 +36,11 @@ export class LeaderLease {
         'SELECT pg_try_advisory_lock($1) AS taken, pg_backend_pid() AS backend',
         [LEADER_LOCK],
       )
-      if (row?.taken) await this.hold(runner, row.backend)
+      if (row?.taken) await this.#hold(runner, row.backend)
       else await runner.release()
       return row?.taken === true
     } catch (error) {
-      this.forget()
+      this.#forget()
       await runner.release().catch(() => undefined)
       throw error
     }
@@ -63,39 +63,45 @@ export class LeaderLease {
       queryable,
       `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 0 AND objid = $1 AND pid = $2
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      [LEADER_LOCK, this.backend],
+      [LEADER_LOCK, this.#backend],
     )
     if (held.length === 0) throw new Error('another master has become the leader')
   }
 
   async release(): Promise<void> {
-    const { holder } = this
-    this.forget()
-    await this.lastTouch
+    const holder = this.#holder
+    this.#forget()
+    await this.stopRenewing()
     if (!holder) return
     await execute(holder.manager, 'SELECT pg_advisory_unlock($1)', [LEADER_LOCK]).catch(() => undefined)
     await execute(holder.manager, 'RESET idle_session_timeout').catch(() => undefined)
     await holder.release().catch(() => undefined)
   }
 
-  private async hold(runner: QueryRunner, backend: number): Promise<void> {
-    await execute(runner.manager, `SELECT set_config('idle_session_timeout', $1, false)`, [String(this.leaseMs)])
-    this.holder = runner
-    this.backend = backend
-    // Jobs may take longer than the lease.
-    this.renewal = setInterval(() => void this.touch(runner).catch(() => undefined), this.leaseMs / RENEWALS)
+  /** The lease then lasts until its term is over. Resolves after the last renewal. */
+  async stopRenewing(): Promise<void> {
+    clearInterval(this.#renewal)
+    await this.#lastTouch
   }
 
-  private forget(): void {
-    clearInterval(this.renewal)
-    this.holder = undefined
-    this.backend = 0
+  async #hold(runner: QueryRunner, backend: number): Promise<void> {
+    await execute(runner.manager, `SELECT set_config('idle_session_timeout', $1, false)`, [String(this.leaseMs)])
+    this.#holder = runner
+    this.#backend = backend
+    // Jobs may take longer than the lease.
+    this.#renewal = setInterval(() => void this.#touch(runner).catch(() => undefined), this.leaseMs / RENEWALS)
+  }
+
+  #forget(): void {
+    clearInterval(this.#renewal)
+    this.#holder = undefined
+    this.#backend = 0
   }
 
   /** Serialized, because a connection takes one query at a time. */
-  private touch(runner: QueryRunner): Promise<unknown> {
-    const answer = this.lastTouch.then(() => execute(runner.manager, 'SELECT 1'))
-    this.lastTouch = answer.catch(() => undefined)
+  #touch(runner: QueryRunner): Promise<unknown> {
+    const answer = this.#lastTouch.then(() => execute(runner.manager, 'SELECT 1'))
+    this.#lastTouch = answer.catch(() => undefined)
     return answer
   }
 }

@@ -20,14 +20,14 @@ const TICK_MS = 1_000
 /** Runs the jobs of all features. Deadlines are in the database, so that any master can become the leader. */
 @Injectable()
 export class Scheduler implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
-  private readonly logger = new Logger(Scheduler.name)
-  private readonly lease: LeaderLease
-  private readonly lastRun = new Map<string, number>()
-  private jobs: RegisteredJob[] = []
-  private timer: NodeJS.Timeout | undefined
-  private shutdownRenewals: NodeJS.Timeout | undefined
-  private running: Promise<void> = Promise.resolve()
-  private isStopping = false
+  readonly #logger = new Logger(Scheduler.name)
+  readonly #lease: LeaderLease
+  readonly #lastRun = new Map<string, number>()
+  #jobs: RegisteredJob[] = []
+  #timer: NodeJS.Timeout | undefined
+  #shutdownRenewals: NodeJS.Timeout | undefined
+  #running: Promise<void> = Promise.resolve()
+  #isStopping = false
 
   constructor(
     dataSource: DataSource,
@@ -36,62 +36,62 @@ export class Scheduler implements OnModuleInit, OnApplicationBootstrap, OnModule
     private readonly discovery: DiscoveryService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.lease = new LeaderLease(dataSource)
+    this.#lease = new LeaderLease(dataSource)
   }
 
   async onModuleInit(): Promise<void> {
-    this.jobs = registeredJobs(this.discovery, this.config)
+    this.#jobs = registeredJobs(this.discovery, this.config)
     await this.membership.renew()
   }
 
   onApplicationBootstrap(): void {
-    this.schedule()
+    this.#schedule()
   }
 
   /** Keeps the membership alive until the shutdown is complete: the clients move to other masters meanwhile. */
   async onModuleDestroy(): Promise<void> {
-    this.isStopping = true
-    clearTimeout(this.timer)
-    this.shutdownRenewals = setInterval(() => void this.membership.renew().catch(() => undefined), TICK_MS)
-    await this.running
-    await this.lease.release()
+    this.#isStopping = true
+    clearTimeout(this.#timer)
+    this.#shutdownRenewals = setInterval(() => void this.membership.renew().catch(() => undefined), TICK_MS)
+    await this.#running
+    await this.#lease.release()
   }
 
   async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.shutdownRenewals)
+    clearInterval(this.#shutdownRenewals)
     await this.membership.leave().catch(() => undefined)
   }
 
-  private schedule(): void {
-    if (this.isStopping) return
-    this.timer = setTimeout(() => {
-      this.running = this.tick(performance.now()).finally(() => this.schedule())
+  #schedule(): void {
+    if (this.#isStopping) return
+    this.#timer = setTimeout(() => {
+      this.#running = this.#tick(performance.now()).finally(() => this.#schedule())
     }, TICK_MS)
   }
 
-  private async tick(now: number): Promise<void> {
+  async #tick(now: number): Promise<void> {
     try {
       await this.membership.renew()
       const { hasQuorum } = this.membership
-      if (!hasQuorum) await this.lease.release()
-      const isLeader = hasQuorum && (await this.lease.acquire())
+      if (!hasQuorum) await this.#lease.release()
+      const isLeader = hasQuorum && (await this.#lease.acquire())
       // Jobs notify clients and nodes of what they change.
       if (!this.bus.connected) return
-      for (const job of this.jobs) if (isLeader || job.scope !== 'leader') await this.runIfDue(job, now)
+      for (const job of this.#jobs) if (isLeader || job.scope !== 'leader') await this.#runIfDue(job, now)
     } catch (error) {
-      this.logger.warn({ err: error }, 'the scheduled jobs could not run')
+      this.#logger.warn({ err: error }, 'the scheduled jobs could not run')
     }
   }
 
-  private async runIfDue({ name, everyMs, run }: RegisteredJob, now: number): Promise<void> {
-    if (now - (this.lastRun.get(name) ?? -Infinity) < everyMs || this.isStopping) return
-    this.lastRun.set(name, now)
+  async #runIfDue({ name, everyMs, run }: RegisteredJob, now: number): Promise<void> {
+    if (now - (this.#lastRun.get(name) ?? -Infinity) < everyMs || this.#isStopping) return
+    this.#lastRun.set(name, now)
     const context = {
       now,
-      isStopping: () => this.isStopping,
-      assertLeader: this.lease.assertHeld.bind(this.lease),
+      isStopping: () => this.#isStopping,
+      assertLeader: this.#lease.assertHeld.bind(this.#lease),
     }
     // A job that fails does not keep the others from running.
-    await run(context).catch((error: unknown) => this.logger.warn({ err: error, job: name }, 'scheduled job failed'))
+    await run(context).catch((error: unknown) => this.#logger.warn({ err: error, job: name }, 'scheduled job failed'))
   }
 }

@@ -4,54 +4,54 @@ import { TokenBucket } from './token-bucket.js'
 
 /** The rate limits of one client: its calls, their bytes, and the deliveries that its signals cause. */
 export class ClientBudget {
-  private readonly calls: TokenBucket
-  private readonly bytes: TokenBucket
-  private readonly deliveries: TokenBucket
+  readonly #calls: TokenBucket
+  readonly #bytes: TokenBucket
+  readonly #deliveries: TokenBucket
 
   constructor(now: number) {
-    this.calls = new TokenBucket(SIGNALLING_LIMITS.calls, now)
-    this.bytes = new TokenBucket(SIGNALLING_LIMITS.bytes, now)
-    this.deliveries = new TokenBucket(SIGNALLING_LIMITS.deliveries, now)
+    this.#calls = new TokenBucket(SIGNALLING_LIMITS.calls, now)
+    this.#bytes = new TokenBucket(SIGNALLING_LIMITS.bytes, now)
+    this.#deliveries = new TokenBucket(SIGNALLING_LIMITS.deliveries, now)
   }
 
   /** The budget that a frame of `bytes` exceeds; undefined when it is within both. */
   exceededBy(bytes: number, now: number): 'calls' | 'bytes' | undefined {
-    if (!this.calls.spend(now)) return 'calls'
-    return this.bytes.spend(now, bytes) ? undefined : 'bytes'
+    if (!this.#calls.spend(now)) return 'calls'
+    return this.#bytes.spend(now, bytes) ? undefined : 'bytes'
   }
 
   /** Whether a signal of `bytes` may be sent to that many recipients. */
   maySend(bytes: number, recipients: number, now: number): boolean {
-    return this.deliveries.spend(now, (bytes + SIGNALLING_LIMITS.deliveryOverhead) * recipients)
+    return this.#deliveries.spend(now, (bytes + SIGNALLING_LIMITS.deliveryOverhead) * recipients)
   }
 
   isFull(now: number): boolean {
-    return [this.calls, this.bytes, this.deliveries].every((bucket) => bucket.isFull(now))
+    return [this.#calls, this.#bytes, this.#deliveries].every((bucket) => bucket.isFull(now))
   }
 }
 
 /** The budgets of participants. They outlive sockets, so that resuming does not fill them. */
 @Injectable()
 export class ClientBudgets {
-  private readonly budgets = new Map<string, ClientBudget>()
+  readonly #budgets = new Map<string, ClientBudget>()
 
   get size(): number {
-    return this.budgets.size
+    return this.#budgets.size
   }
 
   /** The budget of a participant, created at its first use. */
   of(connectionId: string, now: number): ClientBudget {
-    const existing = this.budgets.get(connectionId)
+    const existing = this.#budgets.get(connectionId)
     if (existing) return existing
     const budget = new ClientBudget(now)
-    this.budgets.set(connectionId, budget)
+    this.#budgets.set(connectionId, budget)
     return budget
   }
 
   /** Removes budgets that equal new ones. */
   forgetFull(now: number): void {
-    for (const [connectionId, budget] of this.budgets) {
-      if (budget.isFull(now)) this.budgets.delete(connectionId)
+    for (const [connectionId, budget] of this.#budgets) {
+      if (budget.isFull(now)) this.#budgets.delete(connectionId)
     }
   }
 }

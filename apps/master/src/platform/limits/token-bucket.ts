@@ -6,13 +6,13 @@ export interface BucketLimit {
 
 /** A token bucket. Times are ms of a monotonic clock. */
 export class TokenBucket {
-  private left: number
+  #left: number
 
   constructor(
     private readonly limit: BucketLimit,
     private at: number,
   ) {
-    this.left = limit.burst
+    this.#left = limit.burst
   }
 
   /**
@@ -20,20 +20,20 @@ export class TokenBucket {
    * bucket and leaves a debt, so that a single large message is possible and delays the next one.
    */
   spend(now: number, amount = 1): boolean {
-    this.refill(now)
-    if (this.left < Math.min(amount, this.limit.burst)) return false
-    this.left -= amount
+    this.#refill(now)
+    if (this.#left < Math.min(amount, this.limit.burst)) return false
+    this.#left -= amount
     return true
   }
 
   /** A full bucket is equal to a new one. */
   isFull(now: number): boolean {
-    this.refill(now)
-    return this.left === this.limit.burst
+    this.#refill(now)
+    return this.#left === this.limit.burst
   }
 
-  private refill(now: number): void {
-    this.left = Math.min(this.limit.burst, this.left + ((now - this.at) / 1000) * this.limit.perSecond)
+  #refill(now: number): void {
+    this.#left = Math.min(this.limit.burst, this.#left + ((now - this.at) / 1000) * this.limit.perSecond)
     this.at = now
   }
 }

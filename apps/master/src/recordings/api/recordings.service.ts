@@ -60,11 +60,11 @@ export class RecordingsService {
 
   /** The checks have the order of the lineage, so that a request with several faults gets the same answer. */
   async start(body: unknown): Promise<RecordingView> {
-    this.requireEnabled()
+    this.#requireEnabled()
     const { session: sessionId } = read(Target, body)
     const session = await this.sessionQueries.get(sessionId)
     requireRecordable(session)
-    const { defaults, isRecording } = await this.startContext(sessionId)
+    const { defaults, isRecording } = await this.#startContext(sessionId)
     if (isRecording) throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)
     const options = read(StartRecordingOptions, body)
     const { hasAudio, hasVideo } = defaults
@@ -75,58 +75,58 @@ export class RecordingsService {
     })
     if (faults.length > 0) throw new ServiceError('OUT_OF_RANGE', faults.join('; '))
     const { mediaNode } = options
-    if (this.isPaid && mediaNode !== undefined && !this.mediaNodes.isKnown(mediaNode)) {
+    if (this.#isPaid && mediaNode !== undefined && !this.mediaNodes.isKnown(mediaNode)) {
       throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${mediaNode}`)
     }
     // Before the row is inserted: a layout that does not exist leaves no trace of a recording.
     const decided = decideProperties(defaults, options, sessionId)
     if (isCustomLayout(decided)) await this.layouts.require(decided.customLayout)
-    return this.view(await this.starter.start(sessionId, options))
+    return this.#view(await this.starter.start(sessionId, options))
   }
 
-  private async startContext(sessionId: string): Promise<StartContext> {
+  async #startContext(sessionId: string): Promise<StartContext> {
     const found = await this.queries.startContext(sessionId)
     if (!found) throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
     return found
   }
 
   /** `waitsForFile`: resolves when the file is finished, or after a minute. */
-  async stop(id: string, waitsForFile = !this.isPaid): Promise<RecordingView> {
-    const row = await this.require(id)
+  async stop(id: string, waitsForFile = !this.#isPaid): Promise<RecordingView> {
+    const row = await this.#require(id)
     this.broadcast.requireBus()
     requireStarted(row)
     const stopped = await this.reconciler.stop(id, 'recordingStoppedByServer')
     if (!stopped) {
-      requireStarted(await this.require(id))
+      requireStarted(await this.#require(id))
       throw new ServiceError('CONFLICT', `recording ${id} is being changed`)
     }
     await this.sessions.closeEmpty(stopped.uniqueSessionId, 'lastParticipantLeft')
-    return this.view(waitsForFile ? await this.finished(stopped) : stopped)
+    return this.#view(waitsForFile ? await this.#finished(stopped) : stopped)
   }
 
   async get(id: string): Promise<RecordingView> {
-    return this.view(await this.require(id))
+    return this.#view(await this.#require(id))
   }
 
   /** All recordings as a stream of JSON; `shape` converts each to the representation of the caller. */
   list(shape: (recording: RecordingView) => object = (recording) => recording): Promise<StreamableFile> {
-    this.requireEnabled()
+    this.#requireEnabled()
     return streamedList(
       (after) => this.queries.page(after),
-      (row) => shape(this.view(row)),
+      (row) => shape(this.#view(row)),
       { items: 'items', count: 'count' },
     )
   }
 
   async delete(id: string): Promise<void> {
-    this.requireEnabled()
+    this.#requireEnabled()
     const row = await this.transitions.remove(id)
     if (!row) throw noSuchRecording(id)
     await this.finalizer.remove(row)
   }
 
   /** The row once the recording is no longer `stopped`; as it was when the master stops or the wait times out. */
-  private async finished(stopped: RecordingRow): Promise<RecordingRow> {
+  async #finished(stopped: RecordingRow): Promise<RecordingRow> {
     const probe = async (): Promise<RecordingRow | undefined> => {
       if (this.finalizer.isStopping) return stopped
       const row = await this.queries.find(stopped.id)
@@ -135,22 +135,22 @@ export class RecordingsService {
     return (await poll(probe, { everyMs: FILE_POLL_MS, timeoutMs: FILE_TIMEOUT_MS })) ?? stopped
   }
 
-  private async require(id: string): Promise<RecordingRow> {
-    this.requireEnabled()
+  async #require(id: string): Promise<RecordingRow> {
+    this.#requireEnabled()
     const row = await this.queries.find(id)
     if (!row) throw noSuchRecording(id)
     return row
   }
 
-  private get isPaid(): boolean {
+  get #isPaid(): boolean {
     return this.config.SERVICE_EDITION !== 'ce'
   }
 
-  private view(row: RecordingRow): RecordingView {
-    return recordingView(row, row.file === null ? null : this.store.url({ ...row, file: row.file }), this.isPaid)
+  #view(row: RecordingRow): RecordingView {
+    return recordingView(row, row.file === null ? null : this.store.url({ ...row, file: row.file }), this.#isPaid)
   }
 
-  private requireEnabled(): void {
+  #requireEnabled(): void {
     if (!this.isEnabled) throw new ServiceError('DISABLED', 'recording is switched off (SERVICE_RECORDING)')
   }
 }

@@ -22,11 +22,11 @@ interface Task {
 /** Makes the files of recordings that have ended, each on one master, and removes the files of deleted recordings. */
 @Injectable()
 export class RecordingFinalizer implements OnModuleDestroy {
-  private readonly logger = new Logger(RecordingFinalizer.name)
-  private readonly tasks = new Map<string, Task>()
+  readonly #logger = new Logger(RecordingFinalizer.name)
+  readonly #tasks = new Map<string, Task>()
   /** This master starts no more tasks. */
   isStopping = false
-  private readonly finished = metrics.counter('recordings_finished_total', {
+  readonly #finished = metrics.counter('recordings_finished_total', {
     help: 'Finished recordings, by result',
     labels: { result: ['ready', 'failed'] },
   })
@@ -41,23 +41,23 @@ export class RecordingFinalizer implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
-    for (const { abort } of this.tasks.values()) abort.abort()
-    await Promise.all([...this.tasks.values()].map(({ done }) => done))
+    for (const { abort } of this.#tasks.values()) abort.abort()
+    await Promise.all([...this.#tasks.values()].map(({ done }) => done))
   }
 
   /** Makes the file of a recording in the background, unless another master does. */
   finalize(id: string): void {
-    this.start(id, 'finalizing the recording failed, will retry', (abort) => this.claimAndFinalize(id, abort))
+    this.#start(id, 'finalizing the recording failed, will retry', (abort) => this.#claimAndFinalize(id, abort))
   }
 
   /** Removes the remaining files of a deleted recording in the background. */
   resumeRemoval(row: RecordingRow): void {
-    this.start(row.id, 'removing the files of the recording failed, will retry', () => this.removeOrRetryLater(row))
+    this.#start(row.id, 'removing the files of the recording failed, will retry', () => this.#removeOrRetryLater(row))
   }
 
   /** Removes the files of a recording that has just been deleted. After a failure a master tries again later. */
   async remove(row: RecordingRow): Promise<void> {
-    this.tasks.get(row.id)?.abort.abort()
+    this.#tasks.get(row.id)?.abort.abort()
     await this.store.remove(row)
     await this.claims.deleteRemoved(row.id)
   }
@@ -68,16 +68,16 @@ export class RecordingFinalizer implements OnModuleDestroy {
     for (const row of rows) await this.store.removeSpentParts(row)
   }
 
-  private start(id: string, failureMessage: string, run: (abort: AbortController) => Promise<void>): void {
-    if (this.tasks.has(id) || this.isStopping) return
+  #start(id: string, failureMessage: string, run: (abort: AbortController) => Promise<void>): void {
+    if (this.#tasks.has(id) || this.isStopping) return
     const abort = new AbortController()
     const done = run(abort)
-      .catch((error: unknown) => this.logger.warn({ err: error, recordingId: id }, failureMessage))
-      .finally(() => this.tasks.delete(id))
-    this.tasks.set(id, { abort, done })
+      .catch((error: unknown) => this.#logger.warn({ err: error, recordingId: id }, failureMessage))
+      .finally(() => this.#tasks.delete(id))
+    this.#tasks.set(id, { abort, done })
   }
 
-  private async removeOrRetryLater(row: RecordingRow): Promise<void> {
+  async #removeOrRetryLater(row: RecordingRow): Promise<void> {
     try {
       await this.remove(row)
     } catch (error) {
@@ -86,24 +86,24 @@ export class RecordingFinalizer implements OnModuleDestroy {
     }
   }
 
-  private async claimAndFinalize(id: string, abort: AbortController): Promise<void> {
+  async #claimAndFinalize(id: string, abort: AbortController): Promise<void> {
     const row = await this.claims.claim(id)
     if (!row) return
-    const renewal = setInterval(() => void this.renew(id, abort), RENEW_CLAIM_MS)
+    const renewal = setInterval(() => void this.#renew(id, abort), RENEW_CLAIM_MS)
     try {
-      await this.makeFile(row, abort.signal)
+      await this.#makeFile(row, abort.signal)
     } catch (error) {
-      await this.fileFailed(row, error, abort.signal)
+      await this.#fileFailed(row, error, abort.signal)
     } finally {
       clearInterval(renewal)
     }
   }
 
-  private async renew(id: string, abort: AbortController): Promise<void> {
+  async #renew(id: string, abort: AbortController): Promise<void> {
     if (!(await this.claims.renew(id).catch(() => true))) abort.abort()
   }
 
-  private async makeFile(row: RecordingRow, signal: AbortSignal): Promise<void> {
+  async #makeFile(row: RecordingRow, signal: AbortSignal): Promise<void> {
     const parts = await this.parts.ended(row.id)
     const failures = parts.flatMap(({ failure }) => failure ?? [])
     if (parts.every(({ files }) => files.length === 0) && failures.length > 0) {
@@ -115,22 +115,22 @@ export class RecordingFinalizer implements OnModuleDestroy {
       // Another part has come: try again. If the recording is deleted or claimed by another master, this has no effect.
       return this.claims.retryLater(row.id, 0, false)
     }
-    this.finished.inc({ result: 'ready' })
+    this.#finished.inc({ result: 'ready' })
     // A lost media node may still deliver its part: the file is then made again, of all parts.
     if (!failures.includes(LOST_NODE_FAILURE)) await this.store.removeSpentParts(row)
   }
 
-  private async fileFailed(row: RecordingRow, error: unknown, { aborted }: AbortSignal): Promise<void> {
+  async #fileFailed(row: RecordingRow, error: unknown, { aborted }: AbortSignal): Promise<void> {
     const { id, attempts } = row
     const code = error instanceof ServiceError ? error.code : 'INTERNAL'
     const text = error instanceof Error ? error.message : String(error)
     // An aborted attempt says nothing about the recording.
     const isTransient = code === 'UNAVAILABLE' || code === 'NO_CAPACITY' || aborted || this.isStopping
     if (isTransient || (code !== 'NOT_FOUND' && attempts + 1 < MAX_ATTEMPTS)) {
-      this.logger.warn({ err: error, recordingId: id }, 'finalizing the recording failed, will retry')
+      this.#logger.warn({ err: error, recordingId: id }, 'finalizing the recording failed, will retry')
       return this.claims.retryLater(id, this.isStopping ? 0 : RETRY_S, !isTransient)
     }
-    this.logger.warn({ err: error, recordingId: id }, 'finalizing the recording failed')
-    if (await this.transitions.markFailed(id, text)) this.finished.inc({ result: 'failed' })
+    this.#logger.warn({ err: error, recordingId: id }, 'finalizing the recording failed')
+    if (await this.transitions.markFailed(id, text)) this.#finished.inc({ result: 'failed' })
   }
 }

@@ -15,14 +15,14 @@ const INDEX = 'index.html'
 /** Resolves the pages of recordings with the layout CUSTOM. */
 @Injectable()
 export class LayoutsService {
-  private readonly cookies: LayoutCookies
+  readonly #cookies: LayoutCookies
 
   constructor(
     private readonly connections: ConnectionsService,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.cookies = new LayoutCookies(config.SERVICE_SECRET)
+    this.#cookies = new LayoutCookies(config.SERVICE_SECRET)
   }
 
   /** @throws ServiceError INVALID for a layout that does not exist or that the operator has not allowed */
@@ -45,7 +45,7 @@ export class LayoutsService {
     if (address.kind === 'other') return { url: address.url, token }
     const { folder } = address
     const path = `${new URL(base).pathname.replace(/\/$/, '')}${LAYOUTS_PATH}${folder === '' ? '' : `${folder}/`}`
-    const cookie = this.cookies.of(LAYOUTS_PATH + (folder === '' ? '' : `${folder}/`), this.clock.now())
+    const cookie = this.#cookies.of(LAYOUTS_PATH + (folder === '' ? '' : `${folder}/`), this.clock.now())
     return { url: `${base}${LAYOUTS_PATH}${indexOf(folder)}`, token, cookie: { ...cookie, path } }
   }
 }

@@ -36,15 +36,15 @@ const LOST_PARTS_S = 86_400
 @Injectable()
 @SessionEndHook()
 export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
-  private readonly logger = new Logger(RecordingReconciler.name)
-  private readonly running = new Map<string, Promise<void>>()
+  readonly #logger = new Logger(RecordingReconciler.name)
+  readonly #running = new Map<string, Promise<void>>()
   /** Recordings to be reconciled once more after the run in progress. */
-  private readonly again = new Set<string>()
-  private readonly unlistedSince = new Map<number, number>()
-  private lastTickAt = -Infinity
-  private readonly stopRequestedAt = new Map<number, number>()
-  private readonly startDelays = new RetryDelays()
-  private isStopping = false
+  readonly #again = new Set<string>()
+  readonly #unlistedSince = new Map<number, number>()
+  #lastTickAt = -Infinity
+  readonly #stopRequestedAt = new Map<number, number>()
+  readonly #startDelays = new RetryDelays()
+  #isStopping = false
 
   constructor(
     private readonly queries: RecordingQueries,
@@ -58,20 +58,20 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   ) {}
 
   async onModuleDestroy(): Promise<void> {
-    this.isStopping = true
-    await Promise.all(this.running.values())
+    this.#isStopping = true
+    await Promise.all(this.#running.values())
   }
 
   @Job({ name: 'recordings', scope: 'leader', everyMs: 0 })
   async tick({ now }: JobRun): Promise<void> {
     const rows = await this.queries.unsettled()
-    this.noteUnlisted(rows, now)
-    this.startDelays.keepOnly(rows.map(({ id }) => id))
+    this.#noteUnlisted(rows, now)
+    this.#startDelays.keepOnly(rows.map(({ id }) => id))
     for (const { id, uniqueSessionId, isEmpty } of await this.queries.overdue()) {
       if (isEmpty) await this.sessions.closeEmpty(uniqueSessionId, 'automaticStop')
       await this.stop(id, 'automaticStop')
     }
-    for (const { id } of rows) void this.reconcile(id)
+    for (const { id } of rows) void this.#reconcile(id)
   }
 
   /** Stops what media nodes record without a row. */
@@ -99,7 +99,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     const isReadable = report.description !== undefined && (await this.parts.exists(report.part))
     const ended = isReadable ? await this.store.readDescription(report) : report
     const row = await this.transitions.endPart(ended, false)
-    if (row) void this.reconcile(row.id)
+    if (row) void this.#reconcile(row.id)
   }
 
   /** Undefined when it is not `started`, or, for `automaticStop`, when a participant publishes again. */
@@ -113,36 +113,36 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   }
 
   async stopped(ids: readonly string[]): Promise<void> {
-    await Promise.all(ids.map((id) => this.reconcile(id)))
+    await Promise.all(ids.map((id) => this.#reconcile(id)))
   }
 
   /**
    * Takes the next step of the recording; runs of one recording never overlap. Resolves when the step is taken; files
    * are made and removed in the background. It never rejects: a step that fails is repeated by the next tick.
    */
-  private reconcile(id: string): Promise<void> {
-    const inProgress = this.running.get(id)
+  #reconcile(id: string): Promise<void> {
+    const inProgress = this.#running.get(id)
     if (inProgress) {
-      this.again.add(id)
+      this.#again.add(id)
       return inProgress
     }
-    const run = this.takeStep(id)
+    const run = this.#takeStep(id)
       .catch((error: unknown) => {
-        this.logger.warn({ err: error, recordingId: id }, 'reconciling the recording failed, will retry')
+        this.#logger.warn({ err: error, recordingId: id }, 'reconciling the recording failed, will retry')
       })
       .finally(() => {
-        this.running.delete(id)
-        if (this.again.delete(id) && !this.isStopping) void this.reconcile(id)
+        this.#running.delete(id)
+        if (this.#again.delete(id) && !this.#isStopping) void this.#reconcile(id)
       })
-    this.running.set(id, run)
+    this.#running.set(id, run)
     return run
   }
 
-  private async takeStep(id: string): Promise<void> {
+  async #takeStep(id: string): Promise<void> {
     const [row] = await this.queries.unsettled(id)
-    if (!row || this.isStopping) return
-    const parts = row.parts.map((part) => ({ ...part, isLost: this.isLost(part) }))
-    const step = nextStep({ ...row, parts, epoch: this.isUp(row) ? row.epoch : null })
+    if (!row || this.#isStopping) return
+    const parts = row.parts.map((part) => ({ ...part, isLost: this.#isLost(part) }))
+    const step = nextStep({ ...row, parts, epoch: this.#isUp(row) ? row.epoch : null })
     switch (step.kind) {
       case 'wait':
         return
@@ -152,14 +152,14 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
         }
         return
       case 'addPart':
-        return this.addPart(id, step.after)
+        return this.#addPart(id, step.after)
       case 'stop':
-        return this.stopAndRepeat(id, step.reason)
+        return this.#stopAndRepeat(id, step.reason)
       case 'requestStop':
-        await Promise.all(step.parts.map((part) => this.requestStop(id, part)))
+        await Promise.all(step.parts.map((part) => this.#requestStop(id, part)))
         return
       case 'abandonParts':
-        return this.abandon(id, step.parts)
+        return this.#abandon(id, step.parts)
       case 'finalize':
         this.finalizer.finalize(id)
         // The session may have been kept for this recording alone, and the recording have ended without a stop.
@@ -170,35 +170,35 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     }
   }
 
-  private async addPart(id: string, after: number): Promise<void> {
-    if (!this.startDelays.isDue(id)) return
+  async #addPart(id: string, after: number): Promise<void> {
+    if (!this.#startDelays.isDue(id)) return
     const added = await this.transitions.addPart(id, after)
-    if (added) this.startDelays.note(id, await this.starter.startPart(added))
+    if (added) this.#startDelays.note(id, await this.starter.startPart(added))
   }
 
   /** As `stop`, within a run: the parts are stopped by the next run. */
-  private async stopAndRepeat(id: string, reason: RecordingStopReason): Promise<void> {
+  async #stopAndRepeat(id: string, reason: RecordingStopReason): Promise<void> {
     const stopped = await this.transitions.stop(id, reason)
     if (stopped) await this.starter.notifyStopped(stopped, reason)
-    this.again.add(id)
+    this.#again.add(id)
   }
 
-  private async requestStop(recordingId: string, { part, nodeId }: PartSnapshot): Promise<void> {
+  async #requestStop(recordingId: string, { part, nodeId }: PartSnapshot): Promise<void> {
     const now = performance.now()
-    if (now - (this.stopRequestedAt.get(part) ?? -Infinity) < REPEAT_STOP_MS) return
-    this.stopRequestedAt.set(part, now)
+    if (now - (this.#stopRequestedAt.get(part) ?? -Infinity) < REPEAT_STOP_MS) return
+    this.#stopRequestedAt.set(part, now)
     await this.mediaNodes.notify({ nodeId }, 'stopRecording', { recordingId, part })
   }
 
-  private async abandon(recordingId: string, parts: readonly PartSnapshot[]): Promise<void> {
+  async #abandon(recordingId: string, parts: readonly PartSnapshot[]): Promise<void> {
     for (const { part } of parts) {
       await this.transitions.endPart({ recordingId, part, files: [], failure: LOST_NODE_FAILURE })
     }
-    this.again.add(recordingId)
+    this.#again.add(recordingId)
   }
 
   /** Notes which open parts no media node lists, and since when. */
-  private noteUnlisted(rows: readonly UnsettledRow[], now: number): void {
+  #noteUnlisted(rows: readonly UnsettledRow[], now: number): void {
     const live = this.mediaNodes.live()
     const listed = new Set(live.flatMap(({ jobs }) => jobs.map(({ part }) => part)))
     const liveIds = new Set(live.map(({ nodeId }) => nodeId))
@@ -208,22 +208,22 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
       !listed.has(part) && (liveIds.has(node.nodeId) || !this.mediaNodes.isHeard(node))
     const unlisted = new Set(open.filter(isUnlisted).map(({ part }) => part))
     // Ticks were missed, or another master was the leader: parts may have been listed in between.
-    if (now - this.lastTickAt > STALE_MS) this.unlistedSince.clear()
-    this.lastTickAt = now
-    for (const part of this.unlistedSince.keys()) if (!unlisted.has(part)) this.unlistedSince.delete(part)
-    for (const part of unlisted) if (!this.unlistedSince.has(part)) this.unlistedSince.set(part, now)
+    if (now - this.#lastTickAt > STALE_MS) this.#unlistedSince.clear()
+    this.#lastTickAt = now
+    for (const part of this.#unlistedSince.keys()) if (!unlisted.has(part)) this.#unlistedSince.delete(part)
+    for (const part of unlisted) if (!this.#unlistedSince.has(part)) this.#unlistedSince.set(part, now)
     const openParts = new Set(open.map(({ part }) => part))
-    for (const part of this.stopRequestedAt.keys()) if (!openParts.has(part)) this.stopRequestedAt.delete(part)
+    for (const part of this.#stopRequestedAt.keys()) if (!openParts.has(part)) this.#stopRequestedAt.delete(part)
   }
 
   /** True while the process that has the session's media runs: a restart loses the media. */
-  private isUp({ placedOn }: UnsettledRow): boolean {
+  #isUp({ placedOn }: UnsettledRow): boolean {
     return placedOn !== null && this.mediaNodes.heard(placedOn.nodeId)?.bootId === placedOn.bootId
   }
 
-  private isLost({ part, nodeId, bootId, isEnded, isStarted, sinceRequestMs }: UnsettledPart): boolean {
-    const since = this.unlistedSince.get(part)
-    if (isEnded || since === undefined || performance.now() - this.lastTickAt > STALE_MS) return false
+  #isLost({ part, nodeId, bootId, isEnded, isStarted, sinceRequestMs }: UnsettledPart): boolean {
+    const since = this.#unlistedSince.get(part)
+    if (isEnded || since === undefined || performance.now() - this.#lastTickAt > STALE_MS) return false
     const isUp = this.mediaNodes.heard(nodeId)?.bootId === bootId
     if (isUp && !isStarted && sinceRequestMs < START_MS) return false
     return performance.now() - since >= (isUp ? UNLISTED_MS : SILENT_MS)

@@ -24,7 +24,7 @@ import { RecordingTransitions } from '../repository/recording-transitions.js'
 /** Starts recordings on media nodes, and notifies clients of starts and stops. */
 @Injectable()
 export class RecordingStarter {
-  private readonly logger = new Logger(RecordingStarter.name)
+  readonly #logger = new Logger(RecordingStarter.name)
 
   constructor(
     private readonly queries: RecordingQueries,
@@ -43,10 +43,10 @@ export class RecordingStarter {
     this.broadcast.requireBus()
     const decide = (defaults: RecordingProperties, id: string, place: RoomPlace): RecordingProperties => {
       const properties = decideProperties(defaults, options, id)
-      this.requireHostingNode(properties, place)
+      this.#requireHostingNode(properties, place)
       return properties
     }
-    return this.startFirstPart(await this.transitions.create(sessionId, decide, false))
+    return this.#startFirstPart(await this.transitions.create(sessionId, decide, false))
   }
 
   /** Starts a recording of a session with the recording mode ALWAYS, once in its life. It never rejects. */
@@ -56,21 +56,21 @@ export class RecordingStarter {
       if (!(await this.transitions.claimAutomaticStart(sessionId))) return
       const decide = (defaults: RecordingProperties, id: string): RecordingProperties =>
         decideProperties(defaults, {}, id)
-      await this.startFirstPart(await this.transitions.create(sessionId, decide, true))
+      await this.#startFirstPart(await this.transitions.create(sessionId, decide, true))
     } catch (error) {
-      this.logger.warn({ err: error, sessionId }, 'automatic recording could not be started')
+      this.#logger.warn({ err: error, sessionId }, 'automatic recording could not be started')
     }
   }
 
-  private async startFirstPart(first: NewPart): Promise<RecordingRow> {
+  async #startFirstPart(first: NewPart): Promise<RecordingRow> {
     const { recording, part } = first
     try {
       await this.store.requireSpace()
-      const startedAt = await this.startOnNode(first)
+      const startedAt = await this.#startOnNode(first)
       const autostop = this.config.SERVICE_RECORDING_AUTOSTOP_TIMEOUT
       const started = await this.transitions.markStarted(recording.id, part, startedAt, autostop)
       if (!started) throw new ServiceError('UNAVAILABLE', 'the session ended while its recording was starting')
-      await this.notifyStarted(started)
+      await this.#notifyStarted(started)
       return started
     } catch (error) {
       await this.failStart(first, textOf(error))
@@ -84,7 +84,7 @@ export class RecordingStarter {
     reason: string,
   ): Promise<void> {
     const { id } = recording
-    this.logger.warn({ recordingId: id, part }, `starting the recording failed: ${reason}`)
+    this.#logger.warn({ recordingId: id, part }, `starting the recording failed: ${reason}`)
     try {
       await this.transitions.failStart(id, part, reason)
       await this.mediaNodes.notify(place, 'stopRecording', { recordingId: id, part })
@@ -93,7 +93,7 @@ export class RecordingStarter {
       // The session may have been kept for this recording alone.
       await this.sessions.closeEmpty(recording.uniqueSessionId, 'lastParticipantLeft')
     } catch (error) {
-      this.logger.warn({ err: error, recordingId: id }, 'cleaning up a failed start failed, will retry')
+      this.#logger.warn({ err: error, recordingId: id }, 'cleaning up a failed start failed, will retry')
       await this.mediaNodes.notify(place, 'stopRecording', { recordingId: id, part })
     }
   }
@@ -102,7 +102,7 @@ export class RecordingStarter {
   async startPart(next: NewPart): Promise<boolean> {
     const { recording, part } = next
     try {
-      await this.parts.markStarted(part, await this.startOnNode(next))
+      await this.parts.markStarted(part, await this.#startOnNode(next))
       return true
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : 'INTERNAL'
@@ -110,7 +110,7 @@ export class RecordingStarter {
         await this.parts.withdraw(part)
         return false
       }
-      this.logger.warn({ err: error, recordingId: recording.id, part }, 'continuing the recording failed')
+      this.#logger.warn({ err: error, recordingId: recording.id, part }, 'continuing the recording failed')
       await this.transitions.endPart({ recordingId: recording.id, part, files: [], failure: textOf(error) })
       await this.mediaNodes.notify(next.place, 'stopRecording', { recordingId: recording.id, part })
       return false
@@ -118,7 +118,7 @@ export class RecordingStarter {
   }
 
   /** Gives the time of the first media. */
-  private async startOnNode({ recording, part, place }: NewPart): Promise<number> {
+  async #startOnNode({ recording, part, place }: NewPart): Promise<number> {
     const job: RecordingJob = {
       recordingId: recording.id,
       part,
@@ -127,13 +127,13 @@ export class RecordingStarter {
       epoch: place.epoch,
       hasAudio: recording.properties.hasAudio,
       hasVideo: recording.properties.hasVideo,
-      output: await this.output(recording),
+      output: await this.#output(recording),
       delivery: await this.store.delivery(recording, part),
     }
     return (await this.mediaNodes.request(place, 'startRecording', job)).startedAt
   }
 
-  private async output({ sessionId, properties }: RecordingRow): Promise<RecordingJob['output']> {
+  async #output({ sessionId, properties }: RecordingRow): Promise<RecordingJob['output']> {
     const { outputMode, ignoreFailedStreams, resolution, frameRate, recordingLayout, customLayout, shmSize } =
       properties
     if (outputMode === 'INDIVIDUAL') return { kind: 'INDIVIDUAL', ignoreFailedStreams }
@@ -147,8 +147,8 @@ export class RecordingStarter {
     return { kind: 'CUSTOM', page, width, height, frameRate, shmSize }
   }
 
-  private async notifyStarted({ id, uniqueSessionId, sessionId, properties: { name } }: RecordingRow): Promise<void> {
-    await this.notifyClients(sessionId, (to) => {
+  async #notifyStarted({ id, uniqueSessionId, sessionId, properties: { name } }: RecordingRow): Promise<void> {
+    await this.#notifyClients(sessionId, (to) => {
       this.broadcast.notify(uniqueSessionId, { method: 'recordingStarted', params: { id, name } }, to)
     })
   }
@@ -156,7 +156,7 @@ export class RecordingStarter {
   async notifyStopped(row: RecordingRow, reason: RecordingStopReason): Promise<void> {
     const { id, uniqueSessionId, sessionId, properties } = row
     const params = { id, name: properties.name, reason }
-    await this.notifyClients(sessionId, (to) => {
+    await this.#notifyClients(sessionId, (to) => {
       this.broadcast.notify(uniqueSessionId, { method: 'recordingStopped', params }, to)
     })
   }
@@ -167,17 +167,17 @@ export class RecordingStarter {
   }
 
   /** Best effort: participants that join later read the snapshot. */
-  private async notifyClients(sessionId: string, notify: (options: { to: string[] }) => void): Promise<void> {
+  async #notifyClients(sessionId: string, notify: (options: { to: string[] }) => void): Promise<void> {
     try {
       const to = await this.queries.notifiedConnections(sessionId)
       if (to.length > 0) notify({ to })
     } catch (error) {
-      this.logger.debug({ err: error }, 'notifying clients of a recording failed')
+      this.#logger.debug({ err: error }, 'notifying clients of a recording failed')
     }
   }
 
   /** Media is not relayed to another media node for its recorder, so a retry cannot succeed: a bad request, not a 503. */
-  private requireHostingNode({ mediaNode, outputMode, hasVideo }: RecordingProperties, place: RoomPlace): void {
+  #requireHostingNode({ mediaNode, outputMode, hasVideo }: RecordingProperties, place: RoomPlace): void {
     const isForced = this.config.SERVICE_EDITION !== 'ce' && outputMode !== 'INDIVIDUAL' && hasVideo
     if (!isForced || mediaNode === undefined || mediaNode === place.nodeId) return
     throw new ServiceError(

@@ -8,21 +8,21 @@ import { RecordingPartEntity } from './recording.entity.js'
 /** Reads and changes parts where the state of their recording does not change. */
 @Injectable()
 export class RecordingParts {
-  private readonly parts: Repository<RecordingPartEntity>
+  readonly #parts: Repository<RecordingPartEntity>
 
   constructor(private readonly dataSource: DataSource) {
-    this.parts = dataSource.getRepository(RecordingPartEntity)
+    this.#parts = dataSource.getRepository(RecordingPartEntity)
   }
 
   /** True when the part belongs to a recording that is not deleted. */
   exists(part: number): Promise<boolean> {
-    return this.parts.existsBy({ part, recording: { removedAt: IsNull() } })
+    return this.#parts.existsBy({ part, recording: { removedAt: IsNull() } })
   }
 
   /** The parts among these that media nodes have to record. */
   async toRecord(parts: readonly number[]): Promise<Set<number>> {
     if (parts.length === 0) return new Set()
-    const found = await this.parts.findBy({
+    const found = await this.#parts.findBy({
       part: In(parts),
       ended: IsNull(),
       recording: { status: In(['starting', 'started']) },
@@ -32,17 +32,17 @@ export class RecordingParts {
 
   /** The reports of the parts that have ended, in the order in which they were recorded. */
   async ended(recordingId: string): Promise<RecordingEnded[]> {
-    const found = await this.parts.find({ where: { recordingId, ended: Not(IsNull()) }, order: { part: 'ASC' } })
+    const found = await this.#parts.find({ where: { recordingId, ended: Not(IsNull()) }, order: { part: 'ASC' } })
     return found.flatMap(({ ended }) => ended ?? [])
   }
 
   async markStarted(part: number, startedAt: number): Promise<void> {
-    await this.parts.update({ part }, { startedAt })
+    await this.#parts.update({ part }, { startedAt })
   }
 
   /** Deletes a part that its media node refused because it did not have the room yet. */
   async withdraw(part: number): Promise<void> {
-    await this.parts.delete({ part, startedAt: IsNull() })
+    await this.#parts.delete({ part, startedAt: IsNull() })
   }
 
   /** Deletes lost parts whose media nodes did not come back in time: their recordings wait for them no longer. */

@@ -96,10 +96,10 @@ export class RecordingTransitions {
    * after `autostopS`. Undefined when it is no longer `starting`.
    */
   markStarted(id: string, part: number, startedAt: number, autostopS: number): Promise<RecordingRow | undefined> {
-    return this.change(id, async (change) => {
+    return this.#change(id, async (change) => {
       if (!mayBecome(change.row.status, 'started')) return undefined
       await change.manager.update(RecordingPartEntity, { part }, { startedAt })
-      return this.update(change, 'started', {
+      return this.#update(change, 'started', {
         set: `created_at = $2, claimed_by = NULL,
               autostop_at = coalesce(autostop_at, CASE WHEN $3 > 0 AND NOT is_automatic AND NOT EXISTS (
                 SELECT 1 FROM stream WHERE session_id = r.session_id)
@@ -112,10 +112,10 @@ export class RecordingTransitions {
 
   /** The start failed: deletes the recording. False when it is no longer `starting`, or its id is another recording's. */
   async failStart(id: string, part: number, reason: string): Promise<boolean> {
-    const isDone = await this.change(id, async ({ manager, record, row }) => {
+    const isDone = await this.#change(id, async ({ manager, record, row }) => {
       const hasPart = await manager.existsBy(RecordingPartEntity, { recordingId: id, part })
       if (row.status !== 'starting' || !hasPart) return false
-      await record(this.eventOf(row, 'failed', reason))
+      await record(this.#eventOf(row, 'failed', reason))
       await manager.delete(RecordingEntity, { id })
       return true
     })
@@ -124,21 +124,21 @@ export class RecordingTransitions {
 
   /** Undefined when it is not `started`. */
   stop(id: string, reason: RecordingStopReason): Promise<RecordingRow | undefined> {
-    return this.change(id, (change) => this.stopLocked(change, reason))
+    return this.#change(id, (change) => this.#stopLocked(change, reason))
   }
 
   /** Stops it if its timeout has passed and no participant publishes. */
   stopOverdue(id: string): Promise<RecordingRow | undefined> {
-    return this.change(id, async (change) => {
+    return this.#change(id, async (change) => {
       const sql = `SELECT r.id FROM recording r WHERE r.id = $1 AND ${IS_OVERDUE}`
       const overdue = await rows<{ id: string }>(change.manager, sql, [id])
-      return overdue.length > 0 ? this.stopLocked(change, 'automaticStop') : undefined
+      return overdue.length > 0 ? this.#stopLocked(change, 'automaticStop') : undefined
     })
   }
 
-  private async stopLocked(change: Change, reason: RecordingStopReason): Promise<RecordingRow | undefined> {
+  async #stopLocked(change: Change, reason: RecordingStopReason): Promise<RecordingRow | undefined> {
     if (change.row.status !== 'started') return undefined
-    return this.update(change, 'stopped', {
+    return this.#update(change, 'stopped', {
       reason,
       set: 'stop_reason = $2, autostop_at = NULL',
       values: [reason],
@@ -151,7 +151,7 @@ export class RecordingTransitions {
    */
   endPart(ended: RecordingEnded, isOnlyOpen = true): Promise<RecordingRow | undefined> {
     const { recordingId: id, part, files } = ended
-    return this.change(id, async ({ manager, row }) => {
+    return this.#change(id, async ({ manager, row }) => {
       const count = await execute(
         manager,
         `UPDATE recording_part SET ended = $3, ended_at = clock_timestamp()
@@ -174,7 +174,7 @@ export class RecordingTransitions {
 
   /** Adds the part after `after`; undefined when that is not the last one, or there is nothing to record. */
   addPart(id: string, after: number): Promise<NewPart | undefined> {
-    return this.change(id, async ({ manager, row }) => {
+    return this.#change(id, async ({ manager, row }) => {
       const last = await manager.maximum(RecordingPartEntity, 'part', { recordingId: id })
       const session = await firstRow<MaybePlace>(manager, `SELECT ${PLACE} FROM session WHERE unique_id = $1`, [
         row.uniqueSessionId,
@@ -189,7 +189,7 @@ export class RecordingTransitions {
 
   /** Undefined when another master has the claim, or parts with files exist that the file was not made of. */
   markReady(id: string, made: FinishedFile, madeOf: readonly number[]): Promise<RecordingRow | undefined> {
-    return this.finish(id, 'ready', {
+    return this.#finish(id, 'ready', {
       set: ['size = $2', 'duration = $3', 'file = $4', 'has_audio = $5', 'has_video = $6'],
       values: [made.size, made.duration, made.file, made.hasAudio, made.hasVideo],
       madeOf,
@@ -198,21 +198,21 @@ export class RecordingTransitions {
 
   /** Undefined when another master has the claim. */
   markFailed(id: string, reason: string): Promise<RecordingRow | undefined> {
-    return this.finish(id, 'failed', { reason, set: [], values: [] })
+    return this.#finish(id, 'failed', { reason, set: [], values: [] })
   }
 
-  private finish(
+  #finish(
     id: string,
     status: 'ready' | 'failed',
     { reason, set, values, madeOf }: { reason?: string; set: string[]; values: unknown[]; madeOf?: readonly number[] },
   ): Promise<RecordingRow | undefined> {
-    return this.change(id, async (change) => {
+    return this.#change(id, async (change) => {
       const { manager, row } = change
       if (!mayBecome(row.status, status)) return undefined
       // A master that was delayed may have lost its claim to another one.
       if (!(await manager.existsBy(RecordingEntity, { id, claimedBy: this.masterId }))) return undefined
       if (madeOf && (await hasOtherFiles(manager, id, madeOf))) return undefined
-      return this.update(change, status, {
+      return this.#update(change, status, {
         reason: reason ?? (row.isRecovered ? RECOVERED : row.stopReason) ?? undefined,
         set: [...set, 'claimed_by = NULL', 'claimed_until = NULL'].join(', '),
         values,
@@ -226,7 +226,7 @@ export class RecordingTransitions {
    * @throws ServiceError CONFLICT while it is recorded
    */
   async remove(id: string): Promise<RecordingRow | undefined> {
-    const removed = await this.change(id, async ({ manager, row }) => {
+    const removed = await this.#change(id, async ({ manager, row }) => {
       if (isLive(row.status)) throw new ServiceError('CONFLICT', `recording ${id} is ${row.status}: stop it first`)
       await execute(
         manager,
@@ -237,10 +237,10 @@ export class RecordingTransitions {
       )
       return row
     })
-    return removed ?? (await this.findRemoved(id))
+    return removed ?? (await this.#findRemoved(id))
   }
 
-  private findRemoved(id: string): Promise<RecordingRow | undefined> {
+  #findRemoved(id: string): Promise<RecordingRow | undefined> {
     return firstRow<RecordingRow>(
       this.dataSource,
       `SELECT ${RECORDING_COLUMNS} FROM recording r WHERE r.id = $1 AND r.removed_at IS NOT NULL`,
@@ -249,7 +249,7 @@ export class RecordingTransitions {
   }
 
   /** Runs `run` under the locks of the recording and its session; undefined when there is no such recording. */
-  private change<T>(id: string, run: (change: Change) => Promise<T>): Promise<T | undefined> {
+  #change<T>(id: string, run: (change: Change) => Promise<T>): Promise<T | undefined> {
     return this.events.transaction(async (manager, record) => {
       await rows(
         manager,
@@ -266,7 +266,7 @@ export class RecordingTransitions {
     })
   }
 
-  private async update(
+  async #update(
     { manager, record, row: { id } }: Change,
     status: ReportedState,
     { reason, set, values }: { reason?: string | undefined; set: string; values: unknown[] },
@@ -278,11 +278,11 @@ export class RecordingTransitions {
       [id, ...values, status],
     )
     if (!row) throw new Error(`recording ${id} vanished under its lock`)
-    await record(this.eventOf(row, status, reason))
+    await record(this.#eventOf(row, status, reason))
     return row
   }
 
-  private eventOf(row: RecordingRow, status: ReportedState, reason?: string): EventDraft {
+  #eventOf(row: RecordingRow, status: ReportedState, reason?: string): EventDraft {
     const isPaid = this.config.SERVICE_EDITION !== 'ce'
     return recordingStatusChanged(row, { status, reason, now: this.clock.now(), isPaid })
   }

@@ -33,12 +33,12 @@ export class PartUploads {
    * @throws ServiceError NOT_FOUND when the recording is deleted, UNAVAILABLE when the disk is missing
    */
   async state(target: UploadTarget): Promise<UploadState> {
-    const { offset, isComplete } = await this.storedState(target)
+    const { offset, isComplete } = await this.#storedState(target)
     return { offset: isComplete ? offset : Math.max(0, offset - 1), isComplete }
   }
 
-  private async storedState(target: UploadTarget): Promise<UploadState> {
-    const { completePath, partialPath } = await this.paths(target)
+  async #storedState(target: UploadTarget): Promise<UploadState> {
+    const { completePath, partialPath } = await this.#paths(target)
     const size = await sizeIfExists(completePath)
     if (size !== undefined) return { offset: size, isComplete: true }
     return { offset: (await sizeIfExists(partialPath)) ?? 0, isComplete: false }
@@ -50,12 +50,12 @@ export class PartUploads {
    * @throws ServiceError CONFLICT when it begins after the stored bytes, NOT_FOUND, NO_CAPACITY when the disk is full
    */
   async take(target: UploadTarget, sent: ContentRange, body: Readable): Promise<UploadState> {
-    const before = await this.storedState(target)
+    const before = await this.#storedState(target)
     if (before.isComplete && before.offset === sent.size) return before
     if (before.isComplete || (sent.range?.from ?? 0) > before.offset) {
       throw new ServiceError('CONFLICT', `${before.offset} bytes are stored`)
     }
-    const { completePath, partialPath } = await this.paths(target)
+    const { completePath, partialPath } = await this.#paths(target)
     try {
       await write(partialPath, sent, body)
       const offset = (await stat(partialPath)).size
@@ -64,26 +64,22 @@ export class PartUploads {
       await flush(dirname(completePath))
       return { offset, isComplete: true }
     } catch (error) {
-      throw await this.translated(error, target)
+      throw await this.#translated(error, target)
     }
   }
 
-  private async translated(error: unknown, target: UploadTarget): Promise<unknown> {
+  async #translated(error: unknown, target: UploadTarget): Promise<unknown> {
     if (isErrno(error, 'ENOSPC', 'EDQUOT')) {
       return new ServiceError('NO_CAPACITY', 'not enough disk for recordings', { cause: error })
     }
     if (isErrno(error, 'ECONNRESET')) return new ServiceError('INVALID', 'the body was interrupted', { cause: error })
     if (!isErrno(error, 'ENOENT')) return error
     // The same piece was sent twice and the other one completed the file, or the recording was deleted meanwhile.
-    const { isComplete } = await this.storedState(target)
+    const { isComplete } = await this.#storedState(target)
     return isComplete ? new ServiceError('CONFLICT', 'the file is complete') : notFound()
   }
 
-  private async paths({
-    recordingId,
-    part,
-    file,
-  }: UploadTarget): Promise<{ completePath: string; partialPath: string }> {
+  async #paths({ recordingId, part, file }: UploadTarget): Promise<{ completePath: string; partialPath: string }> {
     const isValid = RECORDING_ID.test(recordingId) && FILE_NAME.test(file) && Number.isSafeInteger(part) && part > 0
     const folder = this.folders.part(recordingId, part)
     if (!isValid) throw notFound()

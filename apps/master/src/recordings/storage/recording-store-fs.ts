@@ -50,45 +50,45 @@ const partsWithFiles = (parts: readonly RecordingEnded[]): number[] =>
 @Injectable()
 export class RecordingStoreFs extends RecordingStore implements OnApplicationBootstrap, OnModuleDestroy {
   readonly folders: RecordingFolders
-  private readonly logger = new Logger('RecordingStore')
-  private readonly tokens: UploadTokens
-  private readonly storage: RecordingStorage
-  private readonly shutdown = new AbortController()
-  private toolsCheck: Promise<void> | undefined
+  readonly #logger = new Logger('RecordingStore')
+  readonly #tokens: UploadTokens
+  readonly #storage: RecordingStorage
+  readonly #shutdown = new AbortController()
+  #toolsCheck: Promise<void> | undefined
 
   constructor(@Inject(MASTER_CONFIG) private readonly config: MasterConfig) {
     super()
     this.folders = new RecordingFolders(config.SERVICE_RECORDING_PATH)
-    this.tokens = new UploadTokens(config.SERVICE_SECRET)
+    this.#tokens = new UploadTokens(config.SERVICE_SECRET)
     const isS3 = config.SERVICE_PRO_RECORDING_STORAGE === 's3'
-    this.storage = isS3 ? new S3Storage(config) : new LocalStorage(config.SERVICE_PUBLICURL)
+    this.#storage = isS3 ? new S3Storage(config) : new LocalStorage(config.SERVICE_PUBLICURL)
   }
 
   /** Logs at start why recording is not possible. Not awaited: a slow disk or ffmpeg must not delay listening. */
   onApplicationBootstrap(): void {
     if (!this.config.SERVICE_RECORDING) return
     this.requireSpace().catch((error: unknown) => {
-      if (!this.shutdown.signal.aborted) this.logger.error({ err: error }, 'recording is not possible')
+      if (!this.#shutdown.signal.aborted) this.#logger.error({ err: error }, 'recording is not possible')
     })
   }
 
   onModuleDestroy(): void {
-    this.shutdown.abort()
+    this.#shutdown.abort()
   }
 
   async requireSpace(): Promise<void> {
     await requireSpaceIn(this.folders.root, this.config.SERVICE_RECORDING_FREE_SPACE)
-    this.toolsCheck ??= this.requireTools()
+    this.#toolsCheck ??= this.#requireTools()
     try {
-      await this.toolsCheck
+      await this.#toolsCheck
     } catch (error) {
-      this.toolsCheck = undefined
+      this.#toolsCheck = undefined
       throw error
     }
   }
 
-  private async requireTools(): Promise<void> {
-    const options = { signal: this.shutdown.signal, timeoutMs: VERSION_TIMEOUT_MS }
+  async #requireTools(): Promise<void> {
+    const options = { signal: this.#shutdown.signal, timeoutMs: VERSION_TIMEOUT_MS }
     try {
       await Promise.all(['ffmpeg', 'ffprobe'].map((tool) => runTool(tool, ['-version'], options)))
     } catch (error) {
@@ -106,7 +106,7 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
       folder,
       proof: { file: PROOF, content: await diskProof(folder) },
       url: `${this.config.SERVICE_RECORDING_UPLOAD_URL}/service/internal/recordings`,
-      token: this.tokens.of({ recordingId: id, part }),
+      token: this.#tokens.of({ recordingId: id, part }),
     }
   }
 
@@ -115,23 +115,19 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     parts: readonly RecordingEnded[],
     signal: AbortSignal,
   ): Promise<AssembledRecording> {
-    const made = (await this.madeBefore(recording, parts)) ?? (await this.make(recording, parts, signal))
-    if (made.status !== 'ready') await this.store(recording, parts, { made, signal })
-    if (!this.storage.isLocal) await this.removeLocal(recording, made)
+    const made = (await this.#madeBefore(recording, parts)) ?? (await this.#make(recording, parts, signal))
+    if (made.status !== 'ready') await this.#store(recording, parts, { made, signal })
+    if (!this.#storage.isLocal) await this.#removeLocal(recording, made)
     const { size, duration, hasAudio, hasVideo, file } = made
     return { size, duration, hasAudio, hasVideo, file }
   }
 
-  private async make(
-    recording: RecordingOfFiles,
-    parts: readonly RecordingEnded[],
-    signal: AbortSignal,
-  ): Promise<Finished> {
-    const job = await this.muxJob(recording, signal)
+  async #make(recording: RecordingOfFiles, parts: readonly RecordingEnded[], signal: AbortSignal): Promise<Finished> {
+    const job = await this.#muxJob(recording, signal)
     try {
-      const muxed = await this.mux(recording, parts, job)
+      const muxed = await this.#mux(recording, parts, job)
       signal.throwIfAborted()
-      return await this.putInPlace(recording, parts, muxed)
+      return await this.#putInPlace(recording, parts, muxed)
     } catch (error) {
       if (!isErrno(error, 'ENOSPC', 'EDQUOT')) throw error
       throw new ServiceError('NO_CAPACITY', 'not enough disk for recordings', { cause: error })
@@ -149,16 +145,16 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
   async remove({ id }: Pick<RecordingOfFiles, 'id'>): Promise<void> {
     // The delivery folder first: after that no file can be delivered.
     await rm(this.folders.partsOf(id), { recursive: true, force: true })
-    await this.storage.remove(id)
+    await this.#storage.remove(id)
     await rm(this.folders.finished(id), { recursive: true, force: true })
   }
 
   url({ id, file }: RecordingOfFiles & { file: string }): string {
-    return this.storage.url(id, file)
+    return this.#storage.url(id, file)
   }
 
   /** Stores the file, its description last, and then marks it as stored in the local description. */
-  private async store(
+  async #store(
     recording: RecordingOfFiles,
     parts: readonly RecordingEnded[],
     { made, signal }: { made: Finished; signal: AbortSignal },
@@ -167,39 +163,36 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     const folder = this.folders.finished(id)
     const picture = `${id}.jpg`
     const description = join(folder, `.ready.${id}`)
-    await writeFile(description, JSON.stringify(this.descriptionOf(recording, parts, { ...made, status: 'ready' })))
+    await writeFile(description, JSON.stringify(this.#descriptionOf(recording, parts, { ...made, status: 'ready' })))
     const files = [{ name: made.file, path: join(folder, made.file) }]
     if ((await sizeOf(join(folder, picture))) > 0) files.push({ name: picture, path: join(folder, picture) })
     files.push({ name: basename(this.folders.description(id)), path: description })
-    await this.storage.store(id, files, signal)
+    await this.#storage.store(id, files, signal)
     signal.throwIfAborted()
     await moveDurably(description, this.folders.description(id))
   }
 
   /** Removes local files that the storage has. The description stays. */
-  private async removeLocal({ id }: RecordingOfFiles, { file }: AssembledRecording): Promise<void> {
+  async #removeLocal({ id }: RecordingOfFiles, { file }: AssembledRecording): Promise<void> {
     const names = [file, `${id}.jpg`]
     await Promise.all(names.map((name) => rm(join(this.folders.finished(id), name), { force: true })))
   }
 
   /** The file that a master made before it died; undefined when parts have been added since. */
-  private async madeBefore(
-    recording: RecordingOfFiles,
-    parts: readonly RecordingEnded[],
-  ): Promise<Finished | undefined> {
-    const existing = await this.description(recording)
+  async #madeBefore(recording: RecordingOfFiles, parts: readonly RecordingEnded[]): Promise<Finished | undefined> {
+    const existing = await this.#description(recording)
     return existing && partsWithFiles(parts).every((part) => existing.parts.includes(part)) ? existing : undefined
   }
 
   /** The description beside the finished file; undefined when there is none, or it belongs to an earlier recording. */
-  private async description({ id, uniqueSessionId, createdAt }: RecordingOfFiles): Promise<Description | undefined> {
+  async #description({ id, uniqueSessionId, createdAt }: RecordingOfFiles): Promise<Description | undefined> {
     const text = await readFile(this.folders.description(id), 'utf8').catch(() => '{}')
     const { data } = Description.safeParse(JSON.parse(text))
     return data?.uniqueSessionId === uniqueSessionId && data.createdAt === createdAt ? data : undefined
   }
 
   /** Makes an empty temporary folder, and removes those that masters that died have left. */
-  private async muxJob({ id }: RecordingOfFiles, signal: AbortSignal): Promise<MuxJob> {
+  async #muxJob({ id }: RecordingOfFiles, signal: AbortSignal): Promise<MuxJob> {
     const all = this.folders.partsOf(id)
     await makeFolder(all)
     const left = (await readdir(all)).filter((name) => name.startsWith(SCRATCH_PREFIX))
@@ -209,7 +202,7 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     return { scratchDir, signal }
   }
 
-  private async mux(recording: RecordingOfFiles, parts: readonly RecordingEnded[], job: MuxJob): Promise<MuxedFile> {
+  async #mux(recording: RecordingOfFiles, parts: readonly RecordingEnded[], job: MuxJob): Promise<MuxedFile> {
     const delivered = await deliveredFiles(this.folders, parts)
     if (recording.properties.outputMode !== 'INDIVIDUAL') return makeComposed(delivered, job)
     // Without publishers an empty archive is the right result; after a failure it is not.
@@ -218,7 +211,7 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
   }
 
   /** Moves the picture first, then the file, and the description last, which marks the result as complete. */
-  private async putInPlace(
+  async #putInPlace(
     recording: RecordingOfFiles,
     parts: readonly RecordingEnded[],
     muxed: MuxedFile,
@@ -230,16 +223,16 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     if (muxed.thumbnail !== undefined) await moveDurably(muxed.thumbnail, join(folder, `${id}.jpg`))
     await moveDurably(muxed.path, join(folder, file))
     const { size, duration, hasAudio, hasVideo, leftOut } = muxed
-    const status = this.storage.isLocal ? 'ready' : 'stopped'
+    const status = this.#storage.isLocal ? 'ready' : 'stopped'
     const result: Finished = { size, duration, hasAudio, hasVideo, file, status, leftOut }
     const draft = `${muxed.path}.json`
-    await writeFile(draft, JSON.stringify(this.descriptionOf(recording, parts, result)))
+    await writeFile(draft, JSON.stringify(this.#descriptionOf(recording, parts, result)))
     await moveDurably(draft, this.folders.description(id))
     await flush(folder)
     return result
   }
 
-  private descriptionOf(recording: RecordingOfFiles, parts: readonly RecordingEnded[], result: Finished): object {
+  #descriptionOf(recording: RecordingOfFiles, parts: readonly RecordingEnded[], result: Finished): object {
     const { id, sessionId, uniqueSessionId, createdAt, properties } = recording
     const url = this.url({ ...recording, file: result.file })
     const identity = { id, object: 'recording', sessionId, uniqueSessionId, createdAt, url }
@@ -247,7 +240,7 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
   }
 
   async removeSpentParts(recording: RecordingOfFiles): Promise<void> {
-    const existing = await this.description(recording)
+    const existing = await this.#description(recording)
     if (existing?.status !== 'ready') return
     const all = this.folders.partsOf(recording.id)
     const kept = new Set(existing.leftOut.map(String))

@@ -33,53 +33,55 @@ const failures = metrics.counter('recording_storage_failures_total', {
 /** Stores recordings in an S3 bucket, as `<folder>/<recording id>/<file>`. */
 export class S3Storage implements RecordingStorage {
   readonly isLocal = false
-  private readonly logger = new Logger('RecordingStorage')
-  private readonly client: S3Client
-  private readonly bucket: string
-  private readonly folder: string
+  readonly #logger = new Logger('RecordingStorage')
+  readonly #client: S3Client
+  readonly #bucket: string
+  readonly #folder: string
 
   constructor(
     private readonly config: MasterConfig,
     limits: { connectTimeoutMs?: number; socketTimeoutMs?: number } = {},
   ) {
     const [bucket = '', ...folder] = config.SERVICE_PRO_AWS_S3_BUCKET.split('/')
-    this.bucket = bucket
-    this.folder = folder.map((name) => `${name}/`).join('')
-    this.client = clientOf(config, {
+    this.#bucket = bucket
+    this.#folder = folder.map((name) => `${name}/`).join('')
+    this.#client = clientOf(config, {
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
       socketTimeoutMs: SOCKET_TIMEOUT_MS,
       ...limits,
     })
     const headers = config.SERVICE_PRO_AWS_S3_HEADERS
-    if (headers.length > 0) addUploadHeaders(this.client, headers)
+    if (headers.length > 0) addUploadHeaders(this.#client, headers)
   }
 
   async store(id: string, files: readonly StoredFile[], signal: AbortSignal): Promise<void> {
     for (const file of files) {
       // One after another: they share one uplink.
-      await this.attempt('store a file', () => this.upload(id, file, signal), signal)
+      await this.#attempt('store a file', () => this.#upload(id, file, signal), signal)
     }
   }
 
   async remove(id: string): Promise<void> {
-    await this.attempt('remove a recording', async () => {
-      const listed = await this.client.send(new ListObjectsV2Command({ Bucket: this.bucket, Prefix: this.key(id, '') }))
+    await this.#attempt('remove a recording', async () => {
+      const listed = await this.#client.send(
+        new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#key(id, '') }),
+      )
       const keys = (listed.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key]))
-      await Promise.all(keys.map((Key) => this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key }))))
+      await Promise.all(keys.map((Key) => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key }))))
     })
   }
 
   url(id: string, file: string): string {
-    return objectUrl(this.config, this.key(id, file))
+    return objectUrl(this.config, this.#key(id, file))
   }
 
-  private async upload(id: string, { name, path }: StoredFile, signal: AbortSignal): Promise<void> {
+  async #upload(id: string, { name, path }: StoredFile, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    const object = { Bucket: this.bucket, Key: this.key(id, name) }
+    const object = { Bucket: this.#bucket, Key: this.#key(id, name) }
     const type = TYPES[extname(name)] ?? 'application/json'
     const body = createReadStream(path)
     const upload = new Upload({
-      client: this.client,
+      client: this.#client,
       params: { ...object, Body: body, ContentType: type },
       queueSize: CONCURRENT_PIECES,
     })
@@ -88,7 +90,7 @@ export class S3Storage implements RecordingStorage {
     try {
       const { ETag: sent } = await upload.done()
       const { size } = await stat(path)
-      const stored = await this.client.send(new HeadObjectCommand(object), { abortSignal: signal })
+      const stored = await this.#client.send(new HeadObjectCommand(object), { abortSignal: signal })
       if (stored.ContentLength !== size || stored.ETag !== sent)
         throw new Error(`the stored ${name} differs from the file`)
     } finally {
@@ -98,20 +100,20 @@ export class S3Storage implements RecordingStorage {
   }
 
   /** Makes every failure UNAVAILABLE: operators can correct it, also missing permissions, and the file waits until then. */
-  private async attempt(operation: string, run: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+  async #attempt(operation: string, run: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     try {
       await run()
     } catch (error) {
       signal?.throwIfAborted()
       failures.inc({})
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-      this.logger.warn({ bucket: this.bucket, reason }, `the object storage did not ${operation}, will retry`)
+      this.#logger.warn({ bucket: this.#bucket, reason }, `the object storage did not ${operation}, will retry`)
       throw new ServiceError('UNAVAILABLE', `the object storage did not ${operation}`, { cause: error })
     }
   }
 
-  private key(id: string, file: string): string {
-    return `${this.folder}${id}/${file}`
+  #key(id: string, file: string): string {
+    return `${this.#folder}${id}/${file}`
   }
 }
 

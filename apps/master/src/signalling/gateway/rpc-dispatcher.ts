@@ -21,7 +21,7 @@ import { refusals } from './refusals.js'
 /** Calls the handler of a request, after the checks that all methods share, and sends the answer. */
 @Injectable()
 export class RpcDispatcher {
-  private readonly logger = new Logger(RpcDispatcher.name)
+  readonly #logger = new Logger(RpcDispatcher.name)
 
   constructor(
     private readonly joinHandlers: JoinRpcHandlers,
@@ -33,22 +33,17 @@ export class RpcDispatcher {
 
   async handle(socket: ClientSocket, method: SignallingMethod, { id, params }: RpcRequest): Promise<void> {
     try {
-      await this.dispatch(socket, method, params ?? {}, id)
+      await this.#dispatch(socket, method, params ?? {}, id)
     } catch (error) {
       const known = error instanceof ServiceError ? error : translateDatabaseError(error)
-      if (!known) this.logger.error({ err: error, method }, 'a call of a client failed')
+      if (!known) this.#logger.error({ err: error, method }, 'a call of a client failed')
       socket.refuse(id, known ?? new ServiceError('INTERNAL', 'internal error'))
       if (isEntry(method) && !socket.participant && socket.countFailedJoin()) refusals.inc({ limit: 'failed_joins' })
     }
   }
 
-  private async dispatch(
-    socket: ClientSocket,
-    method: SignallingMethod,
-    params: object,
-    id: RpcRequest['id'],
-  ): Promise<void> {
-    if (isEntry(method)) return this.enter(socket, method, params, id)
+  async #dispatch(socket: ClientSocket, method: SignallingMethod, params: object, id: RpcRequest['id']): Promise<void> {
+    if (isEntry(method)) return this.#enter(socket, method, params, id)
     const { participant } = socket
     if (!participant) throw new ServiceError('NOT_ALLOWED', `${method} before join`)
     if (method === 'leave') {
@@ -57,7 +52,7 @@ export class RpcDispatcher {
       return socket.close(CLOSE_CODE.done, 'disconnect')
     }
     if (method === 'ping') return
-    const role = isPrivileged(method) ? await this.currentRole(participant) : participant.role
+    const role = isPrivileged(method) ? await this.#currentRole(participant) : participant.role
     requireRight(role, method, participant.isHidden)
     this.broadcast.requireBus()
     if (method === 'rejoin') {
@@ -72,17 +67,12 @@ export class RpcDispatcher {
   }
 
   /** The role in the database, or the socket's when the row has been deleted. */
-  private async currentRole({ connectionId, role }: JoinedParticipant): Promise<Role> {
+  async #currentRole({ connectionId, role }: JoinedParticipant): Promise<Role> {
     return (await this.participants.role(connectionId)) ?? role
   }
 
   /** Assigns a participant to the socket. */
-  private async enter(
-    socket: ClientSocket,
-    method: 'join' | 'resume',
-    params: object,
-    id: RpcRequest['id'],
-  ): Promise<void> {
+  async #enter(socket: ClientSocket, method: 'join' | 'resume', params: object, id: RpcRequest['id']): Promise<void> {
     if (socket.participant) throw new ServiceError('CONFLICT', 'this socket has joined already')
     // The call waited in the queue while its client resumed elsewhere: it must not take the participant from there.
     if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')

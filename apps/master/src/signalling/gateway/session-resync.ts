@@ -8,8 +8,8 @@ import { SocketRegistry } from '../sockets/socket-registry.js'
 /** Sends each client a snapshot after an outage of the bus, whose messages the client has missed. */
 @Injectable()
 export class SessionResync implements OnModuleInit, OnModuleDestroy {
-  private readonly logger = new Logger(SessionResync.name)
-  private unsubscribe: (() => void) | undefined
+  readonly #logger = new Logger(SessionResync.name)
+  #unsubscribe: (() => void) | undefined
 
   constructor(
     private readonly bus: Bus,
@@ -19,21 +19,21 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
   ) {}
 
   onModuleInit(): void {
-    this.unsubscribe = this.bus.onStatus((connected) => {
-      if (connected) void this.resyncAll()
+    this.#unsubscribe = this.bus.onStatus((connected) => {
+      if (connected) void this.#resyncAll()
     })
   }
 
   onModuleDestroy(): void {
-    this.unsubscribe?.()
+    this.#unsubscribe?.()
   }
 
-  private async resyncAll(): Promise<void> {
+  async #resyncAll(): Promise<void> {
     for (const socket of [...this.sockets.all()]) {
       const { participant } = socket
       if (!participant) continue
-      await this.resync(socket, participant).catch((error: unknown) => {
-        this.logger.error(
+      await this.#resync(socket, participant).catch((error: unknown) => {
+        this.#logger.error(
           { err: error, connectionId: participant.connectionId },
           'sending a snapshot failed, closing the socket',
         )
@@ -43,7 +43,7 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  private async resync(socket: ClientSocket, participant: JoinedParticipant): Promise<void> {
+  async #resync(socket: ClientSocket, participant: JoinedParticipant): Promise<void> {
     socket.hold()
     const [snapshot, changed] = await Promise.all([
       this.snapshots.read(participant).catch(() => undefined),

@@ -26,18 +26,18 @@ const CLOSE_TIMEOUT_MS = 1_000
 /** The WebSocket endpoint of clients: accepts sockets, limits and reads their frames, closes them at shutdown. */
 @Injectable()
 export class SignallingGateway implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(SignallingGateway.name)
-  private readonly server = new WebSocketServer({
+  readonly #logger = new Logger(SignallingGateway.name)
+  readonly #server = new WebSocketServer({
     noServer: true,
     maxPayload: SIGNALLING_MAX_FRAME_BYTES,
     perMessageDeflate: false,
   })
-  private readonly sockets = new Set<ClientSocket>()
-  private readonly calls = new Set<KeyedMutex>()
-  private readonly watch: NodeJS.Timeout
-  private readonly addressOf: (request: IncomingMessage) => string
-  private readonly unjoined = new UnjoinedSockets()
-  private isClosing = false
+  readonly #sockets = new Set<ClientSocket>()
+  readonly #calls = new Set<KeyedMutex>()
+  readonly #watch: NodeJS.Timeout
+  readonly #addressOf: (request: IncomingMessage) => string
+  readonly #unjoined = new UnjoinedSockets()
+  #isClosing = false
 
   constructor(
     private readonly dispatcher: RpcDispatcher,
@@ -45,54 +45,54 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     private readonly budgets: ClientBudgets,
     @Inject(MASTER_CONFIG) config: MasterConfig,
   ) {
-    this.addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
-    this.watch = setInterval(() => this.checkAll(performance.now()), CHECK_EVERY_MS)
-    metrics.sampled('client_sockets', 'Open client sockets', () => this.sockets.size)
+    this.#addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
+    this.#watch = setInterval(() => this.#checkAll(performance.now()), CHECK_EVERY_MS)
+    metrics.sampled('client_sockets', 'Open client sockets', () => this.#sockets.size)
   }
 
   /** Takes the upgrades of an HTTP server. */
   attachTo(http: Server): void {
-    http.on('upgrade', (request, stream, head) => this.upgrade(request, stream, head))
+    http.on('upgrade', (request, stream, head) => this.#upgrade(request, stream, head))
   }
 
-  private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+  #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     // Node has removed its own listener, and an error without a listener would end the process.
     stream.on('error', () => stream.destroy())
-    const refusal = upgradeRefusal(request, this.isClosing)
+    const refusal = upgradeRefusal(request, this.#isClosing)
     if (refusal) return refuseUpgrade(stream, refusal)
-    const address = this.addressOf(request)
-    const exceeded = this.unjoined.exceededBy(sourceOf(address))
+    const address = this.#addressOf(request)
+    const exceeded = this.#unjoined.exceededBy(sourceOf(address))
     if (exceeded) {
       refusals.inc({ limit: `unjoined_${exceeded}` })
       return refuseUpgrade(stream, '429 Too Many Requests', ['Retry-After: 1'])
     }
-    this.server.handleUpgrade(request, stream, head, (socket) => this.accept(socket, request, address))
+    this.#server.handleUpgrade(request, stream, head, (socket) => this.#accept(socket, request, address))
   }
 
-  private accept(webSocket: WebSocket, request: IncomingMessage, address: string): void {
+  #accept(webSocket: WebSocket, request: IncomingMessage, address: string): void {
     const platform = describePlatform(request.headers['user-agent'] ?? 'unknown')
     const socket = new ClientSocket(webSocket, address, platform, performance.now())
     const calls = new KeyedMutex()
-    const countAsJoined = this.unjoined.add(sourceOf(address))
+    const countAsJoined = this.#unjoined.add(sourceOf(address))
     socket.onJoined = countAsJoined
-    this.sockets.add(socket)
-    this.calls.add(calls)
-    webSocket.on('message', (data, isBinary) => this.receive(socket, calls, bufferOf(data), isBinary))
-    webSocket.on('error', (error) => this.logger.debug({ err: error }, 'a client socket failed'))
+    this.#sockets.add(socket)
+    this.#calls.add(calls)
+    webSocket.on('message', (data, isBinary) => this.#receive(socket, calls, bufferOf(data), isBinary))
+    webSocket.on('error', (error) => this.#logger.debug({ err: error }, 'a client socket failed'))
     webSocket.on('close', () => {
       countAsJoined()
-      this.sockets.delete(socket)
+      this.#sockets.delete(socket)
       void calls.idle().then(() => {
-        this.calls.delete(calls)
+        this.#calls.delete(calls)
         return this.liveness.closed(socket)
       })
     })
   }
 
-  private receive(socket: ClientSocket, calls: KeyedMutex, data: Buffer, isBinary: boolean): void {
+  #receive(socket: ClientSocket, calls: KeyedMutex, data: Buffer, isBinary: boolean): void {
     if (socket.isAbusive) return
     const now = performance.now()
-    const exceeded = this.budgetOf(socket, now).exceededBy(data.length, now)
+    const exceeded = this.#budgetOf(socket, now).exceededBy(data.length, now)
     if (exceeded) {
       socket.lastSeen = now
       refusals.inc({ limit: exceeded })
@@ -109,35 +109,35 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     if (method === 'ping') return socket.answer(id, {})
     calls
       .run(queueKey(request), () => this.dispatcher.handle(socket, method, request))
-      .catch((error: unknown) => this.logger.error({ err: error }, 'a call of a client failed'))
+      .catch((error: unknown) => this.#logger.error({ err: error }, 'a call of a client failed'))
   }
 
-  private budgetOf({ participant, unjoinedBudget }: ClientSocket, now: number): ClientBudget {
+  #budgetOf({ participant, unjoinedBudget }: ClientSocket, now: number): ClientBudget {
     return participant ? this.budgets.of(participant.connectionId, now) : unjoinedBudget
   }
 
-  private checkAll(now: number): void {
+  #checkAll(now: number): void {
     this.budgets.forgetFull(now)
-    for (const socket of this.sockets) this.liveness.check(socket, now)
+    for (const socket of this.#sockets) this.liveness.check(socket, now)
   }
 
   /** Before HTTP closes, which waits for sockets. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.closeAllSockets()
-    this.server.close()
+    this.#server.close()
   }
 
   /** Sends clients to another master, spread over time; their participants stay. Accepts no socket from then on. */
   async closeAllSockets(): Promise<void> {
-    this.isClosing = true
-    clearInterval(this.watch)
-    await Promise.all([...this.calls].map((calls) => calls.idle()))
-    for (const socket of this.sockets) {
+    this.#isClosing = true
+    clearInterval(this.#watch)
+    await Promise.all([...this.#calls].map((calls) => calls.idle()))
+    for (const socket of this.#sockets) {
       socket.notify('reconnect', { afterMs: Math.round(Math.random() * RECONNECT_SPREAD_MS) })
       socket.close(CLOSE_CODE.goingAway, 'the server is going away')
     }
-    const timeout = setTimeout(() => this.sockets.forEach((socket) => socket.terminate()), CLOSE_TIMEOUT_MS)
-    await Promise.all([...this.sockets].map((socket) => socket.ended))
+    const timeout = setTimeout(() => this.#sockets.forEach((socket) => socket.terminate()), CLOSE_TIMEOUT_MS)
+    await Promise.all([...this.#sockets].map((socket) => socket.ended))
     clearTimeout(timeout)
   }
 }

@@ -12,7 +12,7 @@ const ALIGN_EVERY_MS = 5_000
 /** Detects sockets that are silent, closed or orphaned, and keeps the eviction deadlines of their participants. */
 @Injectable()
 export class SocketLiveness {
-  private readonly logger = new Logger(SocketLiveness.name)
+  readonly #logger = new Logger(SocketLiveness.name)
 
   constructor(
     private readonly presence: ParticipantPresence,
@@ -36,7 +36,7 @@ export class SocketLiveness {
     const { participant } = socket
     if (!participant || !this.sockets.isCurrent(socket)) return
     this.sockets.detach(participant.roomId, participant.connectionId, socket)
-    await this.markLost(socket, performance.now())
+    await this.#markLost(socket, performance.now())
   }
 
   /** Closes a socket that did not join in time, marks a silent one as lost, and ends one that stays silent. */
@@ -45,18 +45,18 @@ export class SocketLiveness {
     if (!socket.participant && now - socket.openedAt > SIGNALLING_WINDOWS.join)
       socket.close(CLOSE_CODE.abuse, 'no join in time')
     if (silentMs > SIGNALLING_WINDOWS.silent && !socket.isMarkedLost && this.sockets.isCurrent(socket))
-      void this.markLost(socket, now)
+      void this.#markLost(socket, now)
     // A half-open socket never answers a closing handshake.
     if (silentMs > SIGNALLING_WINDOWS.evict + SIGNALLING_WINDOWS.silent) socket.terminate()
   }
 
-  private async markLost(socket: ClientSocket, now: number): Promise<void> {
+  async #markLost(socket: ClientSocket, now: number): Promise<void> {
     const { participant, lastSeen, lastSignalId } = socket
     if (!participant) return
     const { connectionId } = participant
     socket.isMarkedLost = true
     await this.presence.markLost(connectionId, now - lastSeen, lastSignalId).catch((error: unknown) => {
-      this.logger.warn({ err: error, connectionId }, 'marking a participant as lost failed')
+      this.#logger.warn({ err: error, connectionId }, 'marking a participant as lost failed')
     })
   }
 

@@ -49,7 +49,7 @@ export class JoinRpcHandlers {
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
       socket.participant = { ...participant, place: isLost ? null : place }
-      await this.requireConnected(socket, place)
+      await this.#requireConnected(socket, place)
       const [snapshot] = await Promise.all([
         this.snapshots.read(participant),
         this.state.refreshRights(socket.participant),
@@ -57,7 +57,7 @@ export class JoinRpcHandlers {
       const { role, record } = socket.participant
       this.joins.announce({ ...participant, role, record })
       return {
-        ...this.welcome({ ...participant, role, record }),
+        ...this.#welcome({ ...participant, role, record }),
         resumeKey,
         ...media,
         snapshot: { ...snapshot, mediaEpoch: place.epoch },
@@ -73,7 +73,7 @@ export class JoinRpcHandlers {
   }
 
   /** The members of the answer that depend on the participant and the configuration alone. */
-  private welcome(
+  #welcome(
     participant: Participant,
   ): Omit<
     SignallingResult<'join'>,
@@ -99,7 +99,7 @@ export class JoinRpcHandlers {
   }
 
   /** Closes the new transports of a participant that was evicted, or whose socket closed, while they were opened. */
-  private async requireConnected(socket: ClientSocket, place: RoomPlace): Promise<void> {
+  async #requireConnected(socket: ClientSocket, place: RoomPlace): Promise<void> {
     const { participant } = socket
     if (!participant || (this.sockets.isCurrent(socket) && socket.isOpen)) return
     const { roomId, connectionId } = participant

@@ -61,7 +61,7 @@ export class MediaRpcHandlers {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  private readonly handlers: { [M in MediaMethod]: Handler<M> } = {
+  readonly #handlers: { [M in MediaMethod]: Handler<M> } = {
     connectTransport: ({ place, roomId, connectionId }, call) =>
       this.mediaNodes.request(place, 'connectTransport', { roomId, connectionId, ...call }),
     restartIce: async ({ place, roomId, connectionId, iceServers }, call) => ({
@@ -102,16 +102,16 @@ export class MediaRpcHandlers {
   ): Promise<SignallingResult<M>> {
     const { place } = participant
     if (!place) throw movingError()
-    const handler: Handler<M> = this.handlers[method]
+    const handler: Handler<M> = this.#handlers[method]
     try {
       return await handler({ ...participant, place }, call)
     } catch (error) {
-      throw (await this.isLossOf(place, participant, error)) ? movingError() : error
+      throw (await this.#isLossOf(place, participant, error)) ? movingError() : error
     }
   }
 
   /** Whether a call failed because the media is no longer at this place. */
-  private async isLossOf(place: RoomPlace, participant: JoinedParticipant, error: unknown): Promise<boolean> {
+  async #isLossOf(place: RoomPlace, participant: JoinedParticipant, error: unknown): Promise<boolean> {
     if (!(error instanceof ServiceError)) return false
     if (!['NOT_FOUND', 'CONFLICT', 'UNAVAILABLE', 'TIMEOUT'].includes(error.code)) return false
     if (participant.place !== place) return true

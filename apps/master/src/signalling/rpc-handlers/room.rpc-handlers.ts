@@ -19,7 +19,7 @@ export class RoomRpcHandlers {
     private readonly signals: SignalsService,
   ) {}
 
-  private readonly handlers: { [M in RoomMethod]: Handler<M> } = {
+  readonly #handlers: { [M in RoomMethod]: Handler<M> } = {
     signal: async (participant, call) => {
       await this.signals.sendFromClient(participant, call)
       return {}
@@ -35,7 +35,7 @@ export class RoomRpcHandlers {
     participant: JoinedParticipant,
     call: SignallingCall<M>,
   ): Promise<SignallingResult<M>> {
-    const handler: Handler<M> = this.handlers[method]
+    const handler: Handler<M> = this.#handlers[method]
     return handler(participant, call)
   }
 }

@@ -48,14 +48,14 @@ export class ClientSocket {
   /** Resolves when either side has closed the socket. */
   readonly ended: Promise<void>
   /** Notifications that arrived while a snapshot was being read. */
-  private held: SharedNotification[] = []
+  #held: SharedNotification[] = []
   /** The number of calls that are reading a snapshot. */
-  private holders = 0
-  private failedJoins = 0
+  #holders = 0
+  #failedJoins = 0
   /** Signals to send after the answer to `resume`. */
-  private missed: SharedNotification[] = []
+  #missed: SharedNotification[] = []
   /** The ids of all signals that were sent so. */
-  private readonly replayed = new Set<number>()
+  readonly #replayed = new Set<number>()
   /** Applies until the socket has a participant, which has its own budget. */
   readonly unjoinedBudget: ClientBudget
 
@@ -91,8 +91,8 @@ export class ClientSocket {
 
   /** Counts a refused `join` or `resume`. Returns whether that exceeded the limit and closed the socket. */
   countFailedJoin(): boolean {
-    this.failedJoins++
-    if (this.failedJoins !== SIGNALLING_LIMITS.failedJoins) return false
+    this.#failedJoins++
+    if (this.#failedJoins !== SIGNALLING_LIMITS.failedJoins) return false
     this.closeForAbuse('too many failed joins')
     return true
   }
@@ -107,7 +107,7 @@ export class ClientSocket {
   }
 
   answer(id: RpcId | undefined, result: unknown): void {
-    if (id !== undefined) this.send({ jsonrpc: '2.0', id, result })
+    if (id !== undefined) this.#send({ jsonrpc: '2.0', id, result })
   }
 
   refuse(id: RpcId | undefined, error: ServiceError): void {
@@ -115,25 +115,25 @@ export class ClientSocket {
   }
 
   fail(id: RpcId, code: number, message: string): void {
-    this.send({ jsonrpc: '2.0', id, error: { code, message } })
+    this.#send({ jsonrpc: '2.0', id, error: { code, message } })
   }
 
   notify<N extends SignallingNotification>(method: N, params: NotificationParams<N>): void {
-    this.send({ jsonrpc: '2.0', method, params })
+    this.#send({ jsonrpc: '2.0', method, params })
   }
 
   /** Sends a notification, or holds it while a snapshot is being read. */
   deliver(shared: SharedNotification): void {
-    if (shared.signalId !== undefined && this.replayed.has(shared.signalId)) return
-    if (this.holders > 0) this.held.push(shared)
-    else this.writeShared(shared)
+    if (shared.signalId !== undefined && this.#replayed.has(shared.signalId)) return
+    if (this.#holders > 0) this.#held.push(shared)
+    else this.#writeShared(shared)
   }
 
   /** Sends missed signals after the answer to `resume`; the same signals from the bus are dropped. */
   replayAfterAnswer({ signals, after }: MissedSignals): void {
     this.lastSignalId = after
-    this.missed = signals.map(({ id, params }) => new SharedNotification({ method: 'signal', params }, id))
-    for (const { id } of signals) this.replayed.add(id)
+    this.#missed = signals.map(({ id, params }) => new SharedNotification({ method: 'signal', params }, id))
+    for (const { id } of signals) this.#replayed.add(id)
   }
 
   /** Notifies the client of the loss of this epoch's media, once. */
@@ -148,23 +148,23 @@ export class ClientSocket {
   }
 
   hold(): void {
-    this.holders++
+    this.#holders++
   }
 
   /** Sends the held notifications that the snapshot does not contain, unless another call still reads a snapshot. */
   releaseAfter(snapshot?: SessionSnapshot): void {
-    this.holders--
-    for (const shared of this.missed.splice(0)) this.writeShared(shared)
-    const held = snapshot ? newsAfter(snapshot, this.held) : this.held
-    this.held = this.holders > 0 ? held : []
-    if (this.holders === 0) for (const shared of held) this.deliver(shared)
+    this.#holders--
+    for (const shared of this.#missed.splice(0)) this.#writeShared(shared)
+    const held = snapshot ? newsAfter(snapshot, this.#held) : this.#held
+    this.#held = this.#holders > 0 ? held : []
+    if (this.#holders === 0) for (const shared of held) this.deliver(shared)
   }
 
   /** Drops the held notifications of a call that failed. */
   forgetHeld(): void {
-    this.holders--
-    this.held = []
-    this.missed = []
+    this.#holders--
+    this.#held = []
+    this.#missed = []
   }
 
   close(code: number, reason: string): void {
@@ -175,17 +175,17 @@ export class ClientSocket {
     this.socket.terminate()
   }
 
-  private send(message: unknown): void {
-    if (this.isOpen) this.write(JSON.stringify(message))
+  #send(message: unknown): void {
+    if (this.isOpen) this.#write(JSON.stringify(message))
   }
 
-  private writeShared({ frame, signalId = 0 }: SharedNotification): void {
+  #writeShared({ frame, signalId = 0 }: SharedNotification): void {
     if (this.isOpen) this.lastSignalId = Math.max(this.lastSignalId, signalId)
-    this.write(frame)
+    this.#write(frame)
   }
 
   /** Buffers are sent without a copy: the sockets of a room share them. */
-  private write(frame: string | Buffer): void {
+  #write(frame: string | Buffer): void {
     if (!this.isOpen) return
     if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) return this.terminate()
     this.socket.send(frame, { binary: false })

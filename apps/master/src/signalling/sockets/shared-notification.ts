@@ -2,7 +2,7 @@ import type { HeldNotification } from './missed-events.js'
 
 /** A notification for several sockets: serialized once, when the first of them sends it. */
 export class SharedNotification {
-  private bytes: Buffer | undefined
+  #bytes: Buffer | undefined
 
   constructor(
     readonly notification: HeldNotification,
@@ -11,6 +11,6 @@ export class SharedNotification {
 
   get frame(): Buffer {
     const { notification, signalId } = this
-    return (this.bytes ??= Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...notification, signalId })))
+    return (this.#bytes ??= Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...notification, signalId })))
   }
 }

@@ -14,17 +14,17 @@ interface Room {
 /** The sockets of this master by session; delivers the messages of the session's broadcast to them. */
 @Injectable()
 export class SocketRegistry {
-  private readonly logger = new Logger(SocketRegistry.name)
-  private readonly rooms = new Map<string, Room>()
+  readonly #logger = new Logger(SocketRegistry.name)
+  readonly #rooms = new Map<string, Room>()
 
   constructor(private readonly broadcast: SessionBroadcast) {}
 
   /** Resolves when the socket receives everything that is broadcast in the session. */
   async attach(roomId: string, connectionId: string, socket: ClientSocket): Promise<void> {
-    const room = this.rooms.get(roomId) ?? this.open(roomId)
+    const room = this.#rooms.get(roomId) ?? this.#open(roomId)
     const former = room.sockets.get(connectionId)
     room.sockets.set(connectionId, socket)
-    if (former && former !== socket) this.replace(former)
+    if (former && former !== socket) this.#replace(former)
     try {
       await room.stopListening
     } catch (error) {
@@ -34,11 +34,11 @@ export class SocketRegistry {
   }
 
   detach(roomId: string, connectionId: string, socket: ClientSocket): void {
-    const room = this.rooms.get(roomId)
+    const room = this.#rooms.get(roomId)
     if (room?.sockets.get(connectionId) !== socket) return
     room.sockets.delete(connectionId)
     if (room.sockets.size > 0) return
-    this.rooms.delete(roomId)
+    this.#rooms.delete(roomId)
     void room.stopListening.then(
       (stop) => stop(),
       () => undefined,
@@ -52,41 +52,41 @@ export class SocketRegistry {
   }
 
   get(roomId: string, connectionId: string): ClientSocket | undefined {
-    return this.rooms.get(roomId)?.sockets.get(connectionId)
+    return this.#rooms.get(roomId)?.sockets.get(connectionId)
   }
 
   *all(): Iterable<ClientSocket> {
-    for (const { sockets } of this.rooms.values()) yield* sockets.values()
+    for (const { sockets } of this.#rooms.values()) yield* sockets.values()
   }
 
   /** All sockets by the connection ids of their participants, including those that are joining. */
   *entries(): Iterable<[connectionId: string, socket: ClientSocket]> {
-    for (const { sockets } of this.rooms.values()) yield* sockets
+    for (const { sockets } of this.#rooms.values()) yield* sockets
   }
 
-  private open(roomId: string): Room {
+  #open(roomId: string): Room {
     const room: Room = {
       sockets: new Map(),
       lostEpoch: 0,
       stopListening: this.broadcast.listen(
         roomId,
-        (message) => this.execute(roomId, room, message),
-        (event) => this.deliverEvent(room, event),
+        (message) => this.#execute(roomId, room, message),
+        (event) => this.#deliverEvent(room, event),
       ),
     }
-    this.rooms.set(roomId, room)
+    this.#rooms.set(roomId, room)
     return room
   }
 
   /** Whether the media of this epoch has been lost. */
   isMediaLost(roomId: string, epoch: number): boolean {
-    return epoch <= (this.rooms.get(roomId)?.lostEpoch ?? 0)
+    return epoch <= (this.#rooms.get(roomId)?.lostEpoch ?? 0)
   }
 
   /** The sessions with sockets here, with the oldest epoch that one of their sockets uses. */
   oldestEpochs(): Map<string, number> {
     const oldest = new Map<string, number>()
-    for (const [roomId, { sockets }] of this.rooms) {
+    for (const [roomId, { sockets }] of this.#rooms) {
       const epochs = [...sockets.values()].flatMap(({ participant }) => participant?.place?.epoch ?? [])
       if (epochs.length > 0) oldest.set(roomId, Math.min(...epochs))
     }
@@ -95,14 +95,14 @@ export class SocketRegistry {
 
   /** Notifies the sockets that use this epoch's media of its loss. Their clients rejoin at random times within `spreadMs`. */
   mediaLost(roomId: string, epoch: number, spreadMs: number): void {
-    const room = this.rooms.get(roomId)
+    const room = this.#rooms.get(roomId)
     if (!room) return
     room.lostEpoch = Math.max(room.lostEpoch, epoch)
     for (const socket of room.sockets.values())
-      this.attempt(socket, () => socket.notifyMediaLost(epoch, Math.random() * spreadMs))
+      this.#attempt(socket, () => socket.notifyMediaLost(epoch, Math.random() * spreadMs))
   }
 
-  private execute(roomId: string, { sockets }: Room, message: SessionMessage): void {
+  #execute(roomId: string, { sockets }: Room, message: SessionMessage): void {
     switch (message.kind) {
       case 'notify': {
         const shared = new SharedNotification(message.notification, message.signalId)
@@ -110,7 +110,7 @@ export class SocketRegistry {
         // An id that occurs twice is one recipient.
         for (const connectionId of message.to ? new Set(message.to) : sockets.keys()) {
           const socket = excluded.has(connectionId) ? undefined : sockets.get(connectionId)
-          if (socket) this.attempt(socket, () => socket.deliver(shared))
+          if (socket) this.#attempt(socket, () => socket.deliver(shared))
         }
         return
       }
@@ -126,7 +126,7 @@ export class SocketRegistry {
         const socket = sockets.get(message.connectionId)
         if (!socket || socket.id === message.socketId) return
         this.detach(roomId, message.connectionId, socket)
-        this.replace(socket)
+        this.#replace(socket)
         return
       }
       case 'mediaLost':
@@ -139,11 +139,11 @@ export class SocketRegistry {
   }
 
   /** A socket that fails does not keep the others from the message; its client resumes on a new one. */
-  private attempt(socket: ClientSocket, deliver: () => void): void {
+  #attempt(socket: ClientSocket, deliver: () => void): void {
     try {
       deliver()
     } catch (error) {
-      this.logger.error(
+      this.#logger.error(
         { err: error, connectionId: socket.participant?.connectionId },
         'a client socket failed, ending it',
       )
@@ -151,7 +151,7 @@ export class SocketRegistry {
     }
   }
 
-  private deliverEvent({ sockets }: Room, event: RoomEvent): void {
+  #deliverEvent({ sockets }: Room, event: RoomEvent): void {
     const { connectionId, epoch, streamId } = event
     const socket = sockets.get(connectionId)
     if (socket?.participant?.place?.epoch !== epoch) return
@@ -162,7 +162,7 @@ export class SocketRegistry {
     }
   }
 
-  private replace(socket: ClientSocket): void {
+  #replace(socket: ClientSocket): void {
     socket.close(CLOSE_CODE.replaced, 'resumed on another socket')
   }
 }

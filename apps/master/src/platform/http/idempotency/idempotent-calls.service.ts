@@ -37,9 +37,9 @@ interface Outcome {
 /** Calls with an `Idempotency-Key` and their answers, for a day; shared by all masters. */
 @Injectable()
 export class IdempotentCalls {
-  private readonly digestKey: Buffer
+  readonly #digestKey: Buffer
   /** Outcomes that could not be stored because the database was unreachable. */
-  private readonly unsettled = new Set<Outcome>()
+  readonly #unsettled = new Set<Outcome>()
 
   constructor(
     private readonly dataSource: DataSource,
@@ -47,7 +47,7 @@ export class IdempotentCalls {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     // A separate key, because callers choose the text: the digest must not equal another value derived from the secret.
-    this.digestKey = createHmac('sha256', config.SERVICE_SECRET).update('idempotency key').digest()
+    this.#digestKey = createHmac('sha256', config.SERVICE_SECRET).update('idempotency key').digest()
   }
 
   /**
@@ -57,16 +57,16 @@ export class IdempotentCalls {
   async claim(key: string, request: string): Promise<Claim> {
     const claim = newSecret()
     try {
-      return await this.insertClaim(key, request, claim)
+      return await this.#insertClaim(key, request, claim)
     } catch (error) {
       // The claim may have been stored although the statement failed.
-      this.settleLater({ key, claim })
+      this.#settleLater({ key, claim })
       throw error
     }
   }
 
-  private async insertClaim(key: string, request: string, claim: string): Promise<Claim> {
-    const [keyDigest, requestDigest] = [this.digest(key), this.digest(request)]
+  async #insertClaim(key: string, request: string, claim: string): Promise<Claim> {
+    const [keyDigest, requestDigest] = [this.#digest(key), this.#digest(request)]
     // One statement decides between masters that get the same key at the same moment.
     const claimed = await rows<Pick<IdempotentCallEntity, 'key'>>(
       this.dataSource,
@@ -91,9 +91,9 @@ export class IdempotentCalls {
   /** Stores the outcome. Rejects when that fails; it is retried in the background. */
   async settle(outcome: Outcome): Promise<void> {
     try {
-      await this.write(outcome)
+      await this.#write(outcome)
     } catch (error) {
-      this.settleLater(outcome)
+      this.#settleLater(outcome)
       throw error
     }
   }
@@ -101,21 +101,21 @@ export class IdempotentCalls {
   /** Retries storing the outcomes that could not be stored. */
   @Job({ name: 'unsettled calls', scope: 'every master', everyMs: 0 })
   async retryUnsettled(): Promise<void> {
-    for (const outcome of this.unsettled) {
-      await this.write(outcome)
-      this.unsettled.delete(outcome)
+    for (const outcome of this.#unsettled) {
+      await this.#write(outcome)
+      this.#unsettled.delete(outcome)
     }
   }
 
-  private settleLater(outcome: Outcome): void {
-    this.unsettled.add(outcome)
-    const [oldest] = this.unsettled
-    if (oldest && this.unsettled.size > MAX_UNSETTLED) this.unsettled.delete(oldest)
+  #settleLater(outcome: Outcome): void {
+    this.#unsettled.add(outcome)
+    const [oldest] = this.#unsettled
+    if (oldest && this.#unsettled.size > MAX_UNSETTLED) this.#unsettled.delete(oldest)
   }
 
   /** Hand-written: it is part of each POST with a key, and the query builder doubles its processor time. */
-  private async write({ key, claim, answer }: Outcome): Promise<void> {
-    const values = [this.digest(key), claim]
+  async #write({ key, claim, answer }: Outcome): Promise<void> {
+    const values = [this.#digest(key), claim]
     if (!answer) await execute(this.dataSource, 'DELETE FROM idempotent_call WHERE key = $1 AND claim = $2', values)
     else
       await execute(this.dataSource, 'UPDATE idempotent_call SET answer = $3 WHERE key = $1 AND claim = $2', [
@@ -135,7 +135,7 @@ export class IdempotentCalls {
     )
   }
 
-  private digest(text: string): string {
-    return createHmac('sha256', this.digestKey).update(text).digest('base64url')
+  #digest(text: string): string {
+    return createHmac('sha256', this.#digestKey).update(text).digest('base64url')
   }
 }
