@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { BACKEND_EVENTS, type MediaNodeStatus } from '@session-service/contract'
 import { autoscalingEvent } from './autoscaling-event.js'
 import { NO_MEMORY, type Plan, type ScaledNode } from './scaling.types.js'
@@ -25,9 +25,9 @@ const eventOf = (actions: Plan['actions']): unknown => {
 }
 const none = { total: 0, newNodes: 0, waitingIdleToTerminateNodes: [], canceledNodes: [] }
 
-test('what is added is told by the way it is got, beside the cluster as it was', () => {
+it('lists added nodes by kind of action, and the cluster before the decision', () => {
   const [, , waiting, canceled] = nodes
-  if (!waiting || !canceled) throw new Error('there are four')
+  if (!waiting || !canceled) throw new Error('missing test node')
   const actions: Plan['actions'] = [
     { kind: 'wake', node: waiting },
     { kind: 'relaunch', node: canceled },
@@ -62,9 +62,9 @@ test('what is added is told by the way it is got, beside the cluster as it was',
   })
 })
 
-test('what is taken away is told by what it was', () => {
+it('lists removed nodes by their status before the decision', () => {
   const [running, launching] = nodes
-  if (!running || !launching) throw new Error('there are four')
+  if (!running || !launching) throw new Error('missing test node')
   const actions: Plan['actions'] = [
     { kind: 'cancel', node: launching },
     { kind: 'drain', node: running },

@@ -2,19 +2,19 @@ import type { BackendEvent } from '@session-service/contract'
 import type { EventDraft } from '../events/event-drafts.js'
 import type { Cluster, Limits, Plan, ScaledNode, ScalingAction } from './scaling.types.js'
 
-type Shown = BackendEvent<'autoscaling'>['system']['status']['runningNodes'][number]
+type EventNode = BackendEvent<'autoscaling'>['system']['status']['runningNodes'][number]
 
-/** What a backend is told of a decision: what is done, to which nodes as they were, and why. */
+/** The event of a decision: its actions, the nodes with their status before it, and the reason. */
 export function autoscalingEvent(plan: Plan, { now, nodes }: Cluster, limits: Limits, clusterId: string): EventDraft {
   const { actions, reason, load } = plan
-  const named = (...kinds: ScalingAction['kind'][]) =>
-    actions.flatMap((action) => ('node' in action && kinds.includes(action.kind) ? [shown(action.node)] : []))
-  const by = (status: string) => nodes.filter((node) => node.status === status).map(shown)
+  const nodesOf = (...kinds: ScalingAction['kind'][]) =>
+    actions.flatMap((action) => ('node' in action && kinds.includes(action.kind) ? [eventNode(action.node)] : []))
+  const withStatus = (status: string) => nodes.filter((node) => node.status === status).map(eventNode)
   const newNodes = actions.filter(({ kind }) => kind === 'launch').length
-  const woken = named('wake')
-  const relaunched = named('relaunch')
-  const ended = named('drain', 'terminate')
-  const canceled = named('cancel')
+  const woken = nodesOf('wake')
+  const relaunched = nodesOf('relaunch')
+  const ended = nodesOf('drain', 'terminate')
+  const canceled = nodesOf('cancel')
   return {
     name: 'autoscaling',
     payload: {
@@ -39,14 +39,20 @@ export function autoscalingEvent(plan: Plan, { now, nodes }: Cluster, limits: Li
         },
         status: {
           ...load,
-          runningNodes: by('running'),
-          launchingNodes: by('launching'),
-          waitingIdleToTerminateNodes: by('waiting-idle-to-terminate'),
-          canceledNodes: by('canceled'),
+          runningNodes: withStatus('running'),
+          launchingNodes: withStatus('launching'),
+          waitingIdleToTerminateNodes: withStatus('waiting-idle-to-terminate'),
+          canceledNodes: withStatus('canceled'),
         },
       },
     },
   }
 }
 
-const shown = ({ id, environmentId, ip, load, status }: ScaledNode): Shown => ({ id, environmentId, ip, load, status })
+const eventNode = ({ id, environmentId, ip, load, status }: ScaledNode): EventNode => ({
+  id,
+  environmentId,
+  ip,
+  load,
+  status,
+})

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common'
 import { AutoscalingService } from './autoscaling.service.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 
-/** Adds and drains media nodes by their load. */
+/** Launches and drains media nodes according to their load. */
 @Module({
   imports: [MediaNodesModule],
   providers: [AutoscalingService],

@@ -11,7 +11,7 @@ import { NodeLaunchService } from '../media-nodes/node-launch.service.js'
 import { autoscalingEvent } from './autoscaling-event.js'
 import { LoadAverages } from './load-averages.js'
 import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/drivers/node-driver.js'
-import { LaunchPatience } from './launch-patience.js'
+import { LaunchBackoff } from './launch-backoff.js'
 import { plan } from './plan.js'
 import {
   type Cluster,
@@ -22,17 +22,17 @@ import {
   type ScalingAction,
 } from './scaling.types.js'
 
-/** Proves in a transaction that whoever asks still has the duties; rejects when another has taken over. */
-export type Permission = (manager: Manager) => Promise<void>
+/** Verifies in a transaction that this master is still the leader; rejects when another one has taken over. */
+type AssertLeader = (manager: Manager) => Promise<void>
 
-/** What was seen before a pause as long as so many intervals tells nothing of the trend, nor that a load was low since. */
+/** Samples from before a pause of more than this many intervals are dropped: the load between is unknown. */
 const MEMORY_INTERVALS = 3
 
-/** A master that gets the duties later than this does not start the cluster, but takes it over. */
+/** A master that becomes leader later than this, ms after its start, takes over a cluster and launches no first nodes. */
 const START_MS = 60_000
 
-const decided = metrics.counter('autoscaling_actions_total', {
-  help: 'Media nodes that autoscaling decided to change, by what becomes of them',
+const actionsTotal = metrics.counter('autoscaling_actions_total', {
+  help: 'Autoscaling actions, by kind',
   labels: { kind: ['wake', 'relaunch', 'launch', 'cancel', 'drain', 'terminate'] },
 })
 
@@ -43,22 +43,22 @@ const nodesBy = metrics.gauge('cluster_media_nodes', {
 
 const intervalMs = (config: MasterConfig): number => config.SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL * 1_000
 
-/** Keeps as many media nodes as the load wants. One master decides for all; each decision is one transaction. */
+/** Adjusts the number of media nodes to the load. The leader decides; each decision is one transaction. */
 @Injectable()
 export class AutoscalingService implements OnModuleDestroy {
   readonly #logger = new Logger(AutoscalingService.name)
   readonly #loads = new LoadAverages()
-  /** Boots that are on their way out and would not come back. */
-  readonly #leavingForGood = new Set<string>()
-  readonly #underWay = new Set<Promise<void>>()
-  readonly #patience: LaunchPatience
-  /** Launched here, and what came of it is not known yet. */
-  readonly #begun = new Set<string>()
+  /** Boots that drain and have rejected `undrain`. */
+  readonly #notWakeable = new Set<string>()
+  readonly #pending = new Set<Promise<void>>()
+  readonly #backoff: LaunchBackoff
+  /** Ids of nodes that this master launched and whose outcome is not known yet. */
+  readonly #launching = new Set<string>()
   readonly #startedAt = performance.now()
   #memory = NO_MEMORY
   #isAtStart = true
-  /** Nodes that the operator was asked for, and those that there were then. */
-  #asked: { count: number; at: number; ids: ReadonlySet<string> } | undefined
+  /** Nodes requested from the operator, and the ids of the nodes present then. */
+  #requested: { count: number; at: number; ids: ReadonlySet<string> } | undefined
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
@@ -68,14 +68,14 @@ export class AutoscalingService implements OnModuleDestroy {
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.#patience = new LaunchPatience(intervalMs(config))
+    this.#backoff = new LaunchBackoff(intervalMs(config))
   }
 
   async onModuleDestroy(): Promise<void> {
-    await Promise.all(this.#underWay)
+    await Promise.all(this.#pending)
   }
 
-  /** A heartbeat shows one moment: loads are averages of many. */
+  /** Loads are averages of many heartbeats, since one of them reports a single moment. */
   @Job({ name: 'media node loads', scope: 'leader', everyMs: 0 })
   sample(): void {
     for (const { bootId, cpuLoad } of this.mediaNodes.live()) this.#loads.add(bootId, cpuLoad)
@@ -89,15 +89,15 @@ export class AutoscalingService implements OnModuleDestroy {
   }
 
   @Job({ name: 'autoscaling', scope: 'leader', everyMs: intervalMs })
-  async run({ now, assertLeader: permission }: JobRun): Promise<void> {
+  async run({ now, assertLeader }: JobRun): Promise<void> {
     const fleet = await this.fleet.nodes()
-    this.#review(fleet, now)
-    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.#scale(this.#clusterOf(fleet, now), permission)
-    else if (this.#isAtStart && this.driver.startsNodes) await this.#begin(fleet, now, permission)
+    this.#updateBackoff(fleet, now)
+    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.#scale(this.#clusterOf(fleet, now), assertLeader)
+    else if (this.#isAtStart && this.driver.startsNodes) await this.#launchFirst(fleet, now, assertLeader)
     this.#isAtStart = false
   }
 
-  async #scale(cluster: Cluster, permission: Permission): Promise<void> {
+  async #scale(cluster: Cluster, assertLeader: AssertLeader): Promise<void> {
     const { now } = cluster
     const last = this.#memory.samples.at(-1)?.at ?? now
     if (now - last > MEMORY_INTERVALS * intervalMs(this.config)) this.#memory = NO_MEMORY
@@ -105,13 +105,13 @@ export class AutoscalingService implements OnModuleDestroy {
     const launches = next.actions.filter(isLaunch).length
     const mayLaunch = this.#mayLaunch(launches, cluster)
     const actions = next.actions.filter((action) => mayLaunch || !isLaunch(action))
-    const isDone = actions.length === 0 || (await this.#decide({ ...next, actions }, cluster, permission))
-    // What came to nothing was no change.
+    const isDone = actions.length === 0 || (await this.#decide({ ...next, actions }, cluster, assertLeader))
+    // A decision that was not carried out starts no cool-down.
     const { addedAt, removedAt } = isDone && actions.length > 0 ? next.memory : this.#memory
     this.#memory = { ...next.memory, addedAt, removedAt }
   }
 
-  async #decide(next: Plan, cluster: Cluster, permission: Permission): Promise<boolean> {
+  async #decide(next: Plan, cluster: Cluster, assertLeader: AssertLeader): Promise<boolean> {
     const event = autoscalingEvent(
       next,
       { ...cluster, now: this.clock.now() },
@@ -122,14 +122,14 @@ export class AutoscalingService implements OnModuleDestroy {
       .filter((action) => isLaunch(action) && this.driver.startsNodes)
       .map(() => this.fleet.newNode())
     const statuses = next.actions.flatMap(statusAfter)
-    if (!(await this.fleet.change({ event, statuses, entries: launched, permission }))) {
-      this.#logger.log('the media nodes have changed meanwhile: autoscaling decides anew')
+    if (!(await this.fleet.change({ event, statuses, entries: launched, assertLeader }))) {
+      this.#logger.log('the media nodes changed during the autoscaling decision, will retry')
       return false
     }
-    this.#logger.log(`${next.reason}: ${next.actions.map(inWords).join(', ')}`)
-    for (const { kind } of next.actions) decided.inc({ kind })
+    this.#logger.log(`${next.reason}: ${next.actions.map(describeAction).join(', ')}`)
+    for (const { kind } of next.actions) actionsTotal.inc({ kind })
     for (const node of launched) this.#start(node)
-    for (const action of next.actions) this.#tell(action)
+    for (const action of next.actions) this.#sendCommand(action)
     return true
   }
 
@@ -138,28 +138,28 @@ export class AutoscalingService implements OnModuleDestroy {
     return { now, nodes, inFlight: this.#inFlight(nodes, now) }
   }
 
-  /** What the operator was asked for counts as coming until it is there, or has been waited for long enough. */
+  /** Nodes requested from the operator count as launching until they register or the cool-down is over. */
   #inFlight(nodes: readonly ScaledNode[], now: number): number {
-    const asked = this.#asked
-    if (!asked || now - asked.at >= this.#limits.cooldownMs) return 0
-    return Math.max(0, asked.count - nodes.filter(({ id }) => !asked.ids.has(id)).length)
+    const requested = this.#requested
+    if (!requested || now - requested.at >= this.#limits.cooldownMs) return 0
+    return Math.max(0, requested.count - nodes.filter(({ id }) => !requested.ids.has(id)).length)
   }
 
-  /** A driver that fails is given time. */
+  /** False during the back-off after failed launches. Records the request when the operator launches nodes. */
   #mayLaunch(count: number, { now, nodes, inFlight = 0 }: Cluster): boolean {
     if (count === 0) return true
-    if (this.driver.startsNodes) return this.#patience.mayLaunch(now)
-    this.#asked = { count: inFlight + count, at: now, ids: new Set(nodes.map(({ id }) => id)) }
+    if (this.driver.startsNodes) return this.#backoff.mayLaunch(now)
+    this.#requested = { count: inFlight + count, at: now, ids: new Set(nodes.map(({ id }) => id)) }
     return true
   }
 
-  /** The nodes that there shall be when the cluster starts. */
-  async #begin(fleet: readonly FleetNode[], now: number, permission: Permission): Promise<void> {
+  /** Launches the configured number of nodes when the cluster starts. */
+  async #launchFirst(fleet: readonly FleetNode[], now: number, assertLeader: AssertLeader): Promise<void> {
     if (now - this.#startedAt > START_MS) return
-    const there = fleet.filter(({ row, beat }) => row.status === 'launching' || beat !== undefined).length
-    const lacking = Math.max(0, this.config.SERVICE_PRO_CLUSTER_MEDIA_NODES - there)
-    const launched = Array.from({ length: lacking }, () => this.fleet.newNode())
-    if (lacking === 0 || !(await this.fleet.change({ entries: launched, permission }))) return
+    const present = fleet.filter(({ row, beat }) => row.status === 'launching' || beat !== undefined).length
+    const missing = Math.max(0, this.config.SERVICE_PRO_CLUSTER_MEDIA_NODES - present)
+    const launched = Array.from({ length: missing }, () => this.fleet.newNode())
+    if (missing === 0 || !(await this.fleet.change({ entries: launched, assertLeader }))) return
     for (const node of launched) this.#start(node)
   }
 
@@ -167,12 +167,12 @@ export class AutoscalingService implements OnModuleDestroy {
     const loads = this.#loads.take()
     const sharing = this.driver.sharesMachine ? fleet.filter(({ beat }) => beat).length : 1
     return fleet.flatMap(({ row, beat, sessions }) => {
-      const isComing = row.status === 'launching' || row.status === 'canceled'
-      if (!isComing && !beat) return []
-      const isLeaving = this.#leavingForGood.has(row.bootId ?? '') || (beat?.drainDeadline ?? null) !== null
+      const isLaunching = row.status === 'launching' || row.status === 'canceled'
+      if (!isLaunching && !beat) return []
+      const isLeaving = this.#notWakeable.has(row.bootId ?? '') || (beat?.drainDeadline ?? null) !== null
       return {
         ...{ id: row.id, environmentId: row.environmentId, ip: row.ip, status: row.status },
-        load: isComing ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing),
+        load: isLaunching ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing),
         held: Math.max(sessions, beat?.rooms ?? 0),
         launchingTime: row.launchingTime,
         canWake: !isLeaving,
@@ -180,50 +180,50 @@ export class AutoscalingService implements OnModuleDestroy {
     })
   }
 
-  #tell(action: ScalingAction): void {
-    if (action.kind === 'drain' || action.kind === 'terminate') this.#order(action.node.id, 'drain')
-    if (action.kind === 'wake') this.#order(action.node.id, 'undrain')
+  #sendCommand(action: ScalingAction): void {
+    if (action.kind === 'drain' || action.kind === 'terminate') this.#command(action.node.id, 'drain')
+    if (action.kind === 'wake') this.#command(action.node.id, 'undrain')
   }
 
   #start(node: NodeLaunch): void {
-    this.#begun.add(node.id)
-    // What fails shows in the row.
-    this.#follow(this.launches.start(node).catch(() => undefined))
+    this.#launching.add(node.id)
+    // NodeLaunchService records a failure in the row.
+    this.#track(this.launches.start(node).catch(() => undefined))
   }
 
-  /** What has come of the launches since. */
-  #review(fleet: readonly FleetNode[], now: number): void {
+  /** Applies the outcome of completed launches to the back-off. */
+  #updateBackoff(fleet: readonly FleetNode[], now: number): void {
     const statuses = new Map(fleet.map(({ row }) => [row.id, row.status]))
-    for (const id of this.#begun) {
+    for (const id of this.#launching) {
       const status = statuses.get(id)
       if (status === 'launching' || status === 'canceled') continue
-      this.#begun.delete(id)
-      if (status === 'failed') this.#patience.failed(now)
-      if (status === 'running') this.#patience.succeeded()
+      this.#launching.delete(id)
+      if (status === 'failed') this.#backoff.failed(now)
+      if (status === 'running') this.#backoff.succeeded()
     }
   }
 
   /**
-   * Nodes are only ever drained, also empty ones: a session that has come in meanwhile is not cut, and a node without
-   * sessions ends at once.
+   * Drains also empty nodes instead of ending them: a session that was placed on one meanwhile is not cut, and a node
+   * without sessions ends at once.
    */
-  #order(nodeId: string, command: 'drain' | 'undrain'): void {
+  #command(nodeId: string, command: 'drain' | 'undrain'): void {
     const bootId = this.mediaNodes.heard(nodeId)?.bootId
-    const asked =
+    const request =
       command === 'drain'
         ? this.mediaNodes.request({ nodeId }, command, { deadlineMs: null })
         : this.mediaNodes.request({ nodeId }, command, {})
-    const told = asked.catch((error: unknown) => {
-      if (command === 'undrain' && bootId !== undefined) this.#leavingForGood.add(bootId)
-      this.#logger.warn(`media node ${nodeId} did not carry out ${command}: ${String(error)}`)
+    const completed = request.catch((error: unknown) => {
+      if (command === 'undrain' && bootId !== undefined) this.#notWakeable.add(bootId)
+      this.#logger.warn({ err: error }, `sending ${command} to media node ${nodeId} failed`)
     })
-    this.#follow(told)
+    this.#track(completed)
   }
 
-  /** What is under way when this master ends is finished first. */
-  #follow(work: Promise<unknown>): void {
-    const followed = work.then(() => void this.#underWay.delete(followed))
-    this.#underWay.add(followed)
+  /** Shutdown waits for `work`. */
+  #track(work: Promise<unknown>): void {
+    const tracked = work.then(() => void this.#pending.delete(tracked))
+    this.#pending.add(tracked)
   }
 
   get #limits(): Limits {
@@ -256,5 +256,5 @@ const statusAfter = (action: ScalingAction) =>
     ? []
     : [{ id: action.node.id, status: STATUS_AFTER[action.kind], ifEmpty: action.kind === 'terminate' }]
 
-const inWords = (action: ScalingAction): string =>
+const describeAction = (action: ScalingAction): string =>
   action.kind === 'launch' ? action.kind : `${action.kind} ${action.node.id}`

@@ -1,18 +1,18 @@
 import type { Sample } from './scaling.types.js'
 
-/** What the load did lately: a straight line through it. */
+/** Linear regression of the recent load. */
 export interface Trend {
-  /** Percent, now, by the line. */
+  /** Load of the line at the current time, percent. */
   level: number
   /** Percent per ms. */
   slope: number
 }
 
 const MIN_SAMPLES = 6
-/** What happened within less than this, ms, is a step or noise: carried on for minutes it would be anything. */
+/** Shorter spans, ms, are a step or noise, which must not be extrapolated over minutes. */
 const MIN_SPAN_MS = 50_000
 
-/** Least squares; undefined while there is too little to see a trend. */
+/** Least squares; undefined while there are too few samples. */
 export function trendOf(samples: readonly Sample[], now: number): Trend | undefined {
   const spanMs = (samples.at(-1)?.at ?? 0) - (samples[0]?.at ?? 0)
   if (samples.length < MIN_SAMPLES || spanMs < MIN_SPAN_MS) return undefined

@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { LoadAverages } from './load-averages.js'
 
-test('what was seen since the last time is averaged, node by node', () => {
+it('averages the loads since the last call, by node', () => {
   const loads = new LoadAverages()
   for (const load of [10, 20, 90]) loads.add('a', load)
   loads.add('b', 33.333)

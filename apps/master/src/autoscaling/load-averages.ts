@@ -1,4 +1,4 @@
-/** The load of each start of a node since it was last asked for: one moment's says little. */
+/** Average load of each boot of a node since the last `take`: a single heartbeat is noisy. */
 export class LoadAverages {
   #sums = new Map<string, { total: number; count: number }>()
 
@@ -7,7 +7,7 @@ export class LoadAverages {
     this.#sums.set(bootId, { total: total + load, count: count + 1 })
   }
 
-  /** Of what was added since the last time, in hundredths; the one way to ask. */
+  /** Returns the averages since the last call, rounded to hundredths, and resets them. */
   take(): Map<string, number> {
     const averages = [...this.#sums].map(
       ([bootId, { total, count }]) => [bootId, Math.round((total / count) * 100) / 100] as const,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { MediaNodeStatus } from '@session-service/contract'
 import { loadOf, plan } from './plan.js'
 import { type Limits, type Memory, NO_MEMORY, type Plan, type ScaledNode } from './scaling.types.js'
@@ -7,9 +7,9 @@ const WINDOW_MS = 300_000
 const EVERY_MS = 10_000
 const LIMITS: Limits = { minNodes: 1, maxNodes: 8, minLoad: 20, maxLoad: 70, cooldownMs: WINDOW_MS, bootMs: 120_000 }
 
-type Short = [status: MediaNodeStatus, load?: number, held?: number, canWake?: boolean]
-/** Node 0 was launched first. */
-const nodesOf = (...nodes: Short[]): ScaledNode[] =>
+type NodeTuple = [status: MediaNodeStatus, load?: number, held?: number, canWake?: boolean]
+/** Nodes in the order of their launch. */
+const nodesOf = (...nodes: NodeTuple[]): ScaledNode[] =>
   nodes.map(([status, load = 0, held = load > 0 ? 1 : 0, canWake = true], index) => ({
     id: `n${index}`,
     environmentId: '',
@@ -21,8 +21,8 @@ const nodesOf = (...nodes: Short[]): ScaledNode[] =>
     canWake,
   }))
 
-/** The last of the decisions on a cluster that has been like this for a whole window. */
-function settled(nodes: ScaledNode[], limits = LIMITS): Plan {
+/** The decision about a cluster that has not changed for a whole cool-down. */
+function steadyPlan(nodes: ScaledNode[], limits = LIMITS): Plan {
   let memory: Memory = NO_MEMORY
   for (let now = 0; now < WINDOW_MS; now += EVERY_MS) {
     memory = { ...plan({ now, nodes }, limits, memory).memory, addedAt: undefined, removedAt: undefined }
@@ -30,49 +30,49 @@ function settled(nodes: ScaledNode[], limits = LIMITS): Plan {
   return plan({ now: WINDOW_MS, nodes }, limits, memory)
 }
 
-const inWords = ({ actions }: Plan): string[] =>
+const described = ({ actions }: Plan): string[] =>
   actions.map((action) => ('node' in action ? `${action.kind} ${action.node.id}` : action.kind))
 
 const RUNNING = 'running'
 const WAITING = 'waiting-idle-to-terminate'
 
-test('the average is of those that hold sessions over those that take them, and a number without any', () => {
+it('divides the load of nodes that hold sessions by the nodes that accept sessions, and is 0 without nodes', () => {
   expect(loadOf([])).toEqual({ numNodes: 0, totalLoad: 0, avgLoad: 0 })
   expect(loadOf(nodesOf([WAITING, 40]))).toEqual({ numNodes: 0, totalLoad: 40, avgLoad: 0 })
   const nodes = nodesOf([RUNNING, 50], [WAITING, 40], ['launching'], ['canceled'], ['terminating', 30])
   expect(loadOf(nodes)).toEqual({ numNodes: 2, totalLoad: 90, avgLoad: 45 })
 })
 
-describe("the lineage's worked figures", () => {
-  test('73.18 % on one node: one is launched, which brings the average to 36.59 %', () => {
+describe('the worked examples of the contract', () => {
+  it('launch a node at 73.18 % on one node, which reduces the average to 36.59 %', () => {
     const { actions, load, reason } = plan({ now: 0, nodes: nodesOf([RUNNING, 73.18]) }, LIMITS, NO_MEMORY)
     expect(actions).toEqual([{ kind: 'launch' }])
     expect(load).toEqual({ numNodes: 1, totalLoad: 73.18, avgLoad: 73.18 })
     expect(reason).toBe('The average load of 73.18 % is above 70.00 %')
-    const after = settled(nodesOf([RUNNING, 73.18], ['launching']))
+    const after = steadyPlan(nodesOf([RUNNING, 73.18], ['launching']))
     expect(after).toMatchObject({ actions: [], load: { avgLoad: 36.59 } })
   })
 
-  test('36.59 % on two nodes, 18.29 % on average: the empty one is ended', () => {
-    const decided = settled(nodesOf([RUNNING, 36.59], [RUNNING, 0]))
-    expect(inWords(decided)).toEqual(['terminate n1'])
+  it('terminate the empty one of two nodes at 36.59 %, 18.29 % on average', () => {
+    const decided = steadyPlan(nodesOf([RUNNING, 36.59], [RUNNING, 0]))
+    expect(described(decided)).toEqual(['terminate n1'])
     expect(decided.load.avgLoad).toBeCloseTo(18.29, 1)
     expect(decided.reason).toMatch(/^The average load of 18\.(29|30) % is below 20\.00 %$/)
   })
 
-  test('75 % with as many nodes as there may be: nothing', () => {
-    expect(settled(nodesOf([RUNNING, 75], [RUNNING, 75]), { ...LIMITS, maxNodes: 2 }).actions).toEqual([])
+  it('change nothing at 75 % with the maximum number of nodes', () => {
+    expect(steadyPlan(nodesOf([RUNNING, 75], [RUNNING, 75]), { ...LIMITS, maxNodes: 2 }).actions).toEqual([])
   })
 })
 
-test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Limits>]>([
-  ['no node at all', [], ['launch']],
-  ['fewer than the least', [[RUNNING, 5]], ['launch', 'launch'], { minNodes: 3 }],
-  ['none wanted, none there', [], [], { minNodes: 0 }],
-  ['exactly the limit', [[RUNNING, 70]], []],
-  ['above it', [[RUNNING, 70.01]], ['launch']],
+it.each<[name: string, nodes: NodeTuple[], actions: string[], limits?: Partial<Limits>]>([
+  ['launches a node when there is none', [], ['launch']],
+  ['launches nodes up to the minimum number', [[RUNNING, 5]], ['launch', 'launch'], { minNodes: 3 }],
+  ['launches none when the minimum number is 0', [], [], { minNodes: 0 }],
+  ['launches none at exactly the maximum load', [[RUNNING, 70]], []],
+  ['launches a node above the maximum load', [[RUNNING, 70.01]], ['launch']],
   [
-    'far above it',
+    'launches several nodes far above the maximum load',
     [
       [RUNNING, 100],
       [RUNNING, 100],
@@ -80,9 +80,9 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     ],
     ['launch', 'launch'],
   ],
-  ['above it, one under way', [[RUNNING, 100], ['launching']], []],
+  ['launches none when a launching node suffices', [[RUNNING, 100], ['launching']], []],
   [
-    'above it, one on its way out',
+    'wakes a draining node instead of launching one',
     [
       [RUNNING, 80],
       [WAITING, 10],
@@ -90,7 +90,7 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     ['wake n1'],
   ],
   [
-    'one on its way out that cannot come back',
+    'launches a node when the draining one cannot be woken',
     [
       [RUNNING, 80],
       [WAITING, 10, 1, false],
@@ -98,7 +98,7 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     ['launch'],
   ],
   [
-    'the fullest of those is woken',
+    'wakes the draining node with the highest load',
     [
       [RUNNING, 80],
       [WAITING, 10],
@@ -106,16 +106,20 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     ],
     ['wake n2'],
   ],
-  ['above it, one canceled', [[RUNNING, 80], ['canceled'], ['canceled']], ['relaunch n1']],
-  ['all ways at once, in order', [[RUNNING, 100], ['canceled'], [WAITING, 99, 9]], ['wake n2', 'relaunch n1']],
+  ['relaunches the oldest canceled node', [[RUNNING, 80], ['canceled'], ['canceled']], ['relaunch n1']],
   [
-    'the rest is launched',
+    'wakes draining nodes before it relaunches canceled ones',
+    [[RUNNING, 100], ['canceled'], [WAITING, 99, 9]],
+    ['wake n2', 'relaunch n1'],
+  ],
+  [
+    'launches the nodes that neither waking nor relaunching adds',
     [[RUNNING, 0.5], ['canceled'], [WAITING, 9]],
     ['wake n2', 'relaunch n1', 'launch'],
     { minNodes: 4 },
   ],
   [
-    'up to the most',
+    'launches nodes up to the maximum number only',
     [
       [RUNNING, 100],
       [RUNNING, 100],
@@ -124,7 +128,7 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     { maxNodes: 3, maxLoad: 30 },
   ],
   [
-    'more than the most',
+    'launches none above the maximum number',
     [
       [RUNNING, 100],
       [RUNNING, 100],
@@ -132,9 +136,13 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     [],
     { maxNodes: 1 },
   ],
-  ['those that fail or go do not count', [[RUNNING, 80], ['failed'], ['terminating'], ['terminated']], ['launch']],
   [
-    'below the lowest, a busy node drains',
+    'does not count failed, terminating and terminated nodes',
+    [[RUNNING, 80], ['failed'], ['terminating'], ['terminated']],
+    ['launch'],
+  ],
+  [
+    'drains the less loaded node below the minimum load',
     [
       [RUNNING, 20, 3],
       [RUNNING, 10, 2],
@@ -142,13 +150,18 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     ['drain n1'],
   ],
   [
-    'the one that is not there yet goes first',
+    'cancels a launching node before it removes running ones',
     [[RUNNING, 10], [RUNNING, 0], ['launching']],
     ['cancel n2', 'terminate n1'],
   ],
-  ['of several launches the last', [[RUNNING, 1], ['launching'], ['launching']], ['cancel n2'], { minNodes: 2 }],
   [
-    'an empty one before one that only rests',
+    'cancels the last of several launches',
+    [[RUNNING, 1], ['launching'], ['launching']],
+    ['cancel n2'],
+    { minNodes: 2 },
+  ],
+  [
+    'removes a node without sessions before one with idle sessions',
     [
       [RUNNING, 0, 4],
       [RUNNING, 5, 0],
@@ -157,7 +170,7 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     ['terminate n1', 'drain n0'],
   ],
   [
-    'not below the least',
+    'keeps the minimum number of nodes',
     [
       [RUNNING, 1],
       [RUNNING, 1],
@@ -165,9 +178,9 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     [],
     { minNodes: 2 },
   ],
-  ['never the last', [[RUNNING, 0]], [], { minNodes: 0 }],
+  ['never removes the last node', [[RUNNING, 0]], [], { minNodes: 0 }],
   [
-    'not when the others would be over the limit',
+    'removes none when the remaining nodes would exceed the maximum load',
     [
       [RUNNING, 45],
       [RUNNING, 45],
@@ -176,7 +189,7 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     { minLoad: 50 },
   ],
   [
-    'others that can do the work',
+    'drains a node within the limits when the others can carry its load',
     [
       [RUNNING, 30],
       [RUNNING, 33],
@@ -184,17 +197,22 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     ['drain n0'],
   ],
   [
-    'others that would have nothing to spare',
+    'removes none when the remaining nodes would have no reserve',
     [
       [RUNNING, 33],
       [RUNNING, 34],
     ],
     [],
   ],
-  ['a limit of 0, and no load', [[RUNNING, 0]], [], { maxLoad: 0, minLoad: 0 }],
-  ['a limit of 0, and any load', [[RUNNING, 1]], ['launch', 'launch'], { maxLoad: 0, minLoad: 0, maxNodes: 3 }],
+  ['launches none for a maximum load of 0 without load', [[RUNNING, 0]], [], { maxLoad: 0, minLoad: 0 }],
   [
-    'a lowest load of 0: nodes stay',
+    'launches the maximum number of nodes for a maximum load of 0 with any load',
+    [[RUNNING, 1]],
+    ['launch', 'launch'],
+    { maxLoad: 0, minLoad: 0, maxNodes: 3 },
+  ],
+  [
+    'removes none for a minimum load of 0',
     [
       [RUNNING, 1],
       [RUNNING, 0],
@@ -203,14 +221,14 @@ test.each<[name: string, nodes: Short[], actions: string[], limits?: Partial<Lim
     { minLoad: 0 },
   ],
 ])('%s', (_, nodes, actions, limits = {}) => {
-  expect(inWords(settled(nodesOf(...nodes), { ...LIMITS, ...limits }))).toEqual(actions)
+  expect(described(steadyPlan(nodesOf(...nodes), { ...LIMITS, ...limits }))).toEqual(actions)
 })
 
-/** Decides along a load, with nodes that come up after their time and go when they are empty. */
-function along(loadAt: (now: number) => number, hours: number, atFirst = 1) {
+/** Simulates decisions for a changing load. Launched nodes run after the boot time; removed nodes end at once. */
+function simulate(loadAt: (now: number) => number, hours: number, initialNodes = 1) {
   const changes: { at: number; by: number }[] = []
   let memory: Memory = NO_MEMORY
-  let nodes = nodesOf(...Array.from({ length: atFirst }, (): Short => [RUNNING]))
+  let nodes = nodesOf(...Array.from({ length: initialNodes }, (): NodeTuple => [RUNNING]))
   for (let now = 0; now < hours * 3_600_000; now += EVERY_MS) {
     nodes = nodes.map((node) =>
       node.status === 'launching' && node.launchingTime + LIMITS.bootMs <= now ? { ...node, status: RUNNING } : node,
@@ -230,38 +248,39 @@ function along(loadAt: (now: number) => number, hours: number, atFirst = 1) {
   return { changes, count: nodes.length }
 }
 
-describe('a load that swings', () => {
-  const swing = (middle: number, by: number, seconds: number) => (now: number) =>
+describe('an oscillating load', () => {
+  const oscillation = (middle: number, by: number, seconds: number) => (now: number) =>
     middle + by * Math.sin((now / seconds / 1_000) * 2 * Math.PI)
 
-  test.each(
-    [20, 70, 180, 420, 900].flatMap((seconds) => [20, 40, 70, 130].map((middle) => [middle, seconds] as const)),
-  )('K13: around %i %% every %i s changes the number of nodes at most once a window', (middle, seconds) => {
-    const { changes } = along(swing(middle, 9, seconds), 4, Math.ceil(middle / LIMITS.maxLoad))
-    for (const [index, { at }] of changes.entries())
-      expect(at - (changes[index - 1]?.at ?? -Infinity)).toBeGreaterThanOrEqual(WINDOW_MS)
-  })
+  it.each([20, 70, 180, 420, 900].flatMap((seconds) => [20, 40, 70, 130].map((middle) => [middle, seconds] as const)))(
+    'K13: around %i %% with a period of %i s changes the number of nodes at most once per cool-down',
+    (middle, seconds) => {
+      const { changes } = simulate(oscillation(middle, 9, seconds), 4, Math.ceil(middle / LIMITS.maxLoad))
+      for (const [index, { at }] of changes.entries())
+        expect(at - (changes[index - 1]?.at ?? -Infinity)).toBeGreaterThanOrEqual(WINDOW_MS)
+    },
+  )
 
-  test('at random around the limit settles with what the tops need', () => {
+  it('with random changes around the maximum settles on the nodes that its peaks require', () => {
     let state = 1
     const noise = () => ((state = (state * 16_807) % 2_147_483_647) / 2_147_483_647 - 0.5) * 10
-    const { changes, count } = along(() => 70 + noise(), 4)
+    const { changes, count } = simulate(() => 70 + noise(), 4)
     expect(changes).toHaveLength(1)
     expect(count).toBe(2)
   })
 })
 
-describe('a load that goes one way', () => {
-  test('a rise is seen before the limit is passed', () => {
+describe('a steadily changing load', () => {
+  it('launches a node before a rising load reaches the maximum', () => {
     const perMs = 10 / 60_000
-    const { changes } = along((now) => 20 + now * perMs, 0.1)
+    const { changes } = simulate((now) => 20 + now * perMs, 0.1)
     // 70 % is reached after 300 s, a node takes 120 s.
     expect(changes[0]).toMatchObject({ by: 1 })
     expect(changes[0]?.at).toBeLessThanOrEqual(240_000)
     expect(changes[0]?.at).toBeGreaterThan(150_000)
   })
 
-  test('a rise that nodes on their way out can carry launches nothing', () => {
+  it('launches none for a rise that draining nodes can carry', () => {
     const nodes = nodesOf([RUNNING, 60], [WAITING, 5])
     let memory: Memory = NO_MEMORY
     for (let now = 0; now < 100_000; now += EVERY_MS) {
@@ -272,83 +291,83 @@ describe('a load that goes one way', () => {
     }
   })
 
-  test('a fall is followed only when it has lasted', () => {
-    const { changes } = along((now) => (now < 600_000 ? 130 : 30), 1, 2)
+  it('removes a node only after the load has been low for a whole cool-down', () => {
+    const { changes } = simulate((now) => (now < 600_000 ? 130 : 30), 1, 2)
     expect(changes.map(({ by }) => by)).toEqual([-1])
     expect(changes[0]?.at).toBeGreaterThanOrEqual(600_000 + WINDOW_MS - EVERY_MS)
   })
 })
 
-/** Decisions one after the other, each on the nodes given. */
-function inTurn(views: ScaledNode[][], limits = LIMITS): string[][] {
+/** Consecutive decisions about the nodes of each view. */
+function decideInOrder(views: ScaledNode[][], limits = LIMITS): string[][] {
   let memory: Memory = NO_MEMORY
   return views.map((nodes, nth) => {
     const decided = plan({ now: nth * EVERY_MS, nodes }, limits, memory)
     memory = decided.memory
-    return inWords(decided)
+    return described(decided)
   })
 }
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
 
-describe('the load of nodes that died', () => {
+describe('the load of lost nodes', () => {
   const three = nodesOf([RUNNING, 60], [RUNNING, 65], [RUNNING, 70])
 
-  test.each([
+  it.each([
     [0, []],
     [1, ['launch']],
-  ])(
-    'is that of no node any more: with at least %i nodes wanted %j follows when all are dead',
-    (minNodes, expected) => {
-      expect(inTurn([...times(12, three), []], { ...LIMITS, minNodes }).at(-1)).toEqual(expected)
-    },
-  )
+  ])('is ignored: after the loss of all nodes, a minimum of %i nodes leads to %j', (minNodes, expected) => {
+    expect(decideInOrder([...times(12, three), []], { ...LIMITS, minNodes }).at(-1)).toEqual(expected)
+  })
 
-  test('is not counted twice when their sessions go on elsewhere', () => {
+  it('is not counted twice when their sessions move to other nodes', () => {
     const left = nodesOf([RUNNING, 98], [RUNNING, 97])
     const more = [...left, ...nodesOf([RUNNING], [RUNNING], ['launching']).slice(2)]
-    const decisions = inTurn([...times(30, three), left, ...times(11, more)])
+    const decisions = decideInOrder([...times(30, three), left, ...times(11, more)])
     expect(decisions.slice(30)).toEqual([['launch'], ...times(11, [])])
   })
 
-  test('was seen too short ago to take a node away from those that are left', () => {
+  it('prevents removals of remaining nodes for one cool-down', () => {
     const left = nodesOf([RUNNING, 10], [RUNNING, 10])
-    const decisions = inTurn([...times(31, nodesOf([RUNNING, 10], [RUNNING, 10], [RUNNING, 60])), ...times(32, left)])
+    const decisions = decideInOrder([
+      ...times(31, nodesOf([RUNNING, 10], [RUNNING, 10], [RUNNING, 60])),
+      ...times(32, left),
+    ])
     expect(decisions.slice(31, 61)).toEqual(times(30, []))
     expect(decisions.slice(61)).toEqual([['drain n0'], []])
   })
 
-  test('stays in the picture when they ended in order, so that a total that was steady shows no rise', () => {
+  it('is kept when they deregistered, so that a constant total shows no rise', () => {
     const drained = Array.from({ length: 13 }, (_, nth) => nodesOf([RUNNING, 30 + 2 * nth], [WAITING, 24 - 2 * nth]))
-    const decisions = inTurn([...drained, ...times(3, nodesOf([RUNNING, 54]))])
+    const decisions = decideInOrder([...drained, ...times(3, nodesOf([RUNNING, 54]))])
     expect(decisions).toEqual(times(16, []))
   })
 })
 
-describe('one step of the load', () => {
-  test.each([
+describe('a step of the load', () => {
+  it.each([
     [40, 90, 1],
     [20, 100, 1],
     [60, 95, 1],
-  ])('from %i to %i %% on one node launches %i node, and no other one while that is starting', (from, to, launches) => {
-    const { changes } = along((now) => (now < 600_000 ? from : to), 0.3)
+  ])('from %i to %i %% on one node launches %i node, and no other one while that one starts', (from, to, launches) => {
+    const { changes } = simulate((now) => (now < 600_000 ? from : to), 0.3)
     expect(changes.map(({ by }) => by)).toEqual(times(launches, 1))
   })
 
-  test('launches what is lacking beyond what is on its way', () => {
+  it('launches only the nodes that are missing beyond the launches in flight', () => {
     const nodes = nodesOf([RUNNING, 100], [RUNNING, 100], [RUNNING, 90])
-    expect(inWords(plan({ now: 0, nodes }, LIMITS, NO_MEMORY))).toEqual(['launch', 'launch'])
-    expect(inWords(plan({ now: 0, nodes, inFlight: 1 }, LIMITS, NO_MEMORY))).toEqual(['launch'])
-    expect(inWords(plan({ now: 0, nodes, inFlight: 2 }, LIMITS, NO_MEMORY))).toEqual([])
-    expect(inWords(plan({ now: 0, nodes: [], inFlight: 1 }, LIMITS, NO_MEMORY))).toEqual([])
+    expect(described(plan({ now: 0, nodes }, LIMITS, NO_MEMORY))).toEqual(['launch', 'launch'])
+    expect(described(plan({ now: 0, nodes, inFlight: 1 }, LIMITS, NO_MEMORY))).toEqual(['launch'])
+    expect(described(plan({ now: 0, nodes, inFlight: 2 }, LIMITS, NO_MEMORY))).toEqual([])
+    expect(described(plan({ now: 0, nodes: [], inFlight: 1 }, LIMITS, NO_MEMORY))).toEqual([])
   })
 })
 
-test('who has just taken over takes nothing away, but adds', () => {
+it('adds nodes but removes none without samples, right after a change of leader', () => {
   expect(plan({ now: 0, nodes: nodesOf([RUNNING, 1], [RUNNING, 0]) }, LIMITS, NO_MEMORY).actions).toEqual([])
   expect(plan({ now: 0, nodes: nodesOf([RUNNING, 90]) }, LIMITS, NO_MEMORY).actions).toHaveLength(1)
 })
 
-test('what is remembered does not grow without end', () => {
+it('limits the number of stored samples', () => {
   let memory: Memory = NO_MEMORY
   for (let now = 0; now < 10 * WINDOW_MS; now += EVERY_MS)
     memory = plan({ now, nodes: nodesOf([RUNNING, 30]) }, LIMITS, memory).memory

@@ -2,12 +2,12 @@ import { trendOf } from './forecast.js'
 import { adding, removing } from './scaling-order.js'
 import type { Cluster, ClusterLoad, Limits, Memory, Plan, ScaledNode, ScalingAction } from './scaling.types.js'
 
-/** The trend is that of the last boot time of a node, and of this long at least, ms. */
+/** The trend covers the boot time of a node, and at least this time, ms. */
 const SHORTEST_TREND_MS = 60_000
-/** A foreseen load has to be this much above the limit: a node is not launched for what may just as well not happen. */
-const FORESEEN_ABOVE = 1.1
-/** Nodes that stay must be under this share of the most that is allowed, or what was taken away would be missed soon. */
-const KEPT_UNDER = 0.95
+/** A predicted load must exceed the limit by this factor, since a prediction is uncertain. */
+const PREDICTION_MARGIN = 1.1
+/** Remaining nodes must stay below this share of the limit; otherwise the removed node would be launched again soon. */
+const REMAINING_SHARE = 0.95
 
 interface View {
   now: number
@@ -15,26 +15,26 @@ interface View {
   memory: Memory
   load: ClusterLoad
   inFlight: number
-  /** Nodes that take sessions again at once when they are told to. */
+  /** Draining nodes that accept sessions again as soon as they receive `undrain`. */
   wakeable: number
-  /** The total by the time a node that is launched now would take sessions. */
-  foreseen: number
-  /** The most within the cool-down that has passed, and foreseen; undefined until a whole one was seen. */
+  /** Predicted total load at the time when a node launched now accepts sessions. */
+  predicted: number
+  /** Highest total load of the last cool-down and of the prediction; undefined until samples cover a whole cool-down. */
   highest: number | undefined
 }
 
 interface Wanted {
-  /** Negative: fewer. */
+  /** Nodes to add; negative: nodes to remove. */
   count: number
   reason: string
 }
 
 /**
- * What to do about the number of media nodes. The limits are the contract's: above the highest average load nodes are
- * added, below the lowest they are taken away. Within them it looks ahead: a node takes its time to start, so one is
- * launched as soon as the trend says that the limit will have been passed by then; and since a node takes even longer
- * to empty, one is taken away already when the others could do its work, all through the last cool-down and as far as
- * can be foreseen. That is safe because a node that is emptying can be woken at once.
+ * Decides about the number of media nodes. The limits are those of the contract: nodes are added above the maximum
+ * average load and removed below the minimum. Within the limits the decision uses a prediction: a node takes time to
+ * start, so one is launched as soon as the trend exceeds the limit by then; and a node takes even longer to empty, so
+ * one is removed as soon as the others could carry its load, during the whole last cool-down and in the prediction.
+ * That is safe because a draining node can be woken at once.
  */
 export function plan(cluster: Cluster, limits: Limits, before: Memory): Plan {
   const load = loadOf(cluster.nodes)
@@ -48,13 +48,13 @@ export function plan(cluster: Cluster, limits: Limits, before: Memory): Plan {
   return { actions, reason, load, memory: { ...memory, running: runningAfter(memory, actions), ...at } }
 }
 
-/** A node that is to end is not lost when it is gone. */
+/** Without the terminated nodes, so that their end does not count as a loss. */
 function runningAfter({ running }: Memory, actions: readonly ScalingAction[]): Set<string> {
   const ended = new Set(actions.flatMap((action) => (action.kind === 'terminate' ? [action.node.id] : [])))
   return new Set([...running].filter((id) => !ended.has(id)))
 }
 
-/** Of the nodes that hold sessions, over those that take them or soon will. */
+/** The average divides the load of nodes that hold sessions by the number of nodes that accept sessions now or soon. */
 export function loadOf(nodes: readonly ScaledNode[]): ClusterLoad {
   const numNodes = nodes.filter(({ status }) => status === 'running' || status === 'launching').length
   const totalLoad = nodes
@@ -68,15 +68,15 @@ const rounded = (value: number): number => Math.round(value * 100) / 100
 const trendMs = ({ bootMs }: Limits): number => Math.max(bootMs, SHORTEST_TREND_MS)
 
 /**
- * A running node that is gone was lost. Then all samples go with it: its load is that of no node any more, and its
- * sessions come to the others in one step, which is no trend.
+ * Adds a sample. After the loss of a running node all samples are dropped: its load is no longer that of any node, and
+ * its sessions move to the others in one step, which is no trend.
  */
 function remember(memory: Memory, { now, nodes }: Cluster, totalLoad: number, limits: Limits): Memory {
-  const there = new Set(nodes.map(({ id }) => id))
-  const isLossSeen = [...memory.running].some((id) => !there.has(id))
+  const present = new Set(nodes.map(({ id }) => id))
+  const isNodeLost = [...memory.running].some((id) => !present.has(id))
   const oldest = now - Math.max(limits.cooldownMs, trendMs(limits))
-  const earlier = isLossSeen ? [] : memory.samples.filter(({ at }) => at < now)
-  // One more than needed, which proves that the whole time was seen.
+  const earlier = isNodeLost ? [] : memory.samples.filter(({ at }) => at < now)
+  // Keeps one older sample, which proves that the samples cover the whole time.
   const first = earlier.findLastIndex(({ at }) => at <= oldest)
   return {
     ...memory,
@@ -87,15 +87,15 @@ function remember(memory: Memory, { now, nodes }: Cluster, totalLoad: number, li
 
 function viewOf({ now, nodes, inFlight = 0 }: Cluster, limits: Limits, load: ClusterLoad, memory: Memory): View {
   const since = (ms: number) => memory.samples.filter(({ at }) => at > now - ms)
-  // The step that nodes were added for is no trend: carried on, it would be reacted to again while they start.
+  // Excludes the step that nodes were added for: extrapolated, it would launch more nodes while they start.
   const { addedAt = -Infinity } = memory
   const trend = trendOf(
     since(trendMs(limits)).filter(({ at }) => at > addedAt),
     now,
   )
-  const foreseen = trend ? Math.max(0, trend.level + trend.slope * limits.bootMs) : load.totalLoad
-  const seenSince = memory.samples[0]?.at ?? now
-  const highest = Math.max(foreseen, load.totalLoad, ...since(limits.cooldownMs).map(({ totalLoad }) => totalLoad))
+  const predicted = trend ? Math.max(0, trend.level + trend.slope * limits.bootMs) : load.totalLoad
+  const sampledSince = memory.samples[0]?.at ?? now
+  const highest = Math.max(predicted, load.totalLoad, ...since(limits.cooldownMs).map(({ totalLoad }) => totalLoad))
   return {
     now,
     limits,
@@ -103,28 +103,28 @@ function viewOf({ now, nodes, inFlight = 0 }: Cluster, limits: Limits, load: Clu
     load,
     inFlight,
     wakeable: nodes.filter(({ status, canWake }) => status === 'waiting-idle-to-terminate' && canWake).length,
-    foreseen,
-    highest: seenSince <= now - limits.cooldownMs ? highest : undefined,
+    predicted,
+    highest: sampledSince <= now - limits.cooldownMs ? highest : undefined,
   }
 }
 
 function additions(view: View): Wanted | undefined {
   const { minNodes, maxNodes, maxLoad } = view.limits
   const { numNodes, avgLoad, totalLoad } = view.load
-  const coming = numNodes + view.inFlight
-  if (coming < minNodes) {
-    return { count: minNodes - coming, reason: `${numNodes} nodes are fewer than the least of ${minNodes}` }
+  const expected = numNodes + view.inFlight
+  if (expected < minNodes) {
+    return { count: minNodes - expected, reason: `${numNodes} nodes are fewer than the minimum of ${minNodes}` }
   }
-  const atMost = (wanted: number) => Math.min(Math.ceil(wanted), maxNodes) - coming
+  const atMost = (wanted: number) => Math.min(Math.ceil(wanted), maxNodes) - expected
   const average = `The average load of ${percent(avgLoad)}`
-  // With a limit of 0 any load at all asks for as many as there may be.
-  const lacking = atMost(Math.max(totalLoad, view.foreseen / FORESEEN_ABOVE) / Math.max(maxLoad, Number.EPSILON))
-  if (avgLoad > maxLoad && lacking > 0) {
-    return { count: lacking, reason: `${average} is above ${percent(maxLoad)}` }
+  // With a limit of 0, any load requires the maximum number of nodes.
+  const missing = atMost(Math.max(totalLoad, view.predicted / PREDICTION_MARGIN) / Math.max(maxLoad, Number.EPSILON))
+  if (avgLoad > maxLoad && missing > 0) {
+    return { count: missing, reason: `${average} is above ${percent(maxLoad)}` }
   }
-  // Those that can be woken are soon enough when the load is there.
-  if (lacking <= view.wakeable || isWithinCooldown(view, view.memory.removedAt)) return undefined
-  return { count: lacking, reason: `${average} will be above ${percent(maxLoad)} by the time a node has started` }
+  // Draining nodes can be woken at once when the limit is exceeded.
+  if (missing <= view.wakeable || isWithinCooldown(view, view.memory.removedAt)) return undefined
+  return { count: missing, reason: `${average} will be above ${percent(maxLoad)} by the time a node has started` }
 }
 
 function removals(view: View): Wanted | undefined {
@@ -132,16 +132,16 @@ function removals(view: View): Wanted | undefined {
   const { numNodes, avgLoad } = view.load
   const { highest, memory } = view
   const isCooling = isWithinCooldown(view, memory.addedAt) || isWithinCooldown(view, memory.removedAt)
-  // No average is below 0: then nodes stay for good.
+  // A minimum of 0 disables removals: no average is below it.
   if (isCooling || minLoad === 0 || highest === undefined) return undefined
   const isBelow = highest / numNodes < minLoad
-  const enough = Math.max(minNodes, Math.ceil(highest / (isBelow ? maxLoad : KEPT_UNDER * maxLoad)), 1)
-  if (enough >= numNodes) return undefined
+  const required = Math.max(minNodes, Math.ceil(highest / (isBelow ? maxLoad : REMAINING_SHARE * maxLoad)), 1)
+  if (required >= numNodes) return undefined
   const average = `The average load of ${percent(avgLoad)}`
   const reason = isBelow
     ? `${average} is below ${percent(minLoad)}`
-    : `${average} can be carried by ${enough} of ${numNodes} nodes`
-  return { count: enough - numNodes, reason }
+    : `${average} can be carried by ${required} of ${numNodes} nodes`
+  return { count: required - numNodes, reason }
 }
 
 const isWithinCooldown = ({ now, limits }: View, at: number | undefined): boolean =>

@@ -1,8 +1,8 @@
 import type { ScaledNode, ScalingAction } from './scaling.types.js'
 
 /**
- * How this many nodes more are got: those that are on their way out first, then new ones. Of those that are emptying
- * the fullest is woken, since the others will be gone sooner.
+ * The actions that add this many nodes: wakes draining nodes first, then relaunches canceled ones, then launches new
+ * ones. Wakes the draining node with the highest load first, since the others end sooner.
  */
 export function adding(nodes: readonly ScaledNode[], count: number): ScalingAction[] {
   const woken = nodes
@@ -20,18 +20,18 @@ export function adding(nodes: readonly ScaledNode[], count: number): ScalingActi
   ]
 }
 
-/** Which nodes go when there shall be this many fewer: those that are not there yet first, then the least loaded. */
+/** The actions that remove this many nodes: cancels launching nodes first, then drains the least loaded ones. */
 export function removing(nodes: readonly ScaledNode[], count: number): ScalingAction[] {
   const canceled = nodes
     .filter(({ status }) => status === 'launching')
     .toSorted((a, b) => b.launchingTime - a.launchingTime)
     .slice(0, count)
-  const gone = nodes
+  const removed = nodes
     .filter(({ status }) => status === 'running')
     .toSorted((a, b) => Math.min(a.held, 1) - Math.min(b.held, 1) || a.load - b.load || a.held - b.held)
     .slice(0, count - canceled.length)
   return [
     ...canceled.map((node) => ({ kind: 'cancel' as const, node })),
-    ...gone.map((node) => ({ kind: node.held === 0 ? ('terminate' as const) : ('drain' as const), node })),
+    ...removed.map((node) => ({ kind: node.held === 0 ? ('terminate' as const) : ('drain' as const), node })),
   ]
 }

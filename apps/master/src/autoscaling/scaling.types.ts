@@ -1,27 +1,27 @@
 import type { MediaNodeStatus } from '@session-service/contract'
 
-/** A media node as the decision sees it. */
+/** The input of a decision about a media node. */
 export interface ScaledNode {
   id: string
   environmentId: string
   ip: string
   status: MediaNodeStatus
-  /** Percent of its processors. */
+  /** Percent of its CPU. */
   load: number
-  /** Sessions and jobs it holds. */
+  /** Sessions and jobs on the node. */
   held: number
   /** UTC ms. */
   launchingTime: number
-  /** False: it cannot be made to take sessions again, since its machine wants to go. */
+  /** False: a draining node that cannot accept sessions again, since its machine shuts down. */
   canWake: boolean
 }
 
 export interface Cluster {
-  /** Ms of one clock throughout: monotonic for a plan, UTC for an event. */
+  /** Monotonic ms for a plan, UTC ms for an event. */
   now: number
-  /** Those that are gone or not heard are left out. */
+  /** Without nodes that have ended or send no heartbeats. */
   nodes: readonly ScaledNode[]
-  /** Launches that were asked for and show in no node yet; 0. */
+  /** Requested launches without a row yet; default 0. */
   inFlight?: number
 }
 
@@ -31,9 +31,9 @@ export interface Limits {
   /** Average load, percent. */
   minLoad: number
   maxLoad: number
-  /** What has to hold for this long before a node is taken away, ms. */
+  /** Low load must last this long before a node is removed, ms. */
   cooldownMs: number
-  /** How long a node takes from its launch until it takes sessions, ms. */
+  /** Time from the launch of a node until it accepts sessions, ms. */
   bootMs: number
 }
 
@@ -42,11 +42,11 @@ export interface Sample {
   totalLoad: number
 }
 
-/** What a decision knows of the past: of the one who decides, gone with it. */
+/** State between decisions. A new leader starts without it. */
 export interface Memory {
   /** Oldest first. */
   samples: readonly Sample[]
-  /** Ids of those that were running at the last look. */
+  /** Ids of the nodes that were running at the last decision. */
   running: ReadonlySet<string>
   addedAt: number | undefined
   removedAt: number | undefined
@@ -72,9 +72,9 @@ export type ScalingAction =
   /** running → terminating; it is empty. */
   | { kind: 'terminate'; node: ScaledNode }
 
-/** The cluster in figures, as the event shows them. */
+/** Figures of the cluster for the event. */
 export interface ClusterLoad {
-  /** Running and launching. */
+  /** Running and launching nodes. */
   numNodes: number
   totalLoad: number
   /** Percent; 0 without nodes. */
@@ -82,9 +82,9 @@ export interface ClusterLoad {
 }
 
 export interface Plan {
-  /** Empty: nothing is to be done. */
+  /** Empty when no change is needed. */
   actions: readonly ScalingAction[]
-  /** A sentence for people. */
+  /** Shown to operators. */
   reason: string
   load: ClusterLoad
   /** For the next decision. */

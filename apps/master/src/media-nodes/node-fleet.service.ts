@@ -23,7 +23,7 @@ export interface FleetChange {
   /** New ones, `launching`. */
   entries?: readonly NodeLaunch[]
   /** Rejects when the one who asks may not, or not any more. */
-  permission?: (manager: Manager) => Promise<void>
+  assertLeader?: (manager: Manager) => Promise<void>
 }
 
 /** The nodes of the cluster for those who launch and end them: as they are now, and changed all at once. */
@@ -59,11 +59,11 @@ export class NodeFleet {
   }
 
   /** False, and nothing is changed, when a status may not follow what the node's has become meanwhile. */
-  async change({ event, statuses = [], entries = [], permission }: FleetChange): Promise<boolean> {
+  async change({ event, statuses = [], entries = [], assertLeader }: FleetChange): Promise<boolean> {
     const rows: MediaNodeRow[] = []
     try {
       await this.repository.change(async (change) => {
-        await permission?.(change.manager)
+        await assertLeader?.(change.manager)
         if (event) await change.record(event)
         // In the order of ids, so that two changes never wait for one another.
         for (const { id, status, ifEmpty } of statuses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {

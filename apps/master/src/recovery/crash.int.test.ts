@@ -9,7 +9,7 @@ import {
   webhookEnv,
 } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import { ENTERED, toldOf } from '../media-nodes/fixtures/told.js'
+import { ENTERED, nodeEvents } from '../media-nodes/fixtures/node-events.js'
 
 const PATIENCE_MS = 60_000
 jest.setTimeout(3 * PATIENCE_MS)
@@ -37,7 +37,7 @@ const nodeOf = (id: string): AppProcess => {
   if (!node) throw new Error(`no node ${id}`)
   return node
 }
-const told = (id: string): string[] => toldOf(sink, id)
+const told = (id: string): string[] => nodeEvents(sink, id)
 const details = (id: string, name: string) =>
   sink.accepted.filter(({ event }) => event.id === id && event.event === name).map(({ event }) => event)
 const health = async (): Promise<unknown[]> => {

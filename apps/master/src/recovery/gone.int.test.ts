@@ -1,6 +1,6 @@
 import { type AppProcess, EventSink, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { ENTERED, GONE, toldOf } from '../media-nodes/fixtures/told.js'
+import { ENTERED, GONE, nodeEvents } from '../media-nodes/fixtures/node-events.js'
 
 const PATIENCE_MS = 60_000
 jest.setTimeout(3 * PATIENCE_MS)
@@ -24,7 +24,7 @@ const add = async (id: string): Promise<AppProcess> => {
   await until(`${id} is there`, () => stack.api.getMediaNode(id), PATIENCE_MS)
   return node
 }
-const told = (id: string): string[] => toldOf(sink, id)
+const told = (id: string): string[] => nodeEvents(sink, id)
 const isTold = (id: string, last: string): Promise<unknown> =>
   until(`${id} is told of: ${last}`, () => told(id).at(-1) === last, PATIENCE_MS)
 

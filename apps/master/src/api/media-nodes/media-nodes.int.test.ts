@@ -12,7 +12,7 @@ import {
 } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { z } from 'zod'
-import { ENTERED, toldOf } from '../../media-nodes/fixtures/told.js'
+import { ENTERED, nodeEvents } from '../../media-nodes/fixtures/node-events.js'
 
 const PATIENCE_MS = 60_000
 jest.setTimeout(3 * PATIENCE_MS)
@@ -32,7 +32,7 @@ afterAll(async () => {
   await sink.close()
 })
 
-const eventsOf = (id: string): string[] => toldOf(sink, id)
+const eventsOf = (id: string): string[] => nodeEvents(sink, id)
 
 /** Starts a node that does not register by itself, and gives its URI. */
 async function unregistered(id: string): Promise<string> {
