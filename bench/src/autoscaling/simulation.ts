@@ -33,13 +33,13 @@ export function simulate(sessions: readonly SimulatedSession[], policy: Policy, 
 }
 
 class Simulation {
-  private readonly random: Random
-  private readonly nodes = new Map<string, SimulatedNode>()
-  private readonly endings: { node: SimulatedNode; load: number }[][] = []
-  private readonly outcome: Outcome = { nodeHours: 0, overShare: 0, cut: 0, changes: 0 }
-  private sessionSteps = 0
-  private overSteps = 0
-  private launched = 0
+  readonly #random: Random
+  readonly #nodes = new Map<string, SimulatedNode>()
+  readonly #endings: { node: SimulatedNode; load: number }[][] = []
+  readonly #outcome: Outcome = { nodeHours: 0, overShare: 0, cut: 0, changes: 0 }
+  #sessionSteps = 0
+  #overSteps = 0
+  #launched = 0
 
   constructor(
     private readonly sessions: readonly SimulatedSession[],
@@ -47,87 +47,87 @@ class Simulation {
     private readonly limits: Limits,
     seed: number,
   ) {
-    this.random = new Random(seed)
-    for (let count = 0; count < limits.minNodes; count++) this.launch(-Infinity)
+    this.#random = new Random(seed)
+    for (let count = 0; count < limits.minNodes; count++) this.#launch(-Infinity)
   }
 
   run(): Outcome {
     let next = 0
     for (let step = 0; step < STEPS; step++) {
-      this.end(step)
-      this.settle(step)
-      for (let one = this.sessions[next]; one && one.start === step; one = this.sessions[++next]) this.place(one)
-      this.count()
-      for (const action of this.policy(this.seen(step))) this.carryOut(action, step)
+      this.#end(step)
+      this.#settle(step)
+      for (let one = this.sessions[next]; one && one.start === step; one = this.sessions[++next]) this.#place(one)
+      this.#count()
+      for (const action of this.policy(this.#seen(step))) this.#carryOut(action, step)
     }
-    return { ...this.outcome, overShare: this.overSteps / this.sessionSteps }
+    return { ...this.#outcome, overShare: this.#overSteps / this.#sessionSteps }
   }
 
-  private end(step: number): void {
-    for (const { node, load } of this.endings[step] ?? []) {
+  #end(step: number): void {
+    for (const { node, load } of this.#endings[step] ?? []) {
       node.load -= load
       node.held--
     }
   }
 
   /** What happens by itself: nodes come up, and empty ones that were waiting for that go. */
-  private settle(step: number): void {
-    for (const node of this.nodes.values()) {
+  #settle(step: number): void {
+    for (const node of this.#nodes.values()) {
       if (node.status === 'launching' && node.readyAt <= step) node.status = 'running'
       const isGone =
         (node.status === 'canceled' && node.readyAt <= step) ||
         (node.status === 'waiting-idle-to-terminate' && node.held === 0)
-      if (isGone) this.nodes.delete(node.id)
+      if (isGone) this.#nodes.delete(node.id)
     }
   }
 
-  private place({ end, load }: SimulatedSession): void {
+  #place({ end, load }: SimulatedSession): void {
     let best: SimulatedNode | undefined
-    for (const node of this.nodes.values())
+    for (const node of this.#nodes.values())
       if (node.status === 'running' && (!best || node.load < best.load)) best = node
     if (!best) {
-      this.outcome.cut++
+      this.#outcome.cut++
       return
     }
     best.load += load
     best.held++
-    ;(this.endings[end] ??= []).push({ node: best, load })
+    ;(this.#endings[end] ??= []).push({ node: best, load })
   }
 
-  private count(): void {
-    this.outcome.nodeHours += (this.nodes.size * STEP_MS) / 3_600_000
-    for (const { load, held } of this.nodes.values()) {
-      this.sessionSteps += held
-      if (load > OVERLOADED) this.overSteps += held
+  #count(): void {
+    this.#outcome.nodeHours += (this.#nodes.size * STEP_MS) / 3_600_000
+    for (const { load, held } of this.#nodes.values()) {
+      this.#sessionSteps += held
+      if (load > OVERLOADED) this.#overSteps += held
     }
   }
 
   /** As heartbeats would show it. */
-  private seen(step: number): Cluster {
-    const nodes = [...this.nodes.values()].map((node) => ({
+  #seen(step: number): Cluster {
+    const nodes = [...this.#nodes.values()].map((node) => ({
       ...node,
-      load: Math.min(100, Math.max(0, node.load * (1 + MEASURED_SPREAD * this.random.normal()))),
+      load: Math.min(100, Math.max(0, node.load * (1 + MEASURED_SPREAD * this.#random.normal()))),
     }))
     return { now: step * STEP_MS, nodes }
   }
 
-  private carryOut(action: ScalingAction, step: number): void {
-    this.outcome.changes++
-    if (action.kind === 'launch') return this.launch(step)
-    const node = this.nodes.get(action.node.id)
+  #carryOut(action: ScalingAction, step: number): void {
+    this.#outcome.changes++
+    if (action.kind === 'launch') return this.#launch(step)
+    const node = this.#nodes.get(action.node.id)
     if (!node) throw new Error(`the policy names a node that is not there: ${action.node.id}`)
     if (action.kind === 'terminate') {
-      this.outcome.cut += node.held
-      this.nodes.delete(node.id)
+      this.#outcome.cut += node.held
+      this.#nodes.delete(node.id)
     } else node.status = STATUS_AFTER[action.kind]
   }
 
-  private launch(step: number): void {
-    const id = `n${++this.launched}`
+  #launch(step: number): void {
+    const id = `n${++this.#launched}`
     const readyAt = step + this.limits.bootMs / STEP_MS
     const launchingTime = step * STEP_MS
     const given = { environmentId: '', ip: '', canWake: true, load: 0, held: 0 }
-    this.nodes.set(id, { id, ...given, status: 'launching', launchingTime, readyAt })
+    this.#nodes.set(id, { id, ...given, status: 'launching', launchingTime, readyAt })
   }
 }
 

@@ -54,13 +54,13 @@ export class Site {
     const own: string[] = []
     const every = (at: number): string => `room-${1 + ((at * 7_919) % this.sessions)}`
     const costs = {
-      'POST session': await this.measure(calls, async () => void own.push(await this.caller.create())),
-      'POST connection': await this.measure(
+      'POST session': await this.#measure(calls, async () => void own.push(await this.caller.create())),
+      'POST connection': await this.#measure(
         calls,
         async (at) => void (await this.caller.createConnection(own[at] ?? '')),
       ),
-      'GET session': await this.measure(calls, (at) => this.caller.get(every(at))),
-      'DELETE session': await this.measure(calls, (at) => this.caller.delete(own[at] ?? '')),
+      'GET session': await this.#measure(calls, (at) => this.caller.get(every(at))),
+      'DELETE session': await this.#measure(calls, (at) => this.caller.delete(own[at] ?? '')),
     }
     const { firstMs, lastMs } = await this.caller.list()
     return { costs, listFirstMs: firstMs, listLastMs: lastMs }
@@ -75,7 +75,7 @@ export class Site {
 
   /** Bytes that the master's resident memory is at most beyond where it was, while the whole list is read. */
   async growthWhileListing(): Promise<{ growth: number; bytes: number }> {
-    const pid = this.master
+    const pid = this.#master
     const before = memoryOf(pid)
     let most = before
     const watch = setInterval(() => (most = Math.max(most, memoryOf(pid))), 20)
@@ -89,15 +89,15 @@ export class Site {
     await this.stack.stop()
   }
 
-  private get master(): number {
+  get #master(): number {
     const [master] = this.stack.masters
     if (!master) throw new Error('the stack has no master')
     return master.pid
   }
 
-  private async measure(calls: number, call: (at: number) => Promise<void>): Promise<Cost> {
+  async #measure(calls: number, call: (at: number) => Promise<void>): Promise<Cost> {
     const database = this.stack.postgres.server?.pid
-    const read = () => [cpuSeconds(this.master), database === undefined ? 0 : ofTree(database)] as const
+    const read = () => [cpuSeconds(this.#master), database === undefined ? 0 : ofTree(database)] as const
     const before = read()
     const times: number[] = []
     for (let at = 0; at < calls; at++) {
