@@ -26,10 +26,10 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
 async function main(): Promise<void> {
   const { benchmarks, quick, help } = parseOptions(process.argv.slice(2))
   if (help) return console.log(HELP)
-  if (process.platform !== 'linux') throw new Error('the benchmarks read CPU time from /proc, which only Linux has')
+  if (process.platform !== 'linux') throw new Error('the benchmarks read CPU time from /proc and run on Linux only')
   for (const name of benchmarks) {
-    const tell = (line: string): void => console.error(`${name}: ${line}`)
-    console.log(report(name, BENCHMARKS[name].title, await RUNS[name].run({ quick, tell })))
+    const log = (line: string): void => console.error(`${name}: ${line}`)
+    console.log(report(name, BENCHMARKS[name].title, await RUNS[name].run({ quick, log })))
   }
 }
 

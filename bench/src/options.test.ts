@@ -1,23 +1,23 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { BENCHMARKS, HELP, OptionError, parseOptions } from '../options.mjs'
 
-test('without a name all benchmarks run, except the one that runs only by name', () => {
+it('runs all benchmarks without a name, except the one that must be named', () => {
   const all = Object.keys(BENCHMARKS).filter((name) => name !== 'recorded-session')
   expect(parseOptions([])).toMatchObject({ benchmarks: all, quick: false, help: false })
   expect(parseOptions(['recorded-session']).benchmarks).toEqual(['recorded-session'])
 })
 
-test('names and flags are accepted in any order', () => {
+it('accepts names and flags in any order', () => {
   expect(parseOptions(['--quick', 'rest', '-h'])).toMatchObject({ benchmarks: ['rest'], quick: true, help: true })
 })
 
-test('an unknown argument is refused with the known ones', () => {
+it('rejects an unknown argument and lists the known ones', () => {
   const attempt = (): unknown => parseOptions(['--fast'])
   expect(attempt).toThrow(OptionError)
   expect(attempt).toThrow(/--fast: there are forwarding, join, .*--quick, --help/)
 })
 
-test.each([
+it.each([
   [['placement'], []],
   [['autoscaling', 'placement'], []],
   [['rest'], ['nats', 'postgres']],
@@ -25,10 +25,10 @@ test.each([
     ['rest', 'join'],
     ['nats', 'postgres', 'worker', 'chromium'],
   ],
-])('%j needs %j', (names, needs) => {
+])('derives from %j that it needs %j', (names, needs) => {
   expect(parseOptions(names).needs).toEqual(needs)
 })
 
-test('the help names every benchmark and flag', () => {
+it('names every benchmark and flag in the help', () => {
   for (const word of [...Object.keys(BENCHMARKS), '--quick', '--help']) expect(HELP).toContain(word)
 })

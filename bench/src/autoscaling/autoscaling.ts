@@ -5,7 +5,7 @@ import { fixedThresholds, halfTarget, ours, type PolicyMaker, simplePredictor } 
 import { lowerBound, type Outcome, OVERLOADED, simulate } from './simulation.js'
 
 const LIMITS = { minNodes: 1, maxNodes: 60, minLoad: 20, maxLoad: 70, cooldownMs: 300_000, bootMs: 120_000 }
-/** Of the logarithms of the sessions' lengths: a hundredth runs for more than 1 h 40, or for more than 2 h 40. */
+/** Spread of the logarithm of the session length: one in a hundred runs for more than 1 h 40, or more than 2 h 40. */
 const SPREADS = { meetings: 0.6, 'long tails': 0.9 }
 const POLICIES: readonly (readonly [string, PolicyMaker])[] = [
   ['ours', ours],
@@ -13,49 +13,49 @@ const POLICIES: readonly (readonly [string, PolicyMaker])[] = [
   ['50 % target', halfTarget],
   ['simple predictor', simplePredictor],
 ]
-/** Aims: node-hours against the lower bound, and percent of session time on an overloaded node. */
-const MOST_HOURS = 1.35
-const MOST_OVER = 0.05
+/** Aims: node-hours against the lower bound, and percent of session time on overloaded nodes. */
+const HOURS_AIM = 1.35
+const OVERLOADED_AIM = 0.05
 
 interface Day {
   bound: number
   outcomes: Record<string, Outcome>
 }
 
-interface Lived {
+interface SimulatedDays {
   name: string
   days: readonly Day[]
 }
 
-/** A day of sessions under the real decision and under others. The reference is a bound that nobody can reach. */
+/** Compares the masters' scaling plan with other policies. The reference is a lower bound that no policy can reach. */
 export const autoscaling: Benchmark = {
-  run({ quick, tell }): Promise<BenchmarkResult> {
+  run({ quick, log }): Promise<BenchmarkResult> {
     const days = quick ? 3 : 12
-    const lived = Object.entries(SPREADS).map(([name, spread]) => {
-      tell(`${days} days of ${name}`)
-      return { name, days: Array.from({ length: days }, (_, index) => liveThrough(index + 1, spread)) }
+    const simulated = Object.entries(SPREADS).map(([name, spread]) => {
+      log(`${days} days of ${name}`)
+      return { name, days: Array.from({ length: days }, (_, index) => simulateDay(index + 1, spread)) }
     })
     return Promise.resolve({
       names: { ours: 'policy', reference: 'limit' },
       settings: { days, ...LIMITS, overloaded: OVERLOADED },
-      comparisons: lived.flatMap(compareDays),
+      comparisons: simulated.flatMap(compareDays),
       notes: [
-        'limit of the node-hours: at each moment just as many nodes as keep the average under the limit, with sessions moved freely and nodes started at once',
+        'limit of the node-hours: at each moment the minimum number of nodes that keeps the average under the limit, with free moves of sessions and an instant start of nodes',
         `overloaded: the share of the time of all sessions on nodes with a load over ${OVERLOADED} %`,
-        'every session stays on its node, so a node that is taken away costs its hours until the last has gone',
-        ...lived.flatMap(describeChanges),
+        'every session stays on its node, so a draining node costs node-hours until its last session ends',
+        ...simulated.flatMap(describeChanges),
       ],
     })
   },
 }
 
-function liveThrough(seed: number, spread: number): Day {
+function simulateDay(seed: number, spread: number): Day {
   const sessions = dayOf(seed, spread)
   const outcomes = POLICIES.map(([name, make]) => [name, simulate(sessions, make(LIMITS), LIMITS, seed)] as const)
   return { bound: lowerBound(sessions, LIMITS), outcomes: Object.fromEntries(outcomes) }
 }
 
-function compareDays({ name, days }: Lived): Comparison[] {
+function compareDays({ name, days }: SimulatedDays): Comparison[] {
   const bounds = days.map(({ bound }) => bound)
   return POLICIES.flatMap(([policy]) => {
     const isAimed = name === 'meetings' && policy === 'ours'
@@ -65,24 +65,24 @@ function compareDays({ name, days }: Lived): Comparison[] {
         figure: `${name}, ${policy}: node-hours`,
         ours: outcomes.map(({ nodeHours }) => nodeHours),
         reference: bounds,
-        ...(isAimed && { aim: { most: MOST_HOURS } }),
+        ...(isAimed && { aim: { most: HOURS_AIM } }),
       },
       {
         figure: '  % overloaded',
-        // Most days have none: their median would say nothing.
+        // Most days have no overload, so the median would be zero.
         ours: [mean(outcomes.map(({ overShare }) => overShare * 100))],
-        reference: [MOST_OVER],
+        reference: [OVERLOADED_AIM],
         ...(isAimed && { aim: { most: 1 } }),
       },
     ]
   })
 }
 
-const describeChanges = ({ name, days }: Lived): string[] =>
+const describeChanges = ({ name, days }: SimulatedDays): string[] =>
   POLICIES.map(([policy]) => {
     const outcomes = of(days, policy)
     const cut = outcomes.reduce((sum, outcome) => sum + outcome.cut, 0)
-    return `${name}, ${policy}: ${mean(outcomes.map(({ changes }) => changes)).toFixed(0)} changes a day, ${cut} sessions cut`
+    return `${name}, ${policy}: ${mean(outcomes.map(({ changes }) => changes)).toFixed(0)} changes per day, ${cut} sessions cut`
   })
 
 const of = (days: readonly Day[], policy: string): Outcome[] => days.flatMap(({ outcomes }) => outcomes[policy] ?? [])

@@ -4,26 +4,29 @@ export const STEP_MS = 10_000
 export const STEPS = 24 * 360
 
 export interface SimulatedSession {
-  /** Step. */
+  /** Number of the step. */
   start: number
   end: number
   /** Percent of a node. */
   load: number
 }
 
-/** Percent of one node; at the top of the day, without bursts. */
+/** Percent of one node, at the peak of the day, without bursts. */
 const PEAK_LOAD = 1_400
-/** As a share of the top. */
-const NIGHT = 0.1
-/** Half an hour. */
+/** Load at night, as a share of the peak. */
+const NIGHT_SHARE = 0.1
+/** Mean length of a session: half an hour. */
 const MEAN_STEPS = 180
 const MEAN_LOAD = 2
 const BURSTS = 8
-/** Sessions of a burst at the top of the day: this share of those that run then. */
+/** Sessions of a burst at the peak of the day, as a share of those that run then. */
 const BURST_SHARE = 0.12
 const BURST_STEPS = 18
 
-/** A day of sessions, from midnight: two tops, the hours' beginnings, noise, and bursts that nothing announces. `spread`: of the lengths' logarithms. */
+/**
+ * Generates the sessions of a day from midnight, with two peaks, more starts around the full hour, noise and sudden
+ * bursts. `spread` is the standard deviation of the logarithm of the session length.
+ */
 export function dayOf(seed: number, spread: number): SimulatedSession[] {
   const random = new Random(seed)
   const bursts = Array.from({ length: BURSTS }, () => Math.floor(random.next() * STEPS))
@@ -41,14 +44,14 @@ export function dayOf(seed: number, spread: number): SimulatedSession[] {
   return sessions
 }
 
-/** The day's shape: a night, a top before and one after noon, a slow evening. */
+/** The load over the day as a share of the peak: a quiet night, peaks before and after noon, a slow evening. */
 export function shareOf(step: number): number {
   const hour = (step / STEPS) * 24
-  const hill = (top: number, width: number) => Math.exp(-(((hour - top) / width) ** 2))
-  return Math.min(1, NIGHT + 0.85 * hill(10.5, 2) + 0.9 * hill(15, 2.4) + 0.35 * hill(20, 2))
+  const hill = (peak: number, width: number) => Math.exp(-(((hour - peak) / width) ** 2))
+  return Math.min(1, NIGHT_SHARE + 0.85 * hill(10.5, 2) + 0.9 * hill(15, 2.4) + 0.35 * hill(20, 2))
 }
 
-/** Five minutes before and after the full hour. */
+/** True within 2.5 minutes of the full hour. */
 const isTopOfHour = (step: number): boolean => step % 360 < 15 || step % 360 >= 345
 
 const burstRate = (bursts: readonly number[], step: number): number =>

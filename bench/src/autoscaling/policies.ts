@@ -11,7 +11,7 @@ import type { Policy } from './simulation.js'
 
 export type PolicyMaker = (limits: Limits) => Policy
 
-/** The decision that masters take. */
+/** The scaling plan of the masters. */
 export const ours: PolicyMaker = (limits) => {
   let memory = NO_MEMORY
   return (cluster) => {
@@ -21,26 +21,26 @@ export const ours: PolicyMaker = (limits) => {
   }
 }
 
-/** One more above the highest load, one less below the lowest. */
+/** Adds a node above the maximum load, removes one below the minimum. */
 export const fixedThresholds: PolicyMaker = (limits) => (cluster) => {
   const { count, total } = sizeOf(cluster)
   const average = count === 0 ? 0 : total / count
   return change(cluster, limits, average > limits.maxLoad ? count + 1 : average < limits.minLoad ? count - 1 : count)
 }
 
-/** So many that the average is 50 %; fewer only when fewer were enough for five minutes. */
+/** Targets an average of 50 %; scales in only when fewer nodes were enough for five minutes. */
 export const halfTarget: PolicyMaker = (limits) => {
-  const enough = steady()
+  const stabilise = delayScaleIn()
   return (cluster) => {
     const { count, total } = sizeOf(cluster)
-    const isNear = Math.abs(total / count / HALF - 1) <= TOLERANCE
-    return change(cluster, limits, enough(cluster.now, isNear ? count : Math.ceil(total / HALF), count))
+    const isNear = Math.abs(total / count / TARGET_LOAD - 1) <= TOLERANCE
+    return change(cluster, limits, stabilise(cluster.now, isNear ? count : Math.ceil(total / TARGET_LOAD), count))
   }
 }
 
-/** So many that the average will be 60 % in a boot's time, by the straight line of the last ten minutes. */
+/** Targets an average of 60 % one boot time ahead, by linear extrapolation of the last ten minutes. */
 export const simplePredictor: PolicyMaker = (limits) => {
-  const enough = steady()
+  const stabilise = delayScaleIn()
   let samples: { at: number; totalLoad: number }[] = []
   return (cluster) => {
     const { now } = cluster
@@ -48,27 +48,27 @@ export const simplePredictor: PolicyMaker = (limits) => {
     samples = [...samples.filter(({ at }) => at > now - 600_000), { at: now, totalLoad: total }]
     const trend = trendOf(samples, now)
     const ahead = trend ? trend.level + trend.slope * limits.bootMs : total
-    return change(cluster, limits, enough(now, Math.ceil(Math.max(ahead, total) / 60), count))
+    return change(cluster, limits, stabilise(now, Math.ceil(Math.max(ahead, total) / 60), count))
   }
 }
 
-const HALF = 50
+const TARGET_LOAD = 50
 const TOLERANCE = 0.1
-const STEADY_MS = 300_000
+const SCALE_IN_WINDOW_MS = 300_000
 
-/** The most that was wanted within five minutes, when that is less than there is. */
-function steady(): (now: number, wanted: number, count: number) => number {
-  let asked: { at: number; wanted: number }[] = []
+/** Delays scale-in: returns the maximum that was wanted within five minutes, when that is less than `count`. */
+function delayScaleIn(): (now: number, wanted: number, count: number) => number {
+  let requests: { at: number; wanted: number }[] = []
   return (now, wanted, count) => {
-    asked = [...asked.filter(({ at }) => at > now - STEADY_MS), { at: now, wanted }]
-    return wanted >= count ? wanted : Math.min(count, Math.max(...asked.map((one) => one.wanted)))
+    requests = [...requests.filter(({ at }) => at > now - SCALE_IN_WINDOW_MS), { at: now, wanted }]
+    return wanted >= count ? wanted : Math.min(count, Math.max(...requests.map((one) => one.wanted)))
   }
 }
 
 function sizeOf({ nodes }: Cluster): { count: number; total: number } {
-  const isThere = (status: string) => status === 'running' || status === 'launching'
+  const isActive = (status: string) => status === 'running' || status === 'launching'
   return {
-    count: nodes.filter(({ status }) => isThere(status)).length,
+    count: nodes.filter(({ status }) => isActive(status)).length,
     total: nodes.reduce((sum, { load }) => sum + load, 0),
   }
 }

@@ -1,4 +1,4 @@
-/** The same numbers for the same seed: mulberry32. */
+/** A seeded random generator: mulberry32. */
 export class Random {
   #state: number
 
@@ -19,13 +19,13 @@ export class Random {
     return Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next())
   }
 
-  /** With this mean; `sigma` of the logarithm. */
+  /** `mean` is the mean of the values, `sigma` the standard deviation of their logarithm. */
   logNormal(mean: number, sigma: number): number {
     return mean * Math.exp(sigma * this.normal() - sigma ** 2 / 2)
   }
 
   poisson(mean: number): number {
-    // Of many the sum is as good as normal.
+    // For a large mean the normal distribution is a good approximation.
     if (mean > 50) return Math.max(0, Math.round(mean + Math.sqrt(mean) * this.normal()))
     let product = this.next()
     let count = 0

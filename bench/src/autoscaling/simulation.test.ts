@@ -1,22 +1,22 @@
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { dayOf, STEPS } from './day.js'
 import { fixedThresholds, ours } from './policies.js'
 import { lowerBound, simulate } from './simulation.js'
 
 const LIMITS = { minNodes: 1, maxNodes: 60, minLoad: 20, maxLoad: 70, cooldownMs: 300_000, bootMs: 120_000 }
 
-test('the same seed gives the same day', () => {
+it('generates the same day from the same seed', () => {
   expect(dayOf(7, 0.6)).toEqual(dayOf(7, 0.6))
   expect(dayOf(8, 0.6)).not.toEqual(dayOf(7, 0.6))
 })
 
-test('the bound counts whole nodes, and the least there must be', () => {
+it('counts whole nodes and at least minNodes in the lower bound', () => {
   const session = { start: 0, end: STEPS / 2, load: 71 }
   expect(lowerBound([session], LIMITS)).toBeCloseTo(24 + 12)
   expect(lowerBound([], LIMITS)).toBeCloseTo(24)
 })
 
-test('a node that is ended under its sessions has cut them', () => {
+it('counts the sessions of a terminated node as cut', () => {
   const sessions = Array.from({ length: 3 }, () => ({ start: 0, end: 100, load: 1 }))
   let decisions = 0
   const kill = simulate(
@@ -28,7 +28,7 @@ test('a node that is ended under its sessions has cut them', () => {
   expect(kill).toMatchObject({ cut: 3, changes: 1 })
 })
 
-test('a day is served without cutting a session, with far fewer nodes than fixed thresholds need', () => {
+it('serves a day without cutting a session, with far fewer node-hours than fixed thresholds', () => {
   const day = dayOf(5, 0.6)
   const bound = lowerBound(day, LIMITS)
   const mine = simulate(day, ours(LIMITS), LIMITS, 5)

@@ -2,23 +2,23 @@ import type { Cluster, Limits, ScaledNode, ScalingAction } from '@session-servic
 import { type SimulatedSession, STEP_MS, STEPS } from './day.js'
 import { Random } from './random.js'
 
-/** Decides for one cluster, from one evaluation to the next. */
+/** Decides the scaling actions of one evaluation of a cluster. */
 export type Policy = (cluster: Cluster) => readonly ScalingAction[]
 
 export interface Outcome {
   nodeHours: number
-  /** Of the time of all sessions, the share on a node that is over its limit. */
+  /** Share of the session time that is spent on overloaded nodes. */
   overShare: number
-  /** Sessions that found no node, or whose node was ended under them. */
+  /** Sessions that found no node, or whose node was terminated. */
   cut: number
-  /** Nodes launched, drained, ended, woken. */
+  /** Number of scaling actions. */
   changes: number
 }
 
-/** A node with more than this is overloaded, percent. */
+/** A node with a higher load is overloaded, percent. */
 export const OVERLOADED = 90
-/** What is measured strays from what is by about this share. */
-const MEASURED_SPREAD = 0.03
+/** Relative standard deviation of the measured load. */
+const MEASUREMENT_NOISE = 0.03
 
 type SimulatedNode = Omit<ScaledNode, 'load' | 'held' | 'status'> & {
   load: number
@@ -27,7 +27,7 @@ type SimulatedNode = Omit<ScaledNode, 'load' | 'held' | 'status'> & {
   readyAt: number
 }
 
-/** One day of a cluster under a policy. Sessions go to the least loaded node and stay there. */
+/** Simulates one day of a cluster under a policy. Sessions go to the least loaded node and stay there. */
 export function simulate(sessions: readonly SimulatedSession[], policy: Policy, limits: Limits, seed: number): Outcome {
   return new Simulation(sessions, policy, limits, seed).run()
 }
@@ -58,7 +58,7 @@ class Simulation {
       this.#settle(step)
       for (let one = this.sessions[next]; one && one.start === step; one = this.sessions[++next]) this.#place(one)
       this.#count()
-      for (const action of this.policy(this.#seen(step))) this.#carryOut(action, step)
+      for (const action of this.policy(this.#observe(step))) this.#apply(action, step)
     }
     return { ...this.#outcome, overShare: this.#overSteps / this.#sessionSteps }
   }
@@ -70,7 +70,7 @@ class Simulation {
     }
   }
 
-  /** What happens by itself: nodes come up, and empty ones that were waiting for that go. */
+  /** Applies the transitions that need no action: nodes become ready, and drained nodes that are empty disappear. */
   #settle(step: number): void {
     for (const node of this.#nodes.values()) {
       if (node.status === 'launching' && node.readyAt <= step) node.status = 'running'
@@ -102,20 +102,20 @@ class Simulation {
     }
   }
 
-  /** As heartbeats would show it. */
-  #seen(step: number): Cluster {
+  /** The cluster as heartbeats report it. */
+  #observe(step: number): Cluster {
     const nodes = [...this.#nodes.values()].map((node) => ({
       ...node,
-      load: Math.min(100, Math.max(0, node.load * (1 + MEASURED_SPREAD * this.#random.normal()))),
+      load: Math.min(100, Math.max(0, node.load * (1 + MEASUREMENT_NOISE * this.#random.normal()))),
     }))
     return { now: step * STEP_MS, nodes }
   }
 
-  #carryOut(action: ScalingAction, step: number): void {
+  #apply(action: ScalingAction, step: number): void {
     this.#outcome.changes++
     if (action.kind === 'launch') return this.#launch(step)
     const node = this.#nodes.get(action.node.id)
-    if (!node) throw new Error(`the policy names a node that is not there: ${action.node.id}`)
+    if (!node) throw new Error(`the policy returned an unknown node: ${action.node.id}`)
     if (action.kind === 'terminate') {
       this.#outcome.cut += node.held
       this.#nodes.delete(node.id)
@@ -126,8 +126,8 @@ class Simulation {
     const id = `n${++this.#launched}`
     const readyAt = step + this.limits.bootMs / STEP_MS
     const launchingTime = step * STEP_MS
-    const given = { environmentId: '', ip: '', canWake: true, load: 0, held: 0 }
-    this.#nodes.set(id, { id, ...given, status: 'launching', launchingTime, readyAt })
+    const defaults = { environmentId: '', ip: '', canWake: true, load: 0, held: 0 }
+    this.#nodes.set(id, { id, ...defaults, status: 'launching', launchingTime, readyAt })
   }
 }
 
@@ -138,7 +138,7 @@ const STATUS_AFTER = {
   drain: 'waiting-idle-to-terminate',
 } as const
 
-/** Nobody does with less: at each moment just as many nodes as keep the average under the limit. */
+/** Lower bound of the node-hours: at each moment the minimum number of nodes that keeps the average under the limit. */
 export function lowerBound(sessions: readonly SimulatedSession[], { minNodes, maxLoad }: Limits): number {
   const changes = new Float64Array(STEPS + 1)
   const add = (step: number, load: number) => {

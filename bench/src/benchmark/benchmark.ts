@@ -1,19 +1,19 @@
 import type { Comparison } from '../figures/comparison.js'
 
 export interface BenchmarkOptions {
-  /** About a minute instead of about four. */
+  /** Runs about a minute instead of about four. */
   quick: boolean
-  /** Says what is going on. */
-  tell: (line: string) => void
+  /** Prints a line of progress. */
+  log: (line: string) => void
 }
 
 export interface BenchmarkResult {
-  /** Both sides, as the columns are called. */
+  /** Column titles of both sides. */
   names: { ours: string; reference: string }
-  /** How it was measured, for whoever reads the figures later. */
+  /** Parameters of the measurement, stored with the figures. */
   settings: Record<string, string | number | boolean>
   comparisons: readonly Comparison[]
-  /** What else a reader must know of this run. */
+  /** Remarks that a reader needs to interpret this run. */
   notes: readonly string[]
 }
 

@@ -7,7 +7,7 @@ import { comparisonTable } from '../figures/table.js'
 
 const FOLDER = resolve(import.meta.dirname, '../results')
 
-/** Prints the table and keeps everything, each single run included, as JSON. Returns the text. */
+/** Saves the result with every single run as JSON. Returns the table as text. */
 export function report(name: string, title: string, result: BenchmarkResult): string {
   const compared = result.comparisons.map(compare)
   const settings = Object.entries(result.settings).map(([key, value]) => `${key} ${value}`)
@@ -19,7 +19,7 @@ export function report(name: string, title: string, result: BenchmarkResult): st
     comparisonTable(result.names, compared),
     '',
     ...result.notes.map((note) => `* ${note}`),
-    `* medians; in brackets where the middle half lies; every run is in ${file}`,
+    `* medians, with the interquartile range in brackets; every run is in ${file}`,
     '',
   ].join('\n')
 }

@@ -1,17 +1,17 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { compare, describeAim } from './comparison.js'
 
-const figure = 'something, ms'
+const figure = 'latency, ms'
 
 describe('a comparison', () => {
-  test('takes the median of the ratios, not the ratio of the medians', () => {
+  it('takes the median of the ratios, not the ratio of the medians', () => {
     // The machine was ten times slower during the second pair.
     const { summary } = compare({ figure, ours: [2, 20, 3], reference: [1, 10, 3] })
     expect(summary.ratio.median).toBe(2)
     expect(summary.ours.median).toBe(3)
   })
 
-  test('says whether its aim is met, from either side', () => {
+  it('reports whether its aim is met, for upper and lower bounds', () => {
     const ours = [1.1, 1.1]
     const reference = [1, 1]
     expect(describeAim(compare({ figure, ours, reference, aim: { most: 1.3 } }))).toBe('≤ 1.3 met')

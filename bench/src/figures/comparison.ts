@@ -1,12 +1,12 @@
 import { ratios, type Summary, summarise } from './statistics.js'
 
-/** What one figure was for both sides, neighbour by neighbour. */
+/** Values of one figure for both sides, pair by pair. */
 export interface Comparison {
-  /** What was measured, with its unit. */
+  /** Name of the figure, with its unit. */
   figure: string
   ours: readonly number[]
   reference: readonly number[]
-  /** The ratio ours : reference that is aimed at; absent for figures that only explain. */
+  /** Target of the ratio ours : reference; absent for figures that are only informative. */
   aim?: { most: number } | { least: number }
 }
 

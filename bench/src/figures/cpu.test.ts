@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   cpuSeconds,
   cpuSecondsOfTree,
@@ -11,32 +11,32 @@ import {
 } from './cpu.js'
 
 describe('/proc', () => {
-  test('schedstat: nanoseconds on a processor come first', () => {
+  it('reads the CPU time from the first field of schedstat', () => {
     expect(parseSchedstat('277328269 1586245 48\n')).toBeCloseTo(0.277328269, 9)
   })
 
-  test('schedstat: a kernel that does not count says 0 or nothing', () => {
+  it('treats an empty or zero schedstat as not counted', () => {
     expect(parseSchedstat('0 0 0\n')).toBeUndefined()
     expect(parseSchedstat('')).toBeUndefined()
   })
 
-  test('stat: user and system ticks, whatever the name of the program', () => {
+  it('reads user and system ticks from stat, whatever the name of the program', () => {
     const rest = 'S 1 1 1 0 -1 4194304 88 0 0 0 150 25 900 800 20 0 1 0 336014'
     expect(parseStat(`17524 (sh) ${rest}`)).toBeCloseTo(1.75, 9)
     expect(parseStat(`17524 (a) b (c) ${rest}`)).toBeCloseTo(1.75, 9)
   })
 
-  test('stat: with the children that have ended', () => {
+  it('includes children that have ended', () => {
     const rest = 'S 1 1 1 0 -1 4194304 88 0 0 0 150 25 900 800 20 0 1 0 336014'
     expect(parseStatWithEnded(`17524 (a) b (c) ${rest}`)).toBeCloseTo(18.75, 9)
   })
 
-  test('stat: something else is an error', () => {
+  it('throws on text that is not a stat file', () => {
     expect(() => parseStat('')).toThrow('not the stat of a process')
   })
 })
 
-test('the CPU of this very process rises with what it does', () => {
+it('measures the CPU time of this process', () => {
   const before = cpuSeconds(process.pid)
   const until = process.cpuUsage().user + 50_000
   let sum = 0
@@ -47,7 +47,7 @@ test('the CPU of this very process rises with what it does', () => {
   expect(cpuSecondsOfTree(process.pid)).toBeGreaterThanOrEqual(used)
 })
 
-test('a child that has ended counts on, and so does what it was made for', () => {
+it('keeps counting the CPU time of a child that has ended, and measures memory', () => {
   const before = cpuSecondsOfTrees([process.pid])
   execFileSync(process.execPath, [
     '-e',

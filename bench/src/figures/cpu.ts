@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { descendantsOf } from '@session-service/testing'
 
-/** Of a clock tick in /proc/<pid>/stat: 100 a second on every Linux. */
+/** Length of a clock tick in /proc/<pid>/stat: Linux always reports 100 per second. */
 const SECONDS_PER_TICK = 0.01
 
-/** Seconds a thread was on a processor, from the text of its `schedstat`; undefined when the kernel does not count it. */
+/** CPU seconds of a thread, from the text of its `schedstat`; undefined when the kernel does not count them. */
 export function parseSchedstat(text: string): number | undefined {
   const [onCpu = ''] = text.trim().split(/\s+/)
   const nanoseconds = /^\d+$/.test(onCpu) ? Number(onCpu) : 0
@@ -13,7 +13,7 @@ export function parseSchedstat(text: string): number | undefined {
 
 /** User and system seconds of a process, from the text of its `stat`. */
 export function parseStat(text: string): number {
-  // The name in brackets may hold anything; the state, field 3, follows the last bracket.
+  // The name in brackets may contain any character; the state, field 3, follows the last bracket.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [utime, stime] = [fields[11], fields[12]].map(Number)
   const ticks = (utime ?? Number.NaN) + (stime ?? Number.NaN)
@@ -22,8 +22,8 @@ export function parseStat(text: string): number {
 }
 
 /**
- * CPU seconds that one process has used, all its threads. The scheduler's own count is in nanoseconds, `stat` in steps
- * of 10 ms, which short runs feel; threads that have ended are missing from the former, so neither may end between two
+ * CPU seconds of all threads of one process. The scheduler counts nanoseconds; `stat` counts steps of 10 ms, which are
+ * too coarse for short runs. The scheduler's count lacks threads that have ended, so no thread may end between two
  * readings that are compared.
  */
 export function cpuSeconds(pid: number): number {
@@ -40,11 +40,11 @@ function readThread(pid: number, tid: string): number | undefined {
   }
 }
 
-/** Of a process and all that descend from it. */
+/** CPU seconds of a process and all its descendants. */
 export const cpuSecondsOfTree = (pid: number): number =>
   [pid, ...descendantsOf(pid).map((child) => child.pid)].reduce((sum, each) => sum + cpuSeconds(each), 0)
 
-/** User and system seconds of a process and of those it started that have ended, from the text of its `stat`. */
+/** User and system seconds of a process and of its children that have ended, from the text of its `stat`. */
 export function parseStatWithEnded(text: string): number {
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
@@ -54,8 +54,8 @@ export function parseStatWithEnded(text: string): number {
 }
 
 /**
- * Of processes and all that descend from them, with the threads and children that have ended meanwhile: for trees that
- * start and end much. In steps of 10 ms.
+ * CPU seconds of processes and all their descendants, including threads and children that have ended: for trees that
+ * start and end many processes. In steps of 10 ms.
  */
 export const cpuSecondsOfTrees = (roots: readonly number[]): number =>
   roots
@@ -70,13 +70,13 @@ function withEnded(pid: number): number {
   }
 }
 
-/** Resident MiB of processes and all that descend from them; what several share counts once. */
+/** Resident MiB of processes and all their descendants; shared memory counts once. */
 export function megabytesOfTrees(roots: readonly number[]): number {
   const pids = roots.flatMap((root) => [root, ...descendantsOf(root).map(({ pid }) => pid)])
-  return pids.reduce((sum, pid) => sum + proportional(pid), 0) / 1024
+  return pids.reduce((sum, pid) => sum + proportionalKilobytes(pid), 0) / 1024
 }
 
-function proportional(pid: number): number {
+function proportionalKilobytes(pid: number): number {
   try {
     return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0)
   } catch {

@@ -1,33 +1,33 @@
 export interface Pairs<T> {
   ours: T[]
   reference: T[]
-  /** Pairs that did not count. */
+  /** Number of pairs that were invalid and repeated. */
   dropped: number
 }
 
 export interface Sides<T> {
   ours: () => Promise<T>
   reference: () => Promise<T>
-  /** Whether a run was what it should be; a pair with one that was not is done again. Default: always. */
-  sound?: (result: T) => boolean
+  /** Says whether a run is valid; a pair with an invalid run is repeated. Default: every run is valid. */
+  isValid?: (result: T) => boolean
 }
 
-/** For each pair wanted, so many are tried at most. */
+/** Maximum number of attempts, as a multiple of the pairs. */
 const ATTEMPTS = 3
 
 /**
- * Runs both by turns, each pair the other way round than the last, so that neither profits from being second.
- * Throws when too few pairs were sound.
+ * Runs both sides alternately and reverses the order with each pair, so that neither side profits from being second.
+ * Throws when too few pairs are valid.
  */
 export async function interleave<T>(
   pairs: number,
-  { ours, reference, sound = () => true }: Sides<T>,
+  { ours, reference, isValid = () => true }: Sides<T>,
 ): Promise<Pairs<T>> {
   const results: Pairs<T> = { ours: [], reference: [], dropped: 0 }
   for (let attempt = 0; results.ours.length < pairs; attempt++) {
     if (attempt === pairs * ATTEMPTS) throw new Error(tooBusy(results, pairs))
     const pair = attempt % 2 === 0 ? [await ours(), await reference()] : [await reference(), await ours()].toReversed()
-    if (!pair.every(sound)) {
+    if (!pair.every(isValid)) {
       results.dropped++
       continue
     }
@@ -39,4 +39,4 @@ export async function interleave<T>(
 }
 
 const tooBusy = ({ dropped }: Pairs<unknown>, pairs: number): string =>
-  `${dropped} of ${pairs * ATTEMPTS} pairs of runs were spoilt: this machine is too busy with other things`
+  `${dropped} of ${pairs * ATTEMPTS} pairs of runs were invalid: this machine is too busy with other processes`

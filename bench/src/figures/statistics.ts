@@ -1,12 +1,12 @@
 export interface Summary {
   median: number
-  /** The middle half of the values lies between these two. */
+  /** First and third quartile: the middle half of the values lies between them. */
   low: number
   high: number
   count: number
 }
 
-/** The value below which the share `at` (0…1) of the values lies, by linear interpolation. Throws when there are none. */
+/** The value below which the share `at` (0…1) of the values lies, linearly interpolated. Throws without values. */
 export function quantile(values: readonly number[], at: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   const position = (sorted.length - 1) * at
@@ -25,8 +25,9 @@ export const summarise = (values: readonly number[]): Summary => ({
   count: values.length,
 })
 
-/** Of neighbours, one by one: what slows the machine for a while slows both of a pair. */
+/** The ratio of each pair: a temporary slowdown of the machine affects both runs of a pair. */
 export function ratios(ours: readonly number[], reference: readonly number[]): number[] {
-  if (ours.length !== reference.length) throw new Error(`${ours.length} values have no ratio to ${reference.length}`)
+  if (ours.length !== reference.length)
+    throw new Error(`${ours.length} values cannot be paired with ${reference.length}`)
   return ours.map((value, at) => value / (reference[at] ?? Number.NaN))
 }

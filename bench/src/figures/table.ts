@@ -3,7 +3,7 @@ import type { Summary } from './statistics.js'
 
 const DIGITS = 3
 
-/** Three digits that count: 0.00123, 1.23, 123, 12346. */
+/** Formats with three significant digits: 0.00123, 1.23, 123, 12346. */
 export function readable(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return String(value)
   const decimals = DIGITS - 1 - Math.floor(Math.log10(Math.abs(value)))
@@ -12,7 +12,7 @@ export function readable(value: number): string {
 
 const spread = ({ median, low, high }: Summary): string => `${readable(median)} (${readable(low)}…${readable(high)})`
 
-/** Columns as wide as they must be; all but the first to the right. */
+/** Pads each column to its widest cell; all columns but the first are right-aligned. */
 export function layOut(rows: readonly (readonly string[])[]): string {
   const widths = rows.reduce<number[]>(
     (sum, row) => row.map((cell, at) => Math.max(cell.length, sum[at] ?? 0)).concat(sum.slice(row.length)),
@@ -23,7 +23,7 @@ export function layOut(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => row.map(pad).join('   ').trimEnd()).join('\n')
 }
 
-/** Medians, in brackets where the middle half lies. */
+/** A table of medians, with the interquartile range in brackets. */
 export function comparisonTable(names: { ours: string; reference: string }, compared: readonly Compared[]): string {
   const rows = compared.map((each) => [
     each.figure,

@@ -6,18 +6,18 @@ import { PARTICIPANTS } from '../participants/api.js'
 import { BARE_SERVER } from './api.js'
 import { type Clients, Room, type Run, type Server, type Shape } from './room.js'
 
-/** Below the limits that a media node has by itself, so that it holds nothing back that bare mediasoup lets through. */
+/** Below the default limits of a media node, so that it forwards everything that bare mediasoup forwards. */
 const SHAPE: Shape = { publishers: 3, subscribers: 30, kbps: 900 }
 const PLANS = { quick: { pairs: 8, seconds: 3 }, full: { pairs: 16, seconds: 6 } }
-/** What the media node begins with too. */
+/** The initial value of the media node as well. */
 const INITIAL_OUTGOING_BPS = 1_000_000
 const AIM = 1.05
-/** Publishers that are later than this skip frames. */
+/** Publishers that are delayed by more than this skip frames. */
 const SKIPS_FRAMES_MS = 200
-/** One worker on either side, so that both route all of a room in one process. */
+/** One worker on each side, so that both route a whole room in one process. */
 const ONE_WORKER = { MEDIA_NODE_WORKERS: '1' }
 
-/** A media node under our control plane against bare mediasoup with the same routing. */
+/** Compares a media node under our control plane with bare mediasoup and the same routing. */
 export const forwarding: Benchmark = {
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
@@ -31,7 +31,7 @@ export const forwarding: Benchmark = {
     ])
     for (const helper of [bare, senders, receivers]) cleanUp.defer(() => helper.stop())
     const servers = { ours: mediaNode(stack), reference: await bareMediasoup(bare) }
-    // Awaited: otherwise all is ended before it is measured.
+    // Awaited: otherwise the clean-up would run before the measurement.
     return await measure(servers, { senders, receivers: [receivers] }, options)
   },
 }
@@ -62,21 +62,21 @@ async function bareMediasoup(bare: Helper<typeof BARE_SERVER>): Promise<Server> 
 async function measure(
   servers: { ours: Server; reference: Server },
   clients: Clients,
-  { quick, tell }: BenchmarkOptions,
+  { quick, log }: BenchmarkOptions,
 ): Promise<BenchmarkResult> {
   const { pairs, seconds } = quick ? PLANS.quick : PLANS.full
   const talk = async (server: Server): Promise<() => Promise<Run>> => {
     const room = await Room.open(server, clients, SHAPE)
     return async () => {
       const run = await room.talk(seconds)
-      tell(`${server.name.padEnd(14)} ${describe(run)}`)
+      log(`${server.name.padEnd(14)} ${describe(run)}`)
       return run
     }
   }
   const ours = await talk(servers.ours)
   const reference = await talk(servers.reference)
   for (const warmUp of [ours, reference]) await warmUp()
-  const results = await interleave(pairs, { ours, reference, sound: wasEven })
+  const results = await interleave(pairs, { ours, reference, isValid })
   return {
     names: { ours: servers.ours.name, reference: servers.reference.name },
     settings: { pairs, seconds, ...SHAPE },
@@ -84,8 +84,8 @@ async function measure(
   }
 }
 
-/** Otherwise the two servers did not do the same. */
-const wasEven = ({ lost, lagMs }: Run): boolean => lost === 0 && lagMs < SKIPS_FRAMES_MS
+/** With lost packets or delayed publishers the two servers did not do the same work. */
+const isValid = ({ lost, lagMs }: Run): boolean => lost === 0 && lagMs < SKIPS_FRAMES_MS
 
 const describe = ({ perMillion, packetsPerSecond, lost, lagMs }: Run): string =>
   `${perMillion.toFixed(2)} CPU s per million packets at ${packetsPerSecond.toFixed(0)}/s, ` +
@@ -101,6 +101,6 @@ function figures({ ours, reference, dropped }: Pairs<Run>): Pick<BenchmarkResult
       { figure: 'packets in, for each out', ...both((run) => run.incomingShare) },
       { figure: 'datagrams out, for each packet out', ...both((run) => run.datagramShare) },
     ],
-    notes: [`${dropped} pairs of runs were done again: packets were lost or the participants were held up`],
+    notes: [`${dropped} pairs of runs were repeated: packets were lost or participants were delayed`],
   }
 }

@@ -4,15 +4,15 @@ import { cpuSeconds } from '../figures/cpu.js'
 import type { Helper } from '../helper/helper.js'
 import type { Counts, PARTICIPANTS } from '../participants/api.js'
 
-/** From the first packet until all goes evenly. */
+/** Time from the first packet until the load is steady. */
 const SETTLE_MS = 1_000
-/** Nothing may be on its way any more when the other server's turn comes. */
-const FADE_MS = 200
+/** No packet may be in flight any more when the other server is measured. */
+const DRAIN_MS = 200
 
 export interface Shape {
   publishers: number
   subscribers: number
-  /** Of each publisher's video. */
+  /** Bit rate of each publisher's video. */
   kbps: number
   fps?: number
 }
@@ -21,31 +21,31 @@ export interface Shape {
 export interface Server {
   name: string
   pid: number
-  /** As many tokens of one fresh room. */
+  /** Creates a room and returns tokens for it. */
   tokens(count: number): Promise<string[]>
 }
 
 export interface Clients {
   senders: Helper<typeof PARTICIPANTS>
-  /** The subscribers are dealt out among them. */
+  /** The processes that share the subscribers. */
   receivers: readonly Helper<typeof PARTICIPANTS>[]
 }
 
-/** What a while of talking cost a server and did for it. */
+/** Cost and results of one measured interval. */
 export interface Run {
   /** CPU seconds per million packets that reached a subscriber. */
   perMillion: number
-  /** The workers' part of it. */
+  /** The share of the workers in it. */
   workersPerMillion: number
-  /** Of one processor, the worker that used most of it. */
+  /** CPU use of the busiest worker, as a share of one core. */
   busiestWorker: number
   packetsPerSecond: number
-  /** Packets that came in, for each that went out. */
+  /** Incoming packets per outgoing packet. */
   incomingShare: number
-  /** All that went out to subscribers, for each packet of a stream. */
+  /** Datagrams sent to subscribers per stream packet. */
   datagramShare: number
   lost: number
-  /** Subscribed tracks that never came, of all. */
+  /** Subscribed tracks that never arrived. */
   missing: number
   lagMs: number
 }
@@ -58,7 +58,7 @@ interface Reading {
   sent: Counts
 }
 
-/** A full room of one server. */
+/** A room of one server with all its participants. */
 export class Room {
   private constructor(
     private readonly server: Server,
@@ -71,14 +71,16 @@ export class Room {
     const publishing = { room, tokens: tokens.slice(0, publishers), ...picture, keyFrameDeafMs: 0 }
     const { streamIds } = await clients.senders.call('publish', publishing)
     const { receivers } = clients
-    const dealt = receivers.map((_, at) =>
+    const shares = receivers.map((_, at) =>
       tokens.slice(publishers).filter((_token, of) => of % receivers.length === at),
     )
-    await Promise.all(receivers.map((each, at) => each.call('subscribe', { room, tokens: dealt[at] ?? [], streamIds })))
+    await Promise.all(
+      receivers.map((each, at) => each.call('subscribe', { room, tokens: shares[at] ?? [], streamIds })),
+    )
     return new Room(server, clients)
   }
 
-  /** Lets the room talk for so long and reads the counters at both ends. */
+  /** Sends for the given time and reads the counters before and after. */
   async talk(seconds: number): Promise<Run> {
     const room = this.server.name
     await this.clients.senders.call('talk', { room, active: true })
@@ -87,7 +89,7 @@ export class Room {
     await delay(seconds * 1000)
     const after = await this.#read()
     await this.clients.senders.call('talk', { room, active: false })
-    await delay(FADE_MS)
+    await delay(DRAIN_MS)
     return costOf(before, after)
   }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a helper process can be asked: params and result by name. */
+/** The methods of a helper process: schemas of params and result by name. */
 export type HelperApi = Record<string, readonly [params: z.ZodType, result: z.ZodType]>
 
 export type HelperParams<A extends HelperApi, M extends keyof A> = z.input<A[M][0]>

@@ -6,14 +6,14 @@ import { Answer, type HelperApi, type HelperParams, type HelperResult } from './
 
 const STOP_MS = 3_000
 
-interface Waiting {
+interface PendingCall {
   resolve(result: unknown): void
   reject(error: Error): void
 }
 
-/** A process of the benchmark's own, so that its cost is counted apart. It ends with this one. */
+/** A helper process of the benchmark, so that its CPU is counted separately. It exits with this process. */
 export class Helper<A extends HelperApi> {
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #pending = new Map<number, PendingCall>()
   #calls = 0
 
   private constructor(
@@ -23,7 +23,7 @@ export class Helper<A extends HelperApi> {
     private readonly name: string,
   ) {
     child.on('message', (message) => this.#settle(message))
-    child.once('exit', (code) => this.#ended(code))
+    child.once('exit', (code) => this.#rejectAll(code))
   }
 
   /** Starts a module that calls `serveHelper` with the same api. */
@@ -35,39 +35,39 @@ export class Helper<A extends HelperApi> {
     return new Helper(api, child, child.pid, file)
   }
 
-  /** Rejects with what the other process threw, or when it ends before it answers. */
+  /** Rejects with the error of the other process, or when that process exits before it answers. */
   async call<M extends keyof A & string>(method: M, params: HelperParams<A, M>): Promise<HelperResult<A, M>> {
     const schema = this.api[method]?.[1]
-    if (!schema || !this.child.connected) throw new Error(`${this.name} cannot be asked for ${method}`)
+    if (!schema || !this.child.connected) throw new Error(`cannot call ${method} of ${this.name}`)
     const id = ++this.#calls
-    const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
-    // Who asks may have gone already for another reason.
+    const answer = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { resolve, reject }))
+    // The caller may have failed already for another reason: avoid an unhandled rejection.
     answer.catch(() => undefined)
     this.child.send({ id, method, params })
     return schema.parse(await answer) as HelperResult<A, M>
   }
 
-  /** Ends it, by force when it does not go by itself. */
+  /** Ends the process, with SIGKILL after a timeout. */
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return
     const exited = once(this.child, 'exit')
     if (this.child.connected) this.child.disconnect()
-    const patience = setTimeout(() => this.child.kill('SIGKILL'), STOP_MS)
+    const killTimer = setTimeout(() => this.child.kill('SIGKILL'), STOP_MS)
     await exited
-    clearTimeout(patience)
+    clearTimeout(killTimer)
   }
 
   #settle(message: unknown): void {
     const { id, result, error } = Answer.parse(message)
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    if (error === undefined) waiting?.resolve(result)
-    else waiting?.reject(new Error(error))
+    const pending = this.#pending.get(id)
+    this.#pending.delete(id)
+    if (error === undefined) pending?.resolve(result)
+    else pending?.reject(new Error(error))
   }
 
-  #ended(code: number | null): void {
-    const error = new Error(`${this.name} ended: ${describeExit(code)}`)
-    for (const waiting of this.#waiting.values()) waiting.reject(error)
-    this.#waiting.clear()
+  #rejectAll(code: number | null): void {
+    const error = new Error(`${this.name} exited: ${describeExit(code)}`)
+    for (const pending of this.#pending.values()) pending.reject(error)
+    this.#pending.clear()
   }
 }

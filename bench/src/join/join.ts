@@ -9,20 +9,20 @@ import { type PageServer, servePages } from './page-server.js'
 import { joinInTurn } from './viewer.js'
 
 const PLANS = { quick: { joins: 14, crowds: 4 }, full: { joins: 24, crowds: 12 } }
-/** So many tabs join so shortly after each other. */
-const CROWD = { tabs: 4, apartMs: 200 }
-/** As browsers behave, and as cameras are sent by default. */
+/** Tabs that join shortly after each other. */
+const CROWD = { tabs: 4, intervalMs: 200 }
+/** Behaviour of a browser that sends its camera with default settings. */
 const PUBLISHER = { kbps: 500, keyFrameDeafMs: 300 }
-/** What the media node begins with too. */
+/** The initial value of the media node as well. */
 const INITIAL_OUTGOING_BPS = 1_000_000
 const AIM = 1.3
 const PAGES = ['ours', 'bare'] as const
 type Page = (typeof PAGES)[number]
 
-/** One side: gives addresses of pages that each join once. */
+/** Returns addresses of pages of one side that each join once. */
 type Invite = (count: number) => Promise<string[]>
 
-/** Our client library in a tab, against bare mediasoup-client on a minimal signalling page. */
+/** Compares our client library in a tab with bare mediasoup-client on a minimal signalling page. */
 export const join: Benchmark = {
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
@@ -40,7 +40,7 @@ export const join: Benchmark = {
     }
     const browser = await launchBrowser()
     cleanUp.defer(() => browser.close())
-    // Awaited: otherwise all is ended before it is measured.
+    // Awaited: otherwise the clean-up would run before the measurement.
     return await measure(sides, browser, options)
   },
 }
@@ -78,12 +78,12 @@ async function inviteToBare(
 async function measure(
   sides: { ours: Invite; reference: Invite },
   browser: TestBrowser,
-  { quick, tell }: BenchmarkOptions,
+  { quick, log }: BenchmarkOptions,
 ): Promise<BenchmarkResult> {
   const { joins, crowds } = quick ? PLANS.quick : PLANS.full
   const run = (name: string, invite: Invite, tabs: number) => async (): Promise<number[]> => {
-    const times = await joinInTurn(browser, await invite(tabs), CROWD.apartMs)
-    tell(`${name} ${times.map((ms) => ms.toFixed(0)).join(', ')} ms`)
+    const times = await joinInTurn(browser, await invite(tabs), CROWD.intervalMs)
+    log(`${name} ${times.map((ms) => ms.toFixed(0)).join(', ')} ms`)
     return times
   }
   const both = (tabs: number) => ({
@@ -95,7 +95,7 @@ async function measure(
   const crowded = await interleave(crowds, both(CROWD.tabs))
   return {
     names: { ours: 'session-client', reference: 'mediasoup-client' },
-    settings: { joins, crowds, 'tabs in a crowd': CROWD.tabs, 'ms apart': CROWD.apartMs, ...PUBLISHER },
+    settings: { joins, crowds, 'tabs in a crowd': CROWD.tabs, 'ms apart': CROWD.intervalMs, ...PUBLISHER },
     comparisons: [...aloneFigures(alone), ...crowdFigures(crowded)],
     notes: [],
   }

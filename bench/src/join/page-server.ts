@@ -7,29 +7,29 @@ import { build } from 'esbuild'
 const HOST = '127.0.0.1'
 
 export interface PageServer<P extends string> extends AsyncDisposable {
-  /** Address of a page with its parameters. */
+  /** Returns the address of a page with its parameters. */
   address(page: P, parameters: Record<string, string>): string
 }
 
 export interface PagesOptions<P extends string> {
-  /** Where their modules are. */
+  /** Folder of the page modules. */
   folder: string
   pages: readonly P[]
-  /** Called with what a page posts to `/told/<what>`. */
-  onTold?: (what: string) => void
+  /** Called when a page posts to `/report/<event>`. */
+  onReport?: (event: string) => void
 }
 
-const TOLD = '/told/'
+const REPORT_PATH = '/report/'
 
-/** Serves pages, each one script, bundled and made small the same way as the client library is. */
+/** Serves pages with one script each, bundled and minified in the same way as the client library. */
 export async function servePages<P extends string>(options: PagesOptions<P>): Promise<PageServer<P>> {
-  const { folder, pages, onTold } = options
+  const { folder, pages, onReport } = options
   const scripts = new Map<string, string>(
     await Promise.all(pages.map(async (page) => [`/${page}.js`, await bundle(join(folder, `${page}.js`))] as const)),
   )
   const server = createServer(({ url = '/' }, answer) => {
     const [path = '/'] = url.split('?')
-    if (path.startsWith(TOLD)) onTold?.(path.slice(TOLD.length))
+    if (path.startsWith(REPORT_PATH)) onReport?.(path.slice(REPORT_PATH.length))
     const script = scripts.get(path)
     const page = pages.find((name) => path === `/${name}`)
     if (script) answer.setHeader('content-type', 'text/javascript').end(script)

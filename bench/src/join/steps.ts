@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** What mediasoup and mediasoup-client hand each other, and nobody in between reads. */
+/** Data that mediasoup and mediasoup-client exchange and that the server only passes on. */
 const Opaque = z.record(z.string(), z.unknown())
 
-/** The classic steps of mediasoup's own examples, each one request and one answer. */
+/** The steps of mediasoup's examples, each with one request and one answer. */
 export const STEPS = {
   getRouterRtpCapabilities: z.object({}),
   getProducers: z.object({}),

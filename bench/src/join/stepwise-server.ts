@@ -10,8 +10,8 @@ import { type Step, StepRequest, STEPS } from './steps.js'
 
 const HOST = '127.0.0.1'
 
-/** One page that watches: a transport and its consumers, all gone with its socket. */
-class Watcher {
+/** One subscribing page: its transport and consumers, which close with its socket. */
+class Subscriber {
   #transport: types.WebRtcTransport | undefined
   readonly #consumers = new Map<string, types.Consumer>()
 
@@ -24,7 +24,7 @@ class Watcher {
     this.#transport?.close()
   }
 
-  async carryOut(step: Step, data: unknown): Promise<unknown> {
+  async handle(step: Step, data: unknown): Promise<unknown> {
     switch (step) {
       case 'getRouterRtpCapabilities':
         return this.sfu.router.rtpCapabilities
@@ -64,7 +64,7 @@ class Watcher {
     const { producerId } = wanted
     const rtpCapabilities = wanted.rtpCapabilities as unknown as types.RtpCapabilities
     const consumer = await this.#transport?.consume({ producerId, rtpCapabilities, paused: true })
-    if (!consumer) throw new Error('createTransport comes before consume')
+    if (!consumer) throw new Error('consume needs createTransport first')
     this.#consumers.set(consumer.id, consumer)
     const { id, kind, rtpParameters } = consumer
     return { id, producerId, kind, rtpParameters }
@@ -76,10 +76,10 @@ class Watcher {
   }
 }
 
-function welcome(socket: WebSocket, watcher: Watcher): void {
+function handleSocket(socket: WebSocket, subscriber: Subscriber): void {
   const answer = async (text: string): Promise<void> => {
     const { id, step, data } = StepRequest.parse(JSON.parse(text))
-    socket.send(JSON.stringify({ id, data: await watcher.carryOut(step, data) }))
+    socket.send(JSON.stringify({ id, data: await subscriber.handle(step, data) }))
   }
   socket.on('message', (message: Buffer) => {
     answer(message.toString()).catch((error: unknown) => {
@@ -87,7 +87,7 @@ function welcome(socket: WebSocket, watcher: Watcher): void {
       socket.terminate()
     })
   })
-  socket.on('close', () => watcher.close())
+  socket.on('close', () => subscriber.close())
 }
 
 serveHelper(STEPWISE_SERVER, {
@@ -96,7 +96,7 @@ serveHelper(STEPWISE_SERVER, {
     const http = createServer().listen(0, HOST)
     await once(http, 'listening')
     const sockets = new WebSocketServer({ server: http, perMessageDeflate: false })
-    sockets.on('connection', (socket) => welcome(socket, new Watcher(sfu, initialOutgoingBitrate)))
+    sockets.on('connection', (socket) => handleSocket(socket, new Subscriber(sfu, initialOutgoingBitrate)))
     return { token: sfu.token(), url: `ws://${HOST}:${(http.address() as AddressInfo).port}` }
   },
 })

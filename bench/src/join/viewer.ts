@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestBrowser } from '@session-service/testing'
 
-/** A page that was loaded has work left over for a moment. */
-const CALM_MS = 300
+/** A page still has work to do for a moment after it has loaded. */
+const SETTLE_MS = 300
 const LOAD_MS = 30_000
 
-/** Opens tabs on the addresses, lets them join so many ms after each other, closes them. Their times, ms. */
+/** Opens a tab for each address; the tabs join at intervals of `intervalMs`. Returns their join times, ms. */
 export async function joinInTurn(
   browser: TestBrowser,
   addresses: readonly string[],
-  apartMs: number,
+  intervalMs: number,
 ): Promise<number[]> {
   const { context, problems } = browser
   context.setDefaultTimeout(LOAD_MS)
@@ -17,9 +17,9 @@ export async function joinInTurn(
   try {
     for (const [at, address] of addresses.entries()) await pages[at]?.goto(address)
     await Promise.all(pages.map((page) => page.waitForFunction(() => window.ready)))
-    await delay(CALM_MS)
+    await delay(SETTLE_MS)
     const joining = pages.map(async (page, at) => {
-      await delay(at * apartMs)
+      await delay(at * intervalMs)
       return page.evaluate(() => window.join())
     })
     return await Promise.all(joining)

@@ -5,22 +5,22 @@ import { type Clients, Room, type Run, type Server, type Shape } from '../forwar
 import { Helper } from '../helper/helper.js'
 import { PARTICIPANTS } from '../participants/api.js'
 
-/** 200 people. The picture is small, so that it is the packets that count and participants keep up on two cores. */
+/** 200 participants. With a low bit rate packets dominate the cost, and the participants keep up on two cores. */
 const SHAPE: Shape = { publishers: 2, subscribers: 198, kbps: 80, fps: 10 }
 const PLANS = { quick: { pairs: 4, seconds: 3 }, full: { pairs: 10, seconds: 6 } }
-/** What goes over the pipe is little beside what it takes off the first worker. */
+/** The pipe adds little CPU compared with the load that it takes off the first worker. */
 const CPU_AIM = 1.1
 const BUSIEST_AIM = 0.6
-/** Processes that the audience is dealt out to. */
-const AUDIENCES = 2
-/** Longer than any key frame takes to come; whoever still misses something then never gets it. */
-const ROUNDS_FOR_ALL = 5
+/** Processes that share the subscribers. */
+const SUBSCRIBER_PROCESSES = 2
+/** More rounds than any key frame takes to arrive; a track that is still missing then never arrives. */
+const MAX_WARM_UP_ROUNDS = 5
 const NODES = {
   spread: { name: 'two workers', env: { MEDIA_NODE_ID: 'media_spread', MEDIA_NODE_WORKERS: '2' } },
   single: { name: 'one worker', env: { MEDIA_NODE_ID: 'media_single', MEDIA_NODE_WORKERS: '1' } },
 }
 
-/** One session of 200 on a node whose workers share it by pipes, against the same on a node of one worker. */
+/** Compares a session of 200 on a node with two workers, joined by pipes, with the same session on one worker. */
 export const largeSession: Benchmark = {
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
@@ -29,9 +29,9 @@ export const largeSession: Benchmark = {
     const servers = { ours: await node(stack, NODES.spread), reference: await node(stack, NODES.single) }
     const participants = new URL('../participants/participants.js', import.meta.url)
     const start = (): Promise<Helper<typeof PARTICIPANTS>> => Helper.start(PARTICIPANTS, participants)
-    const [senders, ...receivers] = await Promise.all([start(), ...Array.from({ length: AUDIENCES }, start)])
+    const [senders, ...receivers] = await Promise.all([start(), ...Array.from({ length: SUBSCRIBER_PROCESSES }, start)])
     for (const helper of [senders, ...receivers]) cleanUp.defer(() => helper.stop())
-    // Awaited: otherwise all is ended before it is measured.
+    // Awaited: otherwise the clean-up would run before the measurement.
     return await measure(servers, { senders, receivers }, options)
   },
 }
@@ -52,16 +52,16 @@ async function node(stack: Stack, { name, env }: (typeof NODES)['spread']): Prom
 async function measure(
   servers: { ours: Server; reference: Server },
   clients: Clients,
-  { quick, tell }: BenchmarkOptions,
+  { quick, log }: BenchmarkOptions,
 ): Promise<BenchmarkResult> {
   const { pairs, seconds } = quick ? PLANS.quick : PLANS.full
   const fill = async (server: Server): Promise<() => Promise<Run>> => {
     const began = performance.now()
     const room = await Room.open(server, clients, SHAPE)
-    tell(`${server.name}: all are in after ${((performance.now() - began) / 1000).toFixed(0)} s`)
+    log(`${server.name}: all have joined after ${((performance.now() - began) / 1000).toFixed(0)} s`)
     const talk = async (): Promise<Run> => {
       const run = await room.talk(seconds)
-      tell(`${server.name.padEnd(12)} ${describe(run)}`)
+      log(`${server.name.padEnd(12)} ${describe(run)}`)
       return run
     }
     await untilAllReceive(talk, server)
@@ -77,12 +77,12 @@ async function measure(
   }
 }
 
-/** Also the warm-up. */
+/** Repeats until no track is missing; this is also the warm-up. */
 async function untilAllReceive(talk: () => Promise<Run>, { name }: Server): Promise<void> {
   for (let round = 1; ; round++) {
     const { missing } = await talk()
     if (missing === 0) return
-    if (round === ROUNDS_FOR_ALL) throw new Error(`${name}: ${missing} tracks never came`)
+    if (round === MAX_WARM_UP_ROUNDS) throw new Error(`${name}: ${missing} tracks never arrived`)
   }
 }
 
@@ -102,7 +102,7 @@ function figures({ ours, reference }: Pairs<Run>): Pick<BenchmarkResult, 'compar
     ],
     notes: [
       'every subscriber received every track of both publishers on both sides',
-      `packets lost on the way: ${lost(ours)} and ${lost(reference)}`,
+      `packets lost: ${lost(ours)} and ${lost(reference)}`,
     ],
   }
 }

@@ -13,8 +13,8 @@ interface Publishing {
   stream: PublishedStream
 }
 
-/** Those of one room who are in this process. */
-class Party {
+/** The participants of one room in this process. */
+class RoomParticipants {
   readonly participants: SyntheticParticipant[] = []
   readonly publishing: Publishing[] = []
   readonly subscriptions: Subscription[] = []
@@ -49,44 +49,44 @@ class Party {
   }
 }
 
-const parties = new Map<string, Party>()
+const rooms = new Map<string, RoomParticipants>()
 
-function party(room: string): Party {
-  const present = parties.get(room)
-  if (present) return present
-  const made = new Party()
-  parties.set(room, made)
-  return made
+function participantsOf(room: string): RoomParticipants {
+  const existing = rooms.get(room)
+  if (existing) return existing
+  const created = new RoomParticipants()
+  rooms.set(room, created)
+  return created
 }
 
 serveHelper(PARTICIPANTS, {
   publish: async ({ room, tokens, fps = 25, clips = [], ...options }) => {
-    const those = party(room)
+    const participants = participantsOf(room)
     const scenes = await Promise.all(clips.map(({ ivf, ogg }) => readClip(ivf, ogg)))
     for (const [nth, token] of tokens.entries()) {
-      const participant = await those.join(token)
+      const participant = await participants.join(token)
       const clip = scenes[nth % scenes.length]
       const stream = await participant.publish({ ...options, fps, ...(clip && { clip }) })
-      those.publishing.push({ participant, stream })
+      participants.publishing.push({ participant, stream })
     }
-    await those.talk(false)
-    return { streamIds: those.publishing.map(({ stream }) => stream.streamId) }
+    await participants.talk(false)
+    return { streamIds: participants.publishing.map(({ stream }) => stream.streamId) }
   },
   subscribe: async ({ room, tokens, streamIds }) => {
     for (const token of tokens) {
-      const participant = await party(room).join(token)
-      for (const streamId of streamIds) party(room).subscriptions.push(await participant.subscribe(streamId))
+      const participant = await participantsOf(room).join(token)
+      for (const streamId of streamIds) participantsOf(room).subscriptions.push(await participant.subscribe(streamId))
     }
     return {}
   },
   talk: async ({ room, active }) => {
-    await party(room).talk(active)
+    await participantsOf(room).talk(active)
     return {}
   },
   leave: async ({ room }) => {
-    await Promise.all(party(room).participants.map((participant) => participant.leave()))
-    parties.delete(room)
+    await Promise.all(participantsOf(room).participants.map((participant) => participant.leave()))
+    rooms.delete(room)
     return {}
   },
-  count: async ({ room }) => party(room).count(),
+  count: async ({ room }) => participantsOf(room).count(),
 })

@@ -9,42 +9,42 @@ const PLANS = {
   quick: { nodes: 200, sessions: 60_000, masters: 3, perNode: 100 },
   full: { nodes: 1_000, sessions: 1_000_000, masters: 3, perNode: 150 },
 }
-/** How long after the first user the others come, in the mean, ms. */
+/** Mean delay of the other users after the first one, ms. */
 const GATHERING = { 'people gather': 8_000, 'all at once': 0 }
 const SEED = 4
-/** Of the oracle's max over mean. */
-const MOST = 1.03
+/** Target, relative to the max/mean of the oracle. */
+const AIM = 1.03
 
 type Outcomes = Record<PolicyName, Outcome>
 
-/** The load of the nodes under what the masters run and under others, with sessions in bursts and heartbeats late. */
+/** Compares the masters' placement with other policies, with sessions that start in bursts and delayed heartbeats. */
 export const placement: Benchmark = {
   run(options): Promise<BenchmarkResult> {
     const plan = options.quick ? PLANS.quick : PLANS.full
-    const worlds = Object.entries(GATHERING).map(([name, gatheringMs]) => ({
+    const scenarios = Object.entries(GATHERING).map(([name, gatheringMs]) => ({
       name,
       outcomes: runAll(name, gatheringMs, options),
     }))
     return Promise.resolve({
       names: { ours: 'policy', reference: 'oracle' },
       settings: plan,
-      comparisons: worlds.flatMap(({ name, outcomes }) => compareAll(name, outcomes)),
+      comparisons: scenarios.flatMap(({ name, outcomes }) => compareAll(name, outcomes)),
       notes: [
-        'max/mean of the committed load, percent of a core at the prices of COST: its mean over time, once the cluster is full',
-        'the oracle sees every choice of every master and every cost as it is now; the clairvoyant sees what each session is going to be as well',
+        'max/mean of the committed load (percent of a core at the prices of COST), averaged over time once the cluster is full',
+        'the oracle knows every choice of every master and every current cost; the clairvoyant also knows the peak of each session',
         'no policy moves a session: each stays on its node until it ends',
-        ...worlds.flatMap(({ name, outcomes }) => describe(name, outcomes)),
+        ...scenarios.flatMap(({ name, outcomes }) => describe(name, outcomes)),
       ],
     })
   },
 }
 
-function runAll(name: string, gatheringMs: number, { quick, tell }: BenchmarkOptions): Outcomes {
+function runAll(name: string, gatheringMs: number, { quick, log }: BenchmarkOptions): Outcomes {
   const plan = quick ? PLANS.quick : PLANS.full
   const workload = makeWorkload({ ...plan, gatheringMs, seed: SEED })
   const run = (policy: PolicyName): Outcome => {
     const outcome = new Simulation(workload, plan, SEED, POLICIES[policy](plan)).run()
-    tell(`${name}, ${policy}: ${readable(outcome.maxOverMean)}`)
+    log(`${name}, ${policy}: ${readable(outcome.maxOverMean)}`)
     return outcome
   }
   return Object.fromEntries(POLICY_NAMES.map((policy) => [policy, run(policy)])) as Outcomes
@@ -55,11 +55,11 @@ const compareAll = (name: string, outcomes: Outcomes): Comparison[] =>
     figure: `${name}, ${policy}: max/mean`,
     ours: [outcomes[policy].maxOverMean],
     reference: [outcomes.oracle.maxOverMean],
-    ...(policy === 'ours' && { aim: { most: MOST } }),
+    ...(policy === 'ours' && { aim: { most: AIM } }),
   }))
 
 const describe = (name: string, outcomes: Outcomes): string[] =>
   POLICY_NAMES.map((policy) => {
     const { worst, decisions, decisionsPerSecond } = outcomes[policy]
-    return `${name}, ${policy}: ${readable(worst)} at worst, ${decisions} decisions, ${Math.round(decisionsPerSecond)} decisions a second`
+    return `${name}, ${policy}: ${readable(worst)} at worst, ${decisions} decisions, ${Math.round(decisionsPerSecond)} decisions per second`
   })

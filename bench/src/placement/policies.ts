@@ -7,7 +7,7 @@ interface Size {
   masters: number
 }
 
-/** One of the least, at random. */
+/** Chooses a node with the least load; ties are broken at random. */
 function leastOf(loads: Float64Array, random: () => number): number {
   let [least, chosen, ties] = [Infinity, 0, 0]
   for (let node = 0; node < loads.length; node++) {
@@ -20,7 +20,7 @@ function leastOf(loads: Float64Array, random: () => number): number {
   return chosen
 }
 
-/** A table of the nodes for each master. */
+/** Creates a table of the nodes for each master. */
 function tables({ nodes, masters }: Size): (master: number) => Float64Array {
   const all = Array.from({ length: masters }, () => new Float64Array(nodes))
   return (master) => {
@@ -30,10 +30,10 @@ function tables({ nodes, masters }: Size): (master: number) => Float64Array {
   }
 }
 
-/** What the masters run. */
+/** The placement that masters run. */
 const ledger =
   ({ masters }: Size): MakePolicy =>
-  (_truth, random) => {
+  (_load, random) => {
     const cost = costOf(EXPECTED_SESSION)
     const ledgers = Array.from({ length: masters }, () => new PlacementLedger())
     return {
@@ -44,28 +44,28 @@ const ledger =
         own?.placed(node, cost, now)
         return Number(node.nodeId)
       },
-      hear: (master, _node, report, now) => ledgers[master]?.updateNode(report, now),
-      learn: (master, node, now) => ledgers[master]?.placed({ nodeId: `${node}`, bootId: 'boot' }, cost, now),
+      onHeartbeat: (master, _node, report, now) => ledgers[master]?.updateNode(report, now),
+      onPlacement: (master, node, now) => ledgers[master]?.placed({ nodeId: `${node}`, bootId: 'boot' }, cost, now),
     }
   }
 
-/** Knows what is committed at this moment, everywhere and at once. */
+/** Knows the committed load of all nodes without delay. */
 const oracle =
   (): MakePolicy =>
   ({ committed }, random) => ({ choose: () => leastOf(committed, random) })
 
-/** Knows as well what every session is going to be. */
+/** Also knows the peak load of every session. */
 const clairvoyant =
   (): MakePolicy =>
-  ({ becoming }, random) => ({ choose: () => leastOf(becoming, random) })
+  ({ peak }, random) => ({ choose: () => leastOf(peak, random) })
 
 const random =
   ({ nodes }: Size): MakePolicy =>
-  (_truth, draw) => ({ choose: () => Math.floor(draw() * nodes) })
+  (_load, draw) => ({ choose: () => Math.floor(draw() * nodes) })
 
 const roundRobin =
   ({ nodes, masters }: Size): MakePolicy =>
-  (_truth, draw) => {
+  (_load, draw) => {
     const next = Array.from({ length: masters }, () => Math.floor(draw() * nodes))
     return {
       choose: (master) => {
@@ -76,10 +76,10 @@ const roundRobin =
     }
   }
 
-/** As a proxy does it: by the sessions that it has sent there itself and that are not over. */
+/** Like a proxy: chooses by the number of live sessions that the master itself has placed. */
 const leastConnections =
   (size: Size): MakePolicy =>
-  (_truth, draw) => {
+  (_load, draw) => {
     const live = tables(size)
     const add = (master: number, node: number, change: number): void => {
       const table = live(master)
@@ -91,25 +91,25 @@ const leastConnections =
         add(master, node, 1)
         return node
       },
-      ended: (master, _session, node) => add(master, node, -1),
+      onSessionEnd: (master, _session, node) => add(master, node, -1),
     }
   }
 
-/** As the lineage does it: by the processors' load as last reported. */
+/** Chooses by the CPU load as last reported. */
 const staleLeastCpu =
   (size: Size): MakePolicy =>
-  (_truth, draw) => {
+  (_load, draw) => {
     const cpu = tables(size)
     return {
       choose: (master) => leastOf(cpu(master), draw),
-      hear: (master, node, { cpuLoad }) => void (cpu(master)[node] = cpuLoad),
+      onHeartbeat: (master, node, { cpuLoad }) => void (cpu(master)[node] = cpuLoad),
     }
   }
 
-/** Of two at random the one that last reported less. */
+/** Chooses the less loaded of two random nodes, as last reported. */
 const twoChoice =
   (size: Size): MakePolicy =>
-  (_truth, draw) => {
+  (_load, draw) => {
     const committed = tables(size)
     return {
       choose: (master) => {
@@ -118,7 +118,7 @@ const twoChoice =
         const other = Math.floor(draw() * size.nodes)
         return (own[one] ?? 0) <= (own[other] ?? 0) ? one : other
       },
-      hear: (master, node, report) => void (committed(master)[node] = report.committed),
+      onHeartbeat: (master, node, report) => void (committed(master)[node] = report.committed),
     }
   }
 

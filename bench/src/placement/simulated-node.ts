@@ -3,13 +3,13 @@ import type { Report } from '@session-service/master/placement'
 import type { Random } from '../autoscaling/random.js'
 
 export const WORKERS = 16
-/** What a heartbeat tells of the processors is a mean over so long, and wobbles so much, percent of the machine. */
+/** Averaging window and noise (percent of the machine) of the CPU load in heartbeats. */
 const CPU_WINDOW_MS = 5_000
 const CPU_NOISE = 1
-/** Prices are cautious: so much of them is really used. */
+/** Share of the estimated cost that is really used: the estimates are cautious. */
 const USED_OF_PRICE = 0.7
 
-/** What a node knows and tells of itself. */
+/** The state of a node and its heartbeat reports. */
 export class SimulatedNode {
   #held = 0
   #cpu = 0
@@ -26,7 +26,7 @@ export class SimulatedNode {
     this.#young.push({ session, at })
   }
 
-  /** What is not open yet counts once it is. */
+  /** Changes the cost of a session; a room that is not open yet is counted when it opens. */
   changed(session: number, by: number): void {
     if (this.#rooms.has(session)) this.#held += by
   }

@@ -1,7 +1,7 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { POLICIES, POLICY_NAMES, type PolicyName } from './policies.js'
 import { Simulation } from './simulation.js'
-import { Soon } from './soon.js'
+import { TimerWheel } from './timer-wheel.js'
 import { costOfPeople, makeWorkload } from './workload.js'
 
 const SIZE = { nodes: 30, masters: 2 }
@@ -10,7 +10,7 @@ const run = (policy: PolicyName, { masters }: { masters: number } = SIZE) =>
   new Simulation(workload, { ...SIZE, masters }, 1, POLICIES[policy]({ ...SIZE, masters })).run()
 
 describe('a workload', () => {
-  test('is the same for the same seed', () => {
+  it('is the same for the same seed', () => {
     const again = makeWorkload({ ...SIZE, sessions: 6_000, perNode: 40, gatheringMs: 8_000, seed: 1 })
     expect(again.times).toEqual(workload.times)
     expect(makeWorkload({ ...SIZE, sessions: 6_000, perNode: 40, gatheringMs: 8_000, seed: 2 }).times).not.toEqual(
@@ -18,7 +18,7 @@ describe('a workload', () => {
     )
   })
 
-  test('has each session begin with one user, grow and end', () => {
+  it('starts each session with one user, lets it grow and ends it', () => {
     const costs = [...workload.sessions].flatMap((session, at) => (session === 17 ? [workload.costs[at]] : []))
     expect(costs[0]).toBeCloseTo(costOfPeople(1), 4)
     expect(costs.at(-1)).toBe(0)
@@ -27,11 +27,11 @@ describe('a workload', () => {
   })
 })
 
-test('soon is at its millisecond, once', () => {
-  const [soon, done] = [new Soon(), [] as number[]]
-  soon.at(2.1, () => done.push(3))
-  soon.at(1_000, () => done.push(1_000))
-  for (let ms = 0; ms < 3_000; ms++) soon.run(ms)
+it('a timer wheel runs each task once, at its millisecond', () => {
+  const [timers, done] = [new TimerWheel(), [] as number[]]
+  timers.at(2.1, () => done.push(3))
+  timers.at(1_000, () => done.push(1_000))
+  for (let ms = 0; ms < 3_000; ms++) timers.run(ms)
   expect(done).toEqual([3, 1_000])
 })
 
@@ -39,13 +39,13 @@ describe('a simulation', () => {
   const outcomes = new Map(POLICY_NAMES.map((policy) => [policy, run(policy)]))
   const of = (policy: PolicyName): number => outcomes.get(policy)?.maxOverMean ?? Infinity
 
-  test('has every policy place every session of its span', () => {
+  it('places every session under every policy', () => {
     const decisions = new Set([...outcomes.values()].map((outcome) => outcome.decisions))
     expect(decisions.size).toBe(1)
     expect([...decisions][0]).toBeGreaterThan(5_900)
   })
 
-  test('shows the ledger within reach of the oracle and ahead of whoever sees less', () => {
+  it('balances nearly as well with the ledger as with the oracle, and better than policies that know less', () => {
     expect(of('ours')).toBeLessThanOrEqual(1.03 * of('oracle'))
     for (const policy of ['random', 'round-robin', 'least connections', 'stale least CPU'] as const)
       expect([policy, of(policy) > of('ours')]).toEqual([policy, true])

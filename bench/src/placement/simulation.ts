@@ -2,59 +2,60 @@ import { HEARTBEAT_INTERVAL_MS } from '@session-service/contract'
 import type { Report } from '@session-service/master/placement'
 import { Random } from '../autoscaling/random.js'
 import { SimulatedNode } from './simulated-node.js'
-import { Soon } from './soon.js'
+import { TimerWheel } from './timer-wheel.js'
 import type { Workload } from './workload.js'
 
-/** How sessions get their nodes. Each master knows what it was told, once it was told. */
+/** Decides on which node a session is placed. Each master knows only the messages that have reached it. */
 export interface Policy {
   choose(master: number, session: number, now: number): number
   /** A heartbeat reaches a master. */
-  hear?(master: number, node: number, report: Report, now: number): void
-  /** A master hears what another one has chosen. */
-  learn?(master: number, node: number, now: number): void
-  /** A session is over that the master had placed. */
-  ended?(master: number, session: number, node: number): void
+  onHeartbeat?(master: number, node: number, report: Report, now: number): void
+  /** The choice of another master reaches a master. */
+  onPlacement?(master: number, node: number, now: number): void
+  /** A session ends that the master had placed. */
+  onSessionEnd?(master: number, session: number, node: number): void
 }
 
-/** What nobody but an oracle sees. */
-export interface Truth {
-  /** What each node has been given, as it is now, percent of one core. */
+/** The true load, which only the oracles see. */
+export interface TrueLoad {
+  /** Load of the sessions placed on each node, as it is now, percent of one core. */
   readonly committed: Float64Array
-  /** The same, as it will be when all have come who are going to. */
-  readonly becoming: Float64Array
+  /** The same, at the peak of every session. */
+  readonly peak: Float64Array
 }
 
 export interface Outcome {
-  /** Of the committed load over the nodes: the mean over time, and the worst moment. */
+  /** Maximum over mean of the nodes' committed load: averaged over time. */
   maxOverMean: number
+  /** The same at the worst moment. */
   worst: number
   decisions: number
   decisionsPerSecond: number
 }
 
-export type MakePolicy = (truth: Truth, random: () => number) => Policy
+export type MakePolicy = (load: TrueLoad, random: () => number) => Policy
 
 const SAMPLE_MS = 250
-/** A heartbeat takes so long to a master, and one in twenty much longer. */
+/** Delay of a heartbeat on its way to a master; one in twenty takes much longer. */
 const DELAY_MS = { least: 1, most: 150 }
 const LATE = { share: 0.05, ms: 600 }
-/** From the choice to the open room: a commit, and a command to the node. */
+/** Time from the choice until the room is open: a commit and a command to the node. */
 const OPENING_MS = { least: 5, most: 60 }
-/** How soon masters hear of one another's choices. */
-const TELLING_MS = { least: 1, most: 10 }
+/** Delay of the broadcast of a choice to the other masters. */
+const BROADCAST_MS = { least: 1, most: 10 }
 
-/** A cluster under a policy, with everything late that is late in a real one. */
+/** Simulates a cluster under a policy, with the delays of a real one. */
 export class Simulation {
   readonly #random: Random
-  readonly #soon = new Soon()
+  readonly #timers = new TimerWheel()
   readonly #nodes: SimulatedNode[]
-  readonly #truth: { committed: Float64Array; becoming: Float64Array }
+  readonly #load: { committed: Float64Array; peak: Float64Array }
   readonly #policy: Policy
-  /** Of each session; -1: not placed. */
+  /** Node of each session; -1: not placed. */
   readonly #nodeOf: Int32Array
   readonly #costOf: Float32Array
-  /** By node and master: messages of one sender keep their order. */
-  readonly #lastHeard: Float64Array
+  /** Time of the last delivery by node and master: messages of one sender keep their order. */
+  readonly #lastDelivery: Float64Array
   #decisions = 0
   #decidingMs = 0
 
@@ -68,11 +69,11 @@ export class Simulation {
     this.#random = new Random(seed)
     const choices = new Random(seed + 1)
     this.#nodes = Array.from({ length: nodes }, (_, index) => new SimulatedNode(index))
-    this.#truth = { committed: new Float64Array(nodes), becoming: new Float64Array(nodes) }
-    this.#policy = make(this.#truth, () => choices.next())
+    this.#load = { committed: new Float64Array(nodes), peak: new Float64Array(nodes) }
+    this.#policy = make(this.#load, () => choices.next())
     this.#nodeOf = new Int32Array(workload.peaks.length).fill(-1)
     this.#costOf = new Float32Array(workload.peaks.length)
-    this.#lastHeard = new Float64Array(nodes * masters)
+    this.#lastDelivery = new Float64Array(nodes * masters)
   }
 
   run(): Outcome {
@@ -81,7 +82,7 @@ export class Simulation {
     for (const node of this.#nodes) this.#beat(node, 0)
     let [next, samples, sum, worst] = [0, 0, 0, 0]
     for (let now = 0; now < endMs; now++) {
-      this.#soon.run(now)
+      this.#timers.run(now)
       for (const node of beats[now % HEARTBEAT_INTERVAL_MS] ?? []) this.#beat(node, now)
       while ((times[next] ?? Infinity) < now + 1) this.#change(next++, now)
       if (now <= warmMs || now % SAMPLE_MS > 0) continue
@@ -98,7 +99,7 @@ export class Simulation {
     }
   }
 
-  /** Each node has its own moment of the half second. */
+  /** Each node sends its heartbeats at its own offset within the interval. */
   #beatTimes(): SimulatedNode[][] {
     const times = Array.from({ length: HEARTBEAT_INTERVAL_MS }, (): SimulatedNode[] => [])
     for (const node of this.#nodes) times[Math.floor(this.#random.next() * HEARTBEAT_INTERVAL_MS)]?.push(node)
@@ -106,7 +107,7 @@ export class Simulation {
   }
 
   #beat(node: SimulatedNode, now: number): void {
-    if (!this.#policy.hear) return
+    if (!this.#policy.onHeartbeat) return
     const report = node.report(now, this.#random, (session) => this.#costOf[session] ?? 0)
     for (let master = 0; master < this.size.masters; master++) this.#deliver(master, node.index, report, now)
   }
@@ -114,9 +115,9 @@ export class Simulation {
   #deliver(master: number, node: number, report: Report, now: number): void {
     const delay = this.#random.next() < LATE.share ? LATE.ms : this.#between(DELAY_MS)
     const pair = node * this.size.masters + master
-    const at = Math.max(Math.ceil(now + delay), this.#lastHeard[pair] ?? 0)
-    this.#lastHeard[pair] = at
-    this.#soon.at(at, () => this.#policy.hear?.(master, node, report, at))
+    const at = Math.max(Math.ceil(now + delay), this.#lastDelivery[pair] ?? 0)
+    this.#lastDelivery[pair] = at
+    this.#timers.at(at, () => this.#policy.onHeartbeat?.(master, node, report, at))
   }
 
   #change(index: number, now: number): void {
@@ -126,42 +127,42 @@ export class Simulation {
     const before = this.#costOf[session] ?? 0
     const node = this.#placeOf(session, now)
     this.#costOf[session] = cost
-    add(this.#truth.committed, node, cost - before)
+    add(this.#load.committed, node, cost - before)
     this.#nodes[node]?.changed(session, cost - before)
     if (cost > 0) return
-    add(this.#truth.becoming, node, -(this.workload.peaks[session] ?? 0))
-    this.#policy.ended?.(masters[session] ?? 0, session, node)
+    add(this.#load.peak, node, -(this.workload.peaks[session] ?? 0))
+    this.#policy.onSessionEnd?.(masters[session] ?? 0, session, node)
   }
 
   #placeOf(session: number, now: number): number {
-    const present = this.#nodeOf[session] ?? -1
-    if (present >= 0) return present
+    const existing = this.#nodeOf[session] ?? -1
+    if (existing >= 0) return existing
     const master = this.workload.masters[session] ?? 0
     const before = performance.now()
     const node = this.#policy.choose(master, session, now)
     this.#decidingMs += performance.now() - before
     this.#decisions++
     this.#nodeOf[session] = node
-    add(this.#truth.becoming, node, this.workload.peaks[session] ?? 0)
-    this.#soon.at(now + this.#between(OPENING_MS), () => {
+    add(this.#load.peak, node, this.workload.peaks[session] ?? 0)
+    this.#timers.at(now + this.#between(OPENING_MS), () => {
       this.#nodes[node]?.open(session, this.#costOf[session] ?? 0, now)
     })
-    this.#tellOthers(master, node, now)
+    this.#broadcast(master, node, now)
     return node
   }
 
-  #tellOthers(master: number, node: number, now: number): void {
-    if (!this.#policy.learn) return
+  #broadcast(master: number, node: number, now: number): void {
+    if (!this.#policy.onPlacement) return
     for (let other = 0; other < this.size.masters; other++) {
       if (other === master) continue
-      const at = Math.ceil(now + this.#between(TELLING_MS))
-      this.#soon.at(at, () => this.#policy.learn?.(other, node, at))
+      const at = Math.ceil(now + this.#between(BROADCAST_MS))
+      this.#timers.at(at, () => this.#policy.onPlacement?.(other, node, at))
     }
   }
 
   #maxOverMean(): number {
     let [max, sum] = [0, 0]
-    for (const load of this.#truth.committed) {
+    for (const load of this.#load.committed) {
       if (load > max) max = load
       sum += load
     }

@@ -5,26 +5,26 @@ export interface WorkloadOptions {
   nodes: number
   sessions: number
   masters: number
-  /** Sessions that a node holds in the mean, once the cluster has filled up. */
+  /** Average number of sessions on a node, once the cluster has filled up. */
   perNode: number
-  /** How long after the first user the others come, in the mean; 0: all at once. */
+  /** Mean delay of the other users after the first one; 0: all join at once. */
   gatheringMs: number
   seed: number
 }
 
-/** What happens to every session, whoever places it: the same for all policies. */
+/** The changes of every session: the same for all policies. */
 export interface Workload {
-  /** Of each change, in order. */
+  /** Time of each change, in order. */
   times: Float64Array
   sessions: Int32Array
-  /** What the session costs from then on, percent of one core; 0: it ends. */
+  /** Cost of the session from then on, percent of one core; 0: it ends. */
   costs: Float32Array
-  /** Of each session: the master at which its first user arrives. */
+  /** Master of each session: the one that its first user connects to. */
   masters: Uint8Array
-  /** Of each session: what it costs when all have come. */
+  /** Cost of each session once all its users have joined. */
   peaks: Float32Array
   endMs: number
-  /** Until here the cluster fills up. */
+  /** End of the phase in which the cluster fills up. */
   warmMs: number
 }
 
@@ -36,11 +36,11 @@ interface Change {
 
 const SHORTEST_LIFE_MS = 10_000
 const FURTHER_LIFE_MS = 230_000
-/** Half of all come in bursts: a class begins, an event opens. */
-const IN_BURSTS = 0.5
-const BURSTS_EVERY_MS = 10_000
+/** Share of the sessions that start in bursts, as when classes or events begin. */
+const BURST_SHARE = 0.5
+const BURST_INTERVAL_MS = 10_000
 const BURST_MS = { least: 100, most: 2_000 }
-/** How many people a session has, and how often. */
+/** Distribution of the number of participants. */
 const SIZES: readonly (readonly [people: number, share: number])[] = [
   [1, 0.1],
   [2, 0.35],
@@ -51,7 +51,7 @@ const SIZES: readonly (readonly [people: number, share: number])[] = [
   [12, 0.03],
 ]
 
-/** Everybody is seen and heard by everybody else. */
+/** Cost of a session in which every participant receives every other one. */
 export const costOfPeople = (people: number): number =>
   costOf({ rooms: 1, connections: people, streams: people, consumers: 2 * people * (people - 1) })
 
@@ -65,11 +65,11 @@ export function makeWorkload({ nodes, sessions, masters, perNode, gatheringMs, s
   for (const [session, from] of arrivals(sessions, endMs, random).entries()) {
     const until = from + SHORTEST_LIFE_MS + exponential(random, FURTHER_LIFE_MS)
     const others = Array.from({ length: peopleIn(random) - 1 }, () => from + exponential(random, gatheringMs))
-    const came = others.filter((time) => time < until).sort((a, b) => a - b)
-    peaks[session] = costOfPeople(1 + came.length)
+    const joined = others.filter((time) => time < until).sort((a, b) => a - b)
+    peaks[session] = costOfPeople(1 + joined.length)
     if (gatheringMs === 0) changes.push({ time: from, session, cost: peaks[session] })
     else
-      for (const [before, time] of [from, ...came].entries())
+      for (const [before, time] of [from, ...joined].entries())
         changes.push({ time, session, cost: costOfPeople(before + 1) })
     changes.push({ time: until, session, cost: 0 })
   }
@@ -86,12 +86,12 @@ export function makeWorkload({ nodes, sessions, masters, perNode, gatheringMs, s
 }
 
 function arrivals(sessions: number, spanMs: number, random: Random): number[] {
-  const bursts = Array.from({ length: Math.ceil(spanMs / BURSTS_EVERY_MS) }, () => ({
+  const bursts = Array.from({ length: Math.ceil(spanMs / BURST_INTERVAL_MS) }, () => ({
     from: random.next() * spanMs,
     ms: BURST_MS.least + random.next() * (BURST_MS.most - BURST_MS.least),
   }))
   return Array.from({ length: sessions }, () => {
-    const burst = random.next() < IN_BURSTS ? bursts[Math.floor(random.next() * bursts.length)] : undefined
+    const burst = random.next() < BURST_SHARE ? bursts[Math.floor(random.next() * bursts.length)] : undefined
     return burst ? burst.from + random.next() * burst.ms : random.next() * spanMs
   })
 }

@@ -2,19 +2,19 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { type Clip, readClip, SyntheticParticipant } from '@session-service/synthetic-participant'
 import { type Stack, startStack } from '@session-service/testing'
 import { CLAPPER_ALONE, check, checkComposed, checkIndividual } from './findings.js'
-import { startTake } from './take.js'
+import { startRecording } from './recording.js'
 
 const run = promisify(execFile)
-/** Both for a fifth of each second. */
-const NOW = 'lt(mod(t\\,1)\\,0.2)'
-const FLASH = `color=black:size=320x180:rate=25,drawbox=color=white:t=fill:enable=${NOW}`
-const BEEP = `aevalsrc=0.5*sin(880*2*PI*t)*${NOW}:s=48000`
+/** The flash and the beep are on for a fifth of each second. */
+const IS_ON = 'lt(mod(t\\,1)\\,0.2)'
+const FLASH = `color=black:size=320x180:rate=25,drawbox=color=white:t=fill:enable=${IS_ON}`
+const BEEP = `aevalsrc=0.5*sin(880*2*PI*t)*${IS_ON}:s=48000`
 const SECONDS = 8
 
 let stack: Stack
@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Alone in a session of her own. */
+/** Joins a new session as its only participant. */
 async function ada(): Promise<{ session: string; leave: () => Promise<void> }> {
   const { id } = await stack.api.createSession()
   const { token } = await stack.api.createConnection(id)
@@ -44,16 +44,16 @@ async function ada(): Promise<{ session: string; leave: () => Promise<void> }> {
   return { session: id, leave: () => participant.leave() }
 }
 
-test('both ways: what is recorded decodes, lasts as long as it was recorded, and its sound belongs to its picture', async () => {
+it('records files that decode, have the right duration and keep sound and picture in sync in both output modes', async () => {
   const people = [await ada(), await ada()] as const
-  const stopComposed = await startTake(stack, people[0].session, 'COMPOSED', { resolution: '320x180' })
-  const stopIndividual = await startTake(stack, people[1].session, 'INDIVIDUAL')
-  // How long it lasts, not something waited for.
-  await pause(SECONDS * 1_000)
+  const stopComposed = await startRecording(stack, people[0].session, 'COMPOSED', { resolution: '320x180' })
+  const stopIndividual = await startRecording(stack, people[1].session, 'INDIVIDUAL')
+  // The length of the recording, not a wait for a condition.
+  await delay(SECONDS * 1_000)
   const [composed, individual] = await Promise.all([stopComposed(), stopIndividual()])
   await Promise.all(people.map(({ leave }) => leave()))
   const { findings } = await checkComposed(composed, CLAPPER_ALONE)
   const all = [...findings, ...(await checkIndividual(individual, folder))]
   expect(all.length).toBe(8)
-  expect(all.filter(({ fulfilled }) => !fulfilled).map(check)).toEqual([])
+  expect(all.filter(({ passed }) => !passed).map(check)).toEqual([])
 }, 90_000)

@@ -7,20 +7,20 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { findChromium, until } from '@session-service/testing'
-import { AUDIO_KBPS, type Running, VIDEO, type Way } from './recorder.js'
+import { AUDIO_KBPS, type ActiveRecording, VIDEO, type Recorder } from './recorder.js'
 import { whenDecodable, whenWritten } from './watch-file.js'
 
 const SIZE = `${VIDEO.width}x${VIDEO.height}`
 const SINK = 'recorded'
 const STOP_MS = 10_000
 const FRAGMENT_US = 1_000_000
-/** Of the rate control, as the native composition has it: so much of a second may be spent at once. */
+/** Size of the rate control buffer in seconds, as in the native composition. */
 const BUFFER_SHARE = 0.6
 
 const X264 = 'cabac=1:8x8dct=1:deblock=0,0:aq-mode=1:aq-strength=0.5'
 
-/** What is started on the way, and ended in the opposite order. */
-class Programs {
+/** The child processes of a recorder; they end in the reverse order of their start. */
+class ProcessGroup {
   readonly folder = mkdtempSync(join(tmpdir(), 'browser-recorder-'))
   readonly children: ChildProcess[] = []
 
@@ -34,7 +34,7 @@ class Programs {
       stdio: ['ignore', 'ignore', 'ignore', extra],
       env: { ...process.env, HOME: this.folder, XDG_RUNTIME_DIR: this.folder, ...env },
     })
-    // That it could not be started shows in what it does not do.
+    // A failed start shows as a timeout of the step that waits for this process.
     child.on('error', () => undefined)
     this.children.push(child)
     return child
@@ -45,23 +45,23 @@ class Programs {
   }
 
   async end(): Promise<void> {
-    for (const child of this.children.toReversed()) await endOf(child, 'SIGTERM')
+    for (const child of this.children.toReversed()) await terminate(child, 'SIGTERM')
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
   }
 }
 
-async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+async function terminate(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const ended = once(child, 'exit')
   child.kill(signal)
-  const patience = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
   await ended
-  clearTimeout(patience)
+  clearTimeout(killTimer)
 }
 
-/** The display that the X server chose, as it says at its fourth file. */
-async function startDisplay(programs: Programs): Promise<string> {
-  const server = programs.start(
+/** Starts an X server and returns the display number that it writes to file descriptor 3. */
+async function startDisplay(processes: ProcessGroup): Promise<string> {
+  const server = processes.start(
     'Xvfb',
     ['-displayfd', '3', '-screen', '0', `${SIZE}x24`, '-nolisten', 'tcp'],
     {},
@@ -71,14 +71,14 @@ async function startDisplay(programs: Programs): Promise<string> {
   return `:${line.trim()}`
 }
 
-async function startSound(programs: Programs): Promise<string> {
-  const socket = join(programs.folder, 'sound')
+async function startSound(processes: ProcessGroup): Promise<string> {
+  const socket = join(processes.folder, 'sound')
   const modules = [
     `module-null-sink sink_name=${SINK}`,
     `module-native-protocol-unix auth-anonymous=1 socket=${socket}`,
   ]
   const loads = modules.flatMap((module) => ['-L', module])
-  programs.start('pulseaudio', ['-n', '--daemonize=no', '--exit-idle-time=-1', '--use-pid-file=no', ...loads])
+  processes.start('pulseaudio', ['-n', '--daemonize=no', '--exit-idle-time=-1', '--use-pid-file=no', ...loads])
   await until('the sound server listens', async () => (await stat(socket).catch(() => undefined))?.isSocket())
   return `unix:${socket}`
 }
@@ -100,7 +100,7 @@ const browserArguments = (profile: string, page: string): string[] => [
   '--disable-features=WebRtcHideLocalIpsWithMdns,Translate',
 ]
 
-/** With the encoder's settings of the native composition. */
+/** Arguments of ffmpeg with the encoder settings of the native composition. */
 function grabArguments(display: string, file: string): string[] {
   const { frameRate, kbps } = VIDEO
   const picture = [
@@ -137,42 +137,42 @@ function grabArguments(display: string, file: string): string[] {
 }
 
 /**
- * As recorders with a browser work: a page in a browser on a display and a sound card that exist only in memory, both
- * grabbed. `invite` gives the page's address; `playing` resolves once the page shows all.
+ * Records with a browser on a virtual display and a virtual sound card, both of which ffmpeg grabs. `invite` returns
+ * the page's address; `playing` resolves once the page plays all streams.
  */
-export function browserWay(invite: () => Promise<{ page: string; playing: Promise<unknown> }>): Way {
+export function browserRecorder(invite: () => Promise<{ page: string; playing: Promise<unknown> }>): Recorder {
   return { name: 'browser', start: () => start(invite) }
 }
 
-async function start(invite: () => Promise<{ page: string; playing: Promise<unknown> }>): Promise<Running> {
+async function start(invite: () => Promise<{ page: string; playing: Promise<unknown> }>): Promise<ActiveRecording> {
   const began = performance.now()
-  const programs = new Programs()
+  const processes = new ProcessGroup()
   try {
     const [display, sound, { page, playing }] = await Promise.all([
-      startDisplay(programs),
-      startSound(programs),
+      startDisplay(processes),
+      startSound(processes),
       invite(),
     ])
     const env = { DISPLAY: display, PULSE_SERVER: sound }
-    programs.start(findChromium(), browserArguments(join(programs.folder, 'profile'), page), env)
+    processes.start(findChromium(), browserArguments(join(processes.folder, 'profile'), page), env)
     await playing
-    const file = join(programs.folder, 'grabbed.mp4')
-    const grabber = programs.start('ffmpeg', grabArguments(display, file), env)
+    const file = join(processes.folder, 'grabbed.mp4')
+    const grabber = processes.start('ffmpeg', grabArguments(display, file), env)
     const bytes = await whenWritten(file)
     const decodable = await whenDecodable(file)
     return {
-      pids: programs.pids,
+      pids: processes.pids,
       isOfNode: false,
       bytesAfterMs: bytes - began,
       decodableAfterMs: decodable - began,
       stop: async () => {
-        await endOf(grabber, 'SIGINT')
+        await terminate(grabber, 'SIGINT')
         return file
       },
-      abandon: () => programs.end(),
+      abort: () => processes.end(),
     }
   } catch (error) {
-    await programs.end()
+    await processes.end()
     throw error
   }
 }

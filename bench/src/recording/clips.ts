@@ -6,21 +6,21 @@ import { MARK_BITS, MARK_COLUMNS, type Size } from './pictures.js'
 const run = promisify(execFile)
 
 export const CLIP: Size & { fps: number; kbps: number } = { width: 640, height: 360, fps: 25, kbps: 700 }
-/** As many pictures as marks tell apart, at most. */
+/** At most as many pictures as the marks can number. */
 const SECONDS = 5
-/** Pictures between two key frames: whoever comes waits for half of that in the mean. */
-const GROUP = 12
+/** Pictures between two key frames: a new subscriber waits for half of them on average. */
+const KEY_FRAME_INTERVAL = 12
 
-/** Where the files of a scene are. */
+/** Paths of the files of a scene. */
 export interface ClipFiles {
   ivf: string
   ogg: string
-  /** Both in one, for a program that reads files. */
+  /** Both tracks in one file, for the remuxer. */
   webm: string
 }
 
 /**
- * Scenes that move everywhere and have the grain of a camera, encoded once so that sending them costs nothing. Each
+ * Encodes scenes with motion everywhere and with camera noise, in advance so that sending them needs no encoder. Each
  * picture carries its number, from 1.
  */
 export const makeClips = (folder: string, count: number): Promise<ClipFiles[]> =>
@@ -34,7 +34,7 @@ async function makeClip(path: string, nth: number): Promise<ClipFiles> {
   const picture = `${scenes[nth % 2]},format=yuv420p,hue=h=${nth * 70},noise=alls=5:allf=t,${marks(width)}`
   const sound = `sine=frequency=${300 + 120 * nth}:sample_rate=48000,tremolo=f=3`
   const inputs = ['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', sound]
-  const video = `-t ${SECONDS} -c:v libvpx -deadline realtime -cpu-used 8 -b:v ${kbps}k -maxrate ${kbps}k -g ${GROUP} -auto-alt-ref 0`
+  const video = `-t ${SECONDS} -c:v libvpx -deadline realtime -cpu-used 8 -b:v ${kbps}k -maxrate ${kbps}k -g ${KEY_FRAME_INTERVAL} -auto-alt-ref 0`
   const audio = `-t ${SECONDS} -c:a libopus -b:a 32k -frame_duration 20 -ac 2`
   const outputs = ['-map', '0:v', ...video.split(' '), files.ivf, '-map', '1:a', ...audio.split(' '), files.ogg]
   await ffmpeg(...inputs, ...outputs)

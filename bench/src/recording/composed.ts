@@ -6,51 +6,51 @@ import { cpuSecondsOfTrees, megabytesOfTrees } from '../figures/cpu.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { type Quality, qualityOf, type Shown } from './quality.js'
 import { nodeOf } from './native-recorder.js'
-import { type Running, VIDEO, type Way } from './recorder.js'
+import { type ActiveRecording, type Recorder, VIDEO } from './recorder.js'
 
 const PLANS = { quick: { pairs: 3, seconds: 8 }, full: { pairs: 7, seconds: 20 } }
-/** From the first picture until all goes evenly. */
+/** Time from the first picture until the load is steady. */
 const SETTLE_MS = 2_000
 const CPU_AIM = 0.35
 const START_AIM = 0.15
 
 interface Run extends Quality {
-  /** CPU seconds of the recorder for each minute that it records. */
+  /** CPU seconds of the recorder per recorded minute. */
   cpuPerMinute: number
-  /** And those that were used until there were bytes. */
+  /** CPU seconds of the recorder until the file had bytes. */
   cpuToStart: number
-  /** Of the media node and its worker meanwhile, without the recorder. */
+  /** CPU seconds per minute of the media node and its worker meanwhile, without the recorder. */
   servicePerMinute: number
   bytesAfterMs: number
   decodableAfterMs: number
   megabytes: number
 }
 
-export interface ComposedSetting {
+export interface ComposedSetup {
   stack: Stack
-  ways: { ours: Way; reference: Way }
+  recorders: { ours: Recorder; reference: Recorder }
   /** The scenes whose pictures are compared. */
   shown: readonly Shown[]
 }
 
 export async function compareComposed(
-  setting: ComposedSetting,
-  { quick, tell }: BenchmarkOptions,
+  setup: ComposedSetup,
+  { quick, log }: BenchmarkOptions,
 ): Promise<{ comparisons: Comparison[]; settings: Record<string, number> }> {
   const { pairs, seconds } = quick ? PLANS.quick : PLANS.full
-  const side = (way: Way) => async (): Promise<Run> => {
-    const run = await record(setting, way, seconds)
-    tell(`${way.name.padEnd(10)} ${describe(run)}`)
+  const side = (recorder: Recorder) => async (): Promise<Run> => {
+    const run = await record(setup, recorder, seconds)
+    log(`${recorder.name.padEnd(10)} ${describe(run)}`)
     return run
   }
-  const { ours, reference } = setting.ways
-  for (const way of [ours, reference]) await record(setting, way, 1)
+  const { ours, reference } = setup.recorders
+  for (const recorder of [ours, reference]) await record(setup, recorder, 1)
   const results = await interleave(pairs, { ours: side(ours), reference: side(reference) })
   return { comparisons: figures(results), settings: { pairs, seconds } }
 }
 
-async function record({ stack, shown }: ComposedSetting, way: Way, seconds: number): Promise<Run> {
-  const running = await way.start()
+async function record({ stack, shown }: ComposedSetup, recorder: Recorder, seconds: number): Promise<Run> {
+  const running = await recorder.start()
   try {
     const cpuToStart = cpuSecondsOfTrees(running.pids)
     await delay(SETTLE_MS)
@@ -65,11 +65,11 @@ async function record({ stack, shown }: ComposedSetting, way: Way, seconds: numb
       ...(await qualityOf(file, shown, VIDEO.frameRate)),
     }
   } finally {
-    await running.abandon()
+    await running.abort()
   }
 }
 
-async function measure(stack: Stack, { pids, isOfNode }: Running, seconds: number) {
+async function measure(stack: Stack, { pids, isOfNode }: ActiveRecording, seconds: number) {
   const read = () => {
     const recorder = cpuSecondsOfTrees(pids)
     const node = cpuSecondsOfTrees([nodeOf(stack).pid])
@@ -87,9 +87,9 @@ async function measure(stack: Stack, { pids, isOfNode }: Running, seconds: numbe
 }
 
 const describe = (run: Run): string =>
-  `${run.cpuPerMinute.toFixed(1)} CPU s a minute, bytes after ${run.bytesAfterMs.toFixed(0)} ms, ` +
+  `${run.cpuPerMinute.toFixed(1)} CPU s per minute, bytes after ${run.bytesAfterMs.toFixed(0)} ms, ` +
   `a picture after ${run.decodableAfterMs.toFixed(0)} ms, SSIM ${run.ssim.toFixed(4)}, ${run.kbps.toFixed(0)} kbit/s, ` +
-  `${run.picturesPerSecond.toFixed(1)} pictures a second`
+  `${run.picturesPerSecond.toFixed(1)} pictures per second`
 
 function figures({ ours, reference }: Pairs<Run>): Comparison[] {
   const both = (of: (run: Run) => number) => ({ ours: ours.map(of), reference: reference.map(of) })

@@ -1,5 +1,5 @@
-import { expect, test } from '@jest/globals'
-import { isDecodable, wholeBoxes } from './fragments.js'
+import { expect, it } from '@jest/globals'
+import { isDecodable, completeBoxes } from './fragments.js'
 
 function box(type: string, body = 4): Buffer {
   const bytes = Buffer.alloc(8 + body)
@@ -16,27 +16,27 @@ function longBox(type: string, body = 4): Buffer {
   return bytes
 }
 
-test('boxes one after the other, also those with a long size', () => {
+it('finds consecutive boxes, including those with a 64-bit size', () => {
   const file = Buffer.concat([box('ftyp'), longBox('mdat', 10), box('free', 0)])
-  expect(wholeBoxes(file)).toEqual([
+  expect(completeBoxes(file)).toEqual([
     { type: 'ftyp', from: 0, to: 12 },
     { type: 'mdat', from: 12, to: 38 },
     { type: 'free', from: 38, to: 46 },
   ])
 })
 
-test.each([
-  ['nothing', [], false],
-  ['only what the tracks are', [box('ftyp'), box('moov')], false],
+it.each([
+  ['no content', [], false],
+  ['only the description of the tracks', [box('ftyp'), box('moov')], false],
   ['a fragment without its media', [box('moov'), box('moof')], false],
-  ['half of its media', [box('moov'), box('moof'), box('mdat', 100).subarray(0, 60)], false],
-  ['media that nobody describes', [box('moov'), box('mdat'), box('moof')], false],
-  ['a whole fragment', [box('moov'), box('moof'), box('mdat')], true],
+  ['a fragment with half of its media', [box('moov'), box('moof'), box('mdat', 100).subarray(0, 60)], false],
+  ['media before its fragment header', [box('moov'), box('mdat'), box('moof')], false],
+  ['a complete fragment', [box('moov'), box('moof'), box('mdat')], true],
   [
-    'a whole fragment and the beginning of the next',
+    'a complete fragment and the beginning of the next',
     [box('moov'), box('moof'), box('mdat'), box('moof').subarray(0, 5)],
     true,
   ],
-])('a file with %s', (_, boxes, decodable) => {
+])('decides whether a file with %s is decodable', (_, boxes, decodable) => {
   expect(isDecodable(Buffer.concat(boxes))).toBe(decodable)
 })

@@ -6,13 +6,13 @@ import type { BenchmarkOptions } from '../benchmark/benchmark.js'
 import type { Comparison } from '../figures/comparison.js'
 import { cpuSecondsOfTrees } from '../figures/cpu.js'
 import { interleave } from '../figures/interleave.js'
-import type { Way } from './recorder.js'
+import type { Recorder } from './recorder.js'
 
 const PLANS = { quick: { pairs: 2, seconds: 6 }, full: { pairs: 5, seconds: 15 } }
 const SETTLE_MS = 2_000
 
-/** Files that are copied at the pace of their media, each by a program of its own. */
-export const remuxWay = (scenes: readonly string[], folder: string): Way => ({
+/** Remuxes files in real time, with one ffmpeg process for each. */
+export const remuxRecorder = (scenes: readonly string[], folder: string): Recorder => ({
   name: 'remux',
   start: async () => {
     const began = performance.now()
@@ -22,7 +22,7 @@ export const remuxWay = (scenes: readonly string[], folder: string): Way => ({
       return spawn('ffmpeg', args, { stdio: 'ignore' })
     })
     await Promise.all(children.map((child) => once(child, 'spawn')))
-    const now = performance.now() - began
+    const startedAfterMs = performance.now() - began
     const stop = async (): Promise<void> => {
       const running = children.filter((child) => child.exitCode === null && child.signalCode === null)
       const ended = running.map((child) => once(child, 'exit'))
@@ -32,38 +32,38 @@ export const remuxWay = (scenes: readonly string[], folder: string): Way => ({
     return {
       pids: children.flatMap(({ pid }) => pid ?? []),
       isOfNode: false,
-      bytesAfterMs: now,
-      decodableAfterMs: now,
+      bytesAfterMs: startedAfterMs,
+      decodableAfterMs: startedAfterMs,
       stop: async () => {
         await stop()
         return join(folder, 'copy0.webm')
       },
-      abandon: stop,
+      abort: stop,
     }
   },
 })
 
-/** CPU alone: what both write is what was sent. */
+/** Compares CPU only: both sides write the received media unchanged. */
 export async function compareIndividual(
-  ways: { ours: Way; reference: Way },
-  { quick, tell }: BenchmarkOptions,
+  recorders: { ours: Recorder; reference: Recorder },
+  { quick, log }: BenchmarkOptions,
 ): Promise<Comparison[]> {
   const { pairs, seconds } = quick ? PLANS.quick : PLANS.full
-  const side = (way: Way) => async (): Promise<number> => {
-    const running = await way.start()
+  const side = (recorder: Recorder) => async (): Promise<number> => {
+    const running = await recorder.start()
     try {
       await delay(SETTLE_MS)
       const [began, before] = [performance.now(), cpuSecondsOfTrees(running.pids)]
       await delay(seconds * 1000)
       const used = ((cpuSecondsOfTrees(running.pids) - before) / (performance.now() - began)) * 60_000
-      tell(`${way.name.padEnd(10)} ${used.toFixed(2)} CPU s a minute for ${running.pids.length} programs`)
+      log(`${recorder.name.padEnd(10)} ${used.toFixed(2)} CPU s per minute for ${running.pids.length} processes`)
       await running.stop()
       return used
     } finally {
-      await running.abandon()
+      await running.abort()
     }
   }
-  const both = { ours: side(ways.ours), reference: side(ways.reference) }
+  const both = { ours: side(recorders.ours), reference: side(recorders.reference) }
   const { ours, reference } = await interleave(pairs, both)
   return [{ figure: 'individual against remuxed files: CPU s per minute of the session', ours, reference }]
 }

@@ -1,18 +1,18 @@
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type AppProcess, descendantsOf, type ServiceApi, type Stack, until } from '@session-service/testing'
-import type { Running, Way } from './recorder.js'
+import type { ActiveRecording, Recorder } from './recorder.js'
 import { whenDecodable } from './watch-file.js'
 
 const READY_MS = 60_000
 export type StartBody = Parameters<ServiceApi['startRecording']>[0]
 
-/** As a backend asks for it: through the REST interface, and recorded by the media node. */
-export function nativeWay(stack: Stack, session: string, body: Omit<StartBody, 'session'> = {}): Way {
+/** Records as a backend does: starts the recording through the REST interface; the media node records. */
+export function nativeRecorder(stack: Stack, session: string, body: Omit<StartBody, 'session'> = {}): Recorder {
   return { name: 'compositor', start: () => start(stack, { ...body, session }) }
 }
 
-async function start(stack: Stack, body: StartBody): Promise<Running> {
+async function start(stack: Stack, body: StartBody): Promise<ActiveRecording> {
   const node = nodeOf(stack)
   const before = new Set(descendantsOf(node.pid).map(({ pid }) => pid))
   const began = performance.now()
@@ -25,7 +25,7 @@ async function start(stack: Stack, body: StartBody): Promise<Running> {
     bytesAfterMs,
     decodableAfterMs: decodable - began,
     stop: () => finish(stack, id),
-    abandon: async () => void (await stack.rest('DELETE', `/recordings/${id}`)),
+    abort: async () => void (await stack.rest('DELETE', `/recordings/${id}`)),
   }
 }
 
@@ -34,7 +34,7 @@ export function nodeOf({ nodes: [node] }: Stack): AppProcess {
   return node
 }
 
-/** Where the node writes it. */
+/** Path of the file that the media node writes. */
 async function fileOf({ recordingsFolder }: Stack, id: string): Promise<string> {
   const folder = join(dirname(recordingsFolder), 'nodes')
   return until('the node writes a file', async () => {
@@ -44,7 +44,7 @@ async function fileOf({ recordingsFolder }: Stack, id: string): Promise<string> 
   })
 }
 
-/** Stops it; the finished file, once it is ready. */
+/** Stops the recording and returns the file once it is ready. */
 async function finish(stack: Stack, id: string): Promise<string> {
   await stack.api.stopRecording(id)
   const { status } = await until(

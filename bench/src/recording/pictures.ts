@@ -3,14 +3,14 @@ export interface Size {
   height: number
 }
 
-/** A picture says in its upper row which one of its scene it is: so many squares, white for 1, the lowest bit first. */
+/** Each picture shows its number as squares in its upper row: one per bit, white for 1, the lowest bit first. */
 export const MARK_BITS = 8
 /** Squares across a picture. */
 export const MARK_COLUMNS = 16
-const DARKEST = 90
-const BRIGHTEST = 150
+const MAX_BLACK = 90
+const MIN_WHITE = 150
 
-/** Its number, from a grey picture; undefined when it cannot be read: while two pictures lie over each other, or none does. */
+/** Reads the number of a grey picture; undefined when it is unreadable, as in a blend of two pictures. */
 export function markOf(grey: Uint8Array, { width }: Size): number | undefined {
   const square = width / MARK_COLUMNS
   let mark = 0
@@ -21,8 +21,8 @@ export function markOf(grey: Uint8Array, { width }: Size): number | undefined {
       { x: Math.round((bit + 0.3) * square), y: Math.round(square * 0.3) },
       square * 0.4,
     )
-    if (brightness > DARKEST && brightness < BRIGHTEST) return undefined
-    if (brightness >= BRIGHTEST) mark |= 1 << bit
+    if (brightness > MAX_BLACK && brightness < MIN_WHITE) return undefined
+    if (brightness >= MIN_WHITE) mark |= 1 << bit
   }
   return mark
 }
@@ -36,11 +36,12 @@ function meanOf(grey: Uint8Array, width: number, { x, y }: { x: number; y: numbe
 }
 
 const BLOCK = 8
-const STABLE = [(0.01 * 255) ** 2, (0.03 * 255) ** 2] as const
+const STABILISERS = [(0.01 * 255) ** 2, (0.03 * 255) ** 2] as const
 
-/** Structural similarity of two grey pictures, 1 for the same: the mean over blocks of 8 × 8. */
+/** Structural similarity of two grey pictures, 1 for identical ones: the mean over blocks of 8 × 8. */
 export function ssim(one: Uint8Array, other: Uint8Array, { width, height }: Size): number {
-  if (one.length < width * height || other.length < width * height) throw new Error('a picture is smaller than said')
+  if (one.length < width * height || other.length < width * height)
+    throw new Error('a picture is smaller than its declared size')
   let sum = 0
   let blocks = 0
   for (let y = 0; y + BLOCK <= height; y += BLOCK)
@@ -65,12 +66,12 @@ function ssimOfBlock(one: Uint8Array, other: Uint8Array, from: number, width: nu
   const [meanA, meanB] = [a / count, b / count]
   const [varianceA, varianceB] = [aa / count - meanA ** 2, bb / count - meanB ** 2]
   const covariance = ab / count - meanA * meanB
-  const [c1, c2] = STABLE
+  const [c1, c2] = STABILISERS
   return (
     ((2 * meanA * meanB + c1) * (2 * covariance + c2)) / ((meanA ** 2 + meanB ** 2 + c1) * (varianceA + varianceB + c2))
   )
 }
 
-/** How many of the pictures show something else than the one before. */
+/** Counts the pictures that differ from the one before. */
 export const changes = (marks: readonly (number | undefined)[]): number =>
   marks.filter((mark, at) => at > 0 && mark !== undefined && mark !== marks[at - 1]).length

@@ -8,17 +8,17 @@ import { interleave } from '../figures/interleave.js'
 const PLANS = { quick: { pairs: 2, seconds: 6 }, full: { pairs: 5, seconds: 15 } }
 const SETTLE_MS = 1_000
 
-/** People of a session who send, until they are asked to leave. */
+/** Starts a session whose participants publish until `leave` is called. */
 export type Gather = (properties?: object) => Promise<{ leave: () => Promise<void> }>
 
 /**
- * What it costs to be ready: masters and media nodes with a session whose recording is to start quickly, and with one
- * that is as sessions are.
+ * Measures the cost of the quick start: masters and media nodes with a session that prepares for a quick start of its
+ * recording, against an ordinary session.
  */
 export async function compareQuickStart(
   stack: Stack,
   gather: Gather,
-  { quick, tell }: BenchmarkOptions,
+  { quick, log }: BenchmarkOptions,
 ): Promise<Comparison[]> {
   const { pairs, seconds } = quick ? PLANS.quick : PLANS.full
   const pids = [...stack.nodes, ...stack.masters].map(({ pid }) => pid)
@@ -30,7 +30,7 @@ export async function compareQuickStart(
     const cpu = ((cpuSecondsOfTrees(pids) - before) / (performance.now() - began)) * 60_000
     const run = { cpu, megabytes: megabytesOfTrees(pids) }
     await session.leave()
-    tell(`${JSON.stringify(properties)}: ${cpu.toFixed(2)} CPU s a minute, ${run.megabytes.toFixed(0)} MiB`)
+    log(`${JSON.stringify(properties)}: ${cpu.toFixed(2)} CPU s per minute, ${run.megabytes.toFixed(0)} MiB`)
     return run
   }
   const ours = side({ defaultRecordingProperties: { outputMode: 'COMPOSED_QUICK_START' } })

@@ -1,23 +1,23 @@
-/** A way to record a session as one picture and one sound. */
-export interface Way {
+/** Records a session as one picture and one audio track. */
+export interface Recorder {
   name: string
-  start(): Promise<Running>
+  start(): Promise<ActiveRecording>
 }
 
-/** A recording that is being made. */
-export interface Running {
-  /** The processes that are there for it alone: these, and all below them. */
+/** A recording that is running. */
+export interface ActiveRecording {
+  /** Root processes that exist only for this recording; their descendants belong to it as well. */
   pids: readonly number[]
   /** Whether the media node started them. */
   isOfNode: boolean
   /** From the request until there were bytes in the file, ms. */
   bytesAfterMs: number
-  /** And until a player could have shown something of it. */
+  /** From the request until a player could have shown a picture, ms. */
   decodableAfterMs: number
-  /** Ends it in order; the file that users get. */
+  /** Stops the recording regularly and returns the file that users get. */
   stop(): Promise<string>
-  /** Ends it somehow. */
-  abandon(): Promise<void>
+  /** Ends the recording by force and discards it. */
+  abort(): Promise<void>
 }
 
 export const VIDEO = { width: 1280, height: 720, frameRate: 25, kbps: 1_500 }

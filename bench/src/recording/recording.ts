@@ -8,28 +8,28 @@ import { median } from '../figures/statistics.js'
 import { Helper } from '../helper/helper.js'
 import { servePages } from '../join/page-server.js'
 import { PARTICIPANTS } from '../participants/api.js'
-import { browserWay } from './browser-recorder.js'
+import { browserRecorder } from './browser-recorder.js'
 import { CLIP, type ClipFiles, makeClips } from './clips.js'
 import { compareComposed } from './composed.js'
-import { compareIndividual, remuxWay } from './individual.js'
+import { compareIndividual, remuxRecorder } from './individual.js'
 import { findLimit } from './limit.js'
-import { nativeWay } from './native-recorder.js'
+import { nativeRecorder } from './native-recorder.js'
 import { type Box, scenePictures } from './quality.js'
 import { compareQuickStart } from './quick-start.js'
-import type { Way } from './recorder.js'
+import type { Recorder } from './recorder.js'
 
-const PEOPLE = 4
-/** Where the native composition shows four people. */
+const PARTICIPANT_COUNT = 4
+/** Positions of four participants in the native composition. */
 const BOXES: readonly Box[] = [
   { x: 0, y: 0, width: 640, height: 360 },
   { x: 640, y: 0, width: 640, height: 360 },
   { x: 0, y: 360, width: 640, height: 360 },
   { x: 640, y: 360, width: 640, height: 360 },
 ]
-/** Each is sent by every other. */
+/** The participants alternate between the scenes. */
 const SCENES = 2
 
-/** A session of people who send their scenes. */
+/** A session whose participants publish their scenes. */
 interface Gathering {
   session: string
   leave: () => Promise<void>
@@ -40,7 +40,7 @@ export const recording: Benchmark = {
     await using cleanUp = new AsyncDisposableStack()
     const folder = mkdtempSync(join(tmpdir(), 'bench-recording-'))
     cleanUp.defer(() => rmSync(folder, { recursive: true, force: true }))
-    options.tell('encoding the scenes')
+    options.log('encoding the scenes')
     const clips = await makeClips(folder, SCENES)
     const stack = await startStack({
       masterEnv: { SERVICE_RECORDING: 'true' },
@@ -49,14 +49,14 @@ export const recording: Benchmark = {
     cleanUp.defer(() => stack.stop())
     const participants = await Helper.start(PARTICIPANTS, new URL('../participants/participants.js', import.meta.url))
     cleanUp.defer(() => participants.stop())
-    const gather = (properties: object = {}) => gatherPeople(stack, participants, { clips, properties })
+    const gather = (properties: object = {}) => gatherParticipants(stack, participants, { clips, properties })
     const { session } = await gather()
     const browser = await browserOf(stack, session, cleanUp)
-    const remux = remuxWay(
-      Array.from({ length: PEOPLE }, (_, nth) => clips[nth % SCENES]?.webm ?? ''),
+    const remux = remuxRecorder(
+      Array.from({ length: PARTICIPANT_COUNT }, (_, nth) => clips[nth % SCENES]?.webm ?? ''),
       folder,
     )
-    // Awaited: otherwise all is ended before it is measured.
+    // Awaited: otherwise the clean-up would run before the measurement.
     return await measure({ stack, session, clips, gather, browser, remux }, options)
   },
 }
@@ -66,8 +66,8 @@ interface Scene {
   session: string
   clips: readonly ClipFiles[]
   gather: (properties?: object) => Promise<Gathering>
-  browser: Way
-  remux: Way
+  browser: Recorder
+  remux: Recorder
 }
 
 async function measure(
@@ -75,22 +75,22 @@ async function measure(
   options: BenchmarkOptions,
 ): Promise<BenchmarkResult> {
   const shown = await Promise.all(clips.map(({ webm }, nth) => scenePictures(webm, BOXES[nth])))
-  const ways = { ours: nativeWay(stack, session), reference: browser }
-  const composed = await compareComposed({ stack, ways, shown }, options)
-  const individual = nativeWay(stack, session, { outputMode: 'INDIVIDUAL' })
+  const recorders = { ours: nativeRecorder(stack, session), reference: browser }
+  const composed = await compareComposed({ stack, recorders, shown }, options)
+  const individual = nativeRecorder(stack, session, { outputMode: 'INDIVIDUAL' })
   const copied = await compareIndividual({ ours: individual, reference: remux }, options)
   const ready = await compareQuickStart(stack, gather, options)
   const limit = await findLimit(
     async () => {
-      const more = await gather()
-      return { way: nativeWay(stack, more.session), leave: more.leave }
+      const gathering = await gather()
+      return { recorder: nativeRecorder(stack, gathering.session), leave: gathering.leave }
     },
     shown,
     options,
   )
   return {
     names: { ours: 'session-service', reference: 'the other' },
-    settings: { ...composed.settings, people: PEOPLE, ...CLIP },
+    settings: { ...composed.settings, people: PARTICIPANT_COUNT, ...CLIP },
     comparisons: [...composed.comparisons, ...copied, ...ready],
     notes: [perCore(composed.comparisons), ...limit],
   }
@@ -98,16 +98,16 @@ async function measure(
 
 function perCore([cpu]: readonly Comparison[]): string {
   const share = median(cpu?.ours ?? []) / 60
-  return `by their CPU alone ${(1 / share).toFixed(1)} recordings fit on a core; ${share.toFixed(2)} of one for each`
+  return `judged by CPU alone, a core runs ${(1 / share).toFixed(1)} recordings; each uses ${share.toFixed(2)} of a core`
 }
 
-/** The page with the same pictures at the same places, and a browser that shows it. */
-async function browserOf(stack: Stack, session: string, cleanUp: AsyncDisposableStack): Promise<Way> {
+/** A recorder whose browser shows a page with the same pictures at the same positions. */
+async function browserOf(stack: Stack, session: string, cleanUp: AsyncDisposableStack): Promise<Recorder> {
   let playing = Promise.withResolvers<void>()
   const folder = new URL('page', import.meta.url).pathname
-  const pages = await servePages({ folder, pages: ['grid'], onTold: () => playing.resolve() })
+  const pages = await servePages({ folder, pages: ['grid'], onReport: () => playing.resolve() })
   cleanUp.use(pages)
-  return browserWay(async () => {
+  return browserRecorder(async () => {
     playing = Promise.withResolvers<void>()
     const { token } = await stack.api.createConnection(session, { role: 'SUBSCRIBER' })
     const library = `${stack.masterUrl}/service/client/session-client.js`
@@ -116,13 +116,13 @@ async function browserOf(stack: Stack, session: string, cleanUp: AsyncDisposable
   })
 }
 
-async function gatherPeople(
+async function gatherParticipants(
   stack: Stack,
   participants: Helper<typeof PARTICIPANTS>,
   { clips, properties }: { clips: readonly ClipFiles[]; properties: object },
 ): Promise<Gathering> {
   const { id } = await stack.api.createSession(properties)
-  const connections = await Promise.all(Array.from({ length: PEOPLE }, () => stack.api.createConnection(id)))
+  const connections = await Promise.all(Array.from({ length: PARTICIPANT_COUNT }, () => stack.api.createConnection(id)))
   const tokens = connections.map(({ token }) => token ?? '')
   const files = clips.map(({ ivf, ogg }) => ({ ivf, ogg }))
   await participants.call('publish', { room: id, tokens, kbps: CLIP.kbps, keyFrameDeafMs: 0, clips: files })

@@ -2,7 +2,7 @@ import { ConnectionView, SessionView } from '@session-service/contract'
 import { z } from 'zod'
 import type { HelperApi } from '../helper/api.js'
 
-/** The server that always answers the same. */
+/** The server that answers every call with a constant. */
 export const CONSTANT_SERVER = {
   listen: [
     z.object({ secret: z.string(), session: SessionView, connection: ConnectionView }),
@@ -15,6 +15,6 @@ export type LoadResult = z.infer<typeof LoadResult>
 
 /** The load generator. */
 export const LOAD = {
-  /** Each of the sockets does one call after the other, `POST sessions` and `POST connection` by turns. */
+  /** Each connection sends one call at a time, alternating `POST sessions` and `POST connection`. */
   run: [z.object({ url: z.string(), secret: z.string(), connections: z.number(), seconds: z.number() }), LoadResult],
 } as const satisfies HelperApi

@@ -56,7 +56,7 @@ class ConstantModule {}
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** The same work for each call as the master's check. */
+/** Does the same work for each call as the master's authentication. */
 function protect(adapter: FastifyAdapter, secret: string): void {
   const expected = digest(`SERVICEAPP:${secret}`)
   adapter.getInstance().addHook('onRequest', async ({ headers }, reply) => {

@@ -3,12 +3,12 @@ import { serveHelper } from '../helper/serve.js'
 import { LOAD, type LoadResult } from './api.js'
 
 const SESSION_BODY = JSON.stringify({ mediaMode: 'ROUTED', recordingMode: 'MANUAL' })
-const CONNECTION_BODY = JSON.stringify({ type: 'WEBRTC', role: 'PUBLISHER', data: '{"user":"somebody"}' })
+const CONNECTION_BODY = JSON.stringify({ type: 'WEBRTC', role: 'PUBLISHER', data: '{"user":"Ada"}' })
 const ID = /"id":"([^"]+)"/
 
 /**
- * One application: it does the next call when the last is answered. By undici's inner interface, which costs half of
- * `request`: what the generator takes is missing to the servers on a small machine.
+ * One application: it sends the next call when the last one is answered. It uses undici's low-level `dispatch`, which
+ * costs half the CPU of `request`: on a small machine the load generator takes CPU from the servers.
  */
 class Caller {
   calls = 0
@@ -24,7 +24,7 @@ class Caller {
   async runUntil(end: number): Promise<void> {
     while (performance.now() < end) {
       const [, id] = ID.exec(await this.#post('/service/api/sessions', SESSION_BODY)) ?? []
-      if (id === undefined) throw new Error('a session without an id was answered')
+      if (id === undefined) throw new Error('the answer to POST sessions has no id')
       await this.#post(`/service/api/sessions/${id}/connection`, CONNECTION_BODY)
     }
     await this.#client.close()

@@ -23,7 +23,7 @@ interface Sides {
   constantUrl: string
 }
 
-/** `POST sessions` and `POST connection`, against the same HTTP stack answering a constant. */
+/** Compares `POST sessions` and `POST connection` with the same HTTP stack answering a constant. */
 export const rest: Benchmark = {
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
@@ -35,14 +35,14 @@ export const rest: Benchmark = {
     ])
     for (const helper of [constant, load]) cleanUp.defer(() => helper.stop())
     const session = await stack.api.createSession({})
-    const connection = await stack.api.createConnection(session.id, { data: '{"user":"somebody"}' })
+    const connection = await stack.api.createConnection(session.id, { data: '{"user":"Ada"}' })
     const { url: constantUrl } = await constant.call('listen', { secret: stack.secret, session, connection })
-    // Awaited: otherwise all is ended before it is measured.
+    // Awaited: otherwise the clean-up would run before the measurement.
     return await measure({ stack, constant, load, constantUrl }, options)
   },
 }
 
-async function measure(sides: Sides, { quick, tell }: BenchmarkOptions): Promise<BenchmarkResult> {
+async function measure(sides: Sides, { quick, log }: BenchmarkOptions): Promise<BenchmarkResult> {
   const { stack, constant, constantUrl } = sides
   const { pairs, seconds } = quick ? PLANS.quick : PLANS.full
   const [master] = stack.masters
@@ -52,8 +52,8 @@ async function measure(sides: Sides, { quick, tell }: BenchmarkOptions): Promise
   const reference = (duration: number) => loadOn(sides, { url: constantUrl, pid: constant.pid }, duration)
   for (const warmUp of [ours, reference]) await warmUp(WARM_UP_S)
   const results = await interleave(pairs, {
-    ours: async () => told(await ours(seconds), 'master  ', tell),
-    reference: async () => told(await reference(seconds), 'constant', tell),
+    ours: async () => logged(await ours(seconds), 'master  ', log),
+    reference: async () => logged(await reference(seconds), 'constant', log),
   })
   const durable = await stack.postgres.query(
     `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`,
@@ -86,8 +86,8 @@ async function loadOn(
   }
 }
 
-function told(run: Run, name: string, tell: (line: string) => void): Run {
-  tell(`${name} ${run.callsPerSecond.toFixed(0)} calls/s, ${run.serverMicroseconds.toFixed(0)} µs of CPU a call`)
+function logged(run: Run, name: string, log: (line: string) => void): Run {
+  log(`${name} ${run.callsPerSecond.toFixed(0)} calls/s, ${run.serverMicroseconds.toFixed(0)} µs of CPU per call`)
   return run
 }
 
@@ -100,7 +100,7 @@ function figures({ ours, reference }: Pairs<Run>): Pick<BenchmarkResult, 'compar
       { figure: "server's CPU, µs per call", ...both((run) => run.serverMicroseconds) },
     ],
     notes: [
-      `Postgres used ${Math.min(...database).toFixed(0)} to ${Math.max(...database).toFixed(0)} µs of CPU a call`,
+      `Postgres used ${Math.min(...database).toFixed(0)} to ${Math.max(...database).toFixed(0)} µs of CPU per call`,
     ],
   }
 }

@@ -4,7 +4,7 @@ import type { Stack } from '@session-service/testing'
 
 const API = '/service/api/sessions'
 
-/** One caller of a master: the next call when the last is answered. */
+/** A client of a master that sends the next call when the last one is answered. */
 export class Caller {
   readonly #pool: Pool
   readonly #headers: Record<string, string>
@@ -28,14 +28,14 @@ export class Caller {
     await this.#call('DELETE', `${API}/${sessionId}`, 204)
   }
 
-  /** Ms to the first byte and to the last of the list of all sessions, and its bytes. */
+  /** Reads the list of all sessions: ms to the first and to the last byte, and its size. */
   async list(): Promise<{ firstMs: number; lastMs: number; bytes: number }> {
     const start = performance.now()
     const answer = await this.#pool.request({ method: 'GET', path: API, headers: this.#headers })
     let [firstMs, bytes] = [0, 0]
-    for await (const piece of answer.body) {
+    for await (const chunk of answer.body) {
       firstMs ||= performance.now() - start
-      bytes += (piece as Buffer).length
+      bytes += (chunk as Buffer).length
     }
     return { firstMs, lastMs: performance.now() - start, bytes }
   }

@@ -7,50 +7,50 @@ interface Answer {
   data: unknown
 }
 
-/** Requests and answers on a socket. */
-class Line {
-  readonly #waiting = new Map<number, (data: unknown) => void>()
+/** Requests and answers on a WebSocket. */
+class SignallingSocket {
+  readonly #pending = new Map<number, (data: unknown) => void>()
   #requests = 0
 
   private constructor(private readonly socket: WebSocket) {
     socket.addEventListener('message', ({ data }) => {
       const answer = JSON.parse(data as string) as Answer
-      this.#waiting.get(answer.id)?.(answer.data)
+      this.#pending.get(answer.id)?.(answer.data)
     })
   }
 
-  static async open(url: string): Promise<Line> {
+  static async open(url: string): Promise<SignallingSocket> {
     const socket = new WebSocket(url)
     await new Promise((resolve) => socket.addEventListener('open', resolve))
-    return new Line(socket)
+    return new SignallingSocket(socket)
   }
 
-  ask<T>(step: Step, data: object = {}): Promise<T> {
+  request<T>(step: Step, data: object = {}): Promise<T> {
     const id = ++this.#requests
     this.socket.send(JSON.stringify({ id, step, data }))
-    return new Promise<T>((resolve) => this.#waiting.set(id, resolve as (data: unknown) => void))
+    return new Promise<T>((resolve) => this.#pending.set(id, resolve as (data: unknown) => void))
   }
 }
 
-/** One step after the other, as mediasoup's own documentation and examples have it. */
+/** Joins step by step, as in mediasoup's documentation and examples. */
 async function watch(): Promise<void> {
-  const line = await Line.open(parameter('url'))
+  const signalling = await SignallingSocket.open(parameter('url'))
   const [routerRtpCapabilities, producers] = await Promise.all([
-    line.ask<types.RtpCapabilities>('getRouterRtpCapabilities'),
-    line.ask<{ id: string }[]>('getProducers'),
+    signalling.request<types.RtpCapabilities>('getRouterRtpCapabilities'),
+    signalling.request<{ id: string }[]>('getProducers'),
   ])
   const device = new Device()
   await device.load({ routerRtpCapabilities })
-  const transport = device.createRecvTransport(await line.ask<types.TransportOptions>('createTransport'))
+  const transport = device.createRecvTransport(await signalling.request<types.TransportOptions>('createTransport'))
   transport.on('connect', ({ dtlsParameters }, done, failed) => {
-    line.ask('connectTransport', { transportId: transport.id, dtlsParameters }).then(() => done(), failed)
+    signalling.request('connectTransport', { transportId: transport.id, dtlsParameters }).then(() => done(), failed)
   })
   const stream = new MediaStream()
   const consume = async (producerId: string): Promise<void> => {
-    const wanted = { transportId: transport.id, producerId, rtpCapabilities: device.recvRtpCapabilities }
-    const consumer = await transport.consume(await line.ask<types.ConsumerOptions>('consume', wanted))
+    const options = { transportId: transport.id, producerId, rtpCapabilities: device.recvRtpCapabilities }
+    const consumer = await transport.consume(await signalling.request<types.ConsumerOptions>('consume', options))
     stream.addTrack(consumer.track)
-    await line.ask('resume', { consumerId: consumer.id })
+    await signalling.request('resume', { consumerId: consumer.id })
   }
   await Promise.all(producers.map(({ id }) => consume(id)))
   const video = document.createElement('video')

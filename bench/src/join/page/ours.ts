@@ -5,7 +5,7 @@ interface Library {
   Session: typeof Session
 }
 
-/** As an application does it. */
+/** Joins and subscribes as an application does. */
 async function watch({ Session: OurSession }: Library): Promise<void> {
   const session = new OurSession()
   session.on('streamCreated', ({ stream }) => void session.subscribe(stream, stage()))

@@ -1,25 +1,25 @@
-/** Only Chromium has it in pages, and TypeScript's list of the DOM has not. */
+/** Available in pages of Chromium only, and missing in TypeScript's DOM types. */
 declare const MediaStreamTrackProcessor: new (init: { track: MediaStreamTrack }) => {
   readable: ReadableStream<VideoFrame>
 }
 
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
 declare global {
   interface Window {
-    /** Joins with what the page was given; ms from opening the socket to the first picture. */
+    /** Joins with the parameters of the page; resolves with ms from opening the socket to the first picture. */
     join(): Promise<number>
     ready: boolean
   }
 }
 
 /**
- * Measures from outside, the same way on every page: the clock starts when the page makes a WebSocket and stops when the
- * first video track that comes gives its first decoded picture.
+ * Measures from outside, in the same way on every page: the clock starts when the page creates a WebSocket and stops at
+ * the first decoded picture of the first video track.
  */
 export function stopwatch(): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  setTimeout(() => reject(new Error(`no picture within ${PATIENCE_MS} ms`)), PATIENCE_MS)
+  setTimeout(() => reject(new Error(`no picture within ${TIMEOUT_MS} ms`)), TIMEOUT_MS)
   let started = Number.NaN
   const Socket = window.WebSocket
   window.WebSocket = class extends Socket {
@@ -48,12 +48,12 @@ async function firstPicture(track: MediaStreamTrack, decoded: () => void): Promi
   await reader.cancel()
 }
 
-/** A page's parameter by name. */
+/** Reads a parameter of the page. */
 export function parameter(name: string): string {
   const value = new URLSearchParams(location.search).get(name)
-  if (value === null) throw new Error(`the page was opened without ${name}`)
+  if (value === null) throw new Error(`the page parameter ${name} is missing`)
   return value
 }
 
-/** Where pictures are shown. */
+/** The element that shows the pictures. */
 export const stage = (): HTMLElement => document.body

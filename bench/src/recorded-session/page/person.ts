@@ -8,7 +8,7 @@ interface Library {
 declare global {
   interface Window {
     ready: boolean
-    /** Joins every session it was given a token of, and publishes the same to each. */
+    /** Joins the session of each token and publishes the same stream to each of them. */
     enter(): Promise<void>
     mute(muted: boolean): Promise<void>
     share(shared: boolean): Promise<void>
@@ -18,11 +18,11 @@ declare global {
 
 const PICTURE = { width: 640, height: 360 }
 const FPS = 25
-const LOOK_MS = 10
+const REPAINT_INTERVAL_MS = 10
 const CLAP_S = 0.2
-/** Of a person whom nobody is to mistake for the clapper. */
-const QUIET = 0.002
-const PITCH_HZ = 880
+/** Gain of the other participants: too quiet for the beep detection to mistake them for the clapper. */
+const QUIET_GAIN = 0.002
+const TONE_HZ = 880
 
 const kind = parameter('kind')
 const name = parameter('name')
@@ -35,7 +35,7 @@ function paint(color: string, text: string): CanvasRenderingContext2D {
   const canvas = Object.assign(document.createElement('canvas'), PICTURE)
   document.body.append(canvas)
   const context = canvas.getContext('2d')
-  if (!context) throw new Error('a canvas that cannot be painted on')
+  if (!context) throw new Error('the canvas has no 2D context')
   fill(context, color, text)
   return context
 }
@@ -50,18 +50,18 @@ function fill(context: CanvasRenderingContext2D, color: string, text: string): v
 
 const videoOf = (context: CanvasRenderingContext2D): MediaStreamTrack => {
   const [track] = context.canvas.captureStream(FPS).getVideoTracks()
-  if (!track) throw new Error('a canvas without a track')
+  if (!track) throw new Error('the canvas stream has no video track')
   return track
 }
 
-/** For a fifth of each second of the sound's clock the picture is white and there is a tone. */
+/** Shows white while the tone plays: for the first fifth of each second of the audio clock. */
 function clapper(): MediaStreamTrack {
   const context = paint('black', name)
-  setInterval(() => fill(context, audio.currentTime % 1 < CLAP_S ? 'white' : 'black', name), LOOK_MS)
+  setInterval(() => fill(context, audio.currentTime % 1 < CLAP_S ? 'white' : 'black', name), REPAINT_INTERVAL_MS)
   return videoOf(context)
 }
 
-/** What is shared: it moves, and is never like the clapper. */
+/** The shared screen: it changes all the time and never flashes like the clapper. */
 function screen(): MediaStreamTrack {
   const context = paint('#234', 'a shared screen')
   let at = 0
@@ -74,10 +74,10 @@ function screen(): MediaStreamTrack {
 
 function sound(): MediaStreamTrack {
   const [tone, gain, out] = [audio.createOscillator(), audio.createGain(), audio.createMediaStreamDestination()]
-  tone.frequency.value = PITCH_HZ
+  tone.frequency.value = TONE_HZ
   tone.connect(gain).connect(out)
   tone.start()
-  gain.gain.value = kind === 'clapper' ? 0 : QUIET
+  gain.gain.value = kind === 'clapper' ? 0 : QUIET_GAIN
   if (kind === 'clapper') {
     let next = Math.ceil(audio.currentTime)
     setInterval(() => {
@@ -88,7 +88,7 @@ function sound(): MediaStreamTrack {
     }, 500)
   }
   const [track] = out.stream.getAudioTracks()
-  if (!track) throw new Error('a sound without a track')
+  if (!track) throw new Error('the audio stream has no track')
   return track
 }
 

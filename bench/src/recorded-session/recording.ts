@@ -6,26 +6,29 @@ const FIRST_FILE = `SELECT ended->'files'->0->>'startedAt' AS started_at FROM re
 
 export interface Recorded {
   file: string
-  /** When its first file began, as the media node said; not told over REST. */
+  /** Start of its first file, as the media node reported it; not part of the REST interface. */
   startedAt: number
-  /** As REST says, s. */
+  /** The duration that REST reports, s. */
   duration: number
-  /** From the answer to the start until the request to stop, and from that request until that answer, s. */
-  lasted: { least: number; most: number }
+  /**
+   * Bounds of the true duration, s: from the answer to the start until the request to stop, and from the request to
+   * start until the answer to the stop.
+   */
+  bounds: { least: number; most: number }
 }
 
-/** Starts a recording; what it gives stops it, and waits until it is ready. */
-export async function startTake(
+/** Starts a recording. The returned function stops it and waits until it is ready. */
+export async function startRecording(
   stack: Stack,
   session: string,
   outputMode: 'COMPOSED' | 'INDIVIDUAL',
   more: { resolution?: string } = {},
 ): Promise<() => Promise<Recorded>> {
-  const asked = performance.now()
+  const startRequested = performance.now()
   const { id } = await stack.api.startRecording({ session, outputMode, ...more })
-  const answered = performance.now()
+  const startAnswered = performance.now()
   return async () => {
-    const stopAsked = performance.now()
+    const stopRequested = performance.now()
     await stack.api.stopRecording(id)
     const stopAnswered = performance.now()
     const { duration } = await until(`${id} is ready`, () => isReady(stack, id), READY_MS)
@@ -34,7 +37,7 @@ export async function startTake(
       file: join(stack.recordingsFolder, id, `${id}.${outputMode === 'COMPOSED' ? 'mp4' : 'zip'}`),
       startedAt: Number(part?.['started_at']),
       duration,
-      lasted: { least: (stopAsked - answered) / 1000, most: (stopAnswered - asked) / 1000 },
+      bounds: { least: (stopRequested - startAnswered) / 1000, most: (stopAnswered - startRequested) / 1000 },
     }
   }
 }

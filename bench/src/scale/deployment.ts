@@ -8,23 +8,23 @@ import { Caller } from './calls.js'
 export const KINDS = ['POST session', 'POST connection', 'GET session', 'DELETE session'] as const
 export type Kind = (typeof KINDS)[number]
 
-const HEAP_LOOKS = 6
+const HEAP_SAMPLES = 6
 
-/** Of one kind of call: the median in ms, and µs of CPU a call. */
+/** Cost of one kind of call: the median latency, and the CPU time per call. */
 export interface Cost {
   ms: number
   masterMicroseconds: number
   databaseMicroseconds: number
 }
 
-export interface SiteRun {
+export interface DeploymentRun {
   costs: Record<Kind, Cost>
   listFirstMs: number
   listLastMs: number
 }
 
-/** A master and a Postgres of its own with so many live sessions. */
-export class Site {
+/** A master with its own Postgres and a given number of live sessions. */
+export class Deployment {
   private constructor(
     readonly sessions: number,
     private readonly stack: Stack,
@@ -32,7 +32,7 @@ export class Site {
     private readonly inspectorPort: number,
   ) {}
 
-  static async start(sessions: number): Promise<Site> {
+  static async start(sessions: number): Promise<Deployment> {
     const [port = 0] = await freePorts(1)
     const stack = await startStack({ nodes: 0, ownPostgres: true, masterEnv: inspectable(port) })
     await stack.postgres.query(
@@ -43,37 +43,37 @@ export class Site {
       [sessions, Date.now(), JSON.stringify(RecordingProperties.parse({}))],
     )
     await stack.postgres.query('ANALYZE')
-    // Its workers come and go, and what they do is not part of a call.
+    // Its workers start at any time, and their work is not part of a call.
     await stack.postgres.query('ALTER SYSTEM SET autovacuum = off')
     await stack.postgres.query('SELECT pg_reload_conf()')
-    return new Site(sessions, stack, new Caller(stack), port)
+    return new Deployment(sessions, stack, new Caller(stack), port)
   }
 
-  /** So many calls of each kind, one after the other; leaves as many sessions as it found. */
-  async run(calls: number): Promise<SiteRun> {
+  /** Sends `calls` calls of each kind, one at a time; deletes the sessions that it creates. */
+  async run(calls: number): Promise<DeploymentRun> {
     const own: string[] = []
-    const every = (at: number): string => `room-${1 + ((at * 7_919) % this.sessions)}`
+    const existing = (at: number): string => `room-${1 + ((at * 7_919) % this.sessions)}`
     const costs = {
       'POST session': await this.#measure(calls, async () => void own.push(await this.caller.create())),
       'POST connection': await this.#measure(
         calls,
         async (at) => void (await this.caller.createConnection(own[at] ?? '')),
       ),
-      'GET session': await this.#measure(calls, (at) => this.caller.get(every(at))),
+      'GET session': await this.#measure(calls, (at) => this.caller.get(existing(at))),
       'DELETE session': await this.#measure(calls, (at) => this.caller.delete(own[at] ?? '')),
     }
     const { firstMs, lastMs } = await this.caller.list()
     return { costs, listFirstMs: firstMs, listLastMs: lastMs }
   }
 
-  /** Bytes of the master's heap in use: the least of some looks, as one collection alone leaves some of it for later. */
+  /** Bytes of the master's heap in use: the minimum of samples, as one collection does not free everything. */
   async heap(): Promise<number> {
-    const looks: number[] = []
-    for (let look = 0; look < HEAP_LOOKS; look++) looks.push(await heapInUse(this.inspectorPort))
-    return Math.min(...looks)
+    const samples: number[] = []
+    for (let count = 0; count < HEAP_SAMPLES; count++) samples.push(await heapInUse(this.inspectorPort))
+    return Math.min(...samples)
   }
 
-  /** Bytes that the master's resident memory is at most beyond where it was, while the whole list is read. */
+  /** Maximum growth of the master's resident memory while the whole list is read, bytes. */
   async growthWhileListing(): Promise<{ growth: number; bytes: number }> {
     const pid = this.#master
     const before = memoryOf(pid)
@@ -97,7 +97,7 @@ export class Site {
 
   async #measure(calls: number, call: (at: number) => Promise<void>): Promise<Cost> {
     const database = this.stack.postgres.server?.pid
-    const read = () => [cpuSeconds(this.#master), database === undefined ? 0 : ofTree(database)] as const
+    const read = () => [cpuSeconds(this.#master), database === undefined ? 0 : secondsOfTree(database)] as const
     const before = read()
     const times: number[] = []
     for (let at = 0; at < calls; at++) {
@@ -111,8 +111,8 @@ export class Site {
   }
 }
 
-/** Of a Postgres and its processes; one that ends meanwhile counts for nothing. */
-const ofTree = (pid: number): number =>
+/** CPU seconds of a Postgres and its processes; a process that ends meanwhile counts as zero. */
+const secondsOfTree = (pid: number): number =>
   [pid, ...descendantsOf(pid).map((child) => child.pid)].reduce((sum, each) => sum + secondsOf(each), 0)
 
 function secondsOf(pid: number): number {

@@ -1,14 +1,14 @@
 const SLOTS = 1_024
 
-/** What is to happen within the next second, by the millisecond. */
-export class Soon {
+/** A timer wheel: runs tasks of the next second, with a slot for each millisecond. */
+export class TimerWheel {
   readonly #slots: (() => void)[][] = Array.from({ length: SLOTS }, () => [])
 
   at(ms: number, task: () => void): void {
     this.#slots[Math.ceil(ms) % SLOTS]?.push(task)
   }
 
-  /** To be called for each millisecond. */
+  /** Runs the tasks of a millisecond; the caller must not skip one. */
   run(ms: number): void {
     const slot = this.#slots[ms % SLOTS]
     if (!slot || slot.length === 0) return
