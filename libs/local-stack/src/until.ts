@@ -1,4 +1,4 @@
-import { type Found, poll } from './poll.js'
+import { type Found, poll } from './processes/poll.js'
 
 const INTERVAL_MS = 25
 const DEADLINE_MS = 15_000

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { poll } from '../poll.js'
+import { poll } from '../processes/poll.js'
 import { listFolder, readLink } from '../ports.js'
 
 const STOP_MS = 20_000

@@ -1,4 +1,4 @@
-import { poll } from '../poll.js'
+import { poll } from './poll.js'
 import type { ManagedProcess } from './managed-process.js'
 
 const PROBE_TIMEOUT_MS = 2_000
