@@ -208,7 +208,7 @@ export class AutoscalingService implements OnModuleDestroy {
    * without sessions ends at once.
    */
   #command(nodeId: string, command: 'drain' | 'undrain'): void {
-    const bootId = this.mediaNodes.heard(nodeId)?.bootId
+    const bootId = this.mediaNodes.lastHeartbeat(nodeId)?.bootId
     const request =
       command === 'drain'
         ? this.mediaNodes.request({ nodeId }, command, { deadlineMs: null })

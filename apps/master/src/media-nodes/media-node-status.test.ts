@@ -16,8 +16,8 @@ const ALLOWED: readonly Pair[] = [
   `${WAITING} → terminating`,
   'terminating → terminated',
 ]
-/** What happens to a node by itself nobody may ask for. */
-const BY_ITSELF: readonly Pair[] = [
+/** Transitions that only the service makes; clients must not request them. */
+const INTERNAL: readonly Pair[] = [
   'launching → failed',
   'launching → running',
   'canceled → terminating',
@@ -29,12 +29,12 @@ const PAIRS = MediaNodeStatus.options.flatMap((from) =>
 
 describe.each(PAIRS)('$pair', ({ from, to, pair }) => {
   const isAllowed = ALLOWED.includes(pair)
-  it(isAllowed ? 'happens' : 'never happens', () => {
+  it(isAllowed ? 'is allowed' : 'is not allowed', () => {
     expect(mayBecome(from, to)).toBe(isAllowed)
     expect(sourcesOf(to).includes(from)).toBe(isAllowed)
   })
-  const isAskable = isAllowed && !BY_ITSELF.includes(pair)
-  it(isAskable ? 'may be asked for' : 'is refused', () => {
-    expect(mayBeAskedToBecome(from, to)).toBe(isAskable)
+  const isRequestable = isAllowed && !INTERNAL.includes(pair)
+  it(isRequestable ? 'may be requested' : 'is rejected as a request', () => {
+    expect(mayBeAskedToBecome(from, to)).toBe(isRequestable)
   })
 })

@@ -35,31 +35,31 @@ export class MediaNodeEntity {
   @Column({ name: 'launching_time', type: 'bigint' })
   launchingTime!: number
 
-  /** When it was heard for the first time, or again; UTC ms. */
+  /** Time of the last registration or reconnection, UTC ms. */
   @Column({ name: 'connection_time', type: 'bigint', nullable: true })
   connectionTime!: number | null
 
-  /** When a master heard it last, as far as that was written down; UTC ms. */
+  /** Time of the last heartbeat that a master has written, UTC ms. */
   @Column({ name: 'heard_at', type: 'bigint', default: 0 })
-  heardAt!: number
+  lastHeartbeatAt!: number
 
-  /** When it was found to be lost, UTC ms; null while it is heard. */
+  /** Time at which its loss was detected, UTC ms; null while it is connected. */
   @Column({ name: 'disconnected_at', type: 'bigint', nullable: true })
   disconnectedAt!: number | null
 
-  /** The `nodeCrashed` that told of it: what follows from the crash is told after. */
+  /** Id of the `nodeCrashed` event: the webhook receives the events that follow from the crash after it. */
   @Column({ name: 'crash_event_id', type: 'text', nullable: true })
   crashEventId!: string | null
 
-  /** Crashes in a row, each soon after the return from the one before. */
+  /** Consecutive crashes, each soon after the recovery from the previous one. */
   @Column({ name: 'crash_count', type: 'integer', default: 0 })
   crashCount!: number
 
-  /** Until when no session is placed there if another node can take it, UTC ms. */
+  /** End of the back-off, UTC ms: until then sessions are placed on other nodes if possible. */
   @Column({ name: 'back_off_until', type: 'bigint', nullable: true })
   backOffUntil!: number | null
 
-  /** While it is on its way out: when it ends whatever it holds, UTC ms. */
+  /** Time at which a draining node ends its remaining sessions, UTC ms. */
   @Column({ name: 'drain_deadline', type: 'bigint', nullable: true })
   drainDeadline!: number | null
 }

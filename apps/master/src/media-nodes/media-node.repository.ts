@@ -27,7 +27,7 @@ export interface MediaNodeRow {
   launchingTime: number
   connectionTime: number | null
   /** Last heartbeat at any master, as far as it was written. */
-  heardAt: number
+  lastHeartbeatAt: number
   disconnectedAt: number | null
   crashEventId: string | null
   drainDeadline: number | null
@@ -53,7 +53,7 @@ export interface NodeChange {
   record: RecordEvents
 }
 
-type Changes = Partial<Omit<MediaNodeRow, 'id' | 'status' | 'statusAge' | 'launchingTime' | 'heardAt'>>
+type Changes = Partial<Omit<MediaNodeRow, 'id' | 'status' | 'statusAge' | 'launchingTime' | 'lastHeartbeatAt'>>
 const COLUMNS: { [C in keyof Changes]-?: string } = {
   environmentId: 'environment_id',
   ip: 'ip',
@@ -80,7 +80,7 @@ const ROW = `(extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::floa
     'bootId',
     'launchingTime',
     'connectionTime',
-    'heardAt',
+    'lastHeartbeatAt',
     'disconnectedAt',
     'crashEventId',
     'drainDeadline',

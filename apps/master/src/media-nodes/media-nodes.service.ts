@@ -43,9 +43,9 @@ export type Member = Heartbeat & {
 }
 
 export interface NodeHandler {
-  heard(node: Heartbeat): void
+  onHeartbeat(node: Heartbeat): void
   /** Called for each silent node that no other master reports as alive, again until it resolves. */
-  lost(node: Heartbeat): Promise<void>
+  onLost(node: Heartbeat): Promise<void>
 }
 
 /** Marks a provider as a NodeHandler. */
@@ -72,8 +72,8 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     this.#heartbeats = new HeartbeatWatch(bus, {
       adjust: (beat) => inClusterTime(beat, clock.now()),
       accepts: (node) => !isForeign(this.#known.get(node.nodeId), node),
-      onBeat: (node) => this.#handlers.forEach((handler) => handler.heard(node)),
-      onLost: (node) => (this.isHeard(node) ? false : this.#lost(node)),
+      onBeat: (node) => this.#handlers.forEach((handler) => handler.onHeartbeat(node)),
+      onLost: (node) => (this.isAlive(node) ? false : this.#lost(node)),
     })
     metrics.sampled('media_nodes', 'Media nodes whose heartbeats this master receives', () => this.live().length)
     metrics.sampled(
@@ -129,7 +129,7 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   }
 
   /** The last heartbeat of the node; undefined once its loss was handled. */
-  heard(nodeId: string): Heartbeat | undefined {
+  lastHeartbeat(nodeId: string): Heartbeat | undefined {
     return this.#heartbeats.table.get(nodeId)
   }
 
@@ -139,12 +139,12 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   }
 
   /** Whether this master receives heartbeats of this boot. */
-  hears({ nodeId, bootId }: NodeBoot): boolean {
+  isAliveHere({ nodeId, bootId }: NodeBoot): boolean {
     return this.live().some((beat) => beat.nodeId === nodeId && beat.bootId === bootId)
   }
 
   /** Time of the last heartbeat, by `performance.now()`. */
-  heardAt(nodeId: string): number {
+  lastHeartbeatAt(nodeId: string): number {
     return this.#heartbeats.table.lastHeartbeatAt(nodeId)
   }
 
@@ -179,7 +179,7 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   }
 
   /** Stores a row that this master has just read or written. */
-  learn(row: MediaNodeRow): void {
+  update(row: MediaNodeRow): void {
     this.#reads++
     this.#known.set(row.id, row)
   }
@@ -201,23 +201,23 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     params: NodeCommandParams<C>,
   ): Promise<void> {
     await this.request(node, command, params).catch((error: unknown) => {
-      this.#logger.warn(`media node ${node.nodeId} did not carry out ${command}: ${String(error)}`)
+      this.#logger.warn(`media node ${node.nodeId} did not complete ${command}: ${String(error)}`)
     })
   }
 
   /** Whether any master receives heartbeats of this boot, by the times written in the row. */
-  isHeard({ nodeId, bootId }: NodeBoot, row = this.#known.get(nodeId)): boolean {
+  isAlive({ nodeId, bootId }: NodeBoot, row = this.#known.get(nodeId)): boolean {
     return (
       row !== undefined &&
       row.bootId === bootId &&
       isConnected(row) &&
-      Math.abs(this.clock.now() - row.heardAt) < ALIVE_MS
+      Math.abs(this.clock.now() - row.lastHeartbeatAt) < ALIVE_MS
     )
   }
 
   /** Registered nodes that any master reports as alive. */
   get aliveAnywhere(): MediaNodeRow[] {
-    return this.rows().filter((row) => this.isHeard({ nodeId: row.id, bootId: row.bootId ?? '' }))
+    return this.rows().filter((row) => this.isAlive({ nodeId: row.id, bootId: row.bootId ?? '' }))
   }
 
   /** Registered nodes whose heartbeats this master receives. */
@@ -227,13 +227,13 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   }
 
   async #lost(node: Heartbeat): Promise<void> {
-    for (const handler of this.#handlers) await handler.lost(node)
+    for (const handler of this.#handlers) await handler.onLost(node)
   }
 
   async #saveHeartbeats(): Promise<void> {
     const [now, since] = [this.clock.now(), performance.now()]
     const beats = this.live().map(({ nodeId, bootId }) => {
-      return { nodeId, bootId, at: Math.round(now - (since - this.heardAt(nodeId))) }
+      return { nodeId, bootId, at: Math.round(now - (since - this.lastHeartbeatAt(nodeId))) }
     })
     if (beats.length > 0) await this.repository.saveHeartbeats(beats, SAVE_INTERVAL_MS)
   }

@@ -76,7 +76,7 @@ export class NodeFleet {
       if (error instanceof Overtaken) return false
       throw error
     }
-    for (const row of rows) this.mediaNodes.learn(row)
+    for (const row of rows) this.mediaNodes.update(row)
     return true
   }
 }

@@ -1,9 +1,9 @@
 import { ServiceError } from '@session-service/contract'
-import { metrics } from '@session-service/server-kit'
+import { metrics, unlessAborted } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { Job } from '../platform/jobs/job.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { NODE_DRIVER, type NodeDriver, type NodeLaunch, NodeLaunchError } from './drivers/node-driver.js'
+import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from './drivers/node-driver.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from './media-node.repository.js'
 import { MediaNodesService } from './media-nodes.service.js'
@@ -34,7 +34,7 @@ export class NodeLaunchService {
   /** Resolves when the driver has started the node. Rejects with LAUNCH_FAILED, with the row set to `failed`. */
   async launch(node: NodeLaunch): Promise<MediaNodeRow> {
     const row = await this.repository.change((change) => this.announce(change, node))
-    this.mediaNodes.learn(row)
+    this.mediaNodes.update(row)
     return this.start(node)
   }
 
@@ -49,11 +49,12 @@ export class NodeLaunchService {
   async start(node: NodeLaunch): Promise<MediaNodeRow> {
     try {
       const signal = AbortSignal.timeout(this.#timeoutMs)
-      const { environmentId, ended } = await orAborted(this.driver.launch(node, signal), signal)
+      // Limits also a driver that ignores the signal.
+      const { environmentId, ended } = await unlessAborted(this.driver.launch(node, signal), signal)
       launches.inc({ outcome: 'begun' })
       const row = await this.repository.change((change) => this.repository.set(change, node.id, { environmentId }))
       if (!row) throw new ServiceError('CONFLICT', `media node ${node.id} was removed meanwhile`)
-      this.mediaNodes.learn(row)
+      this.mediaNodes.update(row)
       void ended?.then((how) => this.#endedEarly(node.id, how))
       return row
     } catch (error) {
@@ -101,15 +102,8 @@ export class NodeLaunchService {
       const going = await this.repository.setStatus(change, found, 'terminating')
       return this.repository.setStatus(change, going, 'terminated')
     })
-    if (row) this.mediaNodes.learn(row)
+    if (row) this.mediaNodes.update(row)
     if (row?.status === 'failed') launches.inc({ outcome: 'failed' })
     return row
   }
-}
-
-/** Limits the time of a driver that ignores the signal. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => reject(new NodeLaunchError('it timed out')), { once: true })
-  return Promise.race([work, promise])
 }

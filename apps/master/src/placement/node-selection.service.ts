@@ -68,7 +68,7 @@ export class NodeSelection implements OnApplicationShutdown {
   }
 
   #updateLedger(): void {
-    this.#ledger.update(this.mediaNodes.members(), (nodeId) => this.mediaNodes.heardAt(nodeId))
+    this.#ledger.update(this.mediaNodes.members(), (nodeId) => this.mediaNodes.lastHeartbeatAt(nodeId))
   }
 
   /** Announces a placement to the other masters. A lost message only makes the distribution slightly worse. */

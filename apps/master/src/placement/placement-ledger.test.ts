@@ -28,7 +28,7 @@ describe('PlacementLedger', () => {
     ['the committed cost of a node without workers', { committed: 60, workers: 0 }, 60],
   ])('uses as the load %s', (_, changes, load) => {
     update(report('a', changes))
-    expect(of('a')).toMatchObject({ load, pending: 0, heardAt: now })
+    expect(of('a')).toMatchObject({ load, pending: 0, lastHeartbeatAt: now })
   })
 
   it('adds new rooms to the other load of the machine before they show in the CPU load', () => {

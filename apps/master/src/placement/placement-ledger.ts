@@ -41,7 +41,7 @@ class Account implements Candidate {
 
   constructor(
     report: Report,
-    public heardAt: number,
+    public lastHeartbeatAt: number,
   ) {
     this.nodeId = report.nodeId
     this.bootId = report.bootId
@@ -54,15 +54,15 @@ class Account implements Candidate {
     this.#roomsOpened = report.roomsOpened
   }
 
-  take(report: Report, heardAt: number): void {
-    this.heardAt = heardAt
+  take(report: Report, lastHeartbeatAt: number): void {
+    this.lastHeartbeatAt = lastHeartbeatAt
     // The master changes these between two heartbeats too.
     this.status = report.status
     this.isBackedOff = report.isBackedOff ?? false
     if (report.sentAt === this.#sentAt) return
     // Rooms open in the order of their placement, apart from some milliseconds.
     const opened = Math.max(report.roomsOpened - this.#roomsOpened, 0)
-    this.#placements = this.#placements.slice(opened).filter(({ at }) => heardAt - at < PENDING_MS)
+    this.#placements = this.#placements.slice(opened).filter(({ at }) => lastHeartbeatAt - at < PENDING_MS)
     this.#sentAt = report.sentAt
     this.#roomsOpened = report.roomsOpened
     this.workers = report.workers
@@ -113,19 +113,19 @@ export class PlacementLedger {
   }
 
   /** Replaces the set of nodes and applies their last heartbeats. A heartbeat that was applied before has no effect. */
-  update(reports: readonly Report[], heardAt: (nodeId: string) => number): void {
-    for (const report of reports) this.updateNode(report, heardAt(report.nodeId))
+  update(reports: readonly Report[], lastHeartbeatAt: (nodeId: string) => number): void {
+    for (const report of reports) this.updateNode(report, lastHeartbeatAt(report.nodeId))
     if (reports.length === this.#nodes.length) return
     const present = new Set(reports.map(({ nodeId }) => nodeId))
     for (const nodeId of this.#accounts.keys()) if (!present.has(nodeId)) this.#accounts.delete(nodeId)
     this.#nodes = [...this.#accounts.values()]
   }
 
-  updateNode(report: Report, heardAt: number): void {
+  updateNode(report: Report, lastHeartbeatAt: number): void {
     const account = this.#accounts.get(report.nodeId)
-    if (account?.bootId === report.bootId) return account.take(report, heardAt)
+    if (account?.bootId === report.bootId) return account.take(report, lastHeartbeatAt)
     // Placements of an older boot ended with it.
-    this.#accounts.set(report.nodeId, new Account(report, heardAt))
+    this.#accounts.set(report.nodeId, new Account(report, lastHeartbeatAt))
     this.#nodes = [...this.#accounts.values()]
   }
 

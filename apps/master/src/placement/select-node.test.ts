@@ -8,7 +8,7 @@ const node = (nodeId: string, changes: Partial<Candidate> = {}): Candidate => ({
   bootId: `boot_${nodeId}`,
   status: 'running',
   workers: 2,
-  heardAt: NOW - 400,
+  lastHeartbeatAt: NOW - 400,
   load: 10,
   pending: 0,
   ...changes,
@@ -33,11 +33,11 @@ describe('selectNode', () => {
     ],
     [
       'selects a silent node only after the others',
-      [node('a', { heardAt: NOW - 1_300 }), node('b', { load: 99 })],
+      [node('a', { lastHeartbeatAt: NOW - 1_300 }), node('b', { load: 99 })],
       {},
       'b',
     ],
-    ['selects a silent node when there is no other', [node('a', { heardAt: NOW - 2_900 })], {}, 'a'],
+    ['selects a silent node when there is no other', [node('a', { lastHeartbeatAt: NOW - 2_900 })], {}, 'a'],
     [
       'selects a backed-off node only after the others',
       [node('a', { isBackedOff: true, load: 0 }), node('b', { load: 99 })],
@@ -46,7 +46,7 @@ describe('selectNode', () => {
     ],
     [
       'selects a backed-off node only after a silent one',
-      [node('a', { isBackedOff: true }), node('b', { heardAt: NOW - 1_300, load: 99 })],
+      [node('a', { isBackedOff: true }), node('b', { lastHeartbeatAt: NOW - 1_300, load: 99 })],
       {},
       'b',
     ],

@@ -7,7 +7,7 @@ export interface Candidate {
   readonly status: Heartbeat['status']
   readonly workers: number
   /** Time of its last heartbeat, by the clock of `now`. */
-  readonly heardAt: number
+  readonly lastHeartbeatAt: number
   /** Load of its last heartbeat, percent of the machine. */
   readonly load: number
   /** It crashed repeatedly. */
@@ -47,14 +47,14 @@ const SAMPLE = 20
 
 /** The load that a node would have with this session: reported load, pending placements and the new cost. */
 export const loadWith = (
-  { load, pending, workers, heardAt, isBackedOff = false }: Candidate,
+  { load, pending, workers, lastHeartbeatAt, isBackedOff = false }: Candidate,
   cost: number,
   now: number,
 ): number =>
   load +
   pending +
   cost / Math.max(workers, 1) +
-  (now - heardAt > SILENT_AFTER_MS ? SILENT : 0) +
+  (now - lastHeartbeatAt > SILENT_AFTER_MS ? SILENT : 0) +
   (isBackedOff ? BACKED_OFF : 0)
 
 /**

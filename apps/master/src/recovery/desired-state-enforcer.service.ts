@@ -65,7 +65,7 @@ export class DesiredStateEnforcer {
 
   /** Whether the node sends heartbeats that contradict its status. */
   #isOutstanding({ id, bootId, status }: MediaNodeRow): boolean {
-    const beat = this.mediaNodes.heard(id)
+    const beat = this.mediaNodes.lastHeartbeat(id)
     if (beat?.bootId !== bootId) return false
     return status === 'waiting-idle-to-terminate' ? beat?.status === 'running' : isOver(status)
   }

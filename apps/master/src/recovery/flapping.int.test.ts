@@ -1,8 +1,8 @@
 import { type AppProcess, EventSink, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
-const PATIENCE_MS = 60_000
-jest.setTimeout(4 * PATIENCE_MS)
+const TIMEOUT_MS = 60_000
+jest.setTimeout(4 * TIMEOUT_MS)
 
 let stack: Stack
 let sink: EventSink
@@ -30,14 +30,14 @@ const connected = (id: string) =>
       const node = await stack.api.getMediaNode(id)
       return node.connected && node.status === 'running' ? node : undefined
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   )
-/** Kills the process; its successor registers before the silent window is over, or after the loss was found. */
-async function crash(id: string, isNoticed: boolean): Promise<void> {
+/** Kills the process. The new one registers within the silent window, or after the loss was detected. */
+async function crash(id: string, isDetected: boolean): Promise<void> {
   const node = nodeOf(id)
   node.kill('SIGKILL')
   await node.exited
-  if (isNoticed) await until('it is lost', async () => !(await stack.api.getMediaNode(id)).connected, PATIENCE_MS)
+  if (isDetected) await until('it is lost', async () => !(await stack.api.getMediaNode(id)).connected, TIMEOUT_MS)
   await stack.revive(node)
   await connected(id)
 }
@@ -66,16 +66,16 @@ describe('a media node that crashes repeatedly', () => {
     expect(events()).toEqual([])
   })
 
-  it('is backed off for 10 s after its second crash, which an event tells', async () => {
+  it('is backed off for 10 s after its second crash, which an event reports', async () => {
     await crash('flappy', false)
     const { connectionTime = 0 } = await connected('flappy')
-    await until('the event is posted', () => events().length > 0, PATIENCE_MS)
+    await until('the event is posted', () => events().length > 0, TIMEOUT_MS)
     const backOff = { crashes: 2, until: connectionTime + 10_000 }
     expect(events()).toEqual([{ event: 'mediaNodeStatusChanged', oldStatus: 'running', newStatus: 'running', backOff }])
     await until(
       'the back-off is over',
       async () => (await stack.api.getMediaNode('flappy')).backOff === undefined,
-      PATIENCE_MS,
+      TIMEOUT_MS,
     )
     expect(await backedOffNodes()).toBe('0')
   })
@@ -93,16 +93,16 @@ describe('a media node that crashes repeatedly', () => {
     await stack.revive(master)
     expect((await connected('flappy')).backOff).toEqual(backOff)
     expect([await placedOn(), await placedOn()]).toEqual(['steady', 'steady'])
-    await until('the events are posted', () => events().length > 1, PATIENCE_MS)
+    await until('the events are posted', () => events().length > 1, TIMEOUT_MS)
     expect(events()[1]).toMatchObject({ event: 'mediaNodeStatusChanged', backOff })
   })
 
-  it('counts its crashes also when it had been given up, and takes sessions where there is no other node', async () => {
+  it('keeps its crash count after it was deleted, and gets sessions when there is no other node', async () => {
     await stack.postgres.query(`UPDATE media_node SET crash_count = 1, back_off_until = NULL WHERE id = 'flappy'`)
     const node = nodeOf('flappy')
     node.kill('SIGKILL')
     await node.exited
-    await until('it is lost', async () => !(await stack.api.getMediaNode('flappy')).connected, PATIENCE_MS)
+    await until('it is lost', async () => !(await stack.api.getMediaNode('flappy')).connected, TIMEOUT_MS)
     expect((await stack.rest('DELETE', '/media-nodes/flappy?deletion-strategy=now&wait=true')).status).toBe(204)
     await stack.revive(node)
     expect((await connected('flappy')).backOff).toMatchObject({ crashes: 2 })

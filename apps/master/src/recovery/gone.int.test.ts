@@ -2,8 +2,8 @@ import { type AppProcess, EventSink, type Stack, startStack, until, webhookEnv }
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { ENTERED, GONE, nodeEvents } from '../media-nodes/fixtures/node-events.js'
 
-const PATIENCE_MS = 60_000
-jest.setTimeout(3 * PATIENCE_MS)
+const TIMEOUT_MS = 60_000
+jest.setTimeout(3 * TIMEOUT_MS)
 const WAITING = 'waiting-idle-to-terminate'
 
 let stack: Stack
@@ -21,29 +21,29 @@ const start = async (env: Record<string, string> = {}, masters = 1): Promise<voi
 }
 const add = async (id: string): Promise<AppProcess> => {
   const node = await stack.addNode({ MEDIA_NODE_ID: id })
-  await until(`${id} is there`, () => stack.api.getMediaNode(id), PATIENCE_MS)
+  await until(`${id} is registered`, () => stack.api.getMediaNode(id), TIMEOUT_MS)
   return node
 }
-const told = (id: string): string[] => nodeEvents(sink, id)
-const isTold = (id: string, last: string): Promise<unknown> =>
-  until(`${id} is told of: ${last}`, () => told(id).at(-1) === last, PATIENCE_MS)
+const eventsOf = (id: string): string[] => nodeEvents(sink, id)
+const untilPosted = (id: string, last: string): Promise<unknown> =>
+  until(`the event of ${id} is posted: ${last}`, () => eventsOf(id).at(-1) === last, TIMEOUT_MS)
 
-describe('a media node that does not come back', () => {
-  it('is gone after the time to reconnect, and comes as a new one after that', async () => {
+describe('a media node that does not reconnect', () => {
+  it('is terminated after the reconnection timeout, and registers as a new node after that', async () => {
     await start({ SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT: '3' })
     const north = await add('north')
     north.kill('SIGKILL')
-    await isTold('north', 'terminating → terminated')
-    expect(told('north')).toEqual([...ENTERED, 'nodeCrashed', ...GONE])
+    await untilPosted('north', 'terminating → terminated')
+    expect(eventsOf('north')).toEqual([...ENTERED, 'nodeCrashed', ...GONE])
     expect(await stack.api.listMediaNodes()).toEqual({ numberOfElements: 0, content: [] })
     expect((await stack.rest('GET', '/health')).body).toEqual({ status: 'DOWN', disconnectedMediaNodes: [] })
     await stack.revive(north)
-    await until('it is there', () => stack.api.getMediaNode('north'), PATIENCE_MS)
-    await isTold('north', 'launching → running')
-    expect(told('north')).toEqual([...ENTERED, 'nodeCrashed', ...GONE, ...ENTERED])
+    await until('it is registered', () => stack.api.getMediaNode('north'), TIMEOUT_MS)
+    await untilPosted('north', 'launching → running')
+    expect(eventsOf('north')).toEqual([...ENTERED, 'nodeCrashed', ...GONE, ...ENTERED])
   })
 
-  it('is gone at once when it was on its way out', async () => {
+  it('is terminated at once when it was draining', async () => {
     await start()
     await add('base')
     const north = await add('north')
@@ -51,8 +51,8 @@ describe('a media node that does not come back', () => {
     const alice = await stack.join(id)
     await stack.api.updateMediaNode('north', { status: WAITING })
     north.kill('SIGKILL')
-    await isTold('north', 'terminating → terminated')
-    expect(told('north')).toEqual([
+    await untilPosted('north', 'terminating → terminated')
+    expect(eventsOf('north')).toEqual([
       ...ENTERED,
       `running → ${WAITING}`,
       'nodeCrashed',
@@ -63,7 +63,7 @@ describe('a media node that does not come back', () => {
     await alice.close()
   })
 
-  it('is found out by masters that were not there when it died, and its sessions go on elsewhere', async () => {
+  it('is detected by masters that start after its crash, and its sessions move to another node', async () => {
     await start({}, 2)
     await add('base')
     const north = await add('north')
@@ -74,29 +74,29 @@ describe('a media node that does not come back', () => {
     north.kill('SIGKILL')
     await Promise.all([north.exited, ...masters.map((master) => master.exited)])
     await Promise.all(masters.map((master) => stack.revive(master)))
-    await isTold('north', 'nodeCrashed')
-    expect(told('north')).toEqual([...ENTERED, 'nodeCrashed'])
-    await until('the session is not there any more', async () => {
+    await untilPosted('north', 'nodeCrashed')
+    expect(eventsOf('north')).toEqual([...ENTERED, 'nodeCrashed'])
+    await until('the session has left the node', async () => {
       const placed = await stack.postgres.query(`SELECT 1 FROM session WHERE media_node_id = 'north'`)
       return placed.length === 0
     })
     expect(await stack.api.getMediaNode('north')).toMatchObject({ connected: false, status: 'running' })
-    expect(told('base')).toEqual(ENTERED)
+    expect(eventsOf('base')).toEqual(ENTERED)
     await alice.close()
   })
 
-  it('leaves what was begun for its sessions to whoever has the duties', async () => {
+  it('has its sessions moved by the leader when the master that recorded the crash has died', async () => {
     await start()
     const north = await add('north')
     await add('base')
     const { id } = await stack.api.createSession({ mediaNode: { id: 'base' } })
     const alice = await stack.join(id)
-    // As a master leaves it that recorded the crash and died: the row is flipped, the session is where it was.
+    // The state after a master recorded the crash and died: the session is still placed on the former process.
     await stack.postgres.query(
       `UPDATE session SET media_node_boot_id = 'former', media_node_id = 'north' WHERE id = $1`,
       [id],
     )
-    await until('it is seen to', async () => {
+    await until('the session is recovered', async () => {
       const [row] = await stack.postgres.query('SELECT media_node_boot_id AS boot FROM session WHERE id = $1', [id])
       return row?.boot !== 'former'
     })
@@ -106,18 +106,18 @@ describe('a media node that does not come back', () => {
 })
 
 describe('media nodes that the service starts', () => {
-  it('come and go over REST as processes', async () => {
+  it('start and end as processes by REST requests', async () => {
     await start({
       SERVICE_PRO_CLUSTER_ENVIRONMENT: 'process',
       SERVICE_PRO_CLUSTER_MEDIA_NODES: '0',
       MEDIA_NODE_IP: '127.0.0.1',
       MEDIA_NODE_WORKERS: '1',
     })
-    const answer = await stack.rest('POST', '/media-nodes?wait=true', { uri: 'nothing to it' })
+    const answer = await stack.rest('POST', '/media-nodes?wait=true', { uri: 'ignored' })
     expect(answer).toMatchObject({ status: 200, body: { status: 'running', connected: true } })
     const { id } = answer.body as { id: string }
     try {
-      expect(told(id).slice(0, 1)).toEqual(ENTERED.slice(0, 1))
+      expect(eventsOf(id).slice(0, 1)).toEqual(ENTERED.slice(0, 1))
       const session = await stack.api.createSession()
       const alice = await stack.join(session.id)
       expect((await stack.rest('DELETE', `/media-nodes/${id}`)).status).toBe(409)
@@ -126,14 +126,14 @@ describe('media nodes that the service starts', () => {
     } finally {
       expect((await stack.rest('DELETE', `/media-nodes/${id}?deletion-strategy=now&wait=true`)).status).toBe(204)
     }
-    await isTold(id, 'terminating → terminated')
-    expect(told(id)).toEqual([...ENTERED, ...GONE])
+    await untilPosted(id, 'terminating → terminated')
+    expect(eventsOf(id)).toEqual([...ENTERED, ...GONE])
   })
 
   it.each([
     ['process', 405],
     ['on_premise', 501],
-  ])('are not for REST where several masters have their machines started (%s)', async (environment, status) => {
+  ])('cannot be started or deleted by REST with several masters (%s)', async (environment, status) => {
     const env = { SERVICE_PRO_CLUSTER_ENVIRONMENT: environment, SERVICE_PRO_CLUSTER_MEDIA_NODES: '0' }
     await start({ ...env, SERVICE_EDITION: 'enterprise' }, 2)
     expect((await stack.rest('POST', '/media-nodes', {})).status).toBe(status)

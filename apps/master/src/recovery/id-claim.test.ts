@@ -4,7 +4,7 @@ import { type ClaimDecision, decideClaim, type IdClaim } from './id-claim.js'
 const claim = (changes: Partial<IdClaim>): IdClaim => ({
   holder: 'absent',
   isConnected: true,
-  isHeardElsewhere: false,
+  isAliveElsewhere: false,
   busSettledMs: Infinity,
   ...changes,
 })
@@ -22,7 +22,7 @@ it.each<[string, Partial<IdClaim>, ClaimDecision]>([
   ['makes a process wait while the holder may be frozen', { holder: 'silent' }, 'wait'],
   [
     'makes a process wait while only another master receives heartbeats of the holder',
-    { isHeardElsewhere: true },
+    { isAliveElsewhere: true },
     'wait',
   ],
   ['makes a process wait while processes may still be reconnecting', { busSettledMs: 2_999 }, 'wait'],

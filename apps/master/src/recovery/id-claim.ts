@@ -6,7 +6,7 @@ export interface IdClaim {
   /** The row of the holder is connected: its loss was not detected. */
   isConnected: boolean
   /** Only another master receives heartbeats of the holder: the bus may be split. */
-  isHeardElsewhere: boolean
+  isAliveElsewhere: boolean
   /** Time since this master (re)connected to the bus, ms. After an outage, processes reconnect one by one. */
   busSettledMs: number
 }
@@ -18,8 +18,8 @@ export type ClaimDecision = 'admit' | 'refuse' | 'wait'
 const RECONNECTED_MS = 3_000
 
 /** Decides about the registration of a process with an id that another process holds. */
-export function decideClaim({ holder, isConnected, isHeardElsewhere, busSettledMs }: IdClaim): ClaimDecision {
+export function decideClaim({ holder, isConnected, isAliveElsewhere, busSettledMs }: IdClaim): ClaimDecision {
   if (holder === 'alive') return 'refuse'
   if (!isConnected) return 'admit'
-  return holder === 'absent' && !isHeardElsewhere && busSettledMs >= RECONNECTED_MS ? 'admit' : 'wait'
+  return holder === 'absent' && !isAliveElsewhere && busSettledMs >= RECONNECTED_MS ? 'admit' : 'wait'
 }

@@ -51,14 +51,14 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
       const found = await this.repository.lock(change, nodeId)
       if (!found || found.bootId !== bootId || !isConnected(found)) return undefined
       // Another master receives its heartbeats: this master is disconnected, or the bus is split.
-      if (this.mediaNodes.isHeard({ nodeId, bootId }, found)) return undefined
+      if (this.mediaNodes.isAlive({ nodeId, bootId }, found)) return undefined
       const now = this.clock.now()
       // A terminating node has ended, with or without deregistering.
       if (found.status === 'terminating') return this.repository.set(change, nodeId, { disconnectedAt: now })
       return this.repository.crash(change, found, now)
     })
     if (!row) return
-    this.mediaNodes.learn(row)
+    this.mediaNodes.update(row)
     this.#logger.warn(`media node ${nodeId} is lost`)
     const work = this.#finish(row)
       .catch((error: unknown) =>
@@ -117,7 +117,7 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     await this.mediaNodes.refresh()
     await this.#updateSilent(now)
     for (const row of this.mediaNodes.rows().filter(isConnected))
-      if (this.#isSilent(bootOf(row), now) && !this.mediaNodes.isHeard(bootOf(row)))
+      if (this.#isSilent(bootOf(row), now) && !this.mediaNodes.isAlive(bootOf(row)))
         await this.handleSilent(bootOf(row))
     await this.loseRooms()
     for (const row of this.mediaNodes.rows())
@@ -163,7 +163,7 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
       if (!found || !isSameBoot(found) || !isUp(found.status) || found.status === 'terminating') return found
       return this.repository.setStatus(change, found, 'terminating')
     })
-    if (row) this.mediaNodes.learn(row)
+    if (row) this.mediaNodes.update(row)
     await this.#lose(await this.sessions.placedOn(nodeId, { bootId }))
     await this.#end(nodeId, isSameBoot)
   }
@@ -177,7 +177,7 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
         found.status === 'terminating' ? found : await this.repository.setStatus(change, found, 'terminating')
       return this.repository.setStatus(change, terminating, 'terminated')
     })
-    if (row) this.mediaNodes.learn(row)
+    if (row) this.mediaNodes.update(row)
   }
 
   /** The reported rooms whose sessions are still placed on the node. */

@@ -46,7 +46,7 @@ export class NodeIdClaims {
     const decision = decideClaim({
       holder: await this.#probe(holder),
       isConnected: row !== undefined && isConnected(row),
-      isHeardElsewhere: this.mediaNodes.isHeard(holder, row) && !this.mediaNodes.hears(holder),
+      isAliveElsewhere: this.mediaNodes.isAlive(holder, row) && !this.mediaNodes.isAliveHere(holder),
       busSettledMs: performance.now() - this.#connectedAt,
     })
     if (decision === 'refuse') return this.#refuse(node, row)
@@ -100,7 +100,7 @@ export class NodeIdClaims {
         throw new ServiceError('UNAVAILABLE', 'another process has registered meanwhile', { subject: 'mediaNode' })
       return isLeaving(found.status) ? this.#end(change, found) : this.#replace(change, found, node)
     })
-    if (row) this.mediaNodes.learn(row)
+    if (row) this.mediaNodes.update(row)
     this.#logger.warn({ bootId: node.bootId }, `media node ${node.nodeId} was restarted`)
   }
 

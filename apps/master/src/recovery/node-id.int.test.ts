@@ -3,19 +3,19 @@ import { Bus } from '@session-service/messaging'
 import { type AppProcess, freePorts, type Stack, startMediaNode, startStack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
-const PATIENCE_MS = 60_000
-jest.setTimeout(3 * PATIENCE_MS)
+const TIMEOUT_MS = 60_000
+jest.setTimeout(3 * TIMEOUT_MS)
 
 const BEAT_MS = 100
 /** Longer than the silent window. */
-const HEARD_FOR_MS = 5_000
+const ALIVE_FOR_MS = 5_000
 
 let stack: Stack
 let bus: Bus
 
 beforeAll(async () => {
   stack = await startStack({ masters: 2, nodes: 0 })
-  bus = await Bus.connect({ servers: stack.nats.url, name: 'stranger', onProblem: () => undefined })
+  bus = await Bus.connect({ servers: stack.nats.url, name: 'tester', onProblem: () => undefined })
 })
 afterAll(async () => {
   await bus.close()
@@ -24,28 +24,30 @@ afterAll(async () => {
 
 interface Row {
   boot: string
-  heardAt: number
+  lastHeartbeatAt: number
   lostAt: number | null
 }
 const rowOf = async (id: string): Promise<Row | undefined> => {
   const [row] = await stack.postgres.query(
-    `SELECT boot_id AS boot, heard_at AS "heardAt", disconnected_at AS "lostAt" FROM media_node
+    `SELECT boot_id AS boot, heard_at AS "lastHeartbeatAt", disconnected_at AS "lostAt" FROM media_node
      WHERE id = $1 AND status = 'running'`,
     [id],
   )
-  return row && { boot: String(row.boot), heardAt: Number(row.heardAt), lostAt: row.lostAt as number | null }
+  return (
+    row && { boot: String(row.boot), lastHeartbeatAt: Number(row.lastHeartbeatAt), lostAt: row.lostAt as number | null }
+  )
 }
 
 describe('the id of a media node', () => {
-  it('stays with its process, and sessions with it, whatever heartbeats another one sends', async () => {
+  it('stays with its process, with its sessions, while another process sends heartbeats with it', async () => {
     await stack.addNode({ MEDIA_NODE_ID: 'north' })
     const { id } = await until(
-      'a session is placed there',
+      'a session is placed on the node',
       () => stack.api.createSession({ mediaNode: { id: 'north' } }).catch(() => undefined),
-      PATIENCE_MS,
+      TIMEOUT_MS,
     )
     const alice = await stack.join(id)
-    const before = await until('the node is registered', () => rowOf('north'), PATIENCE_MS)
+    const before = await until('the node is registered', () => rowOf('north'), TIMEOUT_MS)
     const beat = {
       ...{ nodeId: 'north', bootId: 'another-boot', ip: '127.0.0.9', status: 'running' as const, workers: 1 },
       ...{ cpuLoad: 0, memoryBytes: 0, rooms: 0, connections: 0, streams: 0, consumers: 0 },
@@ -56,9 +58,9 @@ describe('the id of a media node', () => {
     )
     try {
       await until(
-        'the process is heard all the time',
-        async () => ((await rowOf('north'))?.heardAt ?? 0) > before.heardAt + HEARD_FOR_MS,
-        PATIENCE_MS,
+        'the heartbeats of the process are written throughout',
+        async () => ((await rowOf('north'))?.lastHeartbeatAt ?? 0) > before.lastHeartbeatAt + ALIVE_FOR_MS,
+        TIMEOUT_MS,
       )
     } finally {
       clearInterval(timer)
@@ -82,7 +84,7 @@ describe('the id of a media node', () => {
       const [rest, ...others] = twins.filter(({ running }) => running)
       expect(others).toEqual([])
       await rest?.ready
-      await until('it is registered', () => rowOf('twin'), PATIENCE_MS)
+      await until('it is registered', () => rowOf('twin'), TIMEOUT_MS)
     } finally {
       await Promise.all(twins.map((twin) => twin.stop().catch(() => undefined)))
     }

@@ -55,15 +55,15 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
       if (present && present.status !== 'terminated' && present.status !== 'failed') return undefined
       return this.#enter(change, { ...beat, environmentId })
     })
-    if (row) this.mediaNodes.learn(row)
+    if (row) this.mediaNodes.update(row)
     return row
   }
 
-  lost(node: Heartbeat): Promise<void> {
+  onLost(node: Heartbeat): Promise<void> {
     return this.failures.handleSilent(node)
   }
 
-  heard(beat: Heartbeat): void {
+  onHeartbeat(beat: Heartbeat): void {
     if (this.#isStopping || this.#pending.has(beat.nodeId)) return
     const reaction = nextNodeState(this.mediaNodes.row(beat.nodeId), beat)
     if (reaction === 'none') return
@@ -94,7 +94,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
       return this.#apply(change, reaction, locked, beat)
     })
     if (!row) return
-    this.mediaNodes.learn(row)
+    this.mediaNodes.update(row)
     if (isForeign(row, beat)) return this.claims.challenge(beat)
     // The row that this master had read was outdated: the heartbeat is valid.
     if (expected === 'foreign') this.mediaNodes.accept(beat)

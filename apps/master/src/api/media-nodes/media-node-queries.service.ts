@@ -64,7 +64,7 @@ export class MediaNodeQueries {
     const content = await Promise.all(
       rows.map(async (row) =>
         mediaNodeView(row, {
-          heartbeat: this.mediaNodes.heard(row.id),
+          heartbeat: this.mediaNodes.lastHeartbeat(row.id),
           sessionCount: counts.get(row.id) ?? 0,
           recordingIds: recordings.get(row.id) ?? [],
           withRecordings: query.recordings,

@@ -94,7 +94,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
   }
 
   #enforce(row: MediaNodeRow): void {
-    this.mediaNodes.learn(row)
+    this.mediaNodes.update(row)
     const enforcement = this.enforcer
       .enforce(row)
       .catch((error: unknown) =>

@@ -2,12 +2,12 @@ import type { MasterConfig } from '@session-service/config'
 
 export type ClusterEnvironment = MasterConfig['SERVICE_PRO_CLUSTER_ENVIRONMENT']
 
-/** A media node that shall be started: its row is there, with this id and the status `launching`. */
+/** A media node to be started. Its row exists, with the status `launching`. */
 export interface NodeLaunch {
-  /** The node's own id: the one it will have in its heartbeats. */
+  /** The id of the node, also in its heartbeats. */
   id: string
   environmentId?: string | undefined
-  /** Means something to clouds only. */
+  /** Used by cloud drivers only. */
   instanceType?: string | undefined
   /** GB. */
   volumeSize?: number | undefined
@@ -15,31 +15,31 @@ export interface NodeLaunch {
 
 export interface LaunchedNode {
   environmentId: string
-  /** Where the driver learns of it: resolves with the reason when what was launched ends, whatever it did till then. */
+  /** Resolves with the reason when the launched process or machine ends; absent when the driver cannot detect it. */
   ended?: Promise<string>
 }
 
 /**
- * What starts and ends the machines or processes that media nodes are. Rows, statuses and events are not its business:
- * who calls it has written `launching` before `launch`, and has drained or terminated the node before `drop`.
+ * Starts and stops the machines or processes of media nodes. Its caller manages rows, statuses and events: it writes
+ * `launching` before `launch`, and drains or terminates the node before `drop`.
  */
 export interface NodeDriver {
   readonly environment: ClusterEnvironment
-  /** False: the operator starts and ends nodes, `launch` is refused and `drop` does nothing. */
+  /** False: the operator starts and stops nodes; `launch` rejects and `drop` does nothing. */
   readonly startsNodes: boolean
-  /** All nodes are on one machine: the load that each of them tells is that of all. */
+  /** All nodes run on one machine: each of them reports the load of all. */
   readonly sharesMachine: boolean
   /**
-   * Resolves once the node is under way, long before it is heard; again for the same id: no second one. Rejects with
-   * NodeLaunchError, also when the signal ends it; what was begun is then gone.
+   * Resolves once the node is starting, long before its first heartbeat. Idempotent by id. Rejects with NodeLaunchError,
+   * or when `signal` aborts it; nothing is left running then.
    */
   launch(node: NodeLaunch, signal: AbortSignal): Promise<LaunchedNode>
-  /** Resolves once the node is gone for sure; nothing to do when it is gone already, or never was. */
+  /** Resolves when the node has ended. Idempotent; does nothing for a node that does not run. */
   drop(node: { id: string; environmentId?: string | undefined }): Promise<void>
 }
 
-/** For injection. */
-export const NODE_DRIVER = Symbol('driver of media nodes')
+/** Injection token. */
+export const NODE_DRIVER = Symbol('NodeDriver')
 
 export class NodeLaunchError extends Error {
   override readonly name = NodeLaunchError.name

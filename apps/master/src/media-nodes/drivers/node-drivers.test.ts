@@ -1,5 +1,5 @@
 import { ConfigError, loadMasterConfig } from '@session-service/config'
-import { expect, test } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { nodeDriverFor } from './node-drivers.js'
 
 const driverIn = (environment: string) => {
@@ -11,14 +11,14 @@ const driverIn = (environment: string) => {
   return nodeDriverFor(loadMasterConfig(env), { env, overrides: { values: {} } as never })
 }
 
-test.each([
+it.each([
   ['on_premise', false],
   ['process', true],
-])('in the environment %s the service starts nodes: %s', (environment, startsNodes) => {
+])('selects the driver for the environment %s, which starts nodes: %s', (environment, startsNodes) => {
   expect(driverIn(environment)).toMatchObject({ environment, startsNodes })
 })
 
-test('an environment that this version does not have is refused in one line', () => {
+it('rejects an environment that this version does not support, with the name of the property', () => {
   expect(() => driverIn('kubernetes')).toThrow(ConfigError)
   expect(() => driverIn('kubernetes')).toThrow(
     'SERVICE_PRO_CLUSTER_ENVIRONMENT: kubernetes is not part of this version',

@@ -10,7 +10,7 @@ import { NODE_DRIVER, type NodeDriver } from './node-driver.js'
 import { OnPremiseDriver } from './on-premise.driver.js'
 import { ProcessDriver } from './process.driver.js'
 
-/** The driver of the environment that is configured. */
+/** The driver of the configured environment. */
 export function nodeDriverFor(config: MasterConfig, { env }: ConfigOrigin): NodeDriver {
   switch (config.SERVICE_PRO_CLUSTER_ENVIRONMENT) {
     case 'on_premise':

@@ -1,6 +1,6 @@
 import { type LaunchedNode, type NodeDriver, NodeLaunchError } from './node-driver.js'
 
-/** The operator starts and ends nodes: `autoscaling` events say how many are wanted, statuses which may go. */
+/** The operator starts and stops nodes: `autoscaling` events request nodes, statuses show which ones may end. */
 export class OnPremiseDriver implements NodeDriver {
   readonly environment = 'on_premise'
   readonly startsNodes = false

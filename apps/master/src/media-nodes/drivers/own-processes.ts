@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /**
- * Ids of the processes on this machine that were started with this entry in their environment, as far as they may be
- * read. What has ended and was not collected yet has no environment any more.
+ * Ids of the processes on this machine that were started with this entry in their environment, without processes that
+ * this one may not read. A zombie process has no environment.
  */
 export async function processesWith(name: string, value: string): Promise<number[]> {
   const entry = `${name}=${value}`
@@ -16,15 +16,15 @@ export async function processesWith(name: string, value: string): Promise<number
   return found.flat()
 }
 
-/** Of these processes those that none of the others has started. */
+/** The processes whose parent is not among `pids`. */
 export async function oldestOf(pids: readonly number[]): Promise<number[]> {
   const parents = await Promise.all(pids.map(parentOf))
   return pids.filter((_, index) => !pids.includes(parents[index] ?? 0))
 }
 
-/** 0 when it has gone. */
+/** Parent process id; 0 when the process has ended. */
 async function parentOf(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // `pid (name) state parent …`, and the name may hold anything.
+  // Format: `pid (name) state parent …`; the name may contain spaces and parentheses.
   return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1] ?? 0)
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import { Heartbeat, SUBJECT } from '@session-service/contract'
 import { startNats, until } from '@session-service/local-stack'
 import { Bus } from '@session-service/messaging'
@@ -13,13 +13,13 @@ const neverEnds = new AbortController().signal
 
 let nats: Awaited<ReturnType<typeof startNats>>
 let bus: Bus
-const heard = new Map<string, Heartbeat>()
+const heartbeats = new Map<string, Heartbeat>()
 const launched: { driver: ProcessDriver; id: string }[] = []
 
 beforeAll(async () => {
   nats = await startNats()
   bus = await Bus.connect({ servers: nats.url, name: 'tester', onProblem: () => undefined })
-  bus.subscribe(SUBJECT.heartbeat('*'), Heartbeat, (beat) => void heard.set(beat.nodeId, beat))
+  bus.subscribe(SUBJECT.heartbeat('*'), Heartbeat, (beat) => void heartbeats.set(beat.nodeId, beat))
 })
 afterEach(async () => {
   for (const { driver, id } of launched.splice(0)) await driver.drop({ id })
@@ -42,45 +42,45 @@ async function launch(driver: ProcessDriver, id: string, environmentId?: string)
 }
 const processesOf = (id: string): Promise<number[]> => processesWith('MEDIA_NODE_ID', id)
 
-test('a node is launched once, is heard under its names, and is gone when it was dropped', async () => {
+it('launches a node once, with its ids in its heartbeats, and ends it when it is dropped', async () => {
   const driver = driverOf()
   await expect(launch(driver, 'node-a', 'rack-7')).resolves.toMatchObject({ environmentId: 'rack-7' })
   await launch(driver, 'node-a')
-  await until('it is heard', () => heard.has('node-a'), 40_000)
-  expect(heard.get('node-a')).toMatchObject({ environmentId: 'rack-7', joins: true, workers: 1 })
+  await until('its heartbeats are received', () => heartbeats.has('node-a'), 40_000)
+  expect(heartbeats.get('node-a')).toMatchObject({ environmentId: 'rack-7', joins: true, workers: 1 })
   const pids = await processesOf('node-a')
-  // Another driver, as of a master that was started anew, finds it too.
+  // Another driver, like that of a restarted master, finds it too.
   await driverOf().drop({ id: 'node-a' })
   expect(await processesOf('node-a')).toEqual([])
-  // One that has ended is there until its parent has taken notice.
-  await until('all are gone', () => !pids.some(isThere))
+  // An ended process exists until its parent has reaped it.
+  await until('all processes are gone', () => !pids.some(isRunning))
   await driver.drop({ id: 'node-a' })
 })
 
-test('a node that ends by itself says why', async () => {
+it('reports the exit code of a node that ends by itself', async () => {
   const { ended } = await launch(driverOf(fixture('failing-node')), 'node-b')
-  expect(await ended).toBe('it ended with code 3')
+  expect(await ended).toBe('exited with code 3')
 })
 
-test('K14: a node that hangs is killed', async () => {
+it('K14: kills a node that ignores signals', async () => {
   const driver = driverOf(fixture('deaf-node'))
   const { ended } = await launch(driver, 'node-c')
-  await until('it ignores signals', async () => (await processesOf('node-c')).some(isDeaf))
+  await until('it ignores signals', async () => (await processesOf('node-c')).some(ignoresSigterm))
   await driver.drop({ id: 'node-c' })
-  expect(await ended).toBe('it was ended by SIGKILL')
+  expect(await ended).toBe('terminated by SIGKILL')
 })
 
-test('without a media node on the machine the launch is refused', async () => {
+it('rejects a launch without a media node program on the machine', async () => {
   await expect(launch(driverOf('/nowhere/main.js'), 'node-d')).rejects.toThrow(NodeLaunchError)
 })
 
-test('a launch that was given up begins nothing', async () => {
+it('starts no process for an aborted launch', async () => {
   const driver = driverOf(fixture('deaf-node'))
   await expect(driver.launch({ id: 'node-e' }, AbortSignal.abort())).rejects.toThrow()
   expect(await processesOf('node-e')).toEqual([])
 })
 
-function isThere(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch {
@@ -88,7 +88,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-function isDeaf(pid: number): boolean {
+function ignoresSigterm(pid: number): boolean {
   const caught = /SigCgt:\s*(\w+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
   return (BigInt(`0x${caught}`) & 0x800n) !== 0n
 }

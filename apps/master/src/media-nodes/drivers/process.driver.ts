@@ -1,32 +1,32 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { type Environment, PROPERTIES, PROPERTY_NAMES, SYSTEM_VARIABLES } from '@session-service/config'
-import { isErrno } from '@session-service/server-kit'
+import { isErrno, poll } from '@session-service/server-kit'
 import { Logger } from '@nestjs/common'
 import { type LaunchedNode, type NodeDriver, type NodeLaunch, NodeLaunchError } from './node-driver.js'
 import { oldestOf, processesWith } from './own-processes.js'
 
 const MEDIA_NODE = join(import.meta.dirname, '../../../../media-node/dist/main.js')
-/** In the environment of each: by this it is found again, also by the workers that it started. */
-const MARK = 'MEDIA_NODE_ID'
-/** Asked twice to end, a node does so in order; then so much is left for what hangs, ms. */
+/** Environment variable that identifies the processes of a node, also its workers. */
+const ID_VARIABLE = 'MEDIA_NODE_ID'
+/** A second SIGTERM makes a node end without draining, ms after the first. */
 const SECOND_SIGNAL_MS = 300
+/** Time to end after the last SIGTERM and after SIGKILL, ms. */
 const END_MS = 3_000
 const POLL_MS = 50
 
 export interface ProcessOptions {
-  /** Of the master; what is there for media nodes they get too. */
+  /** Environment of the master; media nodes inherit the properties that apply to them. */
   env: Environment
   natsUrl: string
-  /** Started with Node. */
+  /** Script of the media node, run with Node. */
   main?: string
 }
 
 /**
- * Media nodes as processes on the master's own machine. They are no part of the master: when it ends or dies they go on
- * with their sessions, and any master of the machine finds them again by what stands in their environment.
+ * Runs media nodes as processes on the machine of the master. They survive the end or crash of the master with their
+ * sessions, and any master of the machine finds them by their environment.
  */
 export class ProcessDriver implements NodeDriver {
   readonly environment = 'process'
@@ -41,38 +41,41 @@ export class ProcessDriver implements NodeDriver {
 
   async launch({ id, environmentId = `process-${id}` }: NodeLaunch, signal: AbortSignal): Promise<LaunchedNode> {
     signal.throwIfAborted()
-    if ((await processesWith(MARK, id)).length > 0) return { environmentId }
-    if (!existsSync(this.#main)) throw new NodeLaunchError(`there is no media node at ${this.#main}`)
+    if ((await processesWith(ID_VARIABLE, id)).length > 0) return { environmentId }
+    if (!existsSync(this.#main)) throw new NodeLaunchError(`no media node program at ${this.#main}`)
     const child = spawn(process.execPath, ['--enable-source-maps', this.#main], {
       env: this.#environmentOf(id, environmentId),
-      // A session of its own: signals for the master's group are not meant for it.
+      // A separate session: signals to the process group of the master do not reach the node.
       detached: true,
       stdio: ['ignore', 'inherit', 'inherit'],
     })
-    await started(child)
+    await spawned(child)
     child.unref()
     this.#logger.log(`media node ${id} is process ${child.pid}`)
-    return { environmentId, ended: endOf(child) }
+    return { environmentId, ended: exitOf(child) }
   }
 
   async drop({ id }: { id: string }): Promise<void> {
-    for (const [signal, patienceMs] of [
+    for (const [signal, timeoutMs] of [
       ['SIGTERM', SECOND_SIGNAL_MS],
       ['SIGTERM', END_MS],
       ['SIGKILL', END_MS],
     ] as const) {
-      if (await this.#isGone(id, signal, patienceMs)) return
+      if (await this.#stop(id, signal, timeoutMs)) return
     }
-    throw new Error(`media node ${id} does not end`)
+    throw new Error(`media node ${id} did not end`)
   }
 
-  async #isGone(id: string, signal: NodeJS.Signals, patienceMs: number): Promise<boolean> {
-    const pids = await processesWith(MARK, id)
-    // Workers end with their node; only what hangs is ended one by one.
+  /** Signals the node. True when it has ended within the timeout. */
+  async #stop(id: string, signal: NodeJS.Signals, timeoutMs: number): Promise<boolean> {
+    const pids = await processesWith(ID_VARIABLE, id)
+    // Workers end with their node; SIGKILL is sent to each process.
     for (const pid of signal === 'SIGKILL' ? pids : await oldestOf(pids)) kill(pid, signal)
-    for (const deadline = performance.now() + patienceMs; performance.now() < deadline; await setTimeout(POLL_MS))
-      if ((await processesWith(MARK, id)).length === 0) return true
-    return false
+    const hasEnded = await poll(async () => (await processesWith(ID_VARIABLE, id)).length === 0, {
+      everyMs: POLL_MS,
+      timeoutMs,
+    })
+    return hasEnded ?? false
   }
 
   #environmentOf(id: string, environmentId: string): Record<string, string> {
@@ -87,28 +90,28 @@ export class ProcessDriver implements NodeDriver {
         }),
       ),
       NATS_URL: natsUrl,
-      // A node takes what it finds there for its own, left by its predecessor.
+      // One folder per node: a node adopts the recordings in its folder as those of its former process.
       ...(recordings !== undefined && { MEDIA_NODE_RECORDING_PATH: join(recordings, id) }),
-      // Of several on one machine each takes what is free.
+      // Several nodes share the machine: each takes free ports.
       SERVICE_OPS_PORT: '0',
       MEDIA_NODE_RTC_PORT: '0',
       MEDIA_NODE_JOIN: 'true',
       MEDIA_NODE_ENVIRONMENT_ID: environmentId,
-      [MARK]: id,
+      [ID_VARIABLE]: id,
     }
   }
 }
 
-const started = (child: ChildProcess): Promise<void> =>
+const spawned = (child: ChildProcess): Promise<void> =>
   new Promise((resolve, reject) => {
     child.once('spawn', resolve)
-    child.once('error', (error) => reject(new NodeLaunchError(`it could not be started: ${error.message}`)))
+    child.once('error', (error) => reject(new NodeLaunchError(`spawning the process failed: ${error.message}`)))
   })
 
-const endOf = (child: ChildProcess): Promise<string> =>
+const exitOf = (child: ChildProcess): Promise<string> =>
   new Promise((resolve) => {
     child.once('exit', (code, signal) =>
-      resolve(code === null ? `it was ended by ${signal}` : `it ended with code ${code}`),
+      resolve(code === null ? `terminated by ${signal}` : `exited with code ${code}`),
     )
   })
 

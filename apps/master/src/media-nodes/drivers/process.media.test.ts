@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { ServiceApi, type Stack, startStack, SyntheticParticipant, until } from '@session-service/testing'
 import { processesWith } from './own-processes.js'
 
-const PATIENCE_MS = 50_000
+const TIMEOUT_MS = 50_000
 const PROCESS = {
   SERVICE_PRO_CLUSTER_ENVIRONMENT: 'process',
   SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL: '1',
@@ -11,32 +11,32 @@ const PROCESS = {
   MEDIA_NODE_WORKERS: '1',
 }
 const SCALED = { ...PROCESS, SERVICE_PRO_CLUSTER_AUTOSCALING: 'true' }
-/** Whatever load there is, it is too much. */
-const TOO_MUCH = {
+/** Any load exceeds the maximum. */
+const OVERLOADED = {
   ...SCALED,
   SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: '0',
   SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: '0',
 }
-/** Whatever load there is, one node can carry it. */
-const TOO_LITTLE = {
+/** One node can carry any load. */
+const UNDERLOADED = {
   ...SCALED,
   SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: '100',
   SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: '99',
 }
-/** No machine has it: a media node that shall use it cannot start. */
+/** An address of no machine: a media node cannot start with it. */
 const BROKEN_IP = '203.0.113.77'
 
 let stack: Stack
 beforeAll(async () => {
-  stack = await startStack({ nodes: 0, masterEnv: TOO_MUCH })
+  stack = await startStack({ nodes: 0, masterEnv: OVERLOADED })
 })
 afterAll(async () => {
-  const marked = await nodeProcesses()
+  const pids = await nodeProcesses()
   await stack.stop()
-  for (const pid of marked) kill(pid)
+  for (const pid of pids) kill(pid)
   await until('no node is left', async () => (await nodeProcesses()).length === 0)
 })
-/** Also those that no process of this test has started. */
+/** Includes processes that were not started by this test. */
 const nodeProcesses = async (): Promise<number[]> => {
   const [all, own] = [await processesWith('NATS_URL', stack.nats.nodeUrl), stack.masters.map(({ pid }) => pid)]
   return all.filter((pid) => !own.includes(pid))
@@ -45,7 +45,7 @@ const kill = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has gone meanwhile.
+    // It has ended already.
   }
 }
 async function statuses(): Promise<Record<string, string>> {
@@ -56,11 +56,11 @@ const count = async (status: string): Promise<number> =>
   Object.values(await statuses()).filter((one) => one === status).length
 const apiOf = (master: number): ServiceApi => new ServiceApi(stack.masterUrls[master] ?? '', stack.secret)
 const runningNodes = (wanted: number): Promise<unknown> =>
-  until(`${wanted} nodes run`, async () => (await count('running')) === wanted, PATIENCE_MS)
+  until(`${wanted} nodes run`, async () => (await count('running')) === wanted, TIMEOUT_MS)
 
-test('nodes come with the load, outlive their master, and go when they are idle; no session is cut', async () => {
+it('launches nodes for the load, keeps them when a master dies, and ends idle ones without cutting a session', async () => {
   await runningNodes(2)
-  const other = await stack.addMaster(TOO_LITTLE)
+  const other = await stack.addMaster(UNDERLOADED)
   const { id } = await stack.api.createSession()
   const join = async () => {
     const { token } = await stack.api.createConnection(id, { role: 'MODERATOR' })
@@ -75,15 +75,15 @@ test('nodes come with the load, outlive their master, and go when they are idle;
   const before = await nodeProcesses()
 
   stack.masters[0]?.kill('SIGKILL')
-  await until('the idle node has gone', async () => (await count('terminated')) === 1, PATIENCE_MS)
+  await until('the idle node is terminated', async () => (await count('terminated')) === 1, TIMEOUT_MS)
   expect(await statuses()).toMatchObject({ [mediaNodeId]: 'running' })
   await until('its process has ended', async () => {
     const kept = await processesWith('MEDIA_NODE_ID', mediaNodeId)
     return (await nodeProcesses()).every((pid) => kept.includes(pid))
   })
   expect((await nodeProcesses()).length).toBeLessThan(before.length)
-  const seen = packets()
-  await until('media still flows', () => packets() > seen + 20)
+  const packetsBefore = packets()
+  await until('media still flows', () => packets() > packetsBefore + 20)
   expect(await apiOf(1).getSession(id)).toMatchObject({ id, mediaNodeId })
   for (const peer of [alice, bob]) {
     expect(peer.mediaRecoveries).toEqual([])
@@ -93,20 +93,20 @@ test('nodes come with the load, outlive their master, and go when they are idle;
   await other.stop()
 }, 150_000)
 
-test('K14: a node that cannot start has failed, and is tried again', async () => {
+it('K14: sets a node that cannot start to failed, and launches another one', async () => {
   const master = await stack.addMaster({
     ...SCALED,
     MEDIA_NODE_IP: BROKEN_IP,
     SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_NODES: '2',
   })
-  await until('one has failed and another is tried', async () => (await count('failed')) >= 2, PATIENCE_MS)
+  await until('two launches have failed', async () => (await count('failed')) >= 2, TIMEOUT_MS)
   expect(await count('running')).toBeLessThanOrEqual(1)
   const { status } = await apiOf(2).request('POST', '/media-nodes?wait=true', {})
   expect(status).toBe(502)
   await master.stop()
 }, 120_000)
 
-test('without autoscaling the nodes that are wanted are there at the start', async () => {
+it('launches the configured number of nodes at the start without autoscaling', async () => {
   for (const pid of await nodeProcesses()) kill(pid)
   await stack.postgres.query('DELETE FROM media_node')
   const master = await stack.addMaster({ ...PROCESS, SERVICE_PRO_CLUSTER_MEDIA_NODES: '2' })

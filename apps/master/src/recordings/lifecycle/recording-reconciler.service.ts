@@ -205,7 +205,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     const open = rows.flatMap(({ parts }) => parts.filter(({ isEnded }) => !isEnded))
     // A media node whose heartbeats only another master receives may record the part.
     const isUnlisted = ({ part, ...node }: UnsettledPart): boolean =>
-      !listed.has(part) && (liveIds.has(node.nodeId) || !this.mediaNodes.isHeard(node))
+      !listed.has(part) && (liveIds.has(node.nodeId) || !this.mediaNodes.isAlive(node))
     const unlisted = new Set(open.filter(isUnlisted).map(({ part }) => part))
     // Ticks were missed, or another master was the leader: parts may have been listed in between.
     if (now - this.#lastTickAt > STALE_MS) this.#unlistedSince.clear()
@@ -218,13 +218,13 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
 
   /** True while the process that has the session's media runs: a restart loses the media. */
   #isUp({ placedOn }: UnsettledRow): boolean {
-    return placedOn !== null && this.mediaNodes.heard(placedOn.nodeId)?.bootId === placedOn.bootId
+    return placedOn !== null && this.mediaNodes.lastHeartbeat(placedOn.nodeId)?.bootId === placedOn.bootId
   }
 
   #isLost({ part, nodeId, bootId, isEnded, isStarted, sinceRequestMs }: UnsettledPart): boolean {
     const since = this.#unlistedSince.get(part)
     if (isEnded || since === undefined || performance.now() - this.#lastTickAt > STALE_MS) return false
-    const isUp = this.mediaNodes.heard(nodeId)?.bootId === bootId
+    const isUp = this.mediaNodes.lastHeartbeat(nodeId)?.bootId === bootId
     if (isUp && !isStarted && sinceRequestMs < START_MS) return false
     return performance.now() - since >= (isUp ? UNLISTED_MS : SILENT_MS)
   }
