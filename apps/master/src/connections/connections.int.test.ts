@@ -50,7 +50,7 @@ describe('POST connection', () => {
     ['no body', undefined],
     ['an empty body', {}],
     ['nulls', ALL_NULL],
-  ])('takes %s for the defaults', async (_, body) => {
+  ])('uses the defaults for %s', async (_, body) => {
     const answer = await stack.rest('POST', '/sessions/room/connection', body)
     expect(answer.status).toBe(200)
     const connection = ConnectionView.parse(answer.body)
@@ -63,8 +63,8 @@ describe('POST connection', () => {
     expect(await stack.api.getConnection('room', connection.id)).toEqual(connection)
   })
 
-  it('keeps what it is given, byte for byte', async () => {
-    const given = {
+  it('stores all properties unchanged', async () => {
+    const properties = {
       data: '{"name":"Ünï </script> \u0007 😀"}',
       record: false,
       role: 'MODERATOR',
@@ -74,8 +74,8 @@ describe('POST connection', () => {
         { url: 'turn:turn.example.org?transport=tcp', username: 'u', credential: 'c' },
       ],
     }
-    const answer = await stack.rest('POST', '/sessions/room/connection', given)
-    const { data, ...same } = given
+    const answer = await stack.rest('POST', '/sessions/room/connection', properties)
+    const { data, ...same } = properties
     expect(answer.body).toMatchObject({ serverData: data, ...same })
     const { id } = ConnectionView.parse(answer.body)
     expect(await stack.api.getConnection('room', id)).toMatchObject({ serverData: data, ...same })
@@ -115,13 +115,13 @@ describe('POST connection', () => {
     ],
     ['camera without URI', { type: 'IPCAM' }, 'rtspUri'],
     ['camera with a wrong URI', { type: 'IPCAM', rtspUri: 'concat:a|b' }, 'rtspUri'],
-  ])('refuses a bad %s and names it', async (_, body, field) => {
+  ])('rejects an invalid %s and names the field', async (_, body, field) => {
     const answer = await stack.rest('POST', '/sessions/room/connection', body)
     expect(answer.status).toBe(400)
     expect(JSON.stringify(answer.body)).toContain(`${field}:`)
   })
 
-  it('writes many at once, each answered for itself', async () => {
+  it('creates concurrent connections with an answer for each', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
         stack.rest('POST', `/sessions/${index % 4 === 0 ? 'missing' : 'room'}/connection`, { data: String(index) }),
@@ -136,7 +136,7 @@ describe('POST connection', () => {
   })
 })
 
-describe('the oddities of the routes', () => {
+describe('routes of connections and streams', () => {
   it.each([
     ['POST', '/sessions/missing/connection', 404],
     ['GET', '/sessions/missing/connection', 404],
@@ -160,7 +160,7 @@ describe('the oddities of the routes', () => {
 })
 
 describe('pending connections', () => {
-  it('are in the list of connections, and in a session only when asked for', async () => {
+  it('are in the list of connections, and in a session only with pendingConnections=true', async () => {
     const { id } = await stack.api.createSession()
     const connection = await stack.api.createConnection(id)
     expect(await stack.api.listConnections(id)).toEqual({ numberOfElements: 1, content: [connection] })
@@ -180,7 +180,7 @@ describe('pending connections', () => {
     expect((await stack.api.getSession(id)).id).toBe(id)
   })
 
-  it('are joined by nobody while no media node is there, and their token stays good', async () => {
+  it('cannot be joined without a media node, and keep their token valid', async () => {
     const { id } = await stack.api.createSession()
     const { id: connectionId, token } = await stack.api.createConnection(id)
     const socket = await stack.openSocket(token ?? '')

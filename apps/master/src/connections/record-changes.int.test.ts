@@ -22,7 +22,7 @@ afterAll(async () => {
   await node.stop()
 })
 
-async function arrive(): Promise<void> {
+async function openClient(): Promise<void> {
   ;({ id: sessionId } = await stack.api.createSession())
   const { id, token } = await stack.api.createConnection(sessionId)
   connectionId = id
@@ -34,7 +34,7 @@ async function patch(record: boolean): Promise<void> {
   expect(answer).toMatchObject({ status: 200, body: { record } })
 }
 
-/** The commands that come until the result is called wait; those about the participant's record are refused, as of nobody. */
+/** Stalls one command until the result is called, and rejects `changePeer` as for an unknown participant. */
 function stall(stalled: NodeCommand): () => void {
   const { promise, resolve } = Promise.withResolvers<void>()
   node.commands.length = 0
@@ -49,8 +49,8 @@ function stall(stalled: NodeCommand): () => void {
   }
 }
 
-it('a change that the node did not hear of is told again when it is asked for again', async () => {
-  await arrive()
+it('sends a change that did not reach the node again when it is requested again', async () => {
+  await openClient()
   await client.join()
   stall('describe')
   await patch(false)
@@ -61,20 +61,20 @@ it('a change that the node did not hear of is told again when it is asked for ag
   expect(node.callsOf('changePeer')).toHaveLength(2)
 })
 
-it.each(['join', 'rejoin'] as const)('a change during a %s reaches the node', async (method) => {
-  await arrive()
+it.each(['join', 'rejoin'] as const)('sends a change during a %s to the node', async (method) => {
+  await openClient()
   if (method === 'rejoin') await client.join()
   const release = stall('join')
-  const entered = method === 'join' ? client.join() : client.request('rejoin', {})
-  await until('the node is asked', () => node.callsOf('join').length > 0)
+  const joined = method === 'join' ? client.join() : client.request('rejoin', {})
+  await until('the node has received join', () => node.callsOf('join').length > 0)
   await patch(false)
   release()
-  await entered
+  await joined
   expect(node.callsOf('changePeer')).toMatchObject([{ connectionId, record: false }])
 })
 
-it('nothing is told of what did not change', async () => {
-  await arrive()
+it('sends the node nothing when `record` does not change', async () => {
+  await openClient()
   node.commands.length = 0
   await client.join()
   await stack.rest('PATCH', `/sessions/${sessionId}/connection/${connectionId}`, { role: 'MODERATOR' })

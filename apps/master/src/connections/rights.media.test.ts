@@ -13,13 +13,13 @@ afterAll(() => stack.stop())
 const patch = (sessionId: string, id: string, body: unknown) =>
   stack.rest('PATCH', `/sessions/${sessionId}/connection/${id}`, body)
 
-/** By way of the second master, while REST goes to the first. */
-const elsewhere = (token: string | null): string => stack.atMaster(1, token)
+/** The token's URL at the second master, while REST goes to the first. */
+const atSecondMaster = (token: string | null): string => stack.atMaster(1, token)
 
 const changes = (socket: SignallingClient): unknown[] =>
   socket.received('connectionPropertyChanged').map(({ changedProperty, newValue }) => [changedProperty, newValue])
 
-/** What is sent to a session arrives in order: after this signal nothing older is still under way. */
+/** Waits until a new signal arrives. Messages of a session arrive in order, so that all older ones have arrived too. */
 async function settled(sessionId: string, socket: SignallingClient): Promise<void> {
   const data = `mark ${Math.random()}`
   await stack.rest('POST', '/signal', { session: sessionId, data })
@@ -27,7 +27,7 @@ async function settled(sessionId: string, socket: SignallingClient): Promise<voi
 }
 
 describe('PATCH connection', () => {
-  it('changes a pending connection, and the participant comes in with it', async () => {
+  it('changes a pending connection, and the participant joins with the new properties', async () => {
     const { id: session } = await stack.api.createSession()
     const { id, token } = await stack.api.createConnection(session)
     const answer = await patch(session, id, { role: 'SUBSCRIBER', record: false })
@@ -47,10 +47,10 @@ describe('PATCH connection', () => {
     await stack.api.deleteSession(session)
   })
 
-  it('tells the participant once per property that changed, nobody else, and nothing when nothing changed', async () => {
+  it('notifies only the participant, once per changed property, and not at all without a change', async () => {
     const { id: session } = await stack.api.createSession()
     const connection = await stack.api.createConnection(session)
-    const socket = await stack.openSocket(elsewhere(connection.token))
+    const socket = await stack.openSocket(atSecondMaster(connection.token))
     const { connectionId } = await socket.join()
     const other = await stack.join(session)
     for (const same of [
@@ -80,10 +80,10 @@ describe('PATCH connection', () => {
     await stack.api.deleteSession(session)
   })
 
-  it('changes rights at once, at whichever master; what was published before goes on', async () => {
+  it('changes rights at once on all masters, and keeps published streams', async () => {
     const { id: session } = await stack.api.createSession()
     const { token } = await stack.api.createConnection(session)
-    const participant = await SyntheticParticipant.join(elsewhere(token))
+    const participant = await SyntheticParticipant.join(atSecondMaster(token))
     const { streamId } = await participant.publish({ audio: true })
     await patch(session, participant.connectionId, { role: 'SUBSCRIBER' })
     await participant.waitFor('connectionPropertyChanged')
@@ -98,12 +98,12 @@ describe('PATCH connection', () => {
     await participant.leave()
   })
 
-  it('leaves the participant with what the row says, whatever many changes at once over two masters', async () => {
+  it('leaves the participant with the role of the row after many concurrent changes on two masters', async () => {
     const { id: session } = await stack.api.createSession()
     const { token, id } = await stack.api.createConnection(session)
     const socket = await stack.openSocket(token ?? '')
     const roles = ['SUBSCRIBER', 'PUBLISHER', 'MODERATOR'] as const
-    const storm = Array.from({ length: 30 }, (_, index) =>
+    const changing = Array.from({ length: 30 }, (_, index) =>
       fetch(`${stack.masterUrls[index % 2]}/service/api/sessions/${session}/connection/${id}`, {
         method: 'PATCH',
         headers: {
@@ -113,11 +113,11 @@ describe('PATCH connection', () => {
         body: JSON.stringify({ role: roles[index % 3] }),
       }),
     )
-    const [{ role: atFirst }, ...answers] = await Promise.all([socket.join(), ...storm])
+    const [{ role: initialRole }, ...answers] = await Promise.all([socket.join(), ...changing])
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     await settled(session, socket)
     const { role } = await stack.api.getConnection(session, id)
-    expect(changes(socket).at(-1) ?? ['role', atFirst]).toEqual(['role', role])
+    expect(changes(socket).at(-1) ?? ['role', initialRole]).toEqual(['role', role])
     await expect(socket.request('forceDisconnect', { connectionId: 'con_none' })).rejects.toMatchObject({
       code: role === 'MODERATOR' ? 'NOT_FOUND' : 'NOT_ALLOWED',
     })
@@ -147,12 +147,12 @@ describe('rights', () => {
     await Promise.all([subscriber, publisher, moderator].map((each) => each.close()))
   })
 
-  it('F10, I4: end at the session: no participant acts on another session', async () => {
+  it('F10, I4: end at the session: no participant can act on another session', async () => {
     const [here, there] = await Promise.all([twoTalking(stack), twoTalking(stack)])
     const { bob } = here
-    const stranger = there.alice
+    const outsider = there.alice
     const { streamId } = there.aliceStream
-    await expect(bob.call('forceDisconnect', { connectionId: stranger.connectionId })).rejects.toMatchObject({
+    await expect(bob.call('forceDisconnect', { connectionId: outsider.connectionId })).rejects.toMatchObject({
       code: 'NOT_FOUND',
     })
     await expect(bob.call('forceUnpublish', { streamId })).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -161,7 +161,7 @@ describe('rights', () => {
     await expect(bob.call('unpublish', { streamId: here.aliceStream.streamId })).rejects.toMatchObject({
       code: 'NOT_FOUND',
     })
-    await expect(bob.call('signal', { to: [stranger.connectionId] })).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(bob.call('signal', { to: [outsider.connectionId] })).rejects.toMatchObject({ code: 'INVALID' })
     expect((await stack.api.getSession(there.id)).connections.content[0]?.publishers).toHaveLength(1)
     await Promise.all([stack.api.deleteSession(here.id), stack.api.deleteSession(there.id)])
     await Promise.all([here.alice, here.bob, there.alice, there.bob].map((each) => each.close()))
@@ -169,13 +169,13 @@ describe('rights', () => {
 })
 
 describe('tokens', () => {
-  it('F4: let exactly one of two in that come at once, over two masters', async () => {
+  it('F4: admit exactly one of two concurrent joins on two masters', async () => {
     const { id } = await stack.api.createSession()
     const keeper = await enter(stack, id)
     const results: string[] = []
     for (let round = 0; round < 20; round++) {
       const { token } = await stack.api.createConnection(id)
-      const sockets = await Promise.all([stack.openSocket(token ?? ''), stack.openSocket(elsewhere(token))])
+      const sockets = await Promise.all([stack.openSocket(token ?? ''), stack.openSocket(atSecondMaster(token))])
       const joins = await Promise.allSettled(sockets.map((socket) => socket.join()))
       results.push(
         joins
@@ -193,7 +193,7 @@ describe('tokens', () => {
     await keeper.leave()
   })
 
-  it('F5, F6: are rejected after use, a kick, DELETE of connection or session, and altered, always alike', async () => {
+  it('F5, F6: are rejected with one error after use, a kick, DELETE of connection or session, and when altered', async () => {
     const { id } = await stack.api.createSession()
     const keeper = await enter(stack, id)
     const used = (await stack.api.createConnection(id)).token ?? ''
@@ -221,7 +221,7 @@ describe('tokens', () => {
     await keeper.leave()
   })
 
-  it('F5: admit to their own session only, whatever session the address names', async () => {
+  it('F5: admit to their own session only, also with another session in the URL', async () => {
     const [own, other] = [await stack.api.createSession(), await stack.api.createSession()]
     const { token } = await stack.api.createConnection(own.id)
     const client = await stack.openSocket((token ?? '').replace(`sessionId=${own.id}`, `sessionId=${other.id}`))

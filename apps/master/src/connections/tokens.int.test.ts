@@ -14,8 +14,8 @@ describe('POST tokens', () => {
   it.each([
     ['only the session', { session: 'room' }],
     ['nulls', { session: 'room', role: null, data: null, mediaserverOptions: null }],
-    ['a member that is not known', { session: 'room', colour: 'blue' }],
-  ])('takes %s for the defaults, and gives the token of a new connection', async (_, body) => {
+    ['an unknown member', { session: 'room', colour: 'blue' }],
+  ])('uses the defaults for %s, and returns the token of a new connection', async (_, body) => {
     const answer = await stack.rest('POST', '/tokens', body)
     expect(answer.status).toBe(200)
     const token = TokenView.parse(answer.body)
@@ -34,11 +34,11 @@ describe('POST tokens', () => {
     })
   })
 
-  it('keeps what it is given', async () => {
-    const given = { role: 'MODERATOR', data: 'Ünï', mediaserverOptions: { videoMaxSendBandwidth: 100 } }
-    const token = TokenView.parse((await stack.rest('POST', '/tokens', { session: 'room', ...given })).body)
-    expect(token).toMatchObject(given)
-    const { data: serverData, ...same } = given
+  it('stores all properties unchanged', async () => {
+    const properties = { role: 'MODERATOR', data: 'Ünï', mediaserverOptions: { videoMaxSendBandwidth: 100 } }
+    const token = TokenView.parse((await stack.rest('POST', '/tokens', { session: 'room', ...properties })).body)
+    expect(token).toMatchObject(properties)
+    const { data: serverData, ...same } = properties
     expect(await stack.api.getConnection('room', token.connectionId)).toMatchObject({ serverData, ...same })
   })
 
@@ -74,7 +74,7 @@ describe('PATCH connection', () => {
     ['missing', {}, 404, 'no session'],
     ['missing', { role: 5 }, 404, 'no session'],
     ['room', {}, 404, 'no connection'],
-  ])('of none that is there in %s with %j answers %d', async (session, body, status, text) => {
+  ])('of a missing connection in session %s with %j answers %d', async (session, body, status, text) => {
     expect(await stack.rest('PATCH', `/sessions/${session}/connection/con_none`, body)).toMatchObject({
       status,
       body: { message: expect.stringContaining(text) },

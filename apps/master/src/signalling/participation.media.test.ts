@@ -177,7 +177,7 @@ describe('a socket with invalid input', () => {
     for (const dtlsParameters of [
       { fingerprints: [] },
       { fingerprints: [{ ...fingerprint, algorithm: 'sha-7' }] },
-      { fingerprints: [fingerprint], role: 'nobody' },
+      { fingerprints: [fingerprint], role: 'observer' },
     ]) {
       const connecting = socket.requestRaw('connectTransport', { direction: 'recv', dtlsParameters })
       await expect(connecting).rejects.toMatchObject({ code: 'INVALID' })
