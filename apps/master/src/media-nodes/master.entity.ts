@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm'
 
-/** A running master, as it last said; one that has not for a while is dead and its sockets are gone. */
+/** A running master, which renews its row. A master whose row is outdated is dead, and its sockets are closed. */
 @Entity('master')
 export class MasterEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'master_pk' })
@@ -9,11 +9,11 @@ export class MasterEntity {
   @Column({ name: 'alive_at', type: 'timestamptz' })
   aliveAt!: Date
 
-  /** Where it is reached, as `GET health` shows it. */
+  /** Public URL, shown by `GET health`. */
   @Column({ type: 'text', default: '' })
   uri!: string
 
-  /** Media nodes of the cluster that it hears. */
+  /** Number of registered media nodes whose heartbeats it receives. */
   @Column({ name: 'nodes_heard', type: 'integer', default: 0 })
   nodesHeard!: number
 

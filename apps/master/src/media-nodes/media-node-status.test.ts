@@ -1,6 +1,6 @@
 import { MediaNodeStatus } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
-import { mayBeAskedToBecome, mayBecome, sourcesOf } from './media-node-status.js'
+import { mayBeRequested, mayBecome, sourcesOf } from './media-node-status.js'
 
 const WAITING = 'waiting-idle-to-terminate'
 type Pair = `${MediaNodeStatus} → ${MediaNodeStatus}`
@@ -35,6 +35,6 @@ describe.each(PAIRS)('$pair', ({ from, to, pair }) => {
   })
   const isRequestable = isAllowed && !INTERNAL.includes(pair)
   it(isRequestable ? 'may be requested' : 'is rejected as a request', () => {
-    expect(mayBeAskedToBecome(from, to)).toBe(isRequestable)
+    expect(mayBeRequested(from, to)).toBe(isRequestable)
   })
 })

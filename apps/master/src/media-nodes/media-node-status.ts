@@ -1,6 +1,6 @@
 import { MediaNodeStatus } from '@session-service/contract'
 
-/** Which statuses may follow which; a node enters with `launching`. */
+/** The allowed transitions; a node starts with `launching`. */
 const NEXT: Record<MediaNodeStatus, readonly MediaNodeStatus[]> = {
   launching: ['canceled', 'failed', 'running'],
   canceled: ['launching', 'terminating'],
@@ -11,7 +11,7 @@ const NEXT: Record<MediaNodeStatus, readonly MediaNodeStatus[]> = {
   terminated: [],
 }
 
-/** Those that a backend may ask for, and from which. */
+/** The statuses that REST clients may request, with the statuses from which they may. */
 const ON_REQUEST: Partial<Record<MediaNodeStatus, readonly MediaNodeStatus[]>> = {
   canceled: ['launching'],
   launching: ['canceled'],
@@ -21,16 +21,16 @@ const ON_REQUEST: Partial<Record<MediaNodeStatus, readonly MediaNodeStatus[]>> =
 }
 
 export const mayBecome = (from: MediaNodeStatus, to: MediaNodeStatus): boolean => NEXT[from].includes(to)
-export const mayBeAskedToBecome = (from: MediaNodeStatus, to: MediaNodeStatus): boolean =>
+export const mayBeRequested = (from: MediaNodeStatus, to: MediaNodeStatus): boolean =>
   ON_REQUEST[to]?.includes(from) ?? false
 
 export const sourcesOf = (to: MediaNodeStatus): readonly MediaNodeStatus[] =>
   MediaNodeStatus.options.filter((from) => mayBecome(from, to))
 
-/** Statuses of a node whose process is there, or should be. */
+/** Statuses of a node whose process runs or should run. */
 export const UP_STATUSES = ['running', 'waiting-idle-to-terminate', 'terminating'] as const satisfies MediaNodeStatus[]
 export const isUp = (status: MediaNodeStatus): boolean => UP_STATUSES.some((up) => up === status)
 
-/** On its way out: it does not come back once it has gone. */
+/** Draining or terminating: a lost node with such a status is terminated instead of awaited. */
 export const isLeaving = (status: MediaNodeStatus): boolean =>
   status === 'waiting-idle-to-terminate' || status === 'terminating'

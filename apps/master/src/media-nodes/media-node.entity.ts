@@ -1,7 +1,7 @@
 import type { MediaNodeStatus } from '@session-service/contract'
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm'
 
-/** A media node that belongs to the cluster; whatever its process says of itself, this is what masters go by. */
+/** A media node of the cluster. Masters act on this row; heartbeats only lead to changes of it. */
 @Entity('media_node')
 @Index('media_node_order', ['launchingTime', 'id'])
 export class MediaNodeEntity {
@@ -23,11 +23,11 @@ export class MediaNodeEntity {
   @Column({ type: 'text' })
   status!: MediaNodeStatus
 
-  /** By the database's clock. */
+  /** Time of the last change of the status, by the clock of the database. */
   @Column({ name: 'changed_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   changedAt!: Date
 
-  /** The start of its process that was heard last; null until it is. */
+  /** Identifies the run of its process; null before the first heartbeat. */
   @Column({ name: 'boot_id', type: 'text', nullable: true })
   bootId!: string | null
 

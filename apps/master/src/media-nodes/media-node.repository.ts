@@ -21,17 +21,17 @@ export interface MediaNodeRow {
   uri: string
   version: string
   status: MediaNodeStatus
-  /** For how long it has had the status, ms. */
+  /** Time since the last change of the status, ms. */
   statusAge: number
   bootId: string | null
   launchingTime: number
   connectionTime: number | null
-  /** Last heartbeat at any master, as far as it was written. */
+  /** Time of the last heartbeat that a master has written. */
   lastHeartbeatAt: number
   disconnectedAt: number | null
   crashEventId: string | null
   drainDeadline: number | null
-  /** In a row. */
+  /** Consecutive crashes. */
   crashCount: number
   backOffUntil: number | null
 }
@@ -121,8 +121,8 @@ export class MediaNodeRepository {
     return firstRow<MediaNodeRow>(manager, `SELECT ${ROW} FROM media_node n WHERE n.id = $1 FOR UPDATE`, [id])
   }
 
-  /** Writes the times of the last heartbeats, UTC ms, at most every `latelyMs`. Skips locked rows: their owner knows. */
-  async saveHeartbeats(nodes: readonly (NodeBoot & { at: number })[], latelyMs: number): Promise<void> {
+  /** Writes the times of the last heartbeats, UTC ms, at most every `intervalMs`. Skips locked rows: their owner knows. */
+  async saveHeartbeats(nodes: readonly (NodeBoot & { at: number })[], intervalMs: number): Promise<void> {
     await execute(
       this.dataSource.manager,
       `UPDATE media_node m SET heard_at = d.at FROM (
@@ -133,7 +133,7 @@ export class MediaNodeRepository {
         nodes.map(({ nodeId }) => nodeId),
         nodes.map(({ bootId }) => bootId),
         nodes.map(({ at }) => at),
-        latelyMs,
+        intervalMs,
         SET_BACK_MS,
       ],
     )

@@ -3,9 +3,9 @@ import type { EventDraft } from '../events/event-drafts.js'
 import { isBackedOff } from './flapping.js'
 import type { MediaNodeRow } from './media-node.repository.js'
 
-type Named = Pick<MediaNodeRow, 'id' | 'environmentId' | 'ip' | 'uri'>
+type NodeIdentity = Pick<MediaNodeRow, 'id' | 'environmentId' | 'ip' | 'uri'>
 
-const common = ({ id, environmentId, ip, uri }: Named, clusterId: string, timestamp: number) => ({
+const common = ({ id, environmentId, ip, uri }: NodeIdentity, clusterId: string, timestamp: number) => ({
   timestamp,
   id,
   environmentId,
@@ -22,7 +22,7 @@ export const backOffOf = (
   isBackedOff(backOffUntil, now) ? { backOff: { crashes: crashCount, until: backOffUntil } } : {}
 
 export const mediaNodeStatusChanged = (
-  node: Named & Pick<MediaNodeRow, 'status' | 'crashCount' | 'backOffUntil'>,
+  node: NodeIdentity & Pick<MediaNodeRow, 'status' | 'crashCount' | 'backOffUntil'>,
   oldStatus: MediaNodeStatus | null,
   clusterId: string,
   now: number,
@@ -32,7 +32,7 @@ export const mediaNodeStatusChanged = (
 })
 
 export const nodeCrashed = (
-  node: Named,
+  node: NodeIdentity,
   held: { sessionIds: string[]; recordingIds: string[] },
   clusterId: string,
   now: number,
@@ -48,7 +48,7 @@ export const nodeCrashed = (
 })
 
 export const nodeRecovered = (
-  node: Named,
+  node: NodeIdentity,
   timeOfDisconnection: number,
   clusterId: string,
   now: number,

@@ -9,24 +9,24 @@ import { NodeLaunchService } from './node-launch.service.js'
 
 export interface FleetNode {
   row: MediaNodeRow
-  /** What this boot of it said last; undefined while it is not heard. */
+  /** Last heartbeat of the registered process; undefined while the node is not connected. */
   beat: Heartbeat | undefined
-  /** Sessions that are placed there. */
+  /** Sessions or recordings on the node. */
   sessions: number
 }
 
-/** What is to become of the nodes, all of it or nothing. */
+/** A change of several nodes, applied atomically. */
 export interface FleetChange {
   /** Recorded before the events of the nodes' statuses. */
   event?: EventDraft
   statuses?: readonly { id: string; status: MediaNodeStatus; ifEmpty?: boolean }[]
-  /** New ones, `launching`. */
+  /** New nodes, inserted as `launching`. */
   entries?: readonly NodeLaunch[]
-  /** Rejects when the one who asks may not, or not any more. */
+  /** Rejects when this master is no longer the leader. */
   assertLeader?: (manager: Manager) => Promise<void>
 }
 
-/** The nodes of the cluster for those who launch and end them: as they are now, and changed all at once. */
+/** The nodes of the cluster for autoscaling: their current state, and atomic changes of several nodes. */
 @Injectable()
 export class NodeFleet {
   constructor(
@@ -35,7 +35,7 @@ export class NodeFleet {
     private readonly launches: NodeLaunchService,
   ) {}
 
-  /** In the order they came. */
+  /** In the order of their launch. */
   async nodes(): Promise<FleetNode[]> {
     const [rows, counts, recordings] = await Promise.all([
       this.repository.all(),
@@ -45,10 +45,10 @@ export class NodeFleet {
     const beats = new Map(this.mediaNodes.live().map((beat) => [beat.nodeId, beat]))
     return rows.map((row) => {
       const beat = beats.get(row.id)
-      const isIt = isConnected(row) && beat?.bootId === row.bootId
+      const isRegistered = isConnected(row) && beat?.bootId === row.bootId
       return {
         row,
-        beat: isIt ? beat : undefined,
+        beat: isRegistered ? beat : undefined,
         sessions: Math.max(counts.get(row.id) ?? 0, recordings.get(row.id)?.length ?? 0),
       }
     })
@@ -58,22 +58,23 @@ export class NodeFleet {
     return { id: newMediaNodeId() }
   }
 
-  /** False, and nothing is changed, when a status may not follow what the node's has become meanwhile. */
+  /** False without any change when a transition is not allowed any more, since the node has changed concurrently. */
   async change({ event, statuses = [], entries = [], assertLeader }: FleetChange): Promise<boolean> {
     const rows: MediaNodeRow[] = []
     try {
       await this.repository.change(async (change) => {
         await assertLeader?.(change.manager)
         if (event) await change.record(event)
-        // In the order of ids, so that two changes never wait for one another.
+        // Locks rows in the order of ids, which prevents deadlocks between two changes.
         for (const { id, status, ifEmpty } of statuses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
           rows.push(found(await this.repository.move(change, id, status)))
-          if (ifEmpty && (await this.repository.isBusy(change, id))) throw new Overtaken('it has a session')
+          if (ifEmpty && (await this.repository.isBusy(change, id)))
+            throw new ConcurrentChange('the node has a session')
         }
         for (const node of entries) rows.push(await this.launches.announce(change, node))
       })
     } catch (error) {
-      if (error instanceof Overtaken) return false
+      if (error instanceof ConcurrentChange) return false
       throw error
     }
     for (const row of rows) this.mediaNodes.update(row)
@@ -81,9 +82,9 @@ export class NodeFleet {
   }
 }
 
-class Overtaken extends Error {}
+class ConcurrentChange extends Error {}
 
 function found(row: MediaNodeRow | undefined): MediaNodeRow {
-  if (!row) throw new Overtaken('the node has become something else meanwhile')
+  if (!row) throw new ConcurrentChange('the status of the node has changed')
   return row
 }

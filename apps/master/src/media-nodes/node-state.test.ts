@@ -34,35 +34,65 @@ const beat = (changes: Partial<Heartbeat> = {}): Heartbeat => ({
   ...changes,
 })
 const waiting = 'waiting-idle-to-terminate'
-const anew = { bootId: 'boot2' }
+const restarted = { bootId: 'boot2' }
 const lost = { disconnectedAt: 1 }
 
 it.each<[string, Row | undefined, Heartbeat, NodeReaction]>([
-  ['one that is new enters', undefined, beat(), 'enter'],
-  ['one that waits to be added does not', undefined, beat({ joins: false }), 'none'],
-  ['as it was', row(), beat(), 'none'],
-  ['its launch is over', row({ status: 'launching', bootId: null }), beat({ joins: false }), 'arrive'],
-  ['not wanted any more', row({ status: 'canceled', bootId: null }), beat(), 'rollbackJoin'],
-  ['too late', row({ status: 'failed', bootId: null }), beat(), 'none'],
-  ['the end of one that has gone', row({ status: 'terminated' }), beat(), 'none'],
-  ['a new process of one that has gone', row({ status: 'terminated' }), beat(anew), 'enter'],
-  ['the same, waiting to be added', row({ status: 'terminated' }), beat({ ...anew, joins: false }), 'none'],
-  ['another process with the id of a running node', row(), beat(anew), 'foreign'],
-  ['another process that waits to be added, with that id', row(), beat({ ...anew, joins: false }), 'foreign'],
-  ['another process with the id of a lost node', row(lost), beat(anew), 'foreign'],
-  ['back after a freeze', row(lost), beat(), 'recover'],
-  ['back while it was on its way out', row({ ...lost, status: waiting }), beat(), 'recover'],
-  ['back when it should have gone', row({ ...lost, status: 'terminating' }), beat(), 'none'],
-  ['another process with the id of a draining node', row({ status: waiting }), beat(anew), 'foreign'],
-  ['another process with the id of a terminating node', row({ status: 'terminating' }), beat(anew), 'foreign'],
-  ['takes no more', row(), beat({ status: 'draining' }), 'quarantine'],
-  ['takes no more, as is known', row({ status: waiting }), beat({ status: 'draining' }), 'none'],
-  ['an order has not reached it', row({ status: waiting }), beat(), 'none'],
-  ['with another deadline', row({ status: waiting }), beat({ status: 'draining', drainDeadline: 7 }), 'note'],
-  ['about to end', row({ status: 'terminating' }), beat({ status: 'draining', drainDeadline: 7 }), 'none'],
-  ['another address', row(), beat({ ip: '10.0.0.2' }), 'note'],
-  ['another name', row({ environmentId: 'i-1' }), beat({ environmentId: 'i-2' }), 'note'],
-  ['the name an operator gave it', row({ environmentId: 'i-1' }), beat(), 'none'],
-])('%s', (_, before, said, expected) => {
-  expect(nextNodeState(before, said)).toBe(expected)
+  ['registers a new node', undefined, beat(), 'register'],
+  ['ignores a node that waits to be added by REST', undefined, beat({ joins: false }), 'none'],
+  ['ignores a heartbeat without changes', row(), beat(), 'none'],
+  [
+    'finishes the launch of a launching node',
+    row({ status: 'launching', bootId: null }),
+    beat({ joins: false }),
+    'finishLaunch',
+  ],
+  ['ends a canceled node', row({ status: 'canceled', bootId: null }), beat(), 'endCanceled'],
+  ['ignores a node whose launch has failed', row({ status: 'failed', bootId: null }), beat(), 'none'],
+  ['ignores a late heartbeat of a terminated process', row({ status: 'terminated' }), beat(), 'none'],
+  ['registers a new process of a terminated node', row({ status: 'terminated' }), beat(restarted), 'register'],
+  [
+    'ignores a new process of a terminated node that waits to be added by REST',
+    row({ status: 'terminated' }),
+    beat({ ...restarted, joins: false }),
+    'none',
+  ],
+  ['detects another process with the id of a running node', row(), beat(restarted), 'foreign'],
+  [
+    'detects another process with that id that waits to be added by REST',
+    row(),
+    beat({ ...restarted, joins: false }),
+    'foreign',
+  ],
+  ['detects another process with the id of a lost node', row(lost), beat(restarted), 'foreign'],
+  ['recovers a lost node', row(lost), beat(), 'recover'],
+  ['recovers a lost node that was draining', row({ ...lost, status: waiting }), beat(), 'recover'],
+  ['does not recover a lost node that is terminating', row({ ...lost, status: 'terminating' }), beat(), 'none'],
+  ['detects another process with the id of a draining node', row({ status: waiting }), beat(restarted), 'foreign'],
+  [
+    'detects another process with the id of a terminating node',
+    row({ status: 'terminating' }),
+    beat(restarted),
+    'foreign',
+  ],
+  ['drains a running node that reports draining', row(), beat({ status: 'draining' }), 'drain'],
+  ['ignores a draining node that reports draining', row({ status: waiting }), beat({ status: 'draining' }), 'none'],
+  ['ignores a draining node that has not received the command yet', row({ status: waiting }), beat(), 'none'],
+  [
+    'updates the deadline of a draining node',
+    row({ status: waiting }),
+    beat({ status: 'draining', drainDeadline: 7 }),
+    'updateDetails',
+  ],
+  [
+    'ignores the deadline of a terminating node',
+    row({ status: 'terminating' }),
+    beat({ status: 'draining', drainDeadline: 7 }),
+    'none',
+  ],
+  ['updates a changed address', row(), beat({ ip: '10.0.0.2' }), 'updateDetails'],
+  ['updates a changed environment id', row({ environmentId: 'i-1' }), beat({ environmentId: 'i-2' }), 'updateDetails'],
+  ['keeps the environment id that was set by REST', row({ environmentId: 'i-1' }), beat(), 'none'],
+])('%s', (_, before, heartbeat, expected) => {
+  expect(nextNodeState(before, heartbeat)).toBe(expected)
 })

@@ -5,56 +5,57 @@ import type { MediaNodeRow } from './media-node.repository.js'
 const DEADLINE_TOLERANCE_MS = 1_000
 
 /**
- * What a heartbeat makes of a node's row:
- * - `enter`: a node that is new, or a new process in place of one that has gone;
- * - `arrive`: the launch is over; `rollbackJoin`: it is over, and the node is not wanted any more;
+ * The change that a heartbeat causes in the row of its node:
+ * - `register`: a new node, or a new process of a terminated one;
+ * - `finishLaunch`: the launch has succeeded; `endCanceled`: it has succeeded after it was canceled;
  * - `foreign`: another process holds the id. A heartbeat alone never changes that: the process has to register first;
- * - `recover`: it is heard again after it was lost;
- * - `quarantine`: it says that it takes no new sessions; `note`: it says something else of itself than the row.
+ * - `recover`: a lost node sends heartbeats again;
+ * - `drain`: the node has started to drain by itself; `updateDetails`: its details differ from the row.
  */
-export type NodeReaction = 'none' | 'enter' | 'arrive' | 'rollbackJoin' | 'foreign' | 'recover' | 'quarantine' | 'note'
+export type NodeReaction =
+  'none' | 'register' | 'finishLaunch' | 'endCanceled' | 'foreign' | 'recover' | 'drain' | 'updateDetails'
 
-type Seen = Pick<
+type NodeDetails = Pick<
   MediaNodeRow,
   'status' | 'bootId' | 'disconnectedAt' | 'drainDeadline' | 'ip' | 'uri' | 'version' | 'environmentId'
 >
 
-export function nextNodeState(row: Seen | undefined, beat: Heartbeat): NodeReaction {
-  if (!row) return beat.joins ? 'enter' : 'none'
+export function nextNodeState(row: NodeDetails | undefined, beat: Heartbeat): NodeReaction {
+  if (!row) return beat.joins ? 'register' : 'none'
   switch (row.status) {
     case 'launching':
-      return 'arrive'
+      return 'finishLaunch'
     case 'canceled':
-      return 'rollbackJoin'
+      return 'endCanceled'
     case 'failed':
       return 'none'
     case 'terminated':
-      return row.bootId !== beat.bootId && beat.joins ? 'enter' : 'none'
+      return row.bootId !== beat.bootId && beat.joins ? 'register' : 'none'
     default:
-      return ofOneThatIsUp(row, beat)
+      return nextStateOfUp(row, beat)
   }
 }
 
-function ofOneThatIsUp(row: Seen, beat: Heartbeat): NodeReaction {
+function nextStateOfUp(row: NodeDetails, beat: Heartbeat): NodeReaction {
   if (isForeign(row, beat)) return 'foreign'
   if (row.disconnectedAt !== null) return row.status === 'terminating' ? 'none' : 'recover'
-  if (row.status === 'running' && beat.status === 'draining') return 'quarantine'
-  return saysSomethingElse(row, beat) ? 'note' : 'none'
+  if (row.status === 'running' && beat.status === 'draining') return 'drain'
+  return hasNewDetails(row, beat) ? 'updateDetails' : 'none'
 }
 
-/** Heartbeats give the deadline to some milliseconds, which differ from one to the next. */
-const isAlike = (one: number | null, other: number | null): boolean =>
+/** The deadline varies by some milliseconds between heartbeats. */
+const isSameDeadline = (one: number | null, other: number | null): boolean =>
   one === null || other === null ? one === other : Math.abs(one - other) < DEADLINE_TOLERANCE_MS
 
-/** Whether the row says that another process than the one of the heartbeat holds the id of the node. */
+/** Whether another process than the sender of the heartbeat holds the id of the node. */
 export const isForeign = (
   row: Pick<MediaNodeRow, 'status' | 'bootId'> | undefined,
   { bootId }: Pick<Heartbeat, 'bootId'>,
 ): boolean => row !== undefined && isUp(row.status) && row.bootId !== null && row.bootId !== bootId
 
-function saysSomethingElse(row: Seen, { ip, uri, version, environmentId, drainDeadline }: Heartbeat): boolean {
-  const isNewDeadline = row.status === 'waiting-idle-to-terminate' && !isAlike(row.drainDeadline, drainDeadline)
-  // A name that an operator gave over REST stays when the node has none of its own.
+function hasNewDetails(row: NodeDetails, { ip, uri, version, environmentId, drainDeadline }: Heartbeat): boolean {
+  const isNewDeadline = row.status === 'waiting-idle-to-terminate' && !isSameDeadline(row.drainDeadline, drainDeadline)
+  // A node without an environment id keeps the one that was set by REST.
   const isRenamed = environmentId !== '' && row.environmentId !== environmentId
   return row.ip !== ip || row.uri !== uri || row.version !== version || isRenamed || isNewDeadline
 }

@@ -1,15 +1,15 @@
-/** A media node, and which start of its process. */
+/** A media node and the run of its process. */
 export interface NodeBoot {
   nodeId: string
   bootId: string
 }
 
-/** Where a session's room is; `epoch` counts how often the session was placed. */
+/** The placement of a session's room; `epoch` counts the placements of the session. */
 export interface RoomPlace extends NodeBoot {
   epoch: number
 }
 
-/** A room, and where it is or was. */
+/** A room with its current or former placement. */
 export interface PlacedRoom {
   roomId: string
   place: RoomPlace

@@ -1,11 +1,11 @@
 import type { RoomPlace } from './room-place.js'
 
-/** Columns of a session's row that say where its media is. */
+/** Columns of a session's row with its placement. */
 export const PLACE = `media_node_id AS "nodeId", media_node_boot_id AS "bootId", media_epoch AS epoch`
 
 /**
- * A table expression `used_boot (node_id, boot_id)`: the boots of media nodes that sessions are on, each once. It goes
- * through the index from boot to boot, and so costs as much as there are boots, however many sessions there are.
+ * A table expression `used_boot (node_id, boot_id)`: the distinct boots of media nodes on which sessions are placed. It
+ * skips through the index from boot to boot, so that its cost depends on the number of boots, not of sessions.
  */
 export const USED_BOOTS = `RECURSIVE used_boot (node_id, boot_id) AS (
     (SELECT media_node_id, media_node_boot_id FROM session WHERE media_node_id IS NOT NULL ORDER BY 1, 2 LIMIT 1)

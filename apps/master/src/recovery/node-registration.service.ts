@@ -98,7 +98,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     if (isForeign(row, beat)) return this.claims.challenge(beat)
     // The row that this master had read was outdated: the heartbeat is valid.
     if (expected === 'foreign') this.mediaNodes.accept(beat)
-    if (expected === 'enter') await this.failures.loseRooms(beat.nodeId)
+    if (expected === 'register') await this.failures.loseRooms(beat.nodeId)
   }
 
   async #discardFormerRooms(beat: Heartbeat): Promise<void> {
@@ -114,24 +114,24 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     row: MediaNodeRow | undefined,
     beat: Heartbeat,
   ): Promise<MediaNodeRow | undefined> {
-    if (reaction === 'enter') return (await this.#enter(change, beat)) ?? this.repository.lock(change, beat.nodeId)
+    if (reaction === 'register') return (await this.#enter(change, beat)) ?? this.repository.lock(change, beat.nodeId)
     if (!row) return undefined
     const now = this.clock.now()
     const boot = { ...nodeDetails(beat), bootId: beat.bootId }
     switch (reaction) {
-      case 'arrive':
+      case 'finishLaunch':
         return this.repository.setStatus(change, row, 'running', { ...boot, ...connectedSince(row, now) })
-      case 'rollbackJoin':
+      case 'endCanceled':
         return this.repository.setStatus(change, row, 'terminating', { ...boot, connectionTime: now })
       case 'recover':
         this.#logger.log(`media node ${row.id} has reconnected`)
         return this.repository.recover(change, row, boot, now)
-      case 'quarantine':
+      case 'drain':
         if (row.statusAge < COMMAND_SETTLES_MS) return row
         return this.repository.setStatus(change, row, 'waiting-idle-to-terminate', {
           drainDeadline: beat.drainDeadline,
         })
-      case 'note':
+      case 'updateDetails':
         return this.repository.set(change, row.id, { ...nodeDetails(beat), drainDeadline: beat.drainDeadline })
       default:
         return row

@@ -6,7 +6,7 @@ import {
 } from '@session-service/contract'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
-import { mayBeAskedToBecome } from '../../media-nodes/media-node-status.js'
+import { mayBeRequested } from '../../media-nodes/media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from '../../media-nodes/media-node.repository.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { isShown, MediaNodeQueries, noSuchNode } from './media-node-queries.service.js'
@@ -111,6 +111,6 @@ export class RemoveMediaNode implements OnModuleDestroy {
   }
 
   #requireChangeable(from: MediaNodeStatus, to: MediaNodeStatus): void {
-    if (!mayBeAskedToBecome(from, to)) throw new ServiceError('INVALID', `status: ${from} cannot become ${to}`)
+    if (!mayBeRequested(from, to)) throw new ServiceError('INVALID', `status: ${from} cannot become ${to}`)
   }
 }
