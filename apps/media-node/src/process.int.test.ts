@@ -43,7 +43,9 @@ describe('the process', () => {
     const { node } = await rig.launch({ NATS_URL: 'nats://127.0.0.1:1' })
     await until('the workers are there', () => workersOf(node).length === 2)
     const workers = workersOf(node)
-    await until('it waits for the bus', () => node.lastLines.some((line) => line.includes('cannot reach the bus')))
+    await until('it waits for the bus', () =>
+      node.lastLines.some((line) => line.includes('connecting to the bus failed')),
+    )
     node.kill('SIGTERM')
     expect(await node.exited).toBe(0)
     await until('the workers have gone too', () => workers.filter(isRunning).length === 0)
