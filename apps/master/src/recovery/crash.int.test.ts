@@ -65,7 +65,7 @@ describe('a media node', () => {
     await healthIs(200)
   })
 
-  it('does not crash when it is frozen for less than the silent window', async () => {
+  it('B1: does not crash when it is frozen for less than the silent window', async () => {
     const { pid } = nodeOf('north')
     process.kill(pid, 'SIGSTOP')
     // No condition to wait for: with the age of the last heartbeat it is silent for up to 1.7 s.

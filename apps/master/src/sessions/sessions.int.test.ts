@@ -232,18 +232,19 @@ describe('every path', () => {
 })
 
 describe('garbage collection', () => {
-  it('ends sessions without participants that are older than the threshold in seconds', async () => {
+  it('F7: ends sessions without participants that are older than the threshold in seconds, with their unused tokens', async () => {
     const collecting = await startStack({
       nodes: 0,
       masterEnv: { SERVICE_SESSIONS_GARBAGE_INTERVAL: '1', SERVICE_SESSIONS_GARBAGE_THRESHOLD: '2' },
     })
     try {
       const { id } = await collecting.api.createSession()
-      expect((await collecting.rest('GET', `/sessions/${id}`)).status).toBe(200)
+      expect((await collecting.rest('POST', `/sessions/${id}/connection`, {})).status).toBe(200)
       await until(
         'the unused session is collected',
         async () => (await collecting.rest('GET', `/sessions/${id}`)).status === 404,
       )
+      expect(await collecting.postgres.query('SELECT 1 FROM connection')).toEqual([])
     } finally {
       await collecting.stop()
     }

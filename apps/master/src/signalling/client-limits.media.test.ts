@@ -158,7 +158,7 @@ describe('sockets that have not joined', () => {
     expect(await client.closed).toEqual({ code: CLOSE_CODE.abuse, reason: 'too many failed joins' })
   })
 
-  it('are limited per source; sockets that have joined do not count', async () => {
+  it('F12: are limited per source; sockets that have joined do not count', async () => {
     const { token } = await stack.api.createConnection(id)
     const open: SignallingClient[] = []
     let status = 101

@@ -115,7 +115,7 @@ export class FaultRig {
     }
   }
 
-  /** Runs a case while polling liveness, then checks the invariants. */
+  /** Runs a case while it polls liveness (K2), then checks the invariants: no secret in a log (F9), no leak. */
   async run(id: string, work: (tools: CaseTools) => Promise<void>): Promise<void> {
     const watch = new HealthWatch(() => this.#processes())
     let from = performance.now()

@@ -101,7 +101,7 @@ describe('POST restart', () => {
     expect(await config()).toMatchObject({ SERVICE_SESSIONS_GARBAGE_INTERVAL: 77, SERVICE_CDR: true })
   }, 180_000)
 
-  it('closes sessions with notifications, and keeps sessions that are created afterwards', async () => {
+  it('K4: closes sessions with notifications, and keeps sessions that are created afterwards', async () => {
     stack = await startStack()
     const { id } = await stack.api.createSession({ customSessionId: 'standup' })
     const [alice, bob] = [await stack.join(id), await stack.join(id)]
