@@ -195,10 +195,12 @@ export class Job extends DeliveryJob {
   async #start(): Promise<{ startedAt: number }> {
     const { folder } = this.environment
     await this.admit()
-    await makeFolder(folder).catch((error: NodeJS.ErrnoException) => {
-      throw new ServiceError('UNAVAILABLE', `the media node can not write recordings: ${error.code}`, { cause: error })
-    })
-    await this.journal.write(this.notes)
+    await makeFolder(folder)
+      .then(() => this.journal.write(this.notes))
+      .catch((error: NodeJS.ErrnoException) => {
+        const text = `the media node can not write recordings: ${error.code}`
+        throw new ServiceError('UNAVAILABLE', text, { cause: error })
+      })
     this.#requireNotStopped()
     // After the journal: the recorder starts to write at once.
     this.#recorder = this.factory({

@@ -1,10 +1,12 @@
-import { constants } from 'node:fs'
+import { constants, type StatsFs } from 'node:fs'
 import { access, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { NOT_ENOUGH_DISK, ServiceError, type RecordingPartRef } from '@session-service/contract'
 import { isErrno } from '@session-service/server-kit'
 
 const MIB = 1024 * 1024
+/** A recording creates several files. */
+const MIN_INODES = 64
 const JOB_FOLDER = /^[A-Za-z0-9_~-]+\.\d+$/
 
 /** The recordings folder of this node, with one folder per job. Other nodes of the machine may share it. */
@@ -49,11 +51,19 @@ export class RecordingsFolder {
         `${NOT_ENOUGH_DISK}: less than ${this.floorMib} MiB are free for recordings`,
       )
     }
+    const { files, ffree } = await this.#stat()
+    // Some file systems do not count inodes, and report 0 of 0.
+    if (files > 0 && ffree < MIN_INODES)
+      throw new ServiceError('NO_CAPACITY', `${NOT_ENOUGH_DISK}: only ${ffree} inodes are free for recordings`)
   }
 
   async isFull(): Promise<boolean> {
-    const { bavail, bsize } = await statfs(await this.#existing())
+    const { bavail, bsize } = await this.#stat()
     return (bavail * bsize) / MIB < this.floorMib
+  }
+
+  async #stat(): Promise<StatsFs> {
+    return statfs(await this.#existing())
   }
 
   /** The longest time since the last write of one of these jobs, seconds; 0 without jobs. */
