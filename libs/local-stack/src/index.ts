@@ -14,5 +14,11 @@ export {
 } from './nats-users.js'
 export { freePortFrom, freePorts, isFree, portHolder } from './ports.js'
 export { removePostgresData, startPostgres, type LocalPostgres, type PostgresOptions } from './postgres/postgres.js'
-export { describeExit, ManagedProcess, type OutputLine, type ProcessOptions } from './processes/managed-process.js'
+export {
+  describeExit,
+  isErrno,
+  ManagedProcess,
+  type OutputLine,
+  type ProcessOptions,
+} from './processes/managed-process.js'
 export { budgetMs, until } from './until.js'

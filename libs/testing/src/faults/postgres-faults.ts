@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { until } from '@session-service/local-stack'
+import { isErrno, until } from '@session-service/local-stack'
 import { runSql, type TestDatabase } from '../stack/test-database.js'
 import { freeze, thaw } from './processes.js'
 
@@ -92,7 +92,7 @@ export class PostgresFaults {
       try {
         held.push(await this.#client())
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === '53300') return
+        if (isErrno(error, '53300')) return
         throw error
       }
     }

@@ -1,3 +1,4 @@
+import { isErrno } from '@session-service/local-stack'
 import { descendantsOf } from '../invariants.js'
 
 /** The target process of a fault. */
@@ -26,7 +27,7 @@ function signalFamily(pid: number, signal: NodeJS.Signals): void {
       process.kill(member, signal)
     } catch (error) {
       // The process has exited meanwhile.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+      if (!isErrno(error, 'ESRCH')) throw error
     }
   }
 }
