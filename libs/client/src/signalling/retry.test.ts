@@ -1,6 +1,6 @@
 import { CLOSE_CODE, ERROR_CODES } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
-import { isFinalClose, isPermanent, isRefusal, retryDelay } from './retry.js'
+import { isFinalClose, isPermanent, isRefusal, retryDelay, retryTimeout } from './retry.js'
 
 describe('retryDelay', () => {
   it('retries first within 250 ms, then with growing delays of up to two seconds', () => {
@@ -8,6 +8,12 @@ describe('retryDelay', () => {
     expect([0, 1, 2, 3, 4, 20].map((attempt) => Math.round(retryDelay(attempt, 0.9999)))).toEqual([
       250, 500, 1_000, 2_000, 2_000, 2_000,
     ])
+  })
+})
+
+describe('retryTimeout', () => {
+  it('gives the first attempt three seconds and later ones up to ten, longer than the delay of a browser', () => {
+    expect([0, 1, 2, 3, 20].map(retryTimeout)).toEqual([3_000, 6_000, 10_000, 10_000, 10_000])
   })
 })
 

@@ -3,10 +3,18 @@ import { backoffMs } from '../platform/delay.js'
 
 const FIRST_MS = 250
 const LONGEST_MS = 2_000
+const FIRST_TIMEOUT_MS = 3_000
+const LONGEST_TIMEOUT_MS = 10_000
 
 /** The delay before attempt `attempt` (from 0) to open a socket, ms. `random` in [0, 1) spreads the clients of a server. */
 export const retryDelay = (attempt: number, random: number): number =>
   attempt === 0 ? random * FIRST_MS : backoffMs(attempt, FIRST_MS, LONGEST_MS) * (0.5 + random / 2)
+
+/**
+ * The time limit of attempt `attempt` (from 0) to open a socket, and of its resume request, ms. It grows, because browsers
+ * delay sockets by up to 5 s after several failures, and slow networks need longer than the first limit.
+ */
+export const retryTimeout = (attempt: number): number => backoffMs(attempt, FIRST_TIMEOUT_MS, LONGEST_TIMEOUT_MS)
 
 /** Errors of `resume` that a later attempt may not get. Any other error means that the participant no longer exists. */
 const TRANSIENT: readonly ErrorCode[] = ['NO_CAPACITY', 'UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED', 'INTERNAL']

@@ -124,7 +124,7 @@ describe('Signalling', () => {
     clock.sleep(3_600_000)
     clock.pass(SIGNALLING_TIMEOUTS.watch)
     await until('a ping', () => server.calls('ping').length > 0)
-    clock.pass(SIGNALLING_TIMEOUTS.retryOpen)
+    clock.pass(SIGNALLING_TIMEOUTS.probe)
     await passUntil('resumed', () => log.includes('resumed'))
     expect(log).toEqual(['reconnecting', 'resumed'])
   })

@@ -14,7 +14,7 @@ import { InterruptibleDelay } from '../platform/delay.js'
 import { onBackOnline } from '../platform/page.js'
 import type { ServerNotification } from './notification.js'
 import { RecentIds } from './recent-ids.js'
-import { isFinalClose, isRefusal, retryDelay } from './retry.js'
+import { isFinalClose, isRefusal, retryDelay, retryTimeout } from './retry.js'
 import { RpcSocket, SocketLost } from './rpc-socket.js'
 
 export type JoinResult = SignallingResult<'join'>
@@ -38,7 +38,7 @@ export interface SignallingHandlers {
 export const SIGNALLING_TIMEOUTS = {
   open: 10_000,
   request: 10_000,
-  retryOpen: 3_000,
+  probe: 3_000,
   watch: 1_000,
   linger: 2_000,
   /** Only the server decides on evictions, and it does not count its own downtime. The client stops retrying after this. */
@@ -199,7 +199,7 @@ export class Signalling {
 
   /** The computer slept, or its clock was changed: a ping shows whether the socket still works. */
   #probe(socket: RpcSocket): void {
-    socket.request('ping', {}, SIGNALLING_TIMEOUTS.retryOpen).catch(() => {
+    socket.request('ping', {}, SIGNALLING_TIMEOUTS.probe).catch(() => {
       if (socket === this.#socket) this.#reconnect()
     })
   }
@@ -240,7 +240,7 @@ export class Signalling {
       const delay = retryDelay(attempt, this.#clock.random())
       await this.#pause(attempt === 0 ? afterMs + delay : delay)
       if (this.#hasEnded) return
-      const outcome = await this.#tryResume()
+      const outcome = await this.#tryResume(retryTimeout(attempt))
       if (this.#hasEnded) return outcome?.socket.close()
       if (outcome) return this.#resume(outcome.socket, outcome.result, announced)
       if (this.#clock.now() >= deadline) return this.#giveUp()
@@ -250,13 +250,13 @@ export class Signalling {
   }
 
   /** Returns undefined after a transient failure. A refusal ends signalling. */
-  async #tryResume(): Promise<{ socket: RpcSocket; result: ResumeResult } | undefined> {
+  async #tryResume(timeoutMs: number): Promise<{ socket: RpcSocket; result: ResumeResult } | undefined> {
     const { connectionId, resumeKey } = this.#joined
     let socket: RpcSocket | undefined
     try {
-      socket = await RpcSocket.open(this.#url, this.#clock, SIGNALLING_TIMEOUTS.retryOpen)
+      socket = await RpcSocket.open(this.#url, this.#clock, timeoutMs)
       const call = { connectionId, resumeKey, receivedSignals: this.#receivedSignals.list }
-      const result = await socket.request('resume', call, SIGNALLING_TIMEOUTS.retryOpen)
+      const result = await socket.request('resume', call, timeoutMs)
       return { socket, result }
     } catch (error) {
       socket?.close()
