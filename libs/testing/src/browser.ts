@@ -1,7 +1,7 @@
 import { rmSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { type BrowserContext, chromium } from 'playwright-core'
+import type { BrowserContext } from 'playwright-core'
 import { isProgram } from './is-program.js'
 
 const PROGRAM_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome']
@@ -61,6 +61,8 @@ export function findChromium(env: NodeJS.ProcessEnv = process.env): string {
 
 /** Starts a real Chromium with a fake camera and microphone. */
 export async function launchBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
+  // Loading it takes a second of CPU time, which tests without a browser need not spend.
+  const { chromium } = await import('playwright-core')
   const profile = mkdtempSync(join(tmpdir(), 'chromium-'))
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: findChromium(),

@@ -7,7 +7,6 @@ import {
   SIGNALLING_PATH,
   type SignallingNotification,
 } from '@session-service/contract'
-import { createWorker } from 'mediasoup'
 import type { Router, RtpCodecCapability, WebRtcServer, Worker } from 'mediasoup/types'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -59,6 +58,8 @@ export class BareSfu {
    */
   static async start(options: BareSfuOptions = {}): Promise<BareSfu> {
     const { host = '127.0.0.1' } = options
+    // Loading it takes CPU time, which participants without this server need not spend.
+    const { createWorker } = await import('mediasoup')
     const worker = await createWorker({ logLevel: 'warn' })
     const webRtcServer = await worker.createWebRtcServer({ listenInfos: [{ protocol: 'udp', ip: host }] })
     const router = await worker.createRouter({ mediaCodecs: CODECS })
