@@ -4,6 +4,9 @@ import { availableParallelism, cpus } from 'node:os'
 const MOST_PER_CORE = 2.5
 /** Beyond one job per core another starts only while the processors are used less than this. */
 const BUSY = 0.8
+/** Beside a quiet job a second one starts only while the processors are used less than this. */
+const CALM = 0.55
+const MOST_BESIDE_QUIET = 3
 /** A job that has just started has not shown its load yet. */
 const SETTLE_MS = 1_500
 const TICK_MS = 250
@@ -14,13 +17,21 @@ export const mostLanes = (cores = availableParallelism()) => Math.max(2, Math.fl
 
 /**
  * The first waiting job that may start now, undefined when none may. A `quiet` job measures times: it has one other job
- * beside it at most. `busy` is the share of the processors in use, `settled` whether it shows the jobs that run.
+ * beside it, or a few while the processors have room, `light` ones when there are any; no other job starts before it
+ * without a quiet one. `busy` is the share of the processors in use, `settled` whether it shows the jobs that run.
  */
 export function nextJob(waiting, running, { busy, settled, cores }) {
+  const next = waiting.find(({ quiet }) => quiet)
+  const hasQuiet = running.some(({ quiet }) => quiet)
+  if (hasQuiet || next) {
+    const hasRoom = running.length <= 1 || (running.length <= MOST_BESIDE_QUIET && settled && busy < CALM)
+    if (!hasRoom) return undefined
+    if (!hasQuiet) return next
+    const others = waiting.filter(({ quiet }) => !quiet)
+    return others.find(({ light }) => light) ?? others[0]
+  }
   if (running.length >= mostLanes(cores)) return undefined
-  if (running.some(({ quiet }) => quiet)) return running.length > 1 ? undefined : waiting.find(({ quiet }) => !quiet)
-  if (running.length >= Math.max(2, cores) && !(settled && busy < BUSY)) return undefined
-  return waiting.find(({ quiet }) => !quiet || running.length <= 1)
+  return running.length >= Math.max(2, cores) && !(settled && busy < BUSY) ? undefined : waiting[0]
 }
 
 /** Quiet jobs first, while little runs beside them; then those that take longest, so that all lanes end together. */

@@ -5,6 +5,7 @@ import { inOrder, mostLanes, nextJob, runPool } from './pool.mjs'
 const job = (name, rest) => ({ name, expectedMs: 1_000, ...rest })
 const quiet = job('quiet', { quiet: true })
 const [a, b] = [job('a'), job('b')]
+const light = job('light', { light: true })
 
 for (const [what, waiting, running, load, expected] of [
   ['the first job starts whatever the load', [a], [], { busy: 1, settled: true }, a],
@@ -14,9 +15,32 @@ for (const [what, waiting, running, load, expected] of [
   ['the load of a job that has just started is waited for', [a], [b, b], { busy: 0.3, settled: false }, undefined],
   ['there is a most of lanes', [a], [b, b, b, b, b], { busy: 0, settled: true }, undefined],
   ['a quiet job starts beside one other', [quiet, a], [b], { busy: 0.3, settled: true }, quiet],
-  ['a quiet job does not start beside two', [quiet, a], [b, b], { busy: 0.3, settled: true }, a],
+  [
+    'a quiet job waits for busy processors, and the others for it',
+    [quiet, a],
+    [b, b],
+    { busy: 0.6, settled: true },
+    undefined,
+  ],
+  [
+    'a quiet job starts beside others while the processors are idle',
+    [quiet, a],
+    [b, b],
+    { busy: 0.3, settled: true },
+    quiet,
+  ],
+  ['quiet jobs run one after another', [quiet], [quiet], { busy: 0, settled: true }, undefined],
   ['one other starts beside a quiet job', [quiet, a], [quiet], { busy: 1, settled: true }, a],
-  ['no second one starts beside a quiet job', [a], [quiet, b], { busy: 0, settled: true }, undefined],
+  ['a light job starts beside a quiet job before longer ones', [a, light], [quiet], { busy: 1, settled: true }, light],
+  [
+    'a second one starts beside a quiet job while the processors are idle',
+    [a],
+    [quiet, b],
+    { busy: 0, settled: true },
+    a,
+  ],
+  ['no second one starts beside a quiet job otherwise', [a], [quiet, b], { busy: 0.6, settled: true }, undefined],
+  ['no fourth one starts beside a quiet job', [a], [quiet, b, b, b], { busy: 0, settled: true }, undefined],
 ])
   test(`the pool: ${what}`, () => {
     assert.equal(nextJob(waiting, running, { ...load, cores: 2 }), expected)

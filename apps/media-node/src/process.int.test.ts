@@ -22,7 +22,8 @@ describe('the process', () => {
 
   it('passes its workers its id and no other property, and no environment variable that they do not need', async () => {
     const { node, nodeId } = await rig.launchReady({ SERVICE_SECRET: 'hush', OTHER_SECRET: 'hush' })
-    const allowed = /^(PATH|HOME|TMPDIR|LANG|TZ|\w+_BIN|NODE_COMPILE_CACHE|NODE_EXTRA_CA_CERTS|MEDIA_NODE_ID|MEDIASOUP_VERSION)$/
+    const allowed =
+      /^(PATH|HOME|TMPDIR|LANG|TZ|\w+_BIN|NODE_COMPILE_CACHE|NODE_EXTRA_CA_CERTS|MEDIA_NODE_ID|MEDIASOUP_VERSION)$/
     for (const pid of workersOf(node)) {
       const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
       expect(entries).toContain(`MEDIA_NODE_ID=${nodeId}`)
