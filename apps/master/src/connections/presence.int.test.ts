@@ -61,3 +61,36 @@ it('a deadline within the window stays as it is', async () => {
   await presence.markLostOfDeadMasters(WINDOW_MS)
   expect(await secondsLeft()).toBeLessThanOrEqual(5)
 })
+
+describe('the time without a master', () => {
+  const masterAliveAgo = (seconds: number) =>
+    database.query(
+      `INSERT INTO master (id, alive_at, uri, nodes_heard)
+       VALUES ('one', clock_timestamp() - ${seconds} * interval '1 second', 'http://one', 1)
+       ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at`,
+    )
+
+  it('does not count for a participant whose deadline passed after its master had died', async () => {
+    await masterAliveAgo(60)
+    await deadlineIn(-50)
+    await presence.clearDeadlinesOfDeadMasters(5)
+    expect(await presence.overdue()).toEqual([])
+    await database.query('DELETE FROM master')
+    await presence.markLostOfDeadMasters(WINDOW_MS)
+    expect(await secondsLeft()).toBeGreaterThan(10)
+  })
+
+  it('does not save a participant whose deadline had passed before its master died', async () => {
+    await masterAliveAgo(60)
+    await deadlineIn(-61)
+    await presence.clearDeadlinesOfDeadMasters(5)
+    expect(await presence.overdue()).toHaveLength(1)
+  })
+
+  it('leaves the deadlines of participants of live masters as they are', async () => {
+    await masterAliveAgo(1)
+    await deadlineIn(-0.5)
+    await presence.clearDeadlinesOfDeadMasters(5)
+    expect(await presence.overdue()).toHaveLength(1)
+  })
+})

@@ -73,6 +73,30 @@ export class PresenceRepository {
     )
   }
 
+  /** Ends the deadlines of the participants of a master that shuts down: the leader starts them again. */
+  async clearDeadlines(masterId: string): Promise<void> {
+    await execute(
+      this.dataSource.manager,
+      `UPDATE connection SET evict_at = NULL
+       WHERE master_id = $1 AND evict_at IS NOT NULL AND status IN ('active', 'hidden')`,
+      [masterId],
+    )
+  }
+
+  /**
+   * Ends the deadlines that passed after their master had died, `silentSeconds` or more ago: no master may have accepted
+   * these clients since. The deadlines start again when the leader has removed the dead masters.
+   */
+  async clearDeadlinesOfDeadMasters(silentSeconds: number): Promise<void> {
+    await execute(
+      this.dataSource.manager,
+      `UPDATE connection c SET evict_at = NULL FROM master m
+       WHERE m.id = c.master_id AND m.alive_at < clock_timestamp() - $1 * interval '1 second'
+         AND c.evict_at > m.alive_at AND c.status IN ('active', 'hidden')`,
+      [silentSeconds],
+    )
+  }
+
   /**
    * Repairs deadlines after writes that failed when a socket opened or closed: a participant without a socket in `held`
    * gets `ms` to resume, one in `speaking` has no deadline. A later deadline was set before the clock of the database

@@ -7,7 +7,7 @@ import { MasterEntity } from './master.entity.js'
 import { MediaNodesService } from './media-nodes.service.js'
 
 /** A master that did not renew its row for this long is dead, s. */
-const MASTER_SILENT_SECONDS = 5
+export const MASTER_SILENT_SECONDS = 5
 
 /** The rows of live masters, and whether this master is on the majority side of a split bus. */
 @Injectable()

@@ -3,7 +3,7 @@ import { mapConcurrent } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { ConnectionsService } from '../connections/connections.service.js'
 import { PresenceRepository } from '../connections/presence.repository.js'
-import { MasterMembership } from '../media-nodes/master-membership.js'
+import { MASTER_SILENT_SECONDS, MasterMembership } from '../media-nodes/master-membership.js'
 import { MASTER_ID } from '../platform/config/configuration.module.js'
 import { Job } from '../platform/jobs/job.js'
 
@@ -31,6 +31,7 @@ export class ParticipantPresence {
 
   @Job({ name: 'dead masters', scope: 'leader', everyMs: DEAD_MASTERS_EVERY_MS })
   async markLostOfDeadMasters(): Promise<void> {
+    await this.presence.clearDeadlinesOfDeadMasters(MASTER_SILENT_SECONDS)
     await this.membership.removeDeadMasters()
     // The participants of a dead master have the usual window to resume at another.
     await this.presence.markLostOfDeadMasters(SIGNALLING_WINDOWS.evict)

@@ -61,3 +61,31 @@ describe('a socket', () => {
     })
   })
 })
+
+/** The deadlines for the eviction of all participants, by connection id. */
+const deadlines = async (): Promise<Record<string, unknown>> => {
+  const rows = await stack.postgres.query("SELECT id, evict_at FROM connection WHERE status = 'active'")
+  return Object.fromEntries(rows.map(({ id, evict_at: at }) => [String(id), at]))
+}
+
+describe('a graceful stop of the only master', () => {
+  it('starts no deadline of its participants, who resume at the next one however late it starts', async () => {
+    const { id } = await stack.api.createSession()
+    const open = async (): Promise<SignallingClient> =>
+      stack.openSocket((await stack.api.createConnection(id)).token ?? '')
+    const [silent, present] = [await open(), await open()]
+    const { connectionId: silentId } = await silent.join()
+    const { connectionId, resumeKey } = await present.join()
+    silent.terminate()
+    await until('one participant has a deadline', async () => (await deadlines())[silentId] !== null)
+    const [master] = stack.masters
+    if (!master) throw new Error('the stack has no master')
+    await master.stop()
+    expect(await deadlines()).toEqual({ [silentId]: null, [connectionId]: null })
+    await stack.revive(master)
+    await until('the leader has started the deadlines', async () => (await deadlines())[connectionId] !== null)
+    const again = await open()
+    expect(await again.request('resume', { connectionId, resumeKey })).toMatchObject({ role: 'PUBLISHER' })
+    await again.close()
+  })
+})

@@ -130,6 +130,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   /** Sends clients to another master, spread over time; their participants stay. Accepts no socket from then on. */
   async closeAllSockets(): Promise<void> {
     this.#isClosing = true
+    this.liveness.handOver()
     clearInterval(this.#watch)
     await Promise.all([...this.#calls].map((calls) => calls.idle()))
     for (const socket of this.#sockets) {

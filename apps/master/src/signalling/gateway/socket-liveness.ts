@@ -1,5 +1,5 @@
 import { CLOSE_CODE, SIGNALLING_WINDOWS } from '@session-service/contract'
-import { Inject, Injectable, Logger } from '@nestjs/common'
+import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common'
 import { PresenceRepository } from '../../connections/presence.repository.js'
 import { ParticipantPresence } from '../../participation/participant-presence.js'
 import { MASTER_ID } from '../../platform/config/configuration.module.js'
@@ -11,8 +11,9 @@ const ALIGN_EVERY_MS = 5_000
 
 /** Detects sockets that are silent, closed or orphaned, and keeps the eviction deadlines of their participants. */
 @Injectable()
-export class SocketLiveness {
+export class SocketLiveness implements BeforeApplicationShutdown {
   readonly #logger = new Logger(SocketLiveness.name)
+  #isHandingOver = false
 
   constructor(
     private readonly presence: ParticipantPresence,
@@ -20,6 +21,21 @@ export class SocketLiveness {
     private readonly sockets: SocketRegistry,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {}
+
+  /**
+   * This master closes its sockets to shut down. Their participants get no deadline: the time until a master accepts their
+   * clients again, which may be the start of the only one, is not theirs. The leader starts the deadlines afterwards.
+   */
+  handOver(): void {
+    this.#isHandingOver = true
+  }
+
+  /** Once no job runs: participants that have lost their sockets get the whole window as well. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.deadlines.clearDeadlines(this.masterId).catch((error: unknown) => {
+      this.#logger.warn({ err: error }, 'handing participants over failed')
+    })
+  }
 
   /** A frame has arrived; `now` by `performance.now()`. */
   received(socket: ClientSocket, now: number): void {
@@ -36,7 +52,7 @@ export class SocketLiveness {
     const { participant } = socket
     if (!participant || !this.sockets.isCurrent(socket)) return
     this.sockets.detach(participant.roomId, participant.connectionId, socket)
-    await this.#markLost(socket, performance.now())
+    if (!this.#isHandingOver) await this.#markLost(socket, performance.now())
   }
 
   /** Closes a socket that did not join in time, marks a silent one as lost, and ends one that stays silent. */
@@ -78,6 +94,7 @@ export class SocketLiveness {
   /** Corrects the presence of participants in the database by the sockets that this master holds. */
   @Job({ name: 'eviction deadlines', scope: 'every master', everyMs: ALIGN_EVERY_MS })
   async alignDeadlines(): Promise<void> {
+    if (this.#isHandingOver) return
     const here = [...this.sockets.entries()]
     const speaking = here.filter(([, socket]) => socket.isOpen && !socket.isMarkedLost)
     const idsOf = (some: typeof here): string[] => some.map(([connectionId]) => connectionId)
