@@ -1,10 +1,12 @@
-// Bundles for browsers, built after `tsc -b`: the client library as one ESM file, a variant for recorded pages, and the playground's page.
-// node tools/build-bundles.mjs [client|playground …]; without names all of them.
+// Bundles, built after `tsc -b`: for browsers the client library as one ESM file, a variant for recorded pages, and the
+// playground's page; for Node the programs of master and media node.
+// node tools/build-bundles.mjs [client|playground|master|media-node …]; without names all of them.
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { bundleProgram } from './bundles/programs.mjs'
 import { rollTypes } from './bundles/roll-types.mjs'
 
 const root = join(import.meta.dirname, '..')
@@ -54,6 +56,12 @@ function compress(relative) {
   writeFileSync(path(`${relative}.br`), brotliCompressSync(bytes, { params }))
 }
 
+const program = (app) => async () => {
+  const outfile = `apps/${app}/dist/bundle/main.js`
+  await bundleProgram(root, path(`apps/${app}/dist/main.js`), path(outfile))
+  return [outfile]
+}
+
 /** The bundles, in the order of their dependencies. */
 const BUNDLES = {
   client: async () => {
@@ -75,6 +83,8 @@ const BUNDLES = {
       cpSync(path(`apps/playground/src/page/${file}`), path(`${outdir}/${file}`))
     return [`${outdir}/page.js`, `${outdir}/page.css`]
   },
+  master: program('master'),
+  'media-node': program('media-node'),
 }
 
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} kB`

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { SYSTEM_VARIABLES } from '@session-service/config'
 import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
@@ -28,7 +28,10 @@ export interface AppProcess extends Pick<
 
 interface App {
   name: string
+  /** Relative to the project, like `bundle`. */
   main: string
+  /** `main` with all its modules in one file, which starts sooner and takes less memory. */
+  bundle?: string
   opsPort: (env: Readonly<Record<string, string>>) => string
   probe: string
   /** Properties that `env` may override. */
@@ -38,12 +41,14 @@ interface App {
 const MASTER: App = {
   name: 'master',
   main: 'apps/master/dist/main.js',
+  bundle: 'apps/master/dist/bundle/main.js',
   opsPort: (env) => env.SERVICE_OPS_PORT ?? '4480',
   probe: '/readyz',
 }
 const MEDIA_NODE: App = {
   name: 'media-node',
   main: 'apps/media-node/dist/main.js',
+  bundle: 'apps/media-node/dist/bundle/main.js',
   opsPort: (env) => env.SERVICE_OPS_PORT ?? '4481',
   probe: '/readyz',
   // A user who stops the whole stack does not wait for sessions to end.
@@ -61,8 +66,7 @@ export const startMediaNode = (options: AppOptions): Promise<AppProcess> => star
 export const startPlayground = (options: AppOptions): Promise<AppProcess> => startApp(PLAYGROUND, options)
 
 async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
-  const main = join(ROOT, app.main)
-  if (!existsSync(main)) throw new Error(`${app.main} does not exist: build it with "npx tsc -b"`)
+  const main = programOf(app)
   const opsUrl = `http://127.0.0.1:${app.opsPort(options.env)}`
   const started = await ManagedProcess.start({
     name: options.name ?? app.name,
@@ -76,6 +80,23 @@ async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
   })
   return Object.assign(started, { opsUrl })
 }
+
+/** The bundle, unless something was compiled after it. */
+function programOf({ main, bundle }: App): string {
+  if (!existsSync(join(ROOT, main))) throw new Error(`${main} does not exist: build it with "npx tsc -b"`)
+  const bundledAt = bundle === undefined ? undefined : modifiedAt(join(ROOT, bundle))
+  return join(ROOT, bundle !== undefined && bundledAt !== undefined && bundledAt > compiledAt() ? bundle : main)
+}
+
+/** The last change of a compiled package, ms. */
+function compiledAt(): number {
+  const packages = ['apps', 'libs'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder)).map((name) => join(folder, name)),
+  )
+  return Math.max(...packages.map((folder) => modifiedAt(join(ROOT, folder, 'dist/.tsbuildinfo')) ?? 0))
+}
+
+const modifiedAt = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.mtimeMs
 
 /** Only variables of the system: no configuration of this process leaks into the app. */
 const systemEnv = (): Record<string, string> =>

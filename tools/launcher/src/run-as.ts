@@ -6,7 +6,7 @@ import type { Env } from './environments.js'
 import { OptionError } from './options.js'
 
 /** Files that the processes read after they have dropped root; they stand for the whole project folder. */
-const FILES_READ_LATER = ['apps/media-node/dist/main.js', 'node_modules/mediasoup/package.json']
+const FILES_READ_LATER = ['apps/media-node/dist/bundle/main.js', 'node_modules/mediasoup/package.json']
 const PROGRAMS = ['MEDIASOUP_WORKER_BIN', 'COMPOSITOR_BIN'] as const
 
 export interface RunAs {

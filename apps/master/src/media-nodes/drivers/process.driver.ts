@@ -7,7 +7,9 @@ import { Logger } from '@nestjs/common'
 import { type LaunchedNode, type NodeDriver, type NodeLaunch, NodeLaunchError } from './node-driver.js'
 import { oldestOf, processesWith } from './own-processes.js'
 
-const MEDIA_NODE = join(import.meta.dirname, '../../../../media-node/dist/main.js')
+/** The media node is bundled if this program is. */
+const PROGRAM = process.argv[1]?.endsWith('/dist/bundle/main.js') ? 'bundle/main.js' : 'main.js'
+const MEDIA_NODE = join(import.meta.dirname, '../../../../media-node/dist', PROGRAM)
 /** Environment variable that identifies the processes of a node, also its workers. */
 const ID_VARIABLE = 'MEDIA_NODE_ID'
 /** A second SIGTERM makes a node end without draining, ms after the first. */

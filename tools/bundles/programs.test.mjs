@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { bundleProgram } from './programs.mjs'
+
+const FILES = {
+  'dist/main.js': `import { here } from './deep/location.js'
+import { twice } from 'doubled'
+import { fail } from './deep/failing.js'
+console.log(JSON.stringify({ ...here, four: twice(2) }))
+fail()
+`,
+  'dist/deep/location.js': `import { readFileSync } from 'node:fs'
+export const here = {
+  text: readFileSync(new URL('beside.txt', import.meta.url), 'utf8'),
+  folder: import.meta.dirname,
+}
+`,
+  'dist/deep/beside.txt': 'found',
+  'dist/deep/failing.js': `export class DeepError extends Error {}
+export function fail() {
+  throw new DeepError('failed')
+}
+//# sourceMappingURL=failing.js.map
+`,
+  // Line 3 of the compiled file is line 30 of its source.
+  'dist/deep/failing.js.map': JSON.stringify({
+    version: 3,
+    sources: ['../../src/deep/failing.ts'],
+    names: [],
+    mappings: 'AAAA;AA4BA;AACA',
+  }),
+  'node_modules/doubled/package.json': '{ "name": "doubled", "main": "index.js" }',
+  'node_modules/doubled/index.js': `const { EOL } = require('node:os')
+exports.twice = (number) => (EOL === '' ? 0 : number * 2)
+`,
+}
+
+test('a bundled program finds files beside its modules, uses CommonJS packages, and reports errors at lines of the sources', async (context) => {
+  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
+  context.after(() => rmSync(root, { recursive: true }))
+  for (const [name, content] of Object.entries(FILES)) {
+    mkdirSync(join(root, name, '..'), { recursive: true })
+    writeFileSync(join(root, name), content)
+  }
+  const outfile = join(root, 'dist/bundle/main.mjs')
+  await bundleProgram(root, join(root, 'dist/main.js'), outfile)
+  const { stdout, stderr } = spawnSync(process.execPath, ['--enable-source-maps', outfile], { encoding: 'utf8' })
+  assert.deepEqual(JSON.parse(stdout), { text: 'found', folder: join(root, 'dist/deep'), four: 4 })
+  assert.match(stderr, /DeepError: failed\n\s+at fail \(.*src\/deep\/failing\.ts:30:/)
+})
