@@ -153,6 +153,15 @@ module.exports = {
     libraryRule('rest-client', ['contract']),
     libraryRule('synthetic-participant', ['contract', 'local-stack']),
     libraryRule('server-kit', ['contract', 'config']),
+    libraryRule('speech', ['server-kit'], 'Loaded by a child process for each model.'),
+    {
+      name: 'speech-without-nest',
+      comment:
+        'Each language model has a process, which must start quickly: server-kit/async and server-kit/processes.',
+      severity: 'error',
+      from: { path: inLib('speech'), pathNot: TESTS },
+      to: { path: ['^libs/server-kit/src/index.ts$', '(^|/)node_modules/@nestjs/'] },
+    },
     {
       name: 'testing-depends-on-libraries',
       severity: 'error',

@@ -12,15 +12,6 @@ export { OpsModule } from './ops/ops.module.js'
 export { OpsService } from './ops/ops.service.js'
 export type { OpsOptions } from './ops/options.js'
 export { takeAllBut, takeProperties } from './own-environment.js'
-export {
-  ChildProgram,
-  INHERITED_VARIABLES,
-  KILL_STEPS,
-  type ChildExit,
-  type ChildOptions,
-  type KillStep,
-} from './processes/child-program.js'
-export { hasParentDeathSignal, withParentDeathSignal } from './processes/parent-death-signal.js'
-export { which } from './processes/which.js'
+export * from './processes/index.js'
 export { runApplication, type RunningApplication, type RunOptions } from './run-application.js'
 export { dropPrivileges, listenOnPrivilegedPort, type RunAsOptions } from './run-as/index.js'

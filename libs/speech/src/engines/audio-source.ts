@@ -1,0 +1,20 @@
+/**
+ * The audio of one stream in 16 kHz mono, gated by voice activity. Positions are samples since the begin of the stream
+ * in real time: where the gate was closed, the position of the next frame jumps.
+ */
+export interface AudioSource {
+  /** Audio goes to `sink` from now on. Called once. */
+  start(sink: AudioSink): Promise<void>
+  /** No method of the sink is called afterwards. */
+  close(): Promise<void>
+}
+
+/** Takes the audio of a stream. Its methods return at once; the sink bounds its own queue. */
+export interface AudioSink {
+  /** Speech, or silence between words. The sink keeps `samples`. */
+  frame(position: number, samples: Int16Array): void
+  /** The speaker is silent since `position`. */
+  utteranceEnd(position: number): void
+  /** No more audio comes. */
+  ended(error?: Error): void
+}
