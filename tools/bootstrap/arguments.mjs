@@ -9,7 +9,7 @@ purpose
   start   Node, npm packages, nats-server, mediasoup-worker, a user for Postgres, the build;
           ffmpeg, GStreamer and the compositor (without them recording is disabled);
           if there is a Chromium, Xvfb and PulseAudio (without them custom layouts are not recorded)
-  test    all of start, and Chromium and coturn
+  test    all of start, Chromium and coturn, speech engines with English models (without them their tests are skipped)
   bench   the needs of the named benchmarks; without names the same as test
   check   Node and npm packages only
 Without a script it only prepares. --print-env prints the variables for a shell:
@@ -22,6 +22,7 @@ environment
   NATS_SERVER_BIN         use this nats-server
   COMPOSITOR_BIN          use this compositor of recordings
   CHROMIUM_BIN            use this Chromium or Chrome
+  VOSK_LIBRARY, VOSK_MODELS, MOONSHINE_MODELS  use this libvosk.so, and these folders with an en-US model each
   NATS_URL, DATABASE_URL  "start" uses these servers instead of starting its own
   SERVICE_RECORDING       "start" with true fails where recording is impossible, with false prepares nothing for it
   MEDIASOUP_SKIP_WORKER_PREBUILT_DOWNLOAD  compile the worker without trying the prebuilt binary

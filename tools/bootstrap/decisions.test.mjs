@@ -131,6 +131,7 @@ test('each purpose has its needs', () => {
     'recording',
     'screen',
     'coturn',
+    'speech',
     'build',
   ])
   assert.deepEqual(list('bench'), list('test'))

@@ -8,6 +8,7 @@ const NOTHING = {
   recording: false,
   screen: false,
   coturn: false,
+  speech: false,
   build: false,
 }
 const EVERYTHING = {
@@ -18,12 +19,14 @@ const EVERYTHING = {
   recording: 'needed',
   screen: 'needed',
   coturn: true,
+  speech: 'wanted',
   build: true,
 }
 
 /**
  * The needs of a purpose beside Node and the npm packages. `start` uses a server that the environment names instead of
- * starting one. Recording is 'wanted' where the rest works without it. `named`: the needs of the named benchmarks.
+ * starting one. Recording and speech are 'wanted' where the rest works without them. `named`: the needs of the named
+ * benchmarks.
  */
 export function needsOf(purpose, env = {}, named) {
   if (purpose === 'check') return NOTHING
@@ -42,5 +45,6 @@ export function needsOf(purpose, env = {}, named) {
     recording,
     screen,
     coturn: false,
+    speech: false,
   }
 }
