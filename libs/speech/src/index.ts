@@ -1,4 +1,4 @@
-export type { AudioSink, AudioSource } from './engines/audio-source.js'
+export type { AudioAddress, AudioSink, AudioSource } from './engines/audio-source.js'
 export {
   SAMPLE_RATE,
   type SpeechEngine,
@@ -7,3 +7,7 @@ export {
   type SpeechStream,
   type SpeechWord,
 } from './engines/engine.js'
+export { ModelError } from './models/model-error.js'
+export { estimateMemory, findModel, type LanguageModel, listModels } from './models/model-folder.js'
+export { Slot, SLOT_LIMITS, SlotError, type SlotEvents, type SlotLimits, type SlotOptions } from './slot/slot.js'
+export type { EngineOptions, SlotUsage, SourceOptions } from './slot/slot-protocol.js'

@@ -1,0 +1,24 @@
+// The process of a slot: it holds one language model, and ends with the node.
+import { FileSource } from './file-source.js'
+import { slotCommand, type SlotEvent } from './slot-protocol.js'
+import { SlotServer } from './slot-server.js'
+
+/** Nothing has to be saved, and a thread of an engine may be busy: the quickest end is the best. */
+const end = (): void => {
+  process.kill(process.pid, 'SIGKILL')
+}
+
+/** The node is gone when a message cannot be sent. */
+const send = (event: SlotEvent): void => {
+  process.send?.(event, undefined, undefined, (error) => error && end())
+}
+
+const server = new SlotServer(send, (options) => new FileSource(options))
+
+process.on('disconnect', end)
+process.on('message', (message) => {
+  const command = slotCommand.safeParse(message)
+  if (!command.success) throw new Error(`unknown command: ${command.error.message}`)
+  void server.handle(command.data)
+})
+if (!process.connected) end()
