@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { type AudioFormat, AudioPipeline } from './audio-pipeline.js'
+import type { AudioFormat } from './audio-format.js'
+import { AudioPipeline } from './audio-pipeline.js'
 import { packetize, type SendOptions, type Sent } from './fixtures/publisher.js'
 import { seededRandom } from './fixtures/random.js'
 import { Recorder } from './fixtures/recorder.js'

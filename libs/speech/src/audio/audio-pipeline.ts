@@ -1,4 +1,5 @@
 import type { AudioSink } from '../engines/audio-source.js'
+import type { AudioFormat } from './audio-format.js'
 import { opusPacketInfo, type OpusPacketInfo } from './opus-packet.js'
 import { PreRoll } from './pre-roll.js'
 import { type Ordered, ReorderBuffer, type ReorderCounters } from './reorder-buffer.js'
@@ -6,15 +7,6 @@ import { isRtcp, parseRtp, type RtpPacket } from './rtp-packet.js'
 import { type Frame, type OutputCounters, SpeechOutput } from './speech-output.js'
 import { Timeline } from './timeline.js'
 import { type GateState, levelOf, VoiceGate } from './voice-gate.js'
-
-/** The stream as the plain transport sends it. */
-export interface AudioFormat {
-  payloadType: number
-  /** Absent: of any source; a new source is a restart of the publisher. */
-  ssrc?: number
-  /** The id of the audio-level header extension; absent where the publisher does not send it. */
-  levelId?: number
-}
 
 export interface AudioCounters extends ReorderCounters, OutputCounters {
   /** RTP packets that arrived. */
@@ -85,7 +77,9 @@ export class AudioPipeline {
       this.#endUtterance()
   }
 
+  /** Sends the audio that still waits for a missing packet. */
   close(): void {
+    this.#handle(this.#reorder.flush())
     this.#output.close()
   }
 

@@ -86,10 +86,10 @@ async function tap(ssrc: number): Promise<Tapped> {
   })
   const to = await router.createPlainTransport({ ...LOOPBACK, comedia: false })
   const consumer = await to.consume({ producerId: producer.id, rtpCapabilities: router.rtpCapabilities, paused: true })
-  const receiver = await AudioReceiver.open(formatOf(consumer))
+  const receiver = new AudioReceiver(formatOf(consumer))
   const recorder = new Recorder()
-  await receiver.start(recorder)
-  await to.connect({ ip: '127.0.0.1', port: receiver.port, rtcpPort: receiver.port })
+  const { ip, port } = await receiver.start(recorder)
+  await to.connect({ ip, port, rtcpPort: port })
   await consumer.resume()
   const socket = createSocket('udp4')
   closing.push(async () => {

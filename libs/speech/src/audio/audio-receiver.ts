@@ -1,76 +1,71 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import type { AudioSink, AudioSource } from '../engines/audio-source.js'
-import { type AudioCounters, type AudioFormat, AudioPipeline } from './audio-pipeline.js'
+import type { AudioFormat } from './audio-format.js'
+import { type AudioCounters, AudioPipeline } from './audio-pipeline.js'
 import { StallClock } from './stall-clock.js'
+
+const LOOPBACK = '127.0.0.1'
 
 const clock = new StallClock()
 
 /**
- * Receives the RTP of one stream on a UDP socket of its own on loopback: the kernel separates the streams, and bounds what
- * one of them may queue. RTCP may be sent to the same port.
+ * Receives the RTP of one stream on a UDP socket of its own on loopback: the kernel separates the streams, and limits what
+ * one of them may queue. RTCP may be sent to the same port. Memory is bounded; the sink limits its own queue.
  */
 export class AudioReceiver implements AudioSource {
-  readonly #socket: Socket
+  readonly #socket: Socket = createSocket('udp4')
   readonly #format: AudioFormat
   readonly #onTick = (isTimely: boolean): void => this.#pipeline?.tick(this.#now(), isTimely)
   #pipeline: AudioPipeline | undefined
+  #counters: AudioCounters | undefined
   #startedAt = 0
+  #closed: Promise<void> | undefined
 
-  private constructor(socket: Socket, format: AudioFormat) {
-    this.#socket = socket
+  constructor(format: AudioFormat) {
     this.#format = format
   }
 
-  /** Opens the socket; audio that arrives before `start` is dropped. */
-  static async open(format: AudioFormat): Promise<AudioReceiver> {
-    const socket = createSocket('udp4')
-    try {
-      socket.bind(0, '127.0.0.1')
-      await once(socket, 'listening')
-      return new AudioReceiver(socket, format)
-    } catch (error) {
-      socket.close()
-      throw error
-    }
-  }
-
-  /** The port for RTP and RTCP. */
-  get port(): number {
-    return this.#socket.address().port
-  }
-
-  /** When position 0 was, on the clock of `performance.now()`. */
+  /** The time of position 0 on the clock of `performance.now()`. */
   get startedAt(): number {
     return this.#startedAt
   }
 
+  /** Undefined before the start; the last ones after the end. */
   get counters(): AudioCounters | undefined {
-    return this.#pipeline?.counters
+    return this.#pipeline?.counters ?? this.#counters
   }
 
-  start(sink: AudioSink): Promise<void> {
-    const pipeline = new AudioPipeline(this.#format, sink)
-    this.#pipeline = pipeline
+  async start(sink: AudioSink): Promise<{ ip: string; port: number }> {
+    this.#socket.bind(0, LOOPBACK)
+    await once(this.#socket, 'listening')
+    const pipeline = (this.#pipeline = new AudioPipeline(this.#format, sink))
     this.#startedAt = performance.now()
     this.#socket.on('message', (packet) => pipeline.packet(packet, this.#now(), clock.isTimely))
-    this.#socket.once('error', (error) => {
+    this.#socket.on('error', (error) => {
       if (!this.#pipeline) return
       this.#stop()
       sink.ended(error)
     })
     clock.add(this.#onTick)
-    return Promise.resolve()
+    return { ip: LOOPBACK, port: this.#socket.address().port }
   }
 
-  async close(): Promise<void> {
-    if (this.#pipeline) this.#stop()
-    await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    this.#stop()
+    const closed = once(this.#socket, 'close')
+    this.#socket.close()
+    await closed
   }
 
   #stop(): void {
     clock.delete(this.#onTick)
     this.#socket.removeAllListeners('message')
+    this.#counters = this.#pipeline?.counters
     this.#pipeline?.close()
     this.#pipeline = undefined
   }

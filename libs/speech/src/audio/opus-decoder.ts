@@ -1,8 +1,8 @@
 import koffi from 'koffi'
+import { SAMPLE_RATE } from '../engines/engine.js'
 
-const SAMPLE_RATE = 16_000
-/** 120 ms at 16 kHz. */
-const MAX_SAMPLES = 1920
+/** 120 ms, the longest packet of Opus. */
+const MAX_SAMPLES = 0.12 * SAMPLE_RATE
 const RESET_STATE = 4028
 
 type Native = (...args: unknown[]) => number

@@ -1,4 +1,4 @@
-import { sequenceDistance } from './serial.js'
+import { sequenceDistance } from './serial-numbers.js'
 
 export interface Sequenced {
   sequence: number

@@ -1,5 +1,5 @@
 import { DriftEstimator } from './drift-estimator.js'
-import { timestampDistance } from './serial.js'
+import { timestampDistance } from './serial-numbers.js'
 
 export interface Timed {
   /** RTP timestamp at 48 kHz, 32 bits. */
