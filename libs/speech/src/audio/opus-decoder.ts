@@ -1,6 +1,7 @@
-import koffi from 'koffi'
+import koffi, { type LibraryHandle } from 'koffi'
 import { SAMPLE_RATE } from '../engines/engine.js'
 
+const FILE = 'libopus.so.0'
 /** 120 ms, the longest packet of Opus. */
 const MAX_SAMPLES = 0.12 * SAMPLE_RATE
 const RESET_STATE = 4028
@@ -16,10 +17,18 @@ interface Library {
 
 let loaded: Library | undefined
 
-/** Loads the system's libopus; throws where it is missing. */
+function load(): LibraryHandle {
+  try {
+    return koffi.load(FILE)
+  } catch (error) {
+    throw new Error(`${FILE} cannot be loaded: install the package libopus0`, { cause: error })
+  }
+}
+
+/** The system's libopus, loaded once. */
 function library(): Library {
   if (loaded) return loaded
-  const lib = koffi.load('libopus.so.0')
+  const lib = load()
   return (loaded = {
     create: lib.func('void *opus_decoder_create(int32_t rate, int channels, void *error)') as Library['create'],
     decode: lib.func(
