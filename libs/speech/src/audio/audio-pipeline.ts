@@ -12,6 +12,8 @@ export interface AudioCounters extends ReorderCounters, OutputCounters {
   /** RTP packets that arrived. */
   packets: number
   malformed: number
+  /** With a level, so that they need not be decoded to find speech. */
+  levels: number
   /** Of another source or payload type. */
   foreign: number
   utterances: number
@@ -31,7 +33,7 @@ const PATIENCE_MS = 150
 
 /** The way of one stream from RTP packets to speech for the recognizer. Times are parameters, ms since its begin. */
 export class AudioPipeline {
-  readonly #received = { packets: 0, malformed: 0, foreign: 0, utterances: 0 }
+  readonly #received = { packets: 0, malformed: 0, levels: 0, foreign: 0, utterances: 0 }
   readonly #format: AudioFormat
   readonly #sink: AudioSink
   readonly #reorder = new ReorderBuffer<AudioPacket>()
@@ -63,6 +65,7 @@ export class AudioPipeline {
     if (!packet || !info) return void this.#received.malformed++
     if (this.#format.ssrc !== undefined && packet.ssrc !== this.#format.ssrc) return void this.#received.foreign++
     if (packet.ssrc !== this.#ssrc) this.#changeSource(packet.ssrc)
+    if (packet.level !== undefined) this.#received.levels++
     this.#lastAt = at
     this.#handle(this.#reorder.push({ ...packet, info, at, isTimely }, at))
   }
