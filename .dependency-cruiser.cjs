@@ -80,6 +80,7 @@ const MEDIA_NODE_LAYERS = [
   'recordings/individual',
   'recordings/custom',
   'recordings',
+  'speech-to-text',
   'cluster',
   'monitoring',
   'lifecycle',

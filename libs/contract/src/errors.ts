@@ -21,7 +21,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 export const isErrorCode = (value: unknown): value is ErrorCode => ERROR_CODES.some((code) => code === value)
 
 /** The missing object of a NOT_FOUND: some REST routes distinguish a missing session from a missing connection. */
-export type ErrorSubject = 'session' | 'connection' | 'stream' | 'recording' | 'mediaNode'
+export type ErrorSubject = 'session' | 'connection' | 'stream' | 'recording' | 'mediaNode' | 'languageModel'
 
 /** The only error class that services throw; errors of libraries are translated at the call. */
 export class ServiceError extends Error {

@@ -8,5 +8,6 @@ import { SpeechToTextService } from './speech-to-text.service.js'
   imports: [MediaNodesModule],
   controllers: [SpeechToTextController],
   providers: [SpeechToTextService],
+  exports: [SpeechToTextService],
 })
 export class SpeechToTextModule {}

@@ -4,6 +4,7 @@ import { nodeRpc, SUBJECT, type NodeCommand, type NodeCommandCall } from '@sessi
 import { BusController, type BusBinding } from '@session-service/messaging'
 import { MediaService, type Answer, type Commands } from '../rooms/media.service.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
+import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
 import { CommandMetrics } from './command-metrics.js'
 import { FenceGate } from './fence-gate.js'
 import { LifecycleService } from '../lifecycle/lifecycle.service.js'
@@ -26,6 +27,7 @@ export class CommandsController implements Commands<NodeCommand> {
   constructor(
     private readonly media: MediaService,
     private readonly recordings: RecordingsService,
+    private readonly speechToText: SpeechToTextService,
     private readonly lifecycle: LifecycleService,
     private readonly mediaserverInfo: MediaserverInfoService,
   ) {}
@@ -108,6 +110,30 @@ export class CommandsController implements Commands<NodeCommand> {
   @Command('stopRecording')
   stopRecording(@Payload() call: NodeCommandCall<'stopRecording'>): Answer<'stopRecording'> {
     return this.recordings.stopRecording(call)
+  }
+
+  @Command('loadLanguageModel')
+  loadLanguageModel(@Payload() call: NodeCommandCall<'loadLanguageModel'>): Answer<'loadLanguageModel'> {
+    return this.speechToText.loadLanguageModel(call)
+  }
+
+  @Command('unloadLanguageModel')
+  unloadLanguageModel(@Payload() call: NodeCommandCall<'unloadLanguageModel'>): Answer<'unloadLanguageModel'> {
+    return this.speechToText.unloadLanguageModel(call)
+  }
+
+  @Command('subscribeToSpeechToText')
+  subscribeToSpeechToText(
+    @Payload() call: NodeCommandCall<'subscribeToSpeechToText'>,
+  ): Answer<'subscribeToSpeechToText'> {
+    return this.speechToText.subscribeToSpeechToText(call)
+  }
+
+  @Command('unsubscribeFromSpeechToText')
+  unsubscribeFromSpeechToText(
+    @Payload() call: NodeCommandCall<'unsubscribeFromSpeechToText'>,
+  ): Answer<'unsubscribeFromSpeechToText'> {
+    return this.speechToText.unsubscribeFromSpeechToText(call)
   }
 
   @Command('drain')

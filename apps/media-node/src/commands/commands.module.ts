@@ -3,12 +3,13 @@ import { LifecycleModule } from '../lifecycle/lifecycle.module.js'
 import { NodeModule } from '../node/node.module.js'
 import { RecordingsModule } from '../recordings/recordings.module.js'
 import { RoomsModule } from '../rooms/rooms.module.js'
+import { SpeechToTextModule } from '../speech-to-text/speech-to-text.module.js'
 import { CommandsController } from './commands.controller.js'
 import { MediaserverInfoService } from './mediaserver-info.js'
 
 /** The commands that masters send to this node. */
 @Module({
-  imports: [NodeModule, RoomsModule, RecordingsModule, LifecycleModule],
+  imports: [NodeModule, RoomsModule, RecordingsModule, SpeechToTextModule, LifecycleModule],
   controllers: [CommandsController],
   providers: [MediaserverInfoService],
 })

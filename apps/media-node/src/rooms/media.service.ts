@@ -17,7 +17,11 @@ export type Answer<C extends NodeCommand> = Promise<z.input<(typeof NODE_COMMAND
 type LifecycleCommand = 'drain' | 'undrain' | 'terminate' | 'describe'
 /** Commands that concern recording jobs. */
 export type RecordingCommand = 'startRecording' | 'stopRecording'
-export type Commands<C extends NodeCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand>> = {
+/** Commands that concern language models and the recognition of speech. */
+export type SpeechToTextCommand =
+  'loadLanguageModel' | 'unloadLanguageModel' | 'subscribeToSpeechToText' | 'unsubscribeFromSpeechToText'
+type MediaCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand | SpeechToTextCommand>
+export type Commands<C extends NodeCommand = MediaCommand> = {
   [K in C]: (call: NodeCommandCall<K>) => Answer<K>
 }
 /** The ids in every command that concerns a participant. */

@@ -17,6 +17,7 @@ export class RoomEvents {
 
   publish(roomId: string, event: RoomEvent): void {
     if (this.fence.isOpen()) return this.#send(roomId, event)
+    if (event.kind === 'speechToText' || event.kind === 'speechToTextDisconnected') return
     const { kind, connectionId, streamId } = event
     this.#held.set([roomId, kind, connectionId, streamId].join('/'), { roomId, event })
   }

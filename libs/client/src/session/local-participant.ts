@@ -219,6 +219,8 @@ export class LocalParticipant implements SessionContext {
         return this.recordings.started(notification.params)
       case 'recordingStopped':
         return this.recordings.stopped(notification.params)
+      case 'speechToTextMessage':
+      case 'speechToTextDisconnected':
       case 'reconnect':
         // Signalling handles it.
         return undefined

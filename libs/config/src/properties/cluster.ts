@@ -141,7 +141,19 @@ export const CLUSTER = {
   SERVICE_PRO_DASHBOARD: pending(boolean, false, { meaning: 'Offer a dashboard of the search server' }),
   SERVICE_PRO_DASHBOARD_HOST: pending(text, '', { meaning: 'Address of the dashboard' }),
   SERVICE_PRO_DASHBOARD_VERSION: version('the dashboard'),
-  SERVICE_PRO_SPEECH_TO_TEXT: pending(choice('disabled', 'vosk'), 'disabled', {
-    meaning: 'Engine for speech to text',
+  SERVICE_PRO_SPEECH_TO_TEXT: property('master', choice('disabled', 'vosk', 'sherpa'), {
+    default: 'disabled',
+    meaning:
+      'Engine for speech to text, which runs on the media nodes; cloud engines (`azure`, `aws`) are not supported',
+  }),
+  SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY: property('master', choice('on_demand', 'manual'), {
+    default: 'on_demand',
+    meaning:
+      'Who loads language models: the first subscription and the REST API (`on_demand`), or only the REST API (`manual`)',
+  }),
+  SERVICE_PRO_SPEECH_TO_TEXT_MODEL_UNLOAD_DELAY: property('master', integer(0, DAY_S), {
+    default: 60,
+    unit: 's',
+    meaning: 'Time after the last subscription until `on_demand` unloads a language model',
   }),
 }

@@ -55,4 +55,16 @@ export const NODE = {
     unit: 'MiB',
     meaning: 'Free space in MEDIA_NODE_RECORDING_PATH below which no recording starts and running recordings stop',
   }),
+  MEDIA_NODE_SPEECH_TO_TEXT_MODELS: property('node', path, {
+    default: '/opt/service/speech-to-text/models',
+    meaning: 'Folder of the language models: one folder for each language, such as `en-US`',
+  }),
+  MEDIA_NODE_SPEECH_TO_TEXT_SLOTS: property('node', integer(0, 1000), {
+    default: 0,
+    meaning: 'Maximum number of language models that this node loads at a time; 0: as many as fit into its memory',
+  }),
+  MEDIA_NODE_VOSK_LIBRARY: property('node', path, {
+    default: '/usr/local/lib/libvosk.so',
+    meaning: 'The library of the engine `vosk`',
+  }),
 }

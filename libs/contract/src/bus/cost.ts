@@ -14,6 +14,8 @@ export const COST = {
   consumers: 0.1,
   /** A composed recording of four to nine videos, 1280×720 at 25 frames per second. */
   recordings: 30,
+  /** A stream with speech to text, with pauses. */
+  speechStreams: 3,
 } as const
 
 /** Numbers of units by kind of work. */

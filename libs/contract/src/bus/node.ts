@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
+import { LanguageModelState, SpeechEngineName, SpeechSettings } from './speech-to-text.js'
+import { Language, SpeechToTextMessage } from '../signalling/speech-to-text.js'
 import { RecordingEnded, RecordingJob, RecordingPartRef, RunningJob, Slots } from './recordings.js'
 import { MediaserverInfo } from '../rest/media-node.js'
 import { TypeOfVideo } from '../rest/connection.js'
@@ -127,6 +129,26 @@ export const NODE_COMMANDS = {
   startRecording: [RecordingJob, z.object({ startedAt: z.number() }), 35_000],
   /** Answers at once; the fact `recordingEnded` follows when the files are delivered. */
   stopRecording: [RecordingPartRef, Nothing, 4_000],
+  /**
+   * Loads a language model in a process of its own; answers when it is loaded. NOT_FOUND: no such model on the node;
+   * CONFLICT: it is loaded or being loaded; NO_CAPACITY: no free slot or memory; LAUNCH_FAILED: it cannot be loaded.
+   */
+  loadLanguageModel: [z.object({ lang: Language, engine: SpeechEngineName }), Nothing, 70_000],
+  /** NOT_FOUND: no such model on the node; CONFLICT: it is not loaded; IN_USE: it serves subscriptions. */
+  unloadLanguageModel: [z.object({ lang: Language }), Nothing, 10_000],
+  /**
+   * Sends the recognized speech of all streams of the publisher, present and later, to the connection as the event
+   * `speechToText`. A repeated command is answered at once; one with another language replaces the former. Under
+   * `on_demand` the answer waits until the model is loaded. NOT_FOUND: no such publisher in the room, or no such model;
+   * NOT_READY: the model is not loaded (`manual`) or not loaded yet; NO_CAPACITY and LAUNCH_FAILED as for loading.
+   */
+  subscribeToSpeechToText: [
+    Peer.extend({ publisherId: Id, lang: Language, settings: SpeechSettings }),
+    Nothing,
+    12_000,
+  ],
+  /** NOT_FOUND: there is no such subscription. */
+  unsubscribeFromSpeechToText: [Peer.extend({ publisherId: Id }), Nothing, 4_000],
   /** Lists the rooms and jobs of the node, for reconciliation. */
   inventory: [
     Nothing,
@@ -191,7 +213,9 @@ export const Heartbeat = z.object({
   /** The number of rooms opened since the start, so that a master knows which of its placements `committed` includes. */
   roomsOpened: z.number().int().nonnegative().default(0),
   jobs: z.array(RunningJob).default([]),
-  slots: z.object({ recording: Slots }).optional(),
+  slots: z.object({ recording: Slots, speechToText: Slots.optional() }).optional(),
+  /** The language models in the slots for speech to text. */
+  languageModels: z.array(LanguageModelState).default([]),
   /** Workers that accept rooms: none while they crash repeatedly. */
   workers: z.number().int().nonnegative(),
   rooms: z.number().int().nonnegative(),
@@ -254,6 +278,23 @@ export const RoomEvent = z.discriminatedUnion('kind', [
     streamId: Id,
     /** The lowest maximum of the stream's receivers; 0 = none is below the publisher's own limit. */
     maxKbps: z.number().int().nonnegative(),
+  }),
+  z.object({
+    kind: z.literal('speechToText'),
+    epoch: Epoch,
+    /** The connections that subscribed. */
+    to: z.array(Id).min(1),
+    message: SpeechToTextMessage,
+  }),
+  /** The process of a model failed, and with it these subscriptions to the publisher's speech; clients subscribe again. */
+  z.object({
+    kind: z.literal('speechToTextDisconnected'),
+    epoch: Epoch,
+    to: z.array(Id).min(1),
+    /** The publisher. */
+    connectionId: Id,
+    lang: Language,
+    message: z.string(),
   }),
 ])
 export type RoomEvent = z.infer<typeof RoomEvent>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DisconnectReason, RecordingStopReason, StreamChangeReason, StreamDestroyedReason } from '../reasons.js'
+import { SpeechToTextMessage } from './speech-to-text.js'
 import { Layers } from './rtp.js'
 import { ConnectionInfo, RecordingInfo, SessionSnapshot, StreamInfo } from './views.js'
 
@@ -34,6 +35,12 @@ export const SIGNALLING_NOTIFICATIONS = {
   /** Sent to the roles that SERVICE_RECORDING_NOTIFICATION selects. */
   recordingStarted: RecordingInfo,
   recordingStopped: RecordingInfo.extend({ reason: RecordingStopReason }),
+  speechToTextMessage: SpeechToTextMessage,
+  /**
+   * The recognition of this connection's speech in this language failed, and the subscription to it ended: subscribe
+   * again.
+   */
+  speechToTextDisconnected: z.object({ connectionId: z.string(), lang: z.string(), message: z.string() }),
   /** The complete state, sent when messages may have been lost; the client derives the missed changes. */
   snapshot: SessionSnapshot,
   /** The receiving participant has ended; the server then closes the socket. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
+import { Language } from './speech-to-text.js'
 import { text } from '../optional.js'
 import { StreamChangeReason } from '../reasons.js'
 import { DATA_MAX_LENGTH, IceServerView, Role, TypeOfVideo } from '../rest/connection.js'
@@ -153,6 +154,13 @@ export const SIGNALLING_METHODS = {
     }),
     Nothing,
   ],
+  /**
+   * Requests the speech of the streams of a connection, also of the own one, as `speechToTextMessage`; another language
+   * replaces the former. May take 10 s while a model is loaded. DISABLED: speech to text is off; NOT_FOUND: no such
+   * connection or language model; NOT_READY: the model is not loaded. Lost with the media: call it again after `rejoin`.
+   */
+  subscribeToSpeechToText: [z.object({ connectionId: Id, lang: Language }), Nothing],
+  unsubscribeFromSpeechToText: [z.object({ connectionId: Id }), Nothing],
   forceDisconnect: [z.object({ connectionId: Id }), Nothing],
   forceUnpublish: [z.object({ streamId: Id }), Nothing],
 } as const satisfies Record<string, readonly [z.ZodType, z.ZodType]>

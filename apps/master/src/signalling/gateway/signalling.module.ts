@@ -14,6 +14,7 @@ import { MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
 import { RoomRpcHandlers } from '../rpc-handlers/room.rpc-handlers.js'
 import { SocketsModule } from '../sockets/sockets.module.js'
 import { SignalsModule } from '../../signals/signals.module.js'
+import { SpeechToTextModule } from '../../speech-to-text/speech-to-text.module.js'
 import { StreamsModule } from '../../streams/streams.module.js'
 
 /** The WebSocket of clients. */
@@ -26,6 +27,7 @@ import { StreamsModule } from '../../streams/streams.module.js'
     RecordingLifecycleModule,
     SignalsModule,
     SocketsModule,
+    SpeechToTextModule,
     StreamsModule,
   ],
   providers: [

@@ -15,6 +15,7 @@ import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { iceServersFor } from '../ice/ice-servers.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { SpeechToTextService } from '../../speech-to-text/speech-to-text.service.js'
 import { StreamsService } from '../../streams/streams.service.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
@@ -29,6 +30,8 @@ const MEDIA_METHODS = [
   'unsubscribe',
   'changeSubscription',
   'forceUnpublish',
+  'subscribeToSpeechToText',
+  'unsubscribeFromSpeechToText',
 ] as const satisfies SignallingMethod[]
 /** Methods that need the participant's media. */
 export type MediaMethod = (typeof MEDIA_METHODS)[number]
@@ -55,6 +58,7 @@ export class MediaRpcHandlers {
     private readonly participants: ParticipantRepository,
     private readonly recordings: RecordingStarter,
     private readonly streams: StreamsService,
+    private readonly speechToText: SpeechToTextService,
     private readonly mediaNodes: MediaNodesService,
     private readonly sockets: SocketRegistry,
     private readonly clock: ClusterClock,
@@ -90,6 +94,14 @@ export class MediaRpcHandlers {
     },
     forceUnpublish: async (participant, { streamId }) => {
       await this.streams.forceUnpublish(participant, streamId, 'forceUnpublishByUser')
+      return {}
+    },
+    subscribeToSpeechToText: async (participant, call) => {
+      await this.speechToText.subscribe(participant, call)
+      return {}
+    },
+    unsubscribeFromSpeechToText: async (participant, { connectionId }) => {
+      await this.speechToText.unsubscribe(participant, connectionId)
       return {}
     },
   }

@@ -9,6 +9,8 @@ const SUBSCRIBER: readonly SignallingMethod[] = [
   'subscribe',
   'unsubscribe',
   'changeSubscription',
+  'subscribeToSpeechToText',
+  'unsubscribeFromSpeechToText',
   'signal',
   // These concern own streams only: a former publisher can still mute and end its streams.
   'unpublish',

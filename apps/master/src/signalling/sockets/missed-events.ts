@@ -1,10 +1,22 @@
-import type { NotificationParams, SessionNotification, SessionSnapshot } from '@session-service/contract'
+import type {
+  NotificationParams,
+  SessionNotification,
+  SessionSnapshot,
+  SignallingNotification,
+} from '@session-service/contract'
 
 /** A notification of the session that a socket receives while it may be waiting for a snapshot. */
 export type HeldNotification =
   | SessionNotification
-  | { method: 'mediaLost'; params: NotificationParams<'mediaLost'> }
-  | { method: 'sendLimitChanged'; params: NotificationParams<'sendLimitChanged'> }
+  | MediaNotification<'mediaLost'>
+  | MediaNotification<'layersChanged'>
+  | MediaNotification<'sendLimitChanged'>
+  | MediaNotification<'speechToTextMessage'>
+  | MediaNotification<'speechToTextDisconnected'>
+interface MediaNotification<N extends SignallingNotification> {
+  method: N
+  params: NotificationParams<N>
+}
 
 /**
  * The notifications that report changes which the snapshot does not contain, of those held while it was read. A stream

@@ -2,6 +2,7 @@ import { CLOSE_CODE, type RoomEvent, type SessionMessage } from '@session-servic
 import { Injectable, Logger } from '@nestjs/common'
 import type { ClientSocket } from './client-socket.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
+import type { HeldNotification } from './missed-events.js'
 import { SharedNotification } from './shared-notification.js'
 
 interface Room {
@@ -152,17 +153,35 @@ export class SocketRegistry {
   }
 
   #deliverEvent({ sockets }: Room, event: RoomEvent): void {
-    const { connectionId, epoch, streamId } = event
-    const socket = sockets.get(connectionId)
-    if (socket?.participant?.place?.epoch !== epoch) return
-    if (event.kind === 'layersChanged') socket.notify('layersChanged', { streamId, layers: event.layers })
-    else {
-      const params = { streamId, maxKbps: event.maxKbps }
-      socket.deliver(new SharedNotification({ method: 'sendLimitChanged', params }))
+    const { to, notification } = deliveryOf(event)
+    const shared = new SharedNotification(notification)
+    for (const connectionId of to) {
+      const socket = sockets.get(connectionId)
+      if (socket?.participant?.place?.epoch === event.epoch) this.#attempt(socket, () => socket.deliver(shared))
     }
   }
 
   #replace(socket: ClientSocket): void {
     socket.close(CLOSE_CODE.replaced, 'resumed on another socket')
+  }
+}
+
+/** The notification of an event of the session's media, and its recipients. */
+function deliveryOf(event: RoomEvent): { to: readonly string[]; notification: HeldNotification } {
+  switch (event.kind) {
+    case 'layersChanged': {
+      const { connectionId, streamId, layers } = event
+      return { to: [connectionId], notification: { method: 'layersChanged', params: { streamId, layers } } }
+    }
+    case 'sendLimitChanged': {
+      const { connectionId, streamId, maxKbps } = event
+      return { to: [connectionId], notification: { method: 'sendLimitChanged', params: { streamId, maxKbps } } }
+    }
+    case 'speechToText':
+      return { to: event.to, notification: { method: 'speechToTextMessage', params: event.message } }
+    case 'speechToTextDisconnected': {
+      const { to, connectionId, lang, message } = event
+      return { to, notification: { method: 'speechToTextDisconnected', params: { connectionId, lang, message } } }
+    }
   }
 }
