@@ -7,7 +7,17 @@ export {
   type SpeechStream,
   type SpeechWord,
 } from './engines/engine.js'
+export type { RtpSourceOptions } from './audio/audio-format.js'
 export { ModelError } from './models/model-error.js'
 export { estimateMemory, findModel, type LanguageModel, listModels } from './models/model-folder.js'
-export { Slot, SLOT_LIMITS, SlotError, type SlotEvents, type SlotLimits, type SlotOptions } from './slot/slot.js'
+export {
+  Slot,
+  SLOT_LIMITS,
+  SlotError,
+  type SlotEvents,
+  type SlotFailure,
+  type SlotLimits,
+  type SlotOptions,
+  type SlotStream,
+} from './slot/slot.js'
 export type { EngineOptions, SlotUsage, SourceOptions } from './slot/slot-protocol.js'

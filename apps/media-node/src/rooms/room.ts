@@ -20,6 +20,8 @@ export interface RoomObserver {
   unpublished(stream: Stream): void
   /** The publisher muted, unmuted, or changed whether it is recorded. */
   changed(stream: Stream): void
+  /** A peer has left; its streams were unpublished before. */
+  left?(connectionId: string): void
   /** The room and all its streams are closed. */
   closed(): void
 }
@@ -153,6 +155,7 @@ export class Room {
     this.peers.delete(connectionId)
     this.context.counts.connections--
     peer.close()
+    for (const observer of this.#observers) observer.left?.(connectionId)
   }
 
   stream(streamId: string): Stream {

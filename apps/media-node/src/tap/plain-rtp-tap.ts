@@ -21,6 +21,8 @@ export interface TapTrack {
   ssrc: number
   /** Equal for both tracks of a stream: receivers synchronise them by it. */
   cname: string
+  /** The id of the header extension for the level of the audio, which not every publisher sends. */
+  levelId: number | undefined
   parameters: Record<string, unknown>
 }
 
@@ -30,6 +32,8 @@ interface FirstPacket {
   at: number
   rtpTimestamp: number
 }
+
+const LEVEL_EXTENSION = 'urn:ietf:params:rtp-hdrext:ssrc-audio-level'
 
 const PacketInfo = z.object({ rtpPacket: z.object({ timestamp: z.number() }) })
 
@@ -155,6 +159,7 @@ function tapTrack({ kind, rtpParameters }: types.Consumer): TapTrack {
     payloadType: codec.payloadType,
     ssrc,
     cname: rtpParameters.rtcp?.cname ?? '',
+    levelId: rtpParameters.headerExtensions?.find(({ uri }) => uri === LEVEL_EXTENSION)?.id,
     parameters: codec.parameters ?? {},
   }
 }

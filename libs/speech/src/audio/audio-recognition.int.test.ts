@@ -4,7 +4,7 @@ import type { SpeechModel, SpeechResult } from '../engines/engine.js'
 import { VoskEngine } from '../engines/vosk/vosk-engine.js'
 import { SENTENCES as ALL, wordErrorRate } from '../fixtures/sentences.js'
 import { testEngine } from '../fixtures/test-engines.js'
-import { speakAll, type Spoken } from '../fixtures/voice.js'
+import { speakAll, type Spoken, upsample } from '../fixtures/voice.js'
 import { Recognition } from '../slot/recognition.js'
 import { AudioPipeline } from './audio-pipeline.js'
 import { packetize, type SendOptions } from './fixtures/publisher.js'
@@ -21,13 +21,6 @@ const vosk = testEngine('vosk')
 let model: SpeechModel
 let pcm: Int16Array
 let spoken: Spoken[]
-
-/** 16 kHz to 48 kHz, by linear interpolation. */
-const upsample = (samples: Int16Array): Int16Array =>
-  Int16Array.from({ length: samples.length * 3 }, (_, at) => {
-    const [low, part] = [Math.floor(at / 3), (at % 3) / 3]
-    return (samples[low] ?? 0) * (1 - part) + (samples[low + 1] ?? 0) * part
-  })
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {

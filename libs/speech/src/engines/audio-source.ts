@@ -3,6 +3,8 @@
  * in real time: where the gate was closed, the position of the next frame jumps.
  */
 export interface AudioSource {
+  /** The time of position 0 on the clock of `performance.now()`; known after the start. */
+  readonly startedAt: number
   /** Audio goes to `sink` from now on. Called once. Resolves to the address to which the audio has to be sent, if any. */
   start(sink: AudioSink): Promise<AudioAddress>
   /** No method of the sink is called afterwards. */

@@ -37,7 +37,7 @@ export interface SpeechResult {
   text: string
   /** Of final results, where the engine knows them. */
   words?: SpeechWord[]
-  /** The utterance, also where the engine knows no words; seconds as above. Of final results. */
+  /** The utterance, also where the engine knows no words; seconds as above. Engines set it in final results. */
   start?: number
   end?: number
   /** The engine's own result, JSON. */

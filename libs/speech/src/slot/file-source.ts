@@ -9,15 +9,21 @@ const FRAME = 0.02 * SAMPLE_RATE
 export class FileSource implements AudioSource {
   readonly #options: FileSourceOptions
   readonly #closing = new AbortController()
+  #startedAt = 0
 
   constructor(options: FileSourceOptions) {
     this.#options = options
+  }
+
+  get startedAt(): number {
+    return this.#startedAt
   }
 
   async start(sink: AudioSink): Promise<AudioAddress> {
     const bytes = await readFile(this.#options.path)
     const samples = new Int16Array(bytes.length >> 1)
     for (let at = 0; at < samples.length; at++) samples[at] = bytes.readInt16LE(at * 2)
+    this.#startedAt = performance.now()
     void this.#play(samples, sink).catch((error: Error) => sink.ended(error))
     return {}
   }
@@ -29,7 +35,7 @@ export class FileSource implements AudioSource {
 
   async #play(samples: Int16Array, sink: AudioSink): Promise<void> {
     const { open = [{ from: 0, to: samples.length / SAMPLE_RATE }] } = this.#options
-    const begin = performance.now()
+    const begin = this.#startedAt
     for (const { from, to } of open) {
       const end = Math.min(to * SAMPLE_RATE, samples.length)
       for (let at = Math.round(from * SAMPLE_RATE); at < end; at += FRAME) {

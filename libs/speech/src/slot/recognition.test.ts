@@ -42,16 +42,20 @@ class Counter implements SpeechStream {
 function recognition() {
   const stream = new Counter()
   const finals: (SpeechResult & { utterance: number })[] = []
+  const partials: SpeechResult[] = []
   const ends: (string | undefined)[] = []
   const tested = new Recognition(stream, {
-    result: (result, utterance) => result.kind === 'final' && finals.push({ ...result, utterance }),
+    result: (result, utterance) => {
+      if (result.kind === 'final') finals.push({ ...result, utterance })
+      else partials.push(result)
+    },
     ended: (error) => ends.push(error?.message),
   })
   /** Speaks for some seconds from a second on. */
   const speak = (from: number, seconds: number): void => {
     for (let at = 0; at < seconds * SAMPLE_RATE; at += FRAME) tested.frame(from * SAMPLE_RATE + at, samples())
   }
-  return { stream, finals, ends, tested, speak }
+  return { stream, finals, partials, ends, tested, speak }
 }
 
 it('collects short frames to larger calls, and gives results the time of the stream', async () => {
@@ -85,6 +89,36 @@ it('J11: drops audio instead of growing when the recognizer is too slow, and sta
   tested.ended()
   await until('it has ended', () => ends.length > 0)
   expect(finals.at(-1)).toMatchObject({ start: 100, end: 101 })
+})
+
+it('J11: drops the oldest audio that waits, and ends the utterance before the gap', async () => {
+  const { stream, finals, ends, tested, speak } = recognition()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  stream.gate = promise
+  speak(0, 30)
+  tested.ended()
+  resolve()
+  await until('it has ended', () => ends.length > 0)
+  const [first, last] = [finals[0]!, finals.at(-1)!]
+  expect(finals).toHaveLength(2)
+  // The audio that the recognizer held when it became slow, and the newest audio.
+  expect(first.start).toBe(0)
+  expect(first.end).toBeLessThan(1)
+  expect(last.end).toBeCloseTo(30)
+  expect(last.end! - last.start!).toBeGreaterThan(4.5)
+  expect(last.end! - last.start!).toBeLessThanOrEqual(10)
+  const recognized = finals.reduce((sum, { start = 0, end = 0 }) => sum + end - start, 0)
+  expect(recognized + tested.droppedSeconds).toBeCloseTo(30)
+})
+
+it('gives partial results the begin of their utterance', async () => {
+  const { partials, ends, tested, speak } = recognition()
+  speak(5, 1)
+  tested.utteranceEnd()
+  speak(20, 1)
+  tested.ended()
+  await until('it has ended', () => ends.length > 0)
+  expect([...new Set(partials.map(({ start }) => start))]).toEqual([5, 20])
 })
 
 it('reports a recognizer that fails, and closes it', async () => {

@@ -8,6 +8,8 @@ const BATCH = 0.2 * SAMPLE_RATE
 const LARGEST_BATCH = 0.6 * SAMPLE_RATE
 /** The audio that waits for the recognizer at most. */
 const QUEUE = 10 * SAMPLE_RATE
+/** What is kept of it when there would be more: the newest. */
+const KEPT_QUEUE = 5 * SAMPLE_RATE
 
 interface Frame {
   position: number
@@ -32,6 +34,9 @@ export class Recognition implements AudioSink {
   #queued = 0
   #dropped = 0
   #utterance = 0
+  /** The first sample since the last final result, and the end of what was written: positions. */
+  #begin: number | undefined
+  #end = 0
   #isRunning = false
   /** No more audio is taken. */
   #isEnding: { error: Error | undefined } | undefined
@@ -50,12 +55,9 @@ export class Recognition implements AudioSink {
 
   frame(position: number, samples: Int16Array): void {
     if (this.#isEnding) return
-    if (this.#queued + samples.length > QUEUE) {
-      this.#dropped += samples.length
-      return
-    }
     this.#queue.push({ position, samples })
     this.#queued += samples.length
+    if (this.#queued > QUEUE) this.#dropOldest()
     if (this.#queued >= BATCH) void this.#run()
   }
 
@@ -92,9 +94,9 @@ export class Recognition implements AudioSink {
     this.#isRunning = true
     try {
       while (!this.#isClosed && this.#isDue()) await this.#step()
-      if (this.#isEnding && !this.#isClosed) await this.#end(this.#isEnding.error)
+      if (this.#isEnding && !this.#isClosed) await this.#finish(this.#isEnding.error)
     } catch (error) {
-      if (!this.#isClosed) await this.#end(error as Error)
+      if (!this.#isClosed) await this.#finish(error as Error)
     } finally {
       this.#isRunning = false
     }
@@ -104,16 +106,36 @@ export class Recognition implements AudioSink {
     return this.#queued >= BATCH || this.#queue.includes('utterance-end')
   }
 
+  /**
+   * Drops a long piece at once: recognizers make no sense of audio with many gaps. The utterance ends before the gap, so
+   * that its words are not joined with later ones.
+   */
+  #dropOldest(): void {
+    while (this.#queued > KEPT_QUEUE) {
+      const oldest = this.#queue.shift()
+      if (!oldest) break
+      if (oldest === 'utterance-end') continue
+      this.#queued -= oldest.samples.length
+      this.#dropped += oldest.samples.length
+    }
+    if (this.#queue[0] !== 'utterance-end') this.#queue.unshift('utterance-end')
+  }
+
   async #step(): Promise<void> {
     const frames = this.#takeFrames()
     const samples = join(frames)
     this.#queued -= samples.length
-    for (const { position, samples: part } of frames) this.#times.add(position, part.length)
+    for (const { position, samples: part } of frames) {
+      this.#times.add(position, part.length)
+      this.#begin ??= position
+      this.#end = position + part.length
+    }
     if (samples.length > 0) this.#report(await this.#stream.write(samples))
     this.#wake()
     if (this.#queue[0] !== 'utterance-end') return
     this.#queue.shift()
     this.#report(await this.#stream.endUtterance())
+    this.#begin = undefined
   }
 
   /** The frames up to the end of the utterance, limited. */
@@ -128,7 +150,7 @@ export class Recognition implements AudioSink {
     return frames
   }
 
-  async #end(error: Error | undefined): Promise<void> {
+  async #finish(error: Error | undefined): Promise<void> {
     await this.close()
     this.#events.ended(error)
   }
@@ -137,7 +159,10 @@ export class Recognition implements AudioSink {
     if (this.#isClosed) return
     for (const result of results) {
       this.#events.result(this.#inStreamTime(result), this.#utterance)
-      if (result.kind === 'final') this.#utterance++
+      if (result.kind === 'final') {
+        this.#utterance++
+        this.#begin = undefined
+      }
     }
   }
 
@@ -149,6 +174,7 @@ export class Recognition implements AudioSink {
       ...(result.words && {
         words: result.words.map((word) => ({ ...word, start: start(word.start), end: end(word.end) })),
       }),
+      ...(result.kind === 'partial' && { start: (this.#begin ?? this.#end) / SAMPLE_RATE }),
       ...(result.start !== undefined && { start: start(result.start) }),
       ...(result.end !== undefined && { end: end(result.end) }),
     }

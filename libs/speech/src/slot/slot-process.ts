@@ -1,6 +1,8 @@
 // The process of a slot: it holds one language model, and ends with the node.
+import { AudioReceiver } from '../audio/audio-receiver.js'
+import type { AudioSource } from '../engines/audio-source.js'
 import { FileSource } from './file-source.js'
-import { slotCommand, type SlotEvent } from './slot-protocol.js'
+import { slotCommand, type SlotEvent, type SourceOptions } from './slot-protocol.js'
 import { SlotServer } from './slot-server.js'
 
 /** Nothing has to be saved, and a thread of an engine may be busy: the quickest end is the best. */
@@ -13,7 +15,13 @@ const send = (event: SlotEvent): void => {
   process.send?.(event, undefined, undefined, (error) => error && end())
 }
 
-const server = new SlotServer(send, (options) => new FileSource(options))
+const openSource = (options: SourceOptions): AudioSource => {
+  if (options.kind === 'file') return new FileSource(options)
+  const { kind: _, ...format } = options
+  return new AudioReceiver(format)
+}
+
+const server = new SlotServer(send, openSource)
 
 process.on('disconnect', end)
 process.on('message', (message) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { rtpSource } from '../audio/audio-format.js'
 
 /** How the process of a slot is made ready for its model. */
 export const engineOptions = z.discriminatedUnion('name', [
@@ -19,7 +20,7 @@ const fileSource = z.strictObject({
 })
 
 /** Where the audio of a stream comes from. */
-export const sourceOptions = z.discriminatedUnion('kind', [fileSource])
+export const sourceOptions = z.discriminatedUnion('kind', [fileSource, rtpSource])
 export type SourceOptions = z.infer<typeof sourceOptions>
 export type FileSourceOptions = z.infer<typeof fileSource>
 
@@ -75,7 +76,13 @@ export const slotEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('loaded') }),
   z.object({ type: z.literal('load-failed'), message: z.string() }),
   z.object({ type: z.literal('heartbeat'), usage }),
-  z.object({ type: z.literal('opened'), stream, address }),
+  z.object({
+    type: z.literal('opened'),
+    stream,
+    address,
+    /** The time of the stream's position 0 on the clock of `process.hrtime`, which all processes share, ms. */
+    startedAt: z.number(),
+  }),
   z.object({ type: z.literal('open-failed'), stream, message: z.string() }),
   z.object({ type: z.literal('result'), stream, utterance: z.number().int(), result }),
   /** The stream has ended, on request or by its source; with a message when it failed. */

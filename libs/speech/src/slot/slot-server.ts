@@ -1,7 +1,9 @@
+import { OpusDecoder } from '../audio/opus-decoder.js'
 import type { AudioSource } from '../engines/audio-source.js'
 import type { SpeechEngine, SpeechModel } from '../engines/engine.js'
 import { SherpaEngine } from '../engines/sherpa/sherpa-engine.js'
 import { VoskEngine } from '../engines/vosk/vosk-engine.js'
+import { toMachineTime } from './machine-clock.js'
 import { Recognition } from './recognition.js'
 import type { EngineOptions, SlotCommand, SlotEvent, SlotUsage, SourceOptions } from './slot-protocol.js'
 
@@ -48,6 +50,8 @@ export class SlotServer {
     beat()
     setInterval(beat, heartbeatMs)
     try {
+      // A missing libopus must not be found out by the first stream.
+      new OpusDecoder().close()
       this.#model = await newEngine(engine).load(folder, language)
     } catch (error) {
       return this.#send({ type: 'load-failed', message: messageOf(error) })
@@ -70,7 +74,7 @@ export class SlotServer {
       this.#streams.set(stream, { recognition, source })
       const address = await source.start(recognition)
       if (this.#abandoned.delete(stream)) return await this.#ended(stream)
-      this.#send({ type: 'opened', stream, address })
+      this.#send({ type: 'opened', stream, address, startedAt: toMachineTime(source.startedAt) })
     } catch (error) {
       this.#abandoned.delete(stream)
       await this.#remove(stream)

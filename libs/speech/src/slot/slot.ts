@@ -5,6 +5,7 @@ import { hasParentDeathSignal, INHERITED_VARIABLES, withParentDeathSignal } from
 import type { AudioAddress } from '../engines/audio-source.js'
 import type { SpeechResult } from '../engines/engine.js'
 import { LastLines } from './last-lines.js'
+import { fromMachineTime } from './machine-clock.js'
 import { observeSilence, type Silence } from './silence.js'
 import {
   type EngineOptions,
@@ -24,19 +25,36 @@ export interface SlotLimits {
   heartbeatMs: number
   /** A process that sends no heartbeat for this long is killed, ms. */
   silenceMs: number
+  /** As `silenceMs` while the model is being loaded: reading a large model may block the process. */
+  loadSilenceMs: number
   /** The time in which a stream has to open, ms. */
   openMs: number
 }
 
-export const SLOT_LIMITS: SlotLimits = { loadMs: 60_000, heartbeatMs: 1_000, silenceMs: 5_000, openMs: 5_000 }
+export const SLOT_LIMITS: SlotLimits = {
+  loadMs: 60_000,
+  heartbeatMs: 500,
+  silenceMs: 3_000,
+  loadSilenceMs: 15_000,
+  openMs: 5_000,
+}
+
+/** A stream that is open in a slot. */
+export interface SlotStream extends AudioAddress {
+  /** The time of its position 0 on the clock of `performance.now()` of this process. */
+  startedAt: number
+}
+
+/** `frozen`: it sent no heartbeat; `crashed`: it ended by itself or was killed by another process. */
+export type SlotFailure = 'frozen' | 'crashed'
 
 export interface SlotEvents {
-  /** Times are seconds of the stream. Partial results belong to the utterance of the next final one. */
+  /** Times are seconds of the stream; partial results have a start. They belong to the utterance of the next final one. */
   result(stream: string, utterance: number, result: SpeechResult): void
   /** A stream has ended; with a reason when it failed. */
   closed(stream: string, reason?: string): void
   /** Called once when the process has ended after it had loaded the model; without a reason when it was stopped. */
-  exit(reason?: string): void
+  exit(reason?: string, failure?: SlotFailure): void
 }
 
 export interface SlotOptions {
@@ -46,6 +64,8 @@ export interface SlotOptions {
   language: string
   events: SlotEvents
   limits?: Partial<SlotLimits>
+  /** Ends the load. */
+  signal?: AbortSignal
 }
 
 /** A language model cannot be loaded, or its process has failed. */
@@ -60,12 +80,17 @@ export class Slot {
    * @throws SlotError
    */
   static async start(options: SlotOptions): Promise<Slot> {
+    options.signal?.throwIfAborted()
     const slot = new Slot(options)
+    const abort = (): void => slot.#kill('was stopped while it was loading')
+    options.signal?.addEventListener('abort', abort, { once: true })
     try {
       await slot.#load()
     } catch (error) {
       await slot.stop()
       throw slot.#withLastLines(error as Error)
+    } finally {
+      options.signal?.removeEventListener('abort', abort)
     }
     slot.#isServing = true
     return slot
@@ -79,13 +104,14 @@ export class Slot {
   readonly #child: ChildProcess
   readonly #lastLines: LastLines
   readonly #loaded = Promise.withResolvers<void>()
-  readonly #opening = new Map<string, PromiseWithResolvers<AudioAddress>>()
+  readonly #opening = new Map<string, PromiseWithResolvers<SlotStream>>()
   #watch: NodeJS.Timeout | undefined
   #silence: Silence = { at: performance.now(), silentMs: 0 }
   #isHeard = true
   #isServing = false
   #isRunning = true
   #isStopping = false
+  #isFrozen = false
   /** Why this process killed the other. */
   #killReason: string | undefined
   #usage: SlotUsage = { memory: 0, cpu: 0, streams: 0, dropped: 0 }
@@ -127,13 +153,13 @@ export class Slot {
   }
 
   /**
-   * Opens a stream with a recognizer of its own; resolves to the address to which its audio has to be sent.
+   * Opens a stream with a recognizer of its own; resolves with the address to which its audio has to be sent.
    * @throws SlotError
    */
-  async open(stream: string, source: SourceOptions): Promise<AudioAddress> {
+  async open(stream: string, source: SourceOptions): Promise<SlotStream> {
     if (!this.running) throw new SlotError(`the language model ${this.language} is not loaded`)
     if (this.#opening.has(stream)) throw new SlotError('the stream is being opened')
-    const opening = Promise.withResolvers<AudioAddress>()
+    const opening = Promise.withResolvers<SlotStream>()
     this.#opening.set(stream, opening)
     try {
       this.#send({ type: 'open', stream, source })
@@ -187,7 +213,8 @@ export class Slot {
     else if (event.type === 'loaded') this.#loaded.resolve()
     else if (event.type === 'load-failed')
       this.#loaded.reject(new SlotError(`the language model ${language} cannot be loaded: ${event.message}`))
-    else if (event.type === 'opened') this.#opening.get(event.stream)?.resolve(event.address)
+    else if (event.type === 'opened')
+      this.#opening.get(event.stream)?.resolve({ ...event.address, startedAt: fromMachineTime(event.startedAt) })
     else if (event.type === 'open-failed') this.#opening.get(event.stream)?.reject(new SlotError(event.message))
     else if (this.#isStopping) return
     else if (event.type === 'result') events.result(event.stream, event.utterance, event.result)
@@ -203,8 +230,10 @@ export class Slot {
   #sampleSilence(): void {
     this.#silence = observeSilence(this.#silence, performance.now(), this.#isHeard)
     this.#isHeard = false
-    if (this.#silence.silentMs < this.#limits.silenceMs) return
-    this.#kill(`sent no heartbeat for ${this.#limits.silenceMs} ms`)
+    const limitMs = this.#isServing ? this.#limits.silenceMs : this.#limits.loadSilenceMs
+    if (this.#silence.silentMs < limitMs) return
+    this.#isFrozen = true
+    this.#kill(`sent no heartbeat for ${limitMs} ms`)
   }
 
   #kill(reason: string): void {
@@ -220,7 +249,9 @@ export class Slot {
     const error = new SlotError(reason)
     this.#loaded.reject(error)
     for (const opening of this.#opening.values()) opening.reject(error)
-    if (this.#isServing) this.#options.events.exit(this.#isStopping ? undefined : reason)
+    if (!this.#isServing) return
+    if (this.#isStopping) this.#options.events.exit()
+    else this.#options.events.exit(reason, this.#isFrozen ? 'frozen' : 'crashed')
   }
 }
 
