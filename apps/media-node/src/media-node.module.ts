@@ -13,6 +13,7 @@ import { NODE_CONFIG, NodeState } from './node/node-state.js'
 import { RecordingsModule } from './recordings/recordings.module.js'
 import { RegistrationModule } from './registration/registration.module.js'
 import { RoomsModule } from './rooms/rooms.module.js'
+import { SpeechToTextModule } from './speech-to-text/speech-to-text.module.js'
 import { WorkerPool } from './workers/worker-pool.js'
 
 const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeState): OpsOptions => ({
@@ -31,6 +32,7 @@ const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeS
     NodeModule,
     RoomsModule,
     RecordingsModule,
+    SpeechToTextModule,
     ClusterModule,
     MonitoringModule,
     LifecycleModule,

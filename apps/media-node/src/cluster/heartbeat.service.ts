@@ -9,6 +9,7 @@ import { committedTo } from './commitment.js'
 import { cpuTimes } from '../node/cpu-meter.js'
 import { Fence } from '../node/fence.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
+import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
 import { NodeIdentity } from '../node/identity.js'
 import { NodeState } from '../node/node-state.js'
 import { VERSION } from '../node/version.js'
@@ -27,6 +28,7 @@ export class HeartbeatService implements OnModuleDestroy {
     private readonly media: MediaService,
     private readonly pool: WorkerPool,
     private readonly recordings: RecordingsService,
+    private readonly speech: SpeechToTextService,
   ) {}
 
   /** Called once the node accepts commands: masters may place rooms on it from the first heartbeat on. */
@@ -72,6 +74,7 @@ export class HeartbeatService implements OnModuleDestroy {
   #heartbeat(): z.input<typeof Heartbeat> {
     const { nodeId, bootId, launchedAt, address, environmentId, joins } = this.identity
     const { jobs, slots: recording } = this.recordings
+    const { slots: speechToText, languageModels, streams: speechStreams } = this.speech
     const held = { rooms: this.media.rooms.size, ...this.media.counts }
     return {
       nodeId,
@@ -86,11 +89,16 @@ export class HeartbeatService implements OnModuleDestroy {
       status: this.state.draining ? 'draining' : 'running',
       drainDeadline: this.state.drainDeadline,
       cpuLoad: this.state.cpu.load,
-      memoryBytes: process.memoryUsage.rss() + this.pool.memoryBytes,
-      committed: committedTo({ ...held, recordings: recording.used }, this.media.rooms, performance.now()),
+      memoryBytes: process.memoryUsage.rss() + this.pool.memoryBytes + this.speech.memoryBytes,
+      committed: committedTo(
+        { ...held, recordings: recording.used, speechStreams },
+        this.media.rooms,
+        performance.now(),
+      ),
       roomsOpened: this.media.rooms.opened,
       jobs,
-      slots: { recording },
+      slots: { recording, speechToText },
+      languageModels,
       workers: this.pool.usable,
       ...held,
     }

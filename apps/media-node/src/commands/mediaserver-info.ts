@@ -3,6 +3,8 @@ import { Injectable } from '@nestjs/common'
 import type { MediaserverInfo } from '@session-service/contract'
 import { ROUTER_CODECS } from '../routers/codecs.js'
 import { MEDIASOUP, WorkerPool } from '../workers/worker-pool.js'
+import { RecordingsService } from '../recordings/recordings.service.js'
+import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
 import { NodeIdentity } from '../node/identity.js'
 import { VERSION } from '../node/version.js'
 
@@ -18,11 +20,13 @@ export class MediaserverInfoService {
   constructor(
     private readonly identity: NodeIdentity,
     private readonly pool: WorkerPool,
+    private readonly recordings: RecordingsService,
+    private readonly speech: SpeechToTextService,
   ) {}
 
   async describe(): Promise<MediaserverInfo> {
     return {
-      memory: kib(process.memoryUsage.rss() + this.pool.memoryBytes),
+      memory: kib(process.memoryUsage.rss() + this.pool.memoryBytes + this.speech.memoryBytes),
       version: VERSION,
       capabilities: CAPABILITIES,
       modules: [
@@ -44,7 +48,7 @@ export class MediaserverInfoService {
           memory: kib(memoryBytes),
         })),
       codecs: CODECS,
-      slots: {},
+      slots: { recording: this.recordings.slots, speechToText: this.speech.slots },
     }
   }
 

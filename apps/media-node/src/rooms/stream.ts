@@ -107,6 +107,10 @@ export class Stream {
     this.peer.room.changed(this)
   }
 
+  get closed(): boolean {
+    return this.#closed
+  }
+
   close(): void {
     this.#closed = true
     for (const track of this.tracks) track.close()

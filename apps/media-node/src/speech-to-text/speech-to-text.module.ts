@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common'
+import { RoomsModule } from '../rooms/rooms.module.js'
 import { SpeechToTextService } from './speech-to-text.service.js'
 
-/** Language models and the recognition of speech. */
-@Module({ providers: [SpeechToTextService], exports: [SpeechToTextService] })
+/** Language models, and the speech of rooms as text. */
+@Module({ imports: [RoomsModule], providers: [SpeechToTextService], exports: [SpeechToTextService] })
 export class SpeechToTextModule {}

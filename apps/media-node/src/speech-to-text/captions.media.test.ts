@@ -1,0 +1,62 @@
+/** Spoken sentences in rooms with real mediasoup, as text of the real engines. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { until } from '@session-service/local-stack'
+import { SENTENCES, TEST_ENGINES, type TestEngine, wordErrorRate } from '@session-service/speech/fixtures'
+import { Captions, ModelsFolder } from './fixtures/captions.js'
+
+const LONG_MS = 120_000
+const [HELLO = '', HEAR = ''] = SENTENCES
+
+const describeEngines =
+  TEST_ENGINES.length > 0 ? describe.each(TEST_ENGINES) : describe.skip.each([{ name: 'no engine' }])
+
+describeEngines('captions with $name', (tested) => {
+  const engine = tested as TestEngine
+  const models = new ModelsFolder()
+  let captions: Captions
+
+  beforeAll(async () => {
+    models.link('en-US', engine)
+    models.link('en-GB', engine)
+    captions = await Captions.start(engine, { models })
+  }, LONG_MS)
+  afterAll(async () => {
+    await captions.stop()
+    models.remove()
+  })
+
+  it(
+    'each sentence reaches all subscribers once, after partial results, with its time in UTC',
+    async () => {
+      const { roomId, pub } = await captions.room(['sub', 'other'])
+      for (const connectionId of ['sub', 'other', 'pub']) await captions.subscribe(roomId, connectionId)
+      expect(captions.service.languageModels).toMatchObject([{ lang: 'en-US', status: 'loaded', streams: 1 }])
+      const said = await pub.say([HELLO, HEAR], 1)
+      const recognized = await captions.recognized(roomId, 2)
+      expect(recognized.map(({ text }, at) => wordErrorRate(said[at]!.text, text) <= 0.25)).toEqual([true, true])
+      for (const [at, { timestamp, endTime = 0, words }] of recognized.entries()) {
+        const { startedAt, endedAt } = said[at]!
+        const figures = { timestamp, endTime, startedAt, endedAt, words }
+        const isInTime = Math.abs(timestamp - startedAt) < 300 && Math.abs(endTime - endedAt) < 450
+        expect({ figures, isInTime }).toEqual({ figures, isInTime: true })
+      }
+      const events = captions.events(roomId, 'speechToText')
+      for (const { to, message } of events) {
+        expect(to.toSorted()).toEqual(['other', 'pub', 'sub'])
+        expect(message).toMatchObject({ connectionId: 'pub', streamId: 'str', lang: 'en-US' })
+      }
+      expect(events[0]!.message.reason).toBe('recognizing')
+      const texts = captions.messages(roomId, 'recognizing').map(({ text }) => text)
+      expect(texts.length).toBeGreaterThan(2)
+      expect(texts.filter((text, at) => text === texts[at - 1])).toEqual([])
+      await captions.unsubscribe(roomId, 'other')
+      await expect(captions.unsubscribe(roomId, 'other')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      await pub.say([HEAR])
+      await captions.recognized(roomId, 3)
+      expect(captions.events(roomId, 'speechToText').at(-1)!.to).toEqual(['sub', 'pub'])
+      await captions.stack.service.closeRoom({ roomId, epoch: 1 })
+      await until('no stream is left', () => captions.service.streams === 0)
+    },
+    LONG_MS,
+  )
+})

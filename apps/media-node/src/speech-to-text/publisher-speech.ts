@@ -1,0 +1,85 @@
+import { serviceClock } from '@session-service/server-kit'
+import type { SpeechResult } from '@session-service/speech'
+import type { Room } from '../rooms/room.js'
+import type { Stream } from '../rooms/stream.js'
+import type { ModelSlot } from './model-slot.js'
+import type { SpeechMetrics } from './speech-metrics.js'
+import { speechMessage } from './speech-message.js'
+import type { SpeechSubscription } from './speech-subscription.js'
+import { Transcriber } from './transcriber.js'
+
+interface PublisherSpeechOptions {
+  room: Room
+  /** The connection that speaks. */
+  publisherId: string
+  lang: string
+  slot: ModelSlot
+  metrics: SpeechMetrics
+  /** A stream is not recognized any more although it goes on. */
+  onFailed: (speech: PublisherSpeech, reason: string) => void
+}
+
+/** The speech of a connection in one language: all its streams, each recognized once for all subscribers. */
+export class PublisherSpeech {
+  readonly subscriptions = new Set<SpeechSubscription>()
+  readonly #transcribers = new Map<Stream, Transcriber>()
+
+  constructor(private readonly options: PublisherSpeechOptions) {
+    const { room, publisherId } = options
+    for (const stream of room.streams.values()) if (stream.peer.connectionId === publisherId) this.published(stream)
+  }
+
+  get publisherId(): string {
+    return this.options.publisherId
+  }
+
+  get lang(): string {
+    return this.options.lang
+  }
+
+  get slot(): ModelSlot {
+    return this.options.slot
+  }
+
+  /** The connections that receive it. */
+  get recipients(): string[] {
+    const active = [...this.subscriptions].filter(({ isActive }) => isActive)
+    return [...new Set(active.map(({ connectionId }) => connectionId))]
+  }
+
+  /** Resolves when the streams of the moment of the call are being recognized. Never rejects. */
+  async opened(): Promise<void> {
+    await Promise.all([...this.#transcribers.values()].map(({ opened }) => opened))
+  }
+
+  published(stream: Stream): void {
+    if (!stream.track('audio')) return
+    const transcriber = new Transcriber(stream, this.slot, {
+      result: (result, startedAt) => this.#report(stream, result, startedAt),
+      failed: (reason) => this.options.onFailed(this, reason),
+    })
+    this.#transcribers.set(stream, transcriber)
+  }
+
+  unpublished(stream: Stream): void {
+    const transcriber = this.#transcribers.get(stream)
+    this.#transcribers.delete(stream)
+    if (this.recipients.length > 0) transcriber?.finish()
+    else transcriber?.close()
+  }
+
+  close(): void {
+    for (const transcriber of this.#transcribers.values()) transcriber.close()
+    this.#transcribers.clear()
+  }
+
+  #report(stream: Stream, result: SpeechResult, startedAt: number): void {
+    const { room, publisherId: connectionId, lang, metrics } = this.options
+    const to = this.recipients
+    if (result.kind === 'final') metrics.recognized()
+    if (to.length === 0 || room.closed) return
+    const toUtc = (seconds: number): number => serviceClock.at(startedAt + seconds * 1_000)
+    const message = speechMessage(result, { connectionId, streamId: stream.id, lang }, toUtc)
+    room.report({ kind: 'speechToText', to, message })
+  }
+}
