@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { Id } from '../ids.js'
+
+/** The tag of a language model: the name of its folder on the nodes, such as `en-US`. */
+export const Language = z.string().min(1).max(64)
+
+/** Seconds from the `timestamp` of the message. */
+const Word = z.object({
+  word: z.string(),
+  start: z.number(),
+  end: z.number(),
+  confidence: z.number().optional(),
+})
+
+/** A recognized text of a stream. */
+export const SpeechToTextMessage = z.object({
+  /** The publisher of the stream. */
+  connectionId: Id,
+  streamId: Id,
+  lang: Language,
+  text: z.string(),
+  /** `recognizing`: the text of an unfinished sentence, which may change; `recognized`: sent once for each sentence. */
+  reason: z.enum(['recognizing', 'recognized']),
+  /** The result of the engine, JSON. */
+  raw: z.string(),
+  /** The begin of the sentence, UTC ms of the cluster's clock. */
+  timestamp: z.number(),
+  /** The end of a recognized sentence, UTC ms of the cluster's clock. */
+  endTime: z.number().optional(),
+  /** Of recognized sentences, where the engine knows them. */
+  words: z.array(Word).optional(),
+})
+export type SpeechToTextMessage = z.infer<typeof SpeechToTextMessage>
