@@ -4,7 +4,7 @@ import { lacksPostgresUser } from './os-user.mjs'
 import { findChromium, findFfmpeg, findTurnServer } from './programs.mjs'
 import { compositorPackages } from './recording.mjs'
 import { screenPackages } from './screen.mjs'
-import { voicePackages } from './speech.mjs'
+import { speechPackages } from './speech.mjs'
 import { workerBuildPackages } from './worker.mjs'
 
 /**
@@ -21,7 +21,7 @@ export async function rootChanges(context, needs) {
     ...(needs.recording && !findFfmpeg(env) ? ['ffmpeg'] : []),
     ...(needs.recording ? compositorPackages(context) : []),
     ...(needs.screen ? screenPackages(env, { optional: needs.screen === 'wanted' }) : []),
-    ...(needs.speech ? voicePackages(env) : []),
+    ...(needs.speech ? speechPackages(env) : []),
   ]
   const missing = access === 'none' ? [] : await lacking(context, wanted)
   const forWorker = needs.worker && access !== 'none' ? await lacking(context, workerBuildPackages(context)) : []

@@ -56,6 +56,13 @@ test('installed packages are not listed', async (t) => {
   for (const name of packages) assert.equal([...changes.packages, ...changes.workerPackages].includes(name), false)
 })
 
+test('the tests of speech need libopus unless it is installed', async (t) => {
+  const lists = async (packages) =>
+    (await rootChanges(machine(t, { packages }), needsOf('test'))).packages.includes('libopus0')
+  assert.equal(await lists([]), true)
+  assert.equal(await lists(['libopus0']), false)
+})
+
 test('a benchmark that simulates changes nothing as root', async (t) => {
   assert.deepEqual(await rootChanges(machine(t, {}), needsOf('bench', {}, [])), NOTHING)
 })

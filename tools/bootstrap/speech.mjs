@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { installPackages } from './apt.mjs'
+import { installPackages, missingPackages } from './apt.mjs'
 import { digest, publish, startLog } from './cache.mjs'
 import { NPM_OPTIONS, run, which, withoutNpm } from './exec.mjs'
 import { oneAtATime } from './lock.mjs'
@@ -72,14 +72,16 @@ export const PARTS = [
 
 const MARK = 'complete'
 const VOICE = 'flite'
+/** Decodes the audio of participants; the package has no program. */
+const OPUS = 'libopus0'
 
 /**
- * The speech engines for the tests, and a voice: the variables that name them. With `optional` a part that cannot be
+ * The speech engines for the tests, a voice and libopus: the variables that name them. With `optional` a part that cannot be
  * fetched is a note, and its variables are missing.
  */
-export async function ensureSpeech(context, { optional, parts = PARTS, voice = ensureVoice }) {
+export async function ensureSpeech(context, { optional, parts = PARTS, system = ensureSystemPackages }) {
   const found = {}
-  const steps = [...parts.map((part) => () => ensurePart(context, part)), () => voice(context)]
+  const steps = [...parts.map((part) => () => ensurePart(context, part)), () => system(context)]
   for (const step of steps) {
     try {
       Object.assign(found, await step())
@@ -91,13 +93,19 @@ export async function ensureSpeech(context, { optional, parts = PARTS, voice = e
   return found
 }
 
-/** The packages of the system that the voice needs. */
-export const voicePackages = (env) => (which(VOICE, env) ? [] : [VOICE])
+/** The packages of the system that the tests of speech need, as far as it can be known without asking dpkg. */
+export const speechPackages = (env) => [...(which(VOICE, env) ? [] : [VOICE]), OPUS]
 
-async function ensureVoice(context) {
-  await context.report.step('voice for tests', async (say) => {
-    if (which(VOICE, context.env)) return { ready: true }
-    await installPackages(context, [VOICE], { why: 'the tests of speech recognition need a voice', say })
+async function ensureSystemPackages(context) {
+  await context.report.step('voice and Opus for tests', async (say) => {
+    const wanted = speechPackages(context.env)
+    // Without dpkg a missing libopus is reported when a language model is loaded.
+    const missing = which('dpkg-query', context.env)
+      ? await missingPackages(context, wanted)
+      : wanted.filter((name) => name !== OPUS)
+    if (missing.length === 0) return { ready: true }
+    const why = 'the tests of speech recognition need a voice and a decoder'
+    await installPackages(context, missing, { why, say })
     return {}
   })
   return {}

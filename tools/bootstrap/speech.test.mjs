@@ -44,7 +44,7 @@ function machine(t, { npm = 'cp "$archive" . && echo "$*" >> "$calls"', files = 
     variables: (at) => ({ ENGINE_MODELS: join(at, 'models') }),
   }
   const ensure = (changes = {}, optional = false) =>
-    ensureSpeech(context, { optional, parts: [{ ...part, ...changes }], voice: async () => ({}) })
+    ensureSpeech(context, { optional, parts: [{ ...part, ...changes }], system: async () => ({}) })
   return {
     ensure,
     part,

@@ -80,6 +80,7 @@ describe('a heartbeat of a node', () => {
       expect(version).toMatch(/^\d+\.\d+\.\d+/)
       expect(new Date(generationTime).toISOString()).toBe(generationTime)
     }
-    expect(info.slots).toEqual({})
+    const slots = { used: 0, total: expect.any(Number) as number }
+    expect(info.slots).toEqual({ recording: slots, speechToText: slots })
   })
 })
