@@ -35,6 +35,8 @@ function reasonWithoutEffect(name: string, config: MasterConfig): string | undef
   if (isPending(name)) return 'in this version'
   const feature = FEATURES.find((each) => name.startsWith(`${each}_`) && !config[each])
   if (feature) return `while ${feature} is false`
+  if (name.startsWith('SERVICE_PRO_SPEECH_TO_TEXT_') && config.SERVICE_PRO_SPEECH_TO_TEXT === 'disabled')
+    return 'while SERVICE_PRO_SPEECH_TO_TEXT is disabled'
   if (name !== 'SERVICE_PRO_CLUSTER_MEDIA_NODES') return undefined
   if (config.SERVICE_PRO_CLUSTER_AUTOSCALING) return 'while SERVICE_PRO_CLUSTER_AUTOSCALING is true'
   return config.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'on_premise'

@@ -119,6 +119,21 @@ describe('loadMasterConfig', () => {
     ])
   })
 
+  it.each(['azure', 'aws'])('rejects the engine %s for speech to text as an unsupported cloud engine', (engine) => {
+    expect(problemsOf(loadMasterConfig, { ...LEAST, SERVICE_PRO_SPEECH_TO_TEXT: engine })).toEqual([
+      `SERVICE_PRO_SPEECH_TO_TEXT: cloud engines are not supported: must be \`vosk\` or \`sherpa\`, which run on the media nodes, not "${engine}"`,
+    ])
+  })
+
+  it('accepts the engines for speech to text that run on media nodes; an empty value disables speech to text', () => {
+    const engineOf = (engine: string): string =>
+      loadMasterConfig({ ...LEAST, SERVICE_PRO_SPEECH_TO_TEXT: engine }).SERVICE_PRO_SPEECH_TO_TEXT
+    expect(['vosk', 'sherpa', 'disabled', ''].map(engineOf)).toEqual(['vosk', 'sherpa', 'disabled', 'disabled'])
+    expect(problemsOf(loadMasterConfig, { ...LEAST, SERVICE_PRO_SPEECH_TO_TEXT: 'whisper' })).toEqual([
+      'SERVICE_PRO_SPEECH_TO_TEXT: must be one of [disabled, vosk, sherpa], not "whisper"',
+    ])
+  })
+
   it('requires the shared secret with TURN_IP', () => {
     expect(problemsOf(loadMasterConfig, { ...LEAST, TURN_IP: '203.0.113.7' })).toEqual([
       'TURN_SHARED_SECRET_KEY: is mandatory when TURN_IP is given',

@@ -56,6 +56,8 @@ const SHOWN = [
   'SERVICE_PRO_DASHBOARD_HOST',
   'SERVICE_PRO_DASHBOARD_VERSION',
   'SERVICE_PRO_RECORDING_STORAGE',
+  'SERVICE_PRO_SPEECH_TO_TEXT',
+  'SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY',
 ]
 
 describe('the table', () => {
@@ -128,6 +130,12 @@ describe('withoutEffect', () => {
     ['SERVICE_PRO_CLUSTER_PATH', {}, ['SERVICE_PRO_CLUSTER_PATH has no effect in this version']],
     ['SERVICE_RECORDING_PATH', {}, ['SERVICE_RECORDING_PATH has no effect while SERVICE_RECORDING is false']],
     ['SERVICE_RECORDING_PATH', { SERVICE_RECORDING: 'true' }, []],
+    [
+      'SERVICE_PRO_SPEECH_TO_TEXT_MODEL_UNLOAD_DELAY',
+      {},
+      ['SERVICE_PRO_SPEECH_TO_TEXT_MODEL_UNLOAD_DELAY has no effect while SERVICE_PRO_SPEECH_TO_TEXT is disabled'],
+    ],
+    ['SERVICE_PRO_SPEECH_TO_TEXT_MODEL_UNLOAD_DELAY', { SERVICE_PRO_SPEECH_TO_TEXT: 'vosk' }, []],
     ['SERVICE_RECORDING', {}, []],
     ['SERVICE_WEBHOOK_HEADERS', {}, ['SERVICE_WEBHOOK_HEADERS has no effect while SERVICE_WEBHOOK is false']],
     [

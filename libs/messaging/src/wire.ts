@@ -6,7 +6,13 @@ import { z } from 'zod'
 export type Rpc<I extends z.ZodType, O extends z.ZodType> = readonly [params: I, result: O, timeoutMs: number]
 
 const ERROR_CODE_HEADER = 'Service-Error'
-const ERROR_SUBJECTS = ['session', 'connection', 'stream', 'mediaNode'] as const satisfies readonly ErrorSubject[]
+const ERROR_SUBJECTS = [
+  'session',
+  'connection',
+  'stream',
+  'mediaNode',
+  'languageModel',
+] as const satisfies readonly ErrorSubject[]
 const ErrorBody = z.object({ message: z.string(), subject: z.enum(ERROR_SUBJECTS).optional().catch(undefined) })
 
 /** @throws ServiceError INVALID that names each invalid field */

@@ -21,6 +21,8 @@ export interface CallOptions {
   /** Makes a POST idempotent, so that it is retried after 503 or without an answer. */
   idempotencyKey?: string | undefined
   signal?: AbortSignal | undefined
+  /** The time limit of one attempt, ms; default: that of the client. */
+  timeoutMs?: number | undefined
 }
 
 export interface CallOf<O extends Operation> extends CallOptions {

@@ -2,6 +2,9 @@ import type { Operation } from '@session-service/contract/rest-api'
 import { type BodyOf, call, type CallOptions, type QueryOf, type ResultOf } from './call.js'
 import { type RestClientOptions, Transport } from './transport.js'
 
+/** The service answers a load within 70 s. */
+const LOAD_TIMEOUT_MS = 75_000
+
 type Result<O extends Operation> = Promise<ResultOf<O>>
 /** Makes the compiler check that every operation has a method. */
 type Complete = { [O in Operation]: (...args: never[]) => Result<O> }
@@ -99,7 +102,7 @@ export class RestClient implements Complete {
     return call(this.transport, 'dropConfigurationOverride', { path: { property }, ...options })
   }
   loadLanguageModel(body: BodyOf<'loadLanguageModel'>, options?: CallOptions): Result<'loadLanguageModel'> {
-    return call(this.transport, 'loadLanguageModel', { body, ...options })
+    return call(this.transport, 'loadLanguageModel', { body, timeoutMs: LOAD_TIMEOUT_MS, ...options })
   }
   unloadLanguageModel(body: BodyOf<'unloadLanguageModel'>, options?: CallOptions): Result<'unloadLanguageModel'> {
     return call(this.transport, 'unloadLanguageModel', { body, ...options })

@@ -28,6 +28,8 @@ export interface RestRequest {
   idempotencyKey?: string | undefined
   /** Aborts the call including its retries. */
   signal?: AbortSignal | undefined
+  /** The time limit of one attempt, ms; default: that of the client. */
+  timeoutMs?: number | undefined
 }
 
 /** The retries while an earlier attempt is in progress. They last until the loss of a master would have been detected. */
@@ -77,8 +79,8 @@ export class Transport {
     return Math.min(Math.max(seconds * 1000, backOff), this.#options.maxRetryWaitMs)
   }
 
-  async #attempt({ method, path, body, idempotencyKey, signal }: RestRequest): Promise<RestAnswer> {
-    const timeout = AbortSignal.timeout(this.#options.timeoutMs)
+  async #attempt({ method, path, body, idempotencyKey, signal, timeoutMs }: RestRequest): Promise<RestAnswer> {
+    const timeout = AbortSignal.timeout(timeoutMs ?? this.#options.timeoutMs)
     try {
       const answer = await fetch(new URL(path, this.#options.url), {
         method,

@@ -6,10 +6,11 @@ import {
   type NodeCommandResult,
   NODE_SILENT_MS,
   nodeRpc,
+  ServiceError,
   SUBJECT,
 } from '@session-service/contract'
 import { Bus, HeartbeatWatch } from '@session-service/messaging'
-import { metrics, sleep } from '@session-service/server-kit'
+import { metrics, sleep, unlessAborted } from '@session-service/server-kit'
 import {
   Injectable,
   Logger,
@@ -192,6 +193,29 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
     options: { timeoutMs?: number } = {},
   ): Promise<NodeCommandResult<C>> {
     return this.bus.request(SUBJECT.nodeCommand(nodeId, command), nodeRpc(command), params, options)
+  }
+
+  /**
+   * Like `request`, for commands that take long: rejects with UNAVAILABLE as soon as this boot of the node is lost, and
+   * with the reason of `signal` when that is aborted. The node may execute the command all the same.
+   */
+  async requestWhileAlive<C extends NodeCommand>(
+    boot: NodeBoot,
+    command: C,
+    params: NodeCommandParams<C>,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<NodeCommandResult<C>> {
+    const lost = new AbortController()
+    const watch = setInterval(() => {
+      if (this.isAliveHere(boot) || this.isAlive(boot)) return
+      lost.abort(new ServiceError('UNAVAILABLE', `media node ${boot.nodeId} was lost`))
+    }, HEARTBEAT_INTERVAL_MS)
+    try {
+      const ended = signal ? AbortSignal.any([signal, lost.signal]) : lost.signal
+      return await unlessAborted(this.request(boot, command, params), ended)
+    } finally {
+      clearInterval(watch)
+    }
   }
 
   /** Sends a command without a result that the caller needs. A failure is logged; the reconciler repairs its effect. */

@@ -1,61 +1,57 @@
-import {
-  describeIssues,
-  LanguageModelBody,
-  ServiceError,
-  type SignallingCall,
-  type SpeechSettings,
-} from '@session-service/contract'
-import type { PlacedParticipant } from '../streams/streams.service.js'
+import { ServiceError, type SignallingCall } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
-import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { ParticipantRepository } from '../connections/participant.repository.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { isUncertain, type PlacedParticipant } from '../streams/streams.service.js'
+import { counted } from './speech-metrics.js'
+import { speechSettings } from './speech-settings.js'
 
-/** Language models of media nodes. This version contains no engine: valid requests are answered with DISABLED. */
+/** The caption subscriptions of participants. The media node owns them, and publishes their texts as room events. */
 @Injectable()
 export class SpeechToTextService {
   constructor(
     private readonly mediaNodes: MediaNodesService,
+    private readonly participants: ParticipantRepository,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  async subscribe(participant: PlacedParticipant, call: SignallingCall<'subscribeToSpeechToText'>): Promise<void> {
+  /**
+   * Subscribes to the speech of a connection. After a command without an answer there is no subscription, unless
+   * `mayUndo` returns false: the participant may have subscribed again through another master meanwhile.
+   */
+  async subscribe(
+    participant: PlacedParticipant,
+    { connectionId: publisherId, lang }: SignallingCall<'subscribeToSpeechToText'>,
+    mayUndo: () => boolean,
+  ): Promise<void> {
     const { roomId, connectionId, place } = participant
-    const { connectionId: publisherId, lang } = call
-    const settings = this.#settings()
-    await this.mediaNodes.request(place, 'subscribeToSpeechToText', {
-      roomId,
-      connectionId,
-      publisherId,
-      lang,
-      settings,
-    })
+    const settings = speechSettings(this.config)
+    const subscription = { roomId, connectionId, publisherId }
+    try {
+      await counted(
+        'subscribe',
+        this.mediaNodes.requestWhileAlive(place, 'subscribeToSpeechToText', { ...subscription, lang, settings }),
+      )
+    } catch (error) {
+      if (isUncertain(error) && mayUndo())
+        void this.mediaNodes.notify(place, 'unsubscribeFromSpeechToText', subscription)
+      throw await this.#subscriptionError(participant, publisherId, error)
+    }
   }
 
   async unsubscribe({ roomId, connectionId, place }: PlacedParticipant, publisherId: string): Promise<void> {
+    speechSettings(this.config)
     await this.mediaNodes.request(place, 'unsubscribeFromSpeechToText', { roomId, connectionId, publisherId })
   }
 
-  #settings(): SpeechSettings {
-    const { config } = this
-    const engine = config.SERVICE_PRO_SPEECH_TO_TEXT
-    if (engine === 'disabled')
-      throw new ServiceError('DISABLED', 'speech to text is disabled (SERVICE_PRO_SPEECH_TO_TEXT)')
-    return {
-      engine,
-      strategy: config.SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY,
-      unloadAfterMs: config.SERVICE_PRO_SPEECH_TO_TEXT_MODEL_UNLOAD_DELAY * 1_000,
-    }
-  }
-
-  /** Loading and unloading: DISABLED for a module that is off, INVALID for a body with errors, then DISABLED. */
-  refuse(body: unknown): never {
-    if (this.config.SERVICE_PRO_SPEECH_TO_TEXT === 'disabled') {
-      throw new ServiceError('DISABLED', 'speech to text is disabled (SERVICE_PRO_SPEECH_TO_TEXT)')
-    }
-    const model = LanguageModelBody.safeParse(body ?? {})
-    if (!model.success) throw new ServiceError('INVALID', describeIssues(model.error).join('; '))
-    const { id } = model.data.mediaNode
-    if (!this.mediaNodes.isKnown(id)) throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${id}`)
-    throw new ServiceError('DISABLED', 'this version of the service has no language models to manage yet')
+  /** A node does not know participants whose media is being moved: the database decides whether there is a publisher. */
+  async #subscriptionError({ sessionId }: PlacedParticipant, publisherId: string, error: unknown): Promise<unknown> {
+    if (!(error instanceof ServiceError) || error.code !== 'NOT_FOUND' || error.subject === 'languageModel')
+      return error
+    const publishers = await this.participants.activeAmong(sessionId, [publisherId])
+    return publishers.has(publisherId)
+      ? new ServiceError('UNAVAILABLE', `the media of the connection ${publisherId} is being moved`, { cause: error })
+      : new ServiceError('NOT_FOUND', `no connection with the id ${publisherId}`, { cause: error })
   }
 }

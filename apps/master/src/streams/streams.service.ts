@@ -32,8 +32,9 @@ export interface PlacedParticipant {
 const noSuchStream = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no stream with the id ${id}`, { subject: 'stream' })
 
-/** After these errors the node may have executed the command. */
 const UNCERTAIN: readonly ErrorCode[] = ['TIMEOUT', 'UNAVAILABLE']
+/** Whether the node may have executed the command that failed so. */
+export const isUncertain = (error: unknown): boolean => error instanceof ServiceError && UNCERTAIN.includes(error.code)
 
 /** The former id of a stream that is published again after a loss, else a new id. */
 function streamIdOf(former: string | undefined, kind: StreamKind, connectionId: string): string {
@@ -185,7 +186,7 @@ export class StreamsService {
     try {
       return await request
     } catch (error) {
-      if (error instanceof ServiceError && UNCERTAIN.includes(error.code)) void undo()
+      if (isUncertain(error)) void undo()
       throw error
     }
   }

@@ -1,7 +1,7 @@
 import { ServiceApi, startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-/** Routes of features that this version lacks: they report other errors first, then 501. */
+/** Routes of features that are disabled or that this version lacks: which error they report first. */
 let stack: Stack
 /** Another master of the same cluster, with the features enabled. */
 let on: ServiceApi
@@ -9,7 +9,7 @@ let nodeId: string
 
 beforeAll(async () => {
   stack = await startStack()
-  await stack.addMaster({ SERVICE_RECORDING: 'true', SERVICE_PRO_SPEECH_TO_TEXT: 'vosk' })
+  await stack.addMaster({ SERVICE_RECORDING: 'true' })
   on = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
   await stack.api.createSession({ customSessionId: 'empty' })
   await stack.api.createSession({ customSessionId: 'relayed', mediaMode: 'RELAYED' })
@@ -154,36 +154,6 @@ describe('recordings with the module enabled', () => {
       expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(NO_LAYOUT) } })
     }
     expect((await stack.api.getSession('busy')).recording).toBe(false)
-  })
-})
-
-describe.each(['load', 'unload'])('speech to text: %s', (action) => {
-  it('J4: answers 501 with the module disabled, for any body', async () => {
-    const answer = await stack.rest('POST', `/speech-to-text/${action}`, {})
-    expect(answer).toMatchObject({
-      status: 501,
-      body: { message: expect.stringContaining('SERVICE_PRO_SPEECH_TO_TEXT') },
-    })
-  })
-
-  it.each<[string, unknown, string]>([
-    ['nothing', undefined, 'lang:'],
-    ['no language', { mediaNode: { id: 'x' } }, 'lang:'],
-    ['a null language', { lang: null, mediaNode: { id: 'x' } }, 'lang:'],
-    ['an empty language', { lang: '', mediaNode: { id: 'x' } }, 'lang:'],
-    ['a language that is no text', { lang: 5, mediaNode: { id: 'x' } }, 'lang:'],
-    ['no node', { lang: 'en-US' }, 'mediaNode:'],
-    ['a node that is no object', { lang: 'en-US', mediaNode: 'x' }, 'mediaNode:'],
-    ['a node without id', { lang: 'en-US', mediaNode: {} }, 'mediaNode.id:'],
-    ['a node that is not there', { lang: 'en-US', mediaNode: { id: 'media_none' } }, 'mediaNode.id:'],
-  ])('refuses %s', async (_, body, text) => {
-    const answer = await on.request('POST', `/speech-to-text/${action}`, body)
-    expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(text) } })
-  })
-
-  it('answers 501 for a valid request', async () => {
-    const answer = await on.request('POST', `/speech-to-text/${action}`, { lang: 'en-US', mediaNode: { id: nodeId } })
-    expect(answer).toMatchObject({ status: 501, body: { message: expect.stringContaining('yet') } })
   })
 })
 

@@ -25,6 +25,19 @@ const reconnection: PropertyType<number> = {
   show: String,
 }
 
+const ENGINES = choice('disabled', 'vosk', 'sherpa')
+/** Cloud engines of other servers of the contract are rejected by name. */
+const speechEngine: typeof ENGINES = {
+  ...ENGINES,
+  schema: z
+    .string()
+    .refine((value) => value !== 'azure' && value !== 'aws', {
+      error: 'cloud engines are not supported: must be `vosk` or `sherpa`, which run on the media nodes',
+      abort: true,
+    })
+    .pipe(ENGINES.schema),
+}
+
 /** Cluster, autoscaling and statistics. */
 export const CLUSTER = {
   SERVICE_SERVER_DEPENDENCY_VERSION: version('the server dependency'),
@@ -141,7 +154,7 @@ export const CLUSTER = {
   SERVICE_PRO_DASHBOARD: pending(boolean, false, { meaning: 'Offer a dashboard of the search server' }),
   SERVICE_PRO_DASHBOARD_HOST: pending(text, '', { meaning: 'Address of the dashboard' }),
   SERVICE_PRO_DASHBOARD_VERSION: version('the dashboard'),
-  SERVICE_PRO_SPEECH_TO_TEXT: property('master', choice('disabled', 'vosk', 'sherpa'), {
+  SERVICE_PRO_SPEECH_TO_TEXT: property('master', speechEngine, {
     default: 'disabled',
     meaning:
       'Engine for speech to text, which runs on the media nodes; cloud engines (`azure`, `aws`) are not supported',

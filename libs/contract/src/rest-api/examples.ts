@@ -198,7 +198,9 @@ export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; r
     response: '{"sessionCreated":{"sessionId":"standup","timestamp":1790000000000}}\n',
   },
   listMediaNodes: { response: { ...WHOLE, content: [NODE] } },
-  getMediaNode: { response: NODE },
+  getMediaNode: {
+    response: { ...NODE, languageModels: [{ lang: 'en-US', status: 'loaded', streams: 2, memory: 245_760 }] },
+  },
   addMediaNode: { request: { uri: NODE.uri }, response: { ...NODE, status: 'launching', connected: false } },
   discoverMediaNodes: { response: { ...WHOLE, content: [NODE] } },
   updateMediaNode: {

@@ -51,8 +51,9 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   dropConfigurationOverrides:
     'Deletes all overrides; then each master restarts with the configuration of its environment. Without an override nothing happens.',
   dropConfigurationOverride: 'Deletes one override; then each master restarts with the value of its environment.',
-  loadLanguageModel: 'Needs `SERVICE_PRO_SPEECH_TO_TEXT` with an engine that manages models.',
-  unloadLanguageModel: 'Frees the memory of the model.',
+  loadLanguageModel:
+    'Answered when the model is loaded, after up to 70 s. A model that is loaded this way stays until it is unloaded. With `SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY=manual` clients can use loaded models only. A client that disconnects does not cancel the load; `languageModels` of the media node shows its progress.',
+  unloadLanguageModel: 'Ends the process of the model, which frees its memory.',
   createToken: 'An earlier form of creating a connection.',
   listDeadLetters: 'Events that the webhook endpoint did not accept (2xx) within a day of retries.',
   replayDeadLetters: 'Returns all dead letters to the queue of the webhook.',
@@ -61,7 +62,8 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   deleteDeadLetter: 'Deletes one dead letter.',
   listCallRecords: 'Names of the files that `SERVICE_CDR` writes.',
   getCallRecords: 'One JSON object per line, `{"<event>": {...}}`.',
-  listMediaNodes: 'Includes media nodes that start, run or drain. `load` is from the last heartbeat.',
+  listMediaNodes:
+    'Includes media nodes that start, run or drain. `load` and `languageModels` are from the last heartbeat.',
   getMediaNode: 'Query parameters add sessions, recordings and details of the media server.',
   addMediaNode:
     'On premises, `uri` names a running media node that waits to be added (`MEDIA_NODE_JOIN=false`). In other environments a new one is launched.',

@@ -5,10 +5,10 @@ import { ConnectionListView, ConnectionView, CreateConnectionBody, UpdateConnect
 import { RecordingListView, RecordingView, StartRecordingOptions } from '../rest/recording.js'
 import { CreateSessionBody, SessionListView, SessionView } from '../rest/session.js'
 import { SendSignalBody, SessionRef } from '../rest/signal.js'
-import { LanguageModelBody } from '../rest/speech-to-text.js'
 import { CreateTokenBody, TokenView } from '../rest/token.js'
 import { CONFIGURATION } from './configuration-routes.js'
 import { MEDIA_NODES } from './media-node-routes.js'
+import { SPEECH_TO_TEXT } from './speech-to-text-routes.js'
 import { done, faults, gone, ok, PAID, PREFIX as P, type Route } from './route.js'
 
 const NO_SESSION = 'There is no such session'
@@ -179,23 +179,6 @@ const RECORDINGS = {
   },
 } as const satisfies Record<string, Route>
 
-const languageModel = (action: 'load' | 'unload', conflicts: Readonly<Record<number, string>>) =>
-  ({
-    method: 'POST',
-    path: `${P}/speech-to-text/${action}`,
-    tag: 'Speech to text',
-    summary: `${action === 'load' ? 'Load' : 'Unload'} a language model ${action === 'load' ? 'into' : 'from'} a media node`,
-    body: LanguageModelBody,
-    answers: {
-      ...done('Done'),
-      ...faults({
-        404: 'No such model in the node',
-        ...conflicts,
-        501: 'Speech to text is disabled, or its engine manages no models',
-      }),
-    },
-  }) as const satisfies Route
-
 const SERVICE = {
   sendSignal: {
     method: 'POST',
@@ -223,8 +206,6 @@ const SERVICE = {
       ...faults({ 404: PAID }),
     },
   },
-  loadLanguageModel: languageModel('load', { 409: 'The model is loaded already' }),
-  unloadLanguageModel: languageModel('unload', { 405: 'The model is in use', 409: 'The model is not loaded' }),
   createToken: {
     method: 'POST',
     path: `${P}/tokens`,
@@ -300,6 +281,7 @@ export const ROUTES = {
   ...CONNECTIONS,
   ...RECORDINGS,
   ...SERVICE,
+  ...SPEECH_TO_TEXT,
   ...CONFIGURATION,
   ...EVENTS,
   ...MEDIA_NODES,

@@ -55,6 +55,15 @@ export const PlacementBackOff = z.object({
 })
 export type PlacementBackOff = z.infer<typeof PlacementBackOff>
 
+/** A language model in a process of a media node. */
+export const LanguageModelView = z.object({
+  lang: z.string().describe('Language model'),
+  status: z.enum(['loading', 'loaded']).describe('Whether it can be used yet'),
+  streams: z.number().int().describe('Streams whose speech it recognizes'),
+  memory: z.number().int().describe('Resident memory of its process, KiB; 0 while it is loading'),
+})
+export type LanguageModelView = z.infer<typeof LanguageModelView>
+
 /** Times in UTC ms. During launch most members are missing. */
 export const MediaNodeView = z.object({
   id: z.string().describe('Identifier, used by the operations on the node'),
@@ -80,6 +89,10 @@ export const MediaNodeView = z.object({
   sessions: z.array(SessionView).optional().describe('Sessions on the node, with `sessions=true`'),
   recordingIds: z.array(z.string()).optional().describe('Recordings on the node, with `recordings=true`'),
   broadcasts: z.array(z.string()).optional().describe('Broadcasts on the node, with `recordings=true`'),
+  languageModels: z
+    .array(LanguageModelView)
+    .optional()
+    .describe('Language models of a connected node, by its last heartbeat; only while speech to text is enabled'),
   mediaserverInfo: MediaserverInfo.optional().describe('Details of the media server, with `extra-info=true`'),
 })
 export type MediaNodeView = z.infer<typeof MediaNodeView>

@@ -30,6 +30,7 @@ export function configurationView(config: MasterConfig, uris: string[] = config.
     ...(config.SERVICE_WEBHOOK ? SHOWN.webhook : []),
     ...(isPaid ? SHOWN.paid : []),
     ...(isPaid && config.SERVICE_PRO_CLUSTER_AUTOSCALING ? SHOWN.autoscaling : []),
+    ...(isPaid && config.SERVICE_PRO_SPEECH_TO_TEXT !== 'disabled' ? SHOWN.speechToText : []),
     ...(isPaid && config.SERVICE_PRO_NETWORK_QUALITY ? SHOWN.networkQuality : []),
   ]
   return {

@@ -5,13 +5,15 @@ import {
   ServiceError,
 } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
-import { Injectable } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { SessionQueries } from '../../connections/session-queries.js'
 import { isLeaving } from '../../media-nodes/media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow } from '../../media-nodes/media-node.repository.js'
 import { mediaNodeView } from './media-node.view.js'
 import { isConnected, MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { hasSpeechToText } from '../../speech-to-text/speech-settings.js'
 
 /** A node that does not describe itself within this time, ms, is shown without that. */
 const DESCRIBE_MS = 2_000
@@ -37,6 +39,7 @@ export class MediaNodeQueries {
     private readonly repository: MediaNodeRepository,
     private readonly sessions: SessionQueries,
     private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     metrics.sampled('draining_sessions', 'Sessions on media nodes that are draining or terminating', () =>
       this.#draining(),
@@ -69,6 +72,7 @@ export class MediaNodeQueries {
           recordingIds: recordings.get(row.id) ?? [],
           withRecordings: query.recordings,
           now: this.clock.now(),
+          hasSpeechToText: hasSpeechToText(this.config),
           ...(query.sessions && { sessions: await this.sessions.onNode(row.id) }),
           ...(query.extraInfo && { mediaserverInfo: await this.#describe(row) }),
         }),

@@ -1,4 +1,10 @@
-import type { Heartbeat, MediaNodeView, MediaserverInfo, SessionView } from '@session-service/contract'
+import type {
+  Heartbeat,
+  LanguageModelView,
+  MediaNodeView,
+  MediaserverInfo,
+  SessionView,
+} from '@session-service/contract'
 import { isLeaving } from '../../media-nodes/media-node-status.js'
 import { backOffOf } from '../../media-nodes/node-events.js'
 import type { MediaNodeRow } from '../../media-nodes/media-node.repository.js'
@@ -14,10 +20,12 @@ export interface NodeDetails {
   /** By the cluster's clock, UTC ms. */
   now: number
   mediaserverInfo?: MediaserverInfo | undefined
+  hasSpeechToText?: boolean
 }
 
 export function mediaNodeView(row: MediaNodeRow, details: NodeDetails): MediaNodeView {
   const { heartbeat, sessionCount, recordingIds, sessions, withRecordings = false, mediaserverInfo, now } = details
+  const { hasSpeechToText = false } = details
   const connected = isConnected(row)
   return {
     id: row.id,
@@ -38,6 +46,20 @@ export function mediaNodeView(row: MediaNodeRow, details: NodeDetails): MediaNod
     }),
     ...(sessions && { sessions }),
     ...(withRecordings && { recordingIds, broadcasts: [] }),
+    ...(connected && hasSpeechToText && { languageModels: languageModels(row, heartbeat) }),
     ...(mediaserverInfo && { mediaserverInfo }),
   }
+}
+
+/** The models of another boot of the node ended with it. */
+function languageModels({ bootId }: MediaNodeRow, heartbeat: Heartbeat | undefined): LanguageModelView[] {
+  if (heartbeat?.bootId !== bootId) return []
+  return (heartbeat?.languageModels ?? [])
+    .map(({ lang, status, streams, memoryBytes }) => ({
+      lang,
+      status,
+      streams,
+      memory: Math.round(memoryBytes / 1_024),
+    }))
+    .toSorted((one, other) => (one.lang < other.lang ? -1 : 1))
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CLOSE_CODE, describePlatform, isSignallingMethod, SIGNALLING_MAX_FRAME_BYTES } from '@session-service/contract'
-import { KeyedMutex, metrics } from '@session-service/server-kit'
+import { metrics } from '@session-service/server-kit'
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { sourceOf } from '../../platform/authentication/rate-limiter.js'
@@ -10,7 +10,7 @@ import { clientAddress } from '../../platform/http/client-address.js'
 import { type ClientBudget, ClientBudgets } from '../../platform/limits/client-budgets.js'
 import { ClientSocket } from '../sockets/client-socket.js'
 import { UnjoinedSockets } from '../sockets/unjoined-sockets.js'
-import { bufferOf, queueKey } from './calls.js'
+import { bufferOf, CallQueues } from './calls.js'
 import { refusals } from './refusals.js'
 import { RpcDispatcher } from './rpc-dispatcher.js'
 import { SocketLiveness } from './socket-liveness.js'
@@ -33,7 +33,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     perMessageDeflate: false,
   })
   readonly #sockets = new Set<ClientSocket>()
-  readonly #calls = new Set<KeyedMutex>()
+  readonly #calls = new Set<CallQueues>()
   readonly #watch: NodeJS.Timeout
   readonly #addressOf: (request: IncomingMessage) => string
   readonly #unjoined = new UnjoinedSockets()
@@ -72,7 +72,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   #accept(webSocket: WebSocket, request: IncomingMessage, address: string): void {
     const platform = describePlatform(request.headers['user-agent'] ?? 'unknown')
     const socket = new ClientSocket(webSocket, address, platform, performance.now())
-    const calls = new KeyedMutex()
+    const calls = new CallQueues()
     const countAsJoined = this.#unjoined.add(sourceOf(address))
     socket.onJoined = countAsJoined
     this.#sockets.add(socket)
@@ -89,7 +89,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     })
   }
 
-  #receive(socket: ClientSocket, calls: KeyedMutex, data: Buffer, isBinary: boolean): void {
+  #receive(socket: ClientSocket, calls: CallQueues, data: Buffer, isBinary: boolean): void {
     if (socket.isAbusive) return
     const now = performance.now()
     const exceeded = this.#budgetOf(socket, now).exceededBy(data.length, now)
@@ -108,7 +108,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     }
     if (method === 'ping') return socket.answer(id, {})
     calls
-      .run(queueKey(request), () => this.dispatcher.handle(socket, method, request))
+      .run(request, () => this.dispatcher.handle(socket, method, request))
       .catch((error: unknown) => this.#logger.error({ err: error }, 'a call of a client failed'))
   }
 

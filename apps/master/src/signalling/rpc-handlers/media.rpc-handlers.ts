@@ -97,7 +97,9 @@ export class MediaRpcHandlers {
       return {}
     },
     subscribeToSpeechToText: async (participant, call) => {
-      await this.speechToText.subscribe(participant, call)
+      const { roomId, connectionId, place } = participant
+      const isHere = (): boolean => this.sockets.get(roomId, connectionId)?.participant?.place === place
+      await this.speechToText.subscribe(participant, call, isHere)
       return {}
     },
     unsubscribeFromSpeechToText: async (participant, { connectionId }) => {

@@ -1,0 +1,32 @@
+import { LanguageModelBody } from '../rest/speech-to-text.js'
+import { done, faults, PAID, PREFIX, type Route } from './route.js'
+
+const languageModel = (action: 'load' | 'unload', failures: Readonly<Record<number, string>>) =>
+  ({
+    method: 'POST',
+    path: `${PREFIX}/speech-to-text/${action}`,
+    tag: 'Speech to text',
+    summary: `${action === 'load' ? 'Load' : 'Unload'} a language model ${action === 'load' ? 'into' : 'from'} a media node`,
+    body: LanguageModelBody,
+    answers: {
+      ...done('Done'),
+      ...faults({
+        404: `No such model in the node; or: ${PAID}`,
+        501: 'Speech to text is disabled',
+        ...failures,
+      }),
+    },
+  }) as const satisfies Route
+
+export const SPEECH_TO_TEXT = {
+  loadLanguageModel: languageModel('load', {
+    409: 'The model is loaded or being loaded already',
+    502: 'The model cannot be loaded; the message contains the reason',
+    503: 'The media node has no free slot or not enough memory for the model, or it is not connected, or was lost meanwhile: retry after `Retry-After` seconds',
+  }),
+  unloadLanguageModel: languageModel('unload', {
+    405: 'The model is in use',
+    409: 'The model is not loaded, or not loaded yet',
+    503: 'The media node is not connected: retry after `Retry-After` seconds',
+  }),
+} as const satisfies Record<string, Route>
