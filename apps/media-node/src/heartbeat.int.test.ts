@@ -80,7 +80,7 @@ describe('a heartbeat of a node', () => {
       expect(version).toMatch(/^\d+\.\d+\.\d+/)
       expect(new Date(generationTime).toISOString()).toBe(generationTime)
     }
-    const slots = { used: 0, total: expect.any(Number) as number }
+    const slots = { used: 0, total: expect.any(Number) }
     expect(info.slots).toEqual({ recording: slots, speechToText: slots })
   })
 })

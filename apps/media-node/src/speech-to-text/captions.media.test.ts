@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { SENTENCES, TEST_ENGINES, type TestEngine, wordErrorRate } from '@session-service/speech/fixtures'
-import { Captions, ModelsFolder } from './fixtures/captions.js'
+import { Captions } from './fixtures/captions.js'
+import { ModelsFolder } from './fixtures/models-folder.js'
 
 const LONG_MS = 120_000
 const [HELLO = '', HEAR = ''] = SENTENCES
