@@ -15,16 +15,16 @@ const LONG_MS = 120_000
 const ANSWER_MS = 60_000
 const MIB = 2 ** 20
 
-const [engine] = TEST_ENGINES
-const withEngine = engine ? it : it.skip
+const [tested] = TEST_ENGINES
+const withEngine = tested ? it : it.skip
 const folder = new ModelsFolder()
 const opened: LanguageModels[] = []
 const failed: { slot: ModelSlot; reason: string }[] = []
 
 beforeAll(() => {
-  if (!engine) return
-  folder.link('en-US', engine)
-  folder.link('en-GB', engine)
+  if (!tested) return
+  folder.link('en-US', tested)
+  folder.link('en-GB', tested)
 })
 afterEach(async () => {
   for (const models of opened.splice(0)) await models.close()
@@ -33,13 +33,12 @@ afterEach(async () => {
 })
 afterAll(() => folder.remove())
 
-const libraryOf = ({ engine: { name, ...rest } }: TestEngine): string =>
-  'library' in rest ? String(rest.library) : name
+const libraryOf = ({ engine }: TestEngine): string => ('library' in engine ? engine.library : '/nowhere/libvosk.so')
 
 function open(changes: Partial<LanguageModelsOptions> = {}): LanguageModels {
   const models = new LanguageModels({
     folder: folder.path,
-    voskLibrary: libraryOf(testEngine('vosk') ?? engine!),
+    voskLibrary: libraryOf(testEngine('vosk') ?? tested!),
     slots: 0,
     availableMemory: () => 8_192 * MIB,
     metrics: new SpeechMetrics(),
@@ -50,7 +49,7 @@ function open(changes: Partial<LanguageModelsOptions> = {}): LanguageModels {
   return models
 }
 
-const nameOf = (): SpeechSettings['engine'] => engine!.engine.name
+const nameOf = (): SpeechSettings['engine'] => tested!.engine.name
 const settings = (changes: Partial<SpeechSettings> = {}): SpeechSettings => ({
   engine: nameOf(),
   strategy: 'on_demand',
@@ -61,7 +60,7 @@ const codes = async (calls: readonly Promise<unknown>[]): Promise<string[]> =>
   (await Promise.allSettled(calls)).map((call) =>
     call.status === 'fulfilled' ? 'OK' : (call.reason as { code: string }).code,
   )
-const status = (models: LanguageModels): string[] => models.states.map(({ lang, status }) => `${lang} ${status}`)
+const statesOf = (models: LanguageModels): string[] => models.states.map(({ lang, status }) => `${lang} ${status}`)
 
 withEngine(
   'J1, J2, J3: loading and unloading answer with the codes of the contract',
@@ -75,7 +74,7 @@ withEngine(
     const other = nameOf() === 'vosk' ? 'sherpa' : 'vosk'
     expect(await codes([models.load('en-US', other)])).toEqual(['NOT_FOUND'])
     const loads = Array.from({ length: 20 }, () => models.load('en-US', nameOf()))
-    await until('it is loading', () => status(models).includes('en-US loading'))
+    await until('it is loading', () => statesOf(models).includes('en-US loading'))
     expect(await codes([models.unload('en-US')])).toEqual(['CONFLICT'])
     expect((await codes(loads)).toSorted()).toEqual([...Array.from({ length: 19 }, () => 'CONFLICT'), 'OK'])
     expect(childrenOf(process.pid)).toHaveLength(1)
@@ -86,7 +85,7 @@ withEngine(
     use.release()
     use.release()
     expect(await codes([models.unload('en-US'), models.unload('en-US')])).toEqual(['OK', 'CONFLICT'])
-    expect(status(models)).toEqual([])
+    expect(statesOf(models)).toEqual([])
   },
   LONG_MS,
 )
@@ -101,14 +100,14 @@ withEngine(
       message: 'cannot load the language model en-GB: all 1 slots of the media node are in use',
     })
     await expect(models.acquire('en-GB', settings(), ANSWER_MS)).rejects.toMatchObject({ code: 'NO_CAPACITY' })
-    expect(status(models)).toEqual(['en-US loaded'])
+    expect(statesOf(models)).toEqual(['en-US loaded'])
     expect(models.slots).toEqual({ used: 1, total: 1 })
     const poor = open({ availableMemory: () => MEMORY_RESERVE + 100 * MIB })
     await expect(poor.load('en-US', nameOf())).rejects.toMatchObject({
       code: 'NO_CAPACITY',
       message: expect.stringMatching(/needs about \d{3} MiB of memory and the media node has 100 MiB left/),
     })
-    expect(status(poor)).toEqual([])
+    expect(statesOf(poor)).toEqual([])
   },
   LONG_MS,
 )
@@ -149,8 +148,8 @@ withEngine(
       code: 'NOT_READY',
       message: 'the language model en-US is still being loaded, retry',
     })
-    expect(status(models)).toEqual(['en-US loading'])
-    await until('it is loaded', () => status(models).includes('en-US loaded'))
+    expect(statesOf(models)).toEqual(['en-US loading'])
+    await until('it is loaded', () => statesOf(models).includes('en-US loaded'))
     const use = await models.acquire('en-US', settings(), 1_000)
     use.release()
     await until('it is unloaded', () => models.states.length === 0)
@@ -167,7 +166,7 @@ withEngine(
     process.kill(use.slot.pid!, 'SIGKILL')
     await until('the failure is reported', () => failed.length > 0)
     expect(failed).toEqual([{ slot: use.slot, reason: expect.stringMatching(/was ended by SIGKILL/) }])
-    expect(status(models)).toEqual(['en-US loading'])
+    expect(statesOf(models)).toEqual(['en-US loading'])
     const again = await models.acquire('en-US', settings(), ANSWER_MS)
     expect(again.slot).not.toBe(use.slot)
     // The use of the former process does not count.
@@ -186,7 +185,7 @@ withEngine(
     const { slot } = await models.acquire('en-US', settings(), ANSWER_MS)
     process.kill(slot.pid!, 'SIGKILL')
     await until('the failure is reported', () => failed.length > 0)
-    expect(status(models)).toEqual([])
+    expect(statesOf(models)).toEqual([])
     const again = await models.acquire('en-US', settings(), ANSWER_MS)
     expect(again.slot.running).toBe(true)
   },
@@ -221,7 +220,7 @@ describe.each([
         code: 'LAUNCH_FAILED',
         message: expect.stringMatching(/language model (vosk|moonshine)-bad .{20,}/),
       })
-      expect([models.slots, status(models)]).toEqual([{ used: 0, total: 1 }, []])
+      expect([models.slots, statesOf(models)]).toEqual([{ used: 0, total: 1 }, []])
       expect(childrenOf(process.pid)).toEqual([])
     },
     LONG_MS,

@@ -179,10 +179,11 @@ export class LanguageModels {
       try {
         return await this.#startSlot(entry)
       } catch (error) {
-        entry.failures = entry.loadedAt > 0 ? entry.failures + 1 : MOST_FAILURES
+        entry.failures++
         const { signal } = this.#shutdown
-        if (signal.aborted || entry.failures >= MOST_FAILURES) {
-          this.#remove(entry)
+        const isFirstLoad = entry.loadedAt === 0
+        if (signal.aborted || isFirstLoad || entry.failures >= MOST_FAILURES) {
+          this.#giveUp(entry)
           throw new ServiceError('LAUNCH_FAILED', (error as Error).message, { cause: error })
         }
         await sleep(backoffMs(entry.failures, RELOAD), signal)
@@ -224,8 +225,8 @@ export class LanguageModels {
     this.#retire(entry, slot)
     entry.users.clear()
     entry.failures = performance.now() - entry.loadedAt > STABLE_MS ? 1 : entry.failures + 1
-    if (entry.isPinned && entry.failures < MOST_FAILURES && this.#entries.get(entry.lang) === entry) entry.reload()
-    else this.#remove(entry)
+    if (entry.isPinned && entry.failures < MOST_FAILURES) entry.reload()
+    else this.#giveUp(entry)
     this.options.onFailed(slot, reason)
   }
 
@@ -249,6 +250,13 @@ export class LanguageModels {
     this.#ending.add(ending)
     await ending
     this.#ending.delete(ending)
+  }
+
+  #giveUp(entry: ModelEntry): void {
+    this.#remove(entry)
+    const { lang, failures } = entry
+    if (entry.isPinned && failures > 1)
+      this.#logger.error({ lang }, `the language model failed ${failures} times in a row and is not loaded again`)
   }
 
   #remove(entry: ModelEntry): void {
