@@ -97,7 +97,8 @@ export class SpeechToTextService implements Commands<SpeechToTextCommand>, OnMod
     room.peer(connectionId)
     if (!this.#rooms.get(room)?.unsubscribe(connectionId, publisherId)) {
       const message = `connection ${connectionId} has no subscription to the speech of ${publisherId}`
-      throw new ServiceError('NOT_FOUND', message, { subject: 'connection' })
+      // Without a subject: for a missing connection masters report that the media is being moved.
+      throw new ServiceError('NOT_FOUND', message)
     }
     return {}
   }
