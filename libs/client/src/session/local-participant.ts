@@ -20,6 +20,7 @@ import { RosterEvents } from './roster-events.js'
 import { Roster, ownInfo } from './roster.js'
 import type { RosterSnapshot, RosterChange, ServerNotification } from '../signalling/notification.js'
 import { type JoinResult, type ResumeResult, Signalling } from '../signalling/signalling.js'
+import { SpeechToText } from './speech-to-text.js'
 import type { Stream } from '../streams/stream.js'
 import type { Subscriber } from '../streams/subscriber.js'
 
@@ -49,6 +50,7 @@ export class LocalParticipant implements SessionContext {
   readonly pendingStreams = new PendingStreams()
   readonly receiverLimits = new Map<string, number>()
   readonly recordings = new Recordings((name, event) => this.#options.emit(name, event))
+  readonly speechToText: SpeechToText
   readonly media: MediaConnection
   state: 'connected' | 'reconnecting' | 'disconnected' = 'connected'
   /** A socket is open, or the client is moving to another server without interrupting the session. */
@@ -69,6 +71,11 @@ export class LocalParticipant implements SessionContext {
   ) {
     this.#options = options
     this.roster = new Roster(ownInfo(joined))
+    this.speechToText = new SpeechToText({
+      session: this,
+      connection: (connectionId) => this.roster.connections.get(connectionId),
+      emit: options.emit,
+    })
     this.#mediaRecovery = new MediaRecovery({
       session: this,
       streamIds: () => this.roster.streams.keys(),
@@ -88,7 +95,10 @@ export class LocalParticipant implements SessionContext {
         this.#mediaRecovery.mediaLost()
       },
       onRejoined: (snapshot) => this.#applySnapshot(snapshot),
-      onRestored: (back) => void this.#mediaRecovery.mediaRestored(back),
+      onRestored: (back) => {
+        void this.#mediaRecovery.mediaRestored(back)
+        this.speechToText.repeatAll()
+      },
       onRefused: () => this.#rejoinRefused(),
     })
   }
@@ -193,6 +203,7 @@ export class LocalParticipant implements SessionContext {
     for (const subscriber of this.subscribers.values()) subscriber.destroyed(reason)
     for (const collection of [this.publishers, this.subscribers, this.#publishing]) collection.clear()
     this.pendingStreams.close()
+    this.speechToText.close()
     this.media.close()
     this.#options.emit('sessionDisconnected', { reason })
   }
@@ -220,7 +231,9 @@ export class LocalParticipant implements SessionContext {
       case 'recordingStopped':
         return this.recordings.stopped(notification.params)
       case 'speechToTextMessage':
+        return this.speechToText.messageReceived(notification.params)
       case 'speechToTextDisconnected':
+        return this.speechToText.disconnected(notification.params)
       case 'reconnect':
         // Signalling handles it.
         return undefined
@@ -244,6 +257,7 @@ export class LocalParticipant implements SessionContext {
     for (const streamId of this.#unknownOwn(snapshot)) this.#possibleOrphans.add(streamId)
     this.#unpublishOrphans()
     this.media.engine.signallingResumed()
+    this.speechToText.repeatAll()
   }
 
   /** Emits one event when the socket and the media are lost together. */
@@ -267,6 +281,7 @@ export class LocalParticipant implements SessionContext {
     this.#rosterEvents.emitAll(this.roster.applySnapshot(shown))
     for (const { streamId, connectionId } of snapshot.streams)
       if (connectionId !== this.ownConnectionId) this.pendingStreams.restored(streamId)
+    this.speechToText.publisherReturned()
     this.recordings.applySnapshot(snapshot.recordings)
   }
 
@@ -274,6 +289,7 @@ export class LocalParticipant implements SessionContext {
     const isOwn = info.connectionId === this.ownConnectionId
     if (isOwn || !this.pendingStreams.has(info.streamId)) return this.changed({ method: 'streamCreated', params: info })
     this.pendingStreams.restored(info.streamId)
+    this.speechToText.publisherReturned()
     this.#rosterEvents.emitAll(this.roster.streamRestored(info))
   }
 

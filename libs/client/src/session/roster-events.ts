@@ -1,10 +1,12 @@
 import type { Emit, SessionContext } from '../streams/context.js'
 import type { StreamDestroyedEvent, StreamPropertyChangedEvent } from '../streams/events.js'
 import type { RosterEvent } from './roster.js'
+import type { SpeechToText } from './speech-to-text.js'
 
 /** The publishers and subscribers that emit the events of their own streams. */
 interface EventTargets extends Pick<SessionContext, 'publishers' | 'subscribers' | 'pendingStreams'> {
   readonly state: 'connected' | 'reconnecting' | 'disconnected'
+  readonly speechToText: Pick<SpeechToText, 'connectionEnded'>
 }
 
 /** Emits the events of connections and streams to the application, in order, until the session ends. */
@@ -20,6 +22,8 @@ export class RosterEvents {
   emitAll(events: readonly RosterEvent[]): void {
     for (const item of events) {
       if (this.#targets.state === 'disconnected') return
+      if (item.name === 'connectionDestroyed')
+        this.#targets.speechToText.connectionEnded(item.event.connection.connectionId)
       if (item.name === 'streamDestroyed') this.#streamDestroyed(item.event)
       else if (item.name === 'streamPropertyChanged') this.#streamChanged(item.event)
       else if (item.name !== 'streamCreated' || !item.event.stream.connection.local) this.#emit(item.name, item.event)

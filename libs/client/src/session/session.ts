@@ -163,6 +163,28 @@ export class Session extends Emitter<SessionEvents> {
     await (participant.pendingStreams.has(streamId) ? request().catch(() => {}) : participant.media.run(request))
   }
 
+  /**
+   * Subscribes to the recognized speech of a participant: the session emits `speechToTextMessage` for all streams with
+   * audio that the stream's connection publishes now or later. The stream may be an own stream. A call with another
+   * language replaces the language. `lang` names a language model of the service, such as `en-US`. May take 10 s while the
+   * service loads the model.
+   *
+   * The subscription ends with the participant, and with `unsubscribeFromSpeechToText`. The library restores it after a
+   * failure of the recognition (`exception` with `SPEECH_TO_TEXT_DISCONNECTED`), of the network and of the media server.
+   *
+   * Rejects with a `ServiceError`: DISABLED (the service does not offer speech to text), CONFLICT (already subscribed to
+   * this connection in this language), NOT_FOUND (no such language model, or the stream has ended), NOT_READY (the model
+   * is not loaded), NO_CAPACITY (the media server cannot load another model), LAUNCH_FAILED (the model cannot be loaded).
+   */
+  async subscribeToSpeechToText(stream: Stream, lang: string): Promise<void> {
+    await this.#require('subscribe').speechToText.subscribe(stream, lang)
+  }
+
+  /** Ends the subscription to the speech of the stream's connection. Rejects with NOT_FOUND when there is none. */
+  async unsubscribeFromSpeechToText(stream: Stream): Promise<void> {
+    await this.#require('subscribe').speechToText.unsubscribe(stream)
+  }
+
   /** Sends a message to participants; without `to` the sender receives it too. Resolves when the server accepts it. */
   async signal({ type, data = '', to = [] }: SignalOptions): Promise<void> {
     await this.#require('signal').call('signal', { data, to: to.map(idOf), ...(type && { type }) })

@@ -57,6 +57,8 @@ const IDEMPOTENT: ReadonlySet<SignallingMethod> = new Set([
   'subscribe',
   'unsubscribe',
   'changeSubscription',
+  'subscribeToSpeechToText',
+  'unsubscribeFromSpeechToText',
   'forceDisconnect',
   'forceUnpublish',
 ] as const)

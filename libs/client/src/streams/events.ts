@@ -4,6 +4,7 @@ import type {
   MediaKind,
   RecordingInfo,
   RecordingStopReason,
+  SpeechToTextMessage,
   StreamChangeReason,
   StreamDestroyedReason,
 } from '@session-service/contract'
@@ -51,6 +52,25 @@ export interface RecordingStoppedEvent extends RecordingStartedEvent {
   readonly reason: RecordingStopReason
 }
 
+/** A recognized word. `start` and `end` are seconds from the `timestamp` of its message. */
+export type SpokenWord = Readonly<NonNullable<SpeechToTextMessage['words']>[number]>
+export interface SpeechToTextEvent extends StreamEvent {
+  /** The speaking participant. */
+  readonly connection: Connection
+  readonly lang: string
+  readonly text: string
+  /** `recognizing`: the text of an unfinished sentence, which may change; `recognized`: emitted once for each sentence. */
+  readonly reason: SpeechToTextMessage['reason']
+  /** The result of the recognition engine, JSON. */
+  readonly raw: string
+  /** The begin of the sentence, UTC ms. */
+  readonly timestamp: number
+  /** The end of a recognized sentence, UTC ms. */
+  readonly endTime?: number
+  /** The words of a recognized sentence; empty when the engine does not report them. */
+  readonly words: readonly SpokenWord[]
+}
+
 export type ExceptionName =
   /** Media cannot reach the server; the library keeps retrying. */
   | 'ICE_CONNECTION_FAILED'
@@ -60,6 +80,8 @@ export type ExceptionName =
   | 'NO_STREAM_PLAYING_EVENT'
   /** The autoplay policy of the browser requires a user gesture before sound; the element plays muted. */
   | 'AUTOPLAY_MUTED'
+  /** The recognition of a participant's speech failed at the server; the library subscribes again. */
+  | 'SPEECH_TO_TEXT_DISCONNECTED'
 
 /** A problem that the application may want to show; the library tries to recover from it. */
 export interface ExceptionEvent {
@@ -67,8 +89,8 @@ export interface ExceptionEvent {
   readonly message: string
   readonly origin: SessionOrigin
 }
-/** The source of an exception: `send` and `recv` are the two media transports. */
-export type SessionOrigin = Subscriber | Publisher | 'send' | 'recv'
+/** The source of an exception: `send` and `recv` are the two media transports, `session` is the session itself. */
+export type SessionOrigin = Subscriber | Publisher | 'send' | 'recv' | 'session'
 
 export interface SessionEvents {
   connectionCreated: ConnectionEvent
@@ -85,6 +107,8 @@ export interface SessionEvents {
    */
   recordingStarted: RecordingStartedEvent
   recordingStopped: RecordingStoppedEvent
+  /** Recognized speech of a stream, after `subscribeToSpeechToText`. */
+  speechToTextMessage: SpeechToTextEvent
   sessionDisconnected: SessionDisconnectedEvent
   /** The socket or the media is lost, and the library restores it. Emitted once when both are lost. */
   reconnecting: undefined
