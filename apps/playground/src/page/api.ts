@@ -9,6 +9,11 @@ export interface RecordingItem {
   readonly href?: string
 }
 
+/** What the service offers beside calls. */
+export interface Features {
+  readonly captions: boolean
+}
+
 /** Fetches a token from the playground server. Rejects with an `Error` whose message can be shown to the user. */
 export async function fetchToken(request: {
   session: string
@@ -18,6 +23,8 @@ export async function fetchToken(request: {
   const { token } = await post<{ token: string }>('/api/connection', request)
   return token
 }
+
+export const fetchFeatures = (): Promise<Features> => fetchJson('/api/features')
 
 /** Resolves when the recording has written its first bytes. */
 export const startRecording = (session: string): Promise<unknown> => post('/api/recordings/start', { session })

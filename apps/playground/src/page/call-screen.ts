@@ -1,5 +1,6 @@
 import type { Publisher, Session } from '@session-service/client'
 import { inviteLink } from './address.js'
+import { Captions } from './captions.js'
 import { Chat } from './chat.js'
 import { Controls } from './controls.js'
 import { h, icon } from './dom.js'
@@ -32,6 +33,7 @@ export class CallScreen {
   readonly #chat: Chat
   readonly #controls: Controls
   readonly #recorder: Recorder
+  readonly #captions: Captions
   readonly #count = h('span', {}, peopleInWords(1))
   readonly #heading: HTMLElement
   readonly #copied = h('span', {}, 'Invite')
@@ -49,13 +51,24 @@ export class CallScreen {
       toggle: (kind) => this.toggle(kind),
       shareScreen: () => void this.#shareScreen(),
       record: () => this.#recorder.toggle(),
+      captions: () => this.#captions.open(this.element),
       chat: () => this.toggleChat(),
       settings: () => this.#openSettings(),
       leave: options.leave,
     })
     const { name } = options
     this.#heading = h('h1', { tabindex: '-1' }, name)
-    this.#recorder = new Recorder({ session, name, controls: this.#controls, notices: this.#notices })
+    const [controls, notices] = [this.#controls, this.#notices]
+    this.#recorder = new Recorder({ session, name, controls, notices })
+    this.#captions = new Captions({
+      session,
+      name,
+      controls,
+      notices,
+      tiles: () => this.#people.grid.tiles,
+      tileOf: (stream) => this.#people.tileOf(stream),
+      opening: () => this.#chat.close(),
+    })
     this.#chat = new Chat({
       session,
       unread: (count) => this.#controls.showUnread(count),
@@ -75,6 +88,7 @@ export class CallScreen {
   async start(publisher: Publisher | undefined): Promise<void> {
     this.#people.announceFromNow()
     this.#recorder.start()
+    void this.#captions.start()
     if (!publisher) return
     try {
       await this.#session.publish(publisher)
@@ -88,6 +102,7 @@ export class CallScreen {
         ),
       )
       this.#people.showOwn(publisher)
+      if (publisher.stream) this.#captions.ownPublished(publisher.stream)
       this.#controls.showMedia(publisher)
     } catch (error) {
       publisher.close()
@@ -120,15 +135,16 @@ export class CallScreen {
   }
 
   toggleChat(): void {
-    if (this.#chat.isOpen) this.#chat.close()
-    else this.#chat.open()
+    if (this.#chat.isOpen) return this.#chat.close()
+    this.#captions.transcript.close()
+    this.#chat.open()
   }
 
-  /** Closes the chat and returns whether it was open. */
+  /** Closes the open panel and returns whether there was one. */
   escape(): boolean {
-    const wasOpen = this.#chat.isOpen
-    this.#chat.close()
-    return wasOpen
+    const panel = [this.#chat, this.#captions.transcript].find(({ isOpen }) => isOpen)
+    panel?.close()
+    return panel !== undefined
   }
 
   close(): void {
@@ -176,13 +192,16 @@ export class CallScreen {
     )
     const people = h('span', { class: 'chip still people' }, icon('people'), this.#count)
     const { mark, listButton } = this.#recorder
-    const bar = h('header', { class: 'top' }, this.#heading, mark, people, listButton, invite)
+    const { transcript, transcriptButton, announcer } = this.#captions
+    const bar = h('header', { class: 'top' }, this.#heading, mark, people, listButton, transcriptButton, invite)
     return h(
       'div',
       { class: 'call' },
       bar,
       h('div', { class: 'stage' }, this.#people.grid.element, this.#notices.element),
       this.#chat.element,
+      transcript.element,
+      announcer,
       this.#controls.element,
     )
   }

@@ -60,7 +60,7 @@ export class Chat {
     this.#input.addEventListener('input', () => this.#grow())
     this.element = h(
       'aside',
-      { class: 'chat', id: CHAT_ID, 'aria-label': 'Chat', hidden: true },
+      { class: 'panel chat', id: CHAT_ID, 'aria-label': 'Chat', hidden: true },
       h(
         'header',
         {},

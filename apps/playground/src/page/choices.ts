@@ -6,6 +6,9 @@ export interface Choices {
   camera: string
   audio: boolean
   video: boolean
+  /** A language tag; empty before captions were on for the first time. */
+  captionLanguage: string
+  ownCaptions: boolean
 }
 
 const KEY = 'playground.choices'
@@ -33,13 +36,15 @@ function localStorageOrNone(): Storage | undefined {
 }
 
 export function loadChoices(storage = localStorageOrNone()): Choices {
-  const { nickname, microphone, camera, audio, video } = read(storage)
+  const { nickname, microphone, camera, audio, video, captionLanguage, ownCaptions } = read(storage)
   return {
     nickname: text(nickname),
     microphone: text(microphone),
     camera: text(camera),
     audio: unlessFalse(audio),
     video: unlessFalse(video),
+    captionLanguage: text(captionLanguage),
+    ownCaptions: unlessFalse(ownCaptions),
   }
 }
 

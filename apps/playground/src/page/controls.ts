@@ -7,6 +7,7 @@ export interface ControlActions {
   toggle(kind: 'audio' | 'video'): unknown
   shareScreen(): void
   record(): unknown
+  captions(): void
   chat(): void
   settings(): void
   leave(): void
@@ -41,6 +42,7 @@ export class Controls {
   readonly #camera: HTMLButtonElement
   readonly #screen: HTMLButtonElement
   readonly #record: HTMLButtonElement
+  readonly #captions: HTMLButtonElement
   readonly #chat: HTMLButtonElement
   readonly #settings: HTMLButtonElement
   readonly #unread = h('span', { class: 'unread', hidden: true })
@@ -56,14 +58,17 @@ export class Controls {
     this.#screen.hidden = !canShareScreen()
     this.#record = iconButton('record', 'Start recording', () => isEnabled(this.#record) && actions.record())
     this.#record.hidden = true
+    this.#captions = iconButton('captions', 'Captions', () => actions.captions())
+    this.#captions.hidden = true
+    markOpensDialog(this.#captions)
     this.#chat = iconButton('chat', 'Chat (C)', () => actions.chat())
     this.#chat.append(this.#unread)
     this.#chat.setAttribute('aria-expanded', 'false')
     this.#chat.setAttribute('aria-controls', CHAT_ID)
     this.#settings = iconButton('settings', 'Devices', () => actions.settings())
     markOpensDialog(this.#settings)
-    const buttons = [this.#mic, this.#camera, this.#screen, this.#record, this.#chat, this.#settings]
-    const all = [...buttons, leaveButton(() => actions.leave())]
+    const media = [this.#mic, this.#camera, this.#screen, this.#record]
+    const all = [...media, this.#captions, this.#chat, this.#settings, leaveButton(() => actions.leave())]
     this.element = h('div', { class: 'controls', 'aria-label': 'Controls' }, ...all)
     this.#toolbar = new Toolbar(this.element, all)
   }
@@ -93,6 +98,21 @@ export class Controls {
     relabel(this.#record, running ? 'recordStop' : 'record', running ? 'Stop recording' : 'Start recording')
     this.#record.classList.toggle('recording', running)
     setDisabled(this.#record, busy)
+  }
+
+  offerCaptions(offered: boolean): void {
+    this.#captions.hidden = !offered
+    this.#toolbar.refresh()
+  }
+
+  /** The language of the captions; undefined while they are off. */
+  showCaptions(language: string | undefined): void {
+    relabel(this.#captions, 'captions', language === undefined ? 'Captions' : `Captions, on: ${language}`)
+    this.#captions.classList.toggle('on', language !== undefined)
+  }
+
+  showCaptionsDialog(isOpen: boolean): void {
+    this.#captions.setAttribute('aria-expanded', String(isOpen))
   }
 
   showUnread(count: number): void {

@@ -32,7 +32,7 @@ export class People {
     session.on('connectionDestroyed', ({ connection }) => this.#leave(connection))
     session.on('streamCreated', ({ stream }) => void this.#receive(stream))
     session.on('streamDestroyed', ({ stream }) => this.#ended(stream))
-    session.on('streamPropertyChanged', ({ stream }) => this.#tileOf(stream)?.update())
+    session.on('streamPropertyChanged', ({ stream }) => this.tileOf(stream)?.update())
     session.on('reconnecting', () => this.#wait())
   }
 
@@ -51,6 +51,10 @@ export class People {
     this.#tileFor(stream).show(stream, publisher)
     publisher.on('streamDestroyed', () => this.#ended(stream))
     this.#changed()
+  }
+
+  tileOf(stream: Stream): Tile | undefined {
+    return isScreen(stream) ? this.#screens.get(stream.streamId) : this.#persons.get(stream.connection.connectionId)
   }
 
   close(): void {
@@ -88,7 +92,7 @@ export class People {
 
   /** Marks streams without media. A loss of the socket alone does not interrupt media. */
   #wait(): void {
-    for (const { stream, receiving } of this.#session.subscribers.values()) if (!receiving) this.#tileOf(stream)?.wait()
+    for (const { stream, receiving } of this.#session.subscribers.values()) if (!receiving) this.tileOf(stream)?.wait()
   }
 
   #ended(stream: Stream): void {
@@ -99,12 +103,8 @@ export class People {
     this.#changed()
   }
 
-  #tileOf(stream: Stream): Tile | undefined {
-    return isScreen(stream) ? this.#screens.get(stream.streamId) : this.#persons.get(stream.connection.connectionId)
-  }
-
   #tileFor(stream: Stream): Tile {
-    const existing = this.#tileOf(stream)
+    const existing = this.tileOf(stream)
     if (existing) return existing
     const { connection } = stream
     const tile = new Tile({ name: nameOf(connection), local: connection.local }, isScreen(stream))

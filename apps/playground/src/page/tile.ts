@@ -2,6 +2,7 @@ import type { Stream, StreamManager, StreamManagerEvents } from '@session-servic
 import { h, icon } from './dom.js'
 import { hueOf, initials } from './names.js'
 import { watchSpeaking } from './speaking.js'
+import { TileCaptions } from './tile-captions.js'
 
 export interface Person {
   readonly name: string
@@ -12,6 +13,7 @@ export interface Person {
 export class Tile {
   readonly element: HTMLElement
   readonly media = h('div', { class: 'media' })
+  readonly captions = new TileCaptions()
   readonly #muted = h('span', { class: 'badge-muted', hidden: true }, icon('micOff'))
   readonly #label: HTMLElement
   #stopListening = (): void => {}
@@ -35,6 +37,7 @@ export class Tile {
       ...(isScreen ? [] : [avatar]),
       this.media,
       h('div', { class: 'veil', 'aria-hidden': 'true' }, h('span', { class: 'spinner' })),
+      this.captions.element,
       h('figcaption', { class: 'caption' }, this.#muted, this.#label),
     )
     this.element.style.setProperty('--hue', String(hueOf(name)))
@@ -93,6 +96,7 @@ export class Tile {
 
   remove(): void {
     this.#stopListening()
+    this.captions.clear()
     this.element.remove()
   }
 

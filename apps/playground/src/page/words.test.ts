@@ -1,6 +1,7 @@
 import { MediaError, ServiceError } from '@session-service/client'
 import { describe, expect, it } from '@jest/globals'
 import {
+  captionProblemInWords,
   deviceProblemInWords,
   durationInWords,
   errorInWords,
@@ -23,6 +24,17 @@ describe('texts for users', () => {
     ['text', /^Something went wrong\.$/],
   ])('%s', (error, expected) => {
     expect(errorInWords(error)).toMatch(expected)
+  })
+
+  it.each<[unknown, string | RegExp]>([
+    [new ServiceError('DISABLED', 'x'), 'This service does not offer captions.'],
+    [new ServiceError('NOT_FOUND', 'x'), 'This service has no language model for German (Germany) (de-DE).'],
+    [new ServiceError('NOT_READY', 'still loading'), /not ready.*still loading/],
+    [new ServiceError('NO_CAPACITY', 'no free slot'), 'no free slot'],
+    [new ServiceError('LAUNCH_FAILED', 'truncated model'), 'truncated model'],
+    [new Error('other'), 'other'],
+  ])('explain why there are no captions: %s', (error, expected) => {
+    expect(captionProblemInWords(error, 'de-DE')).toMatch(expected)
   })
 
   it('name the missing device when the other one was opened', () => {

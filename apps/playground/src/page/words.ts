@@ -1,3 +1,4 @@
+import { languageName } from './languages.js'
 import { type DisconnectReason, MediaError, type MediaErrorCode, ServiceError } from '@session-service/client'
 
 const REASONS: Record<DisconnectReason, string> = {
@@ -47,6 +48,17 @@ export function errorInWords(error: unknown): string {
   if (error instanceof MediaError) return DEVICES[error.code]
   if (error instanceof ServiceError) return CODES[error.code] ?? error.message
   return error instanceof Error ? error.message : 'Something went wrong.'
+}
+
+/** Explains why there are no captions in a language. */
+export function captionProblemInWords(error: unknown, lang: string): string {
+  if (!(error instanceof ServiceError)) return errorInWords(error)
+  if (error.code === 'DISABLED') return 'This service does not offer captions.'
+  if (error.code === 'NOT_FOUND') return `This service has no language model for ${languageName(lang)} (${lang}).`
+  if (error.code === 'NOT_READY')
+    return `The language model is not ready. Please try again in a moment. (${error.message})`
+  // The service knows which of its resources is missing.
+  return error.code === 'NO_CAPACITY' ? error.message : errorInWords(error)
 }
 
 /** `Ada, Grace and 2 others`. */

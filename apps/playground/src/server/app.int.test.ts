@@ -86,6 +86,10 @@ describe('the server of the playground', () => {
     expect((await app.inject('/api/recordings')).statusCode).toBe(400)
   })
 
+  it('reports that a service without speech to text offers no captions', async () => {
+    expect((await app.inject('/api/features')).json()).toEqual({ captions: false })
+  })
+
   it.each(['/recordings/none', '/recordings/..%2fconfig', '/recordings/..%2f..%2fapi%2fconfig', '/recordings/%00'])(
     'returns 404 for %s',
     async (url) => {

@@ -68,7 +68,16 @@ export function buildApp(config: Omit<PlaygroundConfig, 'runAs'>, options: AppOp
     const { session, nickname, role } = request.data
     return { token: await service.tokenFor({ session, role, data: JSON.stringify({ nickname }) }) }
   })
+  app.get('/api/features', async () => ({ captions: await hasSpeechToText(service) }))
   recordingRoutes(app, service)
   void app.register(fastifyStatic, { root: publicDir, cacheControl: true, maxAge: 0 })
   return app
+}
+
+const DISABLED = 501
+
+/** Sends a load request without a language model, which is invalid: only a service without speech to text answers 501. */
+async function hasSpeechToText(service: ServiceApi): Promise<boolean> {
+  const { status } = await service.call('POST', '/speech-to-text/load', {})
+  return status !== DISABLED
 }
