@@ -8,7 +8,8 @@ export const HELP = `Prepares this machine and runs a script of the project with
 purpose
   start   Node, npm packages, nats-server, mediasoup-worker, a user for Postgres, the build;
           ffmpeg, GStreamer and the compositor (without them recording is disabled);
-          if there is a Chromium, Xvfb and PulseAudio (without them custom layouts are not recorded)
+          if there is a Chromium, Xvfb and PulseAudio (without them custom layouts are not recorded);
+          with the option --speech of its script Vosk with an English model, and libopus
   test    all of start, Chromium and coturn, speech engines with English models (without them their tests are skipped)
   bench   the needs of the named benchmarks; without names the same as test
   check   Node and npm packages only

@@ -142,6 +142,8 @@ test('each purpose has its needs', () => {
   ])
     assert.equal(needsOf('start', { SERVICE_RECORDING: given }).recording, needed)
   assert.equal(needsOf('test', { SERVICE_RECORDING: 'false' }).recording, 'needed')
+  assert.equal(needsOf('start', {}, ['speech']).speech, 'vosk')
+  assert.equal(needsOf('start', {}).speech, false)
 })
 
 test('bench needs only what the named benchmarks need', () => {

@@ -26,7 +26,7 @@ const EVERYTHING = {
 /**
  * The needs of a purpose beside Node and the npm packages. `start` uses a server that the environment names instead of
  * starting one. Recording and speech are 'wanted' where the rest works without them. `named`: the needs of the named
- * benchmarks.
+ * benchmarks, and those that options of "start" add: 'speech' is the engine Vosk with its English model.
  */
 export function needsOf(purpose, env = {}, named) {
   if (purpose === 'check') return NOTHING
@@ -45,6 +45,6 @@ export function needsOf(purpose, env = {}, named) {
     recording,
     screen,
     coturn: false,
-    speech: false,
+    speech: named?.includes('speech') ? 'vosk' : false,
   }
 }

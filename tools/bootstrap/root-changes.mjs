@@ -21,7 +21,7 @@ export async function rootChanges(context, needs) {
     ...(needs.recording && !findFfmpeg(env) ? ['ffmpeg'] : []),
     ...(needs.recording ? compositorPackages(context) : []),
     ...(needs.screen ? screenPackages(env, { optional: needs.screen === 'wanted' }) : []),
-    ...(needs.speech ? speechPackages(env) : []),
+    ...(needs.speech ? speechPackages(env, needs.speech) : []),
   ]
   const missing = access === 'none' ? [] : await lacking(context, wanted)
   const forWorker = needs.worker && access !== 'none' ? await lacking(context, workerBuildPackages(context)) : []

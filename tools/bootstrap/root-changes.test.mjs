@@ -63,6 +63,11 @@ test('the tests of speech need libopus unless it is installed', async (t) => {
   assert.equal(await lists(['libopus0']), false)
 })
 
+test('the service with captions needs libopus, but no voice', async (t) => {
+  const { packages } = await rootChanges(machine(t, { packages: [] }), needsOf('start', {}, ['speech']))
+  assert.deepEqual([packages.includes('libopus0'), packages.includes('flite')], [true, false])
+})
+
 test('a benchmark that simulates changes nothing as root', async (t) => {
   assert.deepEqual(await rootChanges(machine(t, {}), needsOf('bench', {}, [])), NOTHING)
 })

@@ -15,7 +15,7 @@ import { ensureChromium, ensureNats, ensureTurnServer } from './programs.mjs'
 import { ensureRecording } from './recording.mjs'
 import { describeRootChanges, rootChanges } from './root-changes.mjs'
 import { ensureScreen } from './screen.mjs'
-import { ensureSpeech } from './speech.mjs'
+import { ensureSpeech, speechOptions } from './speech.mjs'
 import { createReport } from './report.mjs'
 import { readScriptOptions } from './script-options.mjs'
 import { Interrupted, Stop } from './stop.mjs'
@@ -55,7 +55,7 @@ async function prepare(context, purpose, needs) {
   if (needs.worker) found.MEDIASOUP_WORKER_BIN = await ensureWorker(context)
   if (needs.recording) found.COMPOSITOR_BIN = await ensureRecording(context, { optional: needs.recording === 'wanted' })
   if (needs.screen) await ensureScreen(context, { optional: needs.screen === 'wanted' })
-  if (needs.speech) Object.assign(found, await ensureSpeech(context, { optional: needs.speech === 'wanted' }))
+  if (needs.speech) Object.assign(found, await ensureSpeech(context, speechOptions(needs.speech)))
   const childEnv = scriptEnvironment(env, { toolchain: context.toolchain, cache, found })
   // Saves each process of the service a fifth of the CPU time of its start.
   found.NODE_COMPILE_CACHE = env.NODE_COMPILE_CACHE ?? join(context.root, 'node_modules/.cache/node-compile')
@@ -99,7 +99,8 @@ async function main(argv) {
     if (help) return void process.stdout.write(help)
     if (error) return refuse(error)
     const context = createContext({ report, signal: abort.signal })
-    const needs = needsOf(wanted.purpose, context.env, options?.needs)
+    const named = options?.speech ? ['speech'] : options?.needs
+    const needs = needsOf(wanted.purpose, context.env, named)
     if (wanted.listPackages) return void process.stdout.write(await listPackages(context, needs))
     const ready = await prepare(context, wanted.purpose, needs)
     if (abort.signal.aborted) throw new Interrupted()

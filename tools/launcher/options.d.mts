@@ -3,6 +3,8 @@ export interface LauncherOptions {
   /** Port of REST and signalling; undefined: SERVICE_PORT or the default. */
   port: number | undefined
   playground: boolean
+  /** The language of captions whose model the bootstrap fetched. */
+  speech: string | undefined
   reset: boolean
   help: boolean
   /** Data folder; undefined: .local in the project. */

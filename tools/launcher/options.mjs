@@ -13,6 +13,8 @@ Usage: npm start -- [options]
   --nodes <n>        number of media nodes (1)
   --port <n>         port of REST and signalling (SERVICE_PORT, else 4443)
   --no-playground    without the page
+  --speech <tag>     live captions in this language: fetches its model for the engine Vosk (only en-US;
+                     docs/speech-to-text.md describes other languages)
   --data <folder>    data folder (.local)
   --reset            delete all data and the secret of earlier runs first
   --help             show this help
@@ -35,6 +37,8 @@ Environment:
 `
 
 const MAX_NODES = 64
+/** The languages whose models the bootstrap fetches. */
+const SPEECH_LANGUAGES = ['en-US']
 
 /** Throws OptionError. */
 export function parseOptions(args) {
@@ -43,6 +47,7 @@ export function parseOptions(args) {
     nodes: values.nodes === undefined ? 1 : numberOf('--nodes', values.nodes, 1, MAX_NODES),
     port: values.port === undefined ? undefined : numberOf('--port', values.port, 1, 65_535),
     playground: !values['no-playground'],
+    speech: values.speech === undefined ? undefined : languageOf(values.speech),
     reset: values.reset ?? false,
     help: values.help ?? false,
     data: values.data,
@@ -58,6 +63,7 @@ function read(args) {
         port: { type: 'string' },
         playground: { type: 'boolean' },
         'no-playground': { type: 'boolean' },
+        speech: { type: 'string' },
         reset: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
         data: { type: 'string' },
@@ -73,4 +79,11 @@ function numberOf(name, text, min, max) {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
   throw new OptionError(`${name} must be a whole number from ${min} to ${max}, not "${text}"`)
+}
+
+function languageOf(tag) {
+  if (SPEECH_LANGUAGES.includes(tag)) return tag
+  throw new OptionError(
+    `--speech fetches a language model for ${SPEECH_LANGUAGES.join(', ')} only, not for "${tag}": docs/speech-to-text.md describes how to use a models folder of your own`,
+  )
 }

@@ -5,10 +5,13 @@ export interface BannerFacts {
   secret: string
   seconds: number
   nodes: number
+  /** The language of live captions; undefined without them. */
+  captions: string | undefined
 }
 
 /** The text that the launcher prints when the service is ready: addresses, credentials and an example. */
-export function banner({ page, service, secret, seconds, nodes }: BannerFacts, bold: (text: string) => string): string {
+export function banner(facts: BannerFacts, bold: (text: string) => string): string {
+  const { page, service, secret, seconds, nodes, captions } = facts
   const api = `${service.replace(/\/$/, '')}/service/api`
   const node = nodes === 1 ? 'one media node' : `${nodes} media nodes`
   return [
@@ -16,6 +19,7 @@ export function banner({ page, service, secret, seconds, nodes }: BannerFacts, b
     `  ${bold('Session Service is ready')} (one master, ${node}, ${seconds.toFixed(1)} s)`,
     '',
     ...(page === undefined ? [] : [`  Page    ${bold(page)}`]),
+    ...(captions === undefined ? [] : [`  Speech  live captions are on: ${bold(captions)}`]),
     `  API     ${bold(api)}`,
     `  User    SERVICEAPP`,
     `  Secret  ${bold(secret)}`,

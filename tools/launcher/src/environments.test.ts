@@ -112,3 +112,13 @@ it('the playground knows the service, and listens on loopback unless configured 
     SERVICE_URL: 'https://video.example.org',
   })
 })
+
+it('captions turn the engine on at masters, and name the files at media nodes, also at those that a master starts', () => {
+  const speech = { lang: 'en-US', library: '/files/libvosk.so', models: '/files/models' }
+  const files = { MEDIA_NODE_SPEECH_TO_TEXT_MODELS: '/files/models', MEDIA_NODE_VOSK_LIBRARY: '/files/libvosk.so' }
+  const given = { SERVICE_PRO_SPEECH_TO_TEXT: 'disabled', MEDIA_NODE_VOSK_LIBRARY: '/other' }
+  expect(masterEnv(given, { ...facts, speech })).toMatchObject({ ...files, SERVICE_PRO_SPEECH_TO_TEXT: 'vosk' })
+  expect(nodeEnv(given, { ...facts, speech }, 1)).toMatchObject(files)
+  expect(masterEnv(given, facts)).toMatchObject(given)
+  expect(nodeEnv({}, facts, 0)).not.toHaveProperty('MEDIA_NODE_SPEECH_TO_TEXT_MODELS')
+})

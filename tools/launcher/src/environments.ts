@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type ProcessKind, PROPERTIES, type PropertyName } from '@session-service/config'
 import type { Ports } from './ports.js'
+import type { SpeechFiles } from './speech.js'
 
 export type Env = Record<string, string>
 
@@ -18,6 +19,8 @@ export interface Facts {
   /** Name of the media nodes without their number. */
   nodeName: string
   dataFolder: string
+  /** Undefined without captions. */
+  speech?: SpeechFiles | undefined
 }
 
 /** The user's environment without empty variables and those of npm, which describe the npm that started the launcher. */
@@ -54,9 +57,13 @@ const commonEnv = (given: Env): Env => ({
 /** The recordings folder of masters; media nodes on the same file system move their files to it. */
 const recordingsEnv = (dataFolder: string): Env => ({ SERVICE_RECORDING_PATH: join(dataFolder, 'recordings') })
 
+/** The engine and the models of media nodes; also for those that the master starts. */
+const speechEnv = (speech: SpeechFiles | undefined): Env =>
+  speech ? { MEDIA_NODE_SPEECH_TO_TEXT_MODELS: speech.models, MEDIA_NODE_VOSK_LIBRARY: speech.library } : {}
+
 export const masterEnv = (
   given: Env,
-  { secret, databaseUrl, natsUrl, nodeNatsUrl, busCluster, ports, dataFolder }: Facts,
+  { secret, databaseUrl, natsUrl, nodeNatsUrl, busCluster, ports, dataFolder, speech }: Facts,
 ): Env => ({
   ...commonEnv(given),
   ...recordingsEnv(dataFolder),
@@ -66,6 +73,8 @@ export const masterEnv = (
   SERVICE_RECORDING: String(given.COMPOSITOR_BIN !== undefined),
   // Media nodes that the master starts take their properties from its environment.
   ...given,
+  ...speechEnv(speech),
+  ...(speech && { SERVICE_PRO_SPEECH_TO_TEXT: 'vosk' }),
   SERVICE_SECRET: secret,
   DATABASE_URL: databaseUrl,
   NATS_URL: natsUrl,
@@ -77,7 +86,7 @@ export const masterEnv = (
 
 /** `index` counts from 0. Ports and cores are divided among the nodes. */
 export function nodeEnv(given: Env, facts: Facts, index: number): Env {
-  const { nodeNatsUrl, busCluster, ports, nodes, nodeName, dataFolder } = facts
+  const { nodeNatsUrl, busCluster, ports, nodes, nodeName, dataFolder, speech } = facts
   const workers = Number(given.MEDIA_NODE_WORKERS ?? 0) || Math.max(1, Math.floor(availableParallelism() / nodes))
   const { MEDIA_NODE_ID: name = nodeName, MEDIA_NODE_RTC_PORT: firstPort } = given
   // A node treats files in its folder as its own, from an earlier run.
@@ -86,6 +95,7 @@ export function nodeEnv(given: Env, facts: Facts, index: number): Env {
     ...commonEnv(given),
     ...recordingsEnv(dataFolder),
     ...ownOf(given, 'node'),
+    ...speechEnv(speech),
     MEDIA_NODE_RECORDING_PATH: recordings,
     NATS_URL: nodeNatsUrl,
     SERVICE_BUS_CLUSTER: busCluster,

@@ -10,6 +10,7 @@ import { type Level, LEVELS, readLogLine } from './log-line.js'
 import { HELP, type LauncherOptions, OptionError, parseOptions } from './options.js'
 import { choosePorts } from './ports.js'
 import { findSecret, SECRET_FILES } from './kept.js'
+import { speechFiles } from './speech.js'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const USAGE = 2
@@ -52,7 +53,9 @@ async function run(options: LauncherOptions, host: LauncherHost): Promise<number
   const ports = await choosePorts({ env, ...options }, (text) => log.line('launcher', 'warn', text))
   const runAs = chooseAccount(givenEnv(env), ROOT, dataFolder)
   if (runAs.warning !== undefined) log.line('launcher', 'warn', runAs.warning)
-  const service = new LocalService({ env, dataFolder, secret, ports, runAs, nodes: options.nodes, log })
+  const speech =
+    options.speech === undefined ? undefined : speechFiles(options.speech, givenEnv(env), runAs.account, dataFolder)
+  const service = new LocalService({ env, dataFolder, secret, ports, runAs, speech, nodes: options.nodes, log })
   const ended = endRequests(host, service, log)
   try {
     const outcome = await Promise.race([service.start().then(() => 'ready' as const), ended])
@@ -60,7 +63,8 @@ async function run(options: LauncherOptions, host: LauncherHost): Promise<number
       const page = ports.playground === undefined ? undefined : `http://localhost:${ports.playground}`
       const seconds = (performance.now() - started) / 1000
       const address = env.SERVICE_PUBLICURL || `http://localhost:${ports.service}`
-      log.print(banner({ page, service: address, secret, seconds, nodes: options.nodes }, (text) => log.paint(1, text)))
+      const { nodes, speech: captions } = options
+      log.print(banner({ page, service: address, secret, seconds, nodes, captions }, (text) => log.paint(1, text)))
       await ended
     }
     await service.stop()

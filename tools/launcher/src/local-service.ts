@@ -17,6 +17,7 @@ import type { ConsoleLog } from './console-log.js'
 import { type Env, type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './environments.js'
 import { busCluster, busUsers, nodeName } from './kept.js'
 import type { Ports } from './ports.js'
+import type { SpeechFiles } from './speech.js'
 import { type Child, Supervised } from './supervised.js'
 
 const STOP_TIMEOUT_MS = 8_000
@@ -29,6 +30,7 @@ export interface LocalServiceOptions {
   nodes: number
   /** Account of NATS, master, media nodes and playground. */
   runAs: RunAs
+  speech: SpeechFiles | undefined
   log: ConsoleLog
 }
 
@@ -53,7 +55,7 @@ export class LocalService {
 
   /** Resolves when all processes are ready; rejects with the error of a process that did not start. */
   async start(): Promise<void> {
-    const { dataFolder, ports, secret, nodes, runAs } = this.#options
+    const { dataFolder, ports, secret, nodes, runAs, speech } = this.#options
     const given = withAccount(givenEnv(this.#options.env), runAs)
     // An earlier launcher may have run as another account.
     for (const name of ['recordings', 'media-nodes']) makeOwnedFolder(join(dataFolder, name), runAs.account)
@@ -64,7 +66,7 @@ export class LocalService {
       ...(infrastructure.natsUrl === '' ? [this.#nats(busUsers(cluster, dataFolder), infrastructure)] : []),
     ])
     const names = { nodeName: nodeName(dataFolder), busCluster: cluster }
-    const facts: Facts = { secret, ports, nodes, dataFolder, ...names, ...infrastructure }
+    const facts: Facts = { secret, ports, nodes, dataFolder, speech, ...names, ...infrastructure }
     const master = this.#app('master', startMaster, masterEnv(given, facts))
     const others = [
       ...Array.from({ length: nodes }, (_, index) =>

@@ -85,6 +85,7 @@ it('the banner contains the addresses of the page and the API and an example cal
     secret: 'abc',
     seconds: 3.21,
     nodes: 2,
+    captions: undefined,
   }
   const text = banner(facts, (words) => words)
   expect(text).toContain('Page    http://localhost:4444')
@@ -94,4 +95,6 @@ it('the banner contains the addresses of the page and the API and an example cal
   )
   expect(text).toContain('2 media nodes, 3.2 s')
   expect(banner({ ...facts, page: undefined }, (words) => words)).not.toContain('Page')
+  expect(text).not.toContain('captions')
+  expect(banner({ ...facts, captions: 'en-US' }, (words) => words)).toContain('Speech  live captions are on: en-US')
 })
