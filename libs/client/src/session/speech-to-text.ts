@@ -145,7 +145,10 @@ export class SpeechToText {
     const { connectionId } = subscription
     if (!this.#options.connection(connectionId))
       throw new ServiceError('NOT_FOUND', `subscribeToSpeechToText: connection ${connectionId} has ended`)
-    throw new ServiceError('CONFLICT', `subscribeToSpeechToText: a later call for ${connectionId} replaced or ended this one`)
+    throw new ServiceError(
+      'CONFLICT',
+      `subscribeToSpeechToText: a later call for ${connectionId} replaced or ended this one`,
+    )
   }
 
   /** The wanted subscription in this language; while another language replaces it, also the former one. */
