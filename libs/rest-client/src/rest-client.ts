@@ -107,6 +107,28 @@ export class RestClient implements Complete {
   unloadLanguageModel(body: BodyOf<'unloadLanguageModel'>, options?: CallOptions): Result<'unloadLanguageModel'> {
     return call(this.transport, 'unloadLanguageModel', { body, ...options })
   }
+  getTranscript(sessionId: string, query?: QueryOf<'getTranscript'>, options?: CallOptions): Result<'getTranscript'> {
+    return call(this.transport, 'getTranscript', { path: { sessionId }, query, ...options })
+  }
+  /** Resolves to WebVTT. */
+  getTranscriptVtt(
+    sessionId: string,
+    query?: QueryOf<'getTranscriptVtt'>,
+    options?: CallOptions,
+  ): Result<'getTranscriptVtt'> {
+    return call(this.transport, 'getTranscriptVtt', { path: { sessionId }, query, ...options })
+  }
+  /** Resolves to one line for each sentence. */
+  getTranscriptText(
+    sessionId: string,
+    query?: QueryOf<'getTranscriptText'>,
+    options?: CallOptions,
+  ): Result<'getTranscriptText'> {
+    return call(this.transport, 'getTranscriptText', { path: { sessionId }, query, ...options })
+  }
+  searchTranscripts(query?: QueryOf<'searchTranscripts'>, options?: CallOptions): Result<'searchTranscripts'> {
+    return call(this.transport, 'searchTranscripts', { query, ...options })
+  }
   /** @deprecated Use createConnection. */
   createToken(body: BodyOf<'createToken'>, options?: CallOptions): Result<'createToken'> {
     return call(this.transport, 'createToken', { body, ...options })

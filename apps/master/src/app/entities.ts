@@ -7,6 +7,7 @@ import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
 import { RecordingEntity, RecordingPartEntity } from '../recordings/repository/recording.entity.js'
 import { SessionEntity } from '../sessions/session.entity.js'
 import { RecentSignalEntity } from '../signals/recent-signal.entity.js'
+import { TranscriptSentenceEntity } from '../speech-to-text/transcript-sentence.entity.js'
 import { StreamEntity, SubscriptionEntity } from '../streams/stream.entity.js'
 
 /** The entities of all features, for the data source. */
@@ -25,4 +26,5 @@ export const ENTITIES = [
   ClusterEntity,
   IdempotentCallEntity,
   RecentSignalEntity,
+  TranscriptSentenceEntity,
 ]

@@ -69,7 +69,9 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Handles a report of a node. Idempotent. */
-  async handleReport(fact: Exclude<NodeFact, { kind: 'recordingEnded' | 'clock' }>): Promise<NodeFactAnswer> {
+  async handleReport(
+    fact: Exclude<NodeFact, { kind: 'recordingEnded' | 'sentenceRecognized' | 'clock' }>,
+  ): Promise<NodeFactAnswer> {
     const node = { nodeId: fact.nodeId, bootId: fact.bootId }
     switch (fact.kind) {
       case 'hello':

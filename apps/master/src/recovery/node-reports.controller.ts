@@ -3,6 +3,7 @@ import { BusContext, BusController } from '@session-service/messaging'
 import { Ctx, MessagePattern, Payload } from '@nestjs/microservices'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { RecordingReconciler } from '../recordings/lifecycle/recording-reconciler.service.js'
+import { TranscriptsService } from '../speech-to-text/transcripts.service.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 
 /** Bound to its subject in `app/bindings.ts`. */
@@ -13,6 +14,7 @@ export class NodeReportsController {
   constructor(
     private readonly failures: NodeFailureHandler,
     private readonly recordings: RecordingReconciler,
+    private readonly transcripts: TranscriptsService,
     private readonly clock: ClusterClock,
   ) {}
 
@@ -22,6 +24,10 @@ export class NodeReportsController {
     if (context.getSubject() !== SUBJECT.fact(fact.nodeId))
       throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${context.getSubject()}`)
     if (fact.kind === 'clock') return { dropRoomIds: [], now: this.clock.now() }
+    if (fact.kind === 'sentenceRecognized') {
+      await this.transcripts.store(fact)
+      return { dropRoomIds: [] }
+    }
     if (fact.kind !== 'recordingEnded') return this.failures.handleReport(fact)
     await this.recordings.partEnded(fact.ended)
     return { dropRoomIds: [] }

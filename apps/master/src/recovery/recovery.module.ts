@@ -11,6 +11,7 @@ import { NodeRegistration } from './node-registration.service.js'
 import { NodeReportsController } from './node-reports.controller.js'
 import { SessionRecovery } from './session-recovery.service.js'
 import { SessionsModule } from '../sessions/sessions.module.js'
+import { SpeechToTextModule } from '../speech-to-text/speech-to-text.module.js'
 import { StreamsModule } from '../streams/streams.module.js'
 
 /** Detects failed media nodes and moves their sessions; reconciles what nodes run with what they should run. */
@@ -21,6 +22,7 @@ import { StreamsModule } from '../streams/streams.module.js'
     PlacementModule,
     RecordingLifecycleModule,
     SessionsModule,
+    SpeechToTextModule,
     StreamsModule,
   ],
   controllers: [NodeReportsController],

@@ -77,7 +77,7 @@ describe('subscribing to the speech of a connection', () => {
     const { connectionId: publisherId } = alice
     await bob.client.request('subscribeToSpeechToText', { connectionId: publisherId, lang: 'en-US' })
     const subscription = { roomId, connectionId: bob.connectionId, publisherId }
-    const settings = { engine: 'vosk', strategy: 'on_demand', unloadAfterMs: 5_000 }
+    const settings = { engine: 'vosk', strategy: 'on_demand', unloadAfterMs: 5_000, transcripts: false }
     expect(node.callsOf('subscribeToSpeechToText')).toEqual([{ ...subscription, lang: 'en-US', settings }])
     await bob.client.request('unsubscribeFromSpeechToText', { connectionId: publisherId })
     expect(node.callsOf('unsubscribeFromSpeechToText')).toEqual([subscription])

@@ -16,5 +16,6 @@ export function speechSettings(config: MasterConfig): SpeechSettings {
     engine,
     strategy: config.SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY,
     unloadAfterMs: config.SERVICE_PRO_SPEECH_TO_TEXT_MODEL_UNLOAD_DELAY * 1_000,
+    transcripts: config.SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS,
   }
 }

@@ -4,12 +4,15 @@ import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 import { LanguageModels } from './language-models.service.js'
 import { SpeechToTextController } from './speech-to-text.controller.js'
 import { SpeechToTextService } from './speech-to-text.service.js'
+import { TranscriptRepository } from './transcript.repository.js'
+import { TranscriptsController } from './transcripts.controller.js'
+import { TranscriptsService } from './transcripts.service.js'
 
-/** Language models on media nodes, and the caption subscriptions of participants. */
+/** Language models on media nodes, the caption subscriptions of participants, and transcripts. */
 @Module({
   imports: [ConnectionsModule, MediaNodesModule],
-  controllers: [SpeechToTextController],
-  providers: [LanguageModels, SpeechToTextService],
-  exports: [SpeechToTextService],
+  controllers: [SpeechToTextController, TranscriptsController],
+  providers: [LanguageModels, SpeechToTextService, TranscriptRepository, TranscriptsService],
+  exports: [SpeechToTextService, TranscriptsService],
 })
 export class SpeechToTextModule {}

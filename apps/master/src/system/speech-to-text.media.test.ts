@@ -1,5 +1,12 @@
 import { SENTENCES, testEngine, type TestEngine, wordErrorRate } from '@session-service/speech/fixtures'
-import { type RestAnswer, type Stack, startStack, SyntheticParticipant, until } from '@session-service/testing'
+import {
+  type RestAnswer,
+  ServiceApi,
+  type Stack,
+  startStack,
+  SyntheticParticipant,
+  until,
+} from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { ModelsFolder, nextSentences, recognizedBy, saying, subscribeToSpeech } from './fixtures/speakers.js'
 
@@ -123,9 +130,9 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
   )
 
   it(
-    'continues after kill -9 of the master of the subscriber, which resumes at the other master',
+    'continues after kill -9 of the master of the subscriber, which resumes at the other one, and the transcript is complete',
     async () => {
-      const { alice, bob } = await meeting(ONE)
+      const { alice, bob, id } = await meeting(ONE)
       await subscribeToSpeech(bob, alice.connectionId)
       await nextSentences(bob)
       const [first] = stack.masters
@@ -134,8 +141,18 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
       await bob.socketClosed
       await bob.resume(stack.atMaster(1, bob.url))
       await nextSentences(bob, 2)
-      const sentences = recognizedBy(bob).map(({ timestamp }) => timestamp)
-      expect(new Set(sentences).size).toBe(sentences.length)
+      const received = recognizedBy(bob).map(({ timestamp }) => timestamp)
+      expect(new Set(received).size).toBe(received.length)
+      // The transcript has all of them, and those that were recognized while bob had no socket.
+      const second = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
+      const stored = async (): Promise<number[]> =>
+        (await second.getTranscript(id)).content.map(({ startTime }) => startTime)
+      await until('the transcript is complete', async () => {
+        const times = await stored()
+        return received.every((timestamp) => times.includes(Math.round(timestamp)))
+      })
+      const times = await stored()
+      expect(new Set(times).size).toBe(times.length)
       await stack.revive(first)
     },
     LONG_MS,

@@ -1,3 +1,4 @@
+import type { SpeechToTextMessage } from '@session-service/contract'
 import { serviceClock } from '@session-service/server-kit'
 import type { SpeechResult } from '@session-service/speech'
 import type { Room } from '../rooms/room.js'
@@ -15,6 +16,8 @@ interface PublisherSpeechOptions {
   lang: string
   slot: ModelSlot
   metrics: SpeechMetrics
+  /** A sentence for the transcript of the session. */
+  onSentence: (message: SpeechToTextMessage) => void
   /** A stream is not recognized any more although it goes on. */
   onFailed: (speech: PublisherSpeech, reason: string) => void
 }
@@ -74,12 +77,14 @@ export class PublisherSpeech {
   }
 
   #report(stream: Stream, result: SpeechResult, startedAt: number): void {
-    const { room, publisherId: connectionId, lang, metrics } = this.options
+    const { room, publisherId: connectionId, lang, metrics, onSentence } = this.options
     const to = this.recipients
     if (result.kind === 'final') metrics.recognized()
     if (to.length === 0 || room.closed) return
     const toUtc = (seconds: number): number => serviceClock.at(startedAt + seconds * 1_000)
     const message = speechMessage(result, { connectionId, streamId: stream.id, lang }, toUtc)
     room.report({ kind: 'speechToText', to, message })
+    const isTranscribed = [...this.subscriptions].some((each) => each.isActive && each.isTranscribed)
+    if (isTranscribed && message.reason === 'recognized') onSentence(message)
   }
 }

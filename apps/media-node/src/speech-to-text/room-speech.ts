@@ -1,4 +1,9 @@
-import { ServiceError, type NodeCommandCall, type SpeechSettings } from '@session-service/contract'
+import {
+  ServiceError,
+  type NodeCommandCall,
+  type SpeechSettings,
+  type SpeechToTextMessage,
+} from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
 import type { Room, RoomObserver } from '../rooms/room.js'
 import type { Stream } from '../rooms/stream.js'
@@ -22,6 +27,7 @@ interface RoomSpeechOptions {
   room: Room
   models: LanguageModels
   metrics: SpeechMetrics
+  onSentence: (message: SpeechToTextMessage) => void
   /** The room is closed, or no subscription is left. */
   onEmpty: () => void
 }
@@ -50,6 +56,7 @@ export class RoomSpeech implements RoomObserver {
     pair.pending = undefined
     if (pair.active?.lang === lang) return Promise.resolve()
     const subscription = new SpeechSubscription(connectionId, publisherId, lang)
+    subscription.isTranscribed = settings.transcripts ?? false
     const answer = this.#prepare(pair, subscription, settings)
     pair.pending = { subscription, answer }
     return answer
@@ -127,12 +134,12 @@ export class RoomSpeech implements RoomObserver {
     const key = speechKey(publisherId, lang)
     const present = this.#speeches.get(key)
     if (present) return present
-    const { room, metrics } = this.options
+    const { room, metrics, onSentence } = this.options
     const onFailed = (failed: PublisherSpeech, reason: string): void => {
       metrics.failure('stream')
       this.#fail(failed, reason)
     }
-    const speech = new PublisherSpeech({ room, publisherId, lang, slot, metrics, onFailed })
+    const speech = new PublisherSpeech({ room, publisherId, lang, slot, metrics, onSentence, onFailed })
     this.#speeches.set(key, speech)
     return speech
   }

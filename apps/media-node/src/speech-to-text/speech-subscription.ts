@@ -9,6 +9,8 @@ export class SpeechSubscription {
   speech: PublisherSpeech | undefined
   /** Receives results. */
   isActive = false
+  /** Whether the sentences belong to the transcript of the session. */
+  isTranscribed = false
   readonly #ended = Promise.withResolvers<never>()
   #isEnded = false
 

@@ -1,6 +1,12 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
-import { type LanguageModelState, type NodeCommandCall, ServiceError, type Slots } from '@session-service/contract'
+import {
+  type LanguageModelState,
+  type NodeCommandCall,
+  ServiceError,
+  type Slots,
+  type SpeechToTextMessage,
+} from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { NODE_CONFIG } from '../node/node-state.js'
@@ -10,6 +16,7 @@ import { availableMemory } from './available-memory.js'
 import { LanguageModels } from './language-models.js'
 import { RoomSpeech } from './room-speech.js'
 import { SpeechMetrics } from './speech-metrics.js'
+import { TranscriptReports } from './transcript-reports.js'
 
 type SpeechConfig = Pick<
   NodeConfig,
@@ -29,6 +36,7 @@ export class SpeechToTextService implements Commands<SpeechToTextCommand>, OnMod
   constructor(
     @Inject(NODE_CONFIG) config: SpeechConfig,
     private readonly media: MediaService,
+    @Inject(TranscriptReports) private readonly transcripts: Pick<TranscriptReports, 'send'>,
   ) {
     this.#models = new LanguageModels({
       folder: config.MEDIA_NODE_SPEECH_TO_TEXT_MODELS,
@@ -107,7 +115,8 @@ export class SpeechToTextService implements Commands<SpeechToTextCommand>, OnMod
     const present = this.#rooms.get(room)
     if (present) return present
     const onEmpty = (): void => void this.#rooms.delete(room)
-    const speech = new RoomSpeech({ room, models: this.#models, metrics: this.#metrics, onEmpty })
+    const onSentence = (message: SpeechToTextMessage): void => this.transcripts.send(room.id, message)
+    const speech = new RoomSpeech({ room, models: this.#models, metrics: this.#metrics, onSentence, onEmpty })
     this.#rooms.set(room, speech)
     return speech
   }

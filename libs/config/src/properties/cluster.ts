@@ -164,6 +164,15 @@ export const CLUSTER = {
     meaning:
       'Who loads language models: the first subscription and the REST API (`on_demand`), or only the REST API (`manual`)',
   }),
+  SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS: property('master', boolean, {
+    default: false,
+    meaning: 'Store recognized sentences in the database, as transcripts of sessions',
+  }),
+  SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS_RETENTION: property('master', integer(0, 36_500), {
+    default: 30,
+    unit: 'days',
+    meaning: 'Time after which sentences of transcripts are deleted; 0: never',
+  }),
   SERVICE_PRO_SPEECH_TO_TEXT_MODEL_UNLOAD_DELAY: property('master', integer(0, DAY_S), {
     default: 60,
     unit: 's',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
-import { LanguageModelState, SpeechEngineName, SpeechSettings } from './speech-to-text.js'
+import { LanguageModelState, SpeechEngineName, SpeechSettings, TranscriptSentence } from './speech-to-text.js'
 import { Language, SpeechToTextMessage } from '../signalling/speech-to-text.js'
 import { RecordingEnded, RecordingJob, RecordingPartRef, RunningJob, Slots } from './recordings.js'
 import { MediaserverInfo } from '../rest/media-node.js'
@@ -246,6 +246,8 @@ export const NodeFact = z.discriminatedUnion('kind', [
   z.object({ ...factBase, kind: z.literal('roomsLost'), rooms: z.array(HeldRoom).min(1) }),
   /** A part of a recording has ended and its files are delivered. */
   z.object({ ...factBase, kind: z.literal('recordingEnded'), ended: RecordingEnded }),
+  /** A sentence of a session with transcripts. Masters store each `factId` once. */
+  z.object({ ...factBase, kind: z.literal('sentenceRecognized'), roomId: Id, sentence: TranscriptSentence }),
   /** Requests the time of the masters without a report. */
   z.object({ ...factBase, kind: z.literal('clock') }),
   /** The node shuts down gracefully; it has closed its remaining rooms. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Language } from '../signalling/speech-to-text.js'
+import { Language, SpeechToTextMessage } from '../signalling/speech-to-text.js'
 
 /** `vosk` and `sherpa` run on the media nodes. */
 export const SpeechEngineName = z.enum(['vosk', 'sherpa'])
@@ -15,6 +15,8 @@ export const SpeechSettings = z.object({
   strategy: ModelLoadStrategy,
   /** `on_demand` unloads a model this long after its last subscription, ms. */
   unloadAfterMs: z.number().int().nonnegative(),
+  /** Whether the node reports each recognized sentence as the fact `sentenceRecognized`, for transcripts. */
+  transcripts: z.boolean().optional(),
 })
 export type SpeechSettings = z.infer<typeof SpeechSettings>
 
@@ -28,3 +30,7 @@ export const LanguageModelState = z.object({
   memoryBytes: z.number().nonnegative(),
 })
 export type LanguageModelState = z.infer<typeof LanguageModelState>
+
+/** A recognized sentence for the transcript of its session. */
+export const TranscriptSentence = SpeechToTextMessage.omit({ raw: true, reason: true })
+export type TranscriptSentence = z.infer<typeof TranscriptSentence>

@@ -129,6 +129,20 @@ const DEAD_LETTER = {
   },
 }
 const MODEL = { lang: 'en-US', mediaNode: { id: NODE.id } }
+const SENTENCE = {
+  id: 'pR7dW2kX9sLq4TzB8nVc6YmF1aHg',
+  object: 'sentence',
+  sessionId: ID,
+  uniqueSessionId: 'standup_1790000000000',
+  connectionId: 'con_Xnxg19tonh',
+  clientData: 'Alice',
+  streamId: 'str_CAM_nhWs_con_Xnxg19tonh',
+  lang: 'en-US',
+  text: 'can you hear me now',
+  startTime: 1_790_000_061_200,
+  endTime: 1_790_000_062_900,
+  words: [{ word: 'can', start: 0, end: 0.21, confidence: 0.98 }],
+}
 const WHOLE = { numberOfElements: 1 }
 
 /** An example request body and successful answer of each operation; tests validate them against the schemas. */
@@ -177,6 +191,12 @@ export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; r
   },
   loadLanguageModel: { request: MODEL },
   unloadLanguageModel: { request: MODEL },
+  getTranscript: { response: { ...WHOLE, content: [SENTENCE] } },
+  getTranscriptVtt: {
+    response: 'WEBVTT\n\n00:01:01.200 --> 00:01:02.900\n<v Alice>can you hear me now</v>\n',
+  },
+  getTranscriptText: { response: '[00:01:01] Alice: can you hear me now\n' },
+  searchTranscripts: { response: { ...WHOLE, content: [SENTENCE], next: `1790000061200-${SENTENCE.id}` } },
   createToken: {
     request: { session: ID, role: 'SUBSCRIBER', data: 'user 43' },
     response: {

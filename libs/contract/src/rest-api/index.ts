@@ -5,3 +5,9 @@ export { PATH_PARAMETERS, type PathParameter } from './parameters.js'
 export type { Answer, Method, Route } from './route.js'
 export { ConfigurationView } from './configuration-routes.js'
 export { HealthView, type Operation, type PendingQuery, ROUTES, StartRecordingBody } from './routes.js'
+export {
+  type SearchTranscriptsQuery,
+  type SessionTranscriptQuery,
+  TRANSCRIPT_PAGE,
+  type TranscriptFileQuery,
+} from './transcript-routes.js'

@@ -7,7 +7,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Signals: 'Messages from the server side to participants.',
   Recordings: 'Recordings of sessions and their files.',
   'Media nodes': 'The machines that forward media. Paid editions.',
-  'Speech to text': 'Language models on media nodes. Paid editions.',
+  'Speech to text': 'Language models on media nodes, and transcripts. Paid editions.',
   Service: 'Configuration, health and restart.',
   Events: 'Events that a webhook could not deliver, and call detail records.',
   'Deprecated paths': 'Paths without `/service`; `SUPPORT_DEPRECATED_API=false` switches them off.',
@@ -54,6 +54,12 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   loadLanguageModel:
     'Answered when the model is loaded, after up to 70 s. A model that is loaded this way stays until it is unloaded. With `SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY=manual` clients can use loaded models only. A client that disconnects does not cancel the load; `languageModels` of the media node shows its progress.',
   unloadLanguageModel: 'Ends the process of the model, which frees its memory.',
+  getTranscript:
+    'Sentences that were recognized while `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS` was true, of live and ended sessions, kept for `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS_RETENTION` days. Speech is recognized while at least one client subscribes to it. Sentences appear within seconds; at most once each.',
+  getTranscriptVtt:
+    'Cues have times since the creation of the session and the name of the speaker: its client data if that is a short line, else its connection id.',
+  getTranscriptText: 'One line for each sentence: time since the creation of the session, speaker, text.',
+  searchTranscripts: 'Full-text search by words, independent of the language. Without parameters: all sentences.',
   createToken: 'An earlier form of creating a connection.',
   listDeadLetters: 'Events that the webhook endpoint did not accept (2xx) within a day of retries.',
   replayDeadLetters: 'Returns all dead letters to the queue of the webhook.',

@@ -8,6 +8,7 @@ import { SendSignalBody, SessionRef } from '../rest/signal.js'
 import { CreateTokenBody, TokenView } from '../rest/token.js'
 import { CONFIGURATION } from './configuration-routes.js'
 import { MEDIA_NODES } from './media-node-routes.js'
+import { TRANSCRIPTS } from './transcript-routes.js'
 import { SPEECH_TO_TEXT } from './speech-to-text-routes.js'
 import { done, faults, gone, ok, PAID, PREFIX as P, type Route } from './route.js'
 
@@ -282,6 +283,7 @@ export const ROUTES = {
   ...RECORDINGS,
   ...SERVICE,
   ...SPEECH_TO_TEXT,
+  ...TRANSCRIPTS,
   ...CONFIGURATION,
   ...EVENTS,
   ...MEDIA_NODES,

@@ -1,16 +1,9 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
+import { SpokenWord } from '../rest/transcript.js'
 
 /** The tag of a language model: the name of its folder on the nodes, such as `en-US`. */
 export const Language = z.string().min(1).max(64)
-
-/** Seconds from the `timestamp` of the message. */
-const Word = z.object({
-  word: z.string(),
-  start: z.number(),
-  end: z.number(),
-  confidence: z.number().optional(),
-})
 
 /** A recognized text of a stream. */
 export const SpeechToTextMessage = z.object({
@@ -28,6 +21,6 @@ export const SpeechToTextMessage = z.object({
   /** The end of a recognized sentence, UTC ms of the cluster's clock. */
   endTime: z.number().optional(),
   /** Of recognized sentences, where the engine knows them. */
-  words: z.array(Word).optional(),
+  words: z.array(SpokenWord).optional(),
 })
 export type SpeechToTextMessage = z.infer<typeof SpeechToTextMessage>

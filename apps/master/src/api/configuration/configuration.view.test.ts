@@ -53,6 +53,8 @@ describe('configurationView', () => {
         ...PRO,
         'SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY',
         'SERVICE_PRO_SPEECH_TO_TEXT_MODEL_UNLOAD_DELAY',
+        'SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS',
+        'SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS_RETENTION',
       ],
     ],
     ['with autoscaling', { SERVICE_PRO_CLUSTER_AUTOSCALING: 'true' }, [...FREE, ...PRO, ...AUTOSCALING]],

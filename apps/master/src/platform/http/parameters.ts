@@ -28,7 +28,8 @@ export function parsePathParameter(name: PathParameter, value: unknown): string 
 export const PathParam = (name: PathParameter): ParameterDecorator =>
   Param(name, { transform: (value: unknown) => parsePathParameter(name, value) })
 
-const isFlag = (schema: z.core.$ZodType): boolean => z.safeParse(schema, 'true').success
+const isFlag = (schema: z.core.$ZodType): boolean =>
+  z.safeParse(schema, 'true').success && !z.safeParse(schema, 'other').success
 
 /** A flag may be in upper or lower case; other values than true and false are ignored. */
 function readFlag(value: unknown): unknown {

@@ -1,4 +1,5 @@
 import { InitialSchema1790000000056 } from './1790000000056-initial-schema.js'
+import { Transcripts1790000000057 } from './1790000000057-transcripts.js'
 
 /** In the order they run. */
-export const MIGRATIONS = [InitialSchema1790000000056] as const
+export const MIGRATIONS = [InitialSchema1790000000056, Transcripts1790000000057] as const
