@@ -54,6 +54,47 @@ it('while the node is fenced the latest event of each kind is held, and publishe
   expect(rig.master.roomEvents).toEqual([layers(2), layers(1, 'last')])
 })
 
+const sentence = (reason: 'recognizing' | 'recognized', text: string, epoch = 1): RoomEvent => {
+  const message = { connectionId: 'con', streamId: text, lang: 'en-US', text, reason, raw: '{}', timestamp: 0 }
+  return { kind: 'speechToText', epoch, to: ['sub'], message }
+}
+const disconnected: RoomEvent = {
+  ...{ kind: 'speechToTextDisconnected', epoch: 1, to: ['sub'] },
+  ...{ connectionId: 'con', lang: 'en-US', message: 'failed' },
+}
+
+it('while the node is fenced sentences and failures of speech to text are held in their order, unfinished ones are not', async () => {
+  fence.shut()
+  events.publish('room', sentence('recognizing', 'one'))
+  events.publish('room', sentence('recognized', 'one'))
+  events.publish('room', disconnected)
+  events.publish('room', sentence('recognized', 'two'))
+  events.publish('gone', sentence('recognized', 'of a room that went'))
+  fence.open(fence.shutCount)
+  events.publishHeld((roomId) => (roomId === 'room' ? 1 : undefined))
+  events.publishHeld(() => 1)
+  events.publish('room', sentence('recognizing', 'three'))
+  await until('the last one is heard', () => rig.master.roomEvents.length >= 4)
+  expect(rig.master.roomEvents).toEqual([
+    sentence('recognized', 'one'),
+    disconnected,
+    sentence('recognized', 'two'),
+    sentence('recognizing', 'three'),
+  ])
+})
+
+it('of held sentences the oldest are dropped', async () => {
+  fence.shut()
+  for (let at = 0; at <= 1_000; at++) events.publish('room', sentence('recognized', String(at)))
+  fence.open(fence.shutCount)
+  events.publishHeld(() => 1)
+  await until('all are heard', () => rig.master.roomEvents.length >= 1_000)
+  expect([rig.master.roomEvents[0], rig.master.roomEvents.at(-1)]).toEqual([
+    sentence('recognized', '1'),
+    sentence('recognized', '1000'),
+  ])
+})
+
 it('A20: an event that cannot be published does not keep back the events after it', async () => {
   fence.shut()
   // The bus throws when a message does not match its schema.

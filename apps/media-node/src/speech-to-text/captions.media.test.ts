@@ -1,5 +1,6 @@
 /** Spoken sentences in rooms with real mediasoup, as text of the real engines. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { SpeechToTextMessage } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { SENTENCES, TEST_ENGINES, type TestEngine, wordErrorRate } from '@session-service/speech/fixtures'
 import { Captions } from './fixtures/captions.js'
@@ -57,6 +58,24 @@ describeEngines('captions with $name', (tested) => {
       expect(captions.events(roomId, 'speechToText').at(-1)!.to).toEqual(['sub', 'pub'])
       await captions.stack.service.closeRoom({ roomId, epoch: 1 })
       await until('no stream is left', () => captions.service.streams === 0)
+    },
+    LONG_MS,
+  )
+
+  ;(engine.name === 'vosk' ? it : it.skip)(
+    'each word has its time within 300 ms, also from a publisher that sends no level of its audio',
+    async () => {
+      const { roomId, pub } = await captions.room(['sub'], { levels: false })
+      await captions.subscribe(roomId)
+      const said = await pub.say(['seven', 'eight', 'nine', 'six'], 0.25)
+      const [{ text, timestamp, words = [] }] = (await captions.recognized(roomId)) as [SpeechToTextMessage]
+      expect(text).toBe('seven eight nine six')
+      const figures = words.map(({ start, end }, at) => [
+        timestamp + start * 1_000 - said[at]!.startedAt,
+        timestamp + end * 1_000 - said[at]!.endedAt,
+      ])
+      const areInTime = figures.flat().every((ms) => Math.abs(ms) < 300)
+      expect({ figures, areInTime }).toEqual({ figures, areInTime: true })
     },
     LONG_MS,
   )
