@@ -47,7 +47,7 @@ withEngine(
     const recognizing = await until('the recognized stream is counted', () =>
       heartbeat()?.languageModels[0]?.streams === 1 ? heartbeat() : undefined,
     )
-    const [{ memoryBytes = 0 } = {}] = recognizing.languageModels
+    const memoryBytes = recognizing.languageModels[0]?.memoryBytes ?? 0
     expect(recognizing.languageModels).toMatchObject([{ lang: 'en-US', status: 'loaded', streams: 1 }])
     expect(memoryBytes).toBeGreaterThan(50 * MIB)
     expect(recognizing.memoryBytes).toBeGreaterThan(memoryBytes)
