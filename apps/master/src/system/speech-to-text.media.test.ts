@@ -13,6 +13,7 @@ import { ModelsFolder, nextSentences, recognizedBy, saying, subscribeToSpeech } 
 const LONG_MS = 120_000
 const SENTENCE = SENTENCES[0] ?? ''
 const [ONE, TWO] = ['media_one', 'media_two'] as const
+const TWO_SLOTS = { MEDIA_NODE_SPEECH_TO_TEXT_SLOTS: '2' }
 
 const vosk = testEngine('vosk')
 const describeSpeech = vosk ? describe : describe.skip
@@ -25,7 +26,7 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
   beforeAll(async () => {
     models = new ModelsFolder(vosk as TestEngine)
     stack = await startStack({ nodes: 0, masters: 2, masterEnv: models.masterEnv, nodeEnv: models.nodeEnv })
-    await Promise.all([ONE, TWO].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
+    await Promise.all([ONE, TWO].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID, ...TWO_SLOTS })))
   }, LONG_MS)
   afterAll(async () => {
     await stack.stop()
@@ -71,7 +72,7 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
   }
 
   it(
-    'J1, J2, J3: loads and unloads models of two languages on two nodes, with the statuses of the contract',
+    'J1, J2, J3, J5: loads and unloads models of two languages on two nodes, with the statuses of the contract',
     async () => {
       expect(await statusOf('load', 'xx-XX', ONE)).toBe(404)
       expect(await statusOf('unload', 'xx-XX', ONE)).toBe(404)
@@ -83,6 +84,13 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
       expect(await statusOf('load', 'en-GB', TWO)).toBe(200)
       await showsModels(ONE, 'en-GB', 'en-US')
       await showsModels(TWO, 'en-GB')
+      // J5: no slot is free, and nothing is unloaded for another model.
+      const refused = await send('load', 'en-AU', ONE)
+      expect(refused).toMatchObject({ status: 503, body: { message: expect.stringContaining('slots') } })
+      expect(refused.headers.get('retry-after')).not.toBeNull()
+      const { mediaserverInfo } = await stack.api.getMediaNode(ONE, { 'extra-info': 'true' })
+      expect(mediaserverInfo?.slots.speechToText).toEqual({ used: 2, total: 2 })
+      await showsModels(ONE, 'en-GB', 'en-US')
       expect(await modelsOf(TWO)).toEqual([{ lang: 'en-GB', status: 'loaded', streams: 0, memory: expect.any(Number) }])
       for (const [lang, id] of [
         ['en-US', ONE],
