@@ -280,17 +280,20 @@ export class LocalParticipant implements SessionContext {
     const shown = this.pendingStreams.withPending(this.#withoutUnknownOwn(snapshot), this.roster.snapshot())
     this.#rosterEvents.emitAll(this.roster.applySnapshot(shown))
     for (const { streamId, connectionId } of snapshot.streams)
-      if (connectionId !== this.ownConnectionId) this.pendingStreams.restored(streamId)
-    this.speechToText.publisherReturned()
+      if (connectionId !== this.ownConnectionId) this.#streamReturned(streamId, connectionId)
     this.recordings.applySnapshot(snapshot.recordings)
   }
 
   #streamCreated(info: StreamInfo): void {
     const isOwn = info.connectionId === this.ownConnectionId
     if (isOwn || !this.pendingStreams.has(info.streamId)) return this.changed({ method: 'streamCreated', params: info })
-    this.pendingStreams.restored(info.streamId)
-    this.speechToText.publisherReturned()
+    this.#streamReturned(info.streamId, info.connectionId)
     this.#rosterEvents.emitAll(this.roster.streamRestored(info))
+  }
+
+  #streamReturned(streamId: string, connectionId: string): void {
+    this.pendingStreams.restored(streamId)
+    this.speechToText.publisherReturned(connectionId)
   }
 
   #iceException(name: 'ICE_CONNECTION_FAILED' | 'ICE_CONNECTION_DISCONNECTED', origin: 'send' | 'recv'): void {

@@ -4,6 +4,7 @@ import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 import { connectionInfo, streamInfo } from '../fixtures/samples.js'
 import type { Stream } from '../streams/stream.js'
+import { SPEECH_REPEAT } from './speech-to-text.js'
 
 const refused = (code: ErrorCode) => () => ({ error: new ServiceError(code, 'not now') })
 const done = () => ({ result: {} })
@@ -299,6 +300,49 @@ describe('speech to text', () => {
       await testbed.elapse(30_000)
       expect(requests()).toHaveLength(5)
       expect(testbed.log).not.toContain(INTERRUPTED)
+    })
+
+    it('of the media: a returning publisher repeats the subscription to it only', async () => {
+      testbed.server.notify('connectionCreated', connectionInfo('con_c'))
+      testbed.server.notify('streamCreated', streamInfo('str_c', 'con_c'))
+      await testbed.waitForEvent('streamCreated str_c')
+      await Promise.all([subscribe(), subscribe('es-ES', 'str_c')])
+      testbed.server.answer('subscribeToSpeechToText', refused('NOT_FOUND'))
+      const { connections } = testbed.snapshot
+      testbed.snapshot = { ...testbed.snapshot, connections: [...connections, connectionInfo('con_c')] }
+      testbed.notifyMediaLoss()
+      await testbed.passUntil('both requests', () => requests().length >= 4)
+      await testbed.participant.call('ping', {})
+      const before = requests().length
+      testbed.server.notify('streamCreated', streamInfo('str_b', 'con_b'))
+      await until('the request', () => requests().length > before)
+      await testbed.participant.call('ping', {})
+      expect(
+        requests()
+          .slice(before)
+          .map(({ params }) => params['connectionId']),
+      ).toEqual(['con_b'])
+    })
+
+    it('of the socket: repeats many subscriptions in rounds, because the server limits the rate of requests', async () => {
+      const ids = Array.from({ length: SPEECH_REPEAT.perRound + 10 }, (_, index) => `${index}`)
+      const { connections, streams } = testbed.snapshot
+      testbed.snapshot = {
+        ...testbed.snapshot,
+        connections: [...connections, ...ids.map((id) => connectionInfo(`con_${id}`))],
+        streams: [...streams, ...ids.map((id) => streamInfo(`str_${id}`, `con_${id}`))],
+      }
+      testbed.server.notify('snapshot', testbed.snapshot)
+      await testbed.waitForEvent(`streamCreated str_${ids.length - 1}`)
+      await Promise.all(ids.map((id) => subscribe('en-US', `str_${id}`)))
+      testbed.server.last.terminate()
+      await testbed.waitForEvent('reconnected')
+      const repeated = (): number => requests().length - ids.length
+      await until('the first round', () => repeated() >= SPEECH_REPEAT.perRound)
+      await testbed.participant.call('ping', {})
+      expect(repeated()).toBe(SPEECH_REPEAT.perRound)
+      testbed.clock.pass(SPEECH_REPEAT.roundMs)
+      await until('the second round', () => repeated() === ids.length)
     })
 
     it('of the media: a new subscription waits until its stream is restored', async () => {

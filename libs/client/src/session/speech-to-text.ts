@@ -8,6 +8,8 @@ import type { Stream } from '../streams/stream.js'
 
 /** Delays between automatic attempts to subscribe again, ms. The first attempt has no delay. */
 export const SPEECH_RETRY = { first: 1_000, longest: 10_000 } as const
+/** All subscriptions are repeated at this rate, because the server closes the socket of a client that sends too much. */
+export const SPEECH_REPEAT = { perRound: 50, roundMs: 1_000 } as const
 
 export interface SpeechToTextOptions {
   readonly session: Pick<SessionContext, 'call' | 'clock' | 'exception' | 'media' | 'pendingStreams' | 'stream'>
@@ -28,6 +30,8 @@ interface Subscription {
   /** A request of this subscription is pending, or its repetition is due. */
   isBusy: boolean
   hasFailed: boolean
+  /** The delay before the next attempt. */
+  readonly delay: InterruptibleDelay
   /** The streams of the messages so far: the last sentence may follow the end of its stream. */
   readonly streams: Map<string, Stream>
 }
@@ -40,12 +44,10 @@ export class SpeechToText {
   readonly #wanted = new Map<string, Subscription>()
   /** Requests about a connection reach the server in the order of the calls. */
   readonly #queues = new Map<string, Promise<unknown>>()
-  readonly #delay: InterruptibleDelay
   readonly #options: SpeechToTextOptions
 
   constructor(options: SpeechToTextOptions) {
     this.#options = options
-    this.#delay = new InterruptibleDelay(options.session.clock)
   }
 
   async subscribe(stream: Stream, lang: string): Promise<void> {
@@ -55,17 +57,7 @@ export class SpeechToText {
       throw new ServiceError('CONFLICT', `subscribeToSpeechToText: already subscribed to ${connectionId} in ${lang}`)
     if (this.#options.connection(connectionId) !== stream.connection)
       throw new ServiceError('NOT_FOUND', `subscribeToSpeechToText: connection ${connectionId} has ended`)
-    const streams = new Map([[stream.streamId, stream]])
-    const wanted = {
-      connectionId,
-      lang,
-      former,
-      losses: 0,
-      lossesAtRequest: 0,
-      isBusy: true,
-      hasFailed: false,
-      streams,
-    }
+    const wanted = this.#newSubscription(stream, lang, former)
     this.#wanted.set(connectionId, wanted)
     try {
       await this.#request(wanted, stream.streamId)
@@ -81,7 +73,7 @@ export class SpeechToText {
 
   async unsubscribe(stream: Stream): Promise<void> {
     const { connectionId } = stream.connection
-    if (!this.#wanted.delete(connectionId))
+    if (!this.#end(connectionId))
       throw new ServiceError('NOT_FOUND', `unsubscribeFromSpeechToText: not subscribed to ${connectionId}`)
     const session = this.#session
     const request = (): Promise<unknown> =>
@@ -114,26 +106,47 @@ export class SpeechToText {
    * `speechToTextDisconnected`. Repeating a subscription that exists has no effect at the server.
    */
   repeatAll(): void {
-    for (const wanted of this.#wanted.values()) this.#lost(wanted)
+    for (const [index, wanted] of [...this.#wanted.values()].entries())
+      this.#lost(wanted, Math.floor(index / SPEECH_REPEAT.perRound) * SPEECH_REPEAT.roundMs)
   }
 
-  /** A stream is available again after a loss of the media: its publisher can be subscribed to. */
-  publisherReturned(): void {
-    this.#delay.interrupt()
+  /** A stream of the connection is available again after a loss of the media: its publisher can be subscribed to. */
+  publisherReturned(connectionId: string): void {
+    this.#wanted.get(connectionId)?.delay.interrupt()
   }
 
   connectionEnded(connectionId: string): void {
-    this.#wanted.delete(connectionId)
-    this.#delay.interrupt()
+    this.#end(connectionId)
   }
 
   close(): void {
-    this.#wanted.clear()
-    this.#delay.interrupt()
+    for (const connectionId of [...this.#wanted.keys()]) this.#end(connectionId)
   }
 
   get #session(): SpeechToTextOptions['session'] {
     return this.#options.session
+  }
+
+  #newSubscription(stream: Stream, lang: string, former: Subscription | undefined): Subscription {
+    return {
+      connectionId: stream.connection.connectionId,
+      lang,
+      former,
+      losses: 0,
+      lossesAtRequest: 0,
+      isBusy: true,
+      hasFailed: false,
+      delay: new InterruptibleDelay(this.#session.clock),
+      streams: new Map([[stream.streamId, stream]]),
+    }
+  }
+
+  /** Returns false without a subscription. */
+  #end(connectionId: string): boolean {
+    let subscription = this.#wanted.get(connectionId)
+    const existed = this.#wanted.delete(connectionId)
+    for (; subscription; subscription = subscription.former) subscription.delay.interrupt()
+    return existed
   }
 
   #isWanted(subscription: Subscription): boolean {
@@ -166,23 +179,26 @@ export class SpeechToText {
     while (former?.hasFailed) former = former.former
     if (!former) return void this.#wanted.delete(subscription.connectionId)
     this.#wanted.set(former.connectionId, former)
+    former.delay.interrupt()
     this.#lost(former)
   }
 
-  #lost(subscription: Subscription): void {
+  #lost(subscription: Subscription, delayMs = 0): void {
     subscription.losses++
-    if (!subscription.isBusy && this.#isWanted(subscription)) this.#restore(subscription)
+    if (!subscription.isBusy && this.#isWanted(subscription)) this.#restore(subscription, delayMs)
   }
 
-  #restore(subscription: Subscription): void {
+  #restore(subscription: Subscription, delayMs = 0): void {
     subscription.isBusy = true
-    void this.#repeat(subscription).finally(() => (subscription.isBusy = false))
+    void this.#repeat(subscription, delayMs).finally(() => (subscription.isBusy = false))
   }
 
   /** Subscribes again until it succeeds and no further loss was reported meanwhile. */
-  async #repeat(subscription: Subscription): Promise<void> {
+  async #repeat(subscription: Subscription, delayMs: number): Promise<void> {
     for (let attempt = 0; this.#isWanted(subscription); attempt++) {
-      if (attempt > 0) await this.#delay.wait(this.#retryDelay(attempt))
+      const delay = attempt === 0 ? delayMs : this.#retryDelay(attempt)
+      if (delay > 0) await subscription.delay.wait(delay)
+      if (!this.#isWanted(subscription)) return
       try {
         await this.#request(subscription)
         if (!isLost(subscription)) return
