@@ -74,10 +74,11 @@ export function buildApp(config: Omit<PlaygroundConfig, 'runAs'>, options: AppOp
   return app
 }
 
-const DISABLED = 501
+/** The answers of a service that is configured without speech to text, and of an edition without it. */
+const WITHOUT_SPEECH = [501, 404]
 
-/** Sends a load request without a language model, which is invalid: only a service without speech to text answers 501. */
+/** Sends a load request without a language model, which is invalid where speech to text is enabled. */
 async function hasSpeechToText(service: ServiceApi): Promise<boolean> {
   const { status } = await service.call('POST', '/speech-to-text/load', {})
-  return status !== DISABLED
+  return !WITHOUT_SPEECH.includes(status)
 }
