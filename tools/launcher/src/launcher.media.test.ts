@@ -290,6 +290,27 @@ it('kills all processes at a second signal', async () => {
   await until('nothing is left of it', () => family.every(({ pid }) => !isAlive(pid)), ORPHANS_MS)
 })
 
+const { VOSK_LIBRARY, VOSK_MODELS } = process.env
+const itWithVosk = VOSK_LIBRARY && VOSK_MODELS ? it : it.skip
+
+itWithVosk(
+  '--speech turns captions on: the media node loads the English model',
+  async () => {
+    const launcher = await launch(['--speech', 'en-US'])
+    await launcher.says('live captions are on: en-US')
+    const lookUp = async () =>
+      (await api(launcher.port).listMediaNodes()).content.find(({ connected }) => connected)?.id
+    const id = await until('the media node is there', lookUp)
+    const load = (lang: string) =>
+      api(launcher.port).request('POST', '/speech-to-text/load', { lang, mediaNode: { id } })
+    expect((await load('de-DE')).status).toBe(404)
+    expect((await load('en-US')).status).toBe(200)
+    expect(uidsOf(launcher, 'slot-process')).toEqual(uidsOf(launcher, 'apps/media-node'))
+    expect(await launcher.end('SIGINT')).toBe(0)
+  },
+  180_000,
+)
+
 it('--help prints the options and starts no process', async () => {
   const launcher = await launch(['--help'])
   expect(await launcher.exited).toBe(0)
