@@ -102,6 +102,18 @@ withEngine(
     await expect(models.acquire('en-GB', settings(), ANSWER_MS)).rejects.toMatchObject({ code: 'NO_CAPACITY' })
     expect(statesOf(models)).toEqual(['en-US loaded'])
     expect(models.slots).toEqual({ used: 1, total: 1 })
+    let available = 8_192 * MIB
+    const full = open({ availableMemory: () => available })
+    const { slot } = await full.acquire('en-US', settings(), ANSWER_MS)
+    available = MEMORY_RESERVE + 10 * MIB
+    const noMemory = {
+      code: 'NO_CAPACITY',
+      message: expect.stringMatching(/^cannot recognize another stream in en-US/),
+    }
+    await expect(full.acquire('en-US', settings(), ANSWER_MS)).rejects.toMatchObject(noMemory)
+    const listener = { result: () => undefined, closed: () => undefined }
+    await expect(slot.open({ payloadType: 100 }, listener)).rejects.toMatchObject(noMemory)
+    expect(slot.streams).toBe(0)
     const poor = open({ availableMemory: () => MEMORY_RESERVE + 100 * MIB })
     await expect(poor.load('en-US', nameOf())).rejects.toMatchObject({
       code: 'NO_CAPACITY',

@@ -107,7 +107,7 @@ export class LanguageModels {
     if (!entry && strategy === 'manual')
       throw new ServiceError('NOT_READY', `the language model ${lang} is not loaded: load it over the REST API`)
     entry ??= this.#add(found, false)
-    if (entry.slot) requireMemory(`recognize another stream in ${lang}`, entry.memory.stream, this.#load)
+    if (entry.slot) this.#requireStreamMemory(entry)
     entry.unloadAfterMs = unloadAfterMs
     clearTimeout(entry.unloadTimer)
     const user = {}
@@ -203,7 +203,10 @@ export class LanguageModels {
     try {
       const onFailed = (slot: ModelSlot, reason: string, failure: SlotFailure): void =>
         this.#failed(entry, slot, reason, failure)
-      const slot = await ModelSlot.start({ model, engine, signal, onFailed })
+      const slot = await ModelSlot.start({
+        ...{ model, engine, signal, onFailed },
+        requireStreamMemory: () => this.#requireStreamMemory(entry),
+      })
       entry.slot = slot
       entry.loadedAt = performance.now()
       const ms = Math.round(entry.loadedAt - begin)
@@ -217,6 +220,10 @@ export class LanguageModels {
       this.options.metrics.load('failed')
       throw error
     }
+  }
+
+  #requireStreamMemory({ lang, memory }: ModelEntry): void {
+    requireMemory(`recognize another stream in ${lang}`, memory.stream, this.#load)
   }
 
   #failed(entry: ModelEntry, slot: ModelSlot, reason: string, failure: SlotFailure): void {

@@ -30,6 +30,8 @@ interface ModelSlotOptions {
   model: LanguageModel
   engine: EngineOptions
   signal: AbortSignal
+  /** Throws when there is no memory for another stream. */
+  requireStreamMemory: () => void
   /** The process has failed. */
   onFailed: (slot: ModelSlot, reason: string, failure: SlotFailure) => void
 }
@@ -38,7 +40,7 @@ interface ModelSlotOptions {
 export class ModelSlot {
   /** @throws SlotError */
   static async start(options: ModelSlotOptions): Promise<ModelSlot> {
-    const started = new ModelSlot()
+    const started = new ModelSlot(options.requireStreamMemory)
     const { model, engine, signal } = options
     started.#slot = await Slot.start({
       engine,
@@ -65,7 +67,7 @@ export class ModelSlot {
   #slot: Slot | undefined
   #opened = 0
 
-  private constructor() {}
+  private constructor(private readonly requireStreamMemory: () => void) {}
 
   get running(): boolean {
     return this.#slot?.running === true
@@ -85,10 +87,11 @@ export class ModelSlot {
     return { streams: this.streams, memoryBytes: memory, droppedSeconds: dropped }
   }
 
-  /** @throws SlotError */
+  /** @throws SlotError, or ServiceError NO_CAPACITY */
   async open(source: Omit<RtpSourceOptions, 'kind'>, listener: StreamListener): Promise<OpenStream> {
     const slot = this.#slot
     if (!slot) throw new Error('the slot has not started')
+    this.requireStreamMemory()
     const stream = String(this.#opened++)
     this.#listeners.set(stream, listener)
     try {

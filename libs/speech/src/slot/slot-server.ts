@@ -5,6 +5,7 @@ import { SherpaEngine } from '../engines/sherpa/sherpa-engine.js'
 import { VoskEngine } from '../engines/vosk/vosk-engine.js'
 import { toMachineTime } from './machine-clock.js'
 import { Recognition } from './recognition.js'
+import { SpeakerStream } from './speaker-stream.js'
 import type { EngineOptions, SlotCommand, SlotEvent, SlotUsage, SourceOptions } from './slot-protocol.js'
 
 interface OpenStream {
@@ -67,7 +68,7 @@ export class SlotServer {
     this.#streams.set(stream, undefined)
     try {
       const source = this.#openSource(options)
-      const recognition = new Recognition(await this.#model.open(), {
+      const recognition = new Recognition(new SpeakerStream(this.#model), {
         result: (result, utterance) => this.#send({ type: 'result', stream, utterance, result }),
         ended: (error) => void this.#ended(stream, error),
       })
