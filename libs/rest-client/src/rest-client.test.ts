@@ -9,6 +9,7 @@ interface Reply {
   status: number
   body?: unknown
   headers?: Record<string, string>
+  delayMs?: number
 }
 interface ReceivedRequest {
   method: string | undefined
@@ -34,8 +35,10 @@ async function service(...replies: (Reply | 'silence' | 'reset')[]) {
       const reply = replies[requests.length - 1] ?? { status: 500 }
       if (reply === 'silence') return undefined
       if (reply === 'reset') return request.socket.destroy()
-      response.writeHead(reply.status, { 'content-type': 'application/json; charset=utf-8', ...reply.headers })
-      return response.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
+      return setTimeout(() => {
+        response.writeHead(reply.status, { 'content-type': 'application/json; charset=utf-8', ...reply.headers })
+        response.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
+      }, reply.delayMs ?? 0)
     })
   })
   servers.push(server)
@@ -48,6 +51,14 @@ const BUSY: Reply = { status: 503, headers: { 'retry-after': '2' }, body: {} }
 const LIST: Reply = { status: 200, body: { count: 0, items: [] } }
 
 describe('RestClient', () => {
+  it('waits longer for a language model than the time limit of the client, unless the call has its own', async () => {
+    const { client } = await service({ status: 200, delayMs: 200 }, { status: 200, delayMs: 200 })
+    const model = { lang: 'en-US', mediaNode: { id: 'media_1' } }
+    const impatient = client({ timeoutMs: 20 })
+    await expect(impatient.loadLanguageModel(model)).resolves.toBeUndefined()
+    await expect(impatient.loadLanguageModel(model, { timeoutMs: 20 })).rejects.toBeInstanceOf(NoAnswerError)
+  })
+
   it('sends path, query, body and credentials', async () => {
     const { requests, client } = await service(
       { status: 200, body: { numberOfElements: 0, content: [] } },

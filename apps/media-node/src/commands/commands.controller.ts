@@ -5,6 +5,7 @@ import { BusController, type BusBinding } from '@session-service/messaging'
 import { MediaService, type Answer, type Commands } from '../rooms/media.service.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
 import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
+import { HeartbeatService } from '../cluster/heartbeat.service.js'
 import { CommandMetrics } from './command-metrics.js'
 import { FenceGate } from './fence-gate.js'
 import { LifecycleService } from '../lifecycle/lifecycle.service.js'
@@ -28,6 +29,7 @@ export class CommandsController implements Commands<NodeCommand> {
     private readonly media: MediaService,
     private readonly recordings: RecordingsService,
     private readonly speechToText: SpeechToTextService,
+    private readonly heartbeats: HeartbeatService,
     private readonly lifecycle: LifecycleService,
     private readonly mediaserverInfo: MediaserverInfoService,
   ) {}
@@ -112,14 +114,19 @@ export class CommandsController implements Commands<NodeCommand> {
     return this.recordings.stopRecording(call)
   }
 
+  /** The heartbeat precedes the answer, so that masters show the model after it. */
   @Command('loadLanguageModel')
-  loadLanguageModel(@Payload() call: NodeCommandCall<'loadLanguageModel'>): Answer<'loadLanguageModel'> {
-    return this.speechToText.loadLanguageModel(call)
+  async loadLanguageModel(@Payload() call: NodeCommandCall<'loadLanguageModel'>): Answer<'loadLanguageModel'> {
+    const answer = await this.speechToText.loadLanguageModel(call)
+    this.heartbeats.beat()
+    return answer
   }
 
   @Command('unloadLanguageModel')
-  unloadLanguageModel(@Payload() call: NodeCommandCall<'unloadLanguageModel'>): Answer<'unloadLanguageModel'> {
-    return this.speechToText.unloadLanguageModel(call)
+  async unloadLanguageModel(@Payload() call: NodeCommandCall<'unloadLanguageModel'>): Answer<'unloadLanguageModel'> {
+    const answer = await this.speechToText.unloadLanguageModel(call)
+    this.heartbeats.beat()
+    return answer
   }
 
   @Command('subscribeToSpeechToText')

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common'
+import { ClusterModule } from '../cluster/cluster.module.js'
 import { LifecycleModule } from '../lifecycle/lifecycle.module.js'
 import { NodeModule } from '../node/node.module.js'
 import { RecordingsModule } from '../recordings/recordings.module.js'
@@ -9,7 +10,7 @@ import { MediaserverInfoService } from './mediaserver-info.js'
 
 /** The commands that masters send to this node. */
 @Module({
-  imports: [NodeModule, RoomsModule, RecordingsModule, SpeechToTextModule, LifecycleModule],
+  imports: [ClusterModule, NodeModule, RoomsModule, RecordingsModule, SpeechToTextModule, LifecycleModule],
   controllers: [CommandsController],
   providers: [MediaserverInfoService],
 })

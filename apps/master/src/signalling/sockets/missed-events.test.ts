@@ -4,6 +4,10 @@ import { type HeldNotification, newsAfter } from './missed-events.js'
 const mediaOptions = { hasAudio: true, hasVideo: false, filter: {} }
 const connection = { connectionId: 'con_A', createdAt: 1, role: 'PUBLISHER', clientData: '', serverData: '' } as const
 const stream = { streamId: 'str_A', connectionId: 'con_A', createdAt: 5, mediaOptions }
+const recognized = {
+  ...{ connectionId: 'con_A', streamId: 'str_A', lang: 'en-US', text: 'hello', raw: '{}', timestamp: 1 },
+  reason: 'recognized' as const,
+}
 const snapshot = { connections: [connection], streams: [stream], mediaEpoch: 2 }
 
 const news = (...notifications: HeldNotification[]): HeldNotification[] =>
@@ -29,6 +33,7 @@ describe('newsAfter', () => {
     ],
     ['drops a loss of older media', { method: 'mediaLost', params: { mediaEpoch: 2, afterMs: 0 } }, false],
     ['keeps a loss of its media', { method: 'mediaLost', params: { mediaEpoch: 3, afterMs: 0 } }, true],
+    ['keeps recognized speech', { method: 'speechToTextMessage', params: recognized }, true],
     ['keeps a signal', { method: 'signal', params: { type: 'signal', data: '' } }, true],
   ])('%s', (_, notification, isKept) => {
     expect(news(notification)).toEqual(isKept ? [notification] : [])
