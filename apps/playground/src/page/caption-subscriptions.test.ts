@@ -96,6 +96,8 @@ describe('CaptionSubscriptions', () => {
     session.refuse = (lang) => lang === 'xx'
     await expect(captions.start({ lang: 'xx', own: true })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect(captions.choice).toBeUndefined()
+    session.publish('ada', { streamId: 'adas screen' })
+    await expect(captions.start({ lang: 'xx', own: false })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await captions.start({ lang: 'en-US', own: true })
     await expect(captions.start({ lang: 'xx', own: true })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     took()
