@@ -7,6 +7,7 @@ export type BenchmarkName =
   | 'placement'
   | 'large-session'
   | 'recording'
+  | 'speech-to-text'
   | 'recorded-session'
 
 export const BENCHMARKS: Readonly<Record<BenchmarkName, { title: string; needs: readonly string[] }>>

@@ -32,6 +32,10 @@ export const BENCHMARKS = {
     title: 'Recording: four people as one picture, against a browser whose screen is grabbed, and stream by stream',
     needs: ['worker', 'nats', 'postgres', 'chromium', 'recording', 'screen'],
   },
+  'speech-to-text': {
+    title: 'Speech to text: streams per core in a meeting of eight, against one recognizer for each stream',
+    needs: ['speech'],
+  },
   'recorded-session': {
     title: 'Recorded session: three browsers; one comes late, one mutes, one shares a screen, one leaves',
     needs: ['worker', 'nats', 'postgres', 'chromium', 'recording'],

@@ -10,6 +10,7 @@ import { recordedSession } from './recorded-session/recorded-session.js'
 import { recording } from './recording/recording.js'
 import { rest } from './rest/rest.js'
 import { scale } from './scale/scale.js'
+import { speechToText } from './speech-to-text/speech-to-text.js'
 
 const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   forwarding,
@@ -20,6 +21,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   placement,
   'large-session': largeSession,
   recording,
+  'speech-to-text': speechToText,
   'recorded-session': recordedSession,
 }
 
