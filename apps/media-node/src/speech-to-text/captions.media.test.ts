@@ -62,6 +62,38 @@ describeEngines('captions with $name', (tested) => {
     LONG_MS,
   )
 
+  it(
+    'the transcript has each sentence once, also the last words of a participant that leaves while it speaks',
+    async () => {
+      const { roomId, pub } = await captions.room(['sub', 'other'])
+      await captions.subscribe(roomId, 'sub', { transcripts: true })
+      await captions.subscribe(roomId, 'other')
+      const said = await pub.say([HEAR], 1)
+      await captions.recognized(roomId)
+      await pub.say([HELLO], 0.1)
+      await pub.leave()
+      const texts = () => captions.sentences.filter((each) => each.roomId === roomId).map(({ message }) => message.text)
+      await until('the last words are reported', () => texts().length >= 2, 30_000)
+      expect(wordErrorRate(said[0]!.text, texts()[0]!)).toBeLessThanOrEqual(0.25)
+      expect(wordErrorRate(HELLO, texts()[1]!)).toBeLessThanOrEqual(0.4)
+      await until('no stream is left', () => captions.service.streams === 0)
+      expect(texts()).toHaveLength(2)
+    },
+    LONG_MS,
+  )
+
+  it(
+    'there is no transcript without a subscription that asks for it',
+    async () => {
+      const { roomId, pub } = await captions.room()
+      await captions.subscribe(roomId)
+      await pub.say([HEAR], 1)
+      await captions.recognized(roomId)
+      expect(captions.sentences.filter((each) => each.roomId === roomId)).toEqual([])
+    },
+    LONG_MS,
+  )
+
   ;(engine.name === 'vosk' ? it : it.skip)(
     'each word has its time within 300 ms, also from a publisher that sends no level of its audio',
     async () => {

@@ -26,6 +26,8 @@ interface PublisherSpeechOptions {
 export class PublisherSpeech {
   readonly subscriptions = new Set<SpeechSubscription>()
   readonly #transcribers = new Map<Stream, Transcriber>()
+  /** Streams that have ended, whose last words belong to the transcript: their subscriptions may end before these. */
+  readonly #lastWords = new WeakSet<Stream>()
 
   constructor(private readonly options: PublisherSpeechOptions) {
     const { room, publisherId } = options
@@ -67,6 +69,7 @@ export class PublisherSpeech {
   unpublished(stream: Stream): void {
     const transcriber = this.#transcribers.get(stream)
     this.#transcribers.delete(stream)
+    if (this.#isTranscribed) this.#lastWords.add(stream)
     if (this.recipients.length > 0) transcriber?.finish()
     else transcriber?.close()
   }
@@ -80,11 +83,16 @@ export class PublisherSpeech {
     const { room, publisherId: connectionId, lang, metrics, onSentence } = this.options
     const to = this.recipients
     if (result.kind === 'final') metrics.recognized()
-    if (to.length === 0 || room.closed) return
+    const isTranscribed = result.kind === 'final' && (this.#isTranscribed || this.#lastWords.has(stream))
+    const isReceived = to.length > 0 && !room.closed
+    if (!isReceived && !isTranscribed) return
     const toUtc = (seconds: number): number => serviceClock.at(startedAt + seconds * 1_000)
     const message = speechMessage(result, { connectionId, streamId: stream.id, lang }, toUtc)
-    room.report({ kind: 'speechToText', to, message })
-    const isTranscribed = [...this.subscriptions].some((each) => each.isActive && each.isTranscribed)
-    if (isTranscribed && message.reason === 'recognized') onSentence(message)
+    if (isReceived) room.report({ kind: 'speechToText', to, message })
+    if (isTranscribed) onSentence(message)
+  }
+
+  get #isTranscribed(): boolean {
+    return [...this.subscriptions].some((each) => each.isActive && each.isTranscribed)
   }
 }
