@@ -28,6 +28,8 @@ export class PublisherSpeech {
   readonly #transcribers = new Map<Stream, Transcriber>()
   /** Streams that have ended, whose last words belong to the transcript: their subscriptions may end before these. */
   readonly #lastWords = new WeakSet<Stream>()
+  /** The recipients of the last words of streams that have ended. */
+  readonly #lastRecipients = new WeakMap<Stream, string[]>()
 
   constructor(private readonly options: PublisherSpeechOptions) {
     const { room, publisherId } = options
@@ -70,6 +72,7 @@ export class PublisherSpeech {
     const transcriber = this.#transcribers.get(stream)
     this.#transcribers.delete(stream)
     if (this.#isTranscribed) this.#lastWords.add(stream)
+    this.#lastRecipients.set(stream, this.recipients)
     if (this.recipients.length > 0) transcriber?.finish()
     else transcriber?.close()
   }
@@ -81,7 +84,7 @@ export class PublisherSpeech {
 
   #report(stream: Stream, result: SpeechResult, startedAt: number): void {
     const { room, publisherId: connectionId, lang, metrics, onSentence } = this.options
-    const to = this.recipients
+    const to = this.#recipientsOf(stream)
     if (result.kind === 'final') metrics.recognized()
     const isTranscribed = result.kind === 'final' && (this.#isTranscribed || this.#lastWords.has(stream))
     const isReceived = to.length > 0 && !room.closed
@@ -90,6 +93,13 @@ export class PublisherSpeech {
     const message = speechMessage(result, { connectionId, streamId: stream.id, lang }, toUtc)
     if (isReceived) room.report({ kind: 'speechToText', to, message })
     if (isTranscribed) onSentence(message)
+  }
+
+  /** The subscriptions to a publisher end when it leaves, before its last words are recognized. */
+  #recipientsOf(stream: Stream): string[] {
+    const { peers } = this.options.room
+    const last = peers.has(this.publisherId) ? undefined : this.#lastRecipients.get(stream)
+    return last?.filter((connectionId) => peers.has(connectionId)) ?? this.recipients
   }
 
   get #isTranscribed(): boolean {

@@ -42,7 +42,7 @@ const slotsOf = (): number[] => {
 }
 
 withEngine(
-  'a subscription survives mute and publishing again, and the last words of a stream are recognized',
+  'a subscription survives mute and publishing again, and the last words of a stream and of a publisher are recognized',
   async () => {
     const { roomId, pub } = await captions.room()
     await captions.subscribe(roomId)
@@ -61,6 +61,10 @@ withEngine(
     const all = await captions.recognized(roomId, 3)
     expect(all.map(({ streamId }) => streamId)).toEqual(['str', 'str', 'again'])
     expect(wordErrorRate(HEAR, all[2]!.text)).toBeLessThanOrEqual(0.25)
+    await pub.say([OPEN], 0.05)
+    await pub.leave()
+    const [last] = (await captions.recognized(roomId, 4)).slice(3)
+    expect(wordErrorRate(OPEN, last!.text)).toBeLessThanOrEqual(0.25)
     expect(captions.events(roomId, 'speechToTextDisconnected')).toEqual([])
   },
   LONG_MS,
