@@ -107,6 +107,16 @@ export class RestClient implements Complete {
   unloadLanguageModel(body: BodyOf<'unloadLanguageModel'>, options?: CallOptions): Result<'unloadLanguageModel'> {
     return call(this.transport, 'unloadLanguageModel', { body, ...options })
   }
+  startTranscription(
+    sessionId: string,
+    body: BodyOf<'startTranscription'>,
+    options?: CallOptions,
+  ): Result<'startTranscription'> {
+    return call(this.transport, 'startTranscription', { path: { sessionId }, body, ...options })
+  }
+  stopTranscription(sessionId: string, options?: CallOptions): Result<'stopTranscription'> {
+    return call(this.transport, 'stopTranscription', { path: { sessionId }, ...options })
+  }
   getTranscript(sessionId: string, query?: QueryOf<'getTranscript'>, options?: CallOptions): Result<'getTranscript'> {
     return call(this.transport, 'getTranscript', { path: { sessionId }, query, ...options })
   }

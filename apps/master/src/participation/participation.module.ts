@@ -10,6 +10,7 @@ import { PlacementModule } from '../placement/placement.module.js'
 import { RecordingLifecycleModule } from '../recordings/lifecycle/recording-lifecycle.module.js'
 import { RecoveryModule } from '../recovery/recovery.module.js'
 import { SessionsModule } from '../sessions/sessions.module.js'
+import { SpeechToTextModule } from '../speech-to-text/speech-to-text.module.js'
 import { StreamsModule } from '../streams/streams.module.js'
 
 /** Joins, resumes and evicts participants. */
@@ -21,6 +22,7 @@ import { StreamsModule } from '../streams/streams.module.js'
     RecordingLifecycleModule,
     RecoveryModule,
     SessionsModule,
+    SpeechToTextModule,
     StreamsModule,
   ],
   providers: [LocationsService, JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],

@@ -7,6 +7,7 @@ import type { RoomPlace } from '../media-nodes/room-place.js'
 import { RoomPlacement } from '../placement/room-placement.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { SessionRecovery } from '../recovery/session-recovery.service.js'
+import { TranscriptionsService } from '../speech-to-text/transcriptions.service.js'
 import { resolveLimits } from './bandwidth.js'
 
 /**
@@ -30,6 +31,7 @@ export class RoomEntry {
     private readonly placement: RoomPlacement,
     private readonly recovery: SessionRecovery,
     private readonly mediaNodes: MediaNodesService,
+    private readonly transcriptions: TranscriptionsService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -44,6 +46,7 @@ export class RoomEntry {
       try {
         const media = await this.#openTransports(place, participant, canFailOver)
         await this.#correctRecord(participant, place, record)
+        this.#transcribe(participant, place)
         return { place, media }
       } catch (error) {
         if (!(error instanceof ServiceError) || attempt === MAX_ATTEMPTS) throw error
@@ -56,6 +59,13 @@ export class RoomEntry {
   async #correctRecord({ roomId, connectionId }: Participant, place: RoomPlace, sent: boolean): Promise<void> {
     const record = (await this.participants.rights(connectionId))?.record ?? sent
     if (record !== sent) await this.mediaNodes.notify(place, 'changePeer', { roomId, connectionId, record })
+  }
+
+  /** Does not delay the join; the reconciliation repeats it after a failure. */
+  #transcribe({ roomId }: Participant, place: RoomPlace): void {
+    this.transcriptions.entered(roomId, place).catch((error: unknown) => {
+      this.#logger.warn({ err: error, roomId }, 'starting the transcription failed, will retry')
+    })
   }
 
   /** Whether another node, or the node that the session has moved to meanwhile, may accept the participant. */

@@ -6,6 +6,7 @@ import { SessionsService } from '../sessions/sessions.service.js'
 import { StreamsService } from '../streams/streams.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
+import { TranscriptionsService } from '../speech-to-text/transcriptions.service.js'
 import { StrayStreams } from './stray-streams.js'
 
 const RECONCILE_EVERY_MS = 10_000
@@ -23,6 +24,7 @@ export class NodeReconciler {
     private readonly presence: PresenceRepository,
     private readonly streams: StreamsService,
     private readonly mediaNodes: MediaNodesService,
+    private readonly transcriptions: TranscriptionsService,
   ) {}
 
   /** Removes everything without a row from every node: rooms of ended sessions, removed participants, stray streams. */
@@ -42,7 +44,7 @@ export class NodeReconciler {
 
   /** Rejects when the node does not answer with its inventory. */
   async reconcileNode(node: NodeBoot): Promise<void> {
-    const { bootId, rooms } = await this.mediaNodes.request(node, 'inventory', {})
+    const { bootId, rooms, transcriptions } = await this.mediaNodes.request(node, 'inventory', {})
     const stray = await this.sessions.strayRooms({ nodeId: node.nodeId, bootId }, rooms)
     await Promise.all(stray.map(({ roomId, epoch }) => this.mediaNodes.notify(node, 'closeRoom', { roomId, epoch })))
     const strayIds = new Set(idsOf(stray))
@@ -54,6 +56,7 @@ export class NodeReconciler {
       }
     }
     await this.#endStrayStreams(node, kept)
+    await this.transcriptions.reconcile(node, kept, transcriptions)
   }
 
   /** Unpublishes streams after a publish timeout, or after an unpublish that did not reach the node. */

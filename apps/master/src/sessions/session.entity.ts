@@ -59,6 +59,10 @@ export class SessionEntity {
   @Column({ name: 'was_recorded', type: 'boolean', default: false })
   wasRecorded!: boolean
 
+  /** The language in which the whole session is transcribed. */
+  @Column({ name: 'transcription_lang', type: 'text', nullable: true })
+  transcriptionLang!: string | null
+
   /** Time of its last event; stays 0 while events are off. */
   @Column({ name: 'told_at', type: 'bigint', default: 0 })
   toldAt!: number

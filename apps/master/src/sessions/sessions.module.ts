@@ -4,12 +4,13 @@ import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 import { PlacementModule } from '../placement/placement.module.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { SessionRepository } from './session.repository.js'
+import { SessionTranscriptionRepository } from './session-transcription.repository.js'
 import { SessionsService } from './sessions.service.js'
 
 /** Creates, closes and garbage-collects sessions. */
 @Module({
   imports: [EventsModule, MediaNodesModule, PlacementModule],
-  providers: [SessionRepository, SessionsService, SessionEndHooks],
-  exports: [SessionsService, SessionEndHooks],
+  providers: [SessionRepository, SessionTranscriptionRepository, SessionsService, SessionEndHooks],
+  exports: [SessionsService, SessionEndHooks, SessionTranscriptionRepository],
 })
 export class SessionsModule {}

@@ -1,7 +1,7 @@
 import { ERROR_CODES, ServiceError } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 
-const REQUESTS = ['load', 'unload', 'subscribe'] as const
+const REQUESTS = ['load', 'unload', 'subscribe', 'transcribe'] as const
 
 const requests = metrics.counter('speech_to_text_requests_total', {
   help: 'Requests for speech to text to media nodes, by outcome: ok, or the code of the error',

@@ -5,6 +5,10 @@ import type { MasterConfig } from '../platform/config/configuration.module.js'
 export const hasSpeechToText = (config: MasterConfig): boolean =>
   config.SERVICE_EDITION !== 'ce' && config.SERVICE_PRO_SPEECH_TO_TEXT !== 'disabled'
 
+/** Whether recognized sentences are stored. */
+export const hasTranscripts = (config: MasterConfig): boolean =>
+  hasSpeechToText(config) && config.SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS
+
 /** The settings that each command to a media node contains. @throws ServiceError DISABLED */
 export function speechSettings(config: MasterConfig): SpeechSettings {
   const engine = config.SERVICE_PRO_SPEECH_TO_TEXT

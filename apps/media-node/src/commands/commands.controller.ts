@@ -101,7 +101,8 @@ export class CommandsController implements Commands<NodeCommand> {
 
   @Command('inventory')
   async inventory(@Payload() call: NodeCommandCall<'inventory'>): Answer<'inventory'> {
-    return { ...(await this.media.inventory(call)), jobs: this.recordings.jobs }
+    const { transcriptions } = this.speechToText
+    return { ...(await this.media.inventory(call)), jobs: this.recordings.jobs, transcriptions }
   }
 
   @Command('startRecording')
@@ -141,6 +142,16 @@ export class CommandsController implements Commands<NodeCommand> {
     @Payload() call: NodeCommandCall<'unsubscribeFromSpeechToText'>,
   ): Answer<'unsubscribeFromSpeechToText'> {
     return this.speechToText.unsubscribeFromSpeechToText(call)
+  }
+
+  @Command('startTranscription')
+  startTranscription(@Payload() call: NodeCommandCall<'startTranscription'>): Answer<'startTranscription'> {
+    return this.speechToText.startTranscription(call)
+  }
+
+  @Command('stopTranscription')
+  stopTranscription(@Payload() call: NodeCommandCall<'stopTranscription'>): Answer<'stopTranscription'> {
+    return this.speechToText.stopTranscription(call)
   }
 
   @Command('drain')

@@ -19,7 +19,12 @@ type LifecycleCommand = 'drain' | 'undrain' | 'terminate' | 'describe'
 export type RecordingCommand = 'startRecording' | 'stopRecording'
 /** Commands that concern language models and the recognition of speech. */
 export type SpeechToTextCommand =
-  'loadLanguageModel' | 'unloadLanguageModel' | 'subscribeToSpeechToText' | 'unsubscribeFromSpeechToText'
+  | 'loadLanguageModel'
+  | 'unloadLanguageModel'
+  | 'subscribeToSpeechToText'
+  | 'unsubscribeFromSpeechToText'
+  | 'startTranscription'
+  | 'stopTranscription'
 type MediaCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand | SpeechToTextCommand>
 export type Commands<C extends NodeCommand = MediaCommand> = {
   [K in C]: (call: NodeCommandCall<K>) => Answer<K>

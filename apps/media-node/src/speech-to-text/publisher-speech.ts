@@ -4,6 +4,7 @@ import type { SpeechResult } from '@session-service/speech'
 import type { Room } from '../rooms/room.js'
 import type { Stream } from '../rooms/stream.js'
 import type { ModelSlot } from './model-slot.js'
+import type { RoomTranscription } from './room-transcription.js'
 import type { SpeechMetrics } from './speech-metrics.js'
 import { speechMessage } from './speech-message.js'
 import type { SpeechSubscription } from './speech-subscription.js'
@@ -25,6 +26,8 @@ interface PublisherSpeechOptions {
 /** The speech of a connection in one language: all its streams, each recognized once for all subscribers. */
 export class PublisherSpeech {
   readonly subscriptions = new Set<SpeechSubscription>()
+  /** The transcription of the whole room, if it includes this speech. */
+  transcription: RoomTranscription | undefined
   readonly #transcribers = new Map<Stream, Transcriber>()
   /** Streams that have ended, whose last words belong to the transcript: their subscriptions may end before these. */
   readonly #lastWords = new WeakSet<Stream>()
@@ -54,6 +57,11 @@ export class PublisherSpeech {
     return [...new Set(active.map(({ connectionId }) => connectionId))]
   }
 
+  /** Whether a subscription or the transcription of the room still needs it. */
+  get isUsed(): boolean {
+    return this.subscriptions.size > 0 || this.transcription !== undefined
+  }
+
   /** Resolves when the streams of the moment of the call are being recognized. Never rejects. */
   async opened(): Promise<void> {
     await Promise.all([...this.#transcribers.values()].map(({ opened }) => opened))
@@ -73,8 +81,13 @@ export class PublisherSpeech {
     this.#transcribers.delete(stream)
     if (this.#isTranscribed) this.#lastWords.add(stream)
     this.#lastRecipients.set(stream, this.recipients)
-    if (this.recipients.length > 0) transcriber?.finish()
+    if (this.#isTranscribed || this.recipients.length > 0) transcriber?.finish()
     else transcriber?.close()
+  }
+
+  /** The room is being closed: as if its streams had ended before, if their last words belong to the transcript. */
+  finish(): void {
+    if (this.#isTranscribed) for (const stream of [...this.#transcribers.keys()]) this.unpublished(stream)
   }
 
   close(): void {
@@ -103,6 +116,7 @@ export class PublisherSpeech {
   }
 
   get #isTranscribed(): boolean {
+    if (this.transcription) return true
     return [...this.subscriptions].some((each) => each.isActive && each.isTranscribed)
   }
 }

@@ -10,6 +10,7 @@ import type { Stream } from '../rooms/stream.js'
 import type { LanguageModels } from './language-models.js'
 import type { ModelSlot } from './model-slot.js'
 import { PublisherSpeech } from './publisher-speech.js'
+import { RoomTranscription } from './room-transcription.js'
 import type { SpeechMetrics } from './speech-metrics.js'
 import { SpeechSubscription } from './speech-subscription.js'
 
@@ -28,11 +29,11 @@ interface RoomSpeechOptions {
   models: LanguageModels
   metrics: SpeechMetrics
   onSentence: (message: SpeechToTextMessage) => void
-  /** The room is closed, or no subscription is left. */
+  /** The room is closed, or neither a subscription nor a transcription is left. */
   onEmpty: () => void
 }
 
-/** The subscriptions to speech in a room. */
+/** The subscriptions to speech in a room, and its transcription. */
 export class RoomSpeech implements RoomObserver {
   readonly #room: Room
   /** By subscriber and publisher. */
@@ -40,6 +41,9 @@ export class RoomSpeech implements RoomObserver {
   /** By publisher and language. */
   readonly #speeches = new Map<string, PublisherSpeech>()
   readonly #stopObserving: () => void
+  #transcription: RoomTranscription | undefined
+  /** Replaces the present one as soon as it has started. */
+  #nextTranscription: RoomTranscription | undefined
 
   constructor(private readonly options: RoomSpeechOptions) {
     this.#room = options.room
@@ -67,8 +71,44 @@ export class RoomSpeech implements RoomObserver {
     return this.#endPair(connectionId, publisherId, 'the subscription was ended')
   }
 
+  get transcribedIn(): string | undefined {
+    return (this.#nextTranscription ?? this.#transcription)?.lang
+  }
+
+  /** @throws ServiceError; then the transcription in another language goes on */
+  async startTranscription(lang: string, settings: SpeechSettings): Promise<void> {
+    const latest = this.#nextTranscription ?? this.#transcription
+    if (latest?.lang === lang) return latest.started
+    this.#endTranscription(this.#nextTranscription)
+    const { models } = this.options
+    const onOpen = (opened: RoomTranscription, slot: ModelSlot): void => this.#transcribe(opened, slot)
+    const next = new RoomTranscription({ roomId: this.#room.id, lang, settings, models, onOpen })
+    this.#nextTranscription = next
+    try {
+      await next.started
+    } catch (error) {
+      if (this.#nextTranscription === next) this.#nextTranscription = undefined
+      this.#endTranscription(next)
+      this.#endIfEmpty()
+      throw error
+    }
+    if (this.#nextTranscription !== next) throw new ServiceError('CONFLICT', 'the transcription was ended or replaced')
+    this.#nextTranscription = undefined
+    this.#endTranscription(this.#transcription)
+    this.#transcription = next
+  }
+
+  stopTranscription(): void {
+    for (const transcription of [this.#transcription, this.#nextTranscription]) this.#endTranscription(transcription)
+    this.#transcription = undefined
+    this.#nextTranscription = undefined
+    this.#endIfEmpty()
+  }
+
   published(stream: Stream): void {
     for (const speech of this.#speechesOf(stream.peer.connectionId)) speech.published(stream)
+    for (const transcription of [this.#transcription, this.#nextTranscription])
+      if (transcription?.slot) this.#transcribe(transcription, transcription.slot)
   }
 
   unpublished(stream: Stream): void {
@@ -83,16 +123,45 @@ export class RoomSpeech implements RoomObserver {
     for (const publisherId of [...(this.#pairs.get(connectionId)?.keys() ?? [])])
       this.#endPair(connectionId, publisherId, reason)
     for (const subscriberId of [...this.#pairs.keys()]) this.#endPair(subscriberId, connectionId, reason)
+    for (const speech of this.#speechesOf(connectionId)) {
+      speech.transcription = undefined
+      this.#closeUnused(speech)
+    }
   }
 
   closed(): void {
+    for (const speech of this.#speeches.values()) speech.finish()
     for (const [connectionId, pairs] of [...this.#pairs])
       for (const publisherId of [...pairs.keys()]) this.#endPair(connectionId, publisherId, 'the room was closed')
+    this.stopTranscription()
   }
 
   /** The process of a model has failed: ends the subscriptions that used it. */
   slotFailed(slot: ModelSlot, reason: string): void {
     for (const speech of [...this.#speeches.values()]) if (speech.slot === slot) this.#fail(speech, reason)
+    for (const transcription of [this.#transcription, this.#nextTranscription]) transcription?.slotFailed(slot)
+  }
+
+  /** The speech of all participants that have streams. */
+  #transcribe(transcription: RoomTranscription, slot: ModelSlot): void {
+    for (const { peer } of this.#room.streams.values())
+      this.#speech(peer.connectionId, transcription.lang, slot).transcription = transcription
+  }
+
+  #endTranscription(transcription: RoomTranscription | undefined): void {
+    transcription?.end()
+    for (const speech of [...this.#speeches.values()]) {
+      if (!transcription || speech.transcription !== transcription) continue
+      speech.transcription = undefined
+      this.#closeUnused(speech)
+    }
+  }
+
+  #closeUnused(speech: PublisherSpeech): void {
+    if (speech.isUsed) return
+    const key = speechKey(speech.publisherId, speech.lang)
+    if (this.#speeches.get(key) === speech) this.#speeches.delete(key)
+    speech.close()
   }
 
   /** The former language stays until the new one is ready. */
@@ -146,7 +215,7 @@ export class RoomSpeech implements RoomObserver {
 
   /** Ends the subscriptions to a speech that is not recognized any more; their clients subscribe again. */
   #fail(speech: PublisherSpeech, reason: string): void {
-    const { recipients: to, publisherId, lang } = speech
+    const { recipients: to, publisherId, lang, transcription } = speech
     for (const subscription of [...speech.subscriptions]) {
       const { connectionId, isActive } = subscription
       this.#end(subscription, new ServiceError('NOT_READY', `${reason}, retry`))
@@ -155,6 +224,9 @@ export class RoomSpeech implements RoomObserver {
       pair.active = undefined
       this.#removeEmpty(connectionId, publisherId, pair)
     }
+    speech.transcription = undefined
+    this.#closeUnused(speech)
+    transcription?.streamFailed()
     if (to.length === 0 || this.#room.closed) return
     this.#room.report({ kind: 'speechToTextDisconnected', to, connectionId: publisherId, lang, message: reason })
   }
@@ -180,10 +252,7 @@ export class RoomSpeech implements RoomObserver {
     subscription.use = undefined
     if (speech) {
       speech.subscriptions.delete(subscription)
-      if (speech.subscriptions.size === 0) {
-        this.#speeches.delete(speechKey(speech.publisherId, speech.lang))
-        speech.close()
-      }
+      this.#closeUnused(speech)
     }
     use?.release()
   }
@@ -206,7 +275,11 @@ export class RoomSpeech implements RoomObserver {
     if (pair.active || pair.pending || pairs?.get(publisherId) !== pair) return
     pairs.delete(publisherId)
     if (pairs.size === 0) this.#pairs.delete(connectionId)
-    if (this.#pairs.size > 0) return
+    this.#endIfEmpty()
+  }
+
+  #endIfEmpty(): void {
+    if (this.#pairs.size > 0 || this.#transcription || this.#nextTranscription) return
     this.#stopObserving()
     this.options.onEmpty()
   }

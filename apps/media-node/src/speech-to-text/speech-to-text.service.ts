@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
 import {
+  type HeldRoom,
   type LanguageModelState,
   type NodeCommandCall,
   ServiceError,
@@ -69,7 +70,14 @@ export class SpeechToTextService implements Commands<SpeechToTextCommand>, OnMod
     return this.languageModels.reduce((sum, { streams }) => sum + streams, 0)
   }
 
-  /** Rooms with subscriptions. */
+  /** The rooms whose whole speech is transcribed. */
+  get transcriptions(): (HeldRoom & { lang: string })[] {
+    return [...this.#rooms].flatMap(([{ id: roomId, epoch }, { transcribedIn: lang }]) =>
+      lang === undefined ? [] : [{ roomId, epoch, lang }],
+    )
+  }
+
+  /** Rooms with subscriptions or a transcription. */
   get rooms(): number {
     return this.#rooms.size
   }
@@ -109,6 +117,26 @@ export class SpeechToTextService implements Commands<SpeechToTextCommand>, OnMod
       throw new ServiceError('NOT_FOUND', message)
     }
     return {}
+  }
+
+  async startTranscription({
+    lang,
+    settings,
+    ...held
+  }: NodeCommandCall<'startTranscription'>): Answer<'startTranscription'> {
+    await this.#speechOf(this.#room(held)).startTranscription(lang, settings)
+    return {}
+  }
+
+  async stopTranscription(held: NodeCommandCall<'stopTranscription'>): Answer<'stopTranscription'> {
+    this.#rooms.get(this.#room(held))?.stopTranscription()
+    return {}
+  }
+
+  #room({ roomId, epoch }: HeldRoom): Room {
+    const room = this.media.rooms.get(roomId)
+    if (room.epoch === epoch) return room
+    throw new ServiceError('NOT_FOUND', `room ${roomId} is of another epoch`, { subject: 'connection' })
   }
 
   #speechOf(room: Room): RoomSpeech {

@@ -150,6 +150,16 @@ export const NODE_COMMANDS = {
   ],
   /** NOT_FOUND: there is no such subscription. */
   unsubscribeFromSpeechToText: [Peer.extend({ publisherId: Id }), Nothing, 4_000],
+  /**
+   * Recognizes the speech of the whole room, of present and later participants, and reports each sentence as the fact
+   * `sentenceRecognized`. Ends with the room; after a failure of the model the node starts it again by itself. A
+   * repeated command has no effect; one with another language replaces the former. The answer waits until the model is
+   * loaded, at most 9 s. NOT_FOUND: no such room, or no such model; NOT_READY: the model is not loaded (`manual`);
+   * NO_CAPACITY and LAUNCH_FAILED as for loading.
+   */
+  startTranscription: [HeldRoom.extend({ lang: Language, settings: SpeechSettings }), Nothing, 9_700],
+  /** A room without a transcription is no error. */
+  stopTranscription: [HeldRoom, Nothing, 4_000],
   /** Lists the rooms and jobs of the node, for reconciliation. */
   inventory: [
     Nothing,
@@ -157,6 +167,8 @@ export const NODE_COMMANDS = {
       bootId: Id,
       rooms: z.array(HeldRoom.extend({ connectionIds: z.array(Id), streamIds: z.array(Id) })),
       jobs: z.array(RunningJob).optional(),
+      /** The rooms whose whole speech is transcribed. */
+      transcriptions: z.array(HeldRoom.extend({ lang: Language })).optional(),
     }),
     4_000,
   ],

@@ -191,6 +191,10 @@ export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; r
   },
   loadLanguageModel: { request: MODEL },
   unloadLanguageModel: { request: MODEL },
+  startTranscription: {
+    request: { lang: MODEL.lang },
+    response: { object: 'transcription', sessionId: ID, lang: MODEL.lang },
+  },
   getTranscript: { response: { ...WHOLE, content: [SENTENCE] } },
   getTranscriptVtt: {
     response: 'WEBVTT\n\n00:01:01.200 --> 00:01:02.900\n<v Alice>can you hear me now</v>\n',

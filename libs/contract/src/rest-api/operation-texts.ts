@@ -54,8 +54,11 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   loadLanguageModel:
     'Answered when the model is loaded, after up to 70 s. A model that is loaded this way stays until it is unloaded. With `SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY=manual` clients can use loaded models only. A client that disconnects does not cancel the load; `languageModels` of the media node shows its progress.',
   unloadLanguageModel: 'Ends the process of the model, which frees its memory.',
+  startTranscription:
+    'Recognizes the speech of all participants, present and later, without a subscription of a client; the sentences are in the transcript of the session. Needs `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS`. Another language replaces the former one. The transcription is kept when the session moves to another media node, and starts with the first participant of a session without one; then the model is not checked before. Ends with the session.',
+  stopTranscription: 'Subscriptions of clients, and the sentences that are stored already, stay.',
   getTranscript:
-    'Sentences that were recognized while `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS` was true, of live and ended sessions, kept for `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS_RETENTION` days. Speech is recognized while at least one client subscribes to it. Sentences appear within seconds; at most once each.',
+    'Sentences that were recognized while `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS` was true, of live and ended sessions, kept for `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS_RETENTION` days. Speech is recognized while at least one client subscribes to it, or while the whole session is transcribed. Sentences appear within seconds; at most once each.',
   getTranscriptVtt:
     'Cues have times since the creation of the session and the name of the speaker: its client data if that is a short line, else its connection id.',
   getTranscriptText: 'One line for each sentence: time since the creation of the session, speaker, text.',

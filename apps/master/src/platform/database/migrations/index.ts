@@ -1,5 +1,10 @@
 import { InitialSchema1790000000056 } from './1790000000056-initial-schema.js'
 import { Transcripts1790000000057 } from './1790000000057-transcripts.js'
+import { SessionTranscription1790000000058 } from './1790000000058-session-transcription.js'
 
 /** In the order they run. */
-export const MIGRATIONS = [InitialSchema1790000000056, Transcripts1790000000057] as const
+export const MIGRATIONS = [
+  InitialSchema1790000000056,
+  Transcripts1790000000057,
+  SessionTranscription1790000000058,
+] as const
