@@ -154,6 +154,20 @@ describe('the transcription of a session', () => {
     await transcribes(node, roomId, 'en-US')
   })
 
+  it('stays ended when a participant joins at the same time', async () => {
+    const { id, roomId } = await newSession()
+    await start(id, { lang: 'en-US' })
+    const { promise: isEnded, resolve: ended } = Promise.withResolvers<void>()
+    node.onCommand = (command) => (command === 'startTranscription' ? isEnded : undefined)
+    await join(id)
+    await until('the join starts it', () => node.callsOf('startTranscription').length === 1)
+    expect((await stop(id)).status).toBe(204)
+    expect(node.callsOf('stopTranscription')).toHaveLength(1)
+    ended()
+    await until('it is ended again', () => node.callsOf('stopTranscription').length === 2)
+    await transcribes(node, roomId, undefined)
+  })
+
   it('is repaired when the media node and the session differ', async () => {
     const [lost, ended] = [await newSession(), await newSession()]
     for (const { id } of [lost, ended]) await join(id)

@@ -82,8 +82,14 @@ export class TranscriptionsService {
   /** Starts the transcription after a participant has entered the room: the node may have opened it just now. */
   async entered(roomId: string, place: RoomPlace): Promise<void> {
     if (!hasTranscripts(this.config)) return
-    const lang = (await this.transcriptions.languages([roomId])).get(roomId)
-    if (lang !== undefined) await this.#notifyStart(place, { roomId, epoch: place.epoch }, lang)
+    const lang = await this.#langOf(roomId)
+    if (lang === undefined) return
+    const held = { roomId, epoch: place.epoch }
+    await this.#notifyStart(place, held, lang)
+    // The command of a request that changed the language meanwhile may have reached the node before this one.
+    const current = await this.#langOf(roomId)
+    if (current === undefined) await this.mediaNodes.notify(place, 'stopTranscription', held)
+    else if (current !== lang) await this.#notifyStart(place, held, current)
   }
 
   /** Makes a node transcribe exactly those of its rooms whose sessions are to be transcribed. */
@@ -100,6 +106,10 @@ export class TranscriptionsService {
       if (lang !== undefined) void this.#notifyStart(node, { roomId, epoch }, lang)
       else await this.mediaNodes.notify(node, 'stopTranscription', { roomId, epoch })
     }
+  }
+
+  async #langOf(roomId: string): Promise<string | undefined> {
+    return (await this.transcriptions.languages([roomId])).get(roomId)
   }
 
   #startOn(place: RoomPlace, roomId: string, lang: string): Promise<unknown> {
