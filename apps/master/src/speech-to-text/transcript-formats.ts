@@ -5,10 +5,20 @@ type Sentence = Pick<
   'uniqueSessionId' | 'connectionId' | 'clientData' | 'text' | 'startTime' | 'endTime'
 >
 
+/** The columns of a sentence that subtitles consist of. */
+export type SpokenSentence = Omit<Sentence, 'uniqueSessionId'> & Pick<TranscriptSentenceEntity, 'streamId' | 'lang'>
+type Speech = Pick<Sentence, 'connectionId' | 'clientData' | 'text'>
+
+/** The begin and end of a cue, ms. */
+interface CueTimes {
+  from: number
+  to: number
+}
+
 /** Client data is any text of the application; a short line is probably a name. */
 const MAX_NAME = 64
 /** The duration of a cue whose end is not known, ms. */
-const DEFAULT_CUE_MS = 3_000
+export const DEFAULT_CUE_MS = 3_000
 
 /** The name of the speaker: the client data if it is a short line that is not JSON, else the connection id. */
 export function speakerOf({ clientData, connectionId }: Pick<Sentence, 'clientData' | 'connectionId'>): string {
@@ -32,10 +42,20 @@ export const VTT_HEADER = 'WEBVTT\n'
 
 /** A WebVTT cue with the name of the speaker. */
 export function vttCue(sentence: Sentence): string {
-  const start = sinceStart(sentence, sentence.startTime)
-  const end = Math.max(start + 1, sinceStart(sentence, sentence.endTime ?? sentence.startTime + DEFAULT_CUE_MS))
-  return `\n${clockMs(start)} --> ${clockMs(end)}\n<v ${escape(speakerOf(sentence))}>${escape(sentence.text)}</v>\n`
+  const from = sinceStart(sentence, sentence.startTime)
+  const to = Math.max(from + 1, sinceStart(sentence, sentence.endTime ?? sentence.startTime + DEFAULT_CUE_MS))
+  return voiceCue({ from, to }, sentence)
 }
+
+const timing = ({ from, to }: CueTimes): string => `${clockMs(from)} --> ${clockMs(to)}`
+
+/** A WebVTT cue whose voice tag has the name of the speaker. */
+export const voiceCue = (times: CueTimes, speech: Speech): string =>
+  `\n${timing(times)}\n<v ${escape(speakerOf(speech))}>${escape(speech.text)}</v>\n`
+
+/** A WebVTT cue without tags, with a line for each speaker: `Alice: can you hear me now`. */
+export const plainCue = (times: CueTimes, spoken: readonly Speech[]): string =>
+  `\n${timing(times)}\n${spoken.map((speech) => `${escape(speakerOf(speech))}: ${escape(speech.text)}\n`).join('')}`
 
 /** A line of text: `[00:01:02] Alice: can you hear me now`. */
 export const textLine = (sentence: Sentence): string =>

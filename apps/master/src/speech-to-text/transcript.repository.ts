@@ -1,11 +1,14 @@
 import type { TranscriptSentence } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource, type SelectQueryBuilder } from 'typeorm'
-import { execute, firstRow } from '../platform/database/sql.js'
+import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
+import { DEFAULT_CUE_MS, type SpokenSentence } from './transcript-formats.js'
 import { TranscriptSentenceEntity } from './transcript-sentence.entity.js'
 
 /** The configuration of the search: words as they are, because sentences of all languages share one index. */
 const CONFIGURATION = 'simple'
+
+const SPOKEN = ['connectionId', 'clientData', 'streamId', 'lang', 'text', 'startTime', 'endTime'] as const
 
 /** A position between two sentences. */
 export interface SentencePosition {
@@ -75,6 +78,17 @@ export class TranscriptRepository {
   /** Whether sentences of this use of a session are stored. */
   hasSentences(uniqueSessionId: string): Promise<boolean> {
     return this.dataSource.getRepository(TranscriptSentenceEntity).existsBy({ uniqueSessionId })
+  }
+
+  /** The sentences of a use of a session that were spoken in a time, without their words. */
+  spokenBetween(uniqueSessionId: string, from: number, to: number): Promise<SpokenSentence[]> {
+    return rows<SpokenSentence>(
+      this.dataSource,
+      `SELECT ${columns(TranscriptSentenceEntity, 's', SPOKEN)} FROM transcript_sentence s
+       WHERE s.unique_session_id = $1 AND s.start_time < $3 AND coalesce(s.end_time, s.start_time + $4) > $2
+       ORDER BY s.start_time, s.id`,
+      [uniqueSessionId, Math.floor(from), Math.ceil(to), DEFAULT_CUE_MS],
+    )
   }
 
   find(filter: SentenceFilter, { order, limit, after }: SentencePage): Promise<TranscriptSentenceEntity[]> {

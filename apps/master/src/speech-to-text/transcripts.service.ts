@@ -13,7 +13,7 @@ import {
 import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { Job, type JobRun } from '../platform/jobs/job.js'
-import { textLine, VTT_HEADER, vttCue } from './transcript-formats.js'
+import { type SpokenSentence, textLine, VTT_HEADER, vttCue } from './transcript-formats.js'
 import {
   type SentenceFilter,
   type SentencePage,
@@ -53,6 +53,16 @@ export class TranscriptsService {
   /** The lines of the complete transcript. The first part is read before it resolves. */
   async text(sessionId: string, query: TranscriptFileQuery): Promise<AsyncIterable<string>> {
     return this.#file(await this.#filterOf(sessionId, query), textLine, '')
+  }
+
+  /** Whether sentences of this use of a session are stored. */
+  hasSentences(uniqueSessionId: string): Promise<boolean> {
+    return this.transcripts.hasSentences(uniqueSessionId)
+  }
+
+  /** The sentences of a use of a session that were spoken between two points in time, UTC ms, by their begin. */
+  spokenBetween(uniqueSessionId: string, from: number, to: number): Promise<SpokenSentence[]> {
+    return this.transcripts.spokenBetween(uniqueSessionId, from, to)
   }
 
   search(query: SearchTranscriptsQuery): Promise<TranscriptView> {

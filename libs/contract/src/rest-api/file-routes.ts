@@ -24,5 +24,5 @@ export const FILE_ROUTES = {
 
 export const FILE_TEXTS: Readonly<Record<keyof typeof FILE_ROUTES, string>> = {
   getRecordingFile:
-    '`<name>.mp4` or `<name>.webm` of composed recordings, `<name>.zip` of INDIVIDUAL ones, `<name>.jpg` the thumbnail. Without credentials where `SERVICE_RECORDING_PUBLIC_ACCESS` is true.',
+    '`<name>.mp4` or `<name>.webm` of composed recordings, `<name>.zip` of INDIVIDUAL ones, `<id>.jpg` the thumbnail, `<name>.vtt` (with several languages `<name>-<lang>.vtt`) the subtitles of composed recordings of sessions with transcripts. Without credentials where `SERVICE_RECORDING_PUBLIC_ACCESS` is true.',
 }

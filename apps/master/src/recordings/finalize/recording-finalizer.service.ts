@@ -1,6 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import { RecordedSentences } from './recorded-sentences.service.js'
 import { RecordingStore } from '../storage/recording-store.js'
 import { RecordingClaims } from '../repository/recording-claims.js'
 import { RecordingParts } from '../repository/recording-parts.js'
@@ -37,6 +38,7 @@ export class RecordingFinalizer implements OnModuleDestroy {
     private readonly claims: RecordingClaims,
     private readonly parts: RecordingParts,
     private readonly store: RecordingStore,
+    private readonly sentences: RecordedSentences,
   ) {}
 
   async onModuleDestroy(): Promise<void> {
@@ -109,7 +111,7 @@ export class RecordingFinalizer implements OnModuleDestroy {
     if (parts.every(({ files }) => files.length === 0) && failures.length > 0) {
       throw new ServiceError('NOT_FOUND', failures.join('; '))
     }
-    const file = await this.store.assemble(row, parts, signal)
+    const file = await this.store.assemble(row, parts, signal, await this.sentences.of(row, parts, signal))
     const madeOf = parts.filter(({ files }) => files.length > 0).map(({ part }) => part)
     if (!(await this.transitions.markReady(row.id, file, madeOf))) {
       // Another part has come: try again. If the recording is deleted or claimed by another master, this has no effect.

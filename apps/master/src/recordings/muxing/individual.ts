@@ -6,6 +6,7 @@ import { type DeliveredFile, sizeOf } from './delivered-files.js'
 import type { MuxedFile, MuxedMedia, MuxJob } from './muxed-file.js'
 import { probe } from './probe.js'
 import { tryRemux } from './remux.js'
+import { subtitleName, writeSubtitles } from './subtitles.js'
 import { writeZip } from './zip.js'
 
 /** Makes the archive of an INDIVIDUAL recording: a file for each time that a stream was recorded, and a description. */
@@ -34,9 +35,23 @@ export async function makeIndividual(
   await writeFile(description, JSON.stringify(describe(recording, packed), undefined, 2))
   const archive = join(job.scratchDir, 'recording.zip')
   const entries = packed.map(({ path, name }) => ({ path, name }))
+  const subtitles = await subtitlesOf(packed, job)
   const { name } = recording.properties
-  await writeZip([...entries, { path: description, name: `${name}.json` }], archive, job.signal)
-  return { path: archive, extension: 'zip', leftOut, ...totals(packed) }
+  await writeZip([...entries, ...subtitles, { path: description, name: `${name}.json` }], archive, job.signal)
+  return { path: archive, extension: 'zip', leftOut, subtitles: [], ...totals(packed) }
+}
+
+/** The subtitles of the files, each in the time of its file and named as it. */
+async function subtitlesOf(files: readonly DeliveredFile[], job: MuxJob): Promise<{ path: string; name: string }[]> {
+  const sentences = Map.groupBy(job.sentences, ({ streamId }) => streamId)
+  const entries: { path: string; name: string }[] = []
+  for (const { name, streamId = '', startedAt, endedAt } of files) {
+    const stem = name.slice(0, -extname(name).length)
+    const segments = [{ startedAt, durationMs: endedAt - startedAt }]
+    const written = await writeSubtitles(sentences.get(streamId) ?? [], segments, { stem, job })
+    entries.push(...written.map((each) => ({ path: each.path, name: subtitleName(stem, each, written) })))
+  }
+  return entries
 }
 
 /** The name `<stream>.webm`, with `-1`, `-2` and so on from the second recording of the same stream. */

@@ -1,5 +1,6 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { probe } from './probe.js'
+import { type SubtitleTrack, trackOptions } from './subtitles.js'
 import { runTool, ToolError } from './tool.js'
 
 const THUMBNAIL_WIDTH = 480
@@ -13,6 +14,7 @@ interface JoinOptions {
   from: readonly string[]
   to: string
   signal: AbortSignal
+  tracks?: readonly SubtitleTrack[]
 }
 
 async function timeoutFor(paths: readonly string[]): Promise<number> {
@@ -28,9 +30,15 @@ const formatOf = (path: string): readonly string[] => {
 
 /**
  * Copies the media into a regular file with its duration, also from a file whose writer was killed. False when ffmpeg
- * cannot read the file.
+ * cannot read the file. `tracks` are added.
  */
-export async function tryRemux(from: string, to: string, signal: AbortSignal): Promise<boolean> {
+export async function tryRemux(
+  from: string,
+  to: string,
+  signal: AbortSignal,
+  tracks: readonly SubtitleTrack[] = [],
+): Promise<boolean> {
+  const { inputs, maps, codecs } = trackOptions(tracks, to)
   // discardcorrupt: a writer that was killed leaves an incomplete packet.
   const args = [
     ...QUIET,
@@ -38,10 +46,11 @@ export async function tryRemux(from: string, to: string, signal: AbortSignal): P
     '+discardcorrupt',
     '-i',
     `file:${from}`,
+    ...inputs,
     '-map',
     '0',
-    '-c',
-    'copy',
+    ...maps,
+    ...codecs,
     ...formatOf(to),
     `file:${to}`,
   ]
@@ -54,13 +63,14 @@ export async function tryRemux(from: string, to: string, signal: AbortSignal): P
   }
 }
 
-/** Joins remuxed files with the same codecs into one. Writes the list of the inputs to `<to>.list`. */
-export async function join({ from, to, signal }: JoinOptions): Promise<void> {
+/** Joins remuxed files with the same codecs into one, and adds the subtitle tracks. Writes the list of the inputs to `<to>.list`. */
+export async function join({ from, to, signal, tracks = [] }: JoinOptions): Promise<void> {
   const list = `${to}.list`
   const lines = from.map((path) => `file 'file:${path.replaceAll("'", String.raw`'\''`)}'`)
   await writeFile(list, ['ffconcat version 1.0', ...lines, ''].join('\n'))
   const input = ['-f', 'concat', '-safe', '0', '-protocol_whitelist', 'file', '-i', `file:${list}`]
-  const args = [...QUIET, ...input, '-map', '0', '-c', 'copy', ...formatOf(to), `file:${to}`]
+  const { inputs, maps, codecs } = trackOptions(tracks, to)
+  const args = [...QUIET, ...input, ...inputs, '-map', '0', ...maps, ...codecs, ...formatOf(to), `file:${to}`]
   await runTool('ffmpeg', args, { signal, timeoutMs: await timeoutFor(from) })
 }
 

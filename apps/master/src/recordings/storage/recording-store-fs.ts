@@ -5,6 +5,7 @@ import { RecordedFile, type RecordingDelivery, type RecordingEnded, ServiceError
 import { flush, isErrno, makeFolder, moveDurably } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { z } from 'zod'
+import type { SpokenSentence } from '../../speech-to-text/transcript-formats.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { type AssembledRecording, RecordingStore } from './recording-store.js'
 import type { RecordingOfFiles } from '../repository/recording.entity.js'
@@ -12,8 +13,9 @@ import { makeComposed } from '../muxing/composed.js'
 import { deliveredFiles, sizeOf } from '../muxing/delivered-files.js'
 import { diskProof, PROOF } from './disk-proof.js'
 import { makeIndividual } from '../muxing/individual.js'
-import type { MuxedFile, MuxJob } from '../muxing/muxed-file.js'
+import type { MuxedFile, MuxJob, Subtitles } from '../muxing/muxed-file.js'
 import { FILE_NAME, RECORDING_ID, RecordingFolders } from '../muxing/recording-folders.js'
+import { subtitleName } from '../muxing/subtitles.js'
 import { LocalStorage, type RecordingStorage } from './recording-storage.js'
 import { S3Storage } from './s3-storage.js'
 import { requireSpaceIn } from './space.js'
@@ -38,10 +40,12 @@ const Description = z.object({
   parts: z.array(z.number()).default([]),
   /** The parts with a file that could not be read. */
   leftOut: z.array(z.number()).default([]),
+  /** The names of the files with subtitles. */
+  subtitles: z.array(z.string()).default([]),
 })
 
 type Description = z.infer<typeof Description>
-type Finished = AssembledRecording & Pick<Description, 'status' | 'leftOut'>
+type Finished = AssembledRecording & Pick<Description, 'status' | 'leftOut' | 'subtitles'>
 
 const partsWithFiles = (parts: readonly RecordingEnded[]): number[] =>
   parts.filter(({ files }) => files.length > 0).map(({ part }) => part)
@@ -114,16 +118,22 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     recording: RecordingOfFiles,
     parts: readonly RecordingEnded[],
     signal: AbortSignal,
+    sentences: readonly SpokenSentence[] = [],
   ): Promise<AssembledRecording> {
-    const made = (await this.#madeBefore(recording, parts)) ?? (await this.#make(recording, parts, signal))
+    const made =
+      (await this.#madeBefore(recording, parts)) ?? (await this.#make(recording, parts, { signal, sentences }))
     if (made.status !== 'ready') await this.#store(recording, parts, { made, signal })
     if (!this.#storage.isLocal) await this.#removeLocal(recording, made)
     const { size, duration, hasAudio, hasVideo, file } = made
     return { size, duration, hasAudio, hasVideo, file }
   }
 
-  async #make(recording: RecordingOfFiles, parts: readonly RecordingEnded[], signal: AbortSignal): Promise<Finished> {
-    const job = await this.#muxJob(recording, signal)
+  async #make(
+    recording: RecordingOfFiles,
+    parts: readonly RecordingEnded[],
+    { signal, sentences }: Omit<MuxJob, 'scratchDir'>,
+  ): Promise<Finished> {
+    const job = { scratchDir: await this.#scratchDir(recording), signal, sentences }
     try {
       const muxed = await this.#mux(recording, parts, job)
       signal.throwIfAborted()
@@ -164,7 +174,8 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     const picture = `${id}.jpg`
     const description = join(folder, `.ready.${id}`)
     await writeFile(description, JSON.stringify(this.#descriptionOf(recording, parts, { ...made, status: 'ready' })))
-    const files = [{ name: made.file, path: join(folder, made.file) }]
+    const names = [made.file, ...made.subtitles]
+    const files = names.map((name) => ({ name, path: join(folder, name) }))
     if ((await sizeOf(join(folder, picture))) > 0) files.push({ name: picture, path: join(folder, picture) })
     files.push({ name: basename(this.folders.description(id)), path: description })
     await this.#storage.store(id, files, signal)
@@ -173,8 +184,8 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
   }
 
   /** Removes local files that the storage has. The description stays. */
-  async #removeLocal({ id }: RecordingOfFiles, { file }: AssembledRecording): Promise<void> {
-    const names = [file, `${id}.jpg`]
+  async #removeLocal({ id }: RecordingOfFiles, { file, subtitles }: Finished): Promise<void> {
+    const names = [file, ...subtitles, `${id}.jpg`]
     await Promise.all(names.map((name) => rm(join(this.folders.finished(id), name), { force: true })))
   }
 
@@ -192,14 +203,14 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
   }
 
   /** Makes an empty temporary folder, and removes those that masters that died have left. */
-  async #muxJob({ id }: RecordingOfFiles, signal: AbortSignal): Promise<MuxJob> {
+  async #scratchDir({ id }: RecordingOfFiles): Promise<string> {
     const all = this.folders.partsOf(id)
     await makeFolder(all)
     const left = (await readdir(all)).filter((name) => name.startsWith(SCRATCH_PREFIX))
     await Promise.all(left.map((name) => rm(join(all, name), { recursive: true, force: true })))
     const scratchDir = join(all, SCRATCH_PREFIX + randomBytes(6).toString('hex'))
     await mkdir(scratchDir)
-    return { scratchDir, signal }
+    return scratchDir
   }
 
   async #mux(recording: RecordingOfFiles, parts: readonly RecordingEnded[], job: MuxJob): Promise<MuxedFile> {
@@ -210,7 +221,7 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     return makeIndividual(recording, delivered, { job, mayBeEmpty })
   }
 
-  /** Moves the picture first, then the file, and the description last, which marks the result as complete. */
+  /** Moves picture and subtitles first, then the file, and the description last, which marks the result as complete. */
   async #putInPlace(
     recording: RecordingOfFiles,
     parts: readonly RecordingEnded[],
@@ -221,10 +232,11 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     const file = `${properties.name}.${muxed.extension}`
     await makeFolder(folder)
     if (muxed.thumbnail !== undefined) await moveDurably(muxed.thumbnail, join(folder, `${id}.jpg`))
+    const subtitles = await putSubtitles(muxed.subtitles, folder, properties.name)
     await moveDurably(muxed.path, join(folder, file))
     const { size, duration, hasAudio, hasVideo, leftOut } = muxed
     const status = this.#storage.isLocal ? 'ready' : 'stopped'
-    const result: Finished = { size, duration, hasAudio, hasVideo, file, status, leftOut }
+    const result: Finished = { size, duration, hasAudio, hasVideo, file, status, leftOut, subtitles }
     const draft = `${muxed.path}.json`
     await writeFile(draft, JSON.stringify(this.#descriptionOf(recording, parts, result)))
     await moveDurably(draft, this.folders.description(id))
@@ -267,6 +279,15 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     )
     return { ...ended, files: RecordedFile.array().parse(JSON.parse(text)) }
   }
+}
+
+/** Replaces the subtitles in the folder of a recording. Gives the names of the files. */
+async function putSubtitles(subtitles: readonly Subtitles[], folder: string, stem: string): Promise<string[]> {
+  const former = (await namesIn(folder)).filter((name) => name.endsWith('.vtt'))
+  await Promise.all(former.map((name) => rm(join(folder, name), { force: true })))
+  const names = subtitles.map((each) => subtitleName(stem, each, subtitles))
+  await Promise.all(subtitles.map(({ path }, index) => moveDurably(path, join(folder, names[index] ?? ''))))
+  return names
 }
 
 const namesIn = (folder: string): Promise<string[]> =>

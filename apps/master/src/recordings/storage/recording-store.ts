@@ -1,4 +1,5 @@
 import type { RecordingDelivery, RecordingEnded } from '@session-service/contract'
+import type { SpokenSentence } from '../../speech-to-text/transcript-formats.js'
 import type { RecordingEntity, RecordingOfFiles } from '../repository/recording.entity.js'
 
 /** A finished file. */
@@ -24,13 +25,14 @@ export abstract class RecordingStore {
   /**
    * Makes the finished file of the parts and stores it. Idempotent, also after an interruption. The parts are in the
    * order in which they were recorded; some may have no files. `signal` is aborted when the recording is deleted, or
-   * another master has the claim. Callers retry UNAVAILABLE and NO_CAPACITY without limit, other errors a few times.
+   * another master has the claim. The sentences of the transcript become subtitles. Callers retry UNAVAILABLE and NO_CAPACITY without limit, other errors a few times.
    * @throws ServiceError NOT_FOUND when no file can be made of the parts
    */
   abstract assemble(
     recording: RecordingOfFiles,
     parts: readonly RecordingEnded[],
     signal: AbortSignal,
+    sentences?: readonly SpokenSentence[],
   ): Promise<AssembledRecording>
 
   /** Removes delivered files that the finished file contains. Files that could not be read are kept. */

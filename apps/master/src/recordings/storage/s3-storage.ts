@@ -23,6 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webm': 'video/webm',
   '.zip': 'application/zip',
   '.jpg': 'image/jpeg',
+  '.vtt': 'text/vtt',
 }
 
 const failures = metrics.counter('recording_storage_failures_total', {

@@ -12,6 +12,7 @@ const KINDS: Readonly<Record<string, { type: string; disposition: 'inline' | 'at
   '.mp4': { type: 'video/mp4', disposition: 'inline' },
   '.webm': { type: 'video/webm', disposition: 'inline' },
   '.jpg': { type: 'image/jpeg', disposition: 'inline' },
+  '.vtt': { type: 'text/vtt; charset=utf-8', disposition: 'inline' },
   '.zip': { type: 'application/zip', disposition: 'attachment' },
 }
 
