@@ -7,6 +7,7 @@ import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
 import { RecordingEntity, RecordingPartEntity } from '../recordings/repository/recording.entity.js'
 import { SessionEntity } from '../sessions/session.entity.js'
 import { RecentSignalEntity } from '../signals/recent-signal.entity.js'
+import { EndedTranscriptEntity } from '../speech-to-text/ended-transcript.entity.js'
 import { TranscriptSentenceEntity } from '../speech-to-text/transcript-sentence.entity.js'
 import { StreamEntity, SubscriptionEntity } from '../streams/stream.entity.js'
 
@@ -27,4 +28,5 @@ export const ENTITIES = [
   IdempotentCallEntity,
   RecentSignalEntity,
   TranscriptSentenceEntity,
+  EndedTranscriptEntity,
 ]

@@ -150,7 +150,7 @@ export class EventLog {
   #consumersOf(name: EventDraft['name']): OutboxEntity['consumer'][] {
     const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS } = this.config
     return [
-      ...(SERVICE_CDR ? (['cdr'] as const) : []),
+      ...(SERVICE_CDR && name !== 'transcriptReady' ? (['cdr'] as const) : []),
       ...(SERVICE_WEBHOOK && SERVICE_WEBHOOK_EVENTS.includes(name) ? (['webhook'] as const) : []),
     ]
   }

@@ -32,6 +32,9 @@ export const EVENT_NAMES = [
   'broadcastStopped',
 ] as const
 
+/** Events that are posted only where the property names them. */
+const OPT_IN = ['transcriptReady'] as const
+
 /** Events of servers with the same interface that this one never sends: existing configurations may name them. */
 const NEVER_SENT = ['HANodeRegistered', 'HANodeDeregistered'] as const
 
@@ -114,10 +117,10 @@ export const FEATURES = {
     restartable: true,
     meaning: 'Additional headers of webhook requests',
   }),
-  SERVICE_WEBHOOK_EVENTS: property('master', namesOf('event', [...EVENT_NAMES, ...NEVER_SENT]), {
+  SERVICE_WEBHOOK_EVENTS: property('master', namesOf('event', [...EVENT_NAMES, ...OPT_IN, ...NEVER_SENT]), {
     default: [...EVENT_NAMES],
     restartable: true,
-    meaning: 'Names of the events to post',
+    meaning: 'Names of the events to post; `transcriptReady` is posted only when it is named here',
   }),
   SERVICE_WEBHOOK_SECRETS: property('master', webhookSecrets, {
     default: [],

@@ -97,6 +97,13 @@ export const BACKEND_EVENTS = {
     reason: z.string().optional(),
     media_node_id: z.string().optional(),
   }),
+  /** Opt-in: a session with a transcript has ended, and its sentences are stored. */
+  transcriptReady: z.strictObject({
+    ...common,
+    /** The number of sentences. */
+    sentences: z.number().int().positive(),
+    languages: z.array(z.string()),
+  }),
   /** `oldStatus` is null for a new node; both are equal when only the back-off has started. */
   mediaNodeStatusChanged: z.strictObject({
     ...mediaNode,

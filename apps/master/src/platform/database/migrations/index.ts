@@ -1,10 +1,12 @@
 import { InitialSchema1790000000056 } from './1790000000056-initial-schema.js'
 import { Transcripts1790000000057 } from './1790000000057-transcripts.js'
 import { SessionTranscription1790000000058 } from './1790000000058-session-transcription.js'
+import { EndedTranscripts1790000000059 } from './1790000000059-ended-transcripts.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
   InitialSchema1790000000056,
   Transcripts1790000000057,
   SessionTranscription1790000000058,
+  EndedTranscripts1790000000059,
 ] as const
