@@ -34,6 +34,7 @@ describe('commands over the bus', () => {
       bootId: rig.master.lastHeartbeatOf(nodeId)?.bootId,
       rooms: [{ roomId: 'room', epoch: 1, connectionIds: ['pub'], streamIds: [] }],
       jobs: [],
+      transcriptions: [],
     })
     await rig.master.ask(nodeId, 'closeRoom', { roomId: 'room', epoch: 1 })
     await until('a heartbeat counts no room', () => rig.master.lastHeartbeatOf(nodeId)?.rooms === 0)

@@ -68,7 +68,11 @@ describe('the id of a media node', () => {
     expect(await rowOf('north')).toMatchObject({ boot: before.boot, lostAt: null })
     expect(alice.received('mediaLost')).toEqual([])
     expect(await stack.api.getSession(id)).toMatchObject({ mediaNodeId: 'north' })
-    expect(stack.journal.find('two processes send heartbeats as media node north').length).toBeGreaterThan(0)
+    await until(
+      'a master logs the second process',
+      () => stack.journal.find('two processes send heartbeats as media node north').length > 0,
+      TIMEOUT_MS,
+    )
     await alice.close()
   })
 
