@@ -64,7 +64,9 @@ describe('the loss of a media node', () => {
       }),
     ).toBe(true)
   }
-  const names = async (tab: Tab): Promise<string[]> => (await tab.events()).map(({ name }) => name)
+  /** Without the size of a shared screen, which is measured some time after its begin. */
+  const names = async (tab: Tab): Promise<string[]> =>
+    (await tab.events()).filter(({ reason }) => reason !== 'screenResized').map(({ name }) => name)
   const comesBack = async (...tabs: Tab[]): Promise<void> => {
     await Promise.all(tabs.map((tab) => tab.event('reconnected', COMEBACK_MS)))
   }
@@ -78,10 +80,18 @@ describe('the loss of a media node', () => {
     await spare()
     await Promise.all([mark(ada), mark(grace)])
     const before = await Promise.all([held(ada), held(grace)])
+    // Watched from before the loss: a quick recovery shows both for a moment only.
+    const watch = { polling: 20, timeout: COMEBACK_MS }
+    const shown = Promise.all([
+      ada.page.waitForFunction(() => document.body.innerText.includes('Reconnecting…'), undefined, watch),
+      grace.page.waitForFunction(
+        () => [...document.querySelectorAll('.tile.waiting')].some((tile) => tile.textContent?.includes('Ada')),
+        undefined,
+        watch,
+      ),
+    ])
     kill()
-    await ada.event('reconnecting', COMEBACK_MS)
-    await ada.page.getByText('Reconnecting…').waitFor()
-    await grace.tile('Ada').and(grace.page.locator('.waiting')).waitFor()
+    await Promise.all([shown, ada.event('reconnecting', COMEBACK_MS)])
     sayHowLong('reconnecting was emitted')
     await comesBack(ada, grace)
     await Promise.all([ada.seesFrames(5, COMEBACK_MS), grace.seesFrames(5, COMEBACK_MS)])
