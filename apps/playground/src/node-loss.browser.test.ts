@@ -64,9 +64,7 @@ describe('the loss of a media node', () => {
       }),
     ).toBe(true)
   }
-  /** Without the size of a shared screen, which is measured some time after its begin. */
-  const names = async (tab: Tab): Promise<string[]> =>
-    (await tab.events()).filter(({ reason }) => reason !== 'screenResized').map(({ name }) => name)
+  const names = async (tab: Tab): Promise<string[]> => (await tab.events()).map(({ name }) => name)
   const comesBack = async (...tabs: Tab[]): Promise<void> => {
     await Promise.all(tabs.map((tab) => tab.event('reconnected', COMEBACK_MS)))
   }
@@ -120,6 +118,10 @@ describe('the loss of a media node', () => {
     await grace.page.evaluate(() => window.playground.publisher?.mediaStream.getAudioTracks()[0]?.stop())
     await spare()
     const before = await Promise.all([held(ada), held(grace)])
+    for (const tab of [ada, grace])
+      await until('the size of the screen is known', async () =>
+        (await tab.events()).some(({ reason }) => reason === 'screenResized'),
+      )
     await Promise.all([ada.forget(), grace.forget()])
     kill()
     await comesBack(ada, grace)
