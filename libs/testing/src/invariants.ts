@@ -40,7 +40,7 @@ function unlessEnded<T>(pid: number, read: (pid: number) => T): T[] {
   try {
     return [read(pid)]
   } catch (error) {
-    if (isAlive(pid)) throw error
+    if (isAlive(pid) && residentBytes(pid) !== undefined) throw error
     return []
   }
 }
@@ -83,9 +83,15 @@ function localPorts(pid: number, tables: readonly string[]): number[] {
 }
 
 export function memoryOf(pid: number): number {
+  const bytes = residentBytes(pid)
+  if (bytes === undefined) throw new Error(`process ${pid} does not exist`)
+  return bytes
+}
+
+/** Undefined without the process, and while it exits: it has given its memory back before it is a zombie. */
+function residentBytes(pid: number): number | undefined {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`))?.[1]
-  if (kilobytes === undefined) throw new Error(`process ${pid} does not exist`)
-  return Number(kilobytes) * 1024
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
 }
 
 const listProcesses = (): ProcessInfo[] =>
