@@ -1,3 +1,4 @@
+/** @quiet The estimate of the bandwidth falls when this process, which plays all clients, is delayed. */
 import { startStack, SyntheticParticipant, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
