@@ -234,9 +234,8 @@ withEngine(
   async () => {
     const { roomId } = await suite.captions.room(['sub', 'other'])
     await suite.captions.subscribe(roomId, 'other')
-    const router = async (): Promise<string> => JSON.stringify(await suite.captions.stack.inside(roomId))
     const descriptors = (): number => readdirSync('/proc/self/fd').length
-    const before = { router: await router(), descriptors: descriptors() }
+    const before = { router: await suite.captions.stack.inside(roomId), descriptors: descriptors() }
     for (let at = 0; at < 40; at++) {
       const subscribing = suite.captions
         .subscribe(roomId, 'sub', { lang: at % 2 ? 'en-US' : 'en-GB' })
@@ -248,7 +247,10 @@ withEngine(
     }
     await suite.captions.unsubscribe(roomId).catch(() => undefined)
     await until('one stream is left', () => suite.captions.service.streams === 1)
-    await until('no tap is left', async () => (await router()) === before.router)
+    await until('no tap is left', async () => {
+      expect(await suite.captions.stack.inside(roomId)).toEqual(before.router)
+      return true
+    })
     expect(descriptors()).toBeLessThanOrEqual(before.descriptors + 4)
   },
   LONG_MS,
