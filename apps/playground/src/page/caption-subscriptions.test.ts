@@ -1,5 +1,5 @@
 import { type Connection, ServiceError, type Session, type Stream } from '@session-service/client'
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { CaptionSubscriptions } from './caption-subscriptions.js'
 
 type Listener = (event: { stream?: Stream; connection?: Connection }) => unknown
@@ -10,6 +10,7 @@ class FakeSession {
   readonly connections = new Map<string, Connection>()
   readonly calls: string[] = []
   refuse: (lang: string, connectionId: string) => boolean = () => false
+  onSubscribe: () => void = () => undefined
   readonly #listeners = new Map<string, Listener>()
 
   on(name: string, listener: Listener): void {
@@ -20,6 +21,7 @@ class FakeSession {
   }
   async subscribeToSpeechToText({ connection }: Stream, lang: string): Promise<void> {
     this.calls.push(`+${connection.connectionId} ${lang}`)
+    this.onSubscribe()
     if (this.refuse(lang, connection.connectionId)) throw new ServiceError('NOT_FOUND', 'no such model')
   }
   async unsubscribeFromSpeechToText({ connection }: Stream): Promise<void> {
@@ -57,6 +59,8 @@ describe('CaptionSubscriptions', () => {
     session.publish('me', { local: true })
     session.publish('ada')
   })
+
+  afterEach(() => void jest.useRealTimers())
 
   it('subscribe to all participants with sound once, with or without the user', async () => {
     session.publish('ada', { streamId: 'adas screen' })
@@ -115,6 +119,20 @@ describe('CaptionSubscriptions', () => {
     session.leave('alan')
     await settled()
     expect(failed).toEqual(['me', 'grace'])
+  })
+
+  it.each([
+    ['wait for a model that takes two more requests to load', 9_000, 2, 3],
+    ['give up a model that is not loaded within six requests', 9_000, Infinity, 6],
+    ['do not wait for a model that the service does not load', 10, Infinity, 1],
+  ])('%s', async (_, answerMs, refusals, calls) => {
+    jest.useFakeTimers()
+    session.onSubscribe = () => {
+      jest.advanceTimersByTime(answerMs)
+      if (session.calls.length <= refusals) throw new ServiceError('NOT_READY', 'still being loaded')
+    }
+    const outcome = await captions.start({ lang: 'en-US', own: false }).catch(({ code }: ServiceError) => code)
+    expect([session.calls.length, outcome]).toEqual([calls, refusals < calls ? undefined : 'NOT_READY'])
   })
 
   it('start without a participant to listen to', async () => {

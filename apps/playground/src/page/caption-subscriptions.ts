@@ -1,4 +1,8 @@
-import type { Connection, Session, Stream } from '@session-service/client'
+import { type Connection, ServiceError, type Session, type Stream } from '@session-service/client'
+
+/** A request that was refused after this time has waited for a model, which is still being loaded. */
+const LOADING_MS = 5_000
+const MOST_ATTEMPTS = 6
 
 export interface CaptionChoice {
   readonly lang: string
@@ -76,7 +80,7 @@ export class CaptionSubscriptions {
     const subscription = { stream, lang }
     this.#subscribed.set(connectionId, subscription)
     try {
-      await this.#session.subscribeToSpeechToText(stream, lang)
+      await this.#subscribeOnceLoaded(subscription)
     } catch (error) {
       if (this.#subscribed.get(connectionId) === subscription) {
         // The library keeps the former language.
@@ -87,11 +91,28 @@ export class CaptionSubscriptions {
     }
   }
 
+  /** The service answers within ten seconds; a large model takes longer the first time. */
+  async #subscribeOnceLoaded(subscription: { stream: Stream; lang: string }): Promise<void> {
+    const { stream, lang } = subscription
+    for (let attempt = 1; ; attempt++) {
+      const begin = performance.now()
+      try {
+        return await this.#session.subscribeToSpeechToText(stream, lang)
+      } catch (error) {
+        const isLoading = isNotReady(error) && performance.now() - begin > LOADING_MS
+        const isWanted = this.#subscribed.get(stream.connection.connectionId) === subscription
+        if (!isLoading || !isWanted || attempt === MOST_ATTEMPTS) throw error
+      }
+    }
+  }
+
   async #unsubscribe(subscriptions: readonly { stream: Stream }[]): Promise<void> {
     for (const { stream } of subscriptions) this.#subscribed.delete(stream.connection.connectionId)
     // A subscription that does not exist any more, or a lost connection, does not matter.
     await Promise.allSettled(subscriptions.map(({ stream }) => this.#session.unsubscribeFromSpeechToText(stream)))
   }
 }
+
+const isNotReady = (error: unknown): boolean => error instanceof ServiceError && error.code === 'NOT_READY'
 
 const isOwn = (stream: Stream): boolean => stream.connection.local
