@@ -13,6 +13,7 @@ import {
 import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { Job, type JobRun } from '../platform/jobs/job.js'
+import { SessionTranscriptionRepository } from '../sessions/session-transcription.repository.js'
 import { type SpokenSentence, textLine, VTT_HEADER, vttCue } from './transcript-formats.js'
 import {
   type SentenceFilter,
@@ -30,6 +31,7 @@ const PURGE_BATCH = 10_000
 export class TranscriptsService {
   constructor(
     private readonly transcripts: TranscriptRepository,
+    private readonly transcriptions: SessionTranscriptionRepository,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -55,9 +57,10 @@ export class TranscriptsService {
     return this.#file(await this.#filterOf(sessionId, query), textLine, '')
   }
 
-  /** Whether sentences of this use of a session are stored. */
-  hasSentences(uniqueSessionId: string): Promise<boolean> {
-    return this.transcripts.hasSentences(uniqueSessionId)
+  /** Whether sentences of this use of a session are stored, or all of it is being transcribed. */
+  async expectsSentences(uniqueSessionId: string): Promise<boolean> {
+    if (await this.transcripts.hasSentences(uniqueSessionId)) return true
+    return (await this.transcriptions.languages([uniqueSessionId])).size > 0
   }
 
   /** The sentences of a use of a session that were spoken between two points in time, UTC ms, by their begin. */

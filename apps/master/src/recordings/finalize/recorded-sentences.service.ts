@@ -28,7 +28,7 @@ export class RecordedSentences {
   ): Promise<SpokenSentence[]> {
     const files = parts.flatMap((part) => part.files)
     try {
-      if (files.length === 0 || !(await this.transcripts.hasSentences(uniqueSessionId))) return []
+      if (files.length === 0 || !(await this.transcripts.expectsSentences(uniqueSessionId))) return []
       const from = Math.min(...files.map(({ startedAt }) => startedAt))
       const to = Math.max(...files.map(({ endedAt }) => endedAt))
       await this.#waitForLast(to, signal)

@@ -14,9 +14,9 @@ const SENTENCE: SpokenSentence = {
 const row = { uniqueSessionId: 'room_1' } as RecordingRow
 
 const clock = new ClusterClock()
-const newSentences = (hasSentences: boolean, isOn = true): RecordedSentences => {
-  const transcripts: Pick<TranscriptsService, 'hasSentences' | 'spokenBetween'> = {
-    hasSentences: () => Promise.resolve(hasSentences),
+const newSentences = (expectsSentences: boolean, isOn = true): RecordedSentences => {
+  const transcripts: Pick<TranscriptsService, 'expectsSentences' | 'spokenBetween'> = {
+    expectsSentences: () => Promise.resolve(expectsSentences),
     spokenBetween: () => Promise.resolve([SENTENCE]),
   }
   const config = { SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS: isOn } as MasterConfig

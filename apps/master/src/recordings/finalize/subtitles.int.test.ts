@@ -79,6 +79,18 @@ describe('a recording of a session with a transcript', () => {
     expect(await readdir(testbed.stack.recordingsFolder)).not.toContain(id)
   })
 
+  it('has subtitles of a session that is transcribed, when its first sentence is stored after the stop', async () => {
+    const { id } = await testbed.createActiveSession()
+    await testbed.start(id)
+    const [start, use] = [await createdAt(id), await uniqueIdOf(id)]
+    await testbed.stack.postgres.query(`UPDATE session SET transcription_lang = 'en-US' WHERE unique_id = $1`, [use])
+    await testbed.stop(id)
+    await until('the recording is stopped', async () => (await testbed.get(id)).status === 'stopped')
+    await store(use, 'hello everyone', start + 300, start + 900)
+    await testbed.becomes(id, 'ready')
+    expect(await (await fetchFile(id, `${id}.vtt`)).text()).toContain('hello everyone')
+  })
+
   it('is ready without subtitles when the transcript cannot be read', async () => {
     const { id } = await testbed.createActiveSession()
     await testbed.start(id)
