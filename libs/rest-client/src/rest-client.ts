@@ -114,6 +114,9 @@ export class RestClient implements Complete {
   ): Result<'startTranscription'> {
     return call(this.transport, 'startTranscription', { path: { sessionId }, body, ...options })
   }
+  getTranscription(sessionId: string, options?: CallOptions): Result<'getTranscription'> {
+    return call(this.transport, 'getTranscription', { path: { sessionId }, ...options })
+  }
   stopTranscription(sessionId: string, options?: CallOptions): Result<'stopTranscription'> {
     return call(this.transport, 'stopTranscription', { path: { sessionId }, ...options })
   }

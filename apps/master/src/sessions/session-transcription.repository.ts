@@ -37,6 +37,14 @@ export class SessionTranscriptionRepository {
       .update({ uniqueSessionId: roomId, transcriptionLang: lang }, { transcriptionLang: former })
   }
 
+  /** The language of a live session that is transcribed. */
+  async ofSession(sessionId: string): Promise<string | undefined> {
+    const session = await this.dataSource
+      .getRepository(SessionEntity)
+      .findOne({ select: { id: true, transcriptionLang: true }, where: { id: sessionId } })
+    return session?.transcriptionLang ?? undefined
+  }
+
   /** The language by room, of those that are transcribed. */
   async languages(roomIds: readonly string[]): Promise<Map<string, string>> {
     if (roomIds.length === 0) return new Map()

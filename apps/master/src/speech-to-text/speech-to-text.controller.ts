@@ -1,5 +1,5 @@
 import type { TranscriptionView } from '@session-service/contract'
-import { Body, Controller, Delete, HttpCode, Post } from '@nestjs/common'
+import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common'
 import { Paid } from '../platform/config/edition.js'
 import { API_PREFIX } from '../platform/http/api.js'
 import { PathParam } from '../platform/http/parameters.js'
@@ -31,6 +31,11 @@ export class SpeechToTextController {
   @HttpCode(200)
   startTranscription(@PathParam('sessionId') sessionId: string, @Body() body: unknown): Promise<TranscriptionView> {
     return this.transcriptions.start(sessionId, body)
+  }
+
+  @Get('sessions/:sessionId/speech-to-text')
+  getTranscription(@PathParam('sessionId') sessionId: string): Promise<TranscriptionView> {
+    return this.transcriptions.get(sessionId)
   }
 
   @Delete('sessions/:sessionId/speech-to-text')

@@ -38,6 +38,8 @@ afterAll(async () => {
 const at = (master: number): ServiceApi => new ServiceApi(stack.masterUrls[master] ?? '', stack.secret)
 const start = (id: string, body: unknown, master = 0): Promise<RestAnswer> =>
   at(master).request('POST', `/sessions/${id}/speech-to-text`, body)
+const get = (id: string, master = 0): Promise<RestAnswer> =>
+  at(master).request('GET', `/sessions/${id}/speech-to-text`)
 const stop = (id: string, master = 0): Promise<RestAnswer> =>
   at(master).request('DELETE', `/sessions/${id}/speech-to-text`)
 
@@ -67,8 +69,8 @@ const knows = ({ nodeId }: FakeMediaNode): Promise<unknown> =>
     (await at(0).listMediaNodes()).content.some(({ id, connected }) => id === nodeId && connected),
   )
 
-describe('POST and DELETE sessions/{id}/speech-to-text', () => {
-  it('start, replace and end the transcription of a session with participants', async () => {
+describe('POST, GET and DELETE sessions/{id}/speech-to-text', () => {
+  it('start, replace, show and end the transcription of a session with participants', async () => {
     const { id, roomId } = await newSession()
     await join(id)
     const body = { object: 'transcription', sessionId: id, lang: 'en-US' }
@@ -82,10 +84,13 @@ describe('POST and DELETE sessions/{id}/speech-to-text', () => {
     })
     expect(await start(id, { lang: 'en-GB' }, 1)).toMatchObject({ status: 200, body: { lang: 'en-GB' } })
     expect(node.languageModels.transcriptions.get(roomId)?.lang).toBe('en-GB')
+    expect(await get(id)).toMatchObject({ status: 200, body: { ...body, lang: 'en-GB' } })
     expect(await stop(id, 1)).toMatchObject({ status: 204, body: undefined })
     expect(node.languageModels.transcriptions.has(roomId)).toBe(false)
-    expect(await stop(id)).toMatchObject({ status: 404, body: { message: expect.stringContaining('not transcribed') } })
+    for (const answer of [await stop(id), await get(id, 1)])
+      expect(answer).toMatchObject({ status: 404, body: { message: expect.stringContaining('not transcribed') } })
     expect(await stack.api.startTranscription(id, { lang: 'en-US' })).toEqual(body)
+    expect(await stack.api.getTranscription(id)).toEqual(body)
     await stack.api.stopTranscription(id)
   })
 
@@ -109,10 +114,12 @@ describe('POST and DELETE sessions/{id}/speech-to-text', () => {
   it('answer 404 for an unknown session and in the free edition, 501 when speech to text or transcripts are off', async () => {
     const { id } = await newSession()
     const statuses = async (session: string, master: number): Promise<number[]> =>
-      [await start(session, { lang: 'en-US' }, master), await stop(session, master)].map(({ status }) => status)
-    expect(await statuses('nowhere', 0)).toEqual([404, 404])
-    expect(await statuses(id, CE)).toEqual([404, 404])
-    expect(await statuses(id, DISABLED)).toEqual([501, 501])
+      [await start(session, { lang: 'en-US' }, master), await get(session, master), await stop(session, master)].map(
+        ({ status }) => status,
+      )
+    expect(await statuses('nowhere', 0)).toEqual([404, 404, 404])
+    expect(await statuses(id, CE)).toEqual([404, 404, 404])
+    expect(await statuses(id, DISABLED)).toEqual([501, 501, 501])
     expect(await start(id, { lang: 'en-US' }, WITHOUT_TRANSCRIPTS)).toMatchObject({
       status: 501,
       body: { message: expect.stringContaining('SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS') },

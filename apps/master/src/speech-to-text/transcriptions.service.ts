@@ -64,7 +64,15 @@ export class TranscriptionsService {
       }
       if (!(error instanceof ServiceError)) throw error
     }
-    return { object: 'transcription', sessionId, lang }
+    return transcriptionView(sessionId, lang)
+  }
+
+  async get(sessionId: string): Promise<TranscriptionView> {
+    speechSettings(this.config)
+    const lang = await this.transcriptions.ofSession(sessionId)
+    if (lang !== undefined) return transcriptionView(sessionId, lang)
+    await this.sessions.require(sessionId)
+    throw noSuchTranscription(sessionId)
   }
 
   async stop(sessionId: string): Promise<void> {
@@ -122,6 +130,12 @@ export class TranscriptionsService {
     return this.mediaNodes.notify(node, 'startTranscription', { ...held, lang, settings: speechSettings(this.config) })
   }
 }
+
+const transcriptionView = (sessionId: string, lang: string): TranscriptionView => ({
+  object: 'transcription',
+  sessionId,
+  lang,
+})
 
 const noSuchTranscription = (sessionId: string): ServiceError =>
   new ServiceError('NOT_FOUND', `the session ${sessionId} is not transcribed`)

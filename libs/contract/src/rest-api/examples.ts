@@ -129,6 +129,7 @@ const DEAD_LETTER = {
   },
 }
 const MODEL = { lang: 'en-US', mediaNode: { id: NODE.id } }
+const TRANSCRIPTION = { object: 'transcription', sessionId: ID, lang: MODEL.lang }
 const SENTENCE = {
   id: 'pR7dW2kX9sLq4TzB8nVc6YmF1aHg',
   object: 'sentence',
@@ -191,10 +192,8 @@ export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; r
   },
   loadLanguageModel: { request: MODEL },
   unloadLanguageModel: { request: MODEL },
-  startTranscription: {
-    request: { lang: MODEL.lang },
-    response: { object: 'transcription', sessionId: ID, lang: MODEL.lang },
-  },
+  startTranscription: { request: { lang: MODEL.lang }, response: TRANSCRIPTION },
+  getTranscription: { response: TRANSCRIPTION },
   getTranscript: { response: { ...WHOLE, content: [SENTENCE] } },
   getTranscriptVtt: {
     response: 'WEBVTT\n\n00:01:01.200 --> 00:01:02.900\n<v Alice>can you hear me now</v>\n',

@@ -19,6 +19,10 @@ const languageModel = (action: 'load' | 'unload', failures: Readonly<Record<numb
   }) as const satisfies Route
 
 const TRANSCRIPTION = `${PREFIX}/sessions/{sessionId}/speech-to-text`
+const NOT_TRANSCRIBED = {
+  404: `No such session, or it is not transcribed; or: ${PAID}`,
+  501: 'Speech to text is disabled',
+}
 
 export const SPEECH_TO_TEXT = {
   loadLanguageModel: languageModel('load', {
@@ -51,6 +55,17 @@ export const SPEECH_TO_TEXT = {
     },
   },
   /** An addition to the contract. */
+  getTranscription: {
+    method: 'GET',
+    path: TRANSCRIPTION,
+    tag: 'Speech to text',
+    summary: 'Retrieve the transcription of a session',
+    answers: {
+      ...ok('The session is transcribed', TranscriptionView),
+      ...faults(NOT_TRANSCRIBED),
+    },
+  },
+  /** An addition to the contract. */
   stopTranscription: {
     method: 'DELETE',
     path: TRANSCRIPTION,
@@ -58,10 +73,7 @@ export const SPEECH_TO_TEXT = {
     summary: 'End the transcription of a session',
     answers: {
       ...gone('Ended'),
-      ...faults({
-        404: `No such session, or it is not transcribed; or: ${PAID}`,
-        501: 'Speech to text is disabled',
-      }),
+      ...faults(NOT_TRANSCRIBED),
     },
   },
 } as const satisfies Record<string, Route>
