@@ -1,3 +1,4 @@
+/** @quiet It measures the loss of packets. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { until } from '@session-service/local-stack'
 import { BareSfu } from '../sfu/bare-sfu.js'
