@@ -234,6 +234,8 @@ withEngine(
   async () => {
     const { roomId } = await suite.captions.room(['sub', 'other'])
     await suite.captions.subscribe(roomId, 'other')
+    // On a slow machine the subscription is answered before its stream is open.
+    await until('it has a tap', async () => (await suite.captions.stack.inside(roomId)).consumers === 1)
     const descriptors = (): number => readdirSync('/proc/self/fd').length
     const before = { router: await suite.captions.stack.inside(roomId), descriptors: descriptors() }
     for (let at = 0; at < 40; at++) {
