@@ -5,7 +5,7 @@ import type { Route } from 'playwright-core'
 import { useCall } from './fixtures/call.js'
 
 describe('two participants in the playground', () => {
-  const call = useCall({ frames: 5 })
+  const call = useCall({ frames: 5, isCameraFull: true })
   const { both } = call
 
   it('receive each other for 20 s, appear in the API, and end the session when both have left', async () => {
