@@ -38,8 +38,7 @@ afterAll(async () => {
 const at = (master: number): ServiceApi => new ServiceApi(stack.masterUrls[master] ?? '', stack.secret)
 const start = (id: string, body: unknown, master = 0): Promise<RestAnswer> =>
   at(master).request('POST', `/sessions/${id}/speech-to-text`, body)
-const get = (id: string, master = 0): Promise<RestAnswer> =>
-  at(master).request('GET', `/sessions/${id}/speech-to-text`)
+const get = (id: string, master = 0): Promise<RestAnswer> => at(master).request('GET', `/sessions/${id}/speech-to-text`)
 const stop = (id: string, master = 0): Promise<RestAnswer> =>
   at(master).request('DELETE', `/sessions/${id}/speech-to-text`)
 

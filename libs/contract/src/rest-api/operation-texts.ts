@@ -56,8 +56,7 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   unloadLanguageModel: 'Ends the process of the model, which frees its memory.',
   startTranscription:
     'Recognizes the speech of all participants, present and later, without a subscription of a client; the sentences are in the transcript of the session. Needs `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS`. Another language replaces the former one. The transcription is kept when the session moves to another media node, and starts with the first participant of a session without one; then the model is not checked before. Ends with the session.',
-  getTranscription:
-    'The language in which the whole session is transcribed. Subscriptions of clients do not count.',
+  getTranscription: 'The language in which the whole session is transcribed. Subscriptions of clients do not count.',
   stopTranscription: 'Subscriptions of clients, and the sentences that are stored already, stay.',
   getTranscript:
     'Sentences that were recognized while `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS` was true, of live and ended sessions, kept for `SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS_RETENTION` days. Speech is recognized while at least one client subscribes to it, or while the whole session is transcribed. Sentences appear within seconds; at most once each.',
