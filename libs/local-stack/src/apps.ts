@@ -20,7 +20,7 @@ export interface AppOptions {
 /** A process of one of our apps. */
 export interface AppProcess extends Pick<
   ManagedProcess,
-  'name' | 'pid' | 'env' | 'ready' | 'exited' | 'running' | 'lastLines' | 'onLine' | 'stop' | 'kill' | 'killGroup'
+  'name' | 'pid' | 'env' | 'ready' | 'exited' | 'running' | 'killed' | 'lastLines' | 'onLine' | 'stop' | 'kill' | 'killGroup'
 > {
   /** Base URL of its probes, and of its metrics if it has any. */
   opsUrl: string

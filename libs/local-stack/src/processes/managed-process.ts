@@ -45,6 +45,7 @@ export class ManagedProcess {
   readonly #lines: string[] = []
   readonly #listeners = new Set<OutputLine>()
   #running = true
+  #isKilled = false
   #stopping: Promise<void> | undefined
 
   /** Resolves when the process exists, before it is ready; rejects when it cannot be started. */
@@ -100,7 +101,14 @@ export class ManagedProcess {
 
   /** False when it has already exited. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): boolean {
-    return this.#running && this.#child.kill(signal)
+    const isSent = this.#running && this.#child.kill(signal)
+    if (isSent && signal === 'SIGKILL') this.#isKilled = true
+    return isSent
+  }
+
+  /** Whether it exits soon: SIGKILL was sent. */
+  get killed(): boolean {
+    return this.#isKilled
   }
 
   /** Kills its process group: the process and its descendants that stayed in the group. */

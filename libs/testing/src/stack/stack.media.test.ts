@@ -55,7 +55,6 @@ describe('a stack with two masters and two nodes', () => {
       if (!victim) throw new Error('the stack has no such process')
       await expect(stack.revive(victim)).rejects.toThrow('cannot be revived: it is running')
       victim.kill()
-      await victim.exited
       const revived = await stack.revive(victim)
       expect(revived.env).toEqual(victim.env)
       expect([...stack.masters, ...stack.nodes]).toContain(revived)

@@ -277,6 +277,7 @@ class StackBuilder {
 
   async #revive(ended: AppProcess): Promise<AppProcess> {
     const list = [this.#masters, this.#nodes].find((processes) => processes.includes(ended))
+    if (ended.killed) await ended.exited
     if (!list || ended.running)
       throw new Error(`${ended.name} cannot be revived: it ${list ? 'is running' : 'is not part of this stack'}`)
     const start = list === this.#masters ? startMaster : startMediaNode
