@@ -57,9 +57,9 @@ function compress(relative) {
 }
 
 const program = (app) => async () => {
-  const outfile = `apps/${app}/dist/bundle/main.js`
-  await bundleProgram(root, path(`apps/${app}/dist/main.js`), path(outfile))
-  return [outfile]
+  const outdir = `apps/${app}/dist/bundle`
+  await bundleProgram(root, path(`apps/${app}/dist/main.js`), path(outdir))
+  return [`${outdir}/main.js`]
 }
 
 /** The bundles, in the order of their dependencies. */

@@ -1,6 +1,8 @@
-// Bundles of the server's programs: one file each instead of 2,000, which starts in a third of the CPU time and takes less memory.
+// Bundles of the server's programs: our modules in one file and their packages in a few, instead of 2,000, which starts in a
+// third of the CPU time and takes less memory.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { dirname, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 
 /**
@@ -8,7 +10,7 @@ import { build } from 'esbuild'
  * (two copies of `pg` would not share their type parsers), and optional ones of Nest and TypeORM that are not installed.
  */
 const EXTERNAL = [
-  ...['koffi', 'mediasoup', 'pg', 'pg-*', 'sherpa-onnx-node', 'swagger-ui-dist', 'typescript'],
+  ...['koffi', 'mediasoup', 'pg', 'pg-*', 'reflect-metadata', 'sherpa-onnx-node', 'swagger-ui-dist', 'typescript'],
   ...['@fastify/multipart', '@fastify/view', '@grpc/*', '@nestjs/websockets', '@nestjs/platform-express'],
   ...['@nestjs/mongoose', '@nestjs/sequelize', '@mikro-orm/*', 'class-transformer', 'class-validator', 'pino-pretty'],
   ...['@google-cloud/*', '@sap/*', 'amqp*', 'better-sqlite3', 'hdb-pool', 'ioredis', 'kafkajs', 'mongodb', 'mqtt'],
@@ -17,20 +19,14 @@ const EXTERNAL = [
 ]
 
 const PACKAGES = /[\\/]node_modules[\\/].*\.[cm]?js$/
-/** A source map with one line: stack traces need the lines of our code only, and a map of all packages takes 6 MB. */
-const NO_MAP =
-  '\n//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbIj8iXSwibWFwcGluZ3MiOiJBQUFBIn0='
-/** CommonJS packages in an ES module. */
-const REQUIRE =
-  "import { createRequire as createRequireOf } from 'node:module'; const require = createRequireOf(import.meta.url);"
+/** CommonJS packages in an ES module. Metadata is needed before the first decorator, and chunks have no order. */
+const BANNER = `import { createRequire as createRequireOf } from 'node:module'; const require = createRequireOf(import.meta.url);
+import 'reflect-metadata';`
 
 /** Keeps `import.meta` of our modules what it is in their own files, beside which they look for others. */
 const keepLocations = (outdir) => ({
   name: 'keep-locations',
   setup({ onLoad }) {
-    onLoad({ filter: PACKAGES }, async ({ path }) => ({
-      contents: (await readFile(path, 'utf8')).replace(/\n\/\/# sourceMappingURL=.*\s*$/, '') + NO_MAP,
-    }))
     onLoad({ filter: /[\\/]dist[\\/].*\.js$/ }, async ({ path }) => {
       const here = JSON.stringify(`./${relative(outdir, path)}`)
       const folder = JSON.stringify(`./${relative(outdir, dirname(path))}/`)
@@ -44,24 +40,67 @@ const keepLocations = (outdir) => ({
   },
 })
 
-/** Bundles `entry` into `outfile`, absolute paths both. */
-export async function bundleProgram(root, entry, outfile) {
-  await build({
+/** An entry that exports what our modules import, so that esbuild puts the packages into chunks of their own. */
+const exportPackages = (files) => ({
+  name: 'export-packages',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^packages$/ }, ({ path }) => ({ path, namespace: path }))
+    onLoad({ filter: /.*/, namespace: 'packages' }, () => ({
+      contents: files.map((file, index) => `export * as package${index} from ${JSON.stringify(file)}`).join('\n'),
+      resolveDir: dirname(files[0] ?? '/'),
+    }))
+  },
+})
+
+/** The files of packages that our modules import, absolute. */
+function importedPackages(root, { inputs }) {
+  const files = Object.entries(inputs)
+    .filter(([path]) => !PACKAGES.test(`/${path}`))
+    .flatMap(([, { imports }]) => imports.filter(({ path, external }) => !external && PACKAGES.test(`/${path}`)))
+    .map(({ path }) => join(root, path))
+  return [...new Set(files)].sort()
+}
+
+/**
+ * Source maps of packages are dropped: stack traces need the lines of our code, and Node reads each map, and the lengths
+ * of all lines that it describes, at the start.
+ */
+function dropMapsOfPackages(files) {
+  for (const path of files) {
+    if (!basename(path).startsWith('packages')) continue
+    if (path.endsWith('.map')) rmSync(path)
+    else writeFileSync(path, readFileSync(path, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'))
+  }
+}
+
+/** Bundles `entry` into `main.js` in the folder `outdir`, beside chunks with its packages. Absolute paths. */
+export async function bundleProgram(root, entry, outdir) {
+  rmSync(outdir, { recursive: true, force: true })
+  const options = {
     absWorkingDir: root,
-    entryPoints: [entry],
-    outfile,
+    outdir,
     bundle: true,
+    metafile: true,
     format: 'esm',
     platform: 'node',
     target: 'node24',
     // Nest and TypeORM show and compare the names of classes.
     keepNames: true,
-    sourcemap: true,
-    sourcesContent: false,
     legalComments: 'none',
     logLevel: 'warning',
     external: EXTERNAL,
-    banner: { js: REQUIRE },
-    plugins: [keepLocations(dirname(outfile))],
+    banner: { js: BANNER },
+  }
+  const plugins = [keepLocations(outdir)]
+  const { metafile } = await build({ ...options, entryPoints: [entry], plugins, write: false })
+  const { metafile: written } = await build({
+    ...options,
+    entryPoints: { main: entry, packages: 'packages' },
+    chunkNames: 'packages-[hash]',
+    splitting: true,
+    sourcemap: true,
+    sourcesContent: false,
+    plugins: [...plugins, exportPackages(importedPackages(root, metafile))],
   })
+  dropMapsOfPackages(Object.keys(written.outputs).map((path) => join(root, path)))
 }

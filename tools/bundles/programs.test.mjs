@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { bundleProgram } from './programs.mjs'
 
 const FILES = {
+  'package.json': '{ "type": "module" }',
   'dist/main.js': `import { here } from './deep/location.js'
 import { twice } from 'doubled'
 import { fail } from './deep/failing.js'
@@ -33,6 +34,8 @@ export function fail() {
     names: [],
     mappings: 'AAAA;AA4BA;AACA',
   }),
+  'node_modules/reflect-metadata/package.json': '{ "name": "reflect-metadata", "main": "index.js" }',
+  'node_modules/reflect-metadata/index.js': '',
   'node_modules/doubled/package.json': '{ "name": "doubled", "main": "index.js" }',
   'node_modules/doubled/index.js': `const { EOL } = require('node:os')
 exports.twice = (number) => (EOL === '' ? 0 : number * 2)
@@ -46,9 +49,12 @@ test('a bundled program finds files beside its modules, uses CommonJS packages, 
     mkdirSync(join(root, name, '..'), { recursive: true })
     writeFileSync(join(root, name), content)
   }
-  const outfile = join(root, 'dist/bundle/main.mjs')
-  await bundleProgram(root, join(root, 'dist/main.js'), outfile)
-  const { stdout, stderr } = spawnSync(process.execPath, ['--enable-source-maps', outfile], { encoding: 'utf8' })
+  const outdir = join(root, 'dist/bundle')
+  await bundleProgram(root, join(root, 'dist/main.js'), outdir)
+  const program = join(outdir, 'main.js')
+  const { stdout, stderr } = spawnSync(process.execPath, ['--enable-source-maps', program], { encoding: 'utf8' })
   assert.deepEqual(JSON.parse(stdout), { text: 'found', folder: join(root, 'dist/deep'), four: 4 })
+  const maps = readdirSync(outdir).filter((name) => name.endsWith('.map'))
+  assert.deepEqual(maps, ['main.js.map'])
   assert.match(stderr, /DeepError: failed\n\s+at fail \(.*src\/deep\/failing\.ts:30:/)
 })

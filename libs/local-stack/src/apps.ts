@@ -20,7 +20,18 @@ export interface AppOptions {
 /** A process of one of our apps. */
 export interface AppProcess extends Pick<
   ManagedProcess,
-  'name' | 'pid' | 'env' | 'ready' | 'exited' | 'running' | 'killed' | 'lastLines' | 'onLine' | 'stop' | 'kill' | 'killGroup'
+  | 'name'
+  | 'pid'
+  | 'env'
+  | 'ready'
+  | 'exited'
+  | 'running'
+  | 'killed'
+  | 'lastLines'
+  | 'onLine'
+  | 'stop'
+  | 'kill'
+  | 'killGroup'
 > {
   /** Base URL of its probes, and of its metrics if it has any. */
   opsUrl: string
@@ -30,7 +41,7 @@ interface App {
   name: string
   /** Relative to the project, like `bundle`. */
   main: string
-  /** `main` with all its modules in one file, which starts sooner and takes less memory. */
+  /** `main` with all its modules and their packages in a few files, which start sooner and take less memory. */
   bundle?: string
   opsPort: (env: Readonly<Record<string, string>>) => string
   probe: string
