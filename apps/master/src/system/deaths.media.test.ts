@@ -57,10 +57,10 @@ describe('kill -9 during a running session', () => {
   it('of a mediasoup worker moves its sessions to another worker and does not affect other sessions', async () => {
     const [one, other] = [await watchedSession('media_one'), await watchedSession('media_two')]
     const { pid } = nodeOf(one.mediaNodeId)
-    const seen = one.watched.stats().video?.frames ?? 0
     for (const worker of workersOf(descendantsOf(pid))) process.kill(worker.pid, 'SIGKILL')
     const returned = ({ mediaRecoveries }: SyntheticParticipant) => mediaRecoveries.at(-1)?.kind === 'reconnected'
     await until('both have rejoined', () => returned(one.sender) && returned(one.watcher), 20_000)
+    const seen = one.watched.stats().video?.frames ?? 0
     await until('the watcher receives video again', () => (one.watched.stats().video?.frames ?? 0) > seen + 5)
     const before = other.watched.stats().video?.packets ?? 0
     await until(
@@ -78,11 +78,11 @@ describe('kill -9 during a running session', () => {
     const node = nodeOf(one.mediaNodeId)
     const workers = workersOf(descendantsOf(node.pid))
     expect(workers).toHaveLength(1)
-    const seen = one.watched.stats().video?.frames ?? 0
     node.kill('SIGKILL')
     const next = await watchedSession()
     expect(next.mediaNodeId).toBe(other.mediaNodeId)
     await one.watcher.waitFor('mediaLost', undefined, 15_000)
+    const seen = one.watched.stats().video?.frames ?? 0
     await until('the watcher receives video again', () => (one.watched.stats().video?.frames ?? 0) > seen + 5, 20_000)
     expect((await stack.api.getSession(one.id)).mediaNodeId).toBe(other.mediaNodeId)
     await until('its workers have ended', () => workers.every(({ pid }) => !isAlive(pid)), 5_000)
