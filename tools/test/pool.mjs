@@ -7,8 +7,6 @@ const BUSY = 0.8
 /** Beside a quiet job a second one starts only while the processors are used less than this. */
 const CALM = 0.55
 const MOST_BESIDE_QUIET = 3
-/** Two jobs that measure times run side by side only while the processors have room for both. */
-const MOST_QUIET = 2
 /** A job that has just started has not shown its load yet. */
 const SETTLE_MS = 1_500
 const TICK_MS = 250
@@ -19,17 +17,16 @@ export const mostLanes = (cores = availableParallelism()) => Math.max(2, Math.fl
 
 /**
  * The first waiting job that may start now, undefined when none may. A `quiet` job measures times: it has one other job
- * beside it, or a few while the processors have room, a second quiet one first, then `light` ones when there are any; no
- * other job starts before it without a quiet one. `busy` is the share of the processors in use, `settled` whether it shows the jobs that run.
+ * beside it, or a few while the processors have room, `light` ones when there are any; no other job starts before it
+ * without a quiet one. `busy` is the share of the processors in use, `settled` whether it shows the jobs that run.
  */
 export function nextJob(waiting, running, { busy, settled, cores }) {
   const next = waiting.find(({ quiet }) => quiet)
-  const quietCount = running.filter(({ quiet }) => quiet).length
-  if (quietCount > 0 || next) {
-    const isCalm = settled && busy < CALM
-    const hasRoom = running.length <= 1 || (running.length <= MOST_BESIDE_QUIET && isCalm)
+  const hasQuiet = running.some(({ quiet }) => quiet)
+  if (hasQuiet || next) {
+    const hasRoom = running.length <= 1 || (running.length <= MOST_BESIDE_QUIET && settled && busy < CALM)
     if (!hasRoom) return undefined
-    if (quietCount === 0 || (next && isCalm && quietCount < MOST_QUIET)) return next
+    if (!hasQuiet) return next
     const others = waiting.filter(({ quiet }) => !quiet)
     return others.find(({ light }) => light) ?? others[0]
   }
