@@ -1,3 +1,4 @@
+/** @quiet It measures the times of subtitles. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

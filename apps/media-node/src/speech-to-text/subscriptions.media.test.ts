@@ -1,4 +1,4 @@
-/** Subscriptions to speech through the life of streams, participants, rooms and models. */
+/** @quiet It measures how soon captions resume. Subscriptions to speech through the life of streams, rooms and models. */
 import { expect, it } from '@jest/globals'
 import { readdirSync } from 'node:fs'
 import { budgetMs, until } from '@session-service/local-stack'
