@@ -5,6 +5,7 @@ import { OpsModule, type OpsOptions } from '@session-service/server-kit'
 import { ClusterModule } from './cluster/cluster.module.js'
 import { CommandsModule } from './commands/commands.module.js'
 import { InfrastructureModule, type Infrastructure } from './infrastructure.module.js'
+import { IpCamerasModule } from './ip-cameras/ip-cameras.module.js'
 import { LifecycleModule } from './lifecycle/lifecycle.module.js'
 import { MonitoringModule } from './monitoring/monitoring.module.js'
 import { readinessChecks } from './monitoring/readiness.js'
@@ -33,6 +34,7 @@ const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeS
     RoomsModule,
     RecordingsModule,
     SpeechToTextModule,
+    IpCamerasModule,
     ClusterModule,
     MonitoringModule,
     LifecycleModule,

@@ -5,6 +5,7 @@ import { BusController, type BusBinding } from '@session-service/messaging'
 import { MediaService, type Answer, type Commands } from '../rooms/media.service.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
 import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
+import { IpCamerasService } from '../ip-cameras/ip-cameras.service.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
 import { CommandMetrics } from './command-metrics.js'
 import { FenceGate } from './fence-gate.js'
@@ -29,6 +30,7 @@ export class CommandsController implements Commands<NodeCommand> {
     private readonly media: MediaService,
     private readonly recordings: RecordingsService,
     private readonly speechToText: SpeechToTextService,
+    private readonly ipCameras: IpCamerasService,
     private readonly heartbeats: HeartbeatService,
     private readonly lifecycle: LifecycleService,
     private readonly mediaserverInfo: MediaserverInfoService,
@@ -152,6 +154,11 @@ export class CommandsController implements Commands<NodeCommand> {
   @Command('stopTranscription')
   stopTranscription(@Payload() call: NodeCommandCall<'stopTranscription'>): Answer<'stopTranscription'> {
     return this.speechToText.stopTranscription(call)
+  }
+
+  @Command('startCamera')
+  startCamera(@Payload() call: NodeCommandCall<'startCamera'>): Answer<'startCamera'> {
+    return this.ipCameras.startCamera(call)
   }
 
   @Command('drain')

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common'
 import { ClusterModule } from '../cluster/cluster.module.js'
+import { IpCamerasModule } from '../ip-cameras/ip-cameras.module.js'
 import { LifecycleModule } from '../lifecycle/lifecycle.module.js'
 import { NodeModule } from '../node/node.module.js'
 import { RecordingsModule } from '../recordings/recordings.module.js'
@@ -10,7 +11,15 @@ import { MediaserverInfoService } from './mediaserver-info.js'
 
 /** The commands that masters send to this node. */
 @Module({
-  imports: [ClusterModule, NodeModule, RoomsModule, RecordingsModule, SpeechToTextModule, LifecycleModule],
+  imports: [
+    ClusterModule,
+    NodeModule,
+    RoomsModule,
+    RecordingsModule,
+    SpeechToTextModule,
+    IpCamerasModule,
+    LifecycleModule,
+  ],
   controllers: [CommandsController],
   providers: [MediaserverInfoService],
 })

@@ -25,7 +25,9 @@ export type SpeechToTextCommand =
   | 'unsubscribeFromSpeechToText'
   | 'startTranscription'
   | 'stopTranscription'
-type MediaCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand | SpeechToTextCommand>
+/** Commands that concern cameras on the network; `leave` ends them. */
+export type CameraCommand = 'startCamera'
+type MediaCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand | SpeechToTextCommand | CameraCommand>
 export type Commands<C extends NodeCommand = MediaCommand> = {
   [K in C]: (call: NodeCommandCall<K>) => Answer<K>
 }
@@ -48,7 +50,7 @@ interface MediaEnvironment {
  * different connections concurrently.
  */
 export class MediaService implements Commands {
-  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0 }
+  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0, cameras: 0 }
   readonly rooms: Rooms
   readonly #commands = new KeyedMutex()
 
@@ -58,7 +60,7 @@ export class MediaService implements Commands {
   }
 
   join(call: NodeCommandCall<'join'>): Answer<'join'> {
-    return this.#inOrder(call, async () => {
+    return this.inOrder(call, async () => {
       const room = await this.rooms.open(call, call.videoCodec)
       room.leave(call.connectionId)
       const { record, clientData, serverData } = call
@@ -80,14 +82,17 @@ export class MediaService implements Commands {
   }
 
   leave(call: NodeCommandCall<'leave'>): Answer<'leave'> {
-    return this.#inOrder(call, async () => {
+    return this.inOrder(call, async () => {
       this.rooms.find(call.roomId)?.leave(call.connectionId)
       return {}
     })
   }
 
   changePeer(call: NodeCommandCall<'changePeer'>): Answer<'changePeer'> {
-    return this.#withPeer(call, async (peer) => peer.setRecord(call.record))
+    return this.inOrder(call, async () => {
+      this.rooms.get(call.roomId).participant(call.connectionId).setRecord(call.record)
+      return {}
+    })
   }
 
   reportSendLimits(call: NodeCommandCall<'reportSendLimits'>): Answer<'reportSendLimits'> {
@@ -99,7 +104,7 @@ export class MediaService implements Commands {
   }
 
   restartIce(call: NodeCommandCall<'restartIce'>): Answer<'restartIce'> {
-    return this.#inOrder(call, async () => ({
+    return this.inOrder(call, async () => ({
       iceParameters: await this.#peer(call).transport(call.direction).restartIce(),
     }))
   }
@@ -117,7 +122,7 @@ export class MediaService implements Commands {
   }
 
   subscribe(call: NodeCommandCall<'subscribe'>): Answer<'subscribe'> {
-    return this.#inOrder(call, async () => ({ tracks: (await this.#peer(call).subscribe(call)).tracks }))
+    return this.inOrder(call, async () => ({ tracks: (await this.#peer(call).subscribe(call)).tracks }))
   }
 
   unsubscribe(call: NodeCommandCall<'unsubscribe'>): Answer<'unsubscribe'> {
@@ -134,10 +139,10 @@ export class MediaService implements Commands {
   }
 
   async inventory(_call: NodeCommandCall<'inventory'>): Answer<'inventory'> {
-    const rooms = [...this.rooms].map(({ id, epoch, peers, streams }) => ({
+    const rooms = [...this.rooms].map(({ id, epoch, connectionIds, streams }) => ({
       roomId: id,
       epoch,
-      connectionIds: [...peers.keys()],
+      connectionIds,
       streamIds: [...streams.keys()],
     }))
     return { bootId: this.environment.bootId, rooms }
@@ -147,17 +152,18 @@ export class MediaService implements Commands {
     return this.rooms.get(roomId).peer(connectionId)
   }
 
-  #inOrder<T>({ roomId, connectionId }: PeerRef, task: () => Promise<T>): Promise<T> {
+  /** Runs a task after the earlier commands of the connection. */
+  inOrder<T>({ roomId, connectionId }: PeerRef, task: () => Promise<T>): Promise<T> {
     return this.#commands.run(`${roomId}/${connectionId}`, task)
   }
 
   #withPeer(call: PeerRef, act: (peer: Peer) => Promise<void>): Promise<Record<string, never>> {
-    return this.#inOrder(call, async () => {
+    return this.inOrder(call, async () => {
       await act(this.#peer(call))
       return {}
     })
   }
 }
 
-const roomClosed = (roomId: string): ServiceError =>
+export const roomClosed = (roomId: string): ServiceError =>
   new ServiceError('NOT_FOUND', `room ${roomId} was closed during the command`, { subject: 'connection' })

@@ -4,9 +4,12 @@ import {
   type NodeCommandCall,
   type TransportDirection,
 } from '@session-service/contract'
+import type { types } from 'mediasoup'
 import { incomingMaximum, outgoingBitrates, type Published, type TrackCounts } from '../tracks/bandwidth.js'
+import { forcedMimeType } from '../routers/codecs.js'
 import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
+import type { ParticipantMetadata, Publisher } from './publisher.js'
 import type { Room } from './room.js'
 import type { RouterSlot } from '../routers/router-slot.js'
 import { Stream } from './stream.js'
@@ -16,15 +19,8 @@ import { MediaTransport } from '../tracks/media-transport.js'
 export const STREAMS_PER_CONNECTION = 32
 const SUBSCRIPTIONS_PER_CONNECTION = 2_000
 
-/** The participant's data for recordings. */
-interface PeerMetadata {
-  record: boolean
-  readonly clientData: string
-  readonly serverData: string
-}
-
 /** A connection's media in a room: its two transports, its streams and its subscriptions. */
-export class Peer {
+export class Peer implements Publisher {
   readonly streams = new Map<string, Stream>()
   readonly subscriptions = new Map<string, Subscription>()
   readonly #received: TrackCounts = { audio: 0, video: 0 }
@@ -34,13 +30,18 @@ export class Peer {
     readonly room: Room,
     readonly connectionId: string,
     readonly limits: BandwidthLimits,
-    readonly metadata: PeerMetadata,
+    readonly metadata: ParticipantMetadata,
     private readonly slot: RouterSlot,
     readonly send: MediaTransport,
     readonly recv: MediaTransport,
   ) {}
 
-  static async open(room: Room, connectionId: string, limits: BandwidthLimits, metadata: PeerMetadata): Promise<Peer> {
+  static async open(
+    room: Room,
+    connectionId: string,
+    limits: BandwidthLimits,
+    metadata: ParticipantMetadata,
+  ): Promise<Peer> {
     const slot = await room.allocateSlot()
     const opened = await Promise.allSettled([
       MediaTransport.open(slot.roomRouter, 'send'),
@@ -62,6 +63,14 @@ export class Peer {
     return this.slot.roomRouter
   }
 
+  get ingress(): types.Transport {
+    return this.send.transport
+  }
+
+  get maxSendKbps(): number {
+    return this.limits.maxSendKbps
+  }
+
   setRecord(record: boolean): void {
     if (this.metadata.record === record) return
     this.metadata.record = record
@@ -74,6 +83,7 @@ export class Peer {
 
   async publish(publication: NodeCommandCall<'publish'>): Promise<void> {
     const { streamId, dtlsParameters } = publication
+    this.#requireForcedCodec(publication)
     if (this.room.streams.has(streamId)) throw new ServiceError('CONFLICT', `stream ${streamId} is already published`)
     if (this.streams.size >= STREAMS_PER_CONNECTION) {
       throw new ServiceError('NOT_ALLOWED', `a connection publishes at most ${STREAMS_PER_CONNECTION} streams`)
@@ -112,7 +122,8 @@ export class Peer {
 
   async subscribe({ streamId, rtpCapabilities }: NodeCommandCall<'subscribe'>): Promise<Subscription> {
     const stream = this.room.stream(streamId)
-    if (stream.peer === this) throw new ServiceError('NOT_ALLOWED', 'a connection can not subscribe to its own stream')
+    if (stream.publisher === this)
+      throw new ServiceError('NOT_ALLOWED', 'a connection can not subscribe to its own stream')
     if (this.subscriptions.has(streamId)) {
       throw new ServiceError('CONFLICT', `connection ${this.connectionId} is already subscribed to ${streamId}`)
     }
@@ -162,6 +173,9 @@ export class Peer {
     this.#limitIncoming().catch(() => undefined)
   }
 
+  /** Clients send whether or not anybody receives them. */
+  receiversChanged(): void {}
+
   /** For a client that may have missed a change. */
   reportSendLimits(): void {
     for (const stream of this.streams.values()) this.#reportSendLimit(stream)
@@ -204,6 +218,14 @@ export class Peer {
     this.streams.delete(stream.id)
     this.room.unpublished(stream)
     stream.close()
+  }
+
+  /** The routers also have the codec of cameras. */
+  #requireForcedCodec({ tracks }: NodeCommandCall<'publish'>): void {
+    const forced = forcedMimeType(this.room.videoCodec)
+    const video = tracks.find(({ kind }) => kind === 'video')?.rtpParameters.codecs[0]?.mimeType
+    if (forced === undefined || video === undefined || video.toLowerCase() === forced.toLowerCase()) return
+    throw new ServiceError('INVALID', `tracks: the session allows ${forced} and not ${video}`)
   }
 
   #reportSendLimit({ id: streamId, sendLimit: maxKbps }: Stream): void {

@@ -10,6 +10,7 @@ import { RoomRouter } from '../routers/room-router.js'
 import { chooseRouter } from '../routers/choose-router.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
+import type { Publisher } from './publisher.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { expectedTracks, type RouterSlot } from '../routers/router-slot.js'
 import type { Stream } from './stream.js'
@@ -34,6 +35,7 @@ export interface MediaCounts {
   connections: number
   streams: number
   consumers: number
+  cameras: number
 }
 
 export interface RoomContext {
@@ -51,6 +53,8 @@ export interface RoomContext {
  */
 export class Room {
   readonly peers = new Map<string, Peer>()
+  /** Cameras on the network, which publish and never subscribe. */
+  readonly cameras = new Map<string, Publisher>()
   readonly streams = new Map<string, Stream>()
   readonly #routers = new Set<RoomRouter>()
   readonly #observers = new Set<RoomObserver>()
@@ -94,7 +98,8 @@ export class Room {
     let consumers = 0
     for (const { subscriptions } of this.peers.values())
       for (const subscription of subscriptions.values()) consumers += subscription.consumers.length
-    return { rooms: 1, connections: this.peers.size, streams: this.streams.size, consumers }
+    const cameras = this.cameras.size
+    return { rooms: 1, connections: this.peers.size + cameras, streams: this.streams.size, consumers, cameras }
   }
 
   get routers(): readonly RoomRouter[] {
@@ -111,10 +116,9 @@ export class Room {
     return this.routers.some((roomRouter) => roomRouter.worker === worker && roomRouter.isOpen)
   }
 
-  /** A slot for a new peer; the caller releases it. */
-  async allocateSlot(): Promise<RouterSlot> {
+  /** A slot for a participant that will receive `expected` tracks; the caller releases it. */
+  async allocateSlot(expected = expectedTracks(this.#tracks)): Promise<RouterSlot> {
     if (this.#closed) throw new ServiceError('NOT_FOUND', `room ${this.id} is closed`, { subject: 'connection' })
-    const expected = expectedTracks(this.#tracks)
     const roomRouter = this.#chooseRouter(expected)
     // Allocated before the first await, so that concurrent joins see one another.
     const slot = roomRouter.allocateSlot(expected)
@@ -144,17 +148,33 @@ export class Room {
     })
   }
 
+  /** A client or a camera. */
+  participant(connectionId: string): Publisher {
+    return this.cameras.get(connectionId) ?? this.peer(connectionId)
+  }
+
+  get connectionIds(): string[] {
+    return [...this.peers.keys(), ...this.cameras.keys()]
+  }
+
   enter(peer: Peer): void {
     this.peers.set(peer.connectionId, peer)
     this.context.counts.connections++
   }
 
+  enterCamera(camera: Publisher): void {
+    this.cameras.set(camera.connectionId, camera)
+    this.context.counts.connections++
+    this.context.counts.cameras++
+  }
+
   leave(connectionId: string): void {
-    const peer = this.peers.get(connectionId)
-    if (!peer) return
+    const participant = this.cameras.get(connectionId) ?? this.peers.get(connectionId)
+    if (!participant) return
     this.peers.delete(connectionId)
+    if (this.cameras.delete(connectionId)) this.context.counts.cameras--
     this.context.counts.connections--
-    peer.close()
+    participant.close()
     for (const observer of this.#observers) observer.left?.(connectionId)
   }
 
@@ -207,7 +227,7 @@ export class Room {
     const observers = [...this.#observers]
     this.#observers.clear()
     for (const observer of observers) observer.closed()
-    for (const connectionId of [...this.peers.keys()]) this.leave(connectionId)
+    for (const connectionId of this.connectionIds) this.leave(connectionId)
     for (const roomRouter of this.#routers) roomRouter.close()
     this.#routers.clear()
   }

@@ -2,10 +2,11 @@ import { ServiceError, type NodeCommandCall } from '@session-service/contract'
 import type { types } from 'mediasoup'
 import { sendLimit, simulcastLimit } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
-import type { Peer } from './peer.js'
+import type { Publisher } from './publisher.js'
 import { ReceiverMaxima } from '../tracks/receiver-maxima.js'
 import { publishable } from '../tracks/rtp.js'
 import { PublishedTrack } from '../tracks/published-track.js'
+import { once, type Release } from '../tracks/release.js'
 import type { Subscription } from './subscription.js'
 
 type Publication = NodeCommandCall<'publish'>
@@ -24,11 +25,12 @@ export class Stream {
   readonly #maxima = new ReceiverMaxima()
   #sendLimit = 0
   #layerKbps: readonly (number | undefined)[]
+  #receivers = 0
   #closed = false
 
   private constructor(
     readonly id: string,
-    readonly peer: Peer,
+    readonly publisher: Publisher,
     readonly tracks: readonly PublishedTrack[],
     readonly typeOfVideo: Publication['typeOfVideo'],
   ) {
@@ -37,16 +39,16 @@ export class Stream {
   }
 
   /** Publishes all tracks or none. */
-  static async publish(peer: Peer, publication: Publication): Promise<Stream> {
+  static async publish(publisher: Publisher, publication: Publication): Promise<Stream> {
     const { streamId, tracks, audioActive, videoActive, typeOfVideo } = publication
     if (new Set(tracks.map(({ kind }) => kind)).size < tracks.length) {
       throw new ServiceError('INVALID', 'tracks: a stream has at most one track of a kind')
     }
     const active = { audio: audioActive, video: videoActive }
-    const produced = await Promise.allSettled(tracks.map((track) => produce(peer, track, !active[track.kind])))
+    const produced = await Promise.allSettled(tracks.map((track) => produce(publisher, track, !active[track.kind])))
     const published = produced.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = produced.find((result) => result.status === 'rejected')
-    if (!failed) return new Stream(streamId, peer, published, typeOfVideo)
+    if (!failed) return new Stream(streamId, publisher, published, typeOfVideo)
     for (const track of published) track.close()
     throw failed.reason
   }
@@ -78,7 +80,7 @@ export class Stream {
 
   /** The maximum bitrate of its video, kbps. Simulcast ignores the receivers' limit: each receiver gets a fitting layer. */
   get videoMaxKbps(): number {
-    const { maxSendKbps } = this.peer.limits
+    const { maxSendKbps } = this.publisher
     return this.#isSimulcast ? simulcastLimit(maxSendKbps) : this.#sendLimit || maxSendKbps
   }
 
@@ -86,10 +88,25 @@ export class Stream {
   videoReceiverChanged(maxKbps: number, isReceiving: boolean): void {
     if (isReceiving) this.#maxima.add(maxKbps)
     else this.#maxima.remove(maxKbps)
-    const limit = sendLimit(this.peer.limits.maxSendKbps, this.#maxima.lowest)
+    const limit = sendLimit(this.publisher.maxSendKbps, this.#maxima.lowest)
     if (limit === this.#sendLimit || this.#closed) return
     this.#sendLimit = limit
-    this.peer.sendLimitChanged(this)
+    this.publisher.sendLimitChanged(this)
+  }
+
+  /** The number of subscriptions, recordings and transcriptions that receive it. */
+  get receivers(): number {
+    return this.#receivers
+  }
+
+  /** Counts a receiver until the returned function is called. */
+  addReceiver(): Release {
+    this.#receivers++
+    this.publisher.receiversChanged(this)
+    return once(() => {
+      this.#receivers--
+      this.publisher.receiversChanged(this)
+    })
   }
 
   /** Pauses or resumes its tracks at the publisher; absent kinds stay unchanged. */
@@ -104,7 +121,7 @@ export class Stream {
     } catch (error) {
       throw mediaError(`stream ${this.id} was not changed`, error)
     }
-    this.peer.room.changed(this)
+    this.publisher.room.changed(this)
   }
 
   get closed(): boolean {
@@ -122,15 +139,15 @@ export class Stream {
   }
 }
 
-async function produce(peer: Peer, { kind, rtpParameters }: Track, paused: boolean): Promise<PublishedTrack> {
+async function produce(publisher: Publisher, { kind, rtpParameters }: Track, paused: boolean): Promise<PublishedTrack> {
   try {
-    const producer = await peer.send.transport.produce({
+    const producer = await publisher.ingress.produce({
       kind,
       rtpParameters: publishable(rtpParameters),
       paused,
       ...(kind === 'video' && { keyFrameRequestDelay: KEY_FRAME_REQUEST_DELAY_MS }),
     })
-    return new PublishedTrack(producer, peer.roomRouter)
+    return new PublishedTrack(producer, publisher.roomRouter)
   } catch (error) {
     throw mediaError(`the ${kind} track can not be published`, error, 'INVALID')
   }

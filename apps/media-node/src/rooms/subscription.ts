@@ -4,7 +4,8 @@ import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
 import { receivable } from '../tracks/rtp.js'
-import type { PublishedTrack, Release } from '../tracks/published-track.js'
+import type { PublishedTrack } from '../tracks/published-track.js'
+import type { Release } from '../tracks/release.js'
 import type { Stream } from './stream.js'
 
 type Change = Omit<NodeCommandCall<'changeSubscription'>, 'roomId' | 'connectionId' | 'streamId'>
@@ -18,6 +19,8 @@ export class Subscription {
   /** The layers that the participant has selected. */
   #preferred: Layers | undefined
 
+  readonly #release: Release
+
   private constructor(
     readonly stream: Stream,
     readonly peer: Peer,
@@ -25,6 +28,7 @@ export class Subscription {
     private layerCeiling: number | undefined,
   ) {
     this.consumers = received.map(({ consumer }) => consumer)
+    this.#release = stream.addReceiver()
     for (const consumer of this.consumers) {
       if (consumer.type === 'simulcast' || consumer.type === 'svc') {
         consumer.on('layerschange', (layers) => this.#layersChanged(layers))
@@ -107,6 +111,7 @@ export class Subscription {
       consumer.removeAllListeners('layerschange')
       release()
     }
+    this.#release()
     this.stream.subscriptions.delete(this)
     this.peer.unsubscribed(this)
   }

@@ -19,10 +19,17 @@ const H264_MAIN = h264('4d0032')
 
 const ANY = [OPUS, VP8, VP9, H264_BASELINE, H264_MAIN]
 
-/** The codecs of a room's routers. When none is forced, each publisher uses its browser's preferred one. */
+/** The only video codec that clients may publish; undefined when none is forced. */
+export const forcedMimeType = (codec: ForcedVideoCodec): string | undefined =>
+  codec === 'NONE' || codec === 'MEDIA_SERVER_PREFERRED' ? undefined : `video/${codec}`
+
+/**
+ * The codecs of a room's routers. When none is forced, each publisher uses its browser's preferred one. All have H.264
+ * for cameras on the network; the forced codec is the first, which browsers take.
+ */
 export const ROUTER_CODECS: Record<ForcedVideoCodec, readonly Codec[]> = {
-  VP8: [OPUS, VP8],
-  VP9: [OPUS, VP9],
+  VP8: [OPUS, VP8, H264_BASELINE],
+  VP9: [OPUS, VP9, H264_BASELINE],
   H264: [OPUS, H264_BASELINE],
   NONE: ANY,
   MEDIA_SERVER_PREFERRED: ANY,

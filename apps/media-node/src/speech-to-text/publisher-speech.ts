@@ -36,7 +36,8 @@ export class PublisherSpeech {
 
   constructor(private readonly options: PublisherSpeechOptions) {
     const { room, publisherId } = options
-    for (const stream of room.streams.values()) if (stream.peer.connectionId === publisherId) this.published(stream)
+    for (const stream of room.streams.values())
+      if (stream.publisher.connectionId === publisherId) this.published(stream)
   }
 
   get publisherId(): string {

@@ -53,7 +53,7 @@ export class RoomSpeech implements RoomObserver {
   /** @throws ServiceError */
   subscribe({ connectionId, publisherId, lang, settings }: NodeCommandCall<'subscribeToSpeechToText'>): Promise<void> {
     this.#room.peer(connectionId)
-    this.#room.peer(publisherId)
+    this.#room.participant(publisherId)
     const pair = this.#pair(connectionId, publisherId)
     if (pair.pending?.subscription.lang === lang) return pair.pending.answer
     if (pair.pending) this.#end(pair.pending.subscription, replaced())
@@ -106,13 +106,13 @@ export class RoomSpeech implements RoomObserver {
   }
 
   published(stream: Stream): void {
-    for (const speech of this.#speechesOf(stream.peer.connectionId)) speech.published(stream)
+    for (const speech of this.#speechesOf(stream.publisher.connectionId)) speech.published(stream)
     for (const transcription of [this.#transcription, this.#nextTranscription])
       if (transcription?.slot) this.#transcribe(transcription, transcription.slot)
   }
 
   unpublished(stream: Stream): void {
-    for (const speech of this.#speechesOf(stream.peer.connectionId)) speech.unpublished(stream)
+    for (const speech of this.#speechesOf(stream.publisher.connectionId)) speech.unpublished(stream)
   }
 
   /** While a stream is muted no audio arrives. */
@@ -144,8 +144,8 @@ export class RoomSpeech implements RoomObserver {
 
   /** The speech of all participants that have streams. */
   #transcribe(transcription: RoomTranscription, slot: ModelSlot): void {
-    for (const { peer } of this.#room.streams.values())
-      this.#speech(peer.connectionId, transcription.lang, slot).transcription = transcription
+    for (const { publisher } of this.#room.streams.values())
+      this.#speech(publisher.connectionId, transcription.lang, slot).transcription = transcription
   }
 
   #endTranscription(transcription: RoomTranscription | undefined): void {

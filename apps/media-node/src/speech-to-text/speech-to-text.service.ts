@@ -100,7 +100,7 @@ export class SpeechToTextService implements Commands<SpeechToTextCommand>, OnMod
     const room = this.media.rooms.get(call.roomId)
     // Before there is anything to remove again.
     room.peer(call.connectionId)
-    room.peer(call.publisherId)
+    room.participant(call.publisherId)
     await this.#speechOf(room).subscribe(call)
     return {}
   }

@@ -2,6 +2,7 @@ import type { types } from 'mediasoup'
 import { z } from 'zod'
 import { mediaError } from '../workers/media-errors.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
+import type { Release } from '../tracks/release.js'
 import type { Stream } from '../rooms/stream.js'
 
 /** The ports of a local program for RTP and RTCP. */
@@ -45,7 +46,10 @@ interface TapLeg {
 
 /** Sends the tracks of a stream to a local program, such as a recorder. Sends nothing before `start`. */
 export class PlainRtpTap {
-  private constructor(private readonly legs: readonly TapLeg[]) {}
+  private constructor(
+    private readonly legs: readonly TapLeg[],
+    private readonly release: Release,
+  ) {}
 
   /** Taps the tracks of these kinds, as far as the stream has them. */
   static async open(stream: Stream, kinds: readonly types.MediaKind[]): Promise<PlainRtpTap> {
@@ -53,7 +57,7 @@ export class PlainRtpTap {
     const opened = await Promise.allSettled(tracks.map(openTapLeg))
     const legs = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = opened.find((result) => result.status === 'rejected')
-    if (!failed) return new PlainRtpTap(legs)
+    if (!failed) return new PlainRtpTap(legs, stream.addReceiver())
     for (const { transport } of legs) transport.close()
     throw mediaError(`stream ${stream.id} can not be tapped`, failed.reason)
   }
@@ -116,6 +120,7 @@ export class PlainRtpTap {
   }
 
   close(): void {
+    this.release()
     for (const { transport } of this.legs) transport.close()
   }
 }

@@ -2,6 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import type { types } from 'mediasoup'
 import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
+import { once, type Release } from './release.js'
 import { PipedTrack } from '../routers/piped-track.js'
 
 /** The track on a router where it is not published. */
@@ -11,8 +12,6 @@ interface PipedEntry {
   opened: Promise<void>
   track?: PipedTrack
 }
-
-export type Release = () => void
 
 /** A published track: its producer, and its piped tracks on the other routers with subscribers. */
 export class PublishedTrack {
@@ -94,14 +93,5 @@ export class PublishedTrack {
     if (--entry.users > 0) return
     if (this.#piped.get(roomRouter) === entry) this.#piped.delete(roomRouter)
     entry.track?.close()
-  }
-}
-
-function once(act: () => void): Release {
-  let done = false
-  return () => {
-    if (done) return
-    done = true
-    act()
   }
 }

@@ -176,7 +176,7 @@ class ComposedRecorder implements Recorder {
   #enter(stream: Stream): void {
     // A stream without audio in a recording of audio only.
     if (!this.#scene && !stream.track('audio')) return
-    const { connectionId, metadata } = stream.peer
+    const { connectionId, metadata } = stream.publisher
     const number = this.#numbers.get(connectionId) ?? this.#numbers.size + 1
     this.#numbers.set(connectionId, number)
     const composed = this.#composedStream(stream, displayName(metadata.clientData, number))

@@ -107,7 +107,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
     const { job, room } = this.context
     const isPublished = !this.#closing && room.streams.get(stream.id) === stream
     const tracks = stream.tracks.map(({ kind, paused }) => ({ kind, paused }))
-    const isWanted = isPublished && stream.peer.metadata.record
+    const isWanted = isPublished && stream.publisher.metadata.record
     return { current: this.#files.get(stream), wanted: wantedTracks(isWanted ? tracks : [], job) }
   }
 

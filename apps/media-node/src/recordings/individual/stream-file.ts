@@ -131,7 +131,7 @@ export class StreamFile {
   /** The description of the file as known so far. */
   get described(): RecordedFile {
     const { stream, kinds } = this.options
-    const { clientData, serverData } = stream.peer.metadata
+    const { clientData, serverData } = stream.publisher.metadata
     const hasVideo = kinds.includes('video')
     const startedAt = this.#startedAt ?? this.options.clock.now()
     return {
@@ -142,7 +142,7 @@ export class StreamFile {
       startedAt,
       endedAt: Math.max(this.#lastPacketAt ?? startedAt, startedAt),
       streamId: stream.id,
-      connectionId: stream.peer.connectionId,
+      connectionId: stream.publisher.connectionId,
       clientData,
       serverData,
       ...(hasVideo && { typeOfVideo: stream.typeOfVideo }),

@@ -1,0 +1,32 @@
+import { backoffMs } from '@session-service/server-kit'
+import type { CameraCause } from './camera-program.js'
+
+/** Why a camera is not read; the text contains no credentials. */
+export interface CameraFailure {
+  cause: CameraCause
+  text: string
+}
+
+const TEXTS: Record<CameraCause, string> = {
+  unauthorized: 'the camera rejected the credentials',
+  'not-found': 'the camera has no stream at this address',
+  timeout: 'the camera does not answer',
+  unreachable: 'the camera cannot be reached',
+  unsupported: 'the camera sends no supported stream',
+  failed: 'reading the camera failed',
+}
+
+export const cameraFailure = (cause: CameraCause): CameraFailure => ({ cause, text: TEXTS[cause] })
+
+/** A camera is back at most this long after its return, apart from its own start, ms. */
+const LONGEST_MS = 3_000
+/** Cameras lock accounts after some wrong passwords. */
+const LONGEST_UNAUTHORIZED_MS = 60_000
+
+/** The delay before the next attempt, ms. */
+export const retryDelay = (failures: number, cause: CameraCause, random = Math.random()): number =>
+  backoffMs(
+    failures,
+    { firstMs: 500, longestMs: cause === 'unauthorized' ? LONGEST_UNAUTHORIZED_MS : LONGEST_MS },
+    random,
+  )

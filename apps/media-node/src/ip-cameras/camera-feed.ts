@@ -1,0 +1,164 @@
+import type { MediaKind } from '@session-service/contract'
+import { ServiceError } from '@session-service/contract'
+import { cameraFailure, retryDelay, type CameraFailure } from './camera-failure.js'
+import { CameraProgram, type CameraAddress, type CameraEvent, type CameraOutput } from './camera-program.js'
+
+/** Above the last known sequence number, so that a receiver takes none of the new packets for an old one. */
+const SEQUENCE_STEP = 2_000
+/** The program reports each second; one that is silent this long is killed, ms. */
+const SILENT_MS = 10_000
+const SILENT_CHECK_MS = 2_000
+
+/** The destination of a kind's packets; the feed adds the sequence number. */
+export type FeedOutput = Omit<CameraOutput, 'firstSequence'>
+
+interface FeedOptions {
+  /** The path of the native program. */
+  program: string
+  /** Checks the address before each attempt. */
+  address: () => Promise<CameraAddress>
+  /** An attempt has found these kinds; the packets follow after `send`. */
+  onTracks: (kinds: readonly MediaKind[]) => void
+  /** The first packets of a kind were sent. */
+  onMedia: (kind: MediaKind) => void
+  /** The attempt ended; the next one follows by itself. */
+  onFailure: (failure: CameraFailure) => void
+}
+
+/** Reads a camera with one program at a time, and starts it again after each failure until it is stopped. */
+export class CameraFeed {
+  readonly #sequences = new Map<MediaKind, number>()
+  #attempt: Attempt | undefined
+  #retry: NodeJS.Timeout | undefined
+  #failures = 0
+  #isOn = false
+
+  constructor(private readonly options: FeedOptions) {}
+
+  get isOn(): boolean {
+    return this.#isOn
+  }
+
+  /** Ids of processes, for tests and diagnosis. */
+  get pid(): number | undefined {
+    return this.#attempt?.pid
+  }
+
+  start(): void {
+    if (this.#isOn) return
+    this.#isOn = true
+    this.#failures = 0
+    this.#begin()
+  }
+
+  /** The kinds without an output are not sent. */
+  send(outputs: ReadonlyMap<MediaKind, FeedOutput>): void {
+    for (const [kind, output] of outputs) {
+      const last = this.#sequences.get(kind)
+      const firstSequence = last === undefined ? 0 : (last + SEQUENCE_STEP) & 0xffff
+      this.#attempt?.send(kind, { ...output, firstSequence })
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isOn = false
+    clearTimeout(this.#retry)
+    const attempt = this.#attempt
+    this.#attempt = undefined
+    await attempt?.stop()
+  }
+
+  #begin(): void {
+    const attempt = new Attempt(this.options, {
+      onSequence: (kind, sequence) => this.#sequences.set(kind, sequence),
+      onMedia: (kind) => {
+        this.#failures = 0
+        this.options.onMedia(kind)
+      },
+    })
+    this.#attempt = attempt
+    void attempt.ended.then((failure) => this.#ended(attempt, failure))
+  }
+
+  #ended(attempt: Attempt, failure: CameraFailure): void {
+    if (this.#attempt !== attempt) return
+    this.#attempt = undefined
+    this.#failures++
+    this.#retry = setTimeout(() => this.#begin(), retryDelay(this.#failures, failure.cause))
+    this.options.onFailure(failure)
+  }
+}
+
+interface AttemptListener {
+  onSequence: (kind: MediaKind, sequence: number) => void
+  onMedia: (kind: MediaKind) => void
+}
+
+/** One run of the program. */
+class Attempt {
+  /** Resolves with the reason of its end; never rejects. */
+  readonly ended: Promise<CameraFailure>
+  readonly #kinds = new Map<number, MediaKind>()
+  #program: CameraProgram | undefined
+  #failure: CameraFailure | undefined
+  #isStopped = false
+  #lastEventAt = performance.now()
+
+  constructor(
+    private readonly options: FeedOptions,
+    private readonly listener: AttemptListener,
+  ) {
+    this.ended = this.#run()
+  }
+
+  get pid(): number | undefined {
+    return this.#program?.pid
+  }
+
+  send(kind: MediaKind, output: CameraOutput): void {
+    for (const [index, each] of this.#kinds) if (each === kind) this.#program?.send(index, output)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#program?.stop()
+  }
+
+  async #run(): Promise<CameraFailure> {
+    let address: CameraAddress
+    try {
+      address = await this.options.address()
+    } catch (error) {
+      return { cause: 'unreachable', text: error instanceof ServiceError ? error.message : 'the address is not usable' }
+    }
+    if (this.#isStopped) return cameraFailure('failed')
+    const program = new CameraProgram(this.options.program, (event) => this.#handle(event))
+    this.#program = program
+    program.open(address)
+    const check = setInterval(() => this.#checkSilence(program), SILENT_CHECK_MS)
+    const failure = await program.exited
+    clearInterval(check)
+    return this.#failure ?? { cause: 'failed', text: failure ?? cameraFailure('failed').text }
+  }
+
+  /** A program that hangs gives no sign of it. */
+  #checkSilence(program: CameraProgram): void {
+    if (performance.now() - this.#lastEventAt < SILENT_MS) return
+    this.#failure ??= cameraFailure('timeout')
+    program.kill('hangs')
+  }
+
+  #handle(event: CameraEvent): void {
+    this.#lastEventAt = performance.now()
+    if (this.#isStopped) return
+    if (event.event === 'stream') this.#kinds.set(event.index, event.kind)
+    if (event.event === 'streams') this.options.onTracks([...this.#kinds.values()])
+    if (event.event === 'ended') this.#failure = { cause: 'failed', text: 'the camera has ended its stream' }
+    if (event.event === 'error') this.#failure = cameraFailure(event.cause)
+    if (event.event !== 'media' && event.event !== 'sent') return
+    const kind = this.#kinds.get(event.index)
+    if (kind === undefined) return
+    if (event.event === 'media') this.listener.onMedia(kind)
+    else this.listener.onSequence(kind, event.sequence)
+  }
+}

@@ -1,0 +1,259 @@
+import {
+  ServiceError,
+  type CameraChange,
+  type CameraStatus,
+  type CameraTracks,
+  type MediaKind,
+  type NodeCommandCall,
+} from '@session-service/contract'
+import type { types } from 'mediasoup'
+import type { ParticipantMetadata, Publisher } from '../rooms/publisher.js'
+import type { Room } from '../rooms/room.js'
+import { Stream } from '../rooms/stream.js'
+import type { RoomRouter } from '../routers/room-router.js'
+import type { RouterSlot } from '../routers/router-slot.js'
+import { mediaError } from '../workers/media-errors.js'
+import type { CameraFailure } from './camera-failure.js'
+import { CameraFeed } from './camera-feed.js'
+import type { CameraAddress } from './camera-program.js'
+import { cameraTrack, type CameraTrack } from './camera-tracks.js'
+import { ReservedPort } from './reserved-port.js'
+
+/** How long a camera is read without a receiver, ms: clients subscribe soon, and come and go. */
+const IDLE_MS = 5_000
+/** How long a new camera may take until its tracks are known, ms. */
+const PROBE_MS = 10_000
+
+export interface CameraEnvironment {
+  /** The path of the native program. */
+  program: string
+  /** Checks the address. @throws ServiceError INVALID or CAMERA_FAILED */
+  address: () => Promise<CameraAddress>
+  /** The state has changed. */
+  onChange: (change: Omit<CameraChange, 'roomId' | 'epoch'>) => void
+  /** An attempt to read the camera failed. */
+  onFailure: (failure: CameraFailure) => void
+}
+
+/** A camera on the network that publishes a stream in a room. */
+export class Camera implements Publisher {
+  readonly connectionId: string
+  readonly metadata: ParticipantMetadata
+  readonly maxSendKbps = 0
+  readonly #feed: CameraFeed
+  readonly #tracks = new Map<MediaKind, CameraTrack>()
+  #found: PromiseWithResolvers<CameraTracks> | undefined
+  #stream: Stream | undefined
+  #idle: NodeJS.Timeout | undefined
+  #status: CameraStatus = 'connecting'
+  #error: string | null = null
+  #revision = 0
+  #isClosed = false
+
+  private constructor(
+    readonly room: Room,
+    private readonly call: NodeCommandCall<'startCamera'>,
+    private readonly environment: CameraEnvironment,
+    private readonly slot: RouterSlot,
+    private readonly transport: types.PlainTransport,
+    private readonly source: ReservedPort,
+  ) {
+    this.connectionId = call.connectionId
+    this.metadata = { record: call.record, clientData: '', serverData: call.serverData }
+    this.#feed = new CameraFeed({
+      program: environment.program,
+      address: environment.address,
+      onTracks: (kinds) => this.#handleTracks(kinds),
+      onMedia: (kind) => void this.#handleMedia(kind),
+      onFailure: (failure) => this.#handleFailure(failure),
+    })
+  }
+
+  /**
+   * Publishes its stream. Without `tracks` in the call, it waits until the camera has sent its tracks.
+   * @throws ServiceError CAMERA_FAILED with the cause
+   */
+  static async open(
+    room: Room,
+    call: NodeCommandCall<'startCamera'>,
+    environment: CameraEnvironment,
+  ): Promise<{ camera: Camera; tracks: CameraTracks }> {
+    const slot = await room.allocateSlot(0)
+    const source = await ReservedPort.open()
+    let transport: types.PlainTransport | undefined
+    try {
+      transport = await openTransport(slot.roomRouter, source.port)
+      const camera = new Camera(room, call, environment, slot, transport, source)
+      const tracks = call.tracks ?? (await camera.#probe())
+      await camera.#publish(tracks)
+      return { camera, tracks }
+    } catch (error) {
+      transport?.close()
+      source.close()
+      room.releaseSlot(slot)
+      throw error
+    }
+  }
+
+  get roomRouter(): RoomRouter {
+    return this.slot.roomRouter
+  }
+
+  get ingress(): types.Transport {
+    return this.transport
+  }
+
+  get status(): CameraStatus {
+    return this.#status
+  }
+
+  /** The process that reads the camera, for tests. */
+  get pid(): number | undefined {
+    return this.#feed.pid
+  }
+
+  setRecord(record: boolean): void {
+    if (this.metadata.record === record) return
+    this.metadata.record = record
+    if (this.#stream) this.room.changed(this.#stream)
+  }
+
+  /** A camera takes no limit of its receivers. */
+  sendLimitChanged(): void {}
+
+  receiversChanged(): void {
+    if (this.#isClosed || !this.#stream || !this.call.source.onlyPlayWithSubscribers) return
+    clearTimeout(this.#idle)
+    if (this.#stream.receivers === 0) this.#idle = setTimeout(() => this.#rest(), IDLE_MS)
+    else if (!this.#feed.isOn) this.#play()
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    clearTimeout(this.#idle)
+    // The child ends with its input; nothing waits for it.
+    void this.#feed.stop()
+    if (this.#stream) {
+      this.room.unpublished(this.#stream)
+      this.#stream.close()
+    }
+    this.transport.close()
+    this.source.close()
+    this.room.releaseSlot(this.slot)
+  }
+
+  async #probe(): Promise<CameraTracks> {
+    const found = Promise.withResolvers<CameraTracks>()
+    this.#found = found
+    const timer = setTimeout(() => found.reject(failed('the camera does not answer')), PROBE_MS)
+    this.#feed.start()
+    try {
+      return await found.promise
+    } catch (error) {
+      await this.#feed.stop()
+      throw error
+    } finally {
+      clearTimeout(timer)
+      this.#found = undefined
+    }
+  }
+
+  /** Its tracks are paused until it sends, so that a recording treats it as muted. */
+  async #publish({ hasAudio, hasVideo }: CameraTracks): Promise<void> {
+    const kinds = [hasAudio && 'audio', hasVideo && 'video'].filter((kind) => kind !== false) as MediaKind[]
+    for (const kind of kinds) this.#tracks.set(kind, cameraTrack(kind, this.connectionId))
+    this.#stream = await Stream.publish(this, {
+      roomId: this.room.id,
+      connectionId: this.connectionId,
+      streamId: this.call.streamId,
+      tracks: [...this.#tracks.values()].map(({ track }) => track),
+      audioActive: false,
+      videoActive: false,
+      typeOfVideo: 'IPCAM',
+    })
+  }
+
+  /** Called when the room holds it: its stream is visible from now on. */
+  entered(): void {
+    if (!this.#stream) return
+    this.room.published(this.#stream)
+    if (this.#feed.isOn) this.#send()
+    else if (this.call.source.onlyPlayWithSubscribers) this.#setStatus('idle')
+    else this.#play()
+    this.receiversChanged()
+  }
+
+  #play(): void {
+    this.#setStatus('connecting')
+    this.#feed.start()
+  }
+
+  /** Ends the reading of a camera that nobody receives. */
+  #rest(): void {
+    void this.#feed.stop()
+    this.#pause()
+    this.#error = null
+    this.#setStatus('idle')
+  }
+
+  #send(): void {
+    const { localPort: port } = this.transport.tuple
+    const sourcePort = this.source.port
+    this.#feed.send(
+      new Map(
+        [...this.#tracks].map(([kind, { ssrc, payloadType }]) => [kind, { port, sourcePort, ssrc, payloadType }]),
+      ),
+    )
+  }
+
+  #handleTracks(kinds: readonly MediaKind[]): void {
+    if (this.#found && kinds.length > 0) {
+      this.#found.resolve({ hasAudio: kinds.includes('audio'), hasVideo: kinds.includes('video') })
+    } else if (this.#stream) this.#send()
+  }
+
+  async #handleMedia(kind: MediaKind): Promise<void> {
+    // Fails only when the stream is closed or its worker has died.
+    await this.#stream?.change({ [kind]: true }).catch(() => undefined)
+    this.#error = null
+    if (this.#feed.isOn) this.#setStatus('playing')
+  }
+
+  #handleFailure(failure: CameraFailure): void {
+    this.environment.onFailure(failure)
+    if (this.#found) return this.#found.reject(failed(failure.text))
+    this.#pause()
+    this.#error = failure.text
+    this.#setStatus('reconnecting')
+  }
+
+  /** The receivers start again with the next key frame, and their sequence numbers have no gap. */
+  #pause(): void {
+    void this.#stream?.change({ audio: false, video: false }).catch(() => undefined)
+  }
+
+  #setStatus(status: CameraStatus): void {
+    if (this.#isClosed || (status === this.#status && this.#revision > 0 && status !== 'reconnecting')) return
+    this.#status = status
+    this.#revision++
+    const { connectionId } = this
+    this.environment.onChange({ connectionId, revision: this.#revision, status, error: this.#error })
+  }
+}
+
+const failed = (text: string): ServiceError => new ServiceError('CAMERA_FAILED', text)
+
+async function openTransport(roomRouter: RoomRouter, sourcePort: number): Promise<types.PlainTransport> {
+  try {
+    const transport = await roomRouter.router.createPlainTransport({
+      listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
+      rtcpMux: true,
+      comedia: false,
+    })
+    await transport.connect({ ip: '127.0.0.1', port: sourcePort })
+    return transport
+  } catch (error) {
+    throw mediaError('the transport of a camera was not opened', error)
+  }
+}

@@ -1,0 +1,63 @@
+import { ServiceError, type NodeCommandCall } from '@session-service/contract'
+import type { NodeConfig } from '@session-service/config'
+import { ReportSender } from '@session-service/messaging'
+import { metrics } from '@session-service/server-kit'
+import { Inject, Injectable, Logger } from '@nestjs/common'
+import { NODE_CONFIG } from '../node/node-state.js'
+import { MediaService, roomClosed, type Answer, type CameraCommand, type Commands } from '../rooms/media.service.js'
+import type { Room } from '../rooms/room.js'
+import { cameraAddress } from './camera-address.js'
+import { CAMERA_CAUSES } from './camera-program.js'
+import { Camera, type CameraEnvironment } from './camera.js'
+
+/** The cameras on the network that this node reads. */
+@Injectable()
+export class IpCamerasService implements Commands<CameraCommand> {
+  readonly #logger = new Logger(IpCamerasService.name)
+  readonly #failures = metrics.counter('camera_failures_total', {
+    help: 'Failed attempts to read a camera on the network, by cause',
+    labels: { cause: CAMERA_CAUSES },
+  })
+
+  constructor(
+    @Inject(NODE_CONFIG) private readonly config: NodeConfig,
+    private readonly media: MediaService,
+    private readonly reports: ReportSender,
+  ) {}
+
+  startCamera(call: NodeCommandCall<'startCamera'>): Answer<'startCamera'> {
+    const program = process.env.CAMERA_BIN
+    if (!program) throw new ServiceError('DISABLED', 'the media node cannot read cameras: CAMERA_BIN names no program')
+    return this.media.inOrder(call, async () => {
+      const room = await this.media.rooms.open(call, call.videoCodec)
+      room.leave(call.connectionId)
+      const environment = this.#environment(room, call, program)
+      const { camera, tracks } = await Camera.open(room, call, environment).catch((error: unknown) => {
+        throw room.closed ? roomClosed(room.id) : error
+      })
+      if (room.closed) {
+        camera.close()
+        throw roomClosed(room.id)
+      }
+      room.enterCamera(camera)
+      camera.entered()
+      return tracks
+    })
+  }
+
+  #environment(room: Room, call: NodeCommandCall<'startCamera'>, program: string): CameraEnvironment {
+    const { id: roomId, epoch } = room
+    return {
+      program,
+      address: () => cameraAddress(call.source, this.config),
+      onChange: (change) => {
+        const camera = { roomId, epoch, ...change }
+        void this.reports.send({ kind: 'cameraChanged', camera }).catch(() => undefined)
+      },
+      onFailure: ({ cause, text }) => {
+        this.#failures.inc({ cause })
+        this.#logger.warn({ roomId, connectionId: call.connectionId }, text)
+      },
+    }
+  }
+}

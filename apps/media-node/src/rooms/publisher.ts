@@ -1,0 +1,30 @@
+import type { types } from 'mediasoup'
+import type { RoomRouter } from '../routers/room-router.js'
+import type { Room } from './room.js'
+import type { Stream } from './stream.js'
+
+/** The participant's data for recordings. */
+export interface ParticipantMetadata {
+  record: boolean
+  readonly clientData: string
+  readonly serverData: string
+}
+
+/** A participant that publishes streams in a room: a client, or a camera on the network. */
+export interface Publisher {
+  readonly room: Room
+  readonly connectionId: string
+  readonly metadata: ParticipantMetadata
+  /** The router on which its streams arrive. */
+  readonly roomRouter: RoomRouter
+  /** The transport on which its streams arrive. */
+  readonly ingress: types.Transport
+  /** The maximum bitrate of each of its videos, kbps; 0 = unconstrained. */
+  readonly maxSendKbps: number
+  /** The receivers' limit of one of its streams has changed. */
+  sendLimitChanged(stream: Stream): void
+  /** The number of subscriptions, recordings and transcriptions that receive one of its streams has changed. */
+  receiversChanged(stream: Stream): void
+  setRecord(record: boolean): void
+  close(): void
+}
