@@ -19,14 +19,14 @@ import type { CameraAddress } from './camera-program.js'
 import { cameraTrack, type CameraTrack } from './camera-tracks.js'
 import { ReservedPort } from './reserved-port.js'
 
-/** How long a camera is read without a receiver, ms: clients subscribe soon, and come and go. */
-const IDLE_MS = 5_000
 /** How long a new camera may take until its tracks are known, ms. */
 const PROBE_MS = 10_000
 
 export interface CameraEnvironment {
   /** The path of the native program. */
   program: string
+  /** How long a camera is read without a receiver, ms. */
+  idleMs: number
   /** Checks the address. @throws ServiceError INVALID or CAMERA_FAILED */
   address: () => Promise<CameraAddress>
   /** The state has changed. */
@@ -124,7 +124,7 @@ export class Camera implements Publisher {
   receiversChanged(): void {
     if (this.#isClosed || !this.#stream || !this.call.source.onlyPlayWithSubscribers) return
     clearTimeout(this.#idle)
-    if (this.#stream.receivers === 0) this.#idle = setTimeout(() => this.#rest(), IDLE_MS)
+    if (this.#stream.receivers === 0) this.#idle = setTimeout(() => this.#rest(), this.environment.idleMs)
     else if (!this.#feed.isOn) this.#play()
   }
 

@@ -13,6 +13,8 @@ import { Camera, type CameraEnvironment } from './camera.js'
 /** The cameras on the network that this node reads. */
 @Injectable()
 export class IpCamerasService implements Commands<CameraCommand> {
+  /** How long a camera is read without a receiver, ms: clients subscribe soon, and come and go. */
+  idleMs = 5_000
   readonly #logger = new Logger(IpCamerasService.name)
   readonly #failures = metrics.counter('camera_failures_total', {
     help: 'Failed attempts to read a camera on the network, by cause',
@@ -22,7 +24,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
   constructor(
     @Inject(NODE_CONFIG) private readonly config: NodeConfig,
     private readonly media: MediaService,
-    private readonly reports: ReportSender,
+    @Inject(ReportSender) private readonly reports: Pick<ReportSender, 'send'>,
   ) {}
 
   startCamera(call: NodeCommandCall<'startCamera'>): Answer<'startCamera'> {
@@ -49,6 +51,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
     const { id: roomId, epoch } = room
     return {
       program,
+      idleMs: this.idleMs,
       address: () => cameraAddress(call.source, this.config),
       onChange: (change) => {
         const camera = { roomId, epoch, ...change }

@@ -1,0 +1,224 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { ServiceError, type CameraChange, type NodeCommandCall, type NodeFact } from '@session-service/contract'
+import { loadNodeConfig } from '@session-service/config'
+import { until } from '@session-service/local-stack'
+import { childrenOf, isRunning } from '../fixtures/processes.js'
+import { MediaStack } from '../rooms/fixtures/media-stack.js'
+import { newRoom } from '../rooms/fixtures/publisher.js'
+import type { Stream } from '../rooms/stream.js'
+import { RtspServer } from './fixtures/rtsp-server.js'
+import { Viewer } from './fixtures/viewer.js'
+import { IpCamerasService } from './ip-cameras.service.js'
+
+const PASSWORD = 'geheim'
+const IDLE_MS = 500
+
+let stack: MediaStack
+let camera: RtspServer
+let cameras: IpCamerasService
+const changes: CameraChange[] = []
+const viewers: Viewer[] = []
+
+beforeAll(async () => {
+  stack = await MediaStack.start({ size: 1 })
+  camera = await RtspServer.start({ video: 'h264', audio: 'aac' })
+  const config = loadNodeConfig({ MEDIA_NODE_ID: 'node' })
+  const reports = {
+    send: async (fact: Pick<NodeFact, 'kind'> & { camera?: CameraChange }) => {
+      if (fact.camera) changes.push(fact.camera)
+      return { dropRoomIds: [] }
+    },
+  }
+  cameras = new IpCamerasService(config, stack.service, reports)
+  cameras.idleMs = IDLE_MS
+})
+afterEach(async () => {
+  for (const viewer of viewers.splice(0)) viewer.close()
+  await stack.service.rooms.closeAll()
+  camera.fault = undefined
+  await until('every program that read a camera has ended', () => programs().length === 0)
+  await until('the camera has no viewer', () => camera.viewers === 0)
+  changes.length = 0
+})
+afterAll(async () => {
+  await camera.stop()
+  await stack.stop()
+})
+
+const programs = (): number[] => {
+  const workers = [...stack.pool.workers].map(({ worker }) => worker.pid)
+  return childrenOf(process.pid).filter((pid) => isRunning(pid) && !workers.includes(pid) && !camera.pids.includes(pid))
+}
+
+function call(options: Partial<NodeCommandCall<'startCamera'>> & { uri?: string; always?: boolean } = {}) {
+  const { uri = camera.url, always = true, ...others } = options
+  const source = {
+    uri,
+    networkCache: 0,
+    adaptativeBitrate: true,
+    onlyPlayWithSubscribers: !always,
+    allowedAddresses: ['127.0.0.0/8'],
+  }
+  return {
+    roomId: newRoom(),
+    connectionId: 'cam',
+    sessionId: 'session',
+    epoch: 1,
+    videoCodec: 'VP8' as const,
+    streamId: 'str_IPC_abcd_cam',
+    record: true,
+    serverData: '',
+    source,
+    ...others,
+  }
+}
+
+const statuses = (): string[] => changes.map(({ status }) => status)
+const streamOf = ({ roomId, streamId }: { roomId: string; streamId: string }): Stream =>
+  stack.service.rooms.get(roomId).stream(streamId)
+
+async function view(started: { roomId: string; streamId: string }): Promise<Viewer> {
+  const viewer = await Viewer.open(streamOf(started))
+  viewers.push(viewer)
+  return viewer
+}
+
+const receives = (viewer: Viewer, more = 10): Promise<unknown> => {
+  const { audio, video } = viewer.packets
+  const [audioBefore, videoBefore] = [audio.length, video.length]
+  return until(
+    'audio and video of the camera arrive',
+    () => audio.length >= audioBefore + more && video.length >= videoBefore + more,
+    20_000,
+  )
+}
+
+describe('a camera on the network', () => {
+  it('publishes its audio and video in a VP8 session', async () => {
+    const started = call()
+    expect(await cameras.startCamera(started)).toEqual({ hasAudio: true, hasVideo: true })
+    await receives(await view(started))
+    expect(statuses()).toEqual(['playing'])
+    const [room] = (await stack.service.inventory({})).rooms
+    expect(room).toMatchObject({ connectionIds: ['cam'], streamIds: [started.streamId] })
+    expect(stack.service.counts).toMatchObject({ cameras: 1, connections: 1, streams: 1 })
+    await stack.service.leave(started)
+    expect(stack.service.counts).toEqual({ cameras: 0, connections: 0, streams: 0, consumers: 0 })
+  })
+
+  it('is read only while it has receivers, if asked to', async () => {
+    const started = call({ always: false })
+    await cameras.startCamera(started)
+    await until('it is not read without receivers', () => statuses().at(-1) === 'idle' && camera.viewers === 0)
+    const first = await view(started)
+    await receives(first)
+    expect(statuses().at(-1)).toBe('playing')
+    first.close()
+    viewers.length = 0
+    await until('it rests again', () => statuses().at(-1) === 'idle' && camera.viewers === 0)
+  })
+
+  it('I10: is read again after it was lost, and its packets continue', async () => {
+    const started = call()
+    await cameras.startCamera(started)
+    const viewer = await view(started)
+    await receives(viewer)
+    camera.refuse(true)
+    camera.drop()
+    await until('the loss is reported', () => statuses().at(-1) === 'reconnecting')
+    expect(changes.at(-1)?.error).toMatch(/^the camera /)
+    const before = viewer.packets.video.at(-1)
+    camera.refuse(false)
+    await receives(viewer)
+    expect(changes.at(-1)).toMatchObject({ status: 'playing', error: null })
+    const next = viewer.packets.video[viewer.packets.video.indexOf(before!) + 1]
+    expect((next!.sequence - before!.sequence) & 0xffff).toBe(1)
+    expect(changes.map(({ revision }) => revision)).toEqual(changes.map((_, index) => index + 1))
+  })
+
+  it('is read again when its program is killed or suspended', async () => {
+    const started = call()
+    await cameras.startCamera(started)
+    const viewer = await view(started)
+    for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
+      await receives(viewer)
+      const [former] = programs()
+      process.kill(former!, signal)
+      await until('another program reads it', () => programs().some((pid) => pid !== former), 30_000)
+    }
+    await receives(viewer)
+  }, 90_000)
+
+  it('hangs: the loss is reported, and it is read again', async () => {
+    const started = call()
+    await cameras.startCamera(started)
+    const viewer = await view(started)
+    await receives(viewer)
+    camera.fault = 'hangs'
+    await until('the timeout is reported', () => changes.at(-1)?.error === 'the camera does not answer', 30_000)
+    camera.fault = undefined
+    await receives(viewer)
+  }, 60_000)
+
+  it.each([
+    ['with a wrong password', () => camera.url.replace('://', `://admin:${PASSWORD}@`), '401', 'rejected the credentials'],
+    ['without such a stream', () => camera.url, 'not found', 'no stream at this address'],
+  ] as const)('%s is refused with the cause and leaves nothing', async (_, uri, fault, cause) => {
+    camera.fault = fault
+    const started = call({ uri: uri() })
+    const error = await cameras.startCamera(started).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(ServiceError)
+    expect(error).toMatchObject({ code: 'CAMERA_FAILED' })
+    expect(String(error)).toContain(cause)
+    expect(String(error)).not.toContain(PASSWORD)
+    expect(stack.service.counts).toMatchObject({ cameras: 0, connections: 0, streams: 0 })
+    expect(await stack.inside(started.roomId)).toEqual({ transports: 0, producers: 0, consumers: 0 })
+  })
+
+  it('with known tracks is published at once, and appears as soon as it is reachable', async () => {
+    const port = await freePort()
+    const uri = `rtsp://127.0.0.1:${port}/camera`
+    const started = call({ uri, tracks: { hasAudio: true, hasVideo: true } })
+    await cameras.startCamera(started)
+    const viewer = await view(started)
+    await until('the failure is reported', () => statuses().at(-1) === 'reconnecting')
+    const late = await RtspServer.start({ video: 'h264', audio: 'aac', port })
+    try {
+      await until('audio and video arrive', () => viewer.packets.video.length > 5 && viewer.packets.audio.length > 5, 20_000)
+    } finally {
+      await stack.service.leave(started)
+      await late.stop()
+    }
+  }, 60_000)
+
+  it('ends with its room, and a repeated start replaces it', async () => {
+    const started = call()
+    await cameras.startCamera(started)
+    const [former] = programs()
+    await cameras.startCamera(started)
+    await until('the former program has ended', () => !programs().includes(former!) && programs().length === 1)
+    await stack.service.closeRoom(started)
+    await until('its program has ended', () => programs().length === 0)
+  })
+
+  it('E25: is not read at an address of this machine', async () => {
+    const started = call()
+    const source = { ...started.source, allowedAddresses: [] }
+    await expect(cameras.startCamera({ ...started, source })).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringContaining('rtspUri'),
+    })
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address ? address.port : 0
+}
