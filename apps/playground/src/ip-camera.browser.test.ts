@@ -1,0 +1,47 @@
+import { startRtspCamera, type RtspCamera, until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { useCall } from './fixtures/call.js'
+import type { Tab } from './fixtures/tab.js'
+
+const PASSWORD = 'geheim'
+
+describe('a camera on the network', () => {
+  const call = useCall({ frames: 3, masterEnv: { SERVICE_IPCAM_ALLOWED_ADDRESSES: '["127.0.0.0/8"]' } })
+  let camera: RtspCamera
+
+  beforeAll(async () => {
+    camera = await startRtspCamera({
+      video: 'h264',
+      audio: 'aac',
+      credentials: { user: 'admin', password: PASSWORD, scheme: 'Digest' },
+    })
+  })
+  afterAll(() => camera?.stop())
+
+  const frames = async (tab: Tab): Promise<number> => (await tab.received('IPCAM')).framesDecoded
+
+  it('is seen and heard by everyone, also after it was lost, and leaves with its connection', async () => {
+    const [ada, grace] = await call.both()
+    const rtspUri = camera.url.replace('://', `://admin:${PASSWORD}@`)
+    const created = await call.stack.api.createConnection(call.sessionId, { type: 'IPCAM', rtspUri, data: 'entrance' })
+    expect(created).toMatchObject({ type: 'IPCAM', status: 'active', platform: 'IPCAM', token: null, rtspUri })
+    for (const tab of [ada, grace]) {
+      await tab.event('connectionCreated')
+      await until('pictures of the camera', async () => (await frames(tab)) > 20, 30_000)
+    }
+    await until('sound of the camera', async () => (await ada.received('IPCAM')).audioEnergy > 0)
+    await until('the camera plays', async () => {
+      const { cameraStatus } = await call.stack.api.getConnection(call.sessionId, created.id)
+      return cameraStatus === 'playing'
+    })
+    camera.drop()
+    await ada.event('cameraStatusChanged')
+    const before = await Promise.all([frames(ada), frames(grace)])
+    for (const [index, tab] of [ada, grace].entries())
+      await until('pictures after the loss', async () => (await frames(tab)) > (before[index] ?? 0) + 20, 30_000)
+
+    await call.stack.api.deleteConnection(call.sessionId, created.id)
+    await ada.event('connectionDestroyed')
+    await until('the camera is not read any more', () => camera.viewers === 0)
+  }, 120_000)
+})
