@@ -20,7 +20,8 @@ function fakeStream(connect: (to: object) => Promise<void>): Stream {
   const transport = { consume: () => Promise.resolve(consumer), connect, close: () => undefined }
   const router = { rtpCapabilities: {}, createPlainTransport: () => Promise.resolve(transport) }
   const track = { kind: 'video', paused: false, router, producer: { id: 'video' } } as unknown as PublishedTrack
-  return { id: 'str_A', typeOfVideo: 'CAMERA', tracks: [track], track: () => track } as unknown as Stream
+  const stream = { id: 'str_A', typeOfVideo: 'CAMERA', tracks: [track], track: () => track }
+  return { ...stream, addReceiver: () => () => undefined } as unknown as Stream
 }
 
 it('a stream is sent to a compositor that listens late', async () => {
