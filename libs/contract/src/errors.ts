@@ -14,6 +14,7 @@ export const ERROR_CODES = [
   'RATE_LIMITED',
   'DISABLED',
   'LAUNCH_FAILED',
+  'CAMERA_FAILED',
   'INTERNAL',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
@@ -53,6 +54,7 @@ export const RPC_CODE: Record<ErrorCode, number> = {
   RATE_LIMITED: 429,
   DISABLED: 996,
   LAUNCH_FAILED: 502,
+  CAMERA_FAILED: 500,
   INTERNAL: -32603,
 }
 

@@ -1,4 +1,5 @@
 export * from './bus/master.js'
+export * from './bus/cameras.js'
 export * from './bus/cost.js'
 export * from './bus/node.js'
 export * from './bus/recordings.js'

@@ -16,6 +16,8 @@ export const COST = {
   recordings: 30,
   /** A stream with speech to text, with pauses. */
   speechStreams: 3,
+  /** A camera on the network, read by a process that encodes its audio; its stream and connection count in addition. */
+  cameras: 2,
 } as const
 
 /** Numbers of units by kind of work. */

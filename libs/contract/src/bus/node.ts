@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
+import { CameraChange, CameraSource, CameraTracks } from './cameras.js'
 import { LanguageModelState, SpeechEngineName, SpeechSettings, TranscriptSentence } from './speech-to-text.js'
 import { Language, SpeechToTextMessage } from '../signalling/speech-to-text.js'
 import { RecordingEnded, RecordingJob, RecordingPartRef, RunningJob, Slots } from './recordings.js'
@@ -111,6 +112,25 @@ export const NODE_COMMANDS = {
     }),
     Nothing,
     4_000,
+  ],
+  /**
+   * Opens a missing room, reads a camera and publishes its stream; `leave` ends it. With `tracks`, which a former node
+   * reported, the answer does not wait for the camera. A repeated command replaces the camera. INVALID: the node may not
+   * read this address; CAMERA_FAILED: the camera cannot be read, with the cause; NO_CAPACITY: the node has no room for it.
+   */
+  startCamera: [
+    Peer.extend({
+      sessionId: z.string(),
+      epoch: Epoch,
+      videoCodec: ForcedVideoCodec,
+      streamId: Id,
+      source: CameraSource,
+      tracks: CameraTracks.optional(),
+      record: z.boolean().default(true),
+      serverData: z.string().default(''),
+    }),
+    CameraTracks,
+    15_000,
   ],
   /** Closes the room unless it is newer than `epoch`. */
   closeRoom: [HeldRoom, Nothing, 4_000],
@@ -235,6 +255,8 @@ export const Heartbeat = z.object({
   connections: z.number().int().nonnegative(),
   streams: z.number().int().nonnegative(),
   consumers: z.number().int().nonnegative(),
+  /** Cameras on the network, whether they are being read or not. */
+  cameras: z.number().int().nonnegative().default(0),
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
 
@@ -260,6 +282,8 @@ export const NodeFact = z.discriminatedUnion('kind', [
   z.object({ ...factBase, kind: z.literal('recordingEnded'), ended: RecordingEnded }),
   /** A sentence of a session with transcripts. Masters store each `factId` once. */
   z.object({ ...factBase, kind: z.literal('sentenceRecognized'), roomId: Id, sentence: TranscriptSentence }),
+  /** The state of a camera has changed. */
+  z.object({ ...factBase, kind: z.literal('cameraChanged'), camera: CameraChange }),
   /** Requests the time of the masters without a report. */
   z.object({ ...factBase, kind: z.literal('clock') }),
   /** The node shuts down gracefully; it has closed its remaining rooms. */

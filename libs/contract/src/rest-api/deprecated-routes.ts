@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { withDefault } from '../optional.js'
-import { CreateConnectionBody, RtspUri } from '../rest/connection.js'
+import { CreateConnectionBody, CameraUri } from '../rest/connection.js'
 import { ROUTES, type Operation } from './routes.js'
 import type { Answer, Method, Route } from './route.js'
 
@@ -38,7 +38,7 @@ const { data, adaptativeBitrate, onlyPlayWithSubscribers } = CreateConnectionBod
 /** The deprecated path accepts only cameras. */
 const CreateCameraBody = z.object({
   type: withDefault(z.literal('IPCAM'), 'IPCAM'),
-  rtspUri: RtspUri,
+  rtspUri: CameraUri,
   data,
   adaptativeBitrate,
   onlyPlayWithSubscribers,

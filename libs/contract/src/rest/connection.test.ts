@@ -5,15 +5,22 @@ describe('the URI of a camera', () => {
   const problemsOf = (rtspUri: string) =>
     CreateConnectionBody.safeParse({ type: 'IPCAM', rtspUri }).error?.issues.map(({ path }) => path.join('.'))
 
-  it.each(['rtsp://camera.example/1', 'rtsps://user:secret@camera.example:322/1?channel=2'])('accepts %s', (uri) => {
+  it.each([
+    'rtsp://camera.example/1',
+    'rtsps://user:secret@camera.example:322/1?channel=2',
+    'http://camera.example/live.m3u8',
+    'https://camera.example/live.mp4',
+    'file:///media/loop.mp4',
+  ])('accepts %s', (uri) => {
     expect(problemsOf(uri)).toBeUndefined()
   })
 
   it.each([
-    'file:///etc/passwd',
-    'http://169.254.169.254/latest',
-    'https://camera.example/1',
+    'file://server/share',
+    'rtsp://',
     'concat:a|b',
+    'ftp://camera.example/1',
+    'rtsp://camera.example/\u0007',
     '-i evil',
     'rtsp://camera.example/1 -i evil',
     'rtsp:camera',

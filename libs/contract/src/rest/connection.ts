@@ -63,8 +63,18 @@ export const IceServerView = z.object({
 })
 export type IceServerView = z.infer<typeof IceServerView>
 
-/** Permits no other protocol: the reader of the camera could otherwise read files and pages of the service's network. */
-export const RtspUri = text(2048).regex(/^rtsps?:\/\/\S+$/, 'must be an RTSP URI')
+/** The node that reads the camera checks its address. Permits no other protocol: media programs know many more. */
+export const CameraUri = text(2048).regex(
+  /^(?:(?:rtsps?|https?):\/\/[^\s/]|file:\/\/\/)[^\s\\\p{Cc}]*$/u,
+  'must be an rtsp, rtsps, http, https or file URI',
+)
+
+/**
+ * `idle`: not read, since nobody receives its stream; `reconnecting`: failed, will be tried again as long as the
+ * connection exists.
+ */
+export const CameraStatus = z.enum(['connecting', 'playing', 'idle', 'reconnecting'])
+export type CameraStatus = z.infer<typeof CameraStatus>
 
 export const CreateConnectionBody = z
   .object({
@@ -82,14 +92,16 @@ export const CreateConnectionBody = z
     customIceServers: withDefault(z.array(IceServer).max(16), []).describe(
       'Replace the STUN and TURN servers of the service. Only for WEBRTC',
     ),
-    rtspUri: optional(RtspUri).describe('RTSP address of the camera; mandatory for IPCAM'),
+    rtspUri: optional(CameraUri).describe(
+      'Address of the camera: an rtsp, rtsps, http, https or file URI; mandatory for IPCAM',
+    ),
     adaptativeBitrate: withDefault(z.boolean(), true).describe(
       'Whether the bit rate of the camera follows the subscribers. Only for IPCAM',
     ),
     onlyPlayWithSubscribers: withDefault(z.boolean(), true).describe(
       'Whether the camera is read only while a subscriber receives it. Only for IPCAM',
     ),
-    networkCache: withDefault(z.number().int().nonnegative(), 2000).describe(
+    networkCache: withDefault(z.number().int().min(0).max(60_000), 2000).describe(
       'Buffer of the camera, ms. Only for IPCAM',
     ),
   })
@@ -123,12 +135,16 @@ export const MediaOptions = z.object({
     .optional()
     .describe('JSON text of `{width, height}` in pixels; null for cameras on the network'),
   filter: z.record(z.string(), z.unknown()).describe('Filter in use; always empty'),
+  adaptativeBitrate: z.boolean().optional().describe('Only for IPCAM: whether the bit rate follows the subscribers'),
+  onlyPlayWithSubscribers: z.boolean().optional().describe('Only for IPCAM: whether it is read only with subscribers'),
+  networkCache: z.number().optional().describe('Only for IPCAM: buffer of the camera, ms'),
 })
 export type MediaOptions = z.infer<typeof MediaOptions>
 
 export const PublisherView = z.object({
   streamId: z.string().describe('Identifier of the stream'),
   createdAt: z.number().describe('Time of publication, UTC ms'),
+  rtspUri: z.string().optional().describe('Only for IPCAM: address of the camera'),
   mediaOptions: MediaOptions.describe('Current properties of the stream'),
 })
 export type PublisherView = z.infer<typeof PublisherView>
@@ -171,6 +187,11 @@ export const ConnectionView = z.object({
     .nullable()
     .describe('Whether the camera is read only with subscribers; null for WEBRTC'),
   networkCache: z.number().nullable().describe('Buffer of the camera, ms; null for WEBRTC'),
+  cameraStatus: CameraStatus.nullable().describe('Whether the camera is read at present; null for WEBRTC'),
+  cameraError: z
+    .string()
+    .nullable()
+    .describe('Cause of the last failure of the camera; null while it works, and for WEBRTC'),
   publishers: z.array(PublisherView).nullable().describe('Streams the connection publishes'),
   subscribers: z.array(SubscriberView).nullable().describe('Streams the connection receives'),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DisconnectReason, RecordingStopReason, StreamChangeReason, StreamDestroyedReason } from '../reasons.js'
+import { CameraStatus } from '../rest/connection.js'
 import { SpeechToTextMessage } from './speech-to-text.js'
 import { Layers } from './rtp.js'
 import { ConnectionInfo, RecordingInfo, SessionSnapshot, StreamInfo } from './views.js'
@@ -41,6 +42,8 @@ export const SIGNALLING_NOTIFICATIONS = {
    * again.
    */
   speechToTextDisconnected: z.object({ connectionId: z.string(), lang: z.string(), message: z.string() }),
+  /** The state of a camera on the network has changed; `error` is the cause of the last failure. */
+  cameraStatusChanged: z.object({ connectionId: z.string(), status: CameraStatus, error: z.string().nullable() }),
   /** The complete state, sent when messages may have been lost; the client derives the missed changes. */
   snapshot: SessionSnapshot,
   /** The receiving participant has ended; the server then closes the socket. */
