@@ -115,20 +115,22 @@ test('each purpose has its needs', () => {
       .filter(([, yes]) => yes)
       .map(([name]) => name)
   assert.deepEqual(list('check'), [])
-  assert.deepEqual(list('start'), ['worker', 'nats', 'postgres', 'recording', 'screen', 'build'])
+  assert.deepEqual(list('start'), ['worker', 'nats', 'postgres', 'recording', 'cameras', 'screen', 'build'])
   assert.deepEqual(list('start', { NATS_URL: 'nats://x', DATABASE_URL: 'postgres://y' }), [
     'worker',
     'recording',
+    'cameras',
     'screen',
     'build',
   ])
-  assert.deepEqual(list('start', { SERVICE_RECORDING: 'false' }), ['worker', 'nats', 'postgres', 'build'])
+  assert.deepEqual(list('start', { SERVICE_RECORDING: 'false' }), ['worker', 'nats', 'postgres', 'cameras', 'build'])
   assert.deepEqual(list('test', { NATS_URL: 'nats://x' }), [
     'worker',
     'nats',
     'postgres',
     'chromium',
     'recording',
+    'cameras',
     'screen',
     'coturn',
     'speech',

@@ -6,6 +6,7 @@ const NOTHING = {
   postgres: false,
   chromium: false,
   recording: false,
+  cameras: false,
   screen: false,
   coturn: false,
   speech: false,
@@ -17,6 +18,7 @@ const EVERYTHING = {
   postgres: true,
   chromium: true,
   recording: 'needed',
+  cameras: 'needed',
   screen: 'needed',
   coturn: true,
   speech: 'wanted',
@@ -25,7 +27,7 @@ const EVERYTHING = {
 
 /**
  * The needs of a purpose beside Node and the npm packages. `start` uses a server that the environment names instead of
- * starting one. Recording and speech are 'wanted' where the rest works without them. `named`: the needs of the named
+ * starting one. Recording, cameras and speech are 'wanted' where the rest works without them. `named`: the needs of the named
  * benchmarks, and those that options of "start" add: 'speech' is the engine Vosk with its English model.
  */
 export function needsOf(purpose, env = {}, named) {
@@ -43,6 +45,7 @@ export function needsOf(purpose, env = {}, named) {
     postgres: !env.DATABASE_URL,
     chromium: false,
     recording,
+    cameras: 'wanted',
     screen,
     coturn: false,
     speech: named?.includes('speech') ? 'vosk' : false,

@@ -1,4 +1,5 @@
 import { detectAccess, missingPackages } from './apt.mjs'
+import { cameraPackages } from './cameras.mjs'
 import { which } from './exec.mjs'
 import { lacksPostgresUser } from './os-user.mjs'
 import { findChromium, findFfmpeg, findTurnServer } from './programs.mjs'
@@ -20,6 +21,7 @@ export async function rootChanges(context, needs) {
     ...(needs.coturn && !findTurnServer(env) ? ['coturn'] : []),
     ...(needs.recording && !findFfmpeg(env) ? ['ffmpeg'] : []),
     ...(needs.recording ? compositorPackages(context) : []),
+    ...(needs.cameras ? cameraPackages(context) : []),
     ...(needs.screen ? screenPackages(env, { optional: needs.screen === 'wanted' }) : []),
     ...(needs.speech ? speechPackages(env, needs.speech) : []),
   ]

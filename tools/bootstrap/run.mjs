@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { HELP, parseArguments } from './arguments.mjs'
 import { ensureBuild } from './build.mjs'
 import { cacheRoot, openCache } from './cache.mjs'
+import { ensureCameras } from './cameras.mjs'
 import { exitStatus, listenForSignals, runScript } from './child.mjs'
 import { withoutNpm } from './exec.mjs'
 import { needsOf } from './needs.mjs'
@@ -54,6 +55,7 @@ async function prepare(context, purpose, needs) {
   if (needs.coturn) await ensureTurnServer(context)
   if (needs.worker) found.MEDIASOUP_WORKER_BIN = await ensureWorker(context)
   if (needs.recording) found.COMPOSITOR_BIN = await ensureRecording(context, { optional: needs.recording === 'wanted' })
+  if (needs.cameras) found.CAMERA_BIN = await ensureCameras(context, { optional: needs.cameras === 'wanted' })
   if (needs.screen) await ensureScreen(context, { optional: needs.screen === 'wanted' })
   if (needs.speech) Object.assign(found, await ensureSpeech(context, speechOptions(needs.speech)))
   const childEnv = scriptEnvironment(env, { toolchain: context.toolchain, cache, found })

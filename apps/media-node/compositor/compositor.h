@@ -7,6 +7,8 @@
 
 #include <gst/gst.h>
 
+#include "events.h"
+
 typedef struct {
   gint width, height, fps;
   gint video_kbps, audio_kbps;
@@ -50,10 +52,6 @@ gboolean is_too_large(GstEvent *caps);
 /* tile.c: a plain box with a name, in place of a picture. */
 void tile_place(const gchar *id, const Box *box, const gchar *text);
 void tile_remove(const gchar *id);
-
-/* events.c */
-void event_tell(const gchar *name, const gchar *members_format, ...) G_GNUC_PRINTF(2, 3);
-void event_error(const gchar *id, const gchar *message);
 
 /* elements.c: what several use. */
 void box_apply(GstPad *mixer_pad, const Box *box);

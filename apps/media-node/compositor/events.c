@@ -1,4 +1,4 @@
-#include "compositor.h"
+#include "events.h"
 
 #include <stdio.h>
 
@@ -16,8 +16,7 @@ void event_tell(const gchar *name, const gchar *members_format, ...) {
   g_free(members);
 }
 
-/* As JSON wants it; what is not UTF-8 is replaced. */
-static gchar *json_text(const gchar *text) {
+gchar *json_text(const gchar *text) {
   gchar *valid = g_utf8_make_valid(text, -1);
   GString *json = g_string_new(NULL);
   for (const gchar *at = valid; *at; at++) {

@@ -1,5 +1,5 @@
 import { property } from '../property/property.js'
-import { address, boolean, integer, path, portOrFree, textMatching } from '../property/types.js'
+import { address, boolean, choice, integer, path, portOrFree, textMatching } from '../property/types.js'
 
 export const NODE = {
   MEDIA_NODE_ID: property('node', textMatching(/^[A-Za-z0-9_-]{0,64}$/, 'up to 64 letters, digits, "-" and "_"'), {
@@ -66,5 +66,27 @@ export const NODE = {
   MEDIA_NODE_VOSK_LIBRARY: property('node', path, {
     default: '/usr/local/lib/libvosk.so',
     meaning: 'The library of the engine `vosk`',
+  }),
+  MEDIA_NODE_CAMERA_TRANSPORT: property('node', choice('auto', 'tcp', 'udp'), {
+    default: 'auto',
+    meaning: 'How media of RTSP cameras arrives; auto: over TCP, and over UDP where the camera refuses TCP',
+  }),
+  MEDIA_NODE_CAMERA_TIMEOUT: property('node', integer(500, 60_000), {
+    default: 5_000,
+    unit: 'ms',
+    meaning: 'Time without media or an answer after which a camera has failed',
+  }),
+  MEDIA_NODE_CAMERA_TLS_VERIFY: property('node', boolean, {
+    default: true,
+    meaning: 'Verify the certificates of cameras (`rtsps`, `https`); if false, passwords can be intercepted',
+  }),
+  MEDIA_NODE_CAMERA_CA_FILE: property('node', path, {
+    default: '',
+    meaning:
+      'PEM file of certificate authorities, or of self-signed certificates, to trust for cameras; empty: those of the system',
+  }),
+  MEDIA_NODE_CAMERA_FILES: property('node', path, {
+    default: '',
+    meaning: 'Folder whose files `file:` addresses of cameras may name; empty: no files',
   }),
 }

@@ -1,0 +1,138 @@
+/*
+ * Reads the streams of one camera and sends them as RTP to loopback ports. Commands are lines on stdin with words that
+ * tabs separate, events are JSON objects, one a line, on stdout. The address and the credentials come by stdin, so that
+ * no list of processes shows them; no event contains them.
+ *
+ *   allow <address>/<prefix>       a network that may be reached although it is forbidden by default
+ *   files <folder>                 file URIs may name files below this folder
+ *   trust <CA file>|all            how certificates are checked; without it by the authorities of the system
+ *   open <uri> <user> <password> <tcp|udp|auto> <timeout ms> <cache ms>
+ *   send <index> <port> <rtcp port> <ssrc> <payload type> <first sequence number>
+ *   check                          reports the elements of GStreamer that are missing: `checked`
+ *   stop
+ *
+ * `open` leads to a `stream` for each stream of the camera and to `streams` when all are known; each waits for its
+ * `send`. `media` follows with its first packet, `sent` each second. `error` has a cause, and ends the program like
+ * `ended`. RTP timestamps are those of CLOCK_MONOTONIC: a program that starts again continues them.
+ */
+#ifndef CAMERA_H
+#define CAMERA_H
+
+#include <gio/gio.h>
+#include <gst/gst.h>
+
+#include "../compositor/events.h"
+
+typedef struct {
+  gchar *uri, *user, *password;
+  const gchar *transport;
+  gint timeout_ms;
+  /* The delay that evens out an unsteady network, ms. */
+  gint cache_ms;
+  gchar *files;
+  /* A file of certificate authorities, or `all`; NULL: those of the system. */
+  gchar *trust;
+} Address;
+
+/* main.c */
+GstElement *camera_pipeline(void);
+const Address *camera_address(void);
+/* The first failure ends the program; thread-safe. */
+void camera_failed(const gchar *cause, const gchar *message);
+void camera_ended(void);
+
+/* failure.c */
+void failure_of_message(GstMessage *message);
+void failure_of_cause(const gchar *cause);
+
+/* guard.c: no connection leads to a forbidden address. */
+gboolean guard_allow(const gchar *network);
+/* A connection was refused since the start. */
+gboolean guard_has_refused(void);
+/* A name was resolved: something was connected, or refused. */
+gboolean guard_has_connected(void);
+/* Limits what is received until the streams are known; 0: no limit. */
+void guard_limit_received(gint64 bytes);
+gboolean guard_is_exceeded(void);
+/* For sockets of this program: connects without a check. */
+int guard_connect_own(int fd, int port);
+
+/* elements.c: which elements exist, and how sources are set up. */
+void elements_keep(const gchar *scheme);
+/* Reports the elements that this machine lacks. */
+void elements_check(void);
+/* Credentials, certificates and timeouts of `souphttpsrc`. */
+void elements_set_up_http(GstElement *source, const gchar *uri);
+GTlsDatabase *elements_tls_database(void);
+gboolean elements_has_rejected_certificate(void);
+void elements_certificate_rejected(void);
+
+/* codecs.c */
+typedef struct {
+  const gchar *name;
+  gboolean is_video;
+  /* In SDP, with `|` between several. */
+  const gchar *encodings;
+  /* In containers. */
+  const gchar *caps;
+  /* From RTP packets to the stream. */
+  const gchar *depayloader;
+  const gchar *decoder;
+} Codec;
+const Codec *codec_of_rtp(const GstStructure *caps);
+const Codec *codec_of_stream(const GstStructure *caps);
+
+/* rtsp.c, container.c: add the elements that read the camera. */
+gboolean rtsp_open(void);
+gboolean container_open(void);
+/* Opens the camera again over UDP where it refuses TCP; FALSE if that has no prospect. */
+gboolean rtsp_try_udp(void);
+
+/* track.c: the streams of the camera. */
+void track_found(GstPad *pad, const Codec *codec, gboolean is_rtp);
+void track_discard(GstPad *pad);
+void tracks_complete(void);
+typedef struct {
+  gint port, rtcp_port, payload, first_sequence;
+  guint ssrc;
+} Output;
+void track_send(gint index, const Output *output);
+
+typedef struct Sender Sender;
+
+/* back.c: from the queue of a track to its packets. NULL after a failure. */
+GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender);
+
+/* sps.c: whether browsers decode H.264 with this sequence parameter set. They do not reorder pictures. */
+typedef enum { DECODABLE_YES, DECODABLE_NO, DECODABLE_UNKNOWN } Decodable;
+Decodable sps_check(const guint8 *unit, gsize size);
+/* The first sequence parameter set in a byte stream, in the caps of packets or of a container. */
+Decodable sps_check_stream(const guint8 *data, gsize size);
+Decodable sps_check_caps(const GstStructure *caps);
+
+/* timing.c */
+void timing_start(gboolean is_live, gint cache_ms);
+void timing_stop(void);
+/* Gives buffers at the input of a queue their time. */
+void timing_follow(GstPad *queue_input);
+/* Waits until it is time to send the buffer. */
+void timing_wait(GstBuffer *buffer);
+
+/* watch.c: ends the program when the camera sends nothing. */
+void watch_start(gint timeout_ms);
+void watch_progress(void);
+/* A packet of the camera has arrived or was sent. */
+void watch_media(gboolean is_video);
+/* +1 and -1: nothing can arrive while a stream waits for its `send`. */
+void watch_hold(gint change);
+/* Completes the streams some time after the first one. */
+void watch_streams(void);
+
+/* rtp.c: sends RTP packets and sender reports. */
+Sender *sender_new(const Output *output, gint index, gint clock_rate);
+/* Sends what this payloader makes, and goes on with the sequence numbers of the last one. */
+void sender_follow(Sender *sender, GstElement *payloader);
+/* Where requests for a key frame go; NULL: nowhere. */
+void sender_set_encoder(Sender *sender, GstElement *encoder);
+
+#endif

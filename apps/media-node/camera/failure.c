@@ -1,0 +1,56 @@
+#include "camera.h"
+
+#include <string.h>
+
+static const struct {
+  const gchar *cause, *message;
+} TEXTS[] = {
+    {"unauthorized", "the camera rejects the credentials"},
+    {"not-found", "the camera does not know the path of the address"},
+    {"timeout", "the camera did not answer in time"},
+    {"unreachable", "the connection to the camera failed"},
+    {"dns", "the name of the camera cannot be resolved"},
+    {"unsupported", "the camera sends no audio or video in a supported format"},
+    {"forbidden-address", "the address of the camera, or where it leads to, is not allowed"},
+};
+
+static gboolean is_resource(const GError *error, gint code) { return g_error_matches(error, GST_RESOURCE_ERROR, code); }
+
+static gboolean mentions(const gchar *details, const gchar *text) { return details && strstr(details, text); }
+
+static const gchar *cause_of(const GError *error, const gchar *details) {
+  if (guard_has_refused()) return "forbidden-address";
+  if (guard_is_exceeded()) return "unsupported";
+  if (is_resource(error, GST_RESOURCE_ERROR_NOT_AUTHORIZED)) return "unauthorized";
+  if (error->domain == GST_RESOURCE_ERROR && !guard_has_connected() && camera_address()->uri[0] != 'f') return "dns";
+  if (is_resource(error, GST_RESOURCE_ERROR_NOT_FOUND)) return "not-found";
+  if (mentions(details, "imeout") || mentions(details, "imed out")) return "timeout";
+  if (error->domain == GST_STREAM_ERROR) return "unsupported";
+  if (error->domain == GST_RESOURCE_ERROR) return "unreachable";
+  return "failed";
+}
+
+static const gchar *text_of(const gchar *cause) {
+  for (guint at = 0; at < G_N_ELEMENTS(TEXTS); at++)
+    if (!strcmp(TEXTS[at].cause, cause)) return TEXTS[at].message;
+  return "the camera cannot be read";
+}
+
+void failure_of_cause(const gchar *cause) { camera_failed(cause, text_of(cause)); }
+
+/* What a camera answers that cannot send over TCP. */
+static gboolean may_want_udp(const GError *error) {
+  return error->domain == GST_STREAM_ERROR || is_resource(error, GST_RESOURCE_ERROR_SETTINGS);
+}
+
+/* Texts of GStreamer contain the address: they stay here. */
+void failure_of_message(GstMessage *message) {
+  GError *error = NULL;
+  gchar *details = NULL;
+  gst_message_parse_error(message, &error, &details);
+  const gchar *cause = cause_of(error, details);
+  if (elements_has_rejected_certificate()) camera_failed("failed", "the certificate of the camera is not trusted");
+  else if (!may_want_udp(error) || !rtsp_try_udp()) failure_of_cause(cause);
+  g_error_free(error);
+  g_free(details);
+}

@@ -1,0 +1,88 @@
+#include "camera.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+/* Time for packets that arrive in the wrong order. */
+#define REORDER_MS 60
+/* Of the answers of a camera, before its first packets. */
+#define MOST_ANSWERED (1024 * 1024)
+
+static gint wanted_streams, found_streams;
+static gboolean is_over_udp;
+static GstElement *source;
+
+static const GstStructure *structure_of(GstCaps *caps) { return gst_caps_get_structure(caps, 0); }
+
+/* The first stream of each kind is set up. */
+static gboolean on_select(GstElement *element, guint number, GstCaps *caps, gpointer data) {
+  static gboolean is_taken[2];
+  (void)element, (void)data;
+  watch_progress();
+  if (number == 0) is_taken[0] = is_taken[1] = FALSE, wanted_streams = 0;
+  const Codec *codec = codec_of_rtp(structure_of(caps));
+  if (!codec || is_taken[codec->is_video]) return FALSE;
+  is_taken[codec->is_video] = TRUE;
+  g_atomic_int_inc(&wanted_streams);
+  return TRUE;
+}
+
+static void on_pad(GstElement *element, GstPad *pad, gpointer data) {
+  (void)element, (void)data;
+  GstCaps *caps = gst_pad_get_current_caps(pad);
+  const Codec *codec = caps ? codec_of_rtp(structure_of(caps)) : NULL;
+  if (codec) track_found(pad, codec, TRUE);
+  else track_discard(pad);
+  if (caps) gst_caps_unref(caps);
+  if (g_atomic_int_add(&found_streams, 1) + 1 == g_atomic_int_get(&wanted_streams)) tracks_complete();
+}
+
+static gboolean on_certificate(GstElement *element, GTlsConnection *connection, GTlsCertificate *certificate,
+                               GTlsCertificateFlags errors, gpointer data) {
+  (void)element, (void)connection, (void)certificate, (void)errors, (void)data;
+  elements_certificate_rejected();
+  return FALSE;
+}
+
+static void set_up_tls(void) {
+  if (!g_strcmp0(camera_address()->trust, "all")) g_object_set(source, "tls-validation-flags", 0, NULL);
+  GTlsDatabase *database = elements_tls_database();
+  if (!database) return;
+  g_object_set(source, "tls-database", database, NULL);
+  g_object_unref(database);
+}
+
+gboolean rtsp_open(void) {
+  const Address *address = camera_address();
+  guint64 timeout_us = (guint64)address->timeout_ms * 1000;
+  gboolean is_udp = is_over_udp || !strcmp(address->transport, "udp");
+  source = gst_element_factory_make("rtspsrc", NULL);
+  g_object_set(source, "location", address->uri, "latency", REORDER_MS, "tcp-timeout", timeout_us, "timeout", timeout_us,
+               "do-retransmission", FALSE, "user-agent", "session-service", NULL);
+  gst_util_set_object_arg(G_OBJECT(source), "protocols", is_udp ? "udp" : "tcp");
+  if (*address->user) g_object_set(source, "user-id", address->user, "user-pw", address->password, NULL);
+  set_up_tls();
+  guard_limit_received(MOST_ANSWERED);
+  timing_start(TRUE, address->cache_ms);
+  g_signal_connect(source, "select-stream", G_CALLBACK(on_select), NULL);
+  g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), NULL);
+  g_signal_connect(source, "accept-certificate", G_CALLBACK(on_certificate), NULL);
+  return gst_bin_add(GST_BIN(camera_pipeline()), source);
+}
+
+static gboolean open_over_udp(gpointer data) {
+  (void)data;
+  gst_element_set_state(source, GST_STATE_NULL);
+  gst_bin_remove(GST_BIN(camera_pipeline()), source);
+  watch_progress();
+  rtsp_open();
+  gst_element_sync_state_with_parent(source);
+  return G_SOURCE_REMOVE;
+}
+
+gboolean rtsp_try_udp(void) {
+  if (!source || is_over_udp || strcmp(camera_address()->transport, "auto") || found_streams > 0) return FALSE;
+  is_over_udp = TRUE;
+  g_idle_add(open_over_udp, NULL);
+  return TRUE;
+}

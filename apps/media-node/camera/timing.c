@@ -1,0 +1,105 @@
+#include "camera.h"
+
+/* Media is slowed down by this share until the cache is full: receivers adapt to it unnoticed. */
+#define SLOWER_BY 20
+/* Media that is earlier or later than this begins again at the present. */
+#define MOST_EARLY (10 * GST_SECOND)
+#define MOST_LATE (10 * GST_SECOND)
+/* Of a source that is read as fast as it is sent: it had a gap. */
+#define MOST_LATE_OF_FILES (1 * GST_SECOND)
+
+static GMutex lock;
+static GCond stopped;
+static gboolean is_live, is_anchored, is_stopped;
+static gint64 cache;
+/* From running times to CLOCK_MONOTONIC, the same for all tracks. */
+static gint64 offset;
+static gint64 begin = -1;
+
+static gint64 now(void) { return g_get_monotonic_time() * 1000; }
+
+void timing_start(gboolean is_live_source, gint cache_ms) {
+  is_live = is_live_source;
+  cache = (gint64)cache_ms * GST_MSECOND;
+  is_anchored = is_live;
+}
+
+void timing_stop(void) {
+  g_mutex_lock(&lock);
+  is_stopped = TRUE;
+  g_cond_broadcast(&stopped);
+  g_mutex_unlock(&lock);
+}
+
+static gint64 running_time(const GstSegment *segment, GstClockTime time) {
+  guint64 running = 0;
+  gint sign = gst_segment_to_running_time_full(segment, GST_FORMAT_TIME, time, &running);
+  return sign < 0 ? -(gint64)running : (gint64)running;
+}
+
+static gint64 place(gint64 running) {
+  gint64 most_late = cache + (gint64)(is_live ? MOST_LATE : MOST_LATE_OF_FILES);
+  g_mutex_lock(&lock);
+  gint64 lead = running + offset - now();
+  if (!is_anchored || lead > (gint64)MOST_EARLY || lead < -most_late) {
+    offset = now() - running;
+    is_anchored = TRUE;
+  }
+  gint64 placed = running + offset;
+  if (begin < 0) begin = placed;
+  g_mutex_unlock(&lock);
+  return placed;
+}
+
+static GstBuffer *placed_buffer(GstBuffer *buffer, const GstSegment *segment) {
+  buffer = gst_buffer_make_writable(buffer);
+  if (!GST_BUFFER_PTS_IS_VALID(buffer)) GST_BUFFER_PTS(buffer) = GST_BUFFER_DTS(buffer);
+  if (!GST_BUFFER_PTS_IS_VALID(buffer)) {
+    GST_BUFFER_PTS(buffer) = (guint64)now();
+    return buffer;
+  }
+  gint64 pts = running_time(segment, GST_BUFFER_PTS(buffer));
+  gint64 placed = place(pts);
+  if (GST_BUFFER_DTS_IS_VALID(buffer))
+    GST_BUFFER_DTS(buffer) = (guint64)MAX(0, placed + running_time(segment, GST_BUFFER_DTS(buffer)) - pts);
+  GST_BUFFER_PTS(buffer) = (guint64)MAX(0, placed);
+  return buffer;
+}
+
+static GstPadProbeReturn on_input(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+  (void)pad;
+  GstSegment *segment = data;
+  if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER) {
+    info->data = placed_buffer(GST_PAD_PROBE_INFO_BUFFER(info), segment);
+    return GST_PAD_PROBE_OK;
+  }
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) {
+    gst_event_copy_segment(event, segment);
+    GstSegment plain;
+    gst_segment_init(&plain, GST_FORMAT_TIME);
+    gst_event_unref(event);
+    info->data = gst_event_new_segment(&plain);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+void timing_follow(GstPad *queue_input) {
+  GstSegment *segment = gst_segment_new();
+  gst_segment_init(segment, GST_FORMAT_TIME);
+  gst_pad_add_probe(queue_input, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_input, segment,
+                    (GDestroyNotify)gst_segment_free);
+}
+
+/* The delay depends on the time of the media only, so that sound and picture have the same one. */
+void timing_wait(GstBuffer *buffer) {
+  gint64 time = (gint64)GST_BUFFER_PTS(buffer);
+  if (GST_BUFFER_DTS_IS_VALID(buffer)) time = MIN(time, (gint64)GST_BUFFER_DTS(buffer));
+  gint64 delay = MIN(cache, MAX(0, time - begin) / SLOWER_BY);
+  if (is_live && delay == 0) return;
+  gint64 until_us = (time + delay) / 1000;
+  g_mutex_lock(&lock);
+  while (!is_stopped && g_get_monotonic_time() < until_us)
+    if (!g_cond_wait_until(&stopped, &lock, until_us)) break;
+  g_mutex_unlock(&lock);
+}

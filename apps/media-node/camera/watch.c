@@ -1,0 +1,52 @@
+#include "camera.h"
+
+#define STEP_MS 100
+/* Streams that arrive later than this after the first one are not waited for. */
+#define STREAMS_MS 1500
+
+/* Streams that wait for their `send` wait that many timeouts. */
+#define HOLD_TIMEOUTS 6
+
+/* The sound alone does not show that a camera works, unless it has no picture. */
+static gint64 last_progress_us, last_video_us;
+static gint holds;
+static gint64 timeout_us;
+
+static gint64 now_us(void) { return g_get_monotonic_time(); }
+
+void watch_progress(void) { __atomic_store_n(&last_progress_us, now_us(), __ATOMIC_RELAXED); }
+
+void watch_media(gboolean is_video) {
+  watch_progress();
+  if (is_video) __atomic_store_n(&last_video_us, now_us(), __ATOMIC_RELAXED);
+}
+
+/* While streams wait for their `send`, nothing can arrive. */
+void watch_hold(gint change) {
+  watch_progress();
+  g_atomic_int_add(&holds, change);
+}
+
+static gboolean check(gpointer data) {
+  (void)data;
+  gint64 video_us = __atomic_load_n(&last_video_us, __ATOMIC_RELAXED);
+  gint64 last_us = video_us ? video_us : __atomic_load_n(&last_progress_us, __ATOMIC_RELAXED);
+  gint64 limit_us = timeout_us * (g_atomic_int_get(&holds) > 0 ? HOLD_TIMEOUTS : 1);
+  if (now_us() - last_us < limit_us) return G_SOURCE_CONTINUE;
+  camera_failed("timeout", "the camera sent nothing within its timeout");
+  return G_SOURCE_REMOVE;
+}
+
+void watch_start(gint timeout_ms) {
+  timeout_us = (gint64)timeout_ms * 1000;
+  watch_progress();
+  g_timeout_add(STEP_MS, check, NULL);
+}
+
+static gboolean complete(gpointer data) {
+  (void)data;
+  tracks_complete();
+  return G_SOURCE_REMOVE;
+}
+
+void watch_streams(void) { g_timeout_add(STREAMS_MS, complete, NULL); }

@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import { ChildProgram, type ChildExit } from '@session-service/server-kit'
+
+const CAUSES = [
+  'unauthorized',
+  'not-found',
+  'timeout',
+  'unreachable',
+  'dns',
+  'unsupported',
+  'forbidden-address',
+  'failed',
+] as const
+export type CameraCause = (typeof CAUSES)[number]
+
+const Index = z.number().int()
+
+/** The events of `apps/media-node/camera`, one per line. */
+export const CameraEvent = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('ready') }),
+  /** The camera has this stream, which waits for `send`. `copied`: it is sent without encoding. */
+  z.object({
+    event: z.literal('stream'),
+    index: Index,
+    kind: z.enum(['audio', 'video']),
+    codec: z.string(),
+    copied: z.boolean(),
+  }),
+  /** All streams are known: at most one of each kind. */
+  z.object({ event: z.literal('streams'), count: z.number().int() }),
+  /** The first packet of a stream was sent. */
+  z.object({ event: z.literal('media'), index: Index }),
+  /** Each second: what was sent since the start, and the sequence number of the last packet. */
+  z.object({
+    event: z.literal('sent'),
+    index: Index,
+    sequence: z.number().int(),
+    packets: z.number().int(),
+    bytes: z.number().int(),
+  }),
+  /** Pictures of a copied video are out of order (B-frames): from now on it is encoded. */
+  z.object({ event: z.literal('reordered'), index: Index }),
+  /** The camera has ended the streams. */
+  z.object({ event: z.literal('ended') }),
+  z.object({ event: z.literal('error'), cause: z.enum(CAUSES), message: z.string() }),
+])
+export type CameraEvent = z.infer<typeof CameraEvent>
+
+/** Where and as whom to read a camera. */
+export interface CameraAddress {
+  /** Without credentials. */
+  uri: string
+  user: string
+  password: string
+  transport: 'tcp' | 'udp' | 'auto'
+  /** A camera that sends nothing for this long has failed, ms. */
+  timeoutMs: number
+  /** The delay that evens out an unsteady network, ms. */
+  cacheMs: number
+  /** Networks, such as `127.0.0.1/32`, that it may reach although they are forbidden by default. */
+  allow: readonly string[]
+  /** The folder of files that `file:` may name; absent: none. */
+  files?: string
+  /** Certificates of the camera: checked with the authorities in this file, or `all`. Absent: those of the system. */
+  trust?: string
+}
+
+/** Where the packets of a stream go. */
+export interface CameraOutput {
+  /** On loopback. */
+  port: number
+  rtcpPort: number
+  ssrc: number
+  payloadType: number
+  /** One above the last of a former program that sent with this SSRC. */
+  firstSequence: number
+}
+
+const STOP_TIMEOUT_MS = 2_500
+
+/** The native program that reads a camera; `camera/camera.h` describes its commands and events. */
+export class CameraProgram {
+  /** Resolves with the reason of its exit; undefined when it was stopped. */
+  readonly exited: Promise<string | undefined>
+  readonly #child: ChildProgram
+
+  constructor(
+    program: string,
+    private readonly onEvent: (event: CameraEvent) => void,
+  ) {
+    this.#child = new ChildProgram({ command: program, args: [], onLine: (line) => this.#handleLine(line) })
+    this.exited = this.#child.exited.then(({ failure }) => failure)
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  /** The last lines of standard error. */
+  get lastLines(): readonly string[] {
+    return this.#child.lastLines
+  }
+
+  /** `stream` follows for each stream of the camera, then `streams`; or `error`. */
+  open({ uri, user, password, transport, timeoutMs, cacheMs, allow, files, trust }: CameraAddress): void {
+    for (const network of allow) this.#command('allow', network)
+    if (files !== undefined) this.#command('files', files)
+    if (trust !== undefined) this.#command('trust', trust)
+    this.#command('open', uri, user, password, transport, timeoutMs, cacheMs)
+  }
+
+  send(index: number, { port, rtcpPort, ssrc, payloadType, firstSequence }: CameraOutput): void {
+    this.#command('send', index, port, rtcpPort, ssrc, payloadType, firstSequence)
+  }
+
+  stop(): Promise<ChildExit> {
+    return this.#child.stop([{ afterMs: STOP_TIMEOUT_MS, signal: 'SIGKILL' }], 'stop')
+  }
+
+  #command(...words: readonly (string | number)[]): void {
+    if (words.some((word) => /[\t\n\r\0]/.test(String(word)))) throw new Error('a command has a control character')
+    this.#child.write(words.join('\t'))
+  }
+
+  #handleLine(line: string): void {
+    const event = CameraEvent.safeParse(parse(line))
+    if (event.success) this.onEvent(event.data)
+  }
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}

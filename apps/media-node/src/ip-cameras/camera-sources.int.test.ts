@@ -1,0 +1,141 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { until } from '@session-service/local-stack'
+import { makeCameraClip, makeCertificate } from './fixtures/clips.js'
+import { RtspServer, type RtspServerOptions } from './fixtures/rtsp-server.js'
+import { nalTypes, Viewer, type ViewerOptions } from './fixtures/viewer.js'
+
+const SPS = 7
+const PPS = 8
+const IDR = 5
+const CREDENTIALS = { user: 'ann', password: 'p@ss:w/ö d' }
+
+let folder: string
+let camera: RtspServer
+let viewer: Viewer | undefined
+const servers: RtspServer[] = []
+
+async function serve(options: Omit<RtspServerOptions, 'clips'>, like: RtspServerOptions['clips']): Promise<RtspServer> {
+  const server = await RtspServer.start({ ...options, clips: like })
+  servers.push(server)
+  return server
+}
+
+const clips: Record<string, { file: string; kinds: readonly ('video' | 'audio')[] }> = {}
+const BOTH = ['video', 'audio'] as const
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cameras-'))
+  const [aac, pcma, h265, mjpeg, reordered, silent] = await Promise.all([
+    makeCameraClip(folder, { video: 'h264', audio: 'aac' }),
+    makeCameraClip(folder, { video: 'h264', audio: 'pcma' }),
+    makeCameraClip(folder, { video: 'h265', audio: 'opus' }),
+    makeCameraClip(folder, { video: 'mjpeg' }),
+    makeCameraClip(folder, { video: 'h264-b-frames' }),
+    makeCameraClip(folder, { video: 'h264' }),
+  ])
+  clips.aac = { file: aac, kinds: BOTH }
+  clips.pcma = { file: pcma, kinds: BOTH }
+  clips.h265 = { file: h265, kinds: BOTH }
+  clips.mjpeg = { file: mjpeg, kinds: ['video'] }
+  clips.reordered = { file: reordered, kinds: ['video'] }
+  clips.silent = { file: silent, kinds: ['video'] }
+  camera = await serve({}, clips)
+})
+
+afterEach(async () => {
+  await viewer?.stop()
+  viewer = undefined
+})
+
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop()))
+  await rm(folder, { recursive: true })
+})
+
+function open(options: ViewerOptions): Viewer {
+  viewer = new Viewer(options)
+  return viewer
+}
+
+async function expectPictures(from: Viewer): Promise<void> {
+  const { packets, delays } = await from.media('video', 15)
+  const types = packets.flatMap(nalTypes)
+  expect(types.slice(0, 4)).toContain(SPS)
+  expect(types).toEqual(expect.arrayContaining([SPS, PPS, IDR]))
+  expect(packets.every((packet) => packet.length <= 1_200)).toBe(true)
+  expect(Math.abs(delays.at(-1) ?? Infinity)).toBeLessThan(1_000)
+}
+
+async function expectSound(from: Viewer): Promise<void> {
+  const { packets, delays } = await from.media('audio', 15)
+  // The code of the first byte says: 20 ms.
+  const configurations = packets.map((packet) => (packet[12] ?? 0) >> 3)
+  expect(configurations.every((configuration) => configuration > 0)).toBe(true)
+  expect(Math.abs(delays.at(-1) ?? Infinity)).toBeLessThan(1_000)
+}
+
+describe('streams of RTSP cameras', () => {
+  it.each([
+    ['aac', { codec: 'H264', copied: true }, { codec: 'AAC', copied: false }],
+    ['pcma', { codec: 'H264', copied: true }, { codec: 'PCMA', copied: false }],
+    ['h265', { codec: 'H265', copied: false }, { codec: 'OPUS', copied: true }],
+    ['mjpeg', { codec: 'JPEG', copied: false }, undefined],
+    ['silent', { codec: 'H264', copied: true }, undefined],
+  ])('%s is sent as H.264 and Opus', async (clip, video, audio) => {
+    const from = open({ uri: camera.url(clip) })
+    const { count } = await from.until('streams')
+    expect(count).toBe(audio ? 2 : 1)
+    expect(from.all('stream').find(({ kind }) => kind === 'video')).toMatchObject(video)
+    if (audio) expect(from.all('stream').find(({ kind }) => kind === 'audio')).toMatchObject(audio)
+    await expectPictures(from)
+    if (audio) await expectSound(from)
+  })
+
+  it('H.264 with B-frames is encoded', async () => {
+    const from = open({ uri: camera.url('reordered') })
+    await from.until('streams')
+    expect(from.all('stream')).toMatchObject([{ codec: 'H264', copied: false }])
+    await expectPictures(from)
+  })
+
+  it('are read over UDP', async () => {
+    const from = open({ uri: camera.url('aac'), transport: 'udp' })
+    await expectPictures(from)
+    await expectSound(from)
+    expect(from.all('streams')).toEqual([{ event: 'streams', count: 2 }])
+  })
+
+  it('are read over UDP where the camera refuses TCP', async () => {
+    camera.fault = 'refuses tcp'
+    const from = open({ uri: camera.url('aac'), transport: 'auto' })
+    await expectPictures(from)
+    camera.fault = undefined
+  })
+
+  it.each(['Basic', 'Digest'] as const)('are read with %s authentication', async (scheme) => {
+    const server = await serve({ credentials: { ...CREDENTIALS, scheme } }, clips)
+    await expectPictures(open({ uri: server.url('silent'), ...CREDENTIALS }))
+  })
+
+  it('are read over TLS', async () => {
+    const tls = await makeCertificate(folder)
+    const server = await serve({ tls }, clips)
+    await expectPictures(open({ uri: server.url('silent'), trust: tls.cert }))
+    await viewer?.stop()
+    await expectPictures(open({ uri: server.url('silent'), trust: 'all' }))
+    await viewer?.stop()
+    const untrusting = open({ uri: server.url('silent') })
+    expect(await untrusting.until('error')).toMatchObject({ message: 'the certificate of the camera is not trusted' })
+  })
+
+  it('end on the camera when the program stops', async () => {
+    const from = open({ uri: camera.url('silent') })
+    await from.media('video')
+    expect(camera.viewers).toBe(1)
+    await from.stop()
+    await until('the camera has no viewer', () => camera.connections === 0)
+  })
+})
