@@ -13,9 +13,9 @@ const REFUSALS: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT']
 
 export interface RoomAttempt<Result> {
   /** Opens the participant's media. `canFailOver`: another node may take the session when this one does not answer. */
-  run(place: RoomPlace, canFailOver: boolean): Promise<Result>
+  run: (place: RoomPlace, canFailOver: boolean) => Promise<Result>
   /** The node has no capacity, and the session cannot be placed on another node because of its other participants. */
-  onFull?(place: RoomPlace): Promise<void>
+  onFull?: (place: RoomPlace) => Promise<void>
 }
 
 /** Runs commands at the place of a session, and on another node when that one refuses. */

@@ -69,7 +69,7 @@ const CONNECTIONS = {
     body: CreateConnectionBody,
     answers: {
       ...ok('Created', ConnectionView),
-      ...faults({ 404: NO_SESSION, 500: 'The camera could not be published', 501: 'Cameras are not supported' }),
+      ...faults({ 404: NO_SESSION, 500: 'The camera could not be read; the message gives the cause' }),
     },
   },
   getConnection: {
