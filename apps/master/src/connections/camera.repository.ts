@@ -172,17 +172,17 @@ export class CameraRepository {
 
   /**
    * Stores that a camera is being restarted. Reports of the media that it had before are older. False when this is stored
-   * already.
+   * already, with this error or, at the start of another attempt, with any.
    */
-  async setRestarting(id: string, error: string): Promise<boolean> {
+  async setRestarting(id: string, error: string, isNewAttempt: boolean): Promise<boolean> {
     const changed = await execute(
       this.dataSource.manager,
       `UPDATE connection c SET camera_state = jsonb_build_object('status', 'reconnecting', 'error', $2::text,
                 'epoch', ${NEXT_EPOCH}, 'revision', -1)
        FROM session s WHERE c.id = $1 AND s.id = c.session_id
-         AND (c.camera_state->>'status', c.camera_state->>'error', (c.camera_state->>'revision')::integer)
-           IS DISTINCT FROM ('reconnecting', $2::text, -1)`,
-      [id, error],
+         AND NOT (c.camera_state->>'status' = 'reconnecting' AND (c.camera_state->>'revision')::integer = -1
+           AND ($3 OR c.camera_state->>'error' IS NOT DISTINCT FROM $2::text))`,
+      [id, error, isNewAttempt],
     )
     return changed > 0
   }

@@ -31,13 +31,14 @@ export class CameraRestarts implements OnModuleDestroy {
     await Promise.all(this.#pending)
   }
 
+  /** In the background: other jobs must not wait for media nodes that do not answer. */
   @Job({ name: 'cameras', scope: 'leader', everyMs: RESTART_EVERY_MS })
   async restartAll(): Promise<void> {
-    await this.#restart()
+    if (this.#pending.size === 0) this.restartSoon()
   }
 
-  /** Starts the cameras of these rooms now, in the background. */
-  restartSoon(roomIds: readonly string[]): void {
+  /** Starts the stopped cameras now, those of these rooms or of all, in the background. */
+  restartSoon(roomIds?: readonly string[]): void {
     const run = this.#restart(roomIds)
       .catch((error: unknown) => this.#logger.warn({ err: error }, 'restarting cameras failed, will retry'))
       .finally(() => this.#pending.delete(run))
@@ -71,7 +72,7 @@ export class CameraRestarts implements OnModuleDestroy {
   async #restartOne(connection: CameraConnection): Promise<void> {
     const { connectionId } = connection
     try {
-      await this.#setRestarting(connection, 'the media of the session was lost')
+      await this.#setRestarting(connection, 'the media of the session was lost', true)
       const started = await this.starter.start(connection)
       await this.starter.publish(connection, started).catch(async (error: unknown) => {
         await this.starter.stop(started.place, connection)
@@ -89,13 +90,17 @@ export class CameraRestarts implements OnModuleDestroy {
   async #failed(connection: CameraConnection, reason: string): Promise<void> {
     const { connectionId } = connection
     await this.cameras.release(connectionId, true)
-    const isNews = await this.#setRestarting(connection, reason)
+    const isNews = await this.#setRestarting(connection, reason, false)
     if (isNews) this.#logger.warn({ connectionId }, `restarting a camera failed, will retry: ${reason}`)
   }
 
-  /** The media node reports its states from then on. */
-  async #setRestarting({ roomId, connectionId }: CameraConnection, error: string): Promise<boolean> {
-    const isNews = await this.cameras.setRestarting(connectionId, error)
+  /** The media node reports the state when it has started the camera. */
+  async #setRestarting(
+    { roomId, connectionId }: CameraConnection,
+    error: string,
+    isNewAttempt: boolean,
+  ): Promise<boolean> {
+    const isNews = await this.cameras.setRestarting(connectionId, error, isNewAttempt)
     if (!isNews) return false
     const params = { connectionId, status: 'reconnecting', error } as const
     this.broadcast.notify(roomId, { method: 'cameraStatusChanged', params })
