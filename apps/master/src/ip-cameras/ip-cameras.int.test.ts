@@ -27,6 +27,8 @@ beforeAll(async () => {
       SERVICE_WEBHOOK_ALLOWED_ADDRESSES: '["127.0.0.1"]',
       SERVICE_IPCAM_ALLOWED_ADDRESSES: '["127.0.0.0/8"]',
       SUPPORT_DEPRECATED_API: 'true',
+      SERVICE_SESSIONS_GARBAGE_INTERVAL: '1',
+      SERVICE_SESSIONS_GARBAGE_THRESHOLD: '3600',
       SERVICE_EDITION: 'pro',
     },
   })
@@ -338,6 +340,21 @@ describe('a camera', () => {
     await until('the end of the session', () => names(id).includes('sessionDestroyed'))
     const left = sink.ofSession(id).find(({ event }) => event.event === 'participantLeft')
     expect(left?.event.reason).toBe('sessionClosedByServer')
+  })
+
+  it('does not keep a session without clients from the garbage collection', async () => {
+    const { id } = await stack.api.createSession()
+    const camera = await start(id)
+    await stack.postgres.query('UPDATE session SET created_at = created_at - 7200000 WHERE id = $1', [id])
+    await until('the end of the session', () => names(id).includes('sessionDestroyed'))
+    const ended = sink.ofSession(id).map(({ event }) => [event.event, event.reason])
+    expect(ended.slice(-3)).toEqual([
+      ['webrtcConnectionDestroyed', 'automaticStop'],
+      ['participantLeft', 'automaticStop'],
+      ['sessionDestroyed', 'automaticStop'],
+    ])
+    expect((await stack.rest('GET', `/sessions/${id}`)).status).toBe(404)
+    expect(callsAbout(camera.id)).toEqual(['north startCamera'])
   })
 
   it('may be named by a signal, which has no effect', async () => {
