@@ -1,6 +1,7 @@
 import type { IceServer, MediaserverOptions, Role } from '@session-service/contract'
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, Unique } from 'typeorm'
 import { SessionEntity } from '../sessions/session.entity.js'
+import type { Camera, CameraState } from './camera.js'
 
 /** A participant, or a token that no client has used yet. API times in UTC ms; deadlines by the database's clock. */
 @Entity('connection')
@@ -8,6 +9,7 @@ import { SessionEntity } from '../sessions/session.entity.js'
 @Index('connection_session_created', ['sessionId', 'createdAt', 'id'])
 @Index('connection_evict_at', ['evictAt'], { where: 'evict_at IS NOT NULL' })
 @Index('connection_master', ['masterId'], { where: 'master_id IS NOT NULL' })
+@Index('connection_camera', ['sessionId'], { where: 'camera IS NOT NULL' })
 export class ConnectionEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'connection_pk' })
   id!: string
@@ -22,7 +24,10 @@ export class ConnectionEntity {
   @Column({ type: 'text' })
   type!: 'WEBRTC' | 'IPCAM'
 
-  /** A recorder is `awaited`, then `hidden`, so that queries for participants do not return it. */
+  /**
+   * A recorder is `awaited`, then `hidden`, so that queries for participants do not return it. A camera is `awaited` while
+   * its node connects to it.
+   */
   @Column({ type: 'text' })
   status!: 'pending' | 'active' | 'awaited' | 'hidden'
 
@@ -73,11 +78,21 @@ export class ConnectionEntity {
   @Column({ name: 'master_id', type: 'text', nullable: true })
   masterId!: string | null
 
-  /** When a participant without a socket, or a recorder that has not joined, is evicted. Null while it has a socket. */
+  /** When a participant without a socket, a recorder or a camera that has not joined, is evicted; else null. */
   @Column({ name: 'evict_at', type: 'timestamptz', nullable: true })
   evictAt!: Date | null
 
   /** The newest signal that was sent to the participant when the loss of its socket was noticed. */
   @Column({ name: 'last_signal_id', type: 'bigint', nullable: true })
   lastSignalId!: number | null
+
+  @Column({ type: 'jsonb', nullable: true })
+  camera!: Camera | null
+
+  @Column({ name: 'camera_state', type: 'jsonb', nullable: true })
+  cameraState!: CameraState | null
+
+  /** No master starts the camera again before this time. */
+  @Column({ name: 'camera_retry_at', type: 'timestamptz', nullable: true })
+  cameraRetryAt!: Date | null
 }

@@ -63,6 +63,7 @@ export interface ChangedRights extends Rights {
   roomId: string
   /** Null while the session is not placed on a media node. */
   nodeId: string | null
+  type: 'WEBRTC' | 'IPCAM'
   status: 'pending' | 'active'
   former: Rights
 }

@@ -79,7 +79,7 @@ export class ConnectionRepository {
                          WHERE id = $1 AND session_id = $2 AND status IN ('pending', 'active') FOR UPDATE)
          UPDATE connection c SET role = coalesce($3, c.role), record = coalesce($4, c.record)
          FROM former, session s WHERE c.id = former.id AND s.id = c.session_id
-         RETURNING s.unique_id AS "roomId", s.media_node_id AS "nodeId", c.status, c.role, c.record,
+         RETURNING s.unique_id AS "roomId", s.media_node_id AS "nodeId", c.type, c.status, c.role, c.record,
                    json_build_object('role', former.role, 'record', former.record) AS former`,
         [id, sessionId, changes.role ?? null, changes.record ?? null],
       )

@@ -1,5 +1,6 @@
 import type { ConnectionView, IceServer, MediaOptions, MediaserverOptions, Role } from '@session-service/contract'
 import { columns } from '../platform/database/sql.js'
+import type { Camera, CameraState } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
 
 /** A connection as `CONNECTION_ROW` reads it, streams included. */
@@ -20,6 +21,8 @@ export interface ConnectionRow {
   ip: string | null
   platform: string | null
   tokenNonce: string
+  camera: Camera | null
+  cameraState: CameraState | null
   publishers: { streamId: string; createdAt: number; mediaOptions: MediaOptions }[]
   subscribers: { streamId: string; createdAt: number }[]
 }
@@ -43,6 +46,8 @@ export const CONNECTION_ROW = `
     'ip',
     'platform',
     'tokenNonce',
+    'camera',
+    'cameraState',
   ])},
   (SELECT coalesce(json_agg(json_build_object('streamId', p.id, 'createdAt', p.created_at,
      'mediaOptions', p.media_options) ORDER BY p.created_at, p.id), '[]')
@@ -51,9 +56,43 @@ export const CONNECTION_ROW = `
      ORDER BY u.created_at, u.stream_id), '[]')
    FROM subscription u WHERE u.connection_id = c.id) AS subscribers`
 
+/** The members of a Connection object that differ between clients and cameras. */
+function membersOfType(row: ConnectionRow, tokenUrl: string) {
+  const { camera, cameraState } = row
+  if (!camera) {
+    return {
+      token: tokenUrl,
+      role: row.role,
+      mediaserverOptions: row.mediaserverOptions,
+      customIceServers: row.iceServers,
+      rtspUri: null,
+      adaptativeBitrate: null,
+      onlyPlayWithSubscribers: null,
+      networkCache: null,
+      cameraStatus: null,
+      cameraError: null,
+    }
+  }
+  const { rtspUri, adaptativeBitrate, onlyPlayWithSubscribers, networkCache } = camera
+  return {
+    token: null,
+    role: null,
+    mediaserverOptions: null,
+    customIceServers: null,
+    rtspUri,
+    adaptativeBitrate,
+    onlyPlayWithSubscribers,
+    networkCache,
+    cameraStatus: cameraState?.status ?? 'connecting',
+    cameraError: cameraState?.error ?? null,
+  }
+}
+
 /** The Connection object of the REST API. Members that do not apply to the type or the status are null. */
 export function connectionView(row: ConnectionRow, tokenUrl: string): ConnectionView {
   const isActive = row.status === 'active'
+  const { camera } = row
+  const publishers = camera ? row.publishers.map((each) => ({ ...each, rtspUri: camera.rtspUri })) : row.publishers
   return {
     id: row.id,
     object: 'connection',
@@ -66,18 +105,11 @@ export function connectionView(row: ConnectionRow, tokenUrl: string): Connection
     location: row.location,
     ip: row.ip,
     platform: row.platform,
-    token: tokenUrl,
     serverData: row.serverData,
     clientData: row.clientData,
     record: row.record,
-    role: row.role,
-    mediaserverOptions: row.mediaserverOptions,
-    customIceServers: row.iceServers,
-    rtspUri: null,
-    adaptativeBitrate: null,
-    onlyPlayWithSubscribers: null,
-    networkCache: null,
-    publishers: isActive ? row.publishers : null,
+    ...membersOfType(row, tokenUrl),
+    publishers: isActive ? publishers : null,
     subscribers: isActive ? row.subscribers : null,
   }
 }

@@ -1,17 +1,7 @@
-import { type ConnectionView, CreateConnectionBody, UpdateConnectionBody } from '@session-service/contract'
+import { type ConnectionView, UpdateConnectionBody } from '@session-service/contract'
 import { type PendingQuery, ROUTES } from '@session-service/contract/rest-api'
 import { StatusWhenMissing } from '@session-service/server-kit'
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Patch,
-  Post,
-  type StreamableFile,
-  UseInterceptors,
-} from '@nestjs/common'
+import { Body, Controller, Delete, Get, HttpCode, Patch, type StreamableFile, UseInterceptors } from '@nestjs/common'
 import { Paid } from '../platform/config/edition.js'
 import { API_PREFIX } from '../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../platform/http/parameters.js'
@@ -22,16 +12,6 @@ import { SessionFirst } from './session-first.js'
 @Controller(`${API_PREFIX}/sessions/:sessionId/connection`)
 export class ConnectionsController {
   constructor(private readonly connections: ConnectionsService) {}
-
-  @Post()
-  @HttpCode(200)
-  @UseInterceptors(SessionFirst)
-  create(
-    @PathParam('sessionId') sessionId: string,
-    @Body(parsed(CreateConnectionBody)) body: CreateConnectionBody,
-  ): Promise<ConnectionView> {
-    return this.connections.create(sessionId, body)
-  }
 
   @Get()
   list(

@@ -41,6 +41,8 @@ const DEFAULTS = {
   adaptativeBitrate: null,
   onlyPlayWithSubscribers: null,
   networkCache: null,
+  cameraStatus: null,
+  cameraError: null,
   publishers: null,
   subscribers: null,
 }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common'
+import { CameraRepository } from './camera.repository.js'
 import { ConnectionRepository } from './connection.repository.js'
 import { ConnectionsController } from './connections.controller.js'
 import { ConnectionsService } from './connections.service.js'
@@ -17,6 +18,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
   imports: [EventsModule, MediaNodesModule, SessionsModule, TokensModule],
   controllers: [ConnectionsController, TokensController],
   providers: [
+    CameraRepository,
     ConnectionRepository,
     ParticipantRepository,
     PresenceRepository,
@@ -24,6 +26,6 @@ import { TokensModule } from '../tokens/tokens.module.js'
     ConnectionsService,
     SessionQueries,
   ],
-  exports: [ParticipantRepository, PresenceRepository, ConnectionsService, SessionQueries],
+  exports: [CameraRepository, ParticipantRepository, PresenceRepository, ConnectionsService, SessionQueries],
 })
 export class ConnectionsModule {}

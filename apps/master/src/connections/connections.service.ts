@@ -47,11 +47,8 @@ export class ConnectionsService {
     return tokenView(await this.create(session, connection), body)
   }
 
+  /** Creates a connection for a client. */
   async create(sessionId: string, body: CreateConnectionBody): Promise<ConnectionView> {
-    if (body.type === 'IPCAM') {
-      await this.sessions.require(sessionId)
-      throw new ServiceError('DISABLED', 'IP cameras are not available on this server')
-    }
     const id = newConnectionId()
     const { token, nonce, hash } = this.tokens.mint(id)
     const connection = {
@@ -76,6 +73,8 @@ export class ConnectionsService {
       location: null,
       ip: null,
       platform: null,
+      camera: null,
+      cameraState: null,
       publishers: [],
       subscribers: [],
     }
@@ -123,6 +122,9 @@ export class ConnectionsService {
     this.broadcast.requireBus()
     let changedRights: ChangedRights | undefined
     const row = await this.connections.change(sessionId, id, changes, (changed) => {
+      if (changed.type === 'IPCAM' && changes.role !== undefined) {
+        throw new ServiceError('INVALID', 'role: a camera has no role')
+      }
       changedRights = changed
       return this.#announceRights(id, changed)
     })
@@ -134,7 +136,7 @@ export class ConnectionsService {
 
   async #announceRights(connectionId: string, changed: ChangedRights): Promise<void> {
     const { roomId, role, record, status, former } = changed
-    if (status === 'pending' || (role === former.role && record === former.record)) return
+    if (status === 'pending' || changed.type === 'IPCAM' || (role === former.role && record === former.record)) return
     this.broadcast.rights(roomId, connectionId, role, record)
     for (const changedProperty of ['role', 'record'] as const) {
       const newValue = changed[changedProperty]

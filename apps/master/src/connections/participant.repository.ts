@@ -1,4 +1,10 @@
-import { type ConnectionInfo, type DisconnectReason, endedByLast, type Role } from '@session-service/contract'
+import {
+  type ConnectionInfo,
+  type DisconnectReason,
+  endedByLast,
+  type Role,
+  type SessionEndReason,
+} from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -72,7 +78,7 @@ export class ParticipantRepository {
     return row?.role
   }
 
-  /** The participants among the given ids; undefined when there is no such session. */
+  /** The participants among the given ids, cameras included; undefined when there is no such session. */
   recipients(sessionId: string, among: string[]): Promise<SignalRecipients | undefined> {
     return firstRow<SignalRecipients>(
       this.dataSource.manager,
@@ -196,17 +202,18 @@ export class ParticipantRepository {
         [connectionId],
       )
       const leaving = this.events.isOn ? await this.#departure(manager, session, connectionId, reason) : []
-      const removed = await firstRow<{ status: string }>(
+      const removed = await firstRow<{ status: string; type: 'WEBRTC' | 'IPCAM' }>(
         manager,
         `DELETE FROM connection WHERE id = $1 AND (NOT $2 OR evict_at < clock_timestamp())
-           AND ($3::text IS NULL OR status IN ('pending', 'active')) RETURNING status`,
+           AND ($3::text IS NULL OR status IN ('pending', 'active')) RETURNING status, type`,
         [connectionId, onlyOverdue, sessionId ?? null],
       )
       if (!removed) return undefined
       const wasActive = removed.status === 'active'
       await record(...leaving)
       const { uniqueSessionId: roomId, place } = session
-      const ended = wasActive ? await this.#endIfEmpty(manager, record, session, reason) : undefined
+      const mayEnd = wasActive && removed.type === 'WEBRTC'
+      const ended = mayEnd ? await this.#endIfEmpty(manager, record, session, reason) : undefined
       return {
         connectionId,
         roomId,
@@ -237,20 +244,40 @@ export class ParticipantRepository {
     )
   }
 
-  /** Ends a session without participants, unless a hook keeps it. Returns the recordings that its end stopped. */
+  /**
+   * Ends a session without participants other than cameras, unless a hook keeps it. Returns the recordings that its end
+   * stopped.
+   */
   async #endIfEmpty(
     manager: EntityManager,
     record: Record,
     session: EventSession,
     reason: DisconnectReason,
   ): Promise<string[] | undefined> {
-    if (await this.#hasActive(manager, session.id)) return undefined
-    if (await this.endHooks.keep(manager, session.uniqueSessionId, reason)) return undefined
+    if (await this.#hasRegular(manager, session.id)) return undefined
+    if (await this.endHooks.keep(manager, session.uniqueSessionId, reason)) {
+      await execute(manager, 'UPDATE session SET was_emptied = true WHERE id = $1', [session.id])
+      return undefined
+    }
     const [endReason, now] = [endedByLast(reason), this.clock.now()]
     const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, endReason, now)
-    await record(...events, sessionDestroyed(session, endReason, now))
+    const leaving = this.events.isOn ? await this.#camerasLeaving(manager, session, endReason, now) : []
+    await record(...leaving, ...events, sessionDestroyed(session, endReason, now))
     await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
     return recordingIds
+  }
+
+  /** The departures of the cameras of a session that ends. */
+  async #camerasLeaving(
+    manager: Manager,
+    session: EventSession,
+    reason: SessionEndReason,
+    now: number,
+  ): Promise<EventDraft[]> {
+    const cameras = await this.events.participants(manager, 'c.session_id = $1', [session.id])
+    if (cameras.length === 0) return []
+    const links = await this.events.links(manager, () => 'p.session_id = $1', [session.id])
+    return departures(session, cameras, links, reason, now)
   }
 
   /** Whether a recording runs without an automatic stop scheduled. */
@@ -264,10 +291,10 @@ export class ParticipantRepository {
     return recording !== undefined
   }
 
-  async #hasActive(queryable: Queryable, sessionId: string): Promise<boolean> {
+  async #hasRegular(queryable: Queryable, sessionId: string): Promise<boolean> {
     const active = await firstRow<{ id: string }>(
       queryable,
-      `SELECT id FROM connection WHERE session_id = $1 AND status = 'active' LIMIT 1`,
+      `SELECT id FROM connection WHERE session_id = $1 AND status = 'active' AND type = 'WEBRTC' LIMIT 1`,
       [sessionId],
     )
     return active !== undefined
@@ -277,15 +304,17 @@ export class ParticipantRepository {
   present(sessionId: string): Promise<ConnectionInfo[]> {
     return rows<ConnectionInfo>(
       this.dataSource.manager,
-      `SELECT id AS "connectionId", active_at AS "createdAt", role, coalesce(client_data, '') AS "clientData",
+      `SELECT id AS "connectionId", active_at AS "createdAt", CASE type WHEN 'WEBRTC' THEN role END AS role,
+              coalesce(client_data, '') AS "clientData",
               server_data AS "serverData"
        FROM connection WHERE session_id = $1 AND status = 'active' ORDER BY active_at, id`,
       [sessionId],
     )
   }
 
+  /** Number of participants with a client. */
   countActive(sessionId: string): Promise<number> {
-    return this.dataSource.getRepository(ConnectionEntity).countBy({ sessionId, status: 'active' })
+    return this.dataSource.getRepository(ConnectionEntity).countBy({ sessionId, status: 'active', type: 'WEBRTC' })
   }
 
   async activeAmong(sessionId: string, connectionIds: string[]): Promise<Set<string>> {

@@ -46,27 +46,28 @@ export class PresenceRepository {
     return without(connectionIds, found)
   }
 
-  /** The given ids that are no longer participants. */
+  /** The given ids that are no longer participants, nor cameras that are being started. */
   async gone(connectionIds: string[]): Promise<string[]> {
     if (connectionIds.length === 0) return []
     const found = await rows<{ id: string }>(
       this.dataSource.manager,
-      `SELECT id FROM connection WHERE id = ANY($1) AND status IN ('active', 'hidden')`,
+      `SELECT id FROM connection
+       WHERE id = ANY($1) AND (status IN ('active', 'hidden') OR status = 'awaited' AND type = 'IPCAM')`,
       [connectionIds],
     )
     return without(connectionIds, found)
   }
 
   /**
-   * Starts the eviction deadline of participants whose master died. A later deadline was set before the clock of the
-   * database was set back, and is shortened.
+   * Starts the eviction deadline of participants whose master died, and of cameras that it was starting. A later deadline
+   * was set before the clock of the database was set back, or is that of a camera, and is shortened.
    */
   async markLostOfDeadMasters(ms: number): Promise<void> {
     await execute(
       this.dataSource.manager,
       `UPDATE connection SET evict_at = clock_timestamp() + $1 * interval '1 millisecond',
               last_signal_id = CASE WHEN evict_at IS NOT NULL THEN last_signal_id END
-       WHERE master_id IS NOT NULL AND status IN ('active', 'hidden')
+       WHERE master_id IS NOT NULL AND (status IN ('active', 'hidden') OR status = 'awaited' AND type = 'IPCAM')
          AND (evict_at IS NULL OR evict_at > clock_timestamp() + $1 * interval '1 millisecond')
          AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = connection.master_id)`,
       [ms],

@@ -1,6 +1,6 @@
 import type { DisconnectReason } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
-import { departures, type EventDraft, mediaEnded, type WebrtcLink } from './event-drafts.js'
+import { departures, type EventDraft, mediaEnded, webrtcCreated, type WebrtcLink } from './event-drafts.js'
 
 const session = { id: 'ses', uniqueSessionId: 'ses_1' }
 const participant = (connectionId: string) => ({
@@ -28,6 +28,13 @@ const links = [
   link('b', 'bob', 'bob'),
 ]
 
+const CAMERA = {
+  rtspUri: 'rtsp://camera.example/1',
+  adaptativeBitrate: true,
+  onlyPlayWithSubscribers: false,
+  networkCache: 500,
+}
+
 const summary = (events: EventDraft[]): string[] =>
   events.map(({ name, payload }) =>
     'streamId' in payload
@@ -52,6 +59,17 @@ describe('events for backends', () => {
       expect(summary(events)).toEqual([...MEDIA, 'alice participantLeft', 'bob participantLeft'])
     },
   )
+
+  it('describe the camera of a stream to its publisher and its receivers', () => {
+    const { rtspUri, ...options } = CAMERA
+    const mediaOptions = { hasAudio: false, hasVideo: true, typeOfVideo: 'IPCAM' as const, filter: {}, ...options }
+    for (const receiver of ['camera', 'bob']) {
+      const { payload } = webrtcCreated(session, { ...link('c', 'camera', receiver), mediaOptions, rtspUri })
+      expect(payload).toMatchObject({ ...CAMERA, videoSource: 'IPCAM' })
+    }
+    const { payload } = webrtcCreated(session, link('a', 'alice', 'alice'))
+    for (const member of Object.keys(CAMERA)) expect(payload).not.toHaveProperty(member)
+  })
 
   it('report one participant after another, each after its media, when a session is closed', () => {
     expect(summary(departures(session, both, links, 'sessionClosedByServer', 2_000))).toEqual([

@@ -2,7 +2,6 @@ import type {
   BackendEvent,
   BackendEventName,
   ConfigurationRollback,
-  DisconnectReason,
   MediaOptions,
   SessionEndReason,
   WebrtcEndReason,
@@ -35,6 +34,8 @@ export interface WebrtcLink {
   isInbound: boolean
   startTime: number
   mediaOptions: MediaOptions
+  /** Of a camera on the network, without credentials. */
+  rtspUri?: string | null
 }
 
 type SessionIds = Pick<EventSession, 'id' | 'uniqueSessionId'>
@@ -83,14 +84,14 @@ export const participantJoined = (session: SessionIds, participant: EventPartici
 export const participantLeft = (
   session: SessionIds,
   participant: EventParticipant,
-  reason: DisconnectReason,
+  reason: SessionEndReason,
   now: number,
 ): EventDraft => ({
   name: 'participantLeft',
   payload: { ...common(session, now), ...participantMembers(participant), ...since(participant.activeAt, now), reason },
 })
 
-const linkMembers = ({ streamId, publisherId, connectionId, isInbound, mediaOptions }: WebrtcLink) => ({
+const linkMembers = ({ streamId, publisherId, connectionId, isInbound, mediaOptions, rtspUri }: WebrtcLink) => ({
   streamId,
   participantId: connectionId,
   connectionId,
@@ -103,6 +104,12 @@ const linkMembers = ({ streamId, publisherId, connectionId, isInbound, mediaOpti
   }),
   audioEnabled: mediaOptions.hasAudio,
   videoEnabled: mediaOptions.hasVideo,
+  ...(rtspUri != null && {
+    rtspUri,
+    adaptativeBitrate: mediaOptions.adaptativeBitrate,
+    onlyPlayWithSubscribers: mediaOptions.onlyPlayWithSubscribers,
+    networkCache: mediaOptions.networkCache,
+  }),
 })
 
 export const webrtcCreated = (session: SessionIds, link: WebrtcLink): EventDraft => ({
@@ -127,7 +134,7 @@ export const signalSent = (
 ): EventDraft => ({ name: 'signalSent', payload: { ...common(session, now), ...signal } })
 
 /** Reasons whose cause ended the media: all media ends before the first participant leaves. */
-const MEDIA_FAILURES: readonly DisconnectReason[] = ['nodeCrashed', 'mediaServerDisconnect']
+const MEDIA_FAILURES: readonly SessionEndReason[] = ['nodeCrashed', 'mediaServerDisconnect']
 
 /** The end of all media in the order of the participants: their streams, their subscriptions and those of others to them. */
 export function mediaEnded(
@@ -147,7 +154,7 @@ export function departures(
   session: SessionIds,
   leavers: readonly EventParticipant[],
   links: readonly WebrtcLink[],
-  reason: DisconnectReason,
+  reason: SessionEndReason,
   now: number,
 ): EventDraft[] {
   const steps = endings(leavers, links).map(({ leaver, ending }) => ({

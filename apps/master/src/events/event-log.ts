@@ -28,7 +28,8 @@ export interface LockedSessions {
 
 /** Select lists of tables that higher layers own: their entities cannot be imported here. */
 const SESSION = 's.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt"'
-const LINK = `p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions"`
+const LINK = `p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions",
+  (SELECT publisher.camera->>'publicUri' FROM connection publisher WHERE publisher.id = p.connection_id) AS "rtspUri"`
 const PARTICIPANT = `c.id AS "connectionId", c.active_at AS "activeAt", c.location, c.ip, c.platform,
   c.client_data AS "clientData", c.server_data AS "serverData"`
 

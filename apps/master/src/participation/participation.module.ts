@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common'
 import { ConnectionsModule } from '../connections/connections.module.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
-import { LocationsService } from './location/locations.service.js'
+import { LocationModule } from './location/location.module.js'
 import { JoinService } from './join.service.js'
 import { ParticipantPresence } from './participant-presence.js'
 import { RoomEntry } from './room-entry.js'
@@ -17,6 +17,7 @@ import { StreamsModule } from '../streams/streams.module.js'
 @Module({
   imports: [
     ConnectionsModule,
+    LocationModule,
     MediaNodesModule,
     PlacementModule,
     RecordingLifecycleModule,
@@ -25,7 +26,7 @@ import { StreamsModule } from '../streams/streams.module.js'
     SpeechToTextModule,
     StreamsModule,
   ],
-  providers: [LocationsService, JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
+  providers: [JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
   exports: [JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
 })
 export class ParticipationModule {}

@@ -1,10 +1,10 @@
-import { type NodeCommandResult, ServiceError } from '@session-service/contract'
+import type { NodeCommandResult } from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { Participant } from '../connections/connection.records.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { RoomPlacement } from '../placement/room-placement.js'
+import { RoomAttempts } from '../placement/room-attempts.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { SessionRecovery } from '../recovery/session-recovery.service.js'
 import { TranscriptionsService } from '../speech-to-text/transcriptions.service.js'
@@ -16,8 +16,6 @@ import { resolveLimits } from './bandwidth.js'
  */
 const FAILOVER_TIMEOUT_MS = 1_500
 
-const MAX_ATTEMPTS = 6
-
 /** The transports of a participant on a media node. */
 export type OpenedTransports = NodeCommandResult<'join'>
 
@@ -28,7 +26,7 @@ export class RoomEntry {
 
   constructor(
     private readonly participants: ParticipantRepository,
-    private readonly placement: RoomPlacement,
+    private readonly attempts: RoomAttempts,
     private readonly recovery: SessionRecovery,
     private readonly mediaNodes: MediaNodesService,
     private readonly transcriptions: TranscriptionsService,
@@ -37,22 +35,18 @@ export class RoomEntry {
 
   /** Places the session first if it has no node. */
   async enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
-    const refusedBefore = new Set<string>()
-    for (let attempt = 1; ; attempt++) {
-      const { place, isNew } = await this.placement.of(participant, refusedBefore)
-      const canFailOver = isNew && participant.forcedNodeId === null && this.placement.hasAlternative(place.nodeId)
-      // The value that the node gets: a concurrent change of the rights also changes the participant.
-      const { record } = participant
-      try {
-        const media = await this.#openTransports(place, participant, canFailOver)
-        await this.#correctRecord(participant, place, record)
-        this.#transcribe(participant, place)
-        return { place, media }
-      } catch (error) {
-        if (!(error instanceof ServiceError) || attempt === MAX_ATTEMPTS) throw error
-        if (!(await this.#canRetry(participant, place, error, refusedBefore))) throw error
-      }
-    }
+    const { result: media, place } = await this.attempts.enter(participant, {
+      run: async (candidate, canFailOver) => {
+        // The value that the node gets: a concurrent change of the rights also changes the participant.
+        const { record } = participant
+        const opened = await this.#openTransports(candidate, participant, canFailOver)
+        await this.#correctRecord(participant, candidate, record)
+        this.#transcribe(participant, candidate)
+        return opened
+      },
+      onFull: (refused) => this.#moveRefusedSession(participant.roomId, refused),
+    })
+    return { media, place }
   }
 
   /** Repeats a change of `record` that failed because the participant was not on the node yet. */
@@ -66,25 +60,6 @@ export class RoomEntry {
     this.transcriptions.entered(roomId, place).catch((error: unknown) => {
       this.#logger.warn({ err: error, roomId }, 'starting the transcription failed, will retry')
     })
-  }
-
-  /** Whether another node, or the node that the session has moved to meanwhile, may accept the participant. */
-  async #canRetry(
-    participant: Participant,
-    place: RoomPlace,
-    { code, message }: ServiceError,
-    refusedBefore: Set<string>,
-  ): Promise<boolean> {
-    const { roomId, sessionId } = participant
-    if (code === 'CONFLICT' || code === 'NOT_FOUND') {
-      return (await this.placement.current(roomId))?.epoch !== place.epoch
-    }
-    if (!['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT'].includes(code) || refusedBefore.has(place.nodeId)) return false
-    this.#logger.warn(`media node ${place.nodeId} did not accept session ${sessionId}: ${message}`)
-    refusedBefore.add(place.nodeId)
-    const isFree = await this.placement.refused(participant, place)
-    if (!isFree && code === 'NO_CAPACITY') await this.#moveRefusedSession(roomId, place)
-    return true
   }
 
   /** Moves a session with other participants away from the node that refuses it, unless the node has their media. */

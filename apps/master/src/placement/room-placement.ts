@@ -5,7 +5,7 @@ import type { NodeBoot, RoomPlace } from '../media-nodes/room-place.js'
 import { REFUSED, SessionMediaRepository } from './session-media.repository.js'
 
 /** A participant whose session needs a place on a media node. */
-interface JoiningParticipant {
+export interface JoiningParticipant {
   roomId: string
   connectionId: string
   forcedNodeId: string | null

@@ -65,13 +65,17 @@ export class SessionMediaRepository {
     return session ? REFUSED : undefined
   }
 
-  /** Reverts an assignment that the node rejected, unless other participants are active. Returns whether it did. */
+  /**
+   * Reverts an assignment that the node rejected, unless other participants are active: regular ones, or cameras that the
+   * node publishes. Returns whether it did.
+   */
   async unassign(uniqueSessionId: string, place: RoomPlace, exceptConnectionId: string): Promise<boolean> {
     const changed = await execute(
       this.dataSource.manager,
       `UPDATE session s SET media_node_id = NULL, media_node_boot_id = NULL
        WHERE unique_id = $1 AND media_node_id IS NOT NULL AND media_epoch = $2 AND NOT EXISTS (
-         SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active' AND c.id <> $3)`,
+         SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active' AND c.id <> $3
+           AND (c.type = 'WEBRTC' OR EXISTS (SELECT 1 FROM stream p WHERE p.connection_id = c.id)))`,
       [uniqueSessionId, place.epoch, exceptConnectionId],
     )
     return changed > 0
@@ -181,12 +185,12 @@ export class SessionMediaRepository {
     )
   }
 
-  /** Number of participants in these rooms together. */
+  /** Number of participants with a client in these rooms together. */
   async participantsIn(roomIds: readonly string[]): Promise<number> {
     const row = await firstRow<{ count: number }>(
       this.dataSource.manager,
       `SELECT count(*)::integer AS count FROM connection c JOIN session s ON s.id = c.session_id
-       WHERE s.unique_id = ANY($1) AND c.status = 'active'`,
+       WHERE s.unique_id = ANY($1) AND c.status = 'active' AND c.type = 'WEBRTC'`,
       [roomIds],
     )
     return row?.count ?? 0

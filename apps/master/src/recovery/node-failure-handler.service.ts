@@ -70,7 +70,7 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
 
   /** Handles a report of a node. Idempotent. */
   async handleReport(
-    fact: Exclude<NodeFact, { kind: 'recordingEnded' | 'sentenceRecognized' | 'clock' }>,
+    fact: Exclude<NodeFact, { kind: 'recordingEnded' | 'sentenceRecognized' | 'cameraChanged' | 'clock' }>,
   ): Promise<NodeFactAnswer> {
     const node = { nodeId: fact.nodeId, bootId: fact.bootId }
     switch (fact.kind) {

@@ -1,13 +1,14 @@
 import { type HeldRoom, type NodeCommandResult, publisherOf, ServiceError } from '@session-service/contract'
 import { Injectable, Logger } from '@nestjs/common'
 import { Job } from '../platform/jobs/job.js'
+import { CameraRestarts } from '../ip-cameras/camera-restarts.service.js'
 import { PresenceRepository } from '../connections/presence.repository.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { StreamsService } from '../streams/streams.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
 import { TranscriptionsService } from '../speech-to-text/transcriptions.service.js'
-import { StrayStreams } from './stray-streams.js'
+import { LastingDifferences } from './lasting-differences.js'
 
 const RECONCILE_EVERY_MS = 10_000
 
@@ -17,7 +18,8 @@ type InventoryRoom = NodeCommandResult<'inventory'>['rooms'][number]
 @Injectable()
 export class NodeReconciler {
   readonly #logger = new Logger(NodeReconciler.name)
-  readonly #strays = new StrayStreams()
+  readonly #strays = new LastingDifferences()
+  readonly #missingCameras = new LastingDifferences()
 
   constructor(
     private readonly sessions: SessionsService,
@@ -25,13 +27,15 @@ export class NodeReconciler {
     private readonly streams: StreamsService,
     private readonly mediaNodes: MediaNodesService,
     private readonly transcriptions: TranscriptionsService,
+    private readonly cameras: CameraRestarts,
   ) {}
 
   /** Removes everything without a row from every node: rooms of ended sessions, removed participants, stray streams. */
   @Job({ name: 'media node inventories', scope: 'leader', everyMs: RECONCILE_EVERY_MS })
   async reconcile(): Promise<void> {
     const live = this.mediaNodes.live()
-    this.#strays.keepOnly(live.map(({ nodeId }) => nodeId))
+    for (const differences of [this.#strays, this.#missingCameras])
+      differences.keepOnly(live.map(({ nodeId }) => nodeId))
     await Promise.all(
       live.map((place) =>
         this.reconcileNode(place).catch((error: unknown) => {
@@ -56,7 +60,17 @@ export class NodeReconciler {
       }
     }
     await this.#endStrayStreams(node, kept)
+    await this.#restartMissingCameras({ nodeId: node.nodeId, bootId }, kept)
     await this.transcriptions.reconcile(node, kept, transcriptions)
+  }
+
+  /** Restarts cameras whose stream has a row, but which the node does not have. */
+  async #restartMissingCameras(node: NodeBoot, rooms: readonly InventoryRoom[]): Promise<void> {
+    const held = new Set(rooms.flatMap(({ connectionIds }) => connectionIds))
+    const cameras = await this.cameras.publishedOn(node)
+    const missing = cameras.map(({ connectionId }) => connectionId).filter((id) => !held.has(id))
+    const lost = this.#missingCameras.check(node.nodeId, missing, performance.now())
+    await this.cameras.replace(cameras.filter(({ connectionId }) => lost.includes(connectionId)))
   }
 
   /** Unpublishes streams after a publish timeout, or after an unpublish that did not reach the node. */

@@ -1,6 +1,7 @@
 import { type NodeFact, type NodeFactAnswer, ServiceError, SUBJECT } from '@session-service/contract'
 import { BusContext, BusController } from '@session-service/messaging'
 import { Ctx, MessagePattern, Payload } from '@nestjs/microservices'
+import { CameraReports } from '../ip-cameras/camera-reports.service.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { RecordingReconciler } from '../recordings/lifecycle/recording-reconciler.service.js'
 import { TranscriptsService } from '../speech-to-text/transcripts.service.js'
@@ -15,6 +16,7 @@ export class NodeReportsController {
     private readonly failures: NodeFailureHandler,
     private readonly recordings: RecordingReconciler,
     private readonly transcripts: TranscriptsService,
+    private readonly cameras: CameraReports,
     private readonly clock: ClusterClock,
   ) {}
 
@@ -26,6 +28,10 @@ export class NodeReportsController {
     if (fact.kind === 'clock') return { dropRoomIds: [], now: this.clock.now() }
     if (fact.kind === 'sentenceRecognized') {
       await this.transcripts.store(fact)
+      return { dropRoomIds: [] }
+    }
+    if (fact.kind === 'cameraChanged') {
+      await this.cameras.changed(fact.camera)
       return { dropRoomIds: [] }
     }
     if (fact.kind !== 'recordingEnded') return this.failures.handleReport(fact)

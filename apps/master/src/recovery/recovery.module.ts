@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common'
 import { ConnectionsModule } from '../connections/connections.module.js'
+import { IpCamerasModule } from '../ip-cameras/ip-cameras.module.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 import { PlacementModule } from '../placement/placement.module.js'
 import { RecordingLifecycleModule } from '../recordings/lifecycle/recording-lifecycle.module.js'
@@ -18,6 +19,7 @@ import { StreamsModule } from '../streams/streams.module.js'
 @Module({
   imports: [
     ConnectionsModule,
+    IpCamerasModule,
     MediaNodesModule,
     PlacementModule,
     RecordingLifecycleModule,

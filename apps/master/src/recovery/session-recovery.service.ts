@@ -1,5 +1,6 @@
 import { mapConcurrent, metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
+import { CameraRestarts } from '../ip-cameras/camera-restarts.service.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import type { PlacedRoom } from '../media-nodes/room-place.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
@@ -39,6 +40,7 @@ export class SessionRecovery {
     private readonly sessions: SessionsService,
     private readonly media: SessionMediaRepository,
     private readonly broadcast: SessionBroadcast,
+    private readonly cameras: CameraRestarts,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -66,5 +68,6 @@ export class SessionRecovery {
     if (!(await this.media.lose(room, cause))) return
     this.#moved.inc({ reason: cause.reason })
     this.broadcast.mediaLost(room.roomId, room.place.epoch, spreadMs)
+    this.cameras.restartSoon([room.roomId])
   }
 }

@@ -16,7 +16,7 @@ export interface EndedWithSession {
 /** Implemented by a feature that reacts to the end of a session. Each method is optional. */
 export interface SessionEndHandler {
   /**
-   * Decides whether the session stays after its last participant has left. Runs in the transaction that
+   * Decides whether the session stays after its last participant, cameras apart, has left. Runs in the transaction that
    * holds the lock of the session's row.
    */
   keep?(manager: EntityManager, uniqueSessionId: string, reason: DisconnectReason): Promise<boolean>

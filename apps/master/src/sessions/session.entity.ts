@@ -59,6 +59,10 @@ export class SessionEntity {
   @Column({ name: 'was_recorded', type: 'boolean', default: false })
   wasRecorded!: boolean
 
+  /** Its last client has left before, and a recording kept it. */
+  @Column({ name: 'was_emptied', type: 'boolean', default: false })
+  wasEmptied!: boolean
+
   /** The language in which the whole session is transcribed. */
   @Column({ name: 'transcription_lang', type: 'text', nullable: true })
   transcriptionLang!: string | null

@@ -60,7 +60,7 @@ export interface ClosedSession {
   uniqueSessionId: string
   createdAt: number
   place: RoomPlace | null
-  participants: { connectionId: string; streamIds: string[] }[]
+  participants: { connectionId: string; streamIds: string[]; isCamera: boolean }[]
   /** Ids of recordings that its end stopped. */
   recordingIds: string[]
 }
@@ -70,6 +70,11 @@ const NO_SESSION_YET = { where: 'false', values: [] }
 
 /** Reasons for the end of a session without participants. */
 export type EmptyEnd = 'automaticStop' | 'lastParticipantLeft'
+
+type LockedSession = Pick<SessionEntity, 'id' | 'uniqueSessionId' | 'createdAt' | 'wasEmptied'>
+
+const isWithoutClients = (participants: ClosedSession['participants']): boolean =>
+  participants.every(({ isCamera }) => isCamera)
 
 /** Selects the session to delete; with `epoch` only if it has not been placed again since. */
 type SessionSelector = { id: string } | { uniqueSessionId: string; epoch?: number }
@@ -137,39 +142,47 @@ export class SessionRepository {
     return this.#deleteIf(where, reason, () => true, afterEventId)
   }
 
-  /** Deletes the session unless it has participants. */
-  deleteUnused(uniqueSessionId: string, reason: EmptyEnd = 'automaticStop'): Promise<ClosedSession | undefined> {
-    return this.#deleteIf({ uniqueSessionId }, reason, ({ length }) => length === 0)
+  /** Deletes the session unless it has participants other than cameras. */
+  deleteUnused(uniqueSessionId: string): Promise<ClosedSession | undefined> {
+    return this.#deleteIf({ uniqueSessionId }, 'automaticStop', isWithoutClients)
+  }
+
+  /** Deletes a session that only its recording kept, or that has no participants at all. */
+  deleteEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<ClosedSession | undefined> {
+    return this.#deleteIf(
+      { uniqueSessionId },
+      reason,
+      (participants, { wasEmptied }) => participants.length === 0 || (wasEmptied && isWithoutClients(participants)),
+    )
   }
 
   #deleteIf(
     where: SessionSelector,
     reason: DisconnectReason | EmptyEnd,
-    condition: (participants: ClosedSession['participants']) => boolean,
+    condition: (participants: ClosedSession['participants'], session: Pick<SessionEntity, 'wasEmptied'>) => boolean,
     after?: string,
   ): Promise<ClosedSession | undefined> {
     const run = async (manager: EntityManager, record: Record): Promise<ClosedSession | undefined> => {
       const [column, value] = 'id' in where ? ['id', where.id] : ['unique_id', where.uniqueSessionId]
-      const session = await firstRow<MaybePlace & Pick<SessionEntity, 'id' | 'uniqueSessionId' | 'createdAt'>>(
+      const session = await firstRow<MaybePlace & LockedSession>(
         manager,
-        `SELECT ${columns(SessionEntity, 's', ['id', 'uniqueSessionId', 'createdAt'])}, ${PLACE}
+        `SELECT ${columns(SessionEntity, 's', ['id', 'uniqueSessionId', 'createdAt', 'wasEmptied'])}, ${PLACE}
          FROM session s WHERE s.${column} = $1 FOR UPDATE`,
         [value],
       )
       if (!session || ('epoch' in where && placeOf(session)?.epoch !== where.epoch)) return undefined
       const participants = await rows<ClosedSession['participants'][number]>(
         manager,
-        `SELECT c.id AS "connectionId",
+        `SELECT c.id AS "connectionId", c.type = 'IPCAM' AS "isCamera",
                 ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = c.id ORDER BY p.created_at, p.id) AS "streamIds"
          FROM connection c WHERE c.session_id = $1 AND c.status = 'active' ORDER BY c.active_at, c.id`,
         [session.id],
       )
-      if (!condition(participants)) return undefined
+      if (!condition(participants, session)) return undefined
       const now = this.clock.now()
       const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, reason, now)
       if (this.events.isOn) {
-        const isEmpty = reason === 'automaticStop' || reason === 'lastParticipantLeft'
-        const leaving = isEmpty ? [] : await this.#leaving(manager, session, reason, now)
+        const leaving = participants.length === 0 ? [] : await this.#leaving(manager, session, reason, now)
         await record(...leaving, ...events, sessionDestroyed(session, reason, now))
       }
       await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
@@ -189,7 +202,7 @@ export class SessionRepository {
   async #leaving(
     manager: Manager,
     session: { id: string; uniqueSessionId: string },
-    reason: DisconnectReason,
+    reason: DisconnectReason | EmptyEnd,
     now: number,
   ): Promise<ReturnType<typeof departures>> {
     const participants = await this.events.participants(manager, 'c.session_id = $1', [session.id])
@@ -207,13 +220,13 @@ export class SessionRepository {
     return sessions.map(({ uniqueSessionId }) => uniqueSessionId)
   }
 
-  /** Sessions older than `seconds` without participants and recordings. */
+  /** Sessions older than `seconds` without recordings and without participants other than cameras. */
   async unused(seconds: number): Promise<string[]> {
     const sessions = await rows<{ uniqueSessionId: string }>(
       this.dataSource.manager,
       `SELECT s.unique_id AS "uniqueSessionId" FROM session s
        WHERE s.created_at < extract(epoch FROM clock_timestamp()) * 1000 - $1::bigint * 1000
-         AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active')
+         AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active' AND c.type = 'WEBRTC')
          AND NOT EXISTS (SELECT 1 FROM recording r
                          WHERE r.unique_session_id = s.unique_id AND r.status IN ('starting', 'started'))`,
       [seconds],

@@ -145,13 +145,17 @@ export class SessionsService {
   async closeUnused({ isStopping }: JobRun): Promise<void> {
     for (const uniqueSessionId of await this.sessions.unused(this.config.SERVICE_SESSIONS_GARBAGE_THRESHOLD)) {
       if (isStopping()) return
-      await this.closeEmpty(uniqueSessionId, 'automaticStop')
+      const closed = await this.sessions.deleteUnused(uniqueSessionId)
+      if (closed) await this.release(closed)
     }
   }
 
-  /** Ends a session without participants. Does nothing when it has some. */
+  /**
+   * Ends a session that only its recording kept, or that has no participants. Does nothing when it has clients, or cameras
+   * and never had a client.
+   */
   async closeEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<void> {
-    const closed = await this.sessions.deleteUnused(uniqueSessionId, reason)
+    const closed = await this.sessions.deleteEmpty(uniqueSessionId, reason)
     if (closed) await this.release(closed)
   }
 }

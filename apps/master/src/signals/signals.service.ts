@@ -26,7 +26,7 @@ export class SignalsService {
     private readonly recent: RecentSignals,
   ) {}
 
-  /** Keeps the signal for participants that resume; its event names all recipients when `to` is empty. */
+  /** Keeps the signal for participants that resume; its event names all clients when `to` is empty. */
   #store(session: { id: string; uniqueSessionId: string }, signal: SentSignal, typeOfEvent: string): Promise<number> {
     const { to, from, data } = signal
     return this.events.change(
@@ -34,7 +34,9 @@ export class SignalsService {
       async (manager, record) => {
         if (this.events.isOn) {
           const present =
-            to.length > 0 ? [] : await this.events.participants(manager, 'c.session_id = $1', [session.id])
+            to.length > 0
+              ? []
+              : await this.events.participants(manager, `c.session_id = $1 AND c.type = 'WEBRTC'`, [session.id])
           const recipients = to.length > 0 ? [...to] : present.map(({ connectionId }) => connectionId)
           await record(signalSent(session, { from, to: recipients, type: typeOfEvent, data }, this.clock.now()))
         }

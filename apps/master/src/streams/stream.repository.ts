@@ -19,14 +19,16 @@ export interface NewStream {
   mediaOptions: MediaOptions
   /** The epoch of the media that the stream is published to. */
   mediaEpoch: number
+  /** Address of a camera in events. */
+  rtspUri?: string
 }
 
 /** The select list of a StreamInfo, from a stream row `p`. */
 const STREAM_INFO = `p.id AS "streamId", ${columns(StreamEntity, 'p', ['connectionId', 'createdAt', 'mediaOptions'])}`
 
 function publicationEvents(session: SessionIds | undefined, stream: NewStream): EventDraft[] {
-  const { id: streamId, connectionId, createdAt: startTime, mediaOptions } = stream
-  const link = { streamId, publisherId: connectionId, connectionId, isInbound: false, startTime, mediaOptions }
+  const { id: streamId, connectionId, createdAt: startTime, mediaOptions, rtspUri = null } = stream
+  const link = { streamId, publisherId: connectionId, connectionId, isInbound: false, startTime, mediaOptions, rtspUri }
   return session ? [webrtcCreated(session, link)] : []
 }
 
@@ -73,14 +75,15 @@ export class StreamRepository {
       `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "connectionId" text,
               "createdAt" bigint, "mediaOptions" jsonb, "mediaEpoch" integer)),
             ${placedSessions('SELECT "sessionId" FROM r')},
-            live AS (SELECT c.id, placed.media_epoch FROM connection c JOIN placed ON placed.id = c.session_id
+            live AS (SELECT c.id, c.type, placed.media_epoch FROM connection c JOIN placed ON placed.id = c.session_id
                      WHERE c.id = ANY(ARRAY(SELECT "connectionId" FROM r)) AND c.status = 'active'
                      FOR KEY SHARE OF c),
             inserted AS (INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
               SELECT r.id, r."sessionId", r."connectionId", r."createdAt", r."mediaOptions"
               FROM r JOIN live ON live.id = r."connectionId" AND live.media_epoch = r."mediaEpoch"
-              ON CONFLICT DO NOTHING RETURNING id, session_id),
+              ON CONFLICT DO NOTHING RETURNING id, session_id, connection_id),
             awaited AS (UPDATE recording SET autostop_at = NULL FROM inserted
+              JOIN live ON live.id = inserted.connection_id AND live.type = 'WEBRTC'
               WHERE recording.session_id = inserted.session_id AND recording.autostop_at IS NOT NULL)
        SELECT id FROM inserted`,
       [JSON.stringify(streams)],
@@ -136,8 +139,8 @@ export class StreamRepository {
   }
 
   /**
-   * Deletes a stream and with it its subscriptions. Undefined when it does not exist or `connectionId` does not
-   * publish it.
+   * Deletes a stream and with it its subscriptions. Undefined when it does not exist, `connectionId` does not publish it,
+   * or a camera publishes it.
    */
   delete(
     sessionId: string,
@@ -151,6 +154,7 @@ export class StreamRepository {
       const stream = await firstRow<StreamInfo>(
         manager,
         `DELETE FROM stream p WHERE id = $1 AND session_id = $2 AND ($3::text IS NULL OR connection_id = $3)
+           AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.id = p.connection_id AND c.type = 'IPCAM')
          RETURNING ${STREAM_INFO}`,
         [streamId, sessionId, connectionId ?? null],
       )

@@ -114,10 +114,15 @@ export class StreamsService {
     reason: StreamDestroyedReason,
   ): Promise<void> {
     const stream = await this.streams.delete(participant.sessionId, streamId, reason)
-    if (!stream) throw noSuchStream(streamId)
+    if (!stream) throw await this.#undeletable(participant.sessionId, streamId)
     const { roomId, place } = participant
     this.#announceEnd(roomId, stream, reason, [])
     await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
+  }
+
+  async #undeletable(sessionId: string, streamId: string): Promise<ServiceError> {
+    if (!(await this.streams.find(sessionId, streamId))) return noSuchStream(streamId)
+    return new ServiceError('IN_USE', `stream ${streamId} belongs to a camera: delete its connection instead`)
   }
 
   /** DELETE stream of the REST interface. */

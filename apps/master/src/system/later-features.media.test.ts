@@ -1,7 +1,7 @@
 import { ServiceApi, startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-/** Routes of features that are disabled or that this version lacks: which error they report first. */
+/** Routes of features that are disabled: which error they report first. */
 let stack: Stack
 /** Another master of the same cluster, with the features enabled. */
 let on: ServiceApi
@@ -164,20 +164,4 @@ it('shows the media node that a session was created for, given as an object or a
     expect(body).not.toHaveProperty('mediaNodeId')
   }
   expect(await stack.api.getSession('busy')).not.toHaveProperty('mediaNode')
-})
-
-describe('cameras', () => {
-  const camera = { type: 'IPCAM', rtspUri: 'rtsp://10.0.0.1/1' }
-  it.each([
-    ['missing', { ...camera, rtspUri: 5 }, 404],
-    ['missing', camera, 404],
-    ['empty', { type: 'IPCAM' }, 400],
-    ['empty', { ...camera, networkCache: -1 }, 400],
-    ['empty', { ...camera, adaptativeBitrate: 'no' }, 400],
-    ['empty', { ...camera, onlyPlayWithSubscribers: 1 }, 400],
-    ['empty', camera, 501],
-  ])('in session %s with %j: %d', async (session, body, status) => {
-    expect((await stack.rest('POST', `/sessions/${session}/connection`, body)).status).toBe(status)
-    if (session === 'empty') expect((await stack.api.listConnections(session)).numberOfElements).toBe(0)
-  })
 })

@@ -1,4 +1,5 @@
 import type {
+  CameraStatus,
   DisconnectReason,
   Layers,
   MediaKind,
@@ -23,6 +24,12 @@ export interface ConnectionPropertyChangedEvent extends ConnectionEvent {
   readonly changedProperty: 'role' | 'record'
   readonly newValue: string | boolean
   readonly oldValue: string | boolean | null
+}
+export interface CameraStatusEvent extends ConnectionEvent {
+  /** `idle`: the service does not read the camera, since its stream has no receiver. */
+  readonly status: CameraStatus
+  /** The cause of the last failure; null while the camera works. */
+  readonly error: string | null
 }
 export interface StreamEvent {
   readonly stream: Stream
@@ -99,6 +106,8 @@ export interface SessionEvents {
   streamCreated: StreamEvent
   streamDestroyed: StreamDestroyedEvent
   streamPropertyChanged: StreamPropertyChangedEvent
+  /** The state of a camera on the network has changed. */
+  cameraStatusChanged: CameraStatusEvent
   signal: SignalEvent
   [type: `signal:${string}`]: SignalEvent
   /**

@@ -101,6 +101,11 @@ export const FEATURES = {
     restartable: true,
     meaning: 'Time after which a recording of an empty session stops; 0: immediately',
   }),
+  SERVICE_IPCAM_ALLOWED_ADDRESSES: property('master', hostsOrNetworks, {
+    default: [],
+    meaning:
+      'Loopback, link-local and metadata addresses of IP cameras to allow: addresses, networks (CIDR) or host names',
+  }),
   SERVICE_WEBHOOK: property('master', boolean, {
     default: false,
     restartable: true,

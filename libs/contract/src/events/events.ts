@@ -33,6 +33,11 @@ const webrtcConnection = {
   videoDimensions: z.string().nullable().optional(),
   audioEnabled: z.boolean(),
   videoEnabled: z.boolean(),
+  /** The stream of a camera on the network: its address without credentials, and its options. */
+  rtspUri: z.string().optional(),
+  adaptativeBitrate: z.boolean().optional(),
+  onlyPlayWithSubscribers: z.boolean().optional(),
+  networkCache: z.number().optional(),
 }
 
 const mediaNode = {
@@ -60,13 +65,14 @@ export const BACKEND_EVENTS = {
   sessionCreated: z.strictObject(common),
   sessionDestroyed: z.strictObject({ ...common, ...ended, reason: SessionEndReason }),
   participantJoined: z.strictObject({ ...common, ...participant }),
-  participantLeft: z.strictObject({ ...common, ...participant, ...ended, reason: DisconnectReason }),
+  /** Cameras leave a session that has ended, with its reason. */
+  participantLeft: z.strictObject({ ...common, ...participant, ...ended, reason: SessionEndReason }),
   webrtcConnectionCreated: z.strictObject({ ...common, ...webrtcConnection }),
   webrtcConnectionDestroyed: z.strictObject({
     ...common,
     ...webrtcConnection,
     ...ended,
-    reason: z.enum(['unsubscribe', ...StreamDestroyedReason.options]),
+    reason: z.enum(['unsubscribe', ...StreamDestroyedReason.options, 'lastParticipantLeft', 'automaticStop']),
   }),
   /** `from` is null for signals of the REST API; `to` names all receivers. */
   signalSent: z.strictObject({

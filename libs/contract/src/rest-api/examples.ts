@@ -48,6 +48,8 @@ const PENDING = {
   adaptativeBitrate: null,
   onlyPlayWithSubscribers: null,
   networkCache: null,
+  cameraStatus: null,
+  cameraError: null,
   publishers: null,
   subscribers: null,
 }

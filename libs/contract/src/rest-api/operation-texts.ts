@@ -22,7 +22,7 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   deleteSession:
     'Evicts every participant with the reason `sessionClosedByServer`, ends the recordings and sends `sessionDestroyed`.',
   createConnection:
-    'For WEBRTC the answer contains a single-use `token`, with which one client joins. For IPCAM the service reads the camera and publishes its stream.',
+    'For WEBRTC the answer contains a single-use `token`, with which one client joins. For IPCAM the answer comes when a media node has read the camera, after at most 15 s on a working node, and the connection is `active`. When the camera cannot be read, the answer is 500 with the cause, and no client or backend notices anything; when the camera fails later, the service tries again for as long as the connection exists, and `cameraStatus` and `cameraError` show its state.',
   getConnection: 'A missing session is a 400, a missing connection a 404.',
   listConnections: 'Active and pending connections; `pendingConnections=false` leaves out the pending ones.',
   updateConnection:

@@ -69,7 +69,12 @@ const CONNECTIONS = {
     body: CreateConnectionBody,
     answers: {
       ...ok('Created', ConnectionView),
-      ...faults({ 404: NO_SESSION, 500: 'The camera could not be published', 501: 'Cameras are not supported' }),
+      ...faults({
+        404: NO_SESSION,
+        500: 'The camera could not be read; the message gives the cause',
+        501: 'The media node of the session cannot read cameras',
+        503: 'No media node is available for the camera: retry after `Retry-After` seconds',
+      }),
     },
   },
   getConnection: {

@@ -70,7 +70,7 @@ export const CameraUri = text(2048).regex(
 )
 
 /**
- * `idle`: not read, since nobody receives its stream; `reconnecting`: failed, will be tried again as long as the
+ * `idle`: not read, since its stream has no receiver; `reconnecting`: failed, will be tried again as long as the
  * connection exists.
  */
 export const CameraStatus = z.enum(['connecting', 'playing', 'idle', 'reconnecting'])

@@ -15,6 +15,7 @@ import { z } from 'zod'
 import { ConnectionsService } from '../../connections/connections.service.js'
 import { SessionFirst } from '../../connections/session-first.js'
 import { SessionQueries } from '../../connections/session-queries.js'
+import { IpCamerasService } from '../../ip-cameras/ip-cameras.service.js'
 import { PathParam } from '../../platform/http/parameters.js'
 import { parsed } from '../../platform/http/parsed.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
@@ -33,6 +34,7 @@ export class DeprecatedSessionsController {
     private readonly sessions: SessionsService,
     private readonly sessionQueries: SessionQueries,
     private readonly connections: ConnectionsService,
+    private readonly cameras: IpCamerasService,
     private readonly streams: StreamsService,
   ) {}
 
@@ -66,7 +68,7 @@ export class DeprecatedSessionsController {
     @PathParam('sessionId') sessionId: string,
     @Body(parsed(CreateCameraBody)) body: CreateCameraBody,
   ): Promise<LegacyConnection> {
-    return legacyConnection(await this.connections.create(sessionId, body))
+    return legacyConnection(await this.cameras.create(sessionId, body))
   }
 
   @Delete(':sessionId/connection/:connectionId')

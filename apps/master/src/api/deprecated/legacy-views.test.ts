@@ -27,6 +27,8 @@ const connection: ConnectionView = {
   adaptativeBitrate: null,
   onlyPlayWithSubscribers: null,
   networkCache: null,
+  cameraStatus: null,
+  cameraError: null,
   publishers: [{ streamId: 'str_MIC_abcd_con_A', createdAt: 3, mediaOptions }],
   subscribers: [{ streamId: 'str_CAM_Zz09_con_B', createdAt: 4 }],
 }

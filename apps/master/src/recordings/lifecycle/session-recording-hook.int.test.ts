@@ -16,6 +16,38 @@ beforeAll(async () => {
 afterAll(() => testbed.close())
 afterEach(() => testbed.reset())
 
+/** A camera publishes a stream in the session. */
+async function addCamera(id: string): Promise<void> {
+  const camera = { type: 'IPCAM', rtspUri: 'rtsp://192.0.2.7/1' }
+  expect((await testbed.stack.rest('POST', `/sessions/${id}/connection`, camera)).status).toBe(200)
+}
+
+async function dueOf(id: string): Promise<unknown> {
+  const [row] = await testbed.stack.postgres.query('SELECT autostop_at AS due FROM recording WHERE id = $1', [id])
+  return row?.due
+}
+
+describe('a session without clients', () => {
+  it('is recorded when its recording mode is ALWAYS and a camera publishes', async () => {
+    const session = await testbed.stack.api.createSession({ recordingMode: 'ALWAYS' })
+    await addCamera(session.id)
+    await testbed.becomes(session.id, 'started')
+    await testbed.stack.api.deleteSession(session.id)
+    await testbed.becomes(session.id, 'ready')
+  })
+
+  it('can be recorded by request while a camera publishes, without an automatic stop', async () => {
+    const { id } = await testbed.stack.api.createSession()
+    await addCamera(id)
+    expect((await testbed.start(id)).status).toBe(200)
+    expect(await dueOf(id)).toBeNull()
+    await testbed.stop(id)
+    await testbed.becomes(id, 'ready')
+    expect((await testbed.stack.rest('GET', `/sessions/${id}`)).status).toBe(200)
+    await testbed.stack.api.deleteSession(id)
+  })
+})
+
 describe('the end of a session', () => {
   it('D7: by a deletion stops its recording, with the event after those of its participants and before its own', async () => {
     const { id } = await testbed.createActiveSession()
@@ -55,6 +87,23 @@ describe('the end of a session', () => {
     expect(testbed.sink.ofSession(id).find(({ event }) => event.event === 'sessionDestroyed')?.event.reason).toBe(
       'automaticStop',
     )
+  })
+
+  it('is not delayed by cameras: the automatic stop counts from the departure of the last other participant', async () => {
+    const { id, alice } = await testbed.createActiveSession()
+    await addCamera(id)
+    await testbed.start(id)
+    expect(await dueOf(id)).toBeNull()
+    await alice.request('leave', {})
+    const due = await dueOf(id)
+    expect(due).toEqual(expect.any(Date))
+    await addCamera(id)
+    expect(await dueOf(id)).toEqual(due)
+    await testbed.becomes(id, 'ready')
+    await testbed.sink.ended(id)
+    await testbed.expectEvents(id, 'started -', 'stopped automaticStop', 'ready automaticStop')
+    const left = testbed.sink.ofSession(id).filter(({ event }) => event.event === 'participantLeft')
+    expect(left.map(({ event }) => event.reason)).toEqual(['disconnect', 'automaticStop', 'automaticStop'])
   })
 
   it('comes at once when the recording that an empty session waits for is stopped', async () => {

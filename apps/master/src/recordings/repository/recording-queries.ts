@@ -105,7 +105,7 @@ export class RecordingQueries {
     return rows<OverdueRow>(
       this.dataSource,
       `SELECT r.id, r.unique_session_id AS "uniqueSessionId", NOT EXISTS (
-         SELECT 1 FROM connection c WHERE c.session_id = r.session_id AND c.status = 'active') AS "isEmpty"
+         SELECT 1 FROM connection c WHERE c.session_id = r.session_id AND c.status = 'active' AND c.type = 'WEBRTC') AS "isEmpty"
        FROM recording r WHERE r.status = 'started' AND ${IS_OVERDUE}`,
     )
   }

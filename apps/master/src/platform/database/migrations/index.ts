@@ -2,6 +2,7 @@ import { InitialSchema1790000000056 } from './1790000000056-initial-schema.js'
 import { Transcripts1790000000057 } from './1790000000057-transcripts.js'
 import { SessionTranscription1790000000058 } from './1790000000058-session-transcription.js'
 import { EndedTranscripts1790000000059 } from './1790000000059-ended-transcripts.js'
+import { Cameras1790000000060 } from './1790000000060-cameras.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -9,4 +10,5 @@ export const MIGRATIONS = [
   Transcripts1790000000057,
   SessionTranscription1790000000058,
   EndedTranscripts1790000000059,
+  Cameras1790000000060,
 ] as const

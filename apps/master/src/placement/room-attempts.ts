@@ -1,0 +1,64 @@
+import { type ErrorCode, ServiceError } from '@session-service/contract'
+import { Injectable, Logger } from '@nestjs/common'
+import type { RoomPlace } from '../media-nodes/room-place.js'
+import { type JoiningParticipant, RoomPlacement } from './room-placement.js'
+
+/** `sessionId` is for logs. */
+type EnteringParticipant = JoiningParticipant & { sessionId: string }
+
+const MAX_ATTEMPTS = 6
+
+/** Failures after which another node may succeed. */
+const REFUSALS: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT']
+
+export interface RoomAttempt<Result> {
+  /** Opens the participant's media. `canFailOver`: another node may take the session when this one does not answer. */
+  run: (place: RoomPlace, canFailOver: boolean) => Promise<Result>
+  /** The node has no capacity, and the session cannot be placed on another node because of its other participants. */
+  onFull?: (place: RoomPlace) => Promise<void>
+}
+
+/** Runs commands at the place of a session, and on another node when that one refuses. */
+@Injectable()
+export class RoomAttempts {
+  readonly #logger = new Logger(RoomAttempts.name)
+
+  constructor(private readonly placement: RoomPlacement) {}
+
+  /** Places the session first if it has no node. */
+  async enter<Result>(
+    participant: EnteringParticipant,
+    { run, onFull }: RoomAttempt<Result>,
+  ): Promise<{ result: Result; place: RoomPlace }> {
+    const refusedBefore = new Set<string>()
+    for (let attempt = 1; ; attempt++) {
+      const { place, isNew } = await this.placement.of(participant, refusedBefore)
+      const canFailOver = isNew && participant.forcedNodeId === null && this.placement.hasAlternative(place.nodeId)
+      try {
+        return { result: await run(place, canFailOver), place }
+      } catch (error) {
+        if (!(error instanceof ServiceError) || attempt === MAX_ATTEMPTS) throw error
+        if (!(await this.#canRetry(participant, place, error, { refusedBefore, onFull }))) throw error
+      }
+    }
+  }
+
+  /** Whether another node, or the node that the session has moved to meanwhile, may accept the participant. */
+  async #canRetry(
+    participant: EnteringParticipant,
+    place: RoomPlace,
+    { code, message }: ServiceError,
+    { refusedBefore, onFull }: { refusedBefore: Set<string>; onFull: RoomAttempt<unknown>['onFull'] },
+  ): Promise<boolean> {
+    const { roomId } = participant
+    if (code === 'CONFLICT' || code === 'NOT_FOUND') {
+      return (await this.placement.current(roomId))?.epoch !== place.epoch
+    }
+    if (!REFUSALS.includes(code) || refusedBefore.has(place.nodeId)) return false
+    this.#logger.warn(`media node ${place.nodeId} did not accept session ${participant.sessionId}: ${message}`)
+    refusedBefore.add(place.nodeId)
+    const isFree = await this.placement.refused(participant, place)
+    if (!isFree && code === 'NO_CAPACITY') await onFull?.(place)
+    return true
+  }
+}
