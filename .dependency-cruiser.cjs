@@ -82,6 +82,7 @@ const MEDIA_NODE_LAYERS = [
   'recordings/custom',
   'recordings',
   'speech-to-text',
+  'ip-cameras',
   'cluster',
   'monitoring',
   'lifecycle',

@@ -7,7 +7,7 @@
  *   files <folder>                 file URIs may name files below this folder
  *   trust <CA file>|all            how certificates are checked; without it by the authorities of the system
  *   open <uri> <user> <password> <tcp|udp|auto> <timeout ms> <cache ms>
- *   send <index> <port> <rtcp port> <ssrc> <payload type> <first sequence number>
+ *   send <index> <port> <source port> <ssrc> <payload type> <first sequence number>
  *   check                          reports the elements of GStreamer that are missing: `checked`
  *   stop
  *
@@ -93,7 +93,8 @@ void track_found(GstPad *pad, const Codec *codec, gboolean is_rtp);
 void track_discard(GstPad *pad);
 void tracks_complete(void);
 typedef struct {
-  gint port, rtcp_port, payload, first_sequence;
+  /* RTP and RTCP leave from the source port; 0: any. */
+  gint port, source_port, payload, first_sequence;
   guint ssrc;
 } Output;
 void track_send(gint index, const Output *output);

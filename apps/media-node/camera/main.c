@@ -85,7 +85,7 @@ static void open_camera(gchar **words) {
 
 static void send_track(gchar **words) {
   Output output = {.port = atoi(words[2]),
-                   .rtcp_port = atoi(words[3]),
+                   .source_port = atoi(words[3]),
                    .ssrc = (guint)strtoul(words[4], NULL, 10),
                    .payload = atoi(words[5]),
                    .first_sequence = atoi(words[6])};

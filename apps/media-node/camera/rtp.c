@@ -23,7 +23,7 @@
 #define CNAME "camera"
 
 struct Sender {
-  gint index, rtp, rtcp, clock_rate, payload;
+  gint index, socket, clock_rate, payload;
   guint32 ssrc;
   GMutex lock;
   /* Of the last packet. */
@@ -36,9 +36,17 @@ struct Sender {
   gint64 key_frame_us;
 };
 
-static int open_socket(gint port) {
+/* The caller keeps the source port between two programs, with a socket that allows this one. */
+static gboolean bind_source(int fd, gint port) {
+  int on = 1;
+  struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+  from.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && bind(fd, (struct sockaddr *)&from, sizeof from) == 0;
+}
+
+static int open_socket(const Output *output) {
   int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && guard_connect_own(fd, port) == 0) return fd;
+  if (fd >= 0 && bind_source(fd, output->source_port) && guard_connect_own(fd, output->port) == 0) return fd;
   if (fd >= 0) close(fd);
   return -1;
 }
@@ -69,7 +77,7 @@ static void send_report(Sender *sender) {
   *at++ = 1, *at++ = (guint8)name;
   memcpy(at, CNAME, name), at += name;
   memset(at, 0, padding), at += padding;
-  send(sender->rtcp, report, (size_t)(at - report), MSG_NOSIGNAL);
+  send(sender->socket, report, (size_t)(at - report), MSG_NOSIGNAL);
 }
 
 static gboolean on_second(gpointer data) {
@@ -107,7 +115,7 @@ static gboolean send_packet(GstBuffer **packet, guint at, gpointer data) {
   gsize size = gst_buffer_extract(*packet, 0, bytes, sizeof bytes);
   if (size < 12) return TRUE;
   pause_in_burst(sender);
-  send(sender->rtp, bytes, size, MSG_NOSIGNAL);
+  send(sender->socket, bytes, size, MSG_NOSIGNAL);
   g_mutex_lock(&sender->lock);
   sender->sequence = (guint16)(bytes[2] << 8 | bytes[3]);
   sender->bytes += size - 12;
@@ -160,12 +168,11 @@ Sender *sender_new(const Output *output, gint index, gint clock_rate) {
   sender->payload = output->payload;
   sender->ssrc = output->ssrc;
   sender->sequence = (guint16)(output->first_sequence - 1);
-  sender->rtp = open_socket(output->port);
-  sender->rtcp = output->rtcp_port == output->port ? sender->rtp : open_socket(output->rtcp_port);
+  sender->socket = open_socket(output);
   g_mutex_init(&sender->lock);
-  if (sender->rtp < 0 || sender->rtcp < 0) return NULL;
+  if (sender->socket < 0) return NULL;
   g_timeout_add(REPORT_MS, on_second, sender);
-  g_unix_fd_add(sender->rtcp, G_IO_IN, on_feedback, sender);
+  g_unix_fd_add(sender->socket, G_IO_IN, on_feedback, sender);
   return sender;
 }
 

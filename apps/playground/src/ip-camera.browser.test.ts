@@ -1,4 +1,7 @@
-import { startRtspCamera, type RtspCamera, until } from '@session-service/testing'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeCameraClip, RtspServer, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { useCall } from './fixtures/call.js'
 import type { Tab } from './fixtures/tab.js'
@@ -7,22 +10,25 @@ const PASSWORD = 'geheim'
 
 describe('a camera on the network', () => {
   const call = useCall({ frames: 3, masterEnv: { SERVICE_IPCAM_ALLOWED_ADDRESSES: '["127.0.0.0/8"]' } })
-  let camera: RtspCamera
+  let folder: string
+  let camera: RtspServer
 
   beforeAll(async () => {
-    camera = await startRtspCamera({
-      video: 'h264',
-      audio: 'aac',
-      credentials: { user: 'admin', password: PASSWORD, scheme: 'Digest' },
-    })
+    folder = await mkdtemp(join(tmpdir(), 'camera-'))
+    const file = await makeCameraClip(folder, { video: 'h264', audio: 'aac' })
+    const credentials = { user: 'admin', password: PASSWORD, scheme: 'Digest' } as const
+    camera = await RtspServer.start({ clips: { entrance: { file, kinds: ['video', 'audio'] } }, credentials })
   })
-  afterAll(() => camera?.stop())
+  afterAll(async () => {
+    await camera?.stop()
+    await rm(folder, { recursive: true })
+  })
 
   const frames = async (tab: Tab): Promise<number> => (await tab.received('IPCAM')).framesDecoded
 
   it('is seen and heard by everyone, also after it was lost, and leaves with its connection', async () => {
     const [ada, grace] = await call.both()
-    const rtspUri = camera.url.replace('://', `://admin:${PASSWORD}@`)
+    const rtspUri = camera.url('entrance').replace('://', `://admin:${PASSWORD}@`)
     const created = await call.stack.api.createConnection(call.sessionId, { type: 'IPCAM', rtspUri, data: 'entrance' })
     expect(created).toMatchObject({ type: 'IPCAM', status: 'active', platform: 'IPCAM', token: null, rtspUri })
     for (const tab of [ada, grace]) {

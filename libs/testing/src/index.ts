@@ -13,6 +13,8 @@ export {
   until,
   type AppProcess,
 } from '@session-service/local-stack'
+export { makeCameraClip, makeCertificate, type ClipOptions } from './cameras/clips.js'
+export { RtspServer, type RtspServerOptions } from './cameras/rtsp-server.js'
 export { findChromium, launchBrowser, type BrowserOptions, type TestBrowser } from './browser.js'
 export {
   descendantsOf,

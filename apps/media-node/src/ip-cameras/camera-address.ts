@@ -68,10 +68,10 @@ function groupsOf(address: string): number[] {
   const [a = 0, b = 0, c = 0, d = 0] = bytes
   const text = v4 ? plain.slice(0, v4.index) + [(a << 8) | b, (c << 8) | d].map((n) => n.toString(16)).join(':') : plain
   const [head = '', tail] = text.split('::')
-  const parse = (part: string): number[] =>
+  const numbersOf = (part: string): number[] =>
     part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
-  const end = tail === undefined ? [] : parse(tail)
-  const begin = parse(head)
+  const end = tail === undefined ? [] : numbersOf(tail)
+  const begin = numbersOf(head)
   return [...begin, ...Array<number>(Math.max(0, 8 - begin.length - end.length)).fill(0), ...end]
 }
 

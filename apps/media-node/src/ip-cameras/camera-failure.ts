@@ -12,7 +12,9 @@ const TEXTS: Record<CameraCause, string> = {
   'not-found': 'the camera has no stream at this address',
   timeout: 'the camera does not answer',
   unreachable: 'the camera cannot be reached',
+  dns: 'the name of the camera cannot be resolved',
   unsupported: 'the camera sends no supported stream',
+  'forbidden-address': 'the camera leads to an address that is not allowed',
   failed: 'reading the camera failed',
 }
 

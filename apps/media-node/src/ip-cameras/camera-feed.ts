@@ -56,6 +56,7 @@ export class CameraFeed {
     for (const [kind, output] of outputs) {
       const last = this.#sequences.get(kind)
       const firstSequence = last === undefined ? 0 : (last + SEQUENCE_STEP) & 0xffff
+      this.#sequences.set(kind, firstSequence)
       this.#attempt?.send(kind, { ...output, firstSequence })
     }
   }

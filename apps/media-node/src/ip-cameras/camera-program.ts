@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ChildProgram, type ChildExit } from '@session-service/server-kit'
 
-const CAUSES = [
+export const CAMERA_CAUSES = [
   'unauthorized',
   'not-found',
   'timeout',
@@ -11,7 +11,7 @@ const CAUSES = [
   'forbidden-address',
   'failed',
 ] as const
-export type CameraCause = (typeof CAUSES)[number]
+export type CameraCause = (typeof CAMERA_CAUSES)[number]
 
 const Index = z.number().int()
 
@@ -42,7 +42,7 @@ export const CameraEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('reordered'), index: Index }),
   /** The camera has ended the streams. */
   z.object({ event: z.literal('ended') }),
-  z.object({ event: z.literal('error'), cause: z.enum(CAUSES), message: z.string() }),
+  z.object({ event: z.literal('error'), cause: z.enum(CAMERA_CAUSES), message: z.string() }),
 ])
 export type CameraEvent = z.infer<typeof CameraEvent>
 
@@ -69,7 +69,8 @@ export interface CameraAddress {
 export interface CameraOutput {
   /** On loopback. */
   port: number
-  rtcpPort: number
+  /** Packets leave from here; 0: any port. */
+  sourcePort: number
   ssrc: number
   payloadType: number
   /** One above the last of a former program that sent with this SSRC. */
@@ -109,12 +110,17 @@ export class CameraProgram {
     this.#command('open', uri, user, password, transport, timeoutMs, cacheMs)
   }
 
-  send(index: number, { port, rtcpPort, ssrc, payloadType, firstSequence }: CameraOutput): void {
-    this.#command('send', index, port, rtcpPort, ssrc, payloadType, firstSequence)
+  send(index: number, { port, sourcePort, ssrc, payloadType, firstSequence }: CameraOutput): void {
+    this.#command('send', index, port, sourcePort, ssrc, payloadType, firstSequence)
   }
 
   stop(): Promise<ChildExit> {
     return this.#child.stop([{ afterMs: STOP_TIMEOUT_MS, signal: 'SIGKILL' }], 'stop')
+  }
+
+  /** Kills a program that hangs. */
+  kill(reason: string): void {
+    this.#child.kill(reason)
   }
 
   #command(...words: readonly (string | number)[]): void {

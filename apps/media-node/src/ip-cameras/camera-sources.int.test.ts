@@ -2,9 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { until } from '@session-service/local-stack'
-import { makeCameraClip, makeCertificate } from './fixtures/clips.js'
-import { RtspServer, type RtspServerOptions } from './fixtures/rtsp-server.js'
+import { makeCameraClip, makeCertificate, RtspServer, type RtspServerOptions, until } from '@session-service/testing'
 import { nalTypes, Viewer, type ViewerOptions } from './fixtures/viewer.js'
 
 const SPS = 7

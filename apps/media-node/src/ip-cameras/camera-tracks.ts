@@ -1,5 +1,10 @@
 import { randomInt } from 'node:crypto'
+import type { types } from 'mediasoup'
 import type { MediaKind, NodeCommandCall } from '@session-service/contract'
+import type { RoomRouter } from '../routers/room-router.js'
+import { mediaError } from '../workers/media-errors.js'
+import type { FeedOutput } from './camera-feed.js'
+import { ReservedPort } from './reserved-port.js'
 
 type Track = NodeCommandCall<'publish'>['tracks'][number]
 
@@ -14,16 +19,46 @@ const CODEC: Record<MediaKind, Omit<Track['rtpParameters']['codecs'][number], 'p
   },
 }
 
-/** The form in which a camera's program sends a kind. */
-export interface CameraTrack {
-  track: Track
-  ssrc: number
-  payloadType: number
-}
+/** The way of one kind of media from a camera's program into the room. */
+export class CameraTrack {
+  private constructor(
+    readonly kind: MediaKind,
+    readonly transport: types.PlainTransport,
+    private readonly source: ReservedPort,
+    private readonly ssrc: number,
+  ) {}
 
-/** Both tracks have the same CNAME, so that receivers synchronise them. */
-export function cameraTrack(kind: MediaKind, cname: string): CameraTrack {
-  const [ssrc, payloadType] = [randomInt(1, 0xffff_ffff), PAYLOAD_TYPE[kind]]
-  const rtpParameters = { codecs: [{ ...CODEC[kind], payloadType }], encodings: [{ ssrc }], rtcp: { cname } }
-  return { track: { kind, rtpParameters }, ssrc, payloadType }
+  static async open(kind: MediaKind, roomRouter: RoomRouter): Promise<CameraTrack> {
+    const source = await ReservedPort.open()
+    try {
+      const transport = await roomRouter.router.createPlainTransport({
+        listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
+        rtcpMux: true,
+        comedia: false,
+      })
+      await transport.connect({ ip: '127.0.0.1', port: source.port })
+      return new CameraTrack(kind, transport, source, randomInt(1, 0xffff_ffff))
+    } catch (error) {
+      source.close()
+      throw mediaError('the transport of a camera was not opened', error)
+    }
+  }
+
+  get output(): FeedOutput {
+    const { ssrc, kind } = this
+    const port = this.transport.tuple.localPort
+    return { port, sourcePort: this.source.port, ssrc, payloadType: PAYLOAD_TYPE[kind] }
+  }
+
+  /** @param cname equal for the tracks of a camera, so that receivers synchronise them */
+  published(cname: string): Track {
+    const { kind, ssrc } = this
+    const codecs = [{ ...CODEC[kind], payloadType: PAYLOAD_TYPE[kind] }]
+    return { kind, rtpParameters: { codecs, encodings: [{ ssrc }], rtcp: { cname } } }
+  }
+
+  close(): void {
+    this.transport.close()
+    this.source.close()
+  }
 }

@@ -12,12 +12,10 @@ import type { Room } from '../rooms/room.js'
 import { Stream } from '../rooms/stream.js'
 import type { RoomRouter } from '../routers/room-router.js'
 import type { RouterSlot } from '../routers/router-slot.js'
-import { mediaError } from '../workers/media-errors.js'
 import type { CameraFailure } from './camera-failure.js'
 import { CameraFeed } from './camera-feed.js'
 import type { CameraAddress } from './camera-program.js'
-import { cameraTrack, type CameraTrack } from './camera-tracks.js'
-import { ReservedPort } from './reserved-port.js'
+import { CameraTrack } from './camera-tracks.js'
 
 /** How long a new camera may take until its tracks are known, ms. */
 const PROBE_MS = 10_000
@@ -55,8 +53,6 @@ export class Camera implements Publisher {
     private readonly call: NodeCommandCall<'startCamera'>,
     private readonly environment: CameraEnvironment,
     private readonly slot: RouterSlot,
-    private readonly transport: types.PlainTransport,
-    private readonly source: ReservedPort,
   ) {
     this.connectionId = call.connectionId
     this.metadata = { record: call.record, clientData: '', serverData: call.serverData }
@@ -64,7 +60,7 @@ export class Camera implements Publisher {
       program: environment.program,
       address: environment.address,
       onTracks: (kinds) => this.#handleTracks(kinds),
-      onMedia: (kind) => void this.#handleMedia(kind),
+      onMedia: () => this.#handleMedia(),
       onFailure: (failure) => this.#handleFailure(failure),
     })
   }
@@ -79,18 +75,13 @@ export class Camera implements Publisher {
     environment: CameraEnvironment,
   ): Promise<{ camera: Camera; tracks: CameraTracks }> {
     const slot = await room.allocateSlot(0)
-    const source = await ReservedPort.open()
-    let transport: types.PlainTransport | undefined
+    const camera = new Camera(room, call, environment, slot)
     try {
-      transport = await openTransport(slot.roomRouter, source.port)
-      const camera = new Camera(room, call, environment, slot, transport, source)
       const tracks = call.tracks ?? (await camera.#probe())
       await camera.#publish(tracks)
       return { camera, tracks }
     } catch (error) {
-      transport?.close()
-      source.close()
-      room.releaseSlot(slot)
+      camera.close()
       throw error
     }
   }
@@ -99,8 +90,10 @@ export class Camera implements Publisher {
     return this.slot.roomRouter
   }
 
-  get ingress(): types.Transport {
-    return this.transport
+  ingress(kind: MediaKind): types.Transport {
+    const track = this.#tracks.get(kind)
+    if (track) return track.transport
+    throw new ServiceError('INTERNAL', `the camera has no ${kind}`)
   }
 
   get status(): CameraStatus {
@@ -135,11 +128,10 @@ export class Camera implements Publisher {
     // The child ends with its input; nothing waits for it.
     void this.#feed.stop()
     if (this.#stream) {
-      this.room.unpublished(this.#stream)
+      if (this.room.streams.get(this.#stream.id) === this.#stream) this.room.unpublished(this.#stream)
       this.#stream.close()
     }
-    this.transport.close()
-    this.source.close()
+    for (const track of this.#tracks.values()) track.close()
     this.room.releaseSlot(this.slot)
   }
 
@@ -162,12 +154,12 @@ export class Camera implements Publisher {
   /** Its tracks are paused until it sends, so that a recording treats it as muted. */
   async #publish({ hasAudio, hasVideo }: CameraTracks): Promise<void> {
     const kinds = [hasAudio && 'audio', hasVideo && 'video'].filter((kind) => kind !== false) as MediaKind[]
-    for (const kind of kinds) this.#tracks.set(kind, cameraTrack(kind, this.connectionId))
+    for (const kind of kinds) this.#tracks.set(kind, await CameraTrack.open(kind, this.roomRouter))
     this.#stream = await Stream.publish(this, {
       roomId: this.room.id,
       connectionId: this.connectionId,
       streamId: this.call.streamId,
-      tracks: [...this.#tracks.values()].map(({ track }) => track),
+      tracks: [...this.#tracks.values()].map((track) => track.published(this.connectionId)),
       audioActive: false,
       videoActive: false,
       typeOfVideo: 'IPCAM',
@@ -178,7 +170,7 @@ export class Camera implements Publisher {
   entered(): void {
     if (!this.#stream) return
     this.room.published(this.#stream)
-    if (this.#feed.isOn) this.#send()
+    if (this.#feed.isOn) void this.#send()
     else if (this.call.source.onlyPlayWithSubscribers) this.#setStatus('idle')
     else this.#play()
     this.receiversChanged()
@@ -189,7 +181,7 @@ export class Camera implements Publisher {
     this.#feed.start()
   }
 
-  /** Ends the reading of a camera that nobody receives. */
+  /** Ends the reading of a camera without receivers. */
   #rest(): void {
     void this.#feed.stop()
     this.#pause()
@@ -197,25 +189,20 @@ export class Camera implements Publisher {
     this.#setStatus('idle')
   }
 
-  #send(): void {
-    const { localPort: port } = this.transport.tuple
-    const sourcePort = this.source.port
-    this.#feed.send(
-      new Map(
-        [...this.#tracks].map(([kind, { ssrc, payloadType }]) => [kind, { port, sourcePort, ssrc, payloadType }]),
-      ),
-    )
+  /** The tracks are resumed first: a paused track loses the first key frame. */
+  async #send(): Promise<void> {
+    // Fails only when the stream is closed or its worker has died.
+    await this.#stream?.change({ audio: true, video: true }).catch(() => undefined)
+    this.#feed.send(new Map([...this.#tracks].map(([kind, { output }]) => [kind, output])))
   }
 
   #handleTracks(kinds: readonly MediaKind[]): void {
     if (this.#found && kinds.length > 0) {
       this.#found.resolve({ hasAudio: kinds.includes('audio'), hasVideo: kinds.includes('video') })
-    } else if (this.#stream) this.#send()
+    } else if (this.#stream) void this.#send()
   }
 
-  async #handleMedia(kind: MediaKind): Promise<void> {
-    // Fails only when the stream is closed or its worker has died.
-    await this.#stream?.change({ [kind]: true }).catch(() => undefined)
+  #handleMedia(): void {
     this.#error = null
     if (this.#feed.isOn) this.#setStatus('playing')
   }
@@ -243,17 +230,3 @@ export class Camera implements Publisher {
 }
 
 const failed = (text: string): ServiceError => new ServiceError('CAMERA_FAILED', text)
-
-async function openTransport(roomRouter: RoomRouter, sourcePort: number): Promise<types.PlainTransport> {
-  try {
-    const transport = await roomRouter.router.createPlainTransport({
-      listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
-      rtcpMux: true,
-      comedia: false,
-    })
-    await transport.connect({ ip: '127.0.0.1', port: sourcePort })
-    return transport
-  } catch (error) {
-    throw mediaError('the transport of a camera was not opened', error)
-  }
-}

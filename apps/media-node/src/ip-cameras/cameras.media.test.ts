@@ -1,29 +1,34 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { readlinkSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { ServiceError, type CameraChange, type NodeCommandCall, type NodeFact } from '@session-service/contract'
 import { loadNodeConfig } from '@session-service/config'
-import { until } from '@session-service/local-stack'
+import { makeCameraClip, RtspServer, until } from '@session-service/testing'
 import { childrenOf, isRunning } from '../fixtures/processes.js'
 import { MediaStack } from '../rooms/fixtures/media-stack.js'
 import { newRoom } from '../rooms/fixtures/publisher.js'
 import type { Stream } from '../rooms/stream.js'
-import { RtspServer } from './fixtures/rtsp-server.js'
-import { Viewer } from './fixtures/viewer.js'
+import { StreamViewer } from './fixtures/stream-viewer.js'
 import { IpCamerasService } from './ip-cameras.service.js'
 
 const PASSWORD = 'geheim'
 const IDLE_MS = 500
 
 let stack: MediaStack
+let folder: string
+let file: string
 let camera: RtspServer
 let cameras: IpCamerasService
 const changes: CameraChange[] = []
-const viewers: Viewer[] = []
+const viewers: StreamViewer[] = []
 
 beforeAll(async () => {
   stack = await MediaStack.start({ size: 1 })
-  camera = await RtspServer.start({ video: 'h264', audio: 'aac' })
+  folder = await mkdtemp(join(tmpdir(), 'cameras-'))
+  file = await makeCameraClip(folder, { video: 'h264', audio: 'aac' })
+  camera = await RtspServer.start({ clips: { main: { file, kinds: ['video', 'audio'] } } })
   const config = loadNodeConfig({ MEDIA_NODE_ID: 'node' })
   const reports = {
     send: async (fact: Pick<NodeFact, 'kind'> & { camera?: CameraChange }) => {
@@ -43,17 +48,25 @@ afterEach(async () => {
   changes.length = 0
 })
 afterAll(async () => {
-  await camera.stop()
+  await camera?.stop()
   await stack.stop()
+  await rm(folder, { recursive: true })
 })
 
+function executableOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch {
+    return undefined
+  }
+}
+
 const programs = (): number[] => {
-  const workers = [...stack.pool.workers].map(({ worker }) => worker.pid)
-  return childrenOf(process.pid).filter((pid) => isRunning(pid) && !workers.includes(pid) && !camera.pids.includes(pid))
+  return childrenOf(process.pid).filter((pid) => isRunning(pid) && executableOf(pid) === process.env.CAMERA_BIN)
 }
 
 function call(options: Partial<NodeCommandCall<'startCamera'>> & { uri?: string; always?: boolean } = {}) {
-  const { uri = camera.url, always = true, ...others } = options
+  const { uri = camera.url('main'), always = true, ...others } = options
   const source = {
     uri,
     networkCache: 0,
@@ -79,13 +92,13 @@ const statuses = (): string[] => changes.map(({ status }) => status)
 const streamOf = ({ roomId, streamId }: { roomId: string; streamId: string }): Stream =>
   stack.service.rooms.get(roomId).stream(streamId)
 
-async function view(started: { roomId: string; streamId: string }): Promise<Viewer> {
-  const viewer = await Viewer.open(streamOf(started))
+async function view(started: { roomId: string; streamId: string }): Promise<StreamViewer> {
+  const viewer = await StreamViewer.open(streamOf(started))
   viewers.push(viewer)
   return viewer
 }
 
-const receives = (viewer: Viewer, more = 10): Promise<unknown> => {
+const receives = (viewer: StreamViewer, more = 10): Promise<unknown> => {
   const { audio, video } = viewer.packets
   const [audioBefore, videoBefore] = [audio.length, video.length]
   return until(
@@ -125,12 +138,12 @@ describe('a camera on the network', () => {
     await cameras.startCamera(started)
     const viewer = await view(started)
     await receives(viewer)
-    camera.refuse(true)
+    camera.fault = 'garbage'
     camera.drop()
     await until('the loss is reported', () => statuses().at(-1) === 'reconnecting')
-    expect(changes.at(-1)?.error).toMatch(/^the camera /)
+    expect(changes.at(-1)?.error).toMatch(/camera/)
     const before = viewer.packets.video.at(-1)
-    camera.refuse(false)
+    camera.fault = undefined
     await receives(viewer)
     expect(changes.at(-1)).toMatchObject({ status: 'playing', error: null })
     const next = viewer.packets.video[viewer.packets.video.indexOf(before!) + 1]
@@ -162,31 +175,45 @@ describe('a camera on the network', () => {
     await receives(viewer)
   }, 60_000)
 
-  it.each([
-    ['with a wrong password', () => camera.url.replace('://', `://admin:${PASSWORD}@`), '401', 'rejected the credentials'],
-    ['without such a stream', () => camera.url, 'not found', 'no stream at this address'],
-  ] as const)('%s is refused with the cause and leaves nothing', async (_, uri, fault, cause) => {
-    camera.fault = fault
-    const started = call({ uri: uri() })
-    const error = await cameras.startCamera(started).catch((reason: unknown) => reason)
-    expect(error).toBeInstanceOf(ServiceError)
-    expect(error).toMatchObject({ code: 'CAMERA_FAILED' })
-    expect(String(error)).toContain(cause)
-    expect(String(error)).not.toContain(PASSWORD)
-    expect(stack.service.counts).toMatchObject({ cameras: 0, connections: 0, streams: 0 })
-    expect(await stack.inside(started.roomId)).toEqual({ transports: 0, producers: 0, consumers: 0 })
+  it('is refused with a wrong password or without a stream, and leaves nothing', async () => {
+    const clips = { main: { file, kinds: ['video', 'audio'] } } as const
+    const credentials = { user: 'admin', password: 'right', scheme: 'Digest' } as const
+    const locked = await RtspServer.start({ clips, credentials })
+    try {
+      for (const [uri, cause] of [
+        [locked.url('main').replace('://', `://admin:${PASSWORD}@`), 'rejected the credentials'],
+        [camera.url('none'), 'no stream at this address'],
+      ] as const) {
+        const started = call({ uri })
+        const error = await cameras.startCamera(started).catch((reason: unknown) => reason)
+        expect(error).toBeInstanceOf(ServiceError)
+        expect(error).toMatchObject({ code: 'CAMERA_FAILED' })
+        expect(String(error)).toContain(cause)
+        expect(String(error)).not.toContain(PASSWORD)
+        expect(stack.service.counts).toMatchObject({ cameras: 0, connections: 0, streams: 0 })
+        expect(await stack.inside(started.roomId)).toEqual({ transports: 0, producers: 0, consumers: 0 })
+      }
+    } finally {
+      await locked.stop()
+    }
   })
 
   it('with known tracks is published at once, and appears as soon as it is reachable', async () => {
-    const port = await freePort()
-    const uri = `rtsp://127.0.0.1:${port}/camera`
+    const clips = { main: { file, kinds: ['video', 'audio'] } } as const
+    const early = await RtspServer.start({ clips })
+    const [uri, port] = [early.url('main'), early.port]
+    await early.stop()
     const started = call({ uri, tracks: { hasAudio: true, hasVideo: true } })
     await cameras.startCamera(started)
     const viewer = await view(started)
     await until('the failure is reported', () => statuses().at(-1) === 'reconnecting')
-    const late = await RtspServer.start({ video: 'h264', audio: 'aac', port })
+    const late = await RtspServer.start({ clips, port })
     try {
-      await until('audio and video arrive', () => viewer.packets.video.length > 5 && viewer.packets.audio.length > 5, 20_000)
+      await until(
+        'audio and video arrive',
+        () => viewer.packets.video.length > 5 && viewer.packets.audio.length > 5,
+        20_000,
+      )
     } finally {
       await stack.service.leave(started)
       await late.stop()
@@ -212,13 +239,3 @@ describe('a camera on the network', () => {
     })
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
-}

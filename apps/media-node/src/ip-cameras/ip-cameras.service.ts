@@ -1,4 +1,4 @@
-import { ServiceError, type NodeCommandCall } from '@session-service/contract'
+import { ServiceError, type CameraSource, type NodeCommandCall } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import { ReportSender } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
@@ -6,8 +6,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common'
 import { NODE_CONFIG } from '../node/node-state.js'
 import { MediaService, roomClosed, type Answer, type CameraCommand, type Commands } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
-import { cameraAddress } from './camera-address.js'
-import { CAMERA_CAUSES } from './camera-program.js'
+import { checkCameraAddress } from './camera-address.js'
+import { CAMERA_CAUSES, type CameraAddress } from './camera-program.js'
 import { Camera, type CameraEnvironment } from './camera.js'
 
 /** The cameras on the network that this node reads. */
@@ -31,6 +31,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
     const program = process.env.CAMERA_BIN
     if (!program) throw new ServiceError('DISABLED', 'the media node cannot read cameras: CAMERA_BIN names no program')
     return this.media.inOrder(call, async () => {
+      await checkCameraAddress(call.source.uri, call.source.allowedAddresses)
       const room = await this.media.rooms.open(call, call.videoCodec)
       room.leave(call.connectionId)
       const environment = this.#environment(room, call, program)
@@ -47,12 +48,30 @@ export class IpCamerasService implements Commands<CameraCommand> {
     })
   }
 
+  /** Resolves the name of the camera each time: it may have another address. */
+  async #address({ uri: text, networkCache, allowedAddresses }: CameraSource): Promise<CameraAddress> {
+    const { uri, user, password, allow } = await checkCameraAddress(text, allowedAddresses)
+    const { config } = this
+    const trust = config.MEDIA_NODE_CAMERA_TLS_VERIFY ? config.MEDIA_NODE_CAMERA_CA_FILE : 'all'
+    return {
+      uri,
+      user,
+      password,
+      allow,
+      transport: config.MEDIA_NODE_CAMERA_TRANSPORT,
+      timeoutMs: config.MEDIA_NODE_CAMERA_TIMEOUT,
+      cacheMs: networkCache,
+      ...(config.MEDIA_NODE_CAMERA_FILES && { files: config.MEDIA_NODE_CAMERA_FILES }),
+      ...(trust && { trust }),
+    }
+  }
+
   #environment(room: Room, call: NodeCommandCall<'startCamera'>, program: string): CameraEnvironment {
     const { id: roomId, epoch } = room
     return {
       program,
       idleMs: this.idleMs,
-      address: () => cameraAddress(call.source, this.config),
+      address: () => this.#address(call.source),
       onChange: (change) => {
         const camera = { roomId, epoch, ...change }
         void this.reports.send({ kind: 'cameraChanged', camera }).catch(() => undefined)

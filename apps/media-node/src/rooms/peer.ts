@@ -63,7 +63,7 @@ export class Peer implements Publisher {
     return this.slot.roomRouter
   }
 
-  get ingress(): types.Transport {
+  ingress(): types.Transport {
     return this.send.transport
   }
 

@@ -17,8 +17,8 @@ export interface Publisher {
   readonly metadata: ParticipantMetadata
   /** The router on which its streams arrive. */
   readonly roomRouter: RoomRouter
-  /** The transport on which its streams arrive. */
-  readonly ingress: types.Transport
+  /** The transport on which its tracks of this kind arrive. */
+  ingress(kind: types.MediaKind): types.Transport
   /** The maximum bitrate of each of its videos, kbps; 0 = unconstrained. */
   readonly maxSendKbps: number
   /** The receivers' limit of one of its streams has changed. */

@@ -141,7 +141,7 @@ export class Stream {
 
 async function produce(publisher: Publisher, { kind, rtpParameters }: Track, paused: boolean): Promise<PublishedTrack> {
   try {
-    const producer = await publisher.ingress.produce({
+    const producer = await publisher.ingress(kind).produce({
       kind,
       rtpParameters: publishable(rtpParameters),
       paused,
