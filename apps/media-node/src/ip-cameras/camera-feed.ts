@@ -39,11 +39,6 @@ export class CameraFeed {
     return this.#isOn
   }
 
-  /** Ids of processes, for tests and diagnosis. */
-  get pid(): number | undefined {
-    return this.#attempt?.pid
-  }
-
   start(): void {
     if (this.#isOn) return
     this.#isOn = true
@@ -110,10 +105,6 @@ class Attempt {
     private readonly listener: AttemptListener,
   ) {
     this.ended = this.#run()
-  }
-
-  get pid(): number | undefined {
-    return this.#program?.pid
   }
 
   send(kind: MediaKind, output: CameraOutput): void {

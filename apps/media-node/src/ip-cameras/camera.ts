@@ -29,8 +29,8 @@ export interface CameraEnvironment {
   address: () => Promise<CameraAddress>
   /** The state has changed. */
   onChange: (change: Omit<CameraChange, 'roomId' | 'epoch'>) => void
-  /** An attempt to read the camera failed. */
-  onFailure: (failure: CameraFailure) => void
+  /** An attempt to read the camera failed; `isNews`: otherwise than the one before. */
+  onFailure: (failure: CameraFailure, isNews: boolean) => void
 }
 
 /** A camera on the network that publishes a stream in a room. */
@@ -45,6 +45,7 @@ export class Camera implements Publisher {
   #idle: NodeJS.Timeout | undefined
   #status: CameraStatus = 'connecting'
   #error: string | null = null
+  #reportedError: string | null = null
   #revision = 0
   #isClosed = false
 
@@ -94,15 +95,6 @@ export class Camera implements Publisher {
     const track = this.#tracks.get(kind)
     if (track) return track.transport
     throw new ServiceError('INTERNAL', `the camera has no ${kind}`)
-  }
-
-  get status(): CameraStatus {
-    return this.#status
-  }
-
-  /** The process that reads the camera, for tests. */
-  get pid(): number | undefined {
-    return this.#feed.pid
   }
 
   setRecord(record: boolean): void {
@@ -193,6 +185,7 @@ export class Camera implements Publisher {
   async #send(): Promise<void> {
     // Fails only when the stream is closed or its worker has died.
     await this.#stream?.change({ audio: true, video: true }).catch(() => undefined)
+    if (this.#isClosed) return
     this.#feed.send(new Map([...this.#tracks].map(([kind, { output }]) => [kind, output])))
   }
 
@@ -208,7 +201,8 @@ export class Camera implements Publisher {
   }
 
   #handleFailure(failure: CameraFailure): void {
-    this.environment.onFailure(failure)
+    const isNews = failure.text !== this.#error
+    this.environment.onFailure(failure, isNews)
     if (this.#found) return this.#found.reject(failed(failure.text))
     this.#pause()
     this.#error = failure.text
@@ -221,7 +215,9 @@ export class Camera implements Publisher {
   }
 
   #setStatus(status: CameraStatus): void {
-    if (this.#isClosed || (status === this.#status && this.#revision > 0 && status !== 'reconnecting')) return
+    const isKnown = status === this.#status && this.#revision > 0 && this.#error === this.#reportedError
+    if (this.#isClosed || isKnown) return
+    this.#reportedError = this.#error
     this.#status = status
     this.#revision++
     const { connectionId } = this

@@ -76,9 +76,10 @@ export class IpCamerasService implements Commands<CameraCommand> {
         const camera = { roomId, epoch, ...change }
         void this.reports.send({ kind: 'cameraChanged', camera }).catch(() => undefined)
       },
-      onFailure: ({ cause, text }) => {
+      onFailure: ({ cause, text }, isNews) => {
         this.#failures.inc({ cause })
-        this.#logger.warn({ roomId, connectionId: call.connectionId }, text)
+        // A camera that is switched off is tried again for days.
+        if (isNews) this.#logger.warn({ roomId, connectionId: call.connectionId }, text)
       },
     }
   }
