@@ -22,10 +22,10 @@ static const gchar *cause_of(const GError *error, const gchar *details) {
   if (guard_has_refused()) return "forbidden-address";
   if (guard_is_exceeded()) return "unsupported";
   if (is_resource(error, GST_RESOURCE_ERROR_NOT_AUTHORIZED)) return "unauthorized";
-  if (error->domain == GST_RESOURCE_ERROR && !guard_has_connected() && camera_address()->uri[0] != 'f') return "dns";
+  if (!guard_has_connected() && !g_str_has_prefix(camera_address()->uri, "file:")) return "dns";
   if (is_resource(error, GST_RESOURCE_ERROR_NOT_FOUND)) return "not-found";
   if (mentions(details, "imeout") || mentions(details, "imed out")) return "timeout";
-  if (error->domain == GST_STREAM_ERROR) return "unsupported";
+  if (error->domain == GST_STREAM_ERROR || is_resource(error, GST_RESOURCE_ERROR_SETTINGS)) return "unsupported";
   if (error->domain == GST_RESOURCE_ERROR) return "unreachable";
   return "failed";
 }

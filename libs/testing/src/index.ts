@@ -14,7 +14,8 @@ export {
   type AppProcess,
 } from '@session-service/local-stack'
 export { makeCameraClip, makeCertificate, type ClipOptions } from './cameras/clips.js'
-export { RtspServer, type RtspServerOptions } from './cameras/rtsp-server.js'
+export { HttpCamera, type HttpRoutes } from './cameras/http-camera.js'
+export { RtspServer, type RtspFault, type RtspServerOptions } from './cameras/rtsp-server.js'
 export { findChromium, launchBrowser, type BrowserOptions, type TestBrowser } from './browser.js'
 export {
   descendantsOf,
