@@ -244,9 +244,10 @@ export class BarePeer {
 
   async #subscribe(params: SignallingCall<'subscribe'>): Promise<SignallingResult<'subscribe'>> {
     const { streamId } = params
-    if (this.consumers.has(streamId)) throw new ServiceError('CONFLICT', `already subscribed to ${streamId}`)
     const stream = [...this.#sfu.peers.values()].flatMap((peer) => peer.streams.get(streamId) ?? [])[0]
+    // First: the worker reports the end of the consumers of an ended stream later.
     if (!stream) throw new ServiceError('NOT_FOUND', `no stream ${streamId}`, { subject: 'stream' })
+    if (this.consumers.has(streamId)) throw new ServiceError('CONFLICT', `already subscribed to ${streamId}`)
     const rtpCapabilities = params.rtpCapabilities as RtpCapabilities
     const consumers = await Promise.all(
       stream.producers.map(({ id }) => this.transports.recv.consume({ producerId: id, rtpCapabilities, paused: true })),

@@ -30,16 +30,20 @@ export class HttpCamera {
     return new HttpCamera(server)
   }
 
-  private constructor(private readonly server: Server) {}
+  readonly #server: Server
+
+  private constructor(server: Server) {
+    this.#server = server
+  }
 
   url(path: string): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/${path}`
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${path}`
   }
 
   async stop(): Promise<void> {
-    this.server.close()
-    this.server.closeAllConnections()
-    await once(this.server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await once(this.#server, 'close')
   }
 }
 
