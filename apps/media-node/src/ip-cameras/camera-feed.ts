@@ -1,13 +1,15 @@
-import type { MediaKind } from '@session-service/contract'
-import { ServiceError } from '@session-service/contract'
+import { ServiceError, type MediaKind } from '@session-service/contract'
 import { cameraFailure, retryDelay, type CameraFailure } from './camera-failure.js'
 import { CameraProgram, type CameraAddress, type CameraEvent, type CameraOutput } from './camera-program.js'
 
 /** Above the last known sequence number, so that a receiver takes none of the new packets for an old one. */
 const SEQUENCE_STEP = 2_000
-/** The program reports each second; one that is silent this long is killed, ms. */
-const SILENT_MS = 10_000
+/** The program reports each second while the camera sends, ms. */
+const LEAST_SILENT_MS = 10_000
 const SILENT_CHECK_MS = 2_000
+
+/** A program without a report for this long is killed, ms: it waits for the camera itself up to the timeout. */
+export const silentMs = (timeoutMs: number): number => Math.max(LEAST_SILENT_MS, 2 * timeoutMs)
 
 /** The destination of a kind's packets; the feed adds the sequence number. */
 export type FeedOutput = Omit<CameraOutput, 'firstSequence'>
@@ -127,15 +129,15 @@ class Attempt {
     const program = new CameraProgram(this.options.program, (event) => this.#handle(event))
     this.#program = program
     program.open(address)
-    const check = setInterval(() => this.#checkSilence(program), SILENT_CHECK_MS)
+    const check = setInterval(() => this.#checkSilence(program, silentMs(address.timeoutMs)), SILENT_CHECK_MS)
     const failure = await program.exited
     clearInterval(check)
     return this.#failure ?? { cause: 'failed', text: failure ?? cameraFailure('failed').text }
   }
 
   /** A program that hangs gives no sign of it. */
-  #checkSilence(program: CameraProgram): void {
-    if (performance.now() - this.#lastEventAt < SILENT_MS) return
+  #checkSilence(program: CameraProgram, limitMs: number): void {
+    if (performance.now() - this.#lastEventAt < limitMs) return
     this.#failure ??= cameraFailure('timeout')
     program.kill('hangs')
   }
