@@ -4,7 +4,7 @@ import type { MediaKind, NodeCommandCall } from '@session-service/contract'
 import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { FeedOutput } from './camera-feed.js'
-import { ReservedPort } from './reserved-port.js'
+import { ReservedPort } from '../tap/reserved-port.js'
 
 type Track = NodeCommandCall<'publish'>['tracks'][number]
 

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 
 /**
- * A UDP port of the loopback that the programs of one camera send from, one after another: mediasoup accepts the packets
+ * A UDP port of the loopback that several programs send from, one after another: mediasoup accepts the packets
  * of one source only. Its socket allows theirs beside it and reads nothing that matters.
  */
 export class ReservedPort {
