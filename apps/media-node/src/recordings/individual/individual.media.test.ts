@@ -78,6 +78,10 @@ const transportsOf = async (room: Room): Promise<number> =>
     0,
   )
 
+/** Waits until the file has media: on a slow machine its program starts late. */
+const hasMedia = (folder: string, name: string) =>
+  until(`media in ${name}`, async () => (await stat(join(folder, name)).catch(() => undefined))?.size)
+
 const seconds = ({ startedAt, endedAt }: RecordedFile): number => (endedAt - startedAt) / 1_000
 
 it.each([
@@ -124,11 +128,11 @@ it('each published stream gets a file, also when it is published again; streams 
   const first = await camera(room, 'str_A')
   await camera(room, 'str_B', { kinds: ['audio'] })
   const unwanted = await camera(room, 'str_C', { record: false })
-  await pause(1_500)
+  await Promise.all(['str_A.webm', 'str_B.webm'].map((name) => hasMedia(own, name)))
   await first.unpublish()
   await camera(room, 'str_A')
   unwanted.peer.setRecord(true)
-  await pause(1_500)
+  await Promise.all(['str_A-1.webm', 'str_C.webm'].map((name) => hasMedia(own, name)))
   unwanted.peer.setRecord(false)
   await pause(500)
   const files = await recorder.stop()
