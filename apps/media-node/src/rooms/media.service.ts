@@ -50,7 +50,7 @@ interface MediaEnvironment {
  * different connections concurrently.
  */
 export class MediaService implements Commands {
-  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0, cameras: 0 }
+  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0, cameras: 0, transcodings: 0 }
   readonly rooms: Rooms
   readonly #commands = new KeyedMutex()
 

@@ -36,6 +36,7 @@ export interface MediaCounts {
   streams: number
   consumers: number
   cameras: number
+  transcodings: number
 }
 
 export interface RoomContext {

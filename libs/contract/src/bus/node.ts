@@ -29,6 +29,9 @@ const Epoch = z.number().int().nonnegative()
 export const HeldRoom = z.object({ roomId: Id, epoch: Epoch })
 export type HeldRoom = z.infer<typeof HeldRoom>
 
+/** Whether clients that cannot send or receive the forced codec get transcoded video; without a forced codec always. */
+const AllowTranscoding = z.boolean().default(false)
+
 /** The room and connection, part of every command about a participant. */
 const Peer = z.object({ roomId: Id, connectionId: Id })
 
@@ -52,6 +55,7 @@ export const NODE_COMMANDS = {
       sessionId: z.string(),
       epoch: Epoch,
       videoCodec: ForcedVideoCodec,
+      allowTranscoding: AllowTranscoding,
       limits: BandwidthLimits,
       /** The participant's data for recordings of the room. */
       record: z.boolean().default(true),
@@ -73,6 +77,7 @@ export const NODE_COMMANDS = {
   reportSendLimits: [Peer, Nothing, 4_000],
   connectTransport: [Peer.extend({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing, 4_000],
   restartIce: [Peer.extend({ direction: TransportDirection }), z.object({ iceParameters: IceParameters }), 4_000],
+  /** CODEC_REFUSED: the session forces another video codec, and the node may not or cannot transcode. */
   publish: [
     Peer.extend({
       streamId: Id,
@@ -97,6 +102,7 @@ export const NODE_COMMANDS = {
     Nothing,
     4_000,
   ],
+  /** Tracks that the client cannot decode are transcoded, or missing where the node may not or cannot do that. */
   subscribe: [
     Peer.extend({ streamId: Id, rtpCapabilities: RtpCapabilities }),
     z.object({ tracks: z.array(SubscribedTrack) }),
@@ -123,6 +129,7 @@ export const NODE_COMMANDS = {
       sessionId: z.string(),
       epoch: Epoch,
       videoCodec: ForcedVideoCodec,
+      allowTranscoding: AllowTranscoding,
       streamId: Id,
       source: CameraSource,
       tracks: CameraTracks.optional(),
@@ -257,6 +264,8 @@ export const Heartbeat = z.object({
   consumers: z.number().int().nonnegative(),
   /** Cameras on the network, whether they are being read or not. */
   cameras: z.number().int().nonnegative().default(0),
+  /** Videos that are being encoded for clients that cannot decode the published codec. */
+  transcodings: z.number().int().nonnegative().default(0),
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
 
