@@ -53,7 +53,14 @@ export class PlainRtpTap {
 
   /** Taps the tracks of these kinds, as far as the stream has them. */
   static async open(stream: Stream, kinds: readonly types.MediaKind[]): Promise<PlainRtpTap> {
-    const tracks = stream.tracks.filter(({ kind }) => kinds.includes(kind))
+    return PlainRtpTap.openTracks(
+      stream,
+      stream.tracks.filter(({ kind }) => kinds.includes(kind)),
+    )
+  }
+
+  /** Taps these tracks of the stream. */
+  static async openTracks(stream: Stream, tracks: readonly PublishedTrack[]): Promise<PlainRtpTap> {
     const opened = await Promise.allSettled(tracks.map(openTapLeg))
     const legs = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = opened.find((result) => result.status === 'rejected')
