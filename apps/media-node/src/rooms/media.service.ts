@@ -135,7 +135,7 @@ export class MediaService implements Commands {
   }
 
   changeSubscription(call: NodeCommandCall<'changeSubscription'>): Answer<'changeSubscription'> {
-    return this.#withPeer(call, (peer) => peer.subscription(call.streamId).change(call))
+    return this.#withPeer(call, (peer) => peer.changeSubscription(call))
   }
 
   async closeRoom(call: NodeCommandCall<'closeRoom'>): Answer<'closeRoom'> {

@@ -2,6 +2,7 @@ import {
   ServiceError,
   type ForcedVideoCodec,
   type HeldRoom,
+  type MediaKind,
   type RoomEvent,
   type RtpCapabilities,
   type Units,
@@ -21,6 +22,8 @@ export interface RoomObserver {
   unpublished(stream: Stream): void
   /** The publisher muted, unmuted, or changed whether it is recorded. */
   changed(stream: Stream): void
+  /** The forwarded tracks of these kinds were replaced; the former ones end soon. */
+  mediaReplaced?(stream: Stream, kinds: readonly MediaKind[]): void
   /** A peer has left; its streams were unpublished before. */
   left?(connectionId: string): void
   /** The room and all its streams are closed. */
@@ -204,6 +207,10 @@ export class Room {
 
   changed(stream: Stream): void {
     for (const observer of this.#observers) observer.changed(stream)
+  }
+
+  mediaReplaced(stream: Stream, kinds: readonly MediaKind[]): void {
+    for (const observer of this.#observers) observer.mediaReplaced?.(stream, kinds)
   }
 
   unpublished(stream: Stream): void {

@@ -74,7 +74,10 @@ export const NODE_COMMANDS = {
   leave: [Peer, Nothing, 4_000],
   /** Decides whether recordings of the room include the streams of the connection. */
   changePeer: [Peer.extend({ record: z.boolean() }), Nothing, 4_000],
-  /** Repeats the event `sendLimitChanged` for each stream of the connection, for a client that may have missed one. */
+  /**
+   * Repeats events for a client that may have missed them: `sendLimitChanged` for each stream of the connection, and
+   * `subscriptionReplaced` for each subscription to former tracks.
+   */
   reportSendLimits: [Peer, Nothing, 4_000],
   connectTransport: [Peer.extend({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing, 4_000],
   restartIce: [Peer.extend({ direction: TransportDirection }), z.object({ iceParameters: IceParameters }), 4_000],
