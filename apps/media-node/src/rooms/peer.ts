@@ -232,12 +232,15 @@ export class Peer implements Publisher {
     stream.close()
   }
 
-  /** The routers also have the codec of cameras. */
+  /** The routers also have the codecs of cameras and of transcoded clients. */
   #requireForcedCodec({ tracks }: NodeCommandCall<'publish'>): void {
-    const forced = forcedMimeType(this.room.videoCodec)
+    const { codecs, mayTranscode, transcoder } = this.room
+    const forced = forcedMimeType(codecs.videoCodec)
     const video = tracks.find(({ kind }) => kind === 'video')?.rtpParameters.codecs[0]?.mimeType
     if (forced === undefined || video === undefined || video.toLowerCase() === forced.toLowerCase()) return
-    throw new ServiceError('INVALID', `tracks: the session allows ${forced} and not ${video}`)
+    if (transcoder) return
+    const cause = mayTranscode ? 'this media node cannot transcode' : 'it does not allow transcoding'
+    throw new ServiceError('CODEC_REFUSED', `tracks: the session allows ${forced} and not ${video}: ${cause}`)
   }
 
   #reportSendLimit({ id: streamId, sendLimit: maxKbps }: Stream): void {

@@ -1,6 +1,5 @@
 import {
   ServiceError,
-  type ForcedVideoCodec,
   type HeldRoom,
   type MediaKind,
   type RoomEvent,
@@ -9,12 +8,14 @@ import {
 } from '@session-service/contract'
 import { RoomRouter } from '../routers/room-router.js'
 import { chooseRouter } from '../routers/choose-router.js'
+import { mayTranscode, type RoomCodecs } from '../routers/codecs.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
 import type { Publisher } from './publisher.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { expectedTracks, type RouterSlot } from '../routers/router-slot.js'
 import type { Stream } from './stream.js'
+import type { Transcoder } from './transcoder.js'
 
 /** Follows what is published in a room: a recording, for example. */
 export interface RoomObserver {
@@ -49,6 +50,8 @@ export interface RoomContext {
   workers: () => Iterable<PoolWorker>
   /** The most tracks that a router forwards before the room opens another one. */
   consumersPerRouter: number
+  /** Absent while the node cannot transcode. */
+  transcoder?: Transcoder | undefined
 }
 
 /**
@@ -67,24 +70,20 @@ export class Room {
   /** By `performance.now()`. */
   readonly openedAt = performance.now()
   #tracks = 0
+  #transcodings = 0
   #closed = false
 
   private constructor(
     held: HeldRoom,
-    readonly videoCodec: ForcedVideoCodec,
+    readonly codecs: RoomCodecs,
     private readonly context: RoomContext,
   ) {
     this.id = held.roomId
     this.epoch = held.epoch
   }
 
-  static async open(
-    held: HeldRoom,
-    videoCodec: ForcedVideoCodec,
-    worker: PoolWorker,
-    context: RoomContext,
-  ): Promise<Room> {
-    const room = new Room(held, videoCodec, context)
+  static async open(held: HeldRoom, codecs: RoomCodecs, worker: PoolWorker, context: RoomContext): Promise<Room> {
+    const room = new Room(held, codecs, context)
     try {
       await room.#open(worker).opened
       return room
@@ -103,7 +102,8 @@ export class Room {
     for (const { subscriptions } of this.peers.values())
       for (const subscription of subscriptions.values()) consumers += subscription.consumers.length
     const cameras = this.cameras.size
-    return { rooms: 1, connections: this.peers.size + cameras, streams: this.streams.size, consumers, cameras }
+    const [connections, streams] = [this.peers.size + cameras, this.streams.size]
+    return { rooms: 1, connections, streams, consumers, cameras, transcodings: this.#transcodings }
   }
 
   get routers(): readonly RoomRouter[] {
@@ -114,6 +114,15 @@ export class Room {
     const roomRouter = this.routers.find(({ isOpen }) => isOpen)
     if (!roomRouter) throw new ServiceError('UNAVAILABLE', `room ${this.id} is closed`)
     return roomRouter.router.rtpCapabilities as RtpCapabilities
+  }
+
+  get mayTranscode(): boolean {
+    return mayTranscode(this.codecs)
+  }
+
+  /** Undefined when the session does not allow it, or the node cannot. */
+  get transcoder(): Transcoder | undefined {
+    return this.mayTranscode ? this.context.transcoder : undefined
   }
 
   usesWorker(worker: PoolWorker): boolean {
@@ -225,6 +234,11 @@ export class Room {
     slot.consumersChanged(by)
   }
 
+  transcodingsChanged(by: number): void {
+    this.#transcodings += by
+    this.context.counts.transcodings += by
+  }
+
   report(event: WithoutEpoch<RoomEvent>): void {
     this.context.report(this.id, { ...event, epoch: this.epoch })
   }
@@ -253,7 +267,7 @@ export class Room {
   }
 
   #open(worker: PoolWorker): RoomRouter {
-    const roomRouter = new RoomRouter(worker, this.videoCodec)
+    const roomRouter = new RoomRouter(worker, this.codecs)
     this.#routers.add(roomRouter)
     roomRouter.opened.catch(() => this.#routers.delete(roomRouter))
     return roomRouter

@@ -1,7 +1,8 @@
-import type { Layers, NodeCommandCall, RtpCapabilities, SubscribedTrack } from '@session-service/contract'
+import type { Layers, NodeCommandCall, RtpCapabilities, ServiceError, SubscribedTrack } from '@session-service/contract'
 import type { types } from 'mediasoup'
 import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
+import { decodableTrack } from './decodable-track.js'
 import type { Peer } from './peer.js'
 import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
@@ -42,24 +43,27 @@ export class Subscription {
     this.#count()
   }
 
-  /** Omits tracks that the participant can not decode. @throws ServiceError INVALID when it can decode none */
+  /**
+   * Omits tracks that the participant can not decode and that are not transcoded.
+   * @throws ServiceError INVALID when it can decode none
+   */
   static async open(peer: Peer, stream: Stream, rtpCapabilities: RtpCapabilities): Promise<Subscription> {
     const { mediaRevision } = stream
     const ceiling = fittingLayer(stream.layerKbps, peer.limits.maxRecvKbps)
     const capabilities = receivable(rtpCapabilities)
     const tracks = stream.forwardedTracks
-    const created = await Promise.allSettled(tracks.map((track) => receive(peer, track, capabilities, ceiling)))
+    const created = await Promise.allSettled(tracks.map((track) => receive(peer, stream, track, capabilities, ceiling)))
     const received = created.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = created.flatMap((result) =>
       result.status === 'rejected' ? [mediaError(stream.id, result.reason)] : [],
     )
-    const undecodable = failed.every(({ code }) => code === 'INVALID')
+    const undecodable = failed.every(isUndecodable)
     if (undecodable && received.length > 0) return new Subscription(stream, peer, received, ceiling, mediaRevision)
     for (const one of received) drop(one)
     // The tracks may have been replaced meanwhile, and the former ones have ended.
     if (stream.mediaRevision !== mediaRevision && !stream.closed)
       return Subscription.open(peer, stream, rtpCapabilities)
-    throw failed.find(({ code }) => code !== 'INVALID') ?? failed[0]
+    throw failed.find((error) => !isUndecodable(error)) ?? failed[0]
   }
 
   get tracks(): SubscribedTrack[] {
@@ -207,18 +211,28 @@ function drop({ consumer, release }: Received): void {
 
 async function receive(
   peer: Peer,
-  track: PublishedTrack,
+  stream: Stream,
+  published: PublishedTrack,
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<Received> {
-  const release = await track.acquire(peer.roomRouter)
+  const { track, release: releaseTrack } = await decodableTrack(peer, stream, published, rtpCapabilities)
+  let release = releaseTrack
   try {
+    const releaseRouter = await track.acquire(peer.roomRouter)
+    release = () => {
+      releaseRouter()
+      releaseTrack()
+    }
     return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, release }
   } catch (error) {
     release()
     throw error
   }
 }
+
+/** NO_CAPACITY: the node has no capacity to transcode the track. */
+const isUndecodable = ({ code }: ServiceError): boolean => code === 'INVALID' || code === 'NO_CAPACITY'
 
 /**
  * Created paused only on a connected transport: there packets would arrive before the participant's library knows the
