@@ -28,7 +28,12 @@ export type SpeechToTextCommand =
   | 'stopTranscription'
 /** Commands that concern cameras on the network; `leave` ends them. */
 export type CameraCommand = 'startCamera'
-type MediaCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand | SpeechToTextCommand | CameraCommand>
+/** Commands that concern the filters of streams. */
+export type FilterCommand = 'applyFilter' | 'execFilterMethod' | 'removeFilter'
+type MediaCommand = Exclude<
+  NodeCommand,
+  LifecycleCommand | RecordingCommand | SpeechToTextCommand | CameraCommand | FilterCommand
+>
 export type Commands<C extends NodeCommand = MediaCommand> = {
   [K in C]: (call: NodeCommandCall<K>) => Answer<K>
 }
@@ -138,7 +143,7 @@ export class MediaService implements Commands {
   }
 
   changeSubscription(call: NodeCommandCall<'changeSubscription'>): Answer<'changeSubscription'> {
-    return this.#withPeer(call, (peer) => peer.subscription(call.streamId).change(call))
+    return this.#withPeer(call, (peer) => peer.changeSubscription(call))
   }
 
   async closeRoom(call: NodeCommandCall<'closeRoom'>): Answer<'closeRoom'> {

@@ -1,6 +1,7 @@
 import {
   ServiceError,
   type HeldRoom,
+  type MediaKind,
   type RoomEvent,
   type RtpCapabilities,
   type Units,
@@ -22,6 +23,8 @@ export interface RoomObserver {
   unpublished(stream: Stream): void
   /** The publisher muted, unmuted, or changed whether it is recorded. */
   changed(stream: Stream): void
+  /** The forwarded tracks of these kinds were replaced; the former ones end soon. */
+  mediaReplaced?(stream: Stream, kinds: readonly MediaKind[]): void
   /** A peer has left; its streams were unpublished before. */
   left?(connectionId: string): void
   /** The room and all its streams are closed. */
@@ -213,6 +216,10 @@ export class Room {
 
   changed(stream: Stream): void {
     for (const observer of this.#observers) observer.changed(stream)
+  }
+
+  mediaReplaced(stream: Stream, kinds: readonly MediaKind[]): void {
+    for (const observer of this.#observers) observer.mediaReplaced?.(stream, kinds)
   }
 
   unpublished(stream: Stream): void {
