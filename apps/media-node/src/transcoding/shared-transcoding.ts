@@ -1,3 +1,4 @@
+import type { Stream } from '../rooms/stream.js'
 import type { TrackInUse } from '../rooms/transcoder.js'
 import { once } from '../tracks/release.js'
 import { TranscodedTrack, type TranscodedTrackOptions } from './transcoded-track.js'
@@ -20,6 +21,10 @@ export class SharedTranscoding {
     this.#opened = this.#open()
     this.#opened.catch(this.#close)
     options.wanted.video.producer.observer.once('close', this.#close)
+  }
+
+  get stream(): Stream {
+    return this.options.wanted.stream
   }
 
   async acquire(): Promise<TrackInUse> {

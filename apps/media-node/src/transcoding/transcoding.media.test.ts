@@ -158,6 +158,24 @@ describe('the transcoding of a video', () => {
     await until('its program has ended', () => programs().length === 0)
   })
 
+  it('follows when another video is forwarded for the stream, also on a node without capacity for more', async () => {
+    const publisher = await testbed.publish(VP8_SESSION)
+    const other = await testbed.publishToo(publisher, 'testsrc2=size=160x90:rate=25')
+    const subscriber = await testbed.subscribe(publisher, ['H264'])
+    await receives(subscriber)
+    testbed.transcoding.cores = 0
+    try {
+      publisher.stream.replaceMedia(new Map([['video', other.stream.track('video')!]]))
+      await subscriber.subscribe(true)
+    } finally {
+      testbed.transcoding.cores = 64
+    }
+    await receives(subscriber, 25)
+    for (const { width, height } of await subscriber.decode()) expect([width, height]).toEqual([160, 90])
+    await until('the former video is not transcoded any more', () => testbed.count === 1 && programs().length === 1)
+    publisher.stream.replaceMedia(new Map())
+  })
+
   it('A3: ends with the worker of its room', async () => {
     const publisher = await testbed.publish(VP8_SESSION)
     await receives(await testbed.subscribe(publisher, ['H264']))

@@ -4,6 +4,7 @@ import { ServiceError, type Units } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import type { MediaService } from '../rooms/media.service.js'
 import type { VideoCodec } from '../rooms/target-codec.js'
+import type { Stream } from '../rooms/stream.js'
 import type { Transcoder, TrackInUse, VideoToTranscode } from '../rooms/transcoder.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import { canTranscode } from './admission.js'
@@ -43,7 +44,7 @@ export class TranscodingService implements Transcoder, OnModuleInit {
     const { stream, video, codec } = wanted
     const { room } = stream.publisher
     const subject = { roomId: room.id, streamId: stream.id, codec }
-    this.#admit(subject)
+    if (!this.#isTranscoding(stream)) this.#admit(subject)
     const shared = new SharedTranscoding({
       program: process.env.MEDIA_PROCESSOR_BIN ?? '',
       wanted,
@@ -63,6 +64,13 @@ export class TranscodingService implements Transcoder, OnModuleInit {
     const ofVideo = this.#transcodings.get(video) ?? new Map<VideoCodec, SharedTranscoding>()
     this.#transcodings.set(video, ofVideo.set(codec, shared))
     return shared
+  }
+
+  /** A subscription to replaced tracks of the stream ends as soon as its client has subscribed to the new ones. */
+  #isTranscoding(stream: Stream): boolean {
+    return [...this.#transcodings.values()].some((ofVideo) =>
+      [...ofVideo.values()].some((each) => each.stream === stream),
+    )
   }
 
   #admit(subject: object): void {
