@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AppliedFilter, FilterEvent } from '../filters/filter.js'
 import { Id } from '../ids.js'
 import { CameraChange, CameraSource, CameraTracks } from './cameras.js'
 import { LanguageModelState, SpeechEngineName, SpeechSettings, TranscriptSentence } from './speech-to-text.js'
@@ -29,6 +30,9 @@ const Epoch = z.number().int().nonnegative()
 export const HeldRoom = z.object({ roomId: Id, epoch: Epoch })
 export type HeldRoom = z.infer<typeof HeldRoom>
 
+/** Whether clients that cannot send or receive the forced codec get transcoded video; without a forced codec always. */
+const AllowTranscoding = z.boolean().default(false)
+
 /** The room and connection, part of every command about a participant. */
 const Peer = z.object({ roomId: Id, connectionId: Id })
 
@@ -52,6 +56,7 @@ export const NODE_COMMANDS = {
       sessionId: z.string(),
       epoch: Epoch,
       videoCodec: ForcedVideoCodec,
+      allowTranscoding: AllowTranscoding,
       limits: BandwidthLimits,
       /** The participant's data for recordings of the room. */
       record: z.boolean().default(true),
@@ -69,10 +74,14 @@ export const NODE_COMMANDS = {
   leave: [Peer, Nothing, 4_000],
   /** Decides whether recordings of the room include the streams of the connection. */
   changePeer: [Peer.extend({ record: z.boolean() }), Nothing, 4_000],
-  /** Repeats the event `sendLimitChanged` for each stream of the connection, for a client that may have missed one. */
+  /**
+   * Repeats events for a client that may have missed them: `sendLimitChanged` for each stream of the connection, and
+   * `subscriptionReplaced` for each subscription to former tracks.
+   */
   reportSendLimits: [Peer, Nothing, 4_000],
   connectTransport: [Peer.extend({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing, 4_000],
   restartIce: [Peer.extend({ direction: TransportDirection }), z.object({ iceParameters: IceParameters }), 4_000],
+  /** CODEC_REFUSED: the session forces another video codec, and the node may not or cannot transcode. */
   publish: [
     Peer.extend({
       streamId: Id,
@@ -81,6 +90,11 @@ export const NODE_COMMANDS = {
       videoActive: z.boolean(),
       typeOfVideo: TypeOfVideo.default('CAMERA'),
       dtlsParameters: DtlsParameters.optional(),
+      /**
+       * The answer does not wait for the filter. Receivers get the published tracks only while the filter is starting, and
+       * after the fact `filterEnded`.
+       */
+      filter: AppliedFilter.optional(),
     }),
     Nothing,
     4_000,
@@ -97,8 +111,14 @@ export const NODE_COMMANDS = {
     Nothing,
     4_000,
   ],
+  /** Tracks that the client cannot decode are transcoded, or missing where the node may not or cannot do that. */
   subscribe: [
-    Peer.extend({ streamId: Id, rtpCapabilities: RtpCapabilities }),
+    Peer.extend({
+      streamId: Id,
+      rtpCapabilities: RtpCapabilities,
+      /** Replaces the tracks of an existing subscription, after the event `subscriptionReplaced`. */
+      replace: z.boolean().optional(),
+    }),
     z.object({ tracks: z.array(SubscribedTrack) }),
     4_000,
   ],
@@ -123,15 +143,39 @@ export const NODE_COMMANDS = {
       sessionId: z.string(),
       epoch: Epoch,
       videoCodec: ForcedVideoCodec,
+      allowTranscoding: AllowTranscoding,
       streamId: Id,
       source: CameraSource,
       tracks: CameraTracks.optional(),
+      /** As for `publish`. */
+      filter: AppliedFilter.optional(),
       record: z.boolean().default(true),
       serverData: z.string().default(''),
     }),
     CameraTracks,
     15_000,
   ],
+  /**
+   * Applies a filter to a stream of the connection, and answers when receivers get its tracks. It replaces another filter
+   * of the stream; a repeated command, with the same `filterId`, has no effect. INVALID: an option is wrong here; NOT_FOUND:
+   * no such stream; DISABLED: the node has no media processor; NO_CAPACITY: it has no room for the filter; LAUNCH_FAILED:
+   * the filter failed to start.
+   */
+  applyFilter: [Peer.extend({ streamId: Id, filter: AppliedFilter }), Nothing, 9_700],
+  /** NOT_FOUND: there is no such filter; INVALID: the filter rejects the method or its parameters. */
+  execFilterMethod: [
+    Peer.extend({
+      streamId: Id,
+      filterId: Id,
+      method: z.string(),
+      /** Valid for the type of the filter. */
+      params: z.record(z.string(), z.unknown()),
+    }),
+    Nothing,
+    4_000,
+  ],
+  /** Returns to the published tracks. NOT_FOUND: there is no such filter. No fact `filterEnded` follows. */
+  removeFilter: [Peer.extend({ streamId: Id, filterId: Id }), Nothing, 4_000],
   /** Closes the room unless it is newer than `epoch`. */
   closeRoom: [HeldRoom, Nothing, 4_000],
   /**
@@ -257,6 +301,8 @@ export const Heartbeat = z.object({
   consumers: z.number().int().nonnegative(),
   /** Cameras on the network, whether they are being read or not. */
   cameras: z.number().int().nonnegative().default(0),
+  /** Videos that are being encoded for clients that cannot decode the published codec. */
+  transcodings: z.number().int().nonnegative().default(0),
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
 
@@ -284,6 +330,20 @@ export const NodeFact = z.discriminatedUnion('kind', [
   z.object({ ...factBase, kind: z.literal('sentenceRecognized'), roomId: Id, sentence: TranscriptSentence }),
   /** The state of a camera has changed. */
   z.object({ ...factBase, kind: z.literal('cameraChanged'), camera: CameraChange }),
+  /** The program of a filter has failed or not started, and receivers get the published tracks. */
+  z.object({
+    ...factBase,
+    kind: z.literal('filterEnded'),
+    roomId: Id,
+    epoch: Epoch,
+    connectionId: Id,
+    streamId: Id,
+    filterId: Id,
+    /** The cause, for logs. */
+    reason: z.string(),
+  }),
+  /** An event of a filter. The node limits their rate; masters may receive one twice. */
+  z.object({ ...factBase, kind: z.literal('filterEvent'), roomId: Id, epoch: Epoch, filterId: Id, event: FilterEvent }),
   /** Requests the time of the masters without a report. */
   z.object({ ...factBase, kind: z.literal('clock') }),
   /** The node shuts down gracefully; it has closed its remaining rooms. */
@@ -334,6 +394,15 @@ export const RoomEvent = z.discriminatedUnion('kind', [
     connectionId: Id,
     lang: Language,
     message: z.string(),
+  }),
+  /** The tracks of these subscriptions to a stream are replaced: their clients subscribe again with `replace`. */
+  z.object({
+    kind: z.literal('subscriptionReplaced'),
+    epoch: Epoch,
+    to: z.array(Id).min(1),
+    /** The publisher. */
+    connectionId: Id,
+    streamId: Id,
   }),
 ])
 export type RoomEvent = z.infer<typeof RoomEvent>
