@@ -65,7 +65,6 @@ void elements_check(void);
 void elements_set_up_http(GstElement *source, const gchar *uri);
 GTlsDatabase *elements_tls_database(void);
 gboolean elements_has_rejected_certificate(void);
-void elements_certificate_rejected(void);
 
 /* codecs.c */
 typedef struct {

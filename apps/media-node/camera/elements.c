@@ -86,7 +86,6 @@ GTlsDatabase *elements_tls_database(void) {
 }
 
 gboolean elements_has_rejected_certificate(void) { return g_atomic_int_get(&has_rejected_certificate); }
-void elements_certificate_rejected(void) { g_atomic_int_set(&has_rejected_certificate, TRUE); }
 
 /* Credentials are for the camera only, not for where it redirects to. */
 static gboolean is_host_of_camera(const gchar *uri) {
@@ -126,6 +125,15 @@ GstElement *gst_element_make_from_uri(const GstURIType type, const gchar *uri, c
   if (element && is_http_camera && g_str_has_prefix(uri, "http")) elements_set_up_http(element, uri);
   else if (is_http_camera) failure_of_cause("forbidden-address");
   return element;
+}
+
+/* Asked about each certificate that is not trusted; the errors of the elements do not name this cause. */
+gboolean g_tls_connection_emit_accept_certificate(GTlsConnection *connection, GTlsCertificate *certificate,
+                                                  GTlsCertificateFlags errors) {
+  NEXT(g_tls_connection_emit_accept_certificate)
+  gboolean is_accepted = next(connection, certificate, errors);
+  if (!is_accepted) g_atomic_int_set(&has_rejected_certificate, TRUE);
+  return is_accepted;
 }
 
 /* A redirect may lead to another host, which would receive the credentials. */

@@ -10,6 +10,7 @@ static const struct {
     {"timeout", "the camera did not answer in time"},
     {"unreachable", "the connection to the camera failed"},
     {"dns", "the name of the camera cannot be resolved"},
+    {"tls", "the certificate of the camera is not trusted"},
     {"unsupported", "the camera sends no audio or video in a supported format"},
     {"forbidden-address", "the address of the camera, or where it leads to, is not allowed"},
 };
@@ -19,6 +20,7 @@ static gboolean is_resource(const GError *error, gint code) { return g_error_mat
 static gboolean mentions(const gchar *details, const gchar *text) { return details && strstr(details, text); }
 
 static const gchar *cause_of(const GError *error, const gchar *details) {
+  if (elements_has_rejected_certificate()) return "tls";
   if (guard_has_refused()) return "forbidden-address";
   if (guard_is_exceeded()) return "unsupported";
   if (is_resource(error, GST_RESOURCE_ERROR_NOT_AUTHORIZED)) return "unauthorized";
@@ -40,6 +42,7 @@ void failure_of_cause(const gchar *cause) { camera_failed(cause, text_of(cause))
 
 /* What a camera answers that cannot send over TCP. */
 static gboolean may_want_udp(const GError *error) {
+  if (elements_has_rejected_certificate()) return FALSE;
   return error->domain == GST_STREAM_ERROR || is_resource(error, GST_RESOURCE_ERROR_SETTINGS);
 }
 
@@ -49,8 +52,7 @@ void failure_of_message(GstMessage *message) {
   gchar *details = NULL;
   gst_message_parse_error(message, &error, &details);
   const gchar *cause = cause_of(error, details);
-  if (elements_has_rejected_certificate()) camera_failed("failed", "the certificate of the camera is not trusted");
-  else if (!may_want_udp(error) || !rtsp_try_udp()) failure_of_cause(cause);
+  if (!may_want_udp(error) || !rtsp_try_udp()) failure_of_cause(cause);
   g_error_free(error);
   g_free(details);
 }

@@ -37,13 +37,6 @@ static void on_pad(GstElement *element, GstPad *pad, gpointer data) {
   if (g_atomic_int_add(&found_streams, 1) + 1 == g_atomic_int_get(&wanted_streams)) tracks_complete();
 }
 
-static gboolean on_certificate(GstElement *element, GTlsConnection *connection, GTlsCertificate *certificate,
-                               GTlsCertificateFlags errors, gpointer data) {
-  (void)element, (void)connection, (void)certificate, (void)errors, (void)data;
-  elements_certificate_rejected();
-  return FALSE;
-}
-
 static void set_up_tls(void) {
   if (!g_strcmp0(camera_address()->trust, "all")) g_object_set(source, "tls-validation-flags", 0, NULL);
   GTlsDatabase *database = elements_tls_database();
@@ -66,7 +59,6 @@ gboolean rtsp_open(void) {
   timing_start(TRUE, address->cache_ms);
   g_signal_connect(source, "select-stream", G_CALLBACK(on_select), NULL);
   g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), NULL);
-  g_signal_connect(source, "accept-certificate", G_CALLBACK(on_certificate), NULL);
   return gst_bin_add(GST_BIN(camera_pipeline()), source);
 }
 

@@ -1,4 +1,5 @@
 export type {
+  CameraStatus,
   DisconnectReason,
   ErrorCode,
   Layers,

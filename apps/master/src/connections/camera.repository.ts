@@ -56,10 +56,16 @@ export interface CameraConnection extends CameraSession {
 export type PublishedCamera = Pick<CameraConnection, 'connectionId' | 'sessionId' | 'roomId'>
 
 /** A participant of type IPCAM, whose media node has read the camera. */
-type StartedCamera = Pick<ConnectionEntity, 'ip' | 'location' | 'serverData'> & { activeAt: number }
+type StartedCamera = Pick<ConnectionEntity, 'ip' | 'location' | 'serverData' | 'cameraState'> & { activeAt: number }
 
 const SESSION = `s.unique_id AS "roomId", s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec",
   s.allow_transcoding AS "allowTranscoding", s.recording_mode AS "recordingMode"`
+
+/** The time since which the camera is a participant, and its state then. */
+export interface ActivatedCamera {
+  activeAt: number
+  state: CameraState | null
+}
 
 /** The epoch of the session's current placement, or of the next one when it has none. */
 const NEXT_EPOCH = 's.media_epoch + (s.media_node_id IS NULL)::integer'
@@ -102,15 +108,16 @@ export class CameraRepository {
     throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
   }
 
-  /** Makes the camera a participant. Returns the time of that; undefined when its session has ended. */
-  activate(sessionId: string, id: string, tracks: CameraTracks): Promise<number | undefined> {
+  /** Makes the camera a participant. Returns undefined when its session has ended. */
+  activate(sessionId: string, id: string, tracks: CameraTracks): Promise<ActivatedCamera | undefined> {
     return this.events.change({ where: 's.id = $1', values: [sessionId] }, async (manager, record) => {
       const started = await this.#activateRow(manager, id, tracks)
       if (!started) return undefined
       const session = this.events.isOn ? await this.events.session(manager, sessionId) : undefined
-      const participant = { connectionId: id, platform: 'IPCAM', clientData: null, ...started }
+      const { cameraState: state, activeAt, ...members } = started
+      const participant = { connectionId: id, platform: 'IPCAM', clientData: null, activeAt, ...members }
       if (session) await record(participantJoined(session, participant))
-      return started.activeAt
+      return { activeAt, state }
     })
   }
 
@@ -122,7 +129,7 @@ export class CameraRepository {
               camera = camera || jsonb_build_object('tracks', $2::jsonb),
               camera_retry_at = clock_timestamp() + ${CLAIM_S} * interval '1 second'
        WHERE id = $1 AND status = 'awaited'
-       RETURNING ${columns(ConnectionEntity, 'c', ['activeAt', 'ip', 'location', 'serverData'])}`,
+       RETURNING ${columns(ConnectionEntity, 'c', ['activeAt', 'ip', 'location', 'serverData', 'cameraState'])}`,
       [id, JSON.stringify(tracks)],
     )
   }

@@ -1,4 +1,4 @@
-import type { CameraChange, CameraTracks } from '@session-service/contract'
+import type { CameraChange, CameraTracks, ConnectionInfo } from '@session-service/contract'
 
 /** A camera on the network, as the row of its connection stores it. */
 export interface Camera {
@@ -17,3 +17,7 @@ export interface Camera {
 
 /** The last report of a media node about a camera. */
 export type CameraState = Pick<CameraChange, 'status' | 'error' | 'epoch' | 'revision'>
+
+/** The members of a camera in the clients' view of its connection; none for other participants. */
+export const cameraMembers = (state: CameraState | null): Pick<ConnectionInfo, 'cameraStatus' | 'cameraError'> =>
+  state ? { cameraStatus: state.status, cameraError: state.error } : {}

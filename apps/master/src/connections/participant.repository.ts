@@ -19,6 +19,7 @@ import {
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
+import { cameraMembers } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
 import type {
   Participant,
@@ -302,15 +303,16 @@ export class ParticipantRepository {
   }
 
   /** The participants of a session as its clients see them, in the order they joined. */
-  present(sessionId: string): Promise<ConnectionInfo[]> {
-    return rows<ConnectionInfo>(
+  async present(sessionId: string): Promise<ConnectionInfo[]> {
+    const present = await rows<ConnectionInfo & Pick<ConnectionEntity, 'cameraState'>>(
       this.dataSource.manager,
       `SELECT id AS "connectionId", active_at AS "createdAt", CASE type WHEN 'WEBRTC' THEN role END AS role,
-              coalesce(client_data, '') AS "clientData",
-              server_data AS "serverData"
+              coalesce(client_data, '') AS "clientData", server_data AS "serverData",
+              camera_state AS "cameraState"
        FROM connection WHERE session_id = $1 AND status = 'active' ORDER BY active_at, id`,
       [sessionId],
     )
+    return present.map(({ cameraState, ...connection }) => ({ ...connection, ...cameraMembers(cameraState) }))
   }
 
   /** Number of participants with a client. */

@@ -6,8 +6,13 @@ import {
   ServiceError,
 } from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
-import type { Camera } from '../connections/camera.js'
-import { type CameraConnection, CameraRepository, type NewCamera } from '../connections/camera.repository.js'
+import { type Camera, cameraMembers, type CameraState } from '../connections/camera.js'
+import {
+  type ActivatedCamera,
+  type CameraConnection,
+  CameraRepository,
+  type NewCamera,
+} from '../connections/camera.repository.js'
 import { ConnectionsService } from '../connections/connections.service.js'
 import { LocationsService } from '../participation/location/locations.service.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
@@ -48,12 +53,15 @@ export class IpCamerasService {
     const session = await this.cameras.insert(created, this.masterId)
     const connection = { ...session, connectionId: id, sessionId, serverData, record, camera }
     const started = await this.#start(connection)
-    const activeAt = await this.#activate(connection, started)
-    const params = { connectionId: id, createdAt: activeAt, role: null, clientData: '', serverData }
+    const { activeAt, state } = await this.#activate(connection, started)
+    const members = { role: null, clientData: '', serverData, ...cameraMembers(state) }
+    const params = { connectionId: id, createdAt: activeAt, ...members }
     this.broadcast.notify(session.roomId, { method: 'connectionCreated', params })
     await this.#publish(connection, started)
     if (session.recordingMode === 'ALWAYS') void this.recordings.startAutomatically(sessionId)
-    return this.connections.get(sessionId, id)
+    const view = await this.connections.get(sessionId, id)
+    this.#notifyChange(session.roomId, view, state)
+    return view
   }
 
   #newCamera(sessionId: string, body: CreateConnectionBody): NewCamera {
@@ -81,11 +89,22 @@ export class IpCamerasService {
     }
   }
 
-  async #activate(connection: CameraConnection, { place, tracks }: StartedCamera): Promise<number> {
+  /** Another master may announce a state before this one announces the connection: clients ignore it then. */
+  #notifyChange(
+    roomId: string,
+    { id, cameraStatus, cameraError }: ConnectionView,
+    announced: CameraState | null,
+  ): void {
+    if (!cameraStatus || (cameraStatus === announced?.status && cameraError === announced.error)) return
+    const params = { connectionId: id, status: cameraStatus, error: cameraError }
+    this.broadcast.notify(roomId, { method: 'cameraStatusChanged', params })
+  }
+
+  async #activate(connection: CameraConnection, { place, tracks }: StartedCamera): Promise<ActivatedCamera> {
     const { sessionId, connectionId } = connection
     try {
-      const activeAt = await this.cameras.activate(sessionId, connectionId, tracks)
-      if (activeAt !== undefined) return activeAt
+      const activated = await this.cameras.activate(sessionId, connectionId, tracks)
+      if (activated) return activated
       throw noSuchSession(sessionId)
     } catch (error) {
       await this.#discard(connectionId)

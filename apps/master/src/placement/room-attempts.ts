@@ -8,8 +8,8 @@ type EnteringParticipant = JoiningParticipant & { sessionId: string }
 
 const MAX_ATTEMPTS = 6
 
-/** Failures after which another node may succeed. */
-const REFUSALS: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT']
+/** Failures after which another node may succeed. DISABLED: the node lacks a program. */
+const REFUSALS: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT', 'DISABLED']
 
 export interface RoomAttempt<Result> {
   /** Opens the participant's media. `canFailOver`: another node may take the session when this one does not answer. */
@@ -30,15 +30,18 @@ export class RoomAttempts {
     participant: EnteringParticipant,
     { run, onFull }: RoomAttempt<Result>,
   ): Promise<{ result: Result; place: RoomPlace }> {
-    const refusedBefore = new Set<string>()
+    const refusals = new Map<string, ServiceError>()
     for (let attempt = 1; ; attempt++) {
-      const { place, isNew } = await this.placement.of(participant, refusedBefore)
+      const placed = this.placement.of(participant, new Set(refusals.keys()))
+      const { place, isNew } = await placed.catch((error: unknown) => {
+        throw lackedBy(refusals, error) ?? error
+      })
       const canFailOver = isNew && participant.forcedNodeId === null && this.placement.hasAlternative(place.nodeId)
       try {
         return { result: await run(place, canFailOver), place }
       } catch (error) {
         if (!(error instanceof ServiceError) || attempt === MAX_ATTEMPTS) throw error
-        if (!(await this.#canRetry(participant, place, error, { refusedBefore, onFull }))) throw error
+        if (!(await this.#canRetry(participant, place, error, { refusals, onFull }))) throw error
       }
     }
   }
@@ -47,18 +50,26 @@ export class RoomAttempts {
   async #canRetry(
     participant: EnteringParticipant,
     place: RoomPlace,
-    { code, message }: ServiceError,
-    { refusedBefore, onFull }: { refusedBefore: Set<string>; onFull: RoomAttempt<unknown>['onFull'] },
+    error: ServiceError,
+    { refusals, onFull }: { refusals: Map<string, ServiceError>; onFull: RoomAttempt<unknown>['onFull'] },
   ): Promise<boolean> {
     const { roomId } = participant
+    const { code, message } = error
     if (code === 'CONFLICT' || code === 'NOT_FOUND') {
       return (await this.placement.current(roomId))?.epoch !== place.epoch
     }
-    if (!REFUSALS.includes(code) || refusedBefore.has(place.nodeId)) return false
+    if (!REFUSALS.includes(code) || refusals.has(place.nodeId)) return false
     this.#logger.warn(`media node ${place.nodeId} did not accept session ${participant.sessionId}: ${message}`)
-    refusedBefore.add(place.nodeId)
+    refusals.set(place.nodeId, error)
     const isFree = await this.placement.refused(participant, place)
     if (!isFree && code === 'NO_CAPACITY') await onFull?.(place)
     return true
   }
+}
+
+/** The error of nodes of which each lacks the program: it explains more than that none is available. */
+function lackedBy(refusals: ReadonlyMap<string, ServiceError>, error: unknown): ServiceError | undefined {
+  if (!(error instanceof ServiceError) || error.code !== 'NO_CAPACITY') return undefined
+  const errors = [...refusals.values()]
+  return errors.every(({ code }) => code === 'DISABLED') ? errors[0] : undefined
 }

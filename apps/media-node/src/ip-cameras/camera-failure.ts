@@ -13,6 +13,7 @@ const TEXTS: Record<CameraCause, string> = {
   timeout: 'the camera does not answer',
   unreachable: 'the camera cannot be reached',
   dns: 'the name of the camera cannot be resolved',
+  tls: 'the certificate of the camera is not trusted',
   unsupported: 'the camera sends no supported stream',
   'forbidden-address': 'the camera leads to an address that is not allowed',
   failed: 'reading the camera failed',

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { HttpCamera, makeCameraClip } from '@session-service/testing'
+import { HttpCamera, makeCameraClip, makeCertificate } from '@session-service/testing'
 import { nalTypes, Viewer, type ViewerOptions } from './fixtures/viewer.js'
 
 const SPS = 7
@@ -87,6 +87,16 @@ describe('streams over HTTP and from files', () => {
     const [video, audio] = [await from.media('video'), await from.media('audio')]
     const skew = (video.delays.at(-1) ?? Infinity) - (audio.delays.at(-1) ?? -Infinity)
     expect(Math.abs(skew)).toBeLessThan(500)
+  })
+
+  it('are read over TLS, with a certificate that is trusted', async () => {
+    const tls = await makeCertificate(folder)
+    const safe = await HttpCamera.start(folder, {}, tls)
+    await expectPictures(open({ uri: safe.url('h264-aac.mp4'), trust: tls.cert }))
+    await viewer?.stop()
+    expect(await open({ uri: safe.url('h264-aac.mp4') }).until('error')).toMatchObject({ cause: 'tls' })
+    await viewer?.stop()
+    await safe.stop()
   })
 
   it('MJPEG is encoded', async () => {

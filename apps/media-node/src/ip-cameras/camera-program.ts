@@ -7,6 +7,7 @@ export const CAMERA_CAUSES = [
   'timeout',
   'unreachable',
   'dns',
+  'tls',
   'unsupported',
   'forbidden-address',
   'failed',

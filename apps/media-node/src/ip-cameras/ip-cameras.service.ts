@@ -6,7 +6,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common'
 import { NODE_CONFIG } from '../node/node-state.js'
 import { MediaService, roomClosed, type Answer, type CameraCommand, type Commands } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
-import { checkCameraAddress } from './camera-address.js'
+import { checkCameraAddress, type CheckedAddress } from './camera-address.js'
 import { CAMERA_CAUSES, type CameraAddress } from './camera-program.js'
 import { Camera, type CameraEnvironment } from './camera.js'
 
@@ -31,10 +31,11 @@ export class IpCamerasService implements Commands<CameraCommand> {
     const program = process.env.CAMERA_BIN
     if (!program) throw new ServiceError('DISABLED', 'the media node cannot read cameras: CAMERA_BIN names no program')
     return this.media.inOrder(call, async () => {
-      await checkCameraAddress(call.source.uri, call.source.allowedAddresses)
+      const checked = await checkCameraAddress(call.source.uri, call.source.allowedAddresses)
       const room = await this.media.rooms.open(call, call)
       room.leave(call.connectionId)
-      const environment = this.#environment(room, call, program)
+      // A camera whose tracks are not known is read at once.
+      const environment = this.#environment(room, call, program, call.tracks ? undefined : checked)
       const { camera, tracks } = await Camera.open(room, call, environment).catch((error: unknown) => {
         throw room.closed ? roomClosed(room.id) : error
       })
@@ -48,9 +49,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
     })
   }
 
-  /** Resolves the name of the camera each time: it may have another address. */
-  async #address({ uri: text, networkCache, allowedAddresses }: CameraSource): Promise<CameraAddress> {
-    const { uri, user, password, allow } = await checkCameraAddress(text, allowedAddresses)
+  #address({ networkCache }: CameraSource, { uri, user, password, allow }: CheckedAddress): CameraAddress {
     const { config } = this
     const trust = config.MEDIA_NODE_CAMERA_TLS_VERIFY ? config.MEDIA_NODE_CAMERA_CA_FILE : 'all'
     return {
@@ -66,12 +65,24 @@ export class IpCamerasService implements Commands<CameraCommand> {
     }
   }
 
-  #environment(room: Room, call: NodeCommandCall<'startCamera'>, program: string): CameraEnvironment {
+  /** Resolves the name of the camera before each attempt: it may have another address. `checked`: for the first one. */
+  #environment(
+    room: Room,
+    call: NodeCommandCall<'startCamera'>,
+    program: string,
+    checked: CheckedAddress | undefined,
+  ): CameraEnvironment {
     const { id: roomId, epoch } = room
+    const { source } = call
+    let next = checked
     return {
       program,
       idleMs: this.idleMs,
-      address: () => this.#address(call.source),
+      address: async () => {
+        const address = next ?? (await checkCameraAddress(source.uri, source.allowedAddresses))
+        next = undefined
+        return this.#address(source, address)
+      },
       onChange: (change) => {
         const camera = { roomId, epoch, ...change }
         void this.reports.send({ kind: 'cameraChanged', camera }).catch(() => undefined)

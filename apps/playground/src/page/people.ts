@@ -4,9 +4,11 @@ import { nicknameOf } from './names.js'
 import type { Notices } from './notices.js'
 import { NameBatch } from './name-batch.js'
 import { Tile } from './tile.js'
-import { errorInWords } from './words.js'
+import { cameraInWords, errorInWords } from './words.js'
 
-export const nameOf = (connection: Connection): string => nicknameOf(connection.serverData) || 'Guest'
+/** The data of a camera may be its name. */
+export const nameOf = ({ serverData, cameraStatus }: Connection): string =>
+  nicknameOf(serverData) || (cameraStatus ? serverData.trim() || 'Camera' : 'Guest')
 const isScreen = (stream: Stream): boolean => stream.typeOfVideo === 'SCREEN'
 
 /** The tiles of the session: one for each participant, with or without video, and one for each shared screen. */
@@ -33,6 +35,7 @@ export class People {
     session.on('streamCreated', ({ stream }) => void this.#receive(stream))
     session.on('streamDestroyed', ({ stream }) => this.#ended(stream))
     session.on('streamPropertyChanged', ({ stream }) => this.tileOf(stream)?.update())
+    session.on('cameraStatusChanged', ({ connection }) => this.#showCamera(connection))
     session.on('reconnecting', () => this.#wait())
   }
 
@@ -65,8 +68,14 @@ export class People {
     const tile = new Tile({ name: nameOf(connection), local: connection.local }, false)
     this.#persons.set(connection.connectionId, tile)
     this.grid.add(tile)
+    this.#showCamera(connection)
     if (this.#announces && !connection.local) this.#joined.add(nameOf(connection))
     this.#changed()
+  }
+
+  /** Shows whether the service reads an IP camera. */
+  #showCamera({ connectionId, cameraStatus, cameraError }: Connection): void {
+    if (cameraStatus) this.#persons.get(connectionId)?.showCamera(cameraInWords(cameraStatus, cameraError))
   }
 
   #leave(connection: Connection): void {

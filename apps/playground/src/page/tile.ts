@@ -15,6 +15,7 @@ export class Tile {
   readonly media = h('div', { class: 'media' })
   readonly captions = new TileCaptions()
   readonly #muted = h('span', { class: 'badge-muted', hidden: true }, icon('micOff'))
+  readonly #camera = h('span', { class: 'camera-state', hidden: true })
   readonly #label: HTMLElement
   #stopListening = (): void => {}
   #stream: Stream | undefined
@@ -38,7 +39,7 @@ export class Tile {
       this.media,
       h('div', { class: 'veil', 'aria-hidden': 'true' }, h('span', { class: 'spinner' })),
       this.captions.element,
-      h('figcaption', { class: 'caption' }, this.#muted, this.#label),
+      h('figcaption', { class: 'caption' }, this.#muted, this.#label, this.#camera),
     )
     this.element.style.setProperty('--hue', String(hueOf(name)))
   }
@@ -71,6 +72,14 @@ export class Tile {
     this.#showWaiting(true)
   }
 
+  /** Explains why an IP camera has no pictures; empty: it has them. */
+  showCamera(problem: string): void {
+    this.#camera.textContent = problem
+    this.#camera.hidden = problem === ''
+    this.element.classList.toggle('camera-waiting', problem !== '')
+    this.update()
+  }
+
   /** Updates the muted state and the visibility of the video. */
   update(): void {
     const stream = this.#stream
@@ -80,7 +89,12 @@ export class Tile {
     this.element.classList.toggle('muted', silent)
     const waits = this.element.classList.contains('waiting')
     const cameraOff = !stream?.videoActive && !this.isScreen
-    const state = [silent && 'muted', cameraOff && 'camera off', waits && 'reconnecting'].filter(Boolean)
+    const state = [
+      silent && 'muted',
+      cameraOff && 'camera off',
+      waits && 'reconnecting',
+      this.#camera.textContent,
+    ].filter(Boolean)
     this.element.setAttribute('aria-label', [this.#label.textContent, ...state].join(', '))
   }
 

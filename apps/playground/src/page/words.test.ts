@@ -1,6 +1,7 @@
 import { MediaError, ServiceError } from '@session-service/client'
 import { describe, expect, it } from '@jest/globals'
 import {
+  cameraInWords,
   captionProblemInWords,
   deviceProblemInWords,
   durationInWords,
@@ -14,6 +15,16 @@ import {
 describe('texts for users', () => {
   it('explain the end of the session', () => {
     expect(reasonInWords('forceDisconnectByUser')).toBe('A moderator removed you from the session.')
+  })
+
+  it.each([
+    ['connecting', null, 'connecting…'],
+    ['reconnecting', 'the camera does not answer', 'the camera does not answer'],
+    ['reconnecting', null, 'reconnecting…'],
+    ['playing', null, ''],
+    ['idle', null, ''],
+  ] as const)('explain a camera that is %s (%s)', (status, error, expected) => {
+    expect(cameraInWords(status, error)).toBe(expected)
   })
 
   it.each([

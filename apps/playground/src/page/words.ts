@@ -1,5 +1,11 @@
 import { languageName } from './languages.js'
-import { type DisconnectReason, MediaError, type MediaErrorCode, ServiceError } from '@session-service/client'
+import {
+  type CameraStatus,
+  type DisconnectReason,
+  MediaError,
+  type MediaErrorCode,
+  ServiceError,
+} from '@session-service/client'
 
 const REASONS: Record<DisconnectReason, string> = {
   disconnect: 'You left the session.',
@@ -51,6 +57,12 @@ export function errorInWords(error: unknown): string {
     return CODES[error.code] ?? error.message
   }
   return error instanceof Error ? error.message : 'Something went wrong.'
+}
+
+/** Explains why an IP camera shows no pictures; empty while it plays, and while it is not read without a receiver. */
+export function cameraInWords(status: CameraStatus, error: string | null): string {
+  if (status === 'connecting') return 'connecting…'
+  return status === 'reconnecting' ? (error ?? 'reconnecting…') : ''
 }
 
 /** Explains why there are no captions in a language. */

@@ -1,6 +1,5 @@
 import type {
   DisconnectReason,
-  NotificationParams,
   SessionSnapshot,
   SignallingMethod,
   SignallingParams,
@@ -233,8 +232,6 @@ export class LocalParticipant implements SessionContext {
         return this.recordings.started(notification.params)
       case 'recordingStopped':
         return this.recordings.stopped(notification.params)
-      case 'cameraStatusChanged':
-        return this.#cameraChanged(notification.params)
       case 'speechToTextMessage':
         return this.speechToText.messageReceived(notification.params)
       case 'speechToTextDisconnected':
@@ -295,11 +292,6 @@ export class LocalParticipant implements SessionContext {
     if (isOwn || !this.pendingStreams.has(info.streamId)) return this.changed({ method: 'streamCreated', params: info })
     this.#streamReturned(info.streamId, info.connectionId)
     this.#rosterEvents.emitAll(this.roster.streamRestored(info))
-  }
-
-  #cameraChanged({ connectionId, status, error }: NotificationParams<'cameraStatusChanged'>): void {
-    const connection = this.roster.connections.get(connectionId)
-    if (connection) this.#options.emit('cameraStatusChanged', { connection, status, error })
   }
 
   #streamReturned(streamId: string, connectionId: string): void {

@@ -32,6 +32,13 @@ const destroyedStream = ({ streamId, connectionId }: StreamInfo, ownerLeft: bool
   params: { streamId, connectionId, reason: ownerLeft ? 'disconnect' : 'unpublish' },
 })
 
+/** The state of a camera on the network has changed. */
+function cameraChanges(before: ConnectionInfo | undefined, after: ConnectionInfo): RosterChange[] {
+  const { connectionId, cameraStatus: status, cameraError: error = null } = after
+  if (!before || !status || (before.cameraStatus === status && (before.cameraError ?? null) === error)) return []
+  return [{ method: 'cameraStatusChanged', params: { connectionId, status, error } }]
+}
+
 /**
  * The changes between two snapshots of a session, in the server's order: streams end before their connections, and
  * connections appear before their streams. Snapshots contain no reasons, so a stream ends with the most frequent one:
@@ -39,7 +46,7 @@ const destroyedStream = ({ streamId, connectionId }: StreamInfo, ownerLeft: bool
  */
 export function reconcile(before: RosterSnapshot, after: RosterSnapshot): RosterChange[] {
   const connectionsNow = new Set(after.connections.map(({ connectionId }) => connectionId))
-  const connectionsBefore = new Set(before.connections.map(({ connectionId }) => connectionId))
+  const connectionsBefore = new Map(before.connections.map((connection) => [connection.connectionId, connection]))
   const streamsNow = new Map(after.streams.map((stream) => [stream.streamId, stream]))
   const streamsBefore = new Set(before.streams.map(({ streamId }) => streamId))
   const left = before.connections.filter(({ connectionId }) => !connectionsNow.has(connectionId))
@@ -53,6 +60,7 @@ export function reconcile(before: RosterSnapshot, after: RosterSnapshot): Roster
       params: { connectionId, reason: 'disconnect' },
     })),
     ...after.connections.filter(isNew).map((params): RosterChange => ({ method: 'connectionCreated', params })),
+    ...after.connections.flatMap((info) => cameraChanges(connectionsBefore.get(info.connectionId), info)),
     ...before.streams.flatMap((old) => {
       const now = streamsNow.get(old.streamId)
       return now ? streamChanges(old, now) : []

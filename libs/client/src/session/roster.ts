@@ -10,6 +10,7 @@ type RosterEventName =
   | 'connectionCreated'
   | 'connectionDestroyed'
   | 'connectionPropertyChanged'
+  | 'cameraStatusChanged'
   | 'streamCreated'
   | 'streamDestroyed'
   | 'streamPropertyChanged'
@@ -49,6 +50,8 @@ export class Roster {
         return this.#connectionDestroyed(change.params)
       case 'connectionPropertyChanged':
         return this.#connectionChanged(change.params)
+      case 'cameraStatusChanged':
+        return this.#cameraChanged(change.params)
       case 'streamCreated':
         return this.#streamCreated(change.params)
       case 'streamDestroyed':
@@ -106,6 +109,13 @@ export class Roster {
       connection.setRole(data)
     }
     return [{ name: 'connectionPropertyChanged', event: { connection, changedProperty, newValue, oldValue } }]
+  }
+
+  #cameraChanged({ connectionId, status, error }: ChangeParams<'cameraStatusChanged'>): RosterEvent[] {
+    const connection = this.connections.get(connectionId)
+    if (!connection || (connection.cameraStatus === status && connection.cameraError === error)) return []
+    connection.setCamera(status, error)
+    return [{ name: 'cameraStatusChanged', event: { connection, status, error } }]
   }
 
   #streamCreated(info: StreamInfo): RosterEvent[] {

@@ -20,6 +20,7 @@ export type RosterChange = Extract<
       | 'connectionCreated'
       | 'connectionDestroyed'
       | 'connectionPropertyChanged'
+      | 'cameraStatusChanged'
       | 'streamCreated'
       | 'streamDestroyed'
       | 'streamPropertyChanged'

@@ -1,4 +1,4 @@
-import type { ConnectionInfo, Role } from '@session-service/contract'
+import type { CameraStatus, ConnectionInfo, Role } from '@session-service/contract'
 import type { Stream } from './stream.js'
 
 /** A participant of the session. The session updates it; applications only read it. */
@@ -14,6 +14,8 @@ export class Connection {
   readonly local: boolean
   readonly #streams = new Map<string, Stream>()
   #role: Role | null
+  #cameraStatus: CameraStatus | null
+  #cameraError: string | null
 
   /** @internal */
   constructor(info: ConnectionInfo, local: boolean) {
@@ -23,6 +25,8 @@ export class Connection {
     this.serverData = info.serverData
     this.local = local
     this.#role = info.role
+    this.#cameraStatus = info.cameraStatus ?? null
+    this.#cameraError = info.cameraError ?? null
   }
 
   /** The streams that it publishes, by stream id. */
@@ -33,6 +37,16 @@ export class Connection {
   /** Null for an IP camera. */
   get role(): Role | null {
     return this.#role
+  }
+
+  /** The state of an IP camera, as in `cameraStatusChanged`; null for other participants. */
+  get cameraStatus(): CameraStatus | null {
+    return this.#cameraStatus
+  }
+
+  /** The cause of the last failure of an IP camera; null while it works, and for other participants. */
+  get cameraError(): string | null {
+    return this.#cameraError
   }
 
   /** Both data joined as `clientData%/%serverData`; only one of them when the other is empty. */
@@ -56,8 +70,15 @@ export class Connection {
   }
 
   /** @internal */
+  setCamera(status: CameraStatus, error: string | null): void {
+    this.#cameraStatus = status
+    this.#cameraError = error
+  }
+
+  /** @internal */
   info(): ConnectionInfo {
-    const { connectionId, createdAt, clientData, serverData, role } = this
-    return { connectionId, createdAt, clientData, serverData, role }
+    const { connectionId, createdAt, clientData, serverData, role, cameraStatus, cameraError } = this
+    const camera = cameraStatus && { cameraStatus, cameraError }
+    return { connectionId, createdAt, clientData, serverData, role, ...camera }
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MediaOptions, Role } from '../rest/connection.js'
+import { CameraStatus, MediaOptions, Role } from '../rest/connection.js'
 
 /** A published stream in the clients' view. Times in UTC ms. */
 export const StreamInfo = z.object({
@@ -17,6 +17,9 @@ export const ConnectionInfo = z.object({
   role: Role.nullable(),
   clientData: z.string(),
   serverData: z.string(),
+  /** Only for a camera on the network: its state, and the cause of its last failure. */
+  cameraStatus: CameraStatus.optional(),
+  cameraError: z.string().nullable().optional(),
 })
 export type ConnectionInfo = z.infer<typeof ConnectionInfo>
 

@@ -1,7 +1,8 @@
+import { readH264 } from './h264-payload.js'
 import { readPayload } from './vp8-payload.js'
 
 /**
- * Detects complete VP8 frames in the packets of a stream. A frame counts if its packets arrived in order and without gaps,
+ * Detects complete VP8 or H.264 frames in the packets of a stream. A frame counts if its packets arrived in order and without gaps,
  * from its start to its marker.
  */
 export class FrameReader {
@@ -12,6 +13,11 @@ export class FrameReader {
   /** The number of the next packet of the current frame; -1 without one. */
   #next = -1
   #key = false
+  readonly #read: typeof readPayload
+
+  constructor(mimeType = 'video/VP8') {
+    this.#read = mimeType.toLowerCase() === 'video/h264' ? readH264 : readPayload
+  }
 
   /** @returns the kind of the frame that the packet completes */
   read(unrolled: number, payload: Buffer, marker: boolean): 'key' | 'inter' | undefined {
@@ -26,7 +32,7 @@ export class FrameReader {
   }
 
   #begin(payload: Buffer): boolean {
-    const first = readPayload(payload)
+    const first = this.#read(payload)
     this.#next = -1
     if (!first?.start) return false
     this.#key = first.key

@@ -10,7 +10,7 @@ import { SignallingError } from '../signalling/signalling-client.js'
 import type { Certificate } from '../transport/dtls.js'
 import { ParticipantMedia } from './media.js'
 import type { TransportFigures } from '../transport/media-transport.js'
-import type { ChangeStream, ChangeSubscription, PublishedStream } from './participant-types.js'
+import type { ChangeStream, ChangeSubscription, PublishedStream, ReceivingOptions } from './participant-types.js'
 import { mergeStats, type Publication, type PublicationStats, type PublishOptions } from '../tracks/publication.js'
 import { Subscription } from '../tracks/subscription.js'
 
@@ -49,15 +49,20 @@ export class MediaExchange {
   readonly #joined: SignallingResult<'join'>
   readonly #certificate: Certificate
   readonly #request: Request
-  readonly #capacityKbps: number | undefined
+  readonly #receiving: ReceivingOptions
 
-  constructor(joined: SignallingResult<'join'>, certificate: Certificate, request: Request, capacityKbps?: number) {
+  constructor(
+    joined: SignallingResult<'join'>,
+    certificate: Certificate,
+    request: Request,
+    receiving: ReceivingOptions = {},
+  ) {
     this.#joined = joined
     this.#certificate = certificate
     this.#request = request
-    this.#capacityKbps = capacityKbps
+    this.#receiving = receiving
 
-    this.#media = new ParticipantMedia(joined, certificate, capacityKbps)
+    this.#media = new ParticipantMedia(joined, certificate, receiving)
   }
 
   get published(): PublishedStream[] {
@@ -163,7 +168,7 @@ export class MediaExchange {
   /** Replaces the lost media: publishes again with the same ids, and subscribes to the available streams. */
   async renew(rejoined: SignallingResult<'rejoin'>): Promise<void> {
     this.#media.close()
-    this.#media = new ParticipantMedia({ ...this.#joined, ...rejoined }, this.#certificate, this.#capacityKbps)
+    this.#media = new ParticipantMedia({ ...this.#joined, ...rejoined }, this.#certificate, this.#receiving)
     this.#sendAnnounced = false
     this.#receivingConnected = undefined
     const available = new Set([...rejoined.snapshot.streams.map(({ streamId }) => streamId), ...(this.#early ?? [])])

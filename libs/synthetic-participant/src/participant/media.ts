@@ -5,6 +5,7 @@ import { MediaTransport, type TransportFigures } from '../transport/media-transp
 import { Publication, type PublishOptions } from '../tracks/publication.js'
 import { extensionId, receiverCapabilities } from '../tracks/rtp-parameters.js'
 import { EXTENSION } from '../tracks/rtp-sender.js'
+import type { ReceivingOptions } from './participant-types.js'
 import { Receiving } from '../tracks/subscription.js'
 import { TransportFeedback } from '../rtp/transport-feedback.js'
 
@@ -24,12 +25,12 @@ export class ParticipantMedia {
   constructor(
     joined: SignallingResult<'join'>,
     readonly certificate: Certificate,
-    capacityKbps?: number,
+    { capacityKbps, videoCodecs }: ReceivingOptions = {},
   ) {
     this.#joined = joined
 
     this.#cname = joined.connectionId
-    this.rtpCapabilities = receiverCapabilities(joined.routerRtpCapabilities)
+    this.rtpCapabilities = receiverCapabilities(joined.routerRtpCapabilities, videoCodecs)
     this.#send = new MediaTransport(joined.sendTransport, certificate, {
       onKeyFrameRequest: (ssrc) => this.publications.forEach((publication) => publication.requestKeyFrame(ssrc)),
       onNack: (ssrc, sequences) => this.publications.forEach((publication) => publication.resend(ssrc, sequences)),

@@ -9,9 +9,13 @@ export interface JoinOptions {
    * link, which determine its simulcast layers. Default: the real link.
    */
   capacityKbps?: number
+  /** What it receives; default VP8 alone. It always sends VP8. */
+  videoCodecs?: readonly ('VP8' | 'H264')[]
   /** Whether it rejoins automatically after a loss of the session's media, like the client library; default true. */
   rejoins?: boolean
 }
+
+export type ReceivingOptions = Pick<JoinOptions, 'capacityKbps' | 'videoCodecs'>
 
 /** A stream this participant publishes. */
 export interface PublishedStream {

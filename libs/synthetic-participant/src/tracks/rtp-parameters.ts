@@ -75,9 +75,12 @@ export function producerParameters(capabilities: RtpCapabilities, offer: Produce
   }
 }
 
-/** The receiving capabilities: Opus and VP8 without retransmission streams, so that lost packets are repeated unchanged. */
-export function receiverCapabilities(capabilities: RtpCapabilities): RtpCapabilities {
-  const known = new Set(Object.values(CODEC_OF).map((mimeType) => mimeType.toLowerCase()))
+/** The receiving capabilities: without retransmission streams, so that lost packets are repeated unchanged. */
+export function receiverCapabilities(
+  capabilities: RtpCapabilities,
+  videoCodecs: readonly string[] = ['VP8'],
+): RtpCapabilities {
+  const known = new Set(['audio/opus', ...videoCodecs.map((codec) => `video/${codec.toLowerCase()}`)])
   return {
     codecs: capabilities.codecs
       .filter(({ mimeType }) => known.has(mimeType.toLowerCase()))

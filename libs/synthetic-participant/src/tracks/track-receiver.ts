@@ -102,7 +102,7 @@ export class TrackReceiver {
     this.paused = track.paused
     this.reception = new Reception(codec.clockRate)
     this.#repairable = (codec.rtcpFeedback ?? []).some(({ type, parameter }) => type === 'nack' && !parameter)
-    this.#frames = track.kind === 'video' ? new FrameReader() : undefined
+    this.#frames = track.kind === 'video' ? new FrameReader(codec.mimeType) : undefined
   }
 
   /** Expects packets from now on, and a key frame for video. */

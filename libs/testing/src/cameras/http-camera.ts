@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 
@@ -17,27 +19,37 @@ export type HttpRoutes = Readonly<Record<string, (request: IncomingMessage, resp
 
 /** A camera for tests that serves the files of a folder over HTTP, and `/mjpeg`. */
 export class HttpCamera {
-  static async start(folder: string, routes: HttpRoutes = {}): Promise<HttpCamera> {
-    const server = createServer((request, response) => {
+  /** `tls`: files of a key and a certificate. */
+  static async start(
+    folder: string,
+    routes: HttpRoutes = {},
+    tls?: { key: string; cert: string },
+  ): Promise<HttpCamera> {
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
       const path = new URL(request.url ?? '/', 'http://camera').pathname
       const route = routes[path]
       if (route) return route(request, response)
       if (path === '/mjpeg') return sendPictures(response)
       void sendFile(join(folder, path), request, response)
-    })
+    }
+    const server = tls
+      ? createTlsServer({ key: readFileSync(tls.key), cert: readFileSync(tls.cert) }, handle)
+      : createServer(handle)
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    return new HttpCamera(server)
+    return new HttpCamera(server, tls ? 'https' : 'http')
   }
 
   readonly #server: Server
+  readonly #scheme: string
 
-  private constructor(server: Server) {
+  private constructor(server: Server, scheme: string) {
     this.#server = server
+    this.#scheme = scheme
   }
 
   url(path: string): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${path}`
+    return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${path}`
   }
 
   async stop(): Promise<void> {
