@@ -5,7 +5,7 @@ import { filterEventDispatched } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { firstRow, rows } from '../platform/database/sql.js'
-import { FilterListenerEntity } from './filter.entities.js'
+import { FilterListenerEntity } from './filter.entity.js'
 
 /** The most types of events that a connection can listen to at one filter. */
 export const MOST_LISTENERS = 32

@@ -2,7 +2,7 @@ import { type AppliedFilter, filterOptionsAfter, type FilterView, type MediaOpti
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { columns, execute, firstRow } from '../platform/database/sql.js'
-import { StreamFilterEntity } from './filter.entities.js'
+import { StreamFilterEntity } from './filter.entity.js'
 import { viewAfter } from './filter-view.js'
 
 /** A master that starts a filter has finished within this time, s. */
