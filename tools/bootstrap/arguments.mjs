@@ -9,6 +9,7 @@ purpose
   start   Node, npm packages, nats-server, mediasoup-worker, a user for Postgres, the build;
           ffmpeg, GStreamer and the compositor (without them recording is disabled);
           the program that reads cameras (without it cameras on the network are disabled);
+          the media processor (without it transcoding and filters are disabled);
           if there is a Chromium, Xvfb and PulseAudio (without them custom layouts are not recorded);
           with the option --speech of its script Vosk with an English model, and libopus
   test    all of start, Chromium and coturn, speech engines with English models (without them their tests are skipped)
@@ -24,6 +25,7 @@ environment
   NATS_SERVER_BIN         use this nats-server
   COMPOSITOR_BIN          use this compositor of recordings
   CAMERA_BIN              use this program that reads cameras
+  MEDIA_PROCESSOR_BIN     use this media processor
   CHROMIUM_BIN            use this Chromium or Chrome
   VOSK_LIBRARY, VOSK_MODELS, MOONSHINE_MODELS  use this libvosk.so, and these folders with an en-US model each
   NATS_URL, DATABASE_URL  "start" uses these servers instead of starting its own

@@ -115,15 +115,32 @@ test('each purpose has its needs', () => {
       .filter(([, yes]) => yes)
       .map(([name]) => name)
   assert.deepEqual(list('check'), [])
-  assert.deepEqual(list('start'), ['worker', 'nats', 'postgres', 'recording', 'cameras', 'screen', 'build'])
+  assert.deepEqual(list('start'), [
+    'worker',
+    'nats',
+    'postgres',
+    'recording',
+    'cameras',
+    'mediaProcessor',
+    'screen',
+    'build',
+  ])
   assert.deepEqual(list('start', { NATS_URL: 'nats://x', DATABASE_URL: 'postgres://y' }), [
     'worker',
     'recording',
     'cameras',
+    'mediaProcessor',
     'screen',
     'build',
   ])
-  assert.deepEqual(list('start', { SERVICE_RECORDING: 'false' }), ['worker', 'nats', 'postgres', 'cameras', 'build'])
+  assert.deepEqual(list('start', { SERVICE_RECORDING: 'false' }), [
+    'worker',
+    'nats',
+    'postgres',
+    'cameras',
+    'mediaProcessor',
+    'build',
+  ])
   assert.deepEqual(list('test', { NATS_URL: 'nats://x' }), [
     'worker',
     'nats',
@@ -131,6 +148,7 @@ test('each purpose has its needs', () => {
     'chromium',
     'recording',
     'cameras',
+    'mediaProcessor',
     'screen',
     'coturn',
     'speech',

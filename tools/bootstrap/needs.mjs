@@ -7,6 +7,7 @@ const NOTHING = {
   chromium: false,
   recording: false,
   cameras: false,
+  mediaProcessor: false,
   screen: false,
   coturn: false,
   speech: false,
@@ -19,6 +20,7 @@ const EVERYTHING = {
   chromium: true,
   recording: 'needed',
   cameras: 'needed',
+  mediaProcessor: 'needed',
   screen: 'needed',
   coturn: true,
   speech: 'wanted',
@@ -27,8 +29,8 @@ const EVERYTHING = {
 
 /**
  * The needs of a purpose beside Node and the npm packages. `start` uses a server that the environment names instead of
- * starting one. Recording, cameras and speech are 'wanted' where the rest works without them. `named`: the needs of the named
- * benchmarks, and those that options of "start" add: 'speech' is the engine Vosk with its English model.
+ * starting one. Recording, cameras, the media processor and speech are 'wanted' where the rest works without them. `named`: the
+ * needs of the named benchmarks, and those that options of "start" add: 'speech' is the engine Vosk with its English model.
  */
 export function needsOf(purpose, env = {}, named) {
   if (purpose === 'check') return NOTHING
@@ -46,6 +48,7 @@ export function needsOf(purpose, env = {}, named) {
     chromium: false,
     recording,
     cameras: 'wanted',
+    mediaProcessor: 'wanted',
     screen,
     coturn: false,
     speech: named?.includes('speech') ? 'vosk' : false,

@@ -1,6 +1,7 @@
 import { detectAccess, missingPackages } from './apt.mjs'
 import { cameraPackages } from './cameras.mjs'
 import { which } from './exec.mjs'
+import { mediaProcessorPackages } from './media-processor.mjs'
 import { lacksPostgresUser } from './os-user.mjs'
 import { findChromium, findFfmpeg, findTurnServer } from './programs.mjs'
 import { compositorPackages } from './recording.mjs'
@@ -22,6 +23,7 @@ export async function rootChanges(context, needs) {
     ...(needs.recording && !findFfmpeg(env) ? ['ffmpeg'] : []),
     ...(needs.recording ? compositorPackages(context) : []),
     ...(needs.cameras ? cameraPackages(context) : []),
+    ...(needs.mediaProcessor ? mediaProcessorPackages(context) : []),
     ...(needs.screen ? screenPackages(env, { optional: needs.screen === 'wanted' }) : []),
     ...(needs.speech ? speechPackages(env, needs.speech) : []),
   ]

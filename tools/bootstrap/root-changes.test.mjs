@@ -29,6 +29,7 @@ function machine(t, { packages = [], programs = [], env = {}, uid = 0 }) {
     'package-lock.json': { packages: { 'node_modules/mediasoup': { version: '3.27.1' } } },
     'apps/media-node/compositor/main.c': 'int main(void) { return 0; }',
     'apps/media-node/camera/main.c': 'int main(void) { return 0; }',
+    'apps/media-node/processor/main.c': 'int main(void) { return 0; }',
   })
   for (const name of ['apt-get', 'dpkg', 'getent', ...programs]) writeProgram(join(folder, 'bin', name), '#!/bin/sh\n')
   const installed = packages.map((name) => `echo "${name} installed"\n`).join('')

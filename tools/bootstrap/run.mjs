@@ -8,6 +8,7 @@ import { cacheRoot, openCache } from './cache.mjs'
 import { ensureCameras } from './cameras.mjs'
 import { exitStatus, listenForSignals, runScript } from './child.mjs'
 import { withoutNpm } from './exec.mjs'
+import { ensureMediaProcessor } from './media-processor.mjs'
 import { needsOf } from './needs.mjs'
 import { ensurePostgresUser } from './os-user.mjs'
 import { ensurePackages } from './packages.mjs'
@@ -56,6 +57,8 @@ async function prepare(context, purpose, needs) {
   if (needs.worker) found.MEDIASOUP_WORKER_BIN = await ensureWorker(context)
   if (needs.recording) found.COMPOSITOR_BIN = await ensureRecording(context, { optional: needs.recording === 'wanted' })
   if (needs.cameras) found.CAMERA_BIN = await ensureCameras(context, { optional: needs.cameras === 'wanted' })
+  const processor = needs.mediaProcessor
+  if (processor) found.MEDIA_PROCESSOR_BIN = await ensureMediaProcessor(context, { optional: processor === 'wanted' })
   if (needs.screen) await ensureScreen(context, { optional: needs.screen === 'wanted' })
   if (needs.speech) Object.assign(found, await ensureSpeech(context, speechOptions(needs.speech)))
   const childEnv = scriptEnvironment(env, { toolchain: context.toolchain, cache, found })

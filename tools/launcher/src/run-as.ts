@@ -7,7 +7,7 @@ import { OptionError } from './options.js'
 
 /** Files that the processes read after they have dropped root; they stand for the whole project folder. */
 const FILES_READ_LATER = ['apps/media-node/dist/bundle/main.js', 'node_modules/mediasoup/package.json']
-const PROGRAMS = ['MEDIASOUP_WORKER_BIN', 'COMPOSITOR_BIN', 'CAMERA_BIN'] as const
+const PROGRAMS = ['MEDIASOUP_WORKER_BIN', 'COMPOSITOR_BIN', 'CAMERA_BIN', 'MEDIA_PROCESSOR_BIN'] as const
 
 export interface RunAs {
   /** Account of NATS and of the data; undefined: that of the launcher. */

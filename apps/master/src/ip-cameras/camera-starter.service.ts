@@ -57,13 +57,14 @@ export class CameraStarter {
     connection: CameraConnection,
     filter: PublishedFilter | undefined,
   ): Promise<CameraTracks> {
-    const { roomId, connectionId, sessionId, record, serverData, camera, forcedVideoCodec } = connection
+    const { roomId, connectionId, sessionId, record, serverData, camera } = connection
     const { rtspUri: uri, networkCache, adaptativeBitrate, onlyPlayWithSubscribers, streamId, tracks } = camera
     const allowedAddresses = this.config.SERVICE_IPCAM_ALLOWED_ADDRESSES
     const params = {
       ...{ roomId, connectionId, sessionId, record, serverData, streamId },
       epoch: place.epoch,
-      videoCodec: forcedVideoCodec,
+      videoCodec: connection.forcedVideoCodec,
+      allowTranscoding: connection.allowTranscoding,
       source: { uri, networkCache, adaptativeBitrate, onlyPlayWithSubscribers, allowedAddresses },
       ...(filter && { filter: filter.applied }),
     }

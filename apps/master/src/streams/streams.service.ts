@@ -177,13 +177,15 @@ export class StreamsService {
     call: SignallingCall<'subscribe'>,
   ): Promise<SignallingResult<'subscribe'>> {
     const { roomId, connectionId, place } = participant
-    const { streamId, rtpCapabilities } = call
+    const { streamId, rtpCapabilities, replace = false } = call
     const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
-    const request = this.mediaNodes.request(place, 'subscribe', { roomId, connectionId, streamId, rtpCapabilities })
-    const { tracks } = await this.#undoIfUncertain(request, undo)
+    const subscription = { roomId, connectionId, streamId, rtpCapabilities, replace }
+    const request = this.mediaNodes.request(place, 'subscribe', subscription)
+    // A client that replaces a subscription keeps it, and tries again.
+    const { tracks } = await (replace ? request : this.#undoIfUncertain(request, undo))
     const createdAt = this.clock.now()
     try {
-      await this.subscriptions.insert({ connectionId, streamId, createdAt, mediaEpoch: place.epoch })
+      await this.subscriptions.insert({ connectionId, streamId, createdAt, mediaEpoch: place.epoch, replace })
     } catch (error) {
       await undo()
       throw error

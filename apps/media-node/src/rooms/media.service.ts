@@ -9,8 +9,9 @@ import { KeyedMutex } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
-import type { MediaCounts } from './room.js'
+import type { MediaCounts, RoomContext } from './room.js'
 import { Rooms } from './rooms.js'
+import type { Transcoder } from './transcoder.js'
 
 export type Answer<C extends NodeCommand> = Promise<z.input<(typeof NODE_COMMANDS)[C][1]>>
 /** Commands that concern the node itself, not its media. */
@@ -55,18 +56,25 @@ interface MediaEnvironment {
  * different connections concurrently.
  */
 export class MediaService implements Commands {
-  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0, cameras: 0 }
+  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0, cameras: 0, transcodings: 0 }
   readonly rooms: Rooms
   readonly #commands = new KeyedMutex()
+  readonly #context: RoomContext
 
   constructor(private readonly environment: MediaEnvironment) {
     const { pickWorker, workers, consumersPerRouter, report } = environment
-    this.rooms = new Rooms(pickWorker, { counts: this.counts, report, workers, consumersPerRouter })
+    this.#context = { counts: this.counts, report, workers, consumersPerRouter }
+    this.rooms = new Rooms(pickWorker, this.#context)
+  }
+
+  /** Provided by the module that transcodes, for present and later rooms. */
+  set transcoder(transcoder: Transcoder | undefined) {
+    this.#context.transcoder = transcoder
   }
 
   join(call: NodeCommandCall<'join'>): Answer<'join'> {
     return this.inOrder(call, async () => {
-      const room = await this.rooms.open(call, call.videoCodec)
+      const room = await this.rooms.open(call, call)
       room.leave(call.connectionId)
       const { record, clientData, serverData } = call
       const metadata = { record, clientData, serverData }
@@ -135,7 +143,7 @@ export class MediaService implements Commands {
   }
 
   changeSubscription(call: NodeCommandCall<'changeSubscription'>): Answer<'changeSubscription'> {
-    return this.#withPeer(call, (peer) => peer.subscription(call.streamId).change(call))
+    return this.#withPeer(call, (peer) => peer.changeSubscription(call))
   }
 
   async closeRoom(call: NodeCommandCall<'closeRoom'>): Answer<'closeRoom'> {

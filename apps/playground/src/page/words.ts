@@ -46,7 +46,10 @@ export const reasonInWords = (reason: DisconnectReason): string => REASONS[reaso
 /** Explains an error to the user. */
 export function errorInWords(error: unknown): string {
   if (error instanceof MediaError) return DEVICES[error.code]
-  if (error instanceof ServiceError) return CODES[error.code] ?? error.message
+  if (error instanceof ServiceError) {
+    if (error.code === 'CODEC_REFUSED') return `This browser cannot send the video of this session. (${error.message})`
+    return CODES[error.code] ?? error.message
+  }
   return error instanceof Error ? error.message : 'Something went wrong.'
 }
 

@@ -216,6 +216,8 @@ export class LocalParticipant implements SessionContext {
         return this.#signalReceived(notification.params)
       case 'layersChanged':
         return this.subscribers.get(notification.params.streamId)?.layersChanged(notification.params.layers)
+      case 'subscriptionReplaced':
+        return this.subscribers.get(notification.params.streamId)?.replaced()
       case 'sendLimitChanged':
         return this.#sendLimitChanged(notification.params)
       case 'snapshot':
@@ -238,7 +240,6 @@ export class LocalParticipant implements SessionContext {
       case 'speechToTextDisconnected':
         return this.speechToText.disconnected(notification.params)
       case 'filterEventDispatched':
-      case 'subscriptionReplaced':
       case 'reconnect':
         // Signalling handles it.
         return undefined

@@ -1,0 +1,18 @@
+#include "processor.h"
+
+static const gchar *const NEEDED[] = {
+    "udpsrc",     "rtpjitterbuffer", "rtpvp8depay", "rtpvp9depay",  "rtph264depay",  "rtpopusdepay", "h264parse",
+    "avdec_vp8",  "avdec_vp9",       "avdec_h264",  "opusdec",      "queue",         "capsfilter",   "videoconvert",
+    "videoscale", "audioconvert",    "audioresample", "vp8enc",     "vp9enc",        "x264enc",      "opusenc",
+    "rtpvp8pay",  "rtpvp9pay",       "rtph264pay",  "rtpopuspay",   "fakesink"};
+
+void elements_check(void) {
+  GString *missing = g_string_new(NULL);
+  for (guint at = 0; at < G_N_ELEMENTS(NEEDED); at++) {
+    GstElementFactory *factory = gst_element_factory_find(NEEDED[at]);
+    if (!factory) g_string_append_printf(missing, "%s%s", missing->len > 0 ? ", " : "", NEEDED[at]);
+    else gst_object_unref(factory);
+  }
+  event_tell("checked", "\"missing\":\"%s\"", missing->str);
+  g_string_free(missing, TRUE);
+}

@@ -1,0 +1,104 @@
+/*
+ * Converts the tracks of one stream: receives plain RTP on loopback, decodes, encodes in another codec, and sends RTP to
+ * the SFU. Commands are lines on stdin with words that tabs separate, events are JSON objects, one a line, on stdout.
+ *
+ *   leg <audio|video> <codec> <payload type> <clock rate> <channels> <ssrc>
+ *       <codec> <port> <source port> <ssrc> <payload type> <first sequence number> <most kbit/s> <most pixels>
+ *   start
+ *   check                          reports the elements of GStreamer that are missing: `checked`
+ *   stop
+ *
+ * `leg` has the input first, then the output. `start` leads to an `opened` with the input ports of each leg and to
+ * `started`. `media` follows with the first packet sent, `sent` each second, `keyFrameWanted` when the input cannot be
+ * decoded without a key frame. `error` has a cause, and ends the program. RTP timestamps are the arrival times of the
+ * media at CLOCK_MONOTONIC, smoothed: a program that starts again continues them.
+ */
+#ifndef PROCESSOR_H
+#define PROCESSOR_H
+
+#include <gst/gst.h>
+
+#include "../compositor/events.h"
+
+typedef struct {
+  const gchar *name;
+  gboolean is_video;
+  /* From RTP packets to raw media. */
+  const gchar *decoding;
+  /* From raw media to encoded media; its element `encoder` has a bitrate in this property, in this unit (bit/s). */
+  const gchar *encoding, *bitrate_property;
+  gint bitrate_unit;
+  /* It distributes bits as if the picture rate was always the usual one. */
+  gboolean is_steady;
+  const gchar *payloader;
+} Codec;
+const Codec *codec_of(const gchar *name);
+
+typedef struct {
+  const Codec *codec;
+  gint payload, clock_rate, channels;
+  guint ssrc;
+} Input;
+
+typedef struct {
+  const Codec *codec;
+  /* RTP and RTCP leave from the source port; 0: any. */
+  gint port, source_port, payload, first_sequence, most_kbps;
+  gint64 most_pixels;
+  guint ssrc;
+} Output;
+
+typedef struct Sender Sender;
+
+#define USUAL_RATE 30
+
+/* The way of one kind of media. Lives as long as the program. */
+typedef struct {
+  const gchar *kind;
+  gboolean is_video;
+  Input input;
+  Output output;
+  GstElement *bin, *encoder;
+  Sender *sender;
+  /* Points in time, us. */
+  gint64 packet_us, picture_us, wanted_us;
+  /* Encoded pictures are dropped until a key frame: the decoder is too slow. */
+  gboolean is_skipping;
+  /* Of pictures to encode. */
+  GstClockTime last_pts;
+  /* For pictures of this size at the usual rate. */
+  gdouble kbps;
+  gint64 counted_us;
+  gint counted;
+} Leg;
+
+/* main.c */
+GstElement *processor_pipeline(void);
+/* The first failure ends the program; thread-safe. */
+void processor_failed(const gchar *cause, const gchar *message);
+
+/* leg.c */
+gboolean leg_add(gchar **words);
+/* Opens the input ports of all legs. */
+void legs_start(void);
+/* A leg that has no key frame, and none is on its way. */
+void leg_want_key_frame(Leg *leg);
+
+/* input.c: the ports of a leg, and its packets. */
+gboolean input_watch(Leg *leg);
+/* Reports the ports, which are open once the element is ready. */
+gboolean input_report(Leg *leg);
+
+/* delay.c: bounds the delay on a slow machine. */
+void delay_limit(Leg *leg);
+
+/* picture.c: the size and the bitrate of the output follow the size of the input. */
+void picture_follow(Leg *leg);
+
+/* output.c: sends RTP packets and sender reports. */
+Sender *sender_new(Leg *leg);
+
+/* elements.c */
+void elements_check(void);
+
+#endif

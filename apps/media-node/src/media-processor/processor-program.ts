@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import type { MediaKind } from '@session-service/contract'
+import { ChildProgram, type ChildExit } from '@session-service/server-kit'
+
+export const PROCESSOR_CAUSES = ['unsupported', 'filter', 'failed'] as const
+
+const Kind = z.enum(['audio', 'video'])
+
+/** The events of `apps/media-node/processor`, one per line. */
+const ProcessorEvent = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('ready') }),
+  /** The input ports of a kind are open. */
+  z.object({ event: z.literal('opened'), kind: Kind, rtp: z.number().int(), rtcp: z.number().int() }),
+  z.object({ event: z.literal('started') }),
+  /** The first packet was sent. */
+  z.object({ event: z.literal('media'), kind: Kind }),
+  /** Each second: what was sent since the start, and the sequence number of the last packet. */
+  z.object({
+    event: z.literal('sent'),
+    kind: Kind,
+    sequence: z.number().int(),
+    packets: z.number().int(),
+    bytes: z.number().int(),
+  }),
+  /** The input cannot be decoded without a key frame. */
+  z.object({ event: z.literal('keyFrameWanted'), kind: Kind }),
+  z.object({ event: z.literal('error'), cause: z.enum(PROCESSOR_CAUSES), message: z.string() }),
+])
+export type ProcessorEvent = z.infer<typeof ProcessorEvent>
+
+/** A track as it arrives: plain RTP with this payload type and SSRC. */
+export interface ProcessorInput {
+  kind: MediaKind
+  /** The name in SDP: `VP8`, `H264`, `opus`. */
+  codec: string
+  payloadType: number
+  clockRate: number
+  channels?: number
+  ssrc: number
+}
+
+/** How a track is encoded, and where its packets go. */
+export interface ProcessorOutput {
+  codec: 'VP8' | 'VP9' | 'H264' | 'opus'
+  /** On loopback. */
+  port: number
+  /** Packets leave from here; 0: any port. */
+  sourcePort: number
+  ssrc: number
+  payloadType: number
+  /** One above the last of a former program that sent with this SSRC. */
+  firstSequence: number
+  maxKbps: number
+  /** Larger pictures are scaled down. */
+  maxPixels?: number
+}
+
+export interface ProcessorLeg {
+  input: ProcessorInput
+  output: ProcessorOutput
+}
+
+const STOP_TIMEOUT_MS = 2_500
+
+/** The native program; `processor/processor.h` describes its commands and events. */
+export class ProcessorProgram {
+  /** Resolves with the reason of its exit; undefined when it was stopped. */
+  readonly exited: Promise<string | undefined>
+  readonly #child: ChildProgram
+
+  constructor(
+    program: string,
+    private readonly onEvent: (event: ProcessorEvent) => void,
+  ) {
+    this.#child = new ChildProgram({ command: program, args: [], onLine: (line) => this.#handleLine(line) })
+    this.exited = this.#child.exited.then(({ failure }) => failure)
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  addLeg({ input, output }: ProcessorLeg): void {
+    const { kind, codec, payloadType, clockRate, channels = 1, ssrc } = input
+    const { port, sourcePort, firstSequence, maxKbps, maxPixels = 0 } = output
+    const to = [output.codec, port, sourcePort, output.ssrc, output.payloadType, firstSequence, maxKbps, maxPixels]
+    this.#command('leg', kind, codec, payloadType, clockRate, channels, ssrc, ...to)
+  }
+
+  start(): void {
+    this.#command('start')
+  }
+
+  stop(): Promise<ChildExit> {
+    return this.#child.stop([{ afterMs: STOP_TIMEOUT_MS, signal: 'SIGKILL' }], 'stop')
+  }
+
+  /** Kills a program that hangs. */
+  kill(reason: string): void {
+    this.#child.kill(reason)
+  }
+
+  #command(...words: readonly (string | number)[]): void {
+    if (words.some((word) => /[\t\n\r\0]/.test(String(word)))) throw new Error('a command has a control character')
+    this.#child.write(words.join('\t'))
+  }
+
+  #handleLine(line: string): void {
+    const event = ProcessorEvent.safeParse(parse(line))
+    if (event.success) this.onEvent(event.data)
+  }
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
