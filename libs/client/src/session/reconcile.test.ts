@@ -12,10 +12,11 @@ const of = (connections: RosterSnapshot['connections'], streams: RosterSnapshot[
   connections,
   streams,
 })
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 const brief = (changes: RosterChange[]): string[] =>
   changes.map(({ method, params }) => {
     const id = 'streamId' in params ? params.streamId : params.connectionId
-    const what = 'changedProperty' in params ? ` ${params.changedProperty}=${String(params.newValue)}` : ''
+    const what = 'changedProperty' in params ? ` ${params.changedProperty}=${textOf(params.newValue)}` : ''
     return `${method} ${id}${what}${'reason' in params ? ` ${params.reason}` : ''}`
   })
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { ServiceError } from '../errors.js'
 import { text } from '../optional.js'
-import type { MediaKind } from '../signalling/rtp.js'
 import type { Filter } from './filter.js'
 import { FilterImage } from './filter-image.js'
 
@@ -49,7 +48,7 @@ interface FilterMethod {
 }
 interface FilterType {
   /** The kind of track that it changes; undefined: either. */
-  kind?: MediaKind
+  kind?: 'audio' | 'video'
   options: z.ZodType<Options>
   methods: Readonly<Record<string, FilterMethod>>
 }
@@ -138,7 +137,7 @@ function withProperty(options: Options, params: Options): Options {
 }
 
 /** The kind of track that a filter of this type changes; undefined: either, or the type is unknown. */
-export const filterKind = (type: string): MediaKind | undefined => filterTypeOf(type)?.kind
+export const filterKind = (type: string): 'audio' | 'video' | undefined => filterTypeOf(type)?.kind
 
 const filterTypeOf = (type: string): FilterType | undefined =>
   Object.hasOwn(FILTERS, type) ? FILTERS[type] : undefined

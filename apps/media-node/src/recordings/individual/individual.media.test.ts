@@ -79,8 +79,8 @@ const transportsOf = async (room: Room): Promise<number> =>
   )
 
 /** Waits until the file has media: on a slow machine its program starts late. */
-const hasMedia = (folder: string, name: string) =>
-  until(`media in ${name}`, async () => (await stat(join(folder, name)).catch(() => undefined))?.size)
+const hasMedia = (own: string, name: string) =>
+  until(`media in ${name}`, async () => (await stat(join(own, name)).catch(() => undefined))?.size)
 
 const seconds = ({ startedAt, endedAt }: RecordedFile): number => (endedAt - startedAt) / 1_000
 
