@@ -53,3 +53,7 @@ export const StreamChangeReason = z.enum([
   'screenResized',
 ])
 export type StreamChangeReason = z.infer<typeof StreamChangeReason>
+
+/** The reason why the filter of a stream changed; `filterFailed`: its program ended, and the stream continues without it. */
+export const FilterChangeReason = z.enum(['applyFilter', 'execFilterMethod', 'removeFilter', 'filterFailed'])
+export type FilterChangeReason = z.infer<typeof FilterChangeReason>

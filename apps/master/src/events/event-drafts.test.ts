@@ -37,7 +37,7 @@ const CAMERA = {
 
 const summary = (events: EventDraft[]): string[] =>
   events.map(({ name, payload }) =>
-    'streamId' in payload
+    'connection' in payload
       ? `${payload.connectionId} ${payload.connection} ${payload.streamId}`
       : `${'connectionId' in payload ? payload.connectionId : ''} ${name}`,
   )

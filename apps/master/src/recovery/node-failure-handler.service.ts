@@ -69,9 +69,7 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Handles a report of a node. Idempotent. */
-  async handleReport(
-    fact: Exclude<NodeFact, { kind: 'recordingEnded' | 'sentenceRecognized' | 'cameraChanged' | 'clock' }>,
-  ): Promise<NodeFactAnswer> {
+  async handleReport(fact: Extract<NodeFact, { kind: 'hello' | 'roomsLost' | 'goodbye' }>): Promise<NodeFactAnswer> {
     const node = { nodeId: fact.nodeId, bootId: fact.bootId }
     switch (fact.kind) {
       case 'hello':

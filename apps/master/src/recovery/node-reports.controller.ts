@@ -34,6 +34,7 @@ export class NodeReportsController {
       await this.cameras.changed(fact.camera)
       return { dropRoomIds: [] }
     }
+    if (fact.kind === 'filterEnded' || fact.kind === 'filterEvent') return { dropRoomIds: [] }
     if (fact.kind !== 'recordingEnded') return this.failures.handleReport(fact)
     await this.recordings.partEnded(fact.ended)
     return { dropRoomIds: [] }

@@ -1,6 +1,6 @@
 import { UseInterceptors } from '@nestjs/common'
 import { MessagePattern, Payload } from '@nestjs/microservices'
-import { nodeRpc, SUBJECT, type NodeCommand, type NodeCommandCall } from '@session-service/contract'
+import { nodeRpc, ServiceError, SUBJECT, type NodeCommand, type NodeCommandCall } from '@session-service/contract'
 import { BusController, type BusBinding } from '@session-service/messaging'
 import { MediaService, type Answer, type Commands } from '../rooms/media.service.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
@@ -21,6 +21,9 @@ export const bindCommands =
     const command = pattern as NodeCommand
     return { subject: SUBJECT.nodeCommand(nodeId, command), rpc: nodeRpc(command) }
   }
+
+const noFilters = (): Promise<never> =>
+  Promise.reject(new ServiceError('DISABLED', 'the media node cannot apply filters'))
 
 /** The commands of masters; the bus transport has validated them against the schemas of the contract. */
 @BusController()
@@ -159,6 +162,21 @@ export class CommandsController implements Commands<NodeCommand> {
   @Command('startCamera')
   startCamera(@Payload() call: NodeCommandCall<'startCamera'>): Answer<'startCamera'> {
     return this.ipCameras.startCamera(call)
+  }
+
+  @Command('applyFilter')
+  applyFilter(): Answer<'applyFilter'> {
+    return noFilters()
+  }
+
+  @Command('execFilterMethod')
+  execFilterMethod(): Answer<'execFilterMethod'> {
+    return noFilters()
+  }
+
+  @Command('removeFilter')
+  removeFilter(): Answer<'removeFilter'> {
+    return noFilters()
   }
 
   @Command('drain')

@@ -27,7 +27,12 @@ export type SpeechToTextCommand =
   | 'stopTranscription'
 /** Commands that concern cameras on the network; `leave` ends them. */
 export type CameraCommand = 'startCamera'
-type MediaCommand = Exclude<NodeCommand, LifecycleCommand | RecordingCommand | SpeechToTextCommand | CameraCommand>
+/** Commands that concern the filters of streams. */
+export type FilterCommand = 'applyFilter' | 'execFilterMethod' | 'removeFilter'
+type MediaCommand = Exclude<
+  NodeCommand,
+  LifecycleCommand | RecordingCommand | SpeechToTextCommand | CameraCommand | FilterCommand
+>
 export type Commands<C extends NodeCommand = MediaCommand> = {
   [K in C]: (call: NodeCommandCall<K>) => Answer<K>
 }

@@ -237,6 +237,8 @@ export class LocalParticipant implements SessionContext {
         return this.speechToText.messageReceived(notification.params)
       case 'speechToTextDisconnected':
         return this.speechToText.disconnected(notification.params)
+      case 'filterEventDispatched':
+      case 'subscriptionReplaced':
       case 'reconnect':
         // Signalling handles it.
         return undefined

@@ -128,7 +128,8 @@ export class Roster {
   #streamChanged(params: ChangeParams<'streamPropertyChanged'>): RosterEvent[] {
     const { streamId, changedProperty, newValue, reason } = params
     const stream = this.streams.get(streamId)
-    if (!stream || stream.has(changedProperty, newValue)) return []
+    if (!stream || changedProperty === 'filter' || (typeof newValue === 'object' && newValue !== null)) return []
+    if (stream.has(changedProperty, newValue)) return []
     const change = stream.change(changedProperty, newValue)
     return [{ name: 'streamPropertyChanged', event: { stream, changedProperty, reason, ...change } }]
   }

@@ -1,6 +1,7 @@
 import type {
   CameraStatus,
   DisconnectReason,
+  FilterChangeReason,
   Layers,
   MediaKind,
   RecordingInfo,
@@ -41,7 +42,7 @@ export interface StreamPropertyChangedEvent extends StreamEvent {
   readonly changedProperty: StreamProperty
   readonly newValue: PropertyValue
   readonly oldValue: PropertyValue
-  readonly reason: StreamChangeReason
+  readonly reason: StreamChangeReason | FilterChangeReason
 }
 export interface SignalEvent {
   /** `signal` without a type, else `signal:<type>`. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AppliedFilter, FilterEvent } from '../filters/filter.js'
 import { Id } from '../ids.js'
 import { CameraChange, CameraSource, CameraTracks } from './cameras.js'
 import { LanguageModelState, SpeechEngineName, SpeechSettings, TranscriptSentence } from './speech-to-text.js'
@@ -81,6 +82,11 @@ export const NODE_COMMANDS = {
       videoActive: z.boolean(),
       typeOfVideo: TypeOfVideo.default('CAMERA'),
       dtlsParameters: DtlsParameters.optional(),
+      /**
+       * The answer does not wait for the filter. Receivers get the published tracks only while the filter is starting, and
+       * after the fact `filterEnded`.
+       */
+      filter: AppliedFilter.optional(),
     }),
     Nothing,
     4_000,
@@ -98,7 +104,12 @@ export const NODE_COMMANDS = {
     4_000,
   ],
   subscribe: [
-    Peer.extend({ streamId: Id, rtpCapabilities: RtpCapabilities }),
+    Peer.extend({
+      streamId: Id,
+      rtpCapabilities: RtpCapabilities,
+      /** Replaces the tracks of an existing subscription, after the event `subscriptionReplaced`. */
+      replace: z.boolean().optional(),
+    }),
     z.object({ tracks: z.array(SubscribedTrack) }),
     4_000,
   ],
@@ -126,12 +137,35 @@ export const NODE_COMMANDS = {
       streamId: Id,
       source: CameraSource,
       tracks: CameraTracks.optional(),
+      /** As for `publish`. */
+      filter: AppliedFilter.optional(),
       record: z.boolean().default(true),
       serverData: z.string().default(''),
     }),
     CameraTracks,
     15_000,
   ],
+  /**
+   * Applies a filter to a stream of the connection, and answers when receivers get its tracks. It replaces another filter
+   * of the stream; a repeated command, with the same `filterId`, has no effect. INVALID: an option is wrong here; NOT_FOUND:
+   * no such stream; DISABLED: the node has no media processor; NO_CAPACITY: it has no room for the filter; LAUNCH_FAILED:
+   * the filter failed to start.
+   */
+  applyFilter: [Peer.extend({ streamId: Id, filter: AppliedFilter }), Nothing, 9_700],
+  /** NOT_FOUND: there is no such filter; INVALID: the filter rejects the method or its parameters. */
+  execFilterMethod: [
+    Peer.extend({
+      streamId: Id,
+      filterId: Id,
+      method: z.string(),
+      /** Valid for the type of the filter. */
+      params: z.record(z.string(), z.unknown()),
+    }),
+    Nothing,
+    4_000,
+  ],
+  /** Returns to the published tracks. NOT_FOUND: there is no such filter. No fact `filterEnded` follows. */
+  removeFilter: [Peer.extend({ streamId: Id, filterId: Id }), Nothing, 4_000],
   /** Closes the room unless it is newer than `epoch`. */
   closeRoom: [HeldRoom, Nothing, 4_000],
   /**
@@ -284,6 +318,20 @@ export const NodeFact = z.discriminatedUnion('kind', [
   z.object({ ...factBase, kind: z.literal('sentenceRecognized'), roomId: Id, sentence: TranscriptSentence }),
   /** The state of a camera has changed. */
   z.object({ ...factBase, kind: z.literal('cameraChanged'), camera: CameraChange }),
+  /** The program of a filter has failed or not started, and receivers get the published tracks. */
+  z.object({
+    ...factBase,
+    kind: z.literal('filterEnded'),
+    roomId: Id,
+    epoch: Epoch,
+    connectionId: Id,
+    streamId: Id,
+    filterId: Id,
+    /** The cause, for logs. */
+    reason: z.string(),
+  }),
+  /** An event of a filter. The node limits their rate; masters may receive one twice. */
+  z.object({ ...factBase, kind: z.literal('filterEvent'), roomId: Id, epoch: Epoch, filterId: Id, event: FilterEvent }),
   /** Requests the time of the masters without a report. */
   z.object({ ...factBase, kind: z.literal('clock') }),
   /** The node shuts down gracefully; it has closed its remaining rooms. */
@@ -334,6 +382,15 @@ export const RoomEvent = z.discriminatedUnion('kind', [
     connectionId: Id,
     lang: Language,
     message: z.string(),
+  }),
+  /** The tracks of these subscriptions to a stream are replaced: their clients subscribe again with `replace`. */
+  z.object({
+    kind: z.literal('subscriptionReplaced'),
+    epoch: Epoch,
+    to: z.array(Id).min(1),
+    /** The publisher. */
+    connectionId: Id,
+    streamId: Id,
   }),
 ])
 export type RoomEvent = z.infer<typeof RoomEvent>

@@ -82,6 +82,16 @@ export const BACKEND_EVENTS = {
     type: z.string(),
     data: z.string(),
   }),
+  /** An event of a filter for which a client has a listener; `data` is JSON text. */
+  filterEventDispatched: z.strictObject({
+    ...common,
+    participantId: z.string(),
+    connectionId: z.string(),
+    streamId: z.string(),
+    filterType: z.string(),
+    eventType: z.string(),
+    data: z.string(),
+  }),
   /** `started` has no reason; `size` and `duration` are final when `ready`. `media_node_id` exists in paid editions. */
   recordingStatusChanged: z.strictObject({
     ...common,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { FilterView } from '../filters/filter.js'
 import { optional, text, withDefault } from '../optional.js'
 
 export const ConnectionType = z.enum(['WEBRTC', 'IPCAM'])
@@ -24,7 +25,7 @@ export const MediaserverOptions = z.object({
     'Lowest bandwidth of each video the connection publishes, kbps; 0 is unconstrained, absent takes SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH',
   ),
   allowedFilters: optional(z.array(text(256)).max(64)).describe(
-    'Names of the filters that the connection may apply; accepted and shown, without effect',
+    'Types of the filters that a PUBLISHER may apply to its own streams, such as `BlurFilter`; unknown names have no effect',
   ),
 })
 export type MediaserverOptions = z.output<typeof MediaserverOptions>
@@ -134,7 +135,7 @@ export const MediaOptions = z.object({
     .nullable()
     .optional()
     .describe('JSON text of `{width, height}` in pixels; null for cameras on the network'),
-  filter: z.record(z.string(), z.unknown()).describe('Filter in use; always empty'),
+  filter: FilterView.describe('Filter of the stream; empty without one'),
   adaptativeBitrate: z.boolean().optional().describe('Only for IPCAM: whether the bit rate follows the subscribers'),
   onlyPlayWithSubscribers: z.boolean().optional().describe('Only for IPCAM: whether it is read only with subscribers'),
   networkCache: z.number().optional().describe('Only for IPCAM: buffer of the camera, ms'),

@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { DisconnectReason, RecordingStopReason, StreamChangeReason, StreamDestroyedReason } from '../reasons.js'
+import { FilterEvent, FilterView } from '../filters/filter.js'
+import {
+  DisconnectReason,
+  FilterChangeReason,
+  RecordingStopReason,
+  StreamChangeReason,
+  StreamDestroyedReason,
+} from '../reasons.js'
 import { CameraStatus } from '../rest/connection.js'
 import { SpeechToTextMessage } from './speech-to-text.js'
 import { Layers } from './rtp.js'
@@ -20,10 +27,18 @@ export const SIGNALLING_NOTIFICATIONS = {
   streamPropertyChanged: z.object({
     streamId: z.string(),
     connectionId: z.string(),
-    changedProperty: z.enum(['audioActive', 'videoActive', 'videoDimensions', 'frameRate']),
-    newValue: z.union([z.boolean(), z.string(), z.number(), z.null()]),
-    reason: StreamChangeReason,
+    changedProperty: z.enum(['audioActive', 'videoActive', 'videoDimensions', 'frameRate', 'filter']),
+    /** An object for `filter`. */
+    newValue: z.union([z.boolean(), z.string(), z.number(), z.null(), FilterView]),
+    reason: z.enum([...StreamChangeReason.options, ...FilterChangeReason.options]),
   }),
+  /** An event of a filter, sent to the connections with a listener for it. */
+  filterEventDispatched: FilterEvent,
+  /**
+   * The tracks of a subscription are replaced, because a filter starts or ends for example: call `subscribe` again with
+   * `replace: true`. The old tracks continue until then, or end.
+   */
+  subscriptionReplaced: z.object({ streamId: z.string() }),
   /** `type` is `signal` or `signal:<type>`; `from` is absent for signals of the REST API. */
   signal: z.object({ type: z.string(), data: z.string(), from: z.string().optional() }),
   /** The layers that the server sends for a simulcast subscription; null while it sends none. */

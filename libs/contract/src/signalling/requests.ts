@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Filter, FilterView } from '../filters/filter.js'
 import { Id } from '../ids.js'
 import { Language } from './speech-to-text.js'
 import { text } from '../optional.js'
@@ -114,8 +115,13 @@ export const SIGNALLING_METHODS = {
       videoDimensions: dimensions.nullable().default(null),
       /** Connects the send transport with the first publication. */
       dtlsParameters: DtlsParameters.optional(),
+      /**
+       * The filter of a new stream. A stream that is published again keeps the filter that it had. The answer does not
+       * wait for the filter.
+       */
+      filter: Filter.optional(),
     }),
-    z.object({ streamId: z.string(), createdAt: z.number() }),
+    z.object({ streamId: z.string(), createdAt: z.number(), filter: FilterView.optional() }),
   ],
   unpublish: [z.object({ streamId: Id }), Nothing],
   /** Changes an own stream: muting, dimensions, or the layers of a different video size. */
@@ -132,7 +138,12 @@ export const SIGNALLING_METHODS = {
     Nothing,
   ],
   subscribe: [
-    z.object({ streamId: Id, rtpCapabilities: RtpCapabilities }),
+    z.object({
+      streamId: Id,
+      rtpCapabilities: RtpCapabilities,
+      /** Replaces the tracks of a subscription after `subscriptionReplaced`. */
+      replace: z.boolean().optional(),
+    }),
     z.object({ createdAt: z.number(), tracks: z.array(SubscribedTrack) }),
   ],
   unsubscribe: [z.object({ streamId: Id }), Nothing],
@@ -161,6 +172,23 @@ export const SIGNALLING_METHODS = {
    */
   subscribeToSpeechToText: [z.object({ connectionId: Id, lang: Language }), Nothing],
   unsubscribeFromSpeechToText: [z.object({ connectionId: Id }), Nothing],
+  /**
+   * Applies a filter to a stream; answers when it works, after at most 10 s. A PUBLISHER may apply the types in its
+   * `allowedFilters` to its own streams, a MODERATOR all types to all streams; the other methods of filters need the same
+   * right for the type of the filter. INVALID names the wrong option; CONFLICT: the stream has a filter; DISABLED: its
+   * node cannot apply filters; NO_CAPACITY: its node is too busy; LAUNCH_FAILED: the filter failed to start. The filter
+   * ends with its stream, and survives a loss of the media.
+   */
+  applyFilter: [Filter.extend({ streamId: Id }), z.object({ filter: FilterView })],
+  /** Changes a filter while it works. NOT_FOUND: the stream has no filter. */
+  execFilterMethod: [
+    z.object({ streamId: Id, method: z.string().max(64), params: z.record(z.string(), z.unknown()).default({}) }),
+    z.object({ filter: FilterView }),
+  ],
+  removeFilter: [z.object({ streamId: Id }), Nothing],
+  /** Requests the events of this type from the filter of a stream, as `filterEventDispatched`, until the filter ends. */
+  addFilterEventListener: [z.object({ streamId: Id, eventType: text(64) }), Nothing],
+  removeFilterEventListener: [z.object({ streamId: Id, eventType: text(64) }), Nothing],
   forceDisconnect: [z.object({ connectionId: Id }), Nothing],
   forceUnpublish: [z.object({ streamId: Id }), Nothing],
 } as const satisfies Record<string, readonly [z.ZodType, z.ZodType]>

@@ -30,6 +30,11 @@ const MEDIA_METHODS = [
   'unsubscribe',
   'changeSubscription',
   'forceUnpublish',
+  'applyFilter',
+  'execFilterMethod',
+  'removeFilter',
+  'addFilterEventListener',
+  'removeFilterEventListener',
   'subscribeToSpeechToText',
   'unsubscribeFromSpeechToText',
 ] as const satisfies SignallingMethod[]
@@ -45,6 +50,8 @@ type Handler<M extends MediaMethod> = (
   participant: PlacedParticipant,
   call: SignallingCall<M>,
 ) => Promise<SignallingResult<M>>
+
+const noFilters = (): Promise<never> => Promise.reject(new ServiceError('DISABLED', 'filters are not available'))
 
 const movingError = (): ServiceError => new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
 
@@ -96,6 +103,11 @@ export class MediaRpcHandlers {
       await this.streams.forceUnpublish(participant, streamId, 'forceUnpublishByUser')
       return {}
     },
+    applyFilter: noFilters,
+    execFilterMethod: noFilters,
+    removeFilter: noFilters,
+    addFilterEventListener: noFilters,
+    removeFilterEventListener: noFilters,
     subscribeToSpeechToText: async (participant, call) => {
       const { roomId, connectionId, place } = participant
       const isHere = (): boolean => this.sockets.get(roomId, connectionId)?.participant?.place === place

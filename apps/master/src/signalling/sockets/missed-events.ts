@@ -13,6 +13,7 @@ export type HeldNotification =
   | MediaNotification<'sendLimitChanged'>
   | MediaNotification<'speechToTextMessage'>
   | MediaNotification<'speechToTextDisconnected'>
+  | MediaNotification<'subscriptionReplaced'>
 interface MediaNotification<N extends SignallingNotification> {
   method: N
   params: NotificationParams<N>

@@ -179,6 +179,8 @@ function deliveryOf(event: RoomEvent): { to: readonly string[]; notification: He
     }
     case 'speechToText':
       return { to: event.to, notification: { method: 'speechToTextMessage', params: event.message } }
+    case 'subscriptionReplaced':
+      return { to: event.to, notification: { method: 'subscriptionReplaced', params: { streamId: event.streamId } } }
     case 'speechToTextDisconnected': {
       const { to, connectionId, lang, message } = event
       return { to, notification: { method: 'speechToTextDisconnected', params: { connectionId, lang, message } } }
