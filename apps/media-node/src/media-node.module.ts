@@ -16,6 +16,7 @@ import { RecordingsModule } from './recordings/recordings.module.js'
 import { RegistrationModule } from './registration/registration.module.js'
 import { RoomsModule } from './rooms/rooms.module.js'
 import { SpeechToTextModule } from './speech-to-text/speech-to-text.module.js'
+import { TranscodingModule } from './transcoding/transcoding.module.js'
 import { WorkerPool } from './workers/worker-pool.js'
 
 const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeState): OpsOptions => ({
@@ -37,6 +38,7 @@ const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeS
     SpeechToTextModule,
     IpCamerasModule,
     FiltersModule,
+    TranscodingModule,
     ClusterModule,
     MonitoringModule,
     LifecycleModule,
