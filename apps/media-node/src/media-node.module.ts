@@ -4,6 +4,7 @@ import { Bus } from '@session-service/messaging'
 import { OpsModule, type OpsOptions } from '@session-service/server-kit'
 import { ClusterModule } from './cluster/cluster.module.js'
 import { CommandsModule } from './commands/commands.module.js'
+import { FiltersModule } from './filters/filters.module.js'
 import { InfrastructureModule, type Infrastructure } from './infrastructure.module.js'
 import { IpCamerasModule } from './ip-cameras/ip-cameras.module.js'
 import { LifecycleModule } from './lifecycle/lifecycle.module.js'
@@ -36,6 +37,7 @@ const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeS
     RecordingsModule,
     SpeechToTextModule,
     IpCamerasModule,
+    FiltersModule,
     TranscodingModule,
     ClusterModule,
     MonitoringModule,

@@ -2,6 +2,7 @@ export type {
   CameraStatus,
   DisconnectReason,
   ErrorCode,
+  FilterChangeReason,
   Layers,
   RecordingInfo,
   RecordingStopReason,
@@ -14,6 +15,7 @@ export { ServiceError } from '@session-service/contract'
 export type { Capabilities } from './session/capabilities.js'
 export type { Connection } from './streams/connection.js'
 export type * from './streams/events.js'
+export type { Filter, FilterEvent, FilterOptions, FilterState } from './streams/filter.js'
 export { type CaptureOptions, MediaError, type MediaErrorCode, type TrackSource } from './media/capture.js'
 export type { VideoTarget } from './media/player.js'
 export { Publisher, type PublisherOptions, createPublisher } from './streams/publisher.js'

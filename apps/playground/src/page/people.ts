@@ -1,10 +1,11 @@
 import type { Connection, Publisher, Session, Stream } from '@session-service/client'
+import { FilterMenu } from './filter-menu.js'
 import { Grid } from './grid.js'
 import { nicknameOf } from './names.js'
 import type { Notices } from './notices.js'
 import { NameBatch } from './name-batch.js'
 import { Tile } from './tile.js'
-import { cameraInWords, errorInWords } from './words.js'
+import { cameraInWords, errorInWords, filterProblemInWords } from './words.js'
 
 /** The data of a camera may be its name. */
 export const nameOf = ({ serverData, cameraStatus }: Connection): string =>
@@ -36,6 +37,7 @@ export class People {
     session.on('streamDestroyed', ({ stream }) => this.#ended(stream))
     session.on('streamPropertyChanged', ({ stream }) => this.tileOf(stream)?.update())
     session.on('cameraStatusChanged', ({ connection }) => this.#showCamera(connection))
+    session.on('connectionPropertyChanged', ({ connection }) => this.#persons.get(connection.connectionId)?.update())
     session.on('reconnecting', () => this.#wait())
   }
 
@@ -51,9 +53,16 @@ export class People {
   showOwn(publisher: Publisher): void {
     const { stream } = publisher
     if (!stream) return
-    this.#tileFor(stream).show(stream, publisher)
+    const tile = this.#tileFor(stream)
+    tile.show(stream, publisher)
+    tile.offerFilters(this.#filterMenu(stream))
     publisher.on('streamDestroyed', () => this.#ended(stream))
     this.#changed()
+  }
+
+  #filterMenu(stream: Stream): FilterMenu {
+    const failed = (error: unknown): void => this.#notices.say(filterProblemInWords(error), 'problem')
+    return new FilterMenu({ stream, allowed: () => this.#session.allowedFilters, failed })
   }
 
   tileOf(stream: Stream): Tile | undefined {
