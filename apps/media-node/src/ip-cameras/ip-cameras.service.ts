@@ -49,7 +49,12 @@ export class IpCamerasService implements Commands<CameraCommand> {
   }
 
   /** Resolves the name of the camera each time: it may have another address. */
-  async #address({ uri: text, networkCache, allowedAddresses }: CameraSource): Promise<CameraAddress> {
+  async #address({
+    uri: text,
+    networkCache,
+    allowedAddresses,
+    adaptativeBitrate,
+  }: CameraSource): Promise<CameraAddress> {
     const { uri, user, password, allow } = await checkCameraAddress(text, allowedAddresses)
     const { config } = this
     const trust = config.MEDIA_NODE_CAMERA_TLS_VERIFY ? config.MEDIA_NODE_CAMERA_CA_FILE : 'all'
@@ -63,6 +68,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
       cacheMs: networkCache,
       ...(config.MEDIA_NODE_CAMERA_FILES && { files: config.MEDIA_NODE_CAMERA_FILES }),
       ...(trust && { trust }),
+      ...(!adaptativeBitrate && { copiesVideo: true }),
     }
   }
 
