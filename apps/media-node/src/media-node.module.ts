@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
 import { Bus } from '@session-service/messaging'
 import { OpsModule, type OpsOptions } from '@session-service/server-kit'
+import { AdaptiveBitrateModule } from './adaptive-bitrate/adaptive-bitrate.module.js'
 import { ClusterModule } from './cluster/cluster.module.js'
 import { CommandsModule } from './commands/commands.module.js'
 import { InfrastructureModule, type Infrastructure } from './infrastructure.module.js'
@@ -37,6 +38,7 @@ const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeS
     SpeechToTextModule,
     IpCamerasModule,
     TranscodingModule,
+    AdaptiveBitrateModule,
     ClusterModule,
     MonitoringModule,
     LifecycleModule,

@@ -8,6 +8,7 @@ import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import type { Release } from '../tracks/release.js'
 import type { Stream } from './stream.js'
+import type { Quality } from './transcoder.js'
 
 type Change = Omit<NodeCommandCall<'changeSubscription'>, 'roomId' | 'connectionId' | 'streamId'>
 
@@ -102,7 +103,19 @@ export class Subscription {
   /** Whether other tracks are forwarded than those of this subscription: the client has to subscribe again. */
   get isReplaced(): boolean {
     const { peer, stream, mediaRevision } = this
-    return !this.#closed && mediaRevision !== stream.mediaRevision && peer.subscriptions.get(stream.id) === this
+    if (this.#closed || peer.subscriptions.get(stream.id) !== this) return false
+    return mediaRevision !== stream.mediaRevision || !this.hasDueQuality
+  }
+
+  /** The consumer of its video; undefined when it has none, or that has ended. */
+  get video(): types.Consumer | undefined {
+    return this.#openConsumers.find(({ kind }) => kind === 'video')
+  }
+
+  /** Whether its video has the quality that is due for the participant. */
+  get hasDueQuality(): boolean {
+    const video = this.received.find(({ consumer }) => consumer.kind === 'video')
+    return !video || video.quality === this.peer.room.qualityOf(this.stream, this.peer)
   }
 
   /** Continues a subscription to former tracks, which the client plays until it has resumed the new ones. */
@@ -185,6 +198,7 @@ export class Subscription {
 interface Received {
   consumer: types.Consumer
   track: PublishedTrack
+  quality: Quality
   release: Release
 }
 
@@ -216,7 +230,7 @@ async function receive(
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<Received> {
-  const { track, release: releaseTrack } = await decodableTrack(peer, stream, published, rtpCapabilities)
+  const { track, quality, release: releaseTrack } = await decodableTrack(peer, stream, published, rtpCapabilities)
   let release = releaseTrack
   try {
     const releaseRouter = await track.acquire(peer.roomRouter)
@@ -224,7 +238,7 @@ async function receive(
       releaseRouter()
       releaseTrack()
     }
-    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, release }
+    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, quality, release }
   } catch (error) {
     release()
     throw error
