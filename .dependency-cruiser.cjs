@@ -84,6 +84,7 @@ const MEDIA_NODE_LAYERS = [
   'recordings',
   'speech-to-text',
   'transcoding',
+  'adaptive-bitrate',
   'ip-cameras',
   'cluster',
   'monitoring',
