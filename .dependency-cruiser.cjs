@@ -39,6 +39,7 @@ const MASTER_LAYERS = [
   'sessions',
   'connections',
   'streams',
+  'filters',
   'signals',
   'speech-to-text',
   'recordings/repository',

@@ -5,6 +5,7 @@ import { OpsModule, type OpsOptions } from '@session-service/server-kit'
 import { AdaptiveBitrateModule } from './adaptive-bitrate/adaptive-bitrate.module.js'
 import { ClusterModule } from './cluster/cluster.module.js'
 import { CommandsModule } from './commands/commands.module.js'
+import { FiltersModule } from './filters/filters.module.js'
 import { InfrastructureModule, type Infrastructure } from './infrastructure.module.js'
 import { IpCamerasModule } from './ip-cameras/ip-cameras.module.js'
 import { LifecycleModule } from './lifecycle/lifecycle.module.js'
@@ -37,6 +38,7 @@ const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeS
     RecordingsModule,
     SpeechToTextModule,
     IpCamerasModule,
+    FiltersModule,
     TranscodingModule,
     AdaptiveBitrateModule,
     ClusterModule,

@@ -125,7 +125,15 @@ describe('a camera on the network', () => {
     expect(room).toMatchObject({ connectionIds: ['cam'], streamIds: [started.streamId] })
     expect(stack.service.counts).toMatchObject({ cameras: 1, connections: 1, streams: 1 })
     await stack.service.leave(started)
-    expect(stack.service.counts).toEqual({ cameras: 0, transcodings: 0, connections: 0, streams: 0, consumers: 0 })
+    expect(stack.service.counts).toEqual({
+      cameras: 0,
+      transcodings: 0,
+      videoFilters: 0,
+      audioFilters: 0,
+      connections: 0,
+      streams: 0,
+      consumers: 0,
+    })
   })
 
   it('is read only while it has receivers, if asked to', async () => {

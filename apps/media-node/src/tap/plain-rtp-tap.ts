@@ -61,12 +61,16 @@ export class PlainRtpTap {
     )
   }
 
-  /** Taps these tracks of the stream. */
-  static async openTracks(stream: Stream, tracks: readonly PublishedTrack[]): Promise<PlainRtpTap> {
+  /** Taps these tracks of the stream. `isReceiver`: whether it counts as a receiver of the stream. */
+  static async openTracks(
+    stream: Stream,
+    tracks: readonly PublishedTrack[],
+    { isReceiver = true } = {},
+  ): Promise<PlainRtpTap> {
     const opened = await Promise.allSettled(tracks.map(openTapLeg))
     const legs = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = opened.find((result) => result.status === 'rejected')
-    if (!failed) return new PlainRtpTap(stream, tracks, legs, stream.addReceiver())
+    if (!failed) return new PlainRtpTap(stream, tracks, legs, isReceiver ? stream.addReceiver() : () => undefined)
     for (const { transport } of legs) transport.close()
     throw mediaError(`stream ${stream.id} can not be tapped`, failed.reason)
   }

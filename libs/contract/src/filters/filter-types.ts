@@ -43,14 +43,14 @@ type ElementProperty = z.output<typeof ElementProperty>
 const MOST_PROPERTIES = 32
 
 interface FilterMethod {
-  params: z.ZodType<Options, unknown>
+  params: z.ZodType<Options>
   /** The options with which the filter must be applied again after this method, on another node for example. */
-  optionsAfter?(options: Options, params: Options): Options
+  optionsAfter?: (options: Options, params: Options) => Options
 }
 interface FilterType {
   /** The kind of track that it changes; undefined: either. */
   kind?: MediaKind
-  options: z.ZodType<Options, unknown>
+  options: z.ZodType<Options>
   methods: Readonly<Record<string, FilterMethod>>
 }
 
@@ -143,7 +143,7 @@ export const filterKind = (type: string): MediaKind | undefined => filterTypeOf(
 const filterTypeOf = (type: string): FilterType | undefined =>
   Object.hasOwn(FILTERS, type) ? FILTERS[type] : undefined
 
-function parse(schema: z.ZodType<Options, unknown>, value: Options, field: string): Options {
+function parse(schema: z.ZodType<Options>, value: Options, field: string): Options {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map(({ path, message }) => `${[field, ...path].join('.')}: ${message}`)
