@@ -102,7 +102,10 @@ async function sizeFor(subscriber: PlainSubscriber): Promise<number[]> {
     'a key frame arrives',
     async () => {
       const key = subscriber.pictures.slice(0, -1).findLast(({ isKey }) => isKey)
-      if (!key) return void (await subscriber.video?.requestKeyFrame())
+      if (!key) {
+        await subscriber.video?.requestKeyFrame()
+        return undefined
+      }
       const packets = subscriber.packets.filter((packet) => timestampOf(packet) === key.timestamp)
       const pictures = await decode(subscriber.codec, packets).catch(() => [])
       return pictures[0]
