@@ -86,6 +86,7 @@ const MEDIA_NODE_LAYERS = [
   'speech-to-text',
   'transcoding',
   'filters',
+  'adaptive-bitrate',
   'ip-cameras',
   'cluster',
   'monitoring',

@@ -6,6 +6,7 @@
  *   allow <address>/<prefix>       a network that may be reached although it is forbidden by default
  *   files <folder>                 file URIs may name files below this folder
  *   trust <CA file>|all            how certificates are checked; without it by the authorities of the system
+ *   copy-video                     no video is encoded: one that needs it is an `error` with its `codec`
  *   open <uri> <user> <password> <tcp|udp|auto> <timeout ms> <cache ms>
  *   send <index> <port> <source port> <ssrc> <payload type> <first sequence number>
  *   check                          reports the elements of GStreamer that are missing: `checked`
@@ -32,6 +33,8 @@ typedef struct {
   gchar *files;
   /* A file of certificate authorities, or `all`; NULL: those of the system. */
   gchar *trust;
+  /* Videos are copied or refused. */
+  gboolean copies_video;
 } Address;
 
 /* main.c */
@@ -39,7 +42,10 @@ GstElement *camera_pipeline(void);
 const Address *camera_address(void);
 /* The first failure ends the program; thread-safe. */
 void camera_failed(const gchar *cause, const gchar *message);
+/* This video would have to be encoded. */
+void camera_video_refused(const gchar *codec);
 void camera_ended(void);
+gboolean camera_has_ended(void);
 
 /* failure.c */
 void failure_of_message(GstMessage *message);

@@ -38,6 +38,14 @@ void camera_failed(const gchar *cause, const gchar *message) {
   g_idle_add(quit, NULL);
 }
 
+void camera_video_refused(const gchar *codec) {
+  if (!is_first_end()) return;
+  event_tell("error", "\"cause\":\"unsupported\",\"message\":\"the video would have to be encoded\",\"codec\":\"%s\"", codec);
+  g_idle_add(quit, NULL);
+}
+
+gboolean camera_has_ended(void) { return g_atomic_int_get(&has_ended); }
+
 void camera_ended(void) {
   if (!is_first_end()) return;
   event_tell("ended", "%s", "");
@@ -104,6 +112,7 @@ static void carry_out(gchar **words, guint count) {
   else if (!strcmp(command, "allow") && count == 2 && guard_allow(words[1])) return;
   else if (!strcmp(command, "files") && count == 2) set(&address.files, words[1]);
   else if (!strcmp(command, "trust") && count == 2) set(&address.trust, words[1]);
+  else if (!strcmp(command, "copy-video")) address.copies_video = TRUE;
   else if (!strcmp(command, "open") && count == 7 && !pipeline) open_camera(words);
   else if (!strcmp(command, "send") && count == 7 && pipeline) send_track(words);
   else camera_failed("failed", "a command is not known, incomplete or out of place");

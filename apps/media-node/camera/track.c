@@ -65,6 +65,10 @@ static gboolean is_taken(gboolean is_video) {
   return FALSE;
 }
 
+static gboolean is_refused(const Track *track) {
+  return track->codec->is_video && !track->is_copied && camera_address()->copies_video;
+}
+
 static void add(GstPad *pad, const Codec *codec, gboolean is_rtp) {
   Track *track = &tracks[track_count];
   *track = (Track){.index = track_count, .codec = codec, .is_rtp = is_rtp, .pad = gst_object_ref(pad),
@@ -74,6 +78,7 @@ static void add(GstPad *pad, const Codec *codec, gboolean is_rtp) {
   watch_hold(+1);
   event_tell("stream", "\"index\":%d,\"kind\":\"%s\",\"codec\":\"%s\",\"copied\":%s", track->index,
              codec->is_video ? "video" : "audio", codec->name, track->is_copied ? "true" : "false");
+  if (is_refused(track)) camera_video_refused(codec->name);
 }
 
 /* The first stream of each kind; none after `streams`. */
@@ -89,7 +94,7 @@ void tracks_complete(void) {
   gboolean is_first = !is_complete;
   is_complete = TRUE;
   gint count = track_count;
-  if (is_first && count > 0) event_tell("streams", "\"count\":%d", count);
+  if (is_first && count > 0 && !camera_has_ended()) event_tell("streams", "\"count\":%d", count);
   g_mutex_unlock(&lock);
   guard_limit_received(0);
   if (count == 0) camera_failed("unsupported", "the camera sends no audio or video in a supported format");
@@ -136,7 +141,12 @@ static GstPadProbeReturn on_picture(Track *track, GstBuffer *picture) {
   if (!track->has_key_frame) return GST_PAD_PROBE_DROP;
   if (!track->is_copied) return GST_PAD_PROBE_PASS;
   inspect(track, picture, is_key);
-  if (is_key && track->must_encode) begin_to_encode(track);
+  if (!is_key || !track->must_encode) return GST_PAD_PROBE_PASS;
+  if (camera_address()->copies_video) {
+    camera_video_refused(track->codec->name);
+    return GST_PAD_PROBE_DROP;
+  }
+  begin_to_encode(track);
   return GST_PAD_PROBE_PASS;
 }
 

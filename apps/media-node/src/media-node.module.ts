@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
 import { Bus } from '@session-service/messaging'
 import { OpsModule, type OpsOptions } from '@session-service/server-kit'
+import { AdaptiveBitrateModule } from './adaptive-bitrate/adaptive-bitrate.module.js'
 import { ClusterModule } from './cluster/cluster.module.js'
 import { CommandsModule } from './commands/commands.module.js'
 import { FiltersModule } from './filters/filters.module.js'
@@ -39,6 +40,7 @@ const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeS
     IpCamerasModule,
     FiltersModule,
     TranscodingModule,
+    AdaptiveBitrateModule,
     ClusterModule,
     MonitoringModule,
     LifecycleModule,

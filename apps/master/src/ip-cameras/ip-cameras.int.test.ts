@@ -184,6 +184,12 @@ describe('POST connection with type IPCAM', () => {
       400,
       'rtspUri: the address',
     ],
+    [
+      'must be encoded with adaptativeBitrate false',
+      new ServiceError('CAMERA_FAILED', 'the camera sends H265 video, which adaptativeBitrate false prevents'),
+      500,
+      'H265 video, which adaptativeBitrate false prevents',
+    ],
     ['has no free node', new ServiceError('NO_CAPACITY', 'no worker'), 503, 'no worker'],
   ])('E25: leaves no trace and no secret when the camera %s', async (_, error, status, text) => {
     const { id } = await stack.api.createSession()

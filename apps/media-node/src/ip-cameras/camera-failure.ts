@@ -19,7 +19,14 @@ const TEXTS: Record<CameraCause, string> = {
   failed: 'reading the camera failed',
 }
 
-export const cameraFailure = (cause: CameraCause): CameraFailure => ({ cause, text: TEXTS[cause] })
+/** @param refusedCodec of a video that would have to be encoded, which the options of the camera forbid */
+export const cameraFailure = (cause: CameraCause, refusedCodec?: string): CameraFailure => ({
+  cause,
+  text:
+    refusedCodec === undefined
+      ? TEXTS[cause]
+      : `the camera sends ${refusedCodec} video that must be transcoded, which adaptativeBitrate false prevents`,
+})
 
 /** A camera is back at most this long after its return, apart from its own start, ms. */
 const LONGEST_MS = 3_000

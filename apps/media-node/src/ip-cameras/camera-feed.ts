@@ -148,7 +148,7 @@ class Attempt {
     if (event.event === 'stream') this.#kinds.set(event.index, event.kind)
     if (event.event === 'streams') this.options.onTracks([...this.#kinds.values()])
     if (event.event === 'ended') this.#failure = { cause: 'failed', text: 'the camera has ended its stream' }
-    if (event.event === 'error') this.#failure = cameraFailure(event.cause)
+    if (event.event === 'error') this.#failure = cameraFailure(event.cause, event.codec)
     if (event.event !== 'media' && event.event !== 'sent') return
     const kind = this.#kinds.get(event.index)
     if (kind === undefined) return

@@ -43,7 +43,13 @@ export const CameraEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('reordered'), index: Index }),
   /** The camera has ended the streams. */
   z.object({ event: z.literal('ended') }),
-  z.object({ event: z.literal('error'), cause: z.enum(CAMERA_CAUSES), message: z.string() }),
+  /** `codec`: of a video that would have to be encoded, although `copiesVideo`. */
+  z.object({
+    event: z.literal('error'),
+    cause: z.enum(CAMERA_CAUSES),
+    message: z.string(),
+    codec: z.string().optional(),
+  }),
 ])
 export type CameraEvent = z.infer<typeof CameraEvent>
 
@@ -64,6 +70,8 @@ export interface CameraAddress {
   files?: string
   /** Certificates of the camera: checked with the authorities in this file, or `all`. Absent: those of the system. */
   trust?: string
+  /** No video is encoded: one that needs it is an error. */
+  copiesVideo?: boolean
 }
 
 /** Where the packets of a stream go. */
@@ -104,10 +112,11 @@ export class CameraProgram {
   }
 
   /** `stream` follows for each stream of the camera, then `streams`; or `error`. */
-  open({ uri, user, password, transport, timeoutMs, cacheMs, allow, files, trust }: CameraAddress): void {
+  open({ uri, user, password, transport, timeoutMs, cacheMs, allow, files, trust, copiesVideo }: CameraAddress): void {
     for (const network of allow) this.#command('allow', network)
     if (files !== undefined) this.#command('files', files)
     if (trust !== undefined) this.#command('trust', trust)
+    if (copiesVideo) this.#command('copy-video')
     this.#command('open', uri, user, password, transport, timeoutMs, cacheMs)
   }
 

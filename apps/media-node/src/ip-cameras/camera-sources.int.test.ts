@@ -125,6 +125,29 @@ describe('streams of RTSP cameras', () => {
     expect(new Set(profiles)).toEqual(new Set([BASELINE]))
   })
 
+  it.each([
+    ['h265', 'H265'],
+    ['mjpeg', 'JPEG'],
+    ['reordered', 'H264'],
+  ])('%s is refused where video may not be encoded', async (clip, codec) => {
+    const from = open({ uri: camera.url(clip), copiesVideo: true })
+    expect(await from.until('error')).toMatchObject({ cause: 'unsupported', codec })
+    await from.exited()
+    expect(from.all('streams')).toEqual([])
+  })
+
+  it('H.264 is copied where video may not be encoded, and audio is encoded nevertheless', async () => {
+    const from = open({ uri: camera.url('aac'), copiesVideo: true })
+    await expectPictures(from)
+    await expectSound(from)
+    expect(from.all('stream').map(({ codec, copied }) => [codec, copied])).toEqual(
+      expect.arrayContaining([
+        ['H264', true],
+        ['AAC', false],
+      ]),
+    )
+  })
+
   it('are read over UDP', async () => {
     const from = open({ uri: camera.url('aac'), transport: 'udp' })
     await expectPictures(from)

@@ -103,6 +103,10 @@ export class Camera implements Publisher {
     if (this.#stream) this.room.changed(this.#stream)
   }
 
+  get adaptativeBitrate(): boolean {
+    return this.call.source.adaptativeBitrate
+  }
+
   /** A camera takes no limit of its receivers. */
   sendLimitChanged(): void {}
 

@@ -65,12 +65,18 @@ const programs = (): number[] => {
   return childrenOf(process.pid).filter((pid) => isRunning(pid) && executableOf(pid) === process.env.CAMERA_BIN)
 }
 
-function call(options: Partial<NodeCommandCall<'startCamera'>> & { uri?: string; always?: boolean } = {}) {
-  const { uri = camera.url('main'), always = true, ...others } = options
+function call(
+  options: Partial<NodeCommandCall<'startCamera'>> & {
+    uri?: string
+    always?: boolean
+    adaptativeBitrate?: boolean
+  } = {},
+) {
+  const { uri = camera.url('main'), always = true, adaptativeBitrate = true, ...others } = options
   const source = {
     uri,
     networkCache: 0,
-    adaptativeBitrate: true,
+    adaptativeBitrate,
     onlyPlayWithSubscribers: !always,
     allowedAddresses: ['127.0.0.0/8'],
   }
@@ -216,6 +222,36 @@ describe('a camera on the network', () => {
       await locked.stop()
     }
   })
+
+  it('is refused and reported with adaptativeBitrate false while its video has to be encoded', async () => {
+    const h265 = await makeCameraClip(folder, { video: 'h265', audio: 'opus' })
+    const kinds = ['video', 'audio'] as const
+    const text = 'the camera sends H265 video that must be transcoded, which adaptativeBitrate false prevents'
+    let changing = await RtspServer.start({ clips: { main: { file: h265, kinds } } })
+    const { port } = changing
+    const change = async (to: string): Promise<void> => {
+      await changing.stop()
+      changing = await RtspServer.start({ clips: { main: { file: to, kinds } }, port })
+    }
+    const started = call({ uri: changing.url('main'), adaptativeBitrate: false })
+    try {
+      await expect(cameras.startCamera(started)).rejects.toMatchObject({ code: 'CAMERA_FAILED', message: text })
+      expect(await stack.inside(started.roomId)).toEqual({ transports: 0, producers: 0, consumers: 0 })
+      await change(file)
+      await cameras.startCamera(started)
+      const viewer = await view(started)
+      await receives(viewer)
+      await change(h265)
+      await until('the codec is reported', () => changes.at(-1)?.error === text, 30_000)
+      expect(statuses().at(-1)).toBe('reconnecting')
+      await change(file)
+      await receives(viewer)
+      expect(changes.at(-1)).toMatchObject({ status: 'playing', error: null })
+    } finally {
+      await stack.service.leave(started)
+      await changing.stop()
+    }
+  }, 60_000)
 
   it('with known tracks is published at once, and appears as soon as it is reachable', async () => {
     const clips = { main: { file, kinds: ['video', 'audio'] } } as const

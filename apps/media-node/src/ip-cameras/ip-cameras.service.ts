@@ -50,7 +50,10 @@ export class IpCamerasService implements Commands<CameraCommand> {
     })
   }
 
-  #address({ networkCache }: CameraSource, { uri, user, password, allow }: CheckedAddress): CameraAddress {
+  #address(
+    { networkCache, adaptativeBitrate }: CameraSource,
+    { uri, user, password, allow }: CheckedAddress,
+  ): CameraAddress {
     const { config } = this
     const trust = config.MEDIA_NODE_CAMERA_TLS_VERIFY ? config.MEDIA_NODE_CAMERA_CA_FILE : 'all'
     return {
@@ -63,6 +66,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
       cacheMs: networkCache,
       ...(config.MEDIA_NODE_CAMERA_FILES && { files: config.MEDIA_NODE_CAMERA_FILES }),
       ...(trust && { trust }),
+      ...(!adaptativeBitrate && { copiesVideo: true }),
     }
   }
 

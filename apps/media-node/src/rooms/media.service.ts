@@ -12,7 +12,7 @@ import type { PoolWorker } from '../workers/pool-worker.js'
 import type { MediaCounts, RoomContext } from './room.js'
 import { Rooms } from './rooms.js'
 import type { StreamFilters } from './stream-filters.js'
-import type { Transcoder } from './transcoder.js'
+import type { QualityControl, Transcoder } from './transcoder.js'
 
 export type Answer<C extends NodeCommand> = Promise<z.input<(typeof NODE_COMMANDS)[C][1]>>
 /** Commands that concern the node itself, not its media. */
@@ -81,6 +81,15 @@ export class MediaService implements Commands {
   /** Provided by the module that transcodes, for present and later rooms. */
   set transcoder(transcoder: Transcoder | undefined) {
     this.#context.transcoder = transcoder
+  }
+
+  /** Provided by the module that adapts videos to subscribers, for present and later rooms. */
+  set qualityControl(control: QualityControl | undefined) {
+    this.#context.qualityControl = control
+  }
+
+  get transcoder(): Transcoder | undefined {
+    return this.#context.transcoder
   }
 
   join(call: NodeCommandCall<'join'>): Answer<'join'> {

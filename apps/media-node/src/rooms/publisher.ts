@@ -25,6 +25,11 @@ export interface Publisher {
   sendLimitChanged(stream: Stream): void
   /** The number of subscriptions, recordings and transcriptions that receive one of its streams has changed. */
   receiversChanged(stream: Stream): void
+  /**
+   * Of cameras: whether constrained subscribers receive a smaller video. `false`: the video is encoded for no
+   * subscriber.
+   */
+  readonly adaptativeBitrate?: boolean
   setRecord(record: boolean): void
   close(): void
 }

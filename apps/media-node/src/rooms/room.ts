@@ -15,7 +15,7 @@ import type { Publisher } from './publisher.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { expectedTracks, type RouterSlot } from '../routers/router-slot.js'
 import type { Stream } from './stream.js'
-import type { Transcoder } from './transcoder.js'
+import type { Quality, QualityControl, Transcoder } from './transcoder.js'
 
 /** Follows what is published in a room: a recording, for example. */
 export interface RoomObserver {
@@ -54,6 +54,8 @@ export interface RoomContext {
   consumersPerRouter: number
   /** Absent while the node cannot transcode. */
   transcoder?: Transcoder | undefined
+  /** Absent while the node cannot transcode. */
+  qualityControl?: QualityControl | undefined
 }
 
 /**
@@ -126,6 +128,22 @@ export class Room {
   /** Undefined when the session does not allow it, or the node cannot. */
   get transcoder(): Transcoder | undefined {
     return this.mayTranscode ? this.context.transcoder : undefined
+  }
+
+  /** For smaller videos of cameras, which no session forbids. Undefined when the node cannot encode. */
+  get encoder(): Transcoder | undefined {
+    return this.context.transcoder
+  }
+
+  /** The quality of the stream's video that is due for a subscriber. */
+  qualityOf(stream: Stream, peer: Peer): Quality {
+    if (!stream.publisher.adaptativeBitrate) return 'full'
+    return this.context.qualityControl?.qualityOf(stream, peer) ?? 'full'
+  }
+
+  /** The node had no capacity for the small video of the stream. */
+  smallRefused(stream: Stream, peer: Peer): void {
+    this.context.qualityControl?.refused(stream, peer)
   }
 
   usesWorker(worker: PoolWorker): boolean {

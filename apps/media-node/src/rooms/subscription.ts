@@ -8,6 +8,7 @@ import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import type { Release } from '../tracks/release.js'
 import type { Stream } from './stream.js'
+import type { Quality } from './transcoder.js'
 
 type Change = Omit<NodeCommandCall<'changeSubscription'>, 'roomId' | 'connectionId' | 'streamId'>
 
@@ -102,7 +103,19 @@ export class Subscription {
   /** Whether other tracks are forwarded than those of this subscription: the client has to subscribe again. */
   get isReplaced(): boolean {
     const { peer, stream, mediaRevision } = this
-    return !this.#closed && mediaRevision !== stream.mediaRevision && peer.subscriptions.get(stream.id) === this
+    if (this.#closed || peer.subscriptions.get(stream.id) !== this) return false
+    return mediaRevision !== stream.mediaRevision || !this.hasDueQuality
+  }
+
+  /** The consumer of its video; undefined when it has none, or that has ended. */
+  get video(): types.Consumer | undefined {
+    return this.#openConsumers.find(({ kind }) => kind === 'video')
+  }
+
+  /** Whether its video has the quality that is due for the participant. */
+  get hasDueQuality(): boolean {
+    const video = this.received.find(({ consumer }) => consumer.kind === 'video')
+    return !video || video.quality === this.peer.room.qualityOf(this.stream, this.peer)
   }
 
   /** Ends the tracks that the stream does not forward any more; the others continue. */
@@ -198,6 +211,7 @@ interface Received {
   track: PublishedTrack
   /** The forwarded track; another one than `track` where it is transcoded. */
   source: PublishedTrack
+  quality: Quality
   release: Release
 }
 
@@ -229,7 +243,7 @@ async function receive(
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<Received> {
-  const { track, release: releaseTrack } = await decodableTrack(peer, stream, source, rtpCapabilities)
+  const { track, quality, release: releaseTrack } = await decodableTrack(peer, stream, source, rtpCapabilities)
   let release = releaseTrack
   try {
     const releaseRouter = await track.acquire(peer.roomRouter)
@@ -237,7 +251,7 @@ async function receive(
       releaseRouter()
       releaseTrack()
     }
-    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, source, release }
+    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, source, quality, release }
   } catch (error) {
     release()
     throw error

@@ -1,5 +1,5 @@
 import type { Stream } from '../rooms/stream.js'
-import type { TrackInUse } from '../rooms/transcoder.js'
+import type { Quality, TrackInUse } from '../rooms/transcoder.js'
 import { once } from '../tracks/release.js'
 import { TranscodedTrack, type TranscodedTrackOptions } from './transcoded-track.js'
 
@@ -25,6 +25,10 @@ export class SharedTranscoding {
 
   get stream(): Stream {
     return this.options.wanted.stream
+  }
+
+  get quality(): Quality {
+    return this.options.wanted.quality
   }
 
   async acquire(): Promise<TrackInUse> {

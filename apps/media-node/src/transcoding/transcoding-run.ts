@@ -1,12 +1,15 @@
 import { MediaProcessor, type ProcessorFailure } from '../media-processor/media-processor.js'
 import type { ProcessedTrack } from '../media-processor/processed-track.js'
 import { PlainRtpTap } from '../tap/plain-rtp-tap.js'
+import { SMALL_KBPS, type Quality } from '../rooms/transcoder.js'
 import { fittingLayer } from '../tracks/bandwidth.js'
 import type { TranscodedTrackOptions } from './transcoded-track.js'
 
 /** Larger videos are scaled down: an encoder for 1920×1080 would need more than two cores. */
-const MAX_PIXELS = 1280 * 720
-const MAX_KBPS = 2_000
+const LARGEST: Record<Quality, { pixels: number; kbps: number }> = {
+  full: { pixels: 1280 * 720, kbps: 2_000 },
+  small: { pixels: 640 * 360, kbps: SMALL_KBPS },
+}
 
 /** One run of the program that transcodes a video. */
 export class TranscodingRun {
@@ -39,7 +42,8 @@ export class TranscodingRun {
     if (!track) throw new Error('the tap has no video')
     const { codec, payloadType, clockRate, ssrc } = track
     const input = { kind: 'video', codec, payloadType, clockRate, ssrc } as const
-    const output = { ...this.processed.output, maxKbps: this.#maxKbps, maxPixels: MAX_PIXELS }
+    const maxPixels = LARGEST[this.options.wanted.quality].pixels
+    const output = { ...this.processed.output, maxKbps: this.#maxKbps, maxPixels }
     this.processed.sent(output.firstSequence)
     const processor = await MediaProcessor.open(this.options.program, [{ input, output }], undefined, {
       onMedia: () => undefined,
@@ -65,6 +69,8 @@ export class TranscodingRun {
   }
 
   get #maxKbps(): number {
-    return Math.min(MAX_KBPS, this.options.wanted.maxKbps || MAX_KBPS)
+    const { quality, maxKbps } = this.options.wanted
+    const { kbps } = LARGEST[quality]
+    return Math.min(kbps, maxKbps || kbps)
   }
 }

@@ -5,18 +5,23 @@ import { metrics } from '@session-service/server-kit'
 import type { MediaService } from '../rooms/media.service.js'
 import type { VideoCodec } from '../rooms/target-codec.js'
 import type { Stream } from '../rooms/stream.js'
-import type { Transcoder, TrackInUse, VideoToTranscode } from '../rooms/transcoder.js'
+import type { Quality, Transcoder, TrackInUse, VideoToTranscode } from '../rooms/transcoder.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import { canTranscode } from './admission.js'
 import { SharedTranscoding } from './shared-transcoding.js'
 
-/** Transcodes videos for the subscriptions that cannot decode them: each video once per codec. */
+/** What is encoded of a video. */
+type Encoding = `${VideoCodec} ${Quality}`
+
+const encodingOf = ({ codec, quality }: VideoToTranscode): Encoding => `${codec} ${quality}`
+
+/** Transcodes videos for the subscriptions that cannot decode or receive them: each video once per codec and quality. */
 export class TranscodingService implements Transcoder, OnModuleInit {
   /** How long a video is transcoded without subscriptions, ms: clients come and go. */
   lingerMs = 3_000
   cores = availableParallelism()
   readonly #logger = new Logger(TranscodingService.name)
-  readonly #transcodings = new Map<PublishedTrack, Map<VideoCodec, SharedTranscoding>>()
+  readonly #transcodings = new Map<PublishedTrack, Map<Encoding, SharedTranscoding>>()
   readonly #failures = metrics.counter('transcoding_failures_total', {
     help: 'Failures of video transcodings; refused: the node has no capacity',
     labels: { cause: ['failed', 'refused'] },
@@ -34,17 +39,22 @@ export class TranscodingService implements Transcoder, OnModuleInit {
   }
 
   async acquire(wanted: VideoToTranscode): Promise<TrackInUse> {
-    const { video, codec } = wanted
+    const { video } = wanted
     if (video.producer.closed) throw new ServiceError('NOT_FOUND', 'the track has ended', { subject: 'stream' })
-    const shared = this.#transcodings.get(video)?.get(codec) ?? this.#open(wanted)
+    const shared = this.#transcodings.get(video)?.get(encodingOf(wanted)) ?? this.#open(wanted)
     return shared.acquire()
   }
 
+  hasCapacity({ stream, quality }: Pick<VideoToTranscode, 'stream' | 'quality'>): boolean {
+    const held = { rooms: this.media.rooms.size, ...this.media.counts, ...this.otherWork() }
+    return this.#isTranscoding(stream, quality) || canTranscode(held, this.cores)
+  }
+
   #open(wanted: VideoToTranscode): SharedTranscoding {
-    const { stream, video, codec } = wanted
+    const { stream, video, codec, quality } = wanted
     const { room } = stream.publisher
-    const subject = { roomId: room.id, streamId: stream.id, codec }
-    if (!this.#isTranscoding(stream)) this.#admit(subject)
+    const subject = { roomId: room.id, streamId: stream.id, codec, quality }
+    if (!this.hasCapacity(wanted)) this.#refuse(subject)
     const shared = new SharedTranscoding({
       program: process.env.MEDIA_PROCESSOR_BIN ?? '',
       wanted,
@@ -56,28 +66,29 @@ export class TranscodingService implements Transcoder, OnModuleInit {
       onClosed: () => {
         room.transcodingsChanged(-1)
         const others = this.#transcodings.get(video)
-        others?.delete(codec)
+        others?.delete(encodingOf(wanted))
         if (others?.size === 0) this.#transcodings.delete(video)
       },
     })
     room.transcodingsChanged(1)
-    const ofVideo = this.#transcodings.get(video) ?? new Map<VideoCodec, SharedTranscoding>()
-    this.#transcodings.set(video, ofVideo.set(codec, shared))
+    const ofVideo = this.#transcodings.get(video) ?? new Map<Encoding, SharedTranscoding>()
+    this.#transcodings.set(video, ofVideo.set(encodingOf(wanted), shared))
     return shared
   }
 
   /** A subscription to replaced tracks of the stream ends as soon as its client has subscribed to the new ones. */
-  #isTranscoding(stream: Stream): boolean {
+  #isTranscoding(stream: Stream, quality: Quality): boolean {
     return [...this.#transcodings.values()].some((ofVideo) =>
-      [...ofVideo.values()].some((each) => each.stream === stream),
+      [...ofVideo.values()].some((each) => each.stream === stream && each.quality === quality),
     )
   }
 
-  #admit(subject: object): void {
-    const held = { rooms: this.media.rooms.size, ...this.media.counts, ...this.otherWork() }
-    if (canTranscode(held, this.cores)) return
+  #refuse(subject: object): never {
     this.#failures.inc({ cause: 'refused' })
-    this.#logger.warn(subject, 'the media node has no capacity to transcode: subscribers receive audio only')
+    this.#logger.warn(
+      subject,
+      'the media node has no capacity to transcode: subscribers receive audio only, or the original of a camera',
+    )
     throw new ServiceError('NO_CAPACITY', 'the media node has no capacity to transcode the video')
   }
 }

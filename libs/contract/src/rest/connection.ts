@@ -97,7 +97,7 @@ export const CreateConnectionBody = z
       'Address of the camera: an rtsp, rtsps, http, https or file URI; mandatory for IPCAM',
     ),
     adaptativeBitrate: withDefault(z.boolean(), true).describe(
-      'Whether the bit rate of the camera follows the subscribers. Only for IPCAM',
+      'Only for IPCAM. true: subscribers whose receive limit or network is too small for the camera get a smaller video, which is encoded only while one of them needs it. false: the video is never encoded, which saves CPU; a camera whose video browsers cannot play is refused with 500',
     ),
     onlyPlayWithSubscribers: withDefault(z.boolean(), true).describe(
       'Whether the camera is read only while a subscriber receives it. Only for IPCAM',
@@ -136,7 +136,10 @@ export const MediaOptions = z.object({
     .optional()
     .describe('JSON text of `{width, height}` in pixels; null for cameras on the network'),
   filter: FilterView.describe('Filter of the stream; empty without one'),
-  adaptativeBitrate: z.boolean().optional().describe('Only for IPCAM: whether the bit rate follows the subscribers'),
+  adaptativeBitrate: z
+    .boolean()
+    .optional()
+    .describe('Only for IPCAM: whether constrained subscribers get a smaller video'),
   onlyPlayWithSubscribers: z.boolean().optional().describe('Only for IPCAM: whether it is read only with subscribers'),
   networkCache: z.number().optional().describe('Only for IPCAM: buffer of the camera, ms'),
 })
@@ -182,7 +185,10 @@ export const ConnectionView = z.object({
     .describe('Bandwidth limits of the connection; null for IPCAM'),
   customIceServers: z.array(IceServerView).nullable().describe('ICE servers given at creation; null for IPCAM'),
   rtspUri: z.string().nullable().describe('RTSP address of the camera; null for WEBRTC'),
-  adaptativeBitrate: z.boolean().nullable().describe('Whether the bit rate follows the subscribers; null for WEBRTC'),
+  adaptativeBitrate: z
+    .boolean()
+    .nullable()
+    .describe('Whether constrained subscribers get a smaller video; null for WEBRTC'),
   onlyPlayWithSubscribers: z
     .boolean()
     .nullable()

@@ -1,0 +1,139 @@
+import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
+import { metrics } from '@session-service/server-kit'
+import type { types } from 'mediasoup'
+import type { MediaService } from '../rooms/media.service.js'
+import type { Peer } from '../rooms/peer.js'
+import type { Stream } from '../rooms/stream.js'
+import type { Subscription } from '../rooms/subscription.js'
+import type { Quality, QualityControl } from '../rooms/transcoder.js'
+import type { PublishedTrack } from '../tracks/published-track.js'
+import { newLink, nextLink, type Link, type LinkSample } from './link.js'
+import { VideoBitrate } from './video-bitrate.js'
+
+const INTERVAL_MS = 1_000
+/** The score of a consumer that loses almost nothing. */
+const BEST_SCORE = 10
+
+/** Gives the subscribers of cameras a smaller video while their limit or their network does not take the original. */
+export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnModuleDestroy {
+  readonly #logger = new Logger(AdaptiveBitrateService.name)
+  readonly #links = new WeakMap<Stream, WeakMap<Peer, Link>>()
+  readonly #bitrates = new WeakMap<PublishedTrack, VideoBitrate>()
+  readonly #changes = metrics.counter('camera_quality_changes_total', {
+    help: 'Changes of the quality that subscribers of cameras receive',
+    labels: { quality: ['full', 'small'] },
+  })
+  #timer: NodeJS.Timeout | undefined
+  #isBusy = false
+
+  /** @param clock monotonic, ms */
+  constructor(
+    private readonly media: MediaService,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
+
+  onModuleInit(): void {
+    this.media.qualityControl = this
+    this.#timer = setInterval(() => void this.#tick(), INTERVAL_MS).unref()
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.#timer)
+  }
+
+  qualityOf(stream: Stream, peer: Peer): Quality {
+    return this.#link(stream, peer).quality
+  }
+
+  refused(stream: Stream, peer: Peer): void {
+    this.#keep(stream, peer, newLink(this.clock()))
+  }
+
+  /** Measures the videos of all cameras, and the links of their subscribers. */
+  async measure(): Promise<void> {
+    if (!this.media.transcoder) return
+    const rooms = [...this.media.rooms].filter(({ cameras }) => cameras.size > 0)
+    const streams = rooms.flatMap((room) => [...room.streams.values()])
+    await Promise.all(streams.filter(({ publisher }) => publisher.adaptativeBitrate).map((each) => this.#adapt(each)))
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    await this.measure().catch((error: unknown) => this.#logger.warn({ err: error }, 'measuring cameras failed'))
+    this.#isBusy = false
+  }
+
+  async #adapt(stream: Stream): Promise<void> {
+    const video = videoOf(stream)
+    if (!video || video.producer.closed || stream.subscriptions.size === 0) return
+    const bitrate = this.#bitrates.get(video) ?? new VideoBitrate()
+    this.#bitrates.set(video, bitrate)
+    // Fails only when the video has ended.
+    const stats = await video.producer.getStats().catch(() => [])
+    // A camera has one live layer; others carry single bursts.
+    const [live] = stats.filter(({ type }) => type === 'inbound-rtp').sort((a, b) => b.byteCount - a.byteCount)
+    if (live) bitrate.counted(live.byteCount, live.timestamp)
+    await Promise.all([...stream.subscriptions].map((each) => this.#follow(each, bitrate.kbps)))
+  }
+
+  async #follow(subscription: Subscription, cameraKbps: number): Promise<void> {
+    const { stream, peer, video } = subscription
+    if (!video || video.paused || peer.subscriptions.get(stream.id) !== subscription) return
+    const link = this.#link(stream, peer)
+    const network = await this.#network(peer, video, link)
+    if (peer.subscriptions.get(stream.id) !== subscription) return
+    const { maxRecvKbps: limitKbps } = peer.limits
+    const next = this.#affordable(stream, link, { now: this.clock(), cameraKbps, limitKbps, ...network })
+    this.#keep(stream, peer, next)
+    if (next.quality === link.quality) return
+    this.#changes.inc({ quality: next.quality })
+    const subject = { roomId: peer.room.id, streamId: stream.id, connectionId: peer.connectionId, cameraKbps }
+    this.#logger.debug({ ...subject, ...network, constraint: next.constraint }, `the ${next.quality} video is due`)
+    stream.reportReplaced([subscription])
+  }
+
+  /** Without requests to the worker as long as the network is good: a camera may have a thousand subscribers. */
+  async #network(
+    peer: Peer,
+    video: types.Consumer,
+    { quality, badSince }: Link,
+  ): Promise<Pick<LinkSample, 'lossRate' | 'availableKbps'>> {
+    if (quality === 'full' && badSince === undefined && video.score.score >= BEST_SCORE) return { lossRate: 0 }
+    const [sent, [transport]] = await Promise.all([
+      video.getStats().catch(() => []),
+      peer.recv.transport.getStats().catch(() => []),
+    ])
+    const fractionLost = sent.find(({ type }) => type === 'outbound-rtp')?.fractionLost ?? 0
+    const available = transport?.availableOutgoingBitrate
+    return { lossRate: fractionLost / 256, ...(available !== undefined && { availableKbps: available / 1_000 }) }
+  }
+
+  /** The link stays as it is while the node cannot encode the small video. */
+  #affordable(stream: Stream, link: Link, sample: LinkSample): Link {
+    const next = nextLink(link, sample)
+    if (next.quality === link.quality || next.quality === 'full') return next
+    return this.media.transcoder?.hasCapacity({ stream, quality: 'small' }) ? next : link
+  }
+
+  /** A new subscriber whose limit is too low gets the small video at once. */
+  #link(stream: Stream, peer: Peer): Link {
+    const known = this.#links.get(stream)?.get(peer)
+    if (known) return known
+    const video = videoOf(stream)
+    const cameraKbps = (video && this.#bitrates.get(video)?.kbps) ?? 0
+    const { maxRecvKbps: limitKbps } = peer.limits
+    const now = this.clock()
+    const link = this.#affordable(stream, newLink(now), { now, cameraKbps, limitKbps, lossRate: 0 })
+    this.#keep(stream, peer, link)
+    return link
+  }
+
+  #keep(stream: Stream, peer: Peer, link: Link): void {
+    const links = this.#links.get(stream) ?? new WeakMap<Peer, Link>()
+    this.#links.set(stream, links.set(peer, link))
+  }
+}
+
+const videoOf = (stream: Stream): PublishedTrack | undefined =>
+  stream.forwardedTracks.find(({ kind }) => kind === 'video')

@@ -1,0 +1,106 @@
+import { SMALL_KBPS, type Quality } from '../rooms/transcoder.js'
+
+/** What made a subscriber receive the small video: its configured maximum, or its network. */
+export type Constraint = 'limit' | 'network'
+
+/** What is known about the way of a camera's video to one subscriber. Times are those of a monotonic clock, ms. */
+export interface Link {
+  readonly quality: Quality
+  /** Of the small quality. */
+  readonly constraint?: Constraint | undefined
+  /** When the quality became due. */
+  readonly changedAt: number
+  /** The network has been overloaded since then; only with the full quality. */
+  readonly badSince?: number | undefined
+  /** There has been enough bandwidth for the full quality since then; only with the small one. */
+  readonly goodSince?: number | undefined
+  /** The full quality is due although nothing shows that the network takes it. */
+  readonly isTrial: boolean
+  /** How long the small quality lasts before the next trial. */
+  readonly trialAfterMs: number
+}
+
+export interface LinkSample {
+  now: number
+  /** The average bitrate of the original, kbps; 0: unknown, or nothing is sent. */
+  cameraKbps: number
+  /** The maximum of the subscriber, kbps; 0: none. */
+  limitKbps: number
+  /** Of the packets to the subscriber, 0 to 1. */
+  lossRate: number
+  /** The bandwidth estimate, kbps; absent: none. */
+  availableKbps?: number | undefined
+}
+
+/** The network has to be overloaded this long before the quality falls. */
+export const DOWN_MS = 2_000
+/** The bandwidth has to be sufficient this long before the quality rises. */
+export const UP_MS = 10_000
+/** Retransmissions repair less. */
+const HEAVY_LOSS = 0.1
+/** Counts if the estimate is too low as well. */
+const LIGHT_LOSS = 0.02
+/** Of the bitrate of the original. */
+const UP_HEADROOM = 1.3
+/** So that a bitrate near the limit does not change the quality back and forth. */
+const LIMIT_HEADROOM = 1.1
+/** The small video has to save this much. */
+const LEAST_GAIN = 1.2
+const FIRST_TRIAL_MS = 30_000
+const LONGEST_TRIAL_MS = 480_000
+/** A trial has succeeded when it lasts this long. */
+const TRIAL_MS = 30_000
+
+export const newLink = (now: number): Link => ({
+  quality: 'full',
+  changedAt: now,
+  isTrial: false,
+  trialAfterMs: FIRST_TRIAL_MS,
+})
+
+/** The next state of a link. */
+export function nextLink(link: Link, sample: LinkSample): Link {
+  if (sample.cameraKbps === 0) return link
+  return link.quality === 'full' ? fromFull(link, sample) : fromSmall(link, sample)
+}
+
+function fromFull(link: Link, sample: LinkSample): Link {
+  const { now, cameraKbps, limitKbps } = sample
+  if (limitKbps > 0 && cameraKbps > limitKbps) return toSmall(link, now, 'limit')
+  if (!isOverloaded(sample)) return { ...link, badSince: undefined }
+  const { badSince = now } = link
+  return now - badSince < DOWN_MS ? { ...link, badSince } : toSmall(link, now, 'network')
+}
+
+function fromSmall(link: Link, sample: LinkSample): Link {
+  const { now, limitKbps, lossRate } = sample
+  const isGood = lossRate < LIGHT_LOSS && hasBandwidth(link, sample)
+  const goodSince = isGood ? (link.goodSince ?? now) : undefined
+  if (goodSince !== undefined && now - goodSince >= UP_MS) return toFull(link, now, false)
+  const isLimited = link.constraint === 'limit' || (limitKbps > 0 && sample.cameraKbps > limitKbps)
+  const isTrialDue = now - link.changedAt >= link.trialAfterMs && lossRate < LIGHT_LOSS
+  return isTrialDue && !isLimited ? toFull(link, now, true) : { ...link, goodSince }
+}
+
+const isOverloaded = ({ cameraKbps, lossRate, availableKbps = Infinity }: LinkSample): boolean =>
+  cameraKbps > SMALL_KBPS * LEAST_GAIN &&
+  (lossRate >= HEAVY_LOSS || (lossRate >= LIGHT_LOSS && availableKbps < cameraKbps))
+
+/** After an overload the network has to show that it takes the original. */
+function hasBandwidth({ constraint }: Link, { cameraKbps, limitKbps, availableKbps = 0 }: LinkSample): boolean {
+  if (limitKbps > 0 && cameraKbps * LIMIT_HEADROOM > limitKbps) return false
+  return constraint === 'limit' || availableKbps >= cameraKbps * UP_HEADROOM
+}
+
+function toSmall(link: Link, now: number, constraint: Constraint): Link {
+  const hasFailed = link.isTrial && now - link.changedAt < TRIAL_MS
+  const trialAfterMs = hasFailed ? Math.min(2 * link.trialAfterMs, LONGEST_TRIAL_MS) : FIRST_TRIAL_MS
+  return { quality: 'small', constraint, changedAt: now, isTrial: false, trialAfterMs }
+}
+
+const toFull = ({ trialAfterMs }: Link, now: number, isTrial: boolean): Link => ({
+  quality: 'full',
+  changedAt: now,
+  isTrial,
+  trialAfterMs,
+})
