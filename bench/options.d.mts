@@ -7,6 +7,7 @@ export type BenchmarkName =
   | 'placement'
   | 'large-session'
   | 'recording'
+  | 'cameras'
   | 'speech-to-text'
   | 'recorded-session'
 

@@ -32,6 +32,10 @@ export const BENCHMARKS = {
     title: 'Recording: four people as one picture, against a browser whose screen is grabbed, and stream by stream',
     needs: ['worker', 'nats', 'postgres', 'chromium', 'recording', 'screen'],
   },
+  cameras: {
+    title: 'Cameras: CPU of cameras on the network and time to their first picture, against ffmpeg',
+    needs: ['worker', 'nats', 'postgres', 'cameras'],
+  },
   'speech-to-text': {
     title: 'Speech to text: streams per core in a meeting of eight, against one recognizer for each stream',
     needs: ['speech'],

@@ -1,6 +1,7 @@
 import { BENCHMARKS, type BenchmarkName, HELP, parseOptions } from '../options.mjs'
 import type { Benchmark } from './benchmark/benchmark.js'
 import { report } from './benchmark/report.js'
+import { cameras } from './cameras/cameras.js'
 import { autoscaling } from './autoscaling/autoscaling.js'
 import { forwarding } from './forwarding/forwarding.js'
 import { join } from './join/join.js'
@@ -21,6 +22,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   placement,
   'large-session': largeSession,
   recording,
+  cameras,
   'speech-to-text': speechToText,
   'recorded-session': recordedSession,
 }

@@ -26,7 +26,7 @@ describe('a camera on the network', () => {
 
   const frames = async (tab: Tab): Promise<number> => (await tab.received('IPCAM')).framesDecoded
 
-  it('is seen and heard by everyone, also after it was lost, and leaves with its connection', async () => {
+  it('is seen and heard by everyone, also after it was lost, shows its failures, and leaves with its connection', async () => {
     const [ada, grace] = await call.both()
     const rtspUri = camera.url('entrance').replace('://', `://admin:${PASSWORD}@`)
     const created = await call.stack.api.createConnection(call.sessionId, { type: 'IPCAM', rtspUri, data: 'entrance' })
@@ -45,6 +45,19 @@ describe('a camera on the network', () => {
     const before = await Promise.all([frames(ada), frames(grace)])
     for (const [index, tab] of [ada, grace].entries())
       await until('pictures after the loss', async () => (await frames(tab)) > (before[index] ?? 0) + 20, 30_000)
+
+    camera.fault = 'garbage'
+    camera.drop()
+    const late = await call.join('Late')
+    for (const tab of [ada, late])
+      await until('the tile of the camera shows its failure', async () => {
+        const label = await tab.tile('entrance').getAttribute('aria-label')
+        return label?.startsWith('entrance, ') && label.includes('camera')
+      })
+    camera.fault = undefined
+    await until('the tile shows the camera', async () => {
+      return (await ada.tile('entrance').getAttribute('aria-label')) === 'entrance'
+    })
 
     await call.stack.api.deleteConnection(call.sessionId, created.id)
     await ada.event('connectionDestroyed')

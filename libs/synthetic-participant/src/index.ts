@@ -1,4 +1,5 @@
 export { readClip, type Clip } from './codecs/clip.js'
+export { readH264 } from './codecs/h264-payload.js'
 export { TONES } from './codecs/tone.js'
 export type { EventOf, ReceivedEvent } from './participant/event-log.js'
 export type { MediaRecoveryEvent } from './participant/media-recovery.js'

@@ -99,7 +99,10 @@ export async function checkCameraAddress(
   if (isAllowedHost) return { ...uri, allow: [...networks, ...addresses.map(asNetwork)] }
   const forbidden = addresses.find((address) => !isAllowedAddress(address, allowed))
   if (forbidden !== undefined)
-    throw new ServiceError('INVALID', `rtspUri: the address ${forbidden} is not allowed for cameras`)
+    throw new ServiceError(
+      'INVALID',
+      `rtspUri: the address ${forbidden} is not allowed for cameras (SERVICE_IPCAM_ALLOWED_ADDRESSES)`,
+    )
   return { ...uri, allow: networks }
 }
 

@@ -64,6 +64,11 @@ export class Reception {
     return this.#seen[unrolled & (WINDOW - 1)] === unrolled
   }
 
+  /** Arrival minus timestamp of the last packet, ms: its changes are those of the delay. */
+  get transitMs(): number | undefined {
+    return this.#transit === undefined ? undefined : (this.#transit * 1_000) / this.clockRate
+  }
+
   get expected(): number {
     return this.#highest < 0 ? 0 : this.#highest - this.#first + 1
   }

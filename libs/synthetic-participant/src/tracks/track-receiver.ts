@@ -24,6 +24,8 @@ export interface ReceivedAudio {
   /** Epoch ms with fractions. */
   readonly firstPacketAt: number | undefined
   readonly lastPacketAt: number | undefined
+  /** Arrival by `performance.now()` minus RTP timestamp of the last packet, ms. */
+  readonly transitMs: number | undefined
 }
 
 export interface ReceivedVideo extends ReceivedAudio {
@@ -154,7 +156,7 @@ export class TrackReceiver {
   }
 
   audioStats(): ReceivedAudio {
-    const { packets, lost, duplicates } = this.reception
+    const { packets, lost, duplicates, transitMs } = this.reception
     return {
       packets,
       bytes: this.#bytes,
@@ -163,6 +165,7 @@ export class TrackReceiver {
       undecryptable: this.#undecryptable,
       firstPacketAt: this.#firstPacketAt,
       lastPacketAt: this.#lastPacketAt,
+      transitMs,
     }
   }
 
