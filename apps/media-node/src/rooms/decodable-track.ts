@@ -12,8 +12,8 @@ export interface ReceivableTrack extends TrackInUse {
 }
 
 /**
- * The track, or its video in a codec that the participant can decode, where the session allows transcoding and the node
- * can do it; or its video in the small quality, if that is due.
+ * The track, or its video in a codec that the participant can decode, where that is allowed and the node can do it; or its
+ * video in the small quality, if that is due.
  */
 export async function decodableTrack(
   peer: Peer,
@@ -24,10 +24,11 @@ export async function decodableTrack(
   const { room, limits } = peer
   const original: ReceivableTrack = { track, release: () => undefined, quality: 'full' }
   if (track.kind === 'audio' || stream.publisher.adaptativeBitrate === false) return original
-  const { transcoder, codecs } = room
+  // A camera cannot choose its codec, so the session's rule for clients does not apply.
+  const transcoder = stream.publisher.adaptativeBitrate ? room.encoder : room.transcoder
   const canConsume = track.router.canConsume({ producerId: track.producer.id, rtpCapabilities })
   const codec = targetCodec({
-    videoCodec: codecs.videoCodec,
+    videoCodec: room.codecs.videoCodec,
     canConsume,
     decodes: (each) => canDecode(rtpCapabilities, each),
   })

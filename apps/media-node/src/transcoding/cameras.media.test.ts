@@ -36,15 +36,20 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-async function start(): Promise<Room> {
+interface Options {
+  allowTranscoding: boolean
+  adaptativeBitrate: boolean
+}
+
+async function start({ allowTranscoding, adaptativeBitrate }: Options): Promise<Room> {
   const roomId = newRoom()
   await cameras.startCamera({
     ...{ roomId, connectionId: 'cam', sessionId: 'session', epoch: 1, streamId: 'str', record: true, serverData: '' },
-    ...{ videoCodec: 'VP8', allowTranscoding: true },
+    ...{ videoCodec: 'VP8', allowTranscoding },
     source: {
       uri: camera.url('main'),
       networkCache: 0,
-      adaptativeBitrate: true,
+      adaptativeBitrate,
       onlyPlayWithSubscribers: true,
       allowedAddresses: ['127.0.0.0/8'],
     },
@@ -52,8 +57,8 @@ async function start(): Promise<Room> {
   return testbed.stack.service.rooms.get(roomId)
 }
 
-it('an H.264 camera in a VP8 session is transcoded only for clients without H.264, which count as receivers', async () => {
-  const room = await start()
+it('an H.264 camera in a VP8 session is transcoded for clients without H.264 only, which count as receivers', async () => {
+  const room = await start({ allowTranscoding: false, adaptativeBitrate: true })
   await until('it is not read without subscribers', () => status === 'idle')
   const same = await testbed.subscribe({ room }, ['VP8', 'H264'])
   await receives(same)
@@ -64,4 +69,10 @@ it('an H.264 camera in a VP8 session is transcoded only for clients without H.26
   expect([other.codec, testbed.count]).toEqual(['VP8', 1])
   await other.unsubscribe()
   await until('it is not read again', () => testbed.count === 0 && status === 'idle')
+})
+
+it('clients without H.264 get the audio only of a camera whose video may not be transcoded', async () => {
+  const room = await start({ allowTranscoding: true, adaptativeBitrate: false })
+  const { kinds } = await testbed.subscribe({ room }, ['VP8'])
+  expect([kinds, testbed.count]).toEqual([['audio'], 0])
 })
