@@ -15,6 +15,7 @@ export const ERROR_CODES = [
   'DISABLED',
   'LAUNCH_FAILED',
   'CAMERA_FAILED',
+  'CODEC_REFUSED',
   'INTERNAL',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
@@ -55,6 +56,7 @@ export const RPC_CODE: Record<ErrorCode, number> = {
   DISABLED: 996,
   LAUNCH_FAILED: 502,
   CAMERA_FAILED: 500,
+  CODEC_REFUSED: 800,
   INTERNAL: -32603,
 }
 

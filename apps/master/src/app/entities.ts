@@ -1,6 +1,7 @@
 import { ClusterEntity, ConfigOverrideEntity, RestartEntity } from '../platform/config/configuration.entities.js'
 import { ConnectionEntity } from '../connections/connection.entity.js'
 import { MasterEntity } from '../media-nodes/master.entity.js'
+import { FilterListenerEntity, StreamFilterEntity } from '../filters/filter.entity.js'
 import { OutboxEntity } from '../events/outbox.entity.js'
 import { IdempotentCallEntity } from '../platform/http/idempotency/idempotent-call.entity.js'
 import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
@@ -17,6 +18,8 @@ export const ENTITIES = [
   ConnectionEntity,
   StreamEntity,
   SubscriptionEntity,
+  StreamFilterEntity,
+  FilterListenerEntity,
   MasterEntity,
   OutboxEntity,
   MediaNodeEntity,

@@ -65,7 +65,14 @@ describe('a stopped camera', () => {
     expect(await cameras.claimStopped(['another_room'])).toEqual([])
     expect(await cameras.claimStopped(['ses_1'])).toEqual([
       expect.objectContaining({
-        ...{ connectionId: 'con', sessionId: 'ses', roomId: 'ses_1', forcedVideoCodec: 'VP8', record: true },
+        ...{
+          connectionId: 'con',
+          sessionId: 'ses',
+          roomId: 'ses_1',
+          forcedVideoCodec: 'VP8',
+          allowTranscoding: false,
+          record: true,
+        },
         camera: expect.objectContaining({ rtspUri: 'rtsp://a:b@camera/1', tracks: TRACKS }),
       }),
     ])

@@ -39,6 +39,7 @@ export interface CameraSession {
   roomId: string
   forcedNodeId: string | null
   forcedVideoCodec: ForcedVideoCodec
+  allowTranscoding: boolean
   recordingMode: 'ALWAYS' | 'MANUAL'
 }
 
@@ -58,7 +59,7 @@ export type PublishedCamera = Pick<CameraConnection, 'connectionId' | 'sessionId
 type StartedCamera = Pick<ConnectionEntity, 'ip' | 'location' | 'serverData'> & { activeAt: number }
 
 const SESSION = `s.unique_id AS "roomId", s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec",
-  s.recording_mode AS "recordingMode"`
+  s.allow_transcoding AS "allowTranscoding", s.recording_mode AS "recordingMode"`
 
 /** The epoch of the session's current placement, or of the next one when it has none. */
 const NEXT_EPOCH = 's.media_epoch + (s.media_node_id IS NULL)::integer'

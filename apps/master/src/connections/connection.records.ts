@@ -31,6 +31,7 @@ export interface Participant {
   iceServers: IceServer[]
   forcedNodeId: string | null
   forcedVideoCodec: 'VP8' | 'H264' | 'NONE' | 'VP9' | 'MEDIA_SERVER_PREFERRED'
+  allowTranscoding: boolean
   recordingMode: 'ALWAYS' | 'MANUAL'
   /** A recorder: it receives media, and clients and backends are not notified of it. */
   isHidden: boolean

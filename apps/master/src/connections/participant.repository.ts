@@ -43,7 +43,8 @@ const PARTICIPANT = `
     'mediaserverOptions',
     'iceServers',
   ])},
-  s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec", s.recording_mode AS "recordingMode"`
+  s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec",
+  s.allow_transcoding AS "allowTranscoding", s.recording_mode AS "recordingMode"`
 
 const NOTHING_ENDED: TokenRelease = { place: null, sessionEnded: false, recordingIds: [] }
 

@@ -2,6 +2,7 @@ import type {
   BackendEvent,
   BackendEventName,
   ConfigurationRollback,
+  FilterEvent,
   MediaOptions,
   SessionEndReason,
   WebrtcEndReason,
@@ -132,6 +133,11 @@ export const signalSent = (
   signal: { from: string | null; to: string[]; type: string; data: string },
   now: number,
 ): EventDraft => ({ name: 'signalSent', payload: { ...common(session, now), ...signal } })
+
+export const filterEventDispatched = (session: SessionIds, event: FilterEvent, now: number): EventDraft => ({
+  name: 'filterEventDispatched',
+  payload: { ...common(session, now), participantId: event.connectionId, ...event },
+})
 
 /** Reasons whose cause ended the media: all media ends before the first participant leaves. */
 const MEDIA_FAILURES: readonly SessionEndReason[] = ['nodeCrashed', 'mediaServerDisconnect']

@@ -1,6 +1,7 @@
 import { type CameraTracks, ServiceError } from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { CameraConnection } from '../connections/camera.repository.js'
+import { FilterPublication } from '../filters/filter-publication.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { RoomAttempts } from '../placement/room-attempts.js'
@@ -9,7 +10,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configurati
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { TranscriptionsService } from '../speech-to-text/transcriptions.service.js'
 import { StreamRepository } from '../streams/stream.repository.js'
-import { isUncertain } from '../streams/streams.service.js'
+import { isUncertain, type PublishedFilter } from '../streams/streams.service.js'
 import { cameraMediaOptions } from './camera-media-options.js'
 
 /** A node that knows the tracks of a camera answers at once. */
@@ -17,6 +18,8 @@ const RESTART_TIMEOUT_MS = 4_000
 
 export interface StartedCamera {
   tracks: CameraTracks
+  /** The filter that the stream had before the loss of its media. */
+  filter: PublishedFilter | undefined
   place: RoomPlace
 }
 
@@ -29,6 +32,7 @@ export class CameraStarter {
     private readonly attempts: RoomAttempts,
     private readonly mediaNodes: MediaNodesService,
     private readonly streams: StreamRepository,
+    private readonly filters: FilterPublication,
     private readonly transcriptions: TranscriptionsService,
     private readonly broadcast: SessionBroadcast,
     private readonly clock: ClusterClock,
@@ -37,24 +41,32 @@ export class CameraStarter {
 
   /** Places the session if it has no node. Waits for the camera unless its tracks are known. */
   async start(connection: CameraConnection): Promise<StartedCamera> {
+    const { connectionId, camera } = connection
+    const filter = await this.filters.ofFormer({ streamId: camera.streamId, connectionId })
     const { result: tracks, place } = await this.attempts.enter(connection, {
-      run: (candidate) => this.#startAt(candidate, connection),
+      run: (candidate) => this.#startAt(candidate, connection, filter),
     })
     this.transcriptions.entered(connection.roomId, place).catch((error: unknown) => {
       this.#logger.warn({ err: error, roomId: connection.roomId }, 'starting the transcription failed, will retry')
     })
-    return { tracks, place }
+    return { tracks, filter, place }
   }
 
-  async #startAt(place: RoomPlace, connection: CameraConnection): Promise<CameraTracks> {
-    const { roomId, connectionId, sessionId, record, serverData, camera, forcedVideoCodec } = connection
+  async #startAt(
+    place: RoomPlace,
+    connection: CameraConnection,
+    filter: PublishedFilter | undefined,
+  ): Promise<CameraTracks> {
+    const { roomId, connectionId, sessionId, record, serverData, camera } = connection
     const { rtspUri: uri, networkCache, adaptativeBitrate, onlyPlayWithSubscribers, streamId, tracks } = camera
     const allowedAddresses = this.config.SERVICE_IPCAM_ALLOWED_ADDRESSES
     const params = {
       ...{ roomId, connectionId, sessionId, record, serverData, streamId },
       epoch: place.epoch,
-      videoCodec: forcedVideoCodec,
+      videoCodec: connection.forcedVideoCodec,
+      allowTranscoding: connection.allowTranscoding,
       source: { uri, networkCache, adaptativeBitrate, onlyPlayWithSubscribers, allowedAddresses },
+      ...(filter && { filter: filter.applied }),
     }
     try {
       return tracks
@@ -76,10 +88,11 @@ export class CameraStarter {
    * Inserts the stream and announces it. Does nothing when it exists already. @throws ServiceError NOT_FOUND when the
    * connection or the media of the session has ended meanwhile
    */
-  async publish(connection: CameraConnection, { tracks, place }: StartedCamera): Promise<void> {
+  async publish(connection: CameraConnection, { tracks, filter, place }: StartedCamera): Promise<void> {
     const { roomId, connectionId, sessionId, camera } = connection
     const { streamId, publicUri: rtspUri } = camera
-    const stream = { connectionId, createdAt: this.clock.now(), mediaOptions: cameraMediaOptions(camera, tracks) }
+    const mediaOptions = { ...cameraMediaOptions(camera, tracks), ...(filter && { filter: filter.view }) }
+    const stream = { connectionId, createdAt: this.clock.now(), mediaOptions }
     try {
       await this.streams.insert({ id: streamId, sessionId, mediaEpoch: place.epoch, rtspUri, ...stream })
     } catch (error) {
@@ -88,5 +101,6 @@ export class CameraStarter {
       throw error
     }
     this.broadcast.notify(roomId, { method: 'streamCreated', params: { streamId, ...stream } })
+    if (filter) await this.filters.published(roomId, { streamId, connectionId }, filter.applied.filterId)
   }
 }

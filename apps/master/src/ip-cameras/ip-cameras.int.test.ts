@@ -121,7 +121,15 @@ describe('POST connection with type IPCAM', () => {
     expect((await stack.api.listConnections(id)).content.at(-1)).toEqual(camera)
     expect((await stack.api.getSession(id)).connections.numberOfElements).toBe(2)
     expect(lastStart(north)).toMatchObject({
-      ...{ sessionId: id, connectionId: camera.id, streamId, epoch: 1, videoCodec: 'VP8', record: true },
+      ...{
+        sessionId: id,
+        connectionId: camera.id,
+        streamId,
+        epoch: 1,
+        videoCodec: 'VP8',
+        allowTranscoding: false,
+        record: true,
+      },
       serverData: 'entrance',
       source: {
         uri: RTSP_URI,

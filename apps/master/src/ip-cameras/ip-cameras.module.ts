@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common'
 import { ConnectionsModule } from '../connections/connections.module.js'
+import { FiltersModule } from '../filters/filters.module.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 import { LocationModule } from '../participation/location/location.module.js'
 import { PlacementModule } from '../placement/placement.module.js'
@@ -15,6 +16,7 @@ import { IpCamerasService } from './ip-cameras.service.js'
 @Module({
   imports: [
     ConnectionsModule,
+    FiltersModule,
     LocationModule,
     MediaNodesModule,
     PlacementModule,

@@ -77,6 +77,7 @@ export class RoomEntry {
       sessionId,
       epoch: place.epoch,
       videoCodec: participant.forcedVideoCodec,
+      allowTranscoding: participant.allowTranscoding,
       limits: resolveLimits(participant.mediaserverOptions, this.config),
       record,
       clientData,

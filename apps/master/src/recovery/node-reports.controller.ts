@@ -1,6 +1,7 @@
 import { type NodeFact, type NodeFactAnswer, ServiceError, SUBJECT } from '@session-service/contract'
 import { BusContext, BusController } from '@session-service/messaging'
 import { Ctx, MessagePattern, Payload } from '@nestjs/microservices'
+import { FilterReports } from '../filters/filter-reports.service.js'
 import { CameraReports } from '../ip-cameras/camera-reports.service.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { RecordingReconciler } from '../recordings/lifecycle/recording-reconciler.service.js'
@@ -17,6 +18,7 @@ export class NodeReportsController {
     private readonly recordings: RecordingReconciler,
     private readonly transcripts: TranscriptsService,
     private readonly cameras: CameraReports,
+    private readonly filters: FilterReports,
     private readonly clock: ClusterClock,
   ) {}
 
@@ -26,17 +28,24 @@ export class NodeReportsController {
     if (context.getSubject() !== SUBJECT.fact(fact.nodeId))
       throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${context.getSubject()}`)
     if (fact.kind === 'clock') return { dropRoomIds: [], now: this.clock.now() }
-    if (fact.kind === 'sentenceRecognized') {
-      await this.transcripts.store(fact)
-      return { dropRoomIds: [] }
-    }
-    if (fact.kind === 'cameraChanged') {
-      await this.cameras.changed(fact.camera)
-      return { dropRoomIds: [] }
-    }
-    if (fact.kind === 'filterEnded' || fact.kind === 'filterEvent') return { dropRoomIds: [] }
-    if (fact.kind !== 'recordingEnded') return this.failures.handleReport(fact)
-    await this.recordings.partEnded(fact.ended)
+    if (fact.kind === 'hello' || fact.kind === 'roomsLost' || fact.kind === 'goodbye')
+      return this.failures.handleReport(fact)
+    await this.#report(fact)
     return { dropRoomIds: [] }
+  }
+
+  #report(fact: Exclude<NodeFact, { kind: 'clock' | 'hello' | 'roomsLost' | 'goodbye' }>): Promise<void> {
+    switch (fact.kind) {
+      case 'recordingEnded':
+        return this.recordings.partEnded(fact.ended)
+      case 'sentenceRecognized':
+        return this.transcripts.store(fact)
+      case 'cameraChanged':
+        return this.cameras.changed(fact.camera)
+      case 'filterEnded':
+        return this.filters.ended(fact)
+      case 'filterEvent':
+        return this.filters.dispatched(fact)
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common'
 import { ConnectionsModule } from '../connections/connections.module.js'
+import { FiltersModule } from '../filters/filters.module.js'
 import { IpCamerasModule } from '../ip-cameras/ip-cameras.module.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 import { PlacementModule } from '../placement/placement.module.js'
@@ -19,6 +20,7 @@ import { StreamsModule } from '../streams/streams.module.js'
 @Module({
   imports: [
     ConnectionsModule,
+    FiltersModule,
     IpCamerasModule,
     MediaNodesModule,
     PlacementModule,

@@ -139,7 +139,8 @@ export class StreamRepository {
   }
 
   /**
-   * Deletes a stream and with it its subscriptions. Undefined when it does not exist, `connectionId` does not publish it,
+   * Deletes a stream and with it its subscriptions and its filter, also when only the filter outlived the loss of the
+   * media. Undefined when it does not exist, `connectionId` does not publish it,
    * or a camera publishes it.
    */
   delete(
@@ -157,6 +158,12 @@ export class StreamRepository {
            AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.id = p.connection_id AND c.type = 'IPCAM')
          RETURNING ${STREAM_INFO}`,
         [streamId, sessionId, connectionId ?? null],
+      )
+      // The stream first, in the order in which filters are changed.
+      await execute(
+        manager,
+        `DELETE FROM stream_filter WHERE stream_id = $1 AND (stream_id = $2 OR connection_id = $3)`,
+        [streamId, stream?.streamId ?? null, connectionId ?? null],
       )
       if (stream) await record(...ended)
       return stream

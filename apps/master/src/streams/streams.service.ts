@@ -1,5 +1,7 @@
 import {
+  type AppliedFilter,
   type ErrorCode,
+  type FilterView,
   isStreamIdOf,
   newStreamId,
   publisherOf,
@@ -20,6 +22,12 @@ import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { effectiveChanges, mediaOptionsOf, streamKindOf } from './media-options.js'
 import { StreamRepository } from './stream.repository.js'
 import { SubscriptionRepository } from './subscription.repository.js'
+
+/** The filter of a new stream: for the media node, and in its media options. */
+export interface PublishedFilter {
+  applied: AppliedFilter
+  view: FilterView
+}
 
 /** A participant and the place of its media. */
 export interface PlacedParticipant {
@@ -56,9 +64,13 @@ export class StreamsService {
     private readonly clock: ClusterClock,
   ) {}
 
-  async publish(participant: PlacedParticipant, call: SignallingCall<'publish'>): Promise<SignallingResult<'publish'>> {
+  async publish(
+    participant: PlacedParticipant,
+    call: SignallingCall<'publish'>,
+    filter?: PublishedFilter,
+  ): Promise<SignallingResult<'publish'>> {
     const { sessionId, roomId, connectionId, place } = participant
-    const mediaOptions = mediaOptionsOf(call)
+    const mediaOptions = { ...mediaOptionsOf(call), ...(filter && { filter: filter.view }) }
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
     const { tracks, audioActive, videoActive, dtlsParameters } = call
     const request = this.mediaNodes.request(place, 'publish', {
@@ -70,6 +82,7 @@ export class StreamsService {
       videoActive,
       ...(mediaOptions.typeOfVideo && { typeOfVideo: mediaOptions.typeOfVideo }),
       dtlsParameters,
+      ...(filter && { filter: filter.applied }),
     })
     await this.#undoIfUncertain(request, () =>
       this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId }),
@@ -90,7 +103,7 @@ export class StreamsService {
     }
     const params = { streamId, connectionId, createdAt, mediaOptions }
     this.broadcast.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
-    return { streamId, createdAt }
+    return { streamId, createdAt, ...(filter && { filter: filter.view }) }
   }
 
   async unpublish({ sessionId, roomId, connectionId, place }: PlacedParticipant, streamId: string): Promise<void> {
@@ -164,13 +177,15 @@ export class StreamsService {
     call: SignallingCall<'subscribe'>,
   ): Promise<SignallingResult<'subscribe'>> {
     const { roomId, connectionId, place } = participant
-    const { streamId, rtpCapabilities } = call
+    const { streamId, rtpCapabilities, replace = false } = call
     const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
-    const request = this.mediaNodes.request(place, 'subscribe', { roomId, connectionId, streamId, rtpCapabilities })
-    const { tracks } = await this.#undoIfUncertain(request, undo)
+    const subscription = { roomId, connectionId, streamId, rtpCapabilities, replace }
+    const request = this.mediaNodes.request(place, 'subscribe', subscription)
+    // A client that replaces a subscription keeps it, and tries again.
+    const { tracks } = await (replace ? request : this.#undoIfUncertain(request, undo))
     const createdAt = this.clock.now()
     try {
-      await this.subscriptions.insert({ connectionId, streamId, createdAt, mediaEpoch: place.epoch })
+      await this.subscriptions.insert({ connectionId, streamId, createdAt, mediaEpoch: place.epoch, replace })
     } catch (error) {
       await undo()
       throw error

@@ -15,6 +15,8 @@ export interface NewSubscription {
   createdAt: number
   /** The epoch of the media that the subscription uses. */
   mediaEpoch: number
+  /** Whether it replaces the tracks of an existing subscription, which keeps its time. */
+  replace?: boolean
 }
 
 interface WrittenSubscription extends Pick<NewSubscription, 'connectionId' | 'streamId'> {
@@ -82,14 +84,16 @@ export class SubscriptionRepository {
     return rows<WrittenSubscription>(
       queryable,
       `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb)
-                  AS r("connectionId" text, "streamId" text, "createdAt" bigint, "mediaEpoch" integer)),
+                  AS r("connectionId" text, "streamId" text, "createdAt" bigint, "mediaEpoch" integer, replace boolean)),
             ${placedSessions('SELECT p.session_id FROM stream p JOIN r ON r."streamId" = p.id')},
             live AS (SELECT c.id, placed.media_epoch FROM connection c JOIN placed ON placed.id = c.session_id
                      WHERE c.id = ANY(ARRAY(SELECT "connectionId" FROM r)) AND c.status IN ('active', 'hidden')
                      FOR KEY SHARE OF c),
             existing AS (SELECT id FROM stream WHERE id = ANY(ARRAY(SELECT "streamId" FROM r)) FOR KEY SHARE)
        INSERT INTO subscription (connection_id, stream_id, created_at)
-       SELECT r."connectionId", r."streamId", r."createdAt" FROM r
+       SELECT r."connectionId", r."streamId", COALESCE(former.created_at, r."createdAt") FROM r
+       LEFT JOIN subscription former
+         ON r.replace AND former.connection_id = r."connectionId" AND former.stream_id = r."streamId"
        JOIN live ON live.id = r."connectionId" AND live.media_epoch = r."mediaEpoch"
        JOIN existing ON existing.id = r."streamId"
        ORDER BY r."connectionId", r."streamId"

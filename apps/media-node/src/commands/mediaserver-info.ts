@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { Injectable } from '@nestjs/common'
 import type { MediaserverInfo } from '@session-service/contract'
-import { ROUTER_CODECS } from '../routers/codecs.js'
+import { routerCodecs } from '../routers/codecs.js'
 import { MEDIASOUP, WorkerPool } from '../workers/worker-pool.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
 import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
@@ -10,7 +10,9 @@ import { VERSION } from '../node/version.js'
 
 const CAPABILITIES = ['udp', 'tcp', 'ice-restart', 'simulcast', 'bandwidth-limits']
 const MEDIASOUP_FACTORIES = ['Worker', 'WebRtcServer', 'Router', 'WebRtcTransport', 'Producer', 'Consumer']
-const CODECS = [...new Set(ROUTER_CODECS.NONE.map(({ mimeType }) => mimeType))]
+const CODECS = [
+  ...new Set(routerCodecs({ videoCodec: 'NONE', allowTranscoding: false }).map(({ mimeType }) => mimeType)),
+]
 
 const kib = (bytes: number): number => Math.round(bytes / 1024)
 

@@ -32,7 +32,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
     if (!program) throw new ServiceError('DISABLED', 'the media node cannot read cameras: CAMERA_BIN names no program')
     return this.media.inOrder(call, async () => {
       await checkCameraAddress(call.source.uri, call.source.allowedAddresses)
-      const room = await this.media.rooms.open(call, call.videoCodec)
+      const room = await this.media.rooms.open(call, call)
       room.leave(call.connectionId)
       const environment = this.#environment(room, call, program)
       const { camera, tracks } = await Camera.open(room, call, environment).catch((error: unknown) => {
@@ -44,6 +44,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
       }
       room.enterCamera(camera)
       camera.entered()
+      if (call.filter) this.media.filters?.begin(room.stream(call.streamId), call.filter)
       return tracks
     })
   }

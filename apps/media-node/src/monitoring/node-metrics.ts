@@ -11,6 +11,13 @@ export class NodeMetrics {
     metrics.sampled('media_rooms', 'Rooms on this node', () => media.rooms.size)
     metrics.sampled('media_connections', 'Connections in the rooms of this node', () => media.counts.connections)
     metrics.sampled('media_cameras', 'Cameras on the network in the rooms of this node', () => media.counts.cameras)
+    metrics.sampled(
+      'media_transcodings',
+      'Videos that are being encoded for clients that cannot decode the published codec',
+      () => media.counts.transcodings,
+    )
+    const { counts } = media
+    metrics.sampled('media_filters', 'Filters of streams', () => counts.videoFilters + counts.audioFilters)
     metrics.sampled('media_streams', 'Streams published on this node', () => media.counts.streams)
     metrics.sampled('media_consumers', 'Tracks forwarded to subscribers', () => media.counts.consumers)
     metrics.sampled('media_workers', 'Living media workers', () => pool.workers.size)

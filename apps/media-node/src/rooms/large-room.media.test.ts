@@ -37,7 +37,15 @@ it.each([
   { when: 'when the audience is there already', publishFirst: false },
 ])('200 concurrent peers are spread evenly over two workers; two publish $when', async ({ publishFirst }) => {
   await fill(['con0', 'con1'], publishFirst)
-  expect(stack.service.counts).toEqual({ connections: 200, streams: 2, consumers: 4 * PEOPLE - 4, cameras: 0 })
+  expect(stack.service.counts).toEqual({
+    connections: 200,
+    streams: 2,
+    consumers: 4 * PEOPLE - 4,
+    cameras: 0,
+    transcodings: 0,
+    videoFilters: 0,
+    audioFilters: 0,
+  })
   // 100 peers with 4 tracks each; publishers receive 2 instead, and 4 tracks are piped to the other router.
   expect(consumers()).toEqual([400, 400])
   expect(await stack.routers(roomId)).toEqual([

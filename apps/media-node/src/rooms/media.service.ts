@@ -9,8 +9,10 @@ import { KeyedMutex } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
-import type { MediaCounts } from './room.js'
+import type { MediaCounts, RoomContext } from './room.js'
 import { Rooms } from './rooms.js'
+import type { StreamFilters } from './stream-filters.js'
+import type { Transcoder } from './transcoder.js'
 
 export type Answer<C extends NodeCommand> = Promise<z.input<(typeof NODE_COMMANDS)[C][1]>>
 /** Commands that concern the node itself, not its media. */
@@ -55,18 +57,35 @@ interface MediaEnvironment {
  * different connections concurrently.
  */
 export class MediaService implements Commands {
-  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0, cameras: 0 }
+  readonly counts: MediaCounts = {
+    connections: 0,
+    streams: 0,
+    consumers: 0,
+    cameras: 0,
+    transcodings: 0,
+    videoFilters: 0,
+    audioFilters: 0,
+  }
   readonly rooms: Rooms
+  /** Provided by the module that filters. */
+  filters: StreamFilters | undefined
   readonly #commands = new KeyedMutex()
+  readonly #context: RoomContext
 
   constructor(private readonly environment: MediaEnvironment) {
     const { pickWorker, workers, consumersPerRouter, report } = environment
-    this.rooms = new Rooms(pickWorker, { counts: this.counts, report, workers, consumersPerRouter })
+    this.#context = { counts: this.counts, report, workers, consumersPerRouter }
+    this.rooms = new Rooms(pickWorker, this.#context)
+  }
+
+  /** Provided by the module that transcodes, for present and later rooms. */
+  set transcoder(transcoder: Transcoder | undefined) {
+    this.#context.transcoder = transcoder
   }
 
   join(call: NodeCommandCall<'join'>): Answer<'join'> {
     return this.inOrder(call, async () => {
-      const room = await this.rooms.open(call, call.videoCodec)
+      const room = await this.rooms.open(call, call)
       room.leave(call.connectionId)
       const { record, clientData, serverData } = call
       const metadata = { record, clientData, serverData }
@@ -115,7 +134,10 @@ export class MediaService implements Commands {
   }
 
   publish(call: NodeCommandCall<'publish'>): Answer<'publish'> {
-    return this.#withPeer(call, (peer) => peer.publish(call))
+    return this.#withPeer(call, async (peer) => {
+      await peer.publish(call)
+      if (call.filter) this.filters?.begin(peer.ownStream(call.streamId), call.filter)
+    })
   }
 
   unpublish(call: NodeCommandCall<'unpublish'>): Answer<'unpublish'> {
@@ -135,7 +157,7 @@ export class MediaService implements Commands {
   }
 
   changeSubscription(call: NodeCommandCall<'changeSubscription'>): Answer<'changeSubscription'> {
-    return this.#withPeer(call, (peer) => peer.subscription(call.streamId).change(call))
+    return this.#withPeer(call, (peer) => peer.changeSubscription(call))
   }
 
   async closeRoom(call: NodeCommandCall<'closeRoom'>): Answer<'closeRoom'> {

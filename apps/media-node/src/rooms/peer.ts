@@ -120,14 +120,15 @@ export class Peer implements Publisher {
     })
   }
 
-  async subscribe({ streamId, rtpCapabilities }: NodeCommandCall<'subscribe'>): Promise<Subscription> {
+  /** Replaces a subscription to former tracks of the stream if asked to. */
+  async subscribe({ streamId, rtpCapabilities, replace }: NodeCommandCall<'subscribe'>): Promise<Subscription> {
     const stream = this.room.stream(streamId)
     if (stream.publisher === this)
       throw new ServiceError('NOT_ALLOWED', 'a connection can not subscribe to its own stream')
-    if (this.subscriptions.has(streamId)) {
+    if (this.subscriptions.has(streamId) && !replace) {
       throw new ServiceError('CONFLICT', `connection ${this.connectionId} is already subscribed to ${streamId}`)
     }
-    if (this.subscriptions.size >= SUBSCRIPTIONS_PER_CONNECTION) {
+    if (this.subscriptions.size >= SUBSCRIPTIONS_PER_CONNECTION && !this.subscriptions.has(streamId)) {
       throw new ServiceError('NOT_ALLOWED', `a connection has at most ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`)
     }
     const subscription = await Subscription.open(this, stream, rtpCapabilities).catch((error: unknown) => {
@@ -140,7 +141,14 @@ export class Peer implements Publisher {
       throw ended
     }
     await Promise.all([this.#applyLimits(), subscription.fitLayers()])
+    // The tracks may have been replaced while it was opened.
+    stream.reportReplaced([subscription])
     return subscription
+  }
+
+  async changeSubscription(call: NodeCommandCall<'changeSubscription'>): Promise<void> {
+    await this.subscription(call.streamId).change(call)
+    await this.#applyLimits()
   }
 
   async unsubscribe(streamId: string): Promise<void> {
@@ -159,7 +167,8 @@ export class Peer implements Publisher {
 
   /** Called by a subscription when it ends, for any reason. */
   unsubscribed(subscription: Subscription): void {
-    this.subscriptions.delete(subscription.stream.id)
+    if (this.subscriptions.get(subscription.stream.id) === subscription)
+      this.subscriptions.delete(subscription.stream.id)
     this.#received.audio -= subscription.count('audio')
     this.#received.video -= subscription.count('video')
     this.room.consumersChanged(this.slot, -subscription.consumers.length)
@@ -176,9 +185,10 @@ export class Peer implements Publisher {
   /** Clients send whether or not anybody receives them. */
   receiversChanged(): void {}
 
-  /** For a client that may have missed a change. */
+  /** For a client that may have missed a change of its limits or of the tracks that it receives. */
   reportSendLimits(): void {
     for (const stream of this.streams.values()) this.#reportSendLimit(stream)
+    for (const subscription of this.subscriptions.values()) subscription.stream.reportReplaced([subscription])
   }
 
   close(): void {
@@ -207,11 +217,13 @@ export class Peer implements Publisher {
   }
 
   #subscribed(subscription: Subscription): void {
+    const former = this.subscriptions.get(subscription.stream.id)
     this.subscriptions.set(subscription.stream.id, subscription)
     subscription.stream.subscriptions.add(subscription)
     this.#received.audio += subscription.count('audio')
     this.#received.video += subscription.count('video')
     this.room.consumersChanged(this.slot, subscription.consumers.length)
+    if (former) subscription.replace(former)
   }
 
   #close(stream: Stream): void {
@@ -220,12 +232,15 @@ export class Peer implements Publisher {
     stream.close()
   }
 
-  /** The routers also have the codec of cameras. */
+  /** The routers also have the codecs of cameras and of transcoded clients. */
   #requireForcedCodec({ tracks }: NodeCommandCall<'publish'>): void {
-    const forced = forcedMimeType(this.room.videoCodec)
+    const { codecs, mayTranscode, transcoder } = this.room
+    const forced = forcedMimeType(codecs.videoCodec)
     const video = tracks.find(({ kind }) => kind === 'video')?.rtpParameters.codecs[0]?.mimeType
     if (forced === undefined || video === undefined || video.toLowerCase() === forced.toLowerCase()) return
-    throw new ServiceError('INVALID', `tracks: the session allows ${forced} and not ${video}`)
+    if (transcoder) return
+    const cause = mayTranscode ? 'this media node cannot transcode' : 'it does not allow transcoding'
+    throw new ServiceError('CODEC_REFUSED', `tracks: the session allows ${forced} and not ${video}: ${cause}`)
   }
 
   #reportSendLimit({ id: streamId, sendLimit: maxKbps }: Stream): void {

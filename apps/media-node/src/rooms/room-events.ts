@@ -25,7 +25,8 @@ export class RoomEvents {
     if (event.kind === 'speechToText' || event.kind === 'speechToTextDisconnected')
       return this.#holdSpeech(roomId, event)
     const { kind, connectionId, streamId } = event
-    this.#held.set([roomId, kind, connectionId, streamId].join('/'), { roomId, event })
+    const to = event.kind === 'subscriptionReplaced' ? event.to : []
+    this.#held.set([roomId, kind, connectionId, streamId, ...to].join('/'), { roomId, event })
   }
 
   /** Sentences happen once, while the text of an unfinished sentence is soon obsolete. */

@@ -1,19 +1,21 @@
 import {
   ServiceError,
-  type ForcedVideoCodec,
   type HeldRoom,
+  type MediaKind,
   type RoomEvent,
   type RtpCapabilities,
   type Units,
 } from '@session-service/contract'
 import { RoomRouter } from '../routers/room-router.js'
 import { chooseRouter } from '../routers/choose-router.js'
+import { mayTranscode, type RoomCodecs } from '../routers/codecs.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
 import type { Publisher } from './publisher.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { expectedTracks, type RouterSlot } from '../routers/router-slot.js'
 import type { Stream } from './stream.js'
+import type { Transcoder } from './transcoder.js'
 
 /** Follows what is published in a room: a recording, for example. */
 export interface RoomObserver {
@@ -21,6 +23,8 @@ export interface RoomObserver {
   unpublished(stream: Stream): void
   /** The publisher muted, unmuted, or changed whether it is recorded. */
   changed(stream: Stream): void
+  /** The forwarded tracks of these kinds were replaced; the former ones end soon. */
+  mediaReplaced?(stream: Stream, kinds: readonly MediaKind[]): void
   /** A peer has left; its streams were unpublished before. */
   left?(connectionId: string): void
   /** The room and all its streams are closed. */
@@ -36,6 +40,9 @@ export interface MediaCounts {
   streams: number
   consumers: number
   cameras: number
+  transcodings: number
+  videoFilters: number
+  audioFilters: number
 }
 
 export interface RoomContext {
@@ -45,6 +52,8 @@ export interface RoomContext {
   workers: () => Iterable<PoolWorker>
   /** The most tracks that a router forwards before the room opens another one. */
   consumersPerRouter: number
+  /** Absent while the node cannot transcode. */
+  transcoder?: Transcoder | undefined
 }
 
 /**
@@ -63,24 +72,21 @@ export class Room {
   /** By `performance.now()`. */
   readonly openedAt = performance.now()
   #tracks = 0
+  #transcodings = 0
+  readonly #filters = { videoFilters: 0, audioFilters: 0 }
   #closed = false
 
   private constructor(
     held: HeldRoom,
-    readonly videoCodec: ForcedVideoCodec,
+    readonly codecs: RoomCodecs,
     private readonly context: RoomContext,
   ) {
     this.id = held.roomId
     this.epoch = held.epoch
   }
 
-  static async open(
-    held: HeldRoom,
-    videoCodec: ForcedVideoCodec,
-    worker: PoolWorker,
-    context: RoomContext,
-  ): Promise<Room> {
-    const room = new Room(held, videoCodec, context)
+  static async open(held: HeldRoom, codecs: RoomCodecs, worker: PoolWorker, context: RoomContext): Promise<Room> {
+    const room = new Room(held, codecs, context)
     try {
       await room.#open(worker).opened
       return room
@@ -99,7 +105,8 @@ export class Room {
     for (const { subscriptions } of this.peers.values())
       for (const subscription of subscriptions.values()) consumers += subscription.consumers.length
     const cameras = this.cameras.size
-    return { rooms: 1, connections: this.peers.size + cameras, streams: this.streams.size, consumers, cameras }
+    const [connections, streams] = [this.peers.size + cameras, this.streams.size]
+    return { rooms: 1, connections, streams, consumers, cameras, transcodings: this.#transcodings, ...this.#filters }
   }
 
   get routers(): readonly RoomRouter[] {
@@ -110,6 +117,15 @@ export class Room {
     const roomRouter = this.routers.find(({ isOpen }) => isOpen)
     if (!roomRouter) throw new ServiceError('UNAVAILABLE', `room ${this.id} is closed`)
     return roomRouter.router.rtpCapabilities as RtpCapabilities
+  }
+
+  get mayTranscode(): boolean {
+    return mayTranscode(this.codecs)
+  }
+
+  /** Undefined when the session does not allow it, or the node cannot. */
+  get transcoder(): Transcoder | undefined {
+    return this.mayTranscode ? this.context.transcoder : undefined
   }
 
   usesWorker(worker: PoolWorker): boolean {
@@ -205,6 +221,10 @@ export class Room {
     for (const observer of this.#observers) observer.changed(stream)
   }
 
+  mediaReplaced(stream: Stream, kinds: readonly MediaKind[]): void {
+    for (const observer of this.#observers) observer.mediaReplaced?.(stream, kinds)
+  }
+
   unpublished(stream: Stream): void {
     this.streams.delete(stream.id)
     this.#tracks -= stream.tracks.length
@@ -215,6 +235,16 @@ export class Room {
   consumersChanged(slot: RouterSlot, by: number): void {
     this.context.counts.consumers += by
     slot.consumersChanged(by)
+  }
+
+  filtersChanged(unit: 'videoFilters' | 'audioFilters', by: number): void {
+    this.#filters[unit] += by
+    this.context.counts[unit] += by
+  }
+
+  transcodingsChanged(by: number): void {
+    this.#transcodings += by
+    this.context.counts.transcodings += by
   }
 
   report(event: WithoutEpoch<RoomEvent>): void {
@@ -245,7 +275,7 @@ export class Room {
   }
 
   #open(worker: PoolWorker): RoomRouter {
-    const roomRouter = new RoomRouter(worker, this.videoCodec)
+    const roomRouter = new RoomRouter(worker, this.codecs)
     this.#routers.add(roomRouter)
     roomRouter.opened.catch(() => this.#routers.delete(roomRouter))
     return roomRouter

@@ -1,4 +1,5 @@
-import { ServiceError, type ForcedVideoCodec, type HeldRoom, type RtpCapabilities } from '@session-service/contract'
+import { ServiceError, type HeldRoom, type RtpCapabilities } from '@session-service/contract'
+import type { RoomCodecs } from '../routers/codecs.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { Room, type RoomContext } from './room.js'
 
@@ -8,7 +9,7 @@ export class Rooms {
   readonly #opening = new Map<string, Promise<Room>>()
   #opened = 0
   /** Equal for all routers with the same codecs, and expensive to read: mediasoup clones them each time. */
-  readonly #capabilities = new Map<ForcedVideoCodec, RtpCapabilities>()
+  readonly #capabilities = new Map<string, RtpCapabilities>()
 
   /** `pickWorker` throws when the node accepts no rooms. */
   constructor(
@@ -53,26 +54,28 @@ export class Rooms {
   }
 
   /** Opens the room unless it is open; concurrent calls get the same room. */
-  async open({ roomId, epoch }: HeldRoom, videoCodec: ForcedVideoCodec): Promise<Room> {
+  async open({ roomId, epoch }: HeldRoom, codecs: RoomCodecs): Promise<Room> {
     const pending = this.#opening.get(roomId)
     if (pending) {
       await pending
-      return this.open({ roomId, epoch }, videoCodec)
+      return this.open({ roomId, epoch }, codecs)
     }
     const present = this.#rooms.get(roomId)
     if (present?.epoch === epoch) return present
     if (present && present.epoch > epoch) throw new ServiceError('CONFLICT', `room ${roomId} is of a newer epoch`)
     this.#remove(present)
-    const opening = this.#create({ roomId, epoch }, videoCodec).finally(() => this.#opening.delete(roomId))
+    const opening = this.#create({ roomId, epoch }, codecs).finally(() => this.#opening.delete(roomId))
     this.#opening.set(roomId, opening)
     return opening
   }
 
   capabilities(room: Room): RtpCapabilities {
-    const known = this.#capabilities.get(room.videoCodec)
+    const { videoCodec, allowTranscoding } = room.codecs
+    const key = `${videoCodec}/${allowTranscoding}`
+    const known = this.#capabilities.get(key)
     if (known) return known
     const capabilities = room.rtpCapabilities
-    this.#capabilities.set(room.videoCodec, capabilities)
+    this.#capabilities.set(key, capabilities)
     return capabilities
   }
 
@@ -107,8 +110,8 @@ export class Rooms {
     room.close()
   }
 
-  async #create(held: HeldRoom, videoCodec: ForcedVideoCodec): Promise<Room> {
-    const room = await Room.open(held, videoCodec, this.pickWorker(), this.context)
+  async #create(held: HeldRoom, { videoCodec, allowTranscoding }: RoomCodecs): Promise<Room> {
+    const room = await Room.open(held, { videoCodec, allowTranscoding }, this.pickWorker(), this.context)
     this.#rooms.set(held.roomId, room)
     this.#opened += 1
     return room

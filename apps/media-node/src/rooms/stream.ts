@@ -23,6 +23,9 @@ export class Stream {
   /** Its subscriptions; they end with it. */
   readonly subscriptions = new Set<Subscription>()
   readonly #maxima = new ReceiverMaxima()
+  /** Tracks that are forwarded instead of the published ones of their kinds. */
+  #replacements: ReadonlyMap<types.MediaKind, PublishedTrack> = new Map()
+  #mediaRevision = 0
   #sendLimit = 0
   #layerKbps: readonly (number | undefined)[]
   #receivers = 0
@@ -55,6 +58,39 @@ export class Stream {
 
   track(kind: types.MediaKind): PublishedTrack | undefined {
     return this.tracks.find((track) => track.kind === kind)
+  }
+
+  /** The tracks that subscriptions, recordings and transcriptions receive: the published ones or their replacements. */
+  get forwardedTracks(): readonly PublishedTrack[] {
+    return this.tracks.map((track) => this.#replacements.get(track.kind) ?? track)
+  }
+
+  /** Increases each time the forwarded tracks are replaced. */
+  get mediaRevision(): number {
+    return this.#mediaRevision
+  }
+
+  /**
+   * Forwards these tracks, and the published ones of the other kinds. The former tracks must stay open for a while:
+   * subscriptions use them until their clients have subscribed again.
+   */
+  replaceMedia(replacements: ReadonlyMap<types.MediaKind, PublishedTrack>): void {
+    const kinds = this.tracks
+      .map(({ kind }) => kind)
+      .filter((kind) => replacements.get(kind) !== this.#replacements.get(kind))
+    if (this.#closed || kinds.length === 0) return
+    this.#replacements = new Map(replacements)
+    this.#mediaRevision++
+    this.reportReplaced(this.subscriptions)
+    this.publisher.room.mediaReplaced(this, kinds)
+  }
+
+  /** Reports to the clients of those subscriptions that have former tracks. */
+  reportReplaced(subscriptions: Iterable<Subscription>): void {
+    const replaced = [...subscriptions].filter(({ isReplaced }) => isReplaced)
+    const to = replaced.map(({ peer }) => peer.connectionId)
+    const { room, connectionId } = this.publisher
+    if (to.length > 0) room.report({ kind: 'subscriptionReplaced', to, connectionId, streamId: this.id })
   }
 
   /** The maximum bitrate of each layer, the smallest layer first: undefined = unknown, 0 = the layer is not sent. */
@@ -113,7 +149,7 @@ export class Stream {
   async change(active: Partial<Record<types.MediaKind, boolean | undefined>>): Promise<void> {
     try {
       await Promise.all(
-        this.tracks.map((track) => {
+        [...this.tracks, ...this.#replacements.values()].map((track) => {
           const wanted = active[track.kind]
           return wanted === undefined ? undefined : track.setPaused(!wanted)
         }),
@@ -130,7 +166,7 @@ export class Stream {
 
   close(): void {
     this.#closed = true
-    for (const track of this.tracks) track.close()
+    for (const track of [...this.tracks, ...this.#replacements.values()]) track.close()
     for (const subscription of this.subscriptions) subscription.ended()
   }
 

@@ -1,7 +1,8 @@
-import type { Layers, NodeCommandCall, RtpCapabilities, SubscribedTrack } from '@session-service/contract'
+import type { Layers, NodeCommandCall, RtpCapabilities, ServiceError, SubscribedTrack } from '@session-service/contract'
 import type { types } from 'mediasoup'
 import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
+import { decodableTrack } from './decodable-track.js'
 import type { Peer } from './peer.js'
 import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
@@ -18,6 +19,10 @@ export class Subscription {
   #isCounted = false
   /** The layers that the participant has selected. */
   #preferred: Layers | undefined
+  /** The layers that were reported last. */
+  #layers: Layers | null = null
+  /** The subscription to former tracks that it replaces: its media flows until the first change of this one. */
+  #former: Subscription | undefined
 
   readonly #release: Release
 
@@ -26,6 +31,7 @@ export class Subscription {
     readonly peer: Peer,
     private readonly received: readonly Received[],
     private layerCeiling: number | undefined,
+    private readonly mediaRevision: number,
   ) {
     this.consumers = received.map(({ consumer }) => consumer)
     this.#release = stream.addReceiver()
@@ -37,19 +43,27 @@ export class Subscription {
     this.#count()
   }
 
-  /** Omits tracks that the participant can not decode. @throws ServiceError INVALID when it can decode none */
+  /**
+   * Omits tracks that the participant can not decode and that are not transcoded.
+   * @throws ServiceError INVALID when it can decode none
+   */
   static async open(peer: Peer, stream: Stream, rtpCapabilities: RtpCapabilities): Promise<Subscription> {
+    const { mediaRevision } = stream
     const ceiling = fittingLayer(stream.layerKbps, peer.limits.maxRecvKbps)
     const capabilities = receivable(rtpCapabilities)
-    const created = await Promise.allSettled(stream.tracks.map((track) => receive(peer, track, capabilities, ceiling)))
+    const tracks = stream.forwardedTracks
+    const created = await Promise.allSettled(tracks.map((track) => receive(peer, stream, track, capabilities, ceiling)))
     const received = created.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = created.flatMap((result) =>
       result.status === 'rejected' ? [mediaError(stream.id, result.reason)] : [],
     )
-    const undecodable = failed.every(({ code }) => code === 'INVALID')
-    if (undecodable && received.length > 0) return new Subscription(stream, peer, received, ceiling)
+    const undecodable = failed.every(isUndecodable)
+    if (undecodable && received.length > 0) return new Subscription(stream, peer, received, ceiling, mediaRevision)
     for (const one of received) drop(one)
-    throw failed.find(({ code }) => code !== 'INVALID') ?? failed[0]
+    // The tracks may have been replaced meanwhile, and the former ones have ended.
+    if (stream.mediaRevision !== mediaRevision && !stream.closed)
+      return Subscription.open(peer, stream, rtpCapabilities)
+    throw failed.find((error) => !isUndecodable(error)) ?? failed[0]
   }
 
   get tracks(): SubscribedTrack[] {
@@ -72,17 +86,33 @@ export class Subscription {
     if (preferredLayers) this.#preferred = preferredLayers
     try {
       await Promise.all(
-        this.consumers.flatMap((consumer) => [
-          preferredLayers && consumer.kind === 'video' && this.#prefer(consumer, preferredLayers),
-          wanted[consumer.kind] === true && consumer.resume(),
-          wanted[consumer.kind] === false && consumer.pause(),
-        ]),
+        this.received
+          .filter(isOpen)
+          .map((one) => changeTrack(one, wanted[one.consumer.kind], () => this.#prefer(one.consumer, preferredLayers))),
       )
     } catch (error) {
       throw mediaError(`the subscription to ${this.stream.id} was not changed`, error)
     } finally {
       this.#count()
+      this.#former?.close()
+      this.#former = undefined
     }
+  }
+
+  /** Whether other tracks are forwarded than those of this subscription: the client has to subscribe again. */
+  get isReplaced(): boolean {
+    const { peer, stream, mediaRevision } = this
+    return !this.#closed && mediaRevision !== stream.mediaRevision && peer.subscriptions.get(stream.id) === this
+  }
+
+  /** Continues a subscription to former tracks, which the client plays until it has resumed the new ones. */
+  replace(former: Subscription): void {
+    for (const consumer of former.consumers) consumer.removeAllListeners('layerschange')
+    former.#former?.close()
+    const isNeeded = former.#isFlowing && this.consumers.some(({ paused }) => paused)
+    if (isNeeded) this.#former = former
+    else former.close()
+    if (former.#layers) this.#layersChanged(undefined)
   }
 
   /** The publisher's layers have changed: adapts the preferred layers of the consumers. */
@@ -92,7 +122,7 @@ export class Subscription {
     if (ceiling === this.layerCeiling || this.#closed) return
     this.layerCeiling = ceiling
     const wanted = this.#preferred ?? { spatialLayer: layerKbps.length - 1 }
-    await Promise.all(this.consumers.map((consumer) => this.#prefer(consumer, wanted)))
+    await Promise.all(this.#openConsumers.map((consumer) => this.#prefer(consumer, wanted)))
   }
 
   close(): void {
@@ -100,6 +130,7 @@ export class Subscription {
     // Before their tracks are released: the worker closes the consumers of a closed producer itself.
     for (const consumer of this.consumers) consumer.close()
     this.ended()
+    this.#former?.close()
   }
 
   /** The stream has ended: the worker closes the consumers of a closed producer itself. */
@@ -116,6 +147,15 @@ export class Subscription {
     this.peer.unsubscribed(this)
   }
 
+  /** The worker closes the consumers of tracks that have ended. */
+  get #openConsumers(): readonly types.Consumer[] {
+    return this.received.filter(isOpen).map(({ consumer }) => consumer)
+  }
+
+  get #isFlowing(): boolean {
+    return this.#openConsumers.some(({ paused }) => !paused)
+  }
+
   #count(): void {
     const counts = !this.#closed && this.consumers.some(({ kind, paused }) => kind === 'video' && !paused)
     if (counts === this.#isCounted) return
@@ -123,18 +163,20 @@ export class Subscription {
     this.stream.videoReceiverChanged(this.peer.limits.maxRecvKbps, counts)
   }
 
-  #prefer(consumer: types.Consumer, wanted: Layers): Promise<void> | undefined {
+  #prefer(consumer: types.Consumer, wanted: Layers | undefined): Promise<void> | undefined {
+    if (!wanted) return
     if (consumer.type !== 'simulcast' && consumer.type !== 'svc') return
     return consumer.setPreferredLayers(allowedLayers(wanted, this.layerCeiling))
   }
 
   #layersChanged(layers: types.ConsumerLayers | undefined): void {
     if (this.#closed) return
+    this.#layers = layers ?? null
     this.peer.room.report({
       kind: 'layersChanged',
       connectionId: this.peer.connectionId,
       streamId: this.stream.id,
-      layers: layers ?? null,
+      layers: this.#layers,
     })
   }
 }
@@ -142,7 +184,24 @@ export class Subscription {
 /** A consumer, and the function that releases its track on the peer's router. */
 interface Received {
   consumer: types.Consumer
+  track: PublishedTrack
   release: Release
+}
+
+const isOpen = ({ consumer, track }: Received): boolean => !consumer.closed && !track.producer.closed
+
+async function changeTrack(
+  received: Received,
+  wanted: boolean | undefined,
+  prefer: () => Promise<void> | undefined,
+): Promise<void> {
+  const { consumer } = received
+  try {
+    await Promise.all([prefer(), wanted === true && consumer.resume(), wanted === false && consumer.pause()])
+  } catch (error) {
+    // The track may have ended meanwhile.
+    if (isOpen(received)) throw error
+  }
 }
 
 function drop({ consumer, release }: Received): void {
@@ -152,18 +211,28 @@ function drop({ consumer, release }: Received): void {
 
 async function receive(
   peer: Peer,
-  track: PublishedTrack,
+  stream: Stream,
+  published: PublishedTrack,
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<Received> {
-  const release = await track.acquire(peer.roomRouter)
+  const { track, release: releaseTrack } = await decodableTrack(peer, stream, published, rtpCapabilities)
+  let release = releaseTrack
   try {
-    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), release }
+    const releaseRouter = await track.acquire(peer.roomRouter)
+    release = () => {
+      releaseRouter()
+      releaseTrack()
+    }
+    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, release }
   } catch (error) {
     release()
     throw error
   }
 }
+
+/** NO_CAPACITY: the node has no capacity to transcode the track. */
+const isUndecodable = ({ code }: ServiceError): boolean => code === 'INVALID' || code === 'NO_CAPACITY'
 
 /**
  * Created paused only on a connected transport: there packets would arrive before the participant's library knows the

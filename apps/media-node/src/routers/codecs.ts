@@ -19,18 +19,30 @@ const H264_MAIN = h264('4d0032')
 
 const ANY = [OPUS, VP8, VP9, H264_BASELINE, H264_MAIN]
 
-/** The only video codec that clients may publish; undefined when none is forced. */
+/** The codecs of a session's media. */
+export interface RoomCodecs {
+  videoCodec: ForcedVideoCodec
+  /** Whether clients that cannot use the forced codec get transcoded video. */
+  allowTranscoding: boolean
+}
+
+/** The video codec that clients have to use; undefined when none is forced. */
 export const forcedMimeType = (codec: ForcedVideoCodec): string | undefined =>
   codec === 'NONE' || codec === 'MEDIA_SERVER_PREFERRED' ? undefined : `video/${codec}`
 
+/** Without a forced codec always, with one if the session allows it. */
+export const mayTranscode = ({ videoCodec, allowTranscoding }: RoomCodecs): boolean =>
+  allowTranscoding || forcedMimeType(videoCodec) === undefined
+
+const BY_NAME = { VP8, VP9, H264: H264_BASELINE }
+
 /**
- * The codecs of a room's routers. When none is forced, each publisher uses its browser's preferred one. All have H.264
- * for cameras on the network; the forced codec is the first, which browsers take.
+ * The codecs of a room's routers. When none is forced, each publisher uses its browser's preferred one. Otherwise the
+ * forced codec is the first, which browsers take if they have it; H.264 is for cameras on the network, and with
+ * transcoding H.264 and VP8 are for clients without the forced codec.
  */
-export const ROUTER_CODECS: Record<ForcedVideoCodec, readonly Codec[]> = {
-  VP8: [OPUS, VP8, H264_BASELINE],
-  VP9: [OPUS, VP9, H264_BASELINE],
-  H264: [OPUS, H264_BASELINE],
-  NONE: ANY,
-  MEDIA_SERVER_PREFERRED: ANY,
+export function routerCodecs({ videoCodec, allowTranscoding }: RoomCodecs): Codec[] {
+  if (videoCodec === 'NONE' || videoCodec === 'MEDIA_SERVER_PREFERRED') return ANY
+  const others = allowTranscoding ? [VP8, H264_BASELINE] : [H264_BASELINE]
+  return [OPUS, ...new Set([BY_NAME[videoCodec], ...others])]
 }

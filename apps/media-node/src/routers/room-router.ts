@@ -1,6 +1,6 @@
-import { ServiceError, type ForcedVideoCodec } from '@session-service/contract'
+import { ServiceError } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import { ROUTER_CODECS } from './codecs.js'
+import { routerCodecs, type RoomCodecs } from './codecs.js'
 import { RouterPipe } from './router-pipe.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { RouterSlot } from './router-slot.js'
@@ -16,11 +16,11 @@ export class RoomRouter {
 
   constructor(
     readonly worker: PoolWorker,
-    videoCodec: ForcedVideoCodec,
+    codecs: RoomCodecs,
   ) {
     // Counted before the router exists, so that rooms opened at the same time spread over the workers.
     worker.rooms++
-    this.#opened = this.#open(videoCodec)
+    this.#opened = this.#open(codecs)
     this.#opened.catch(() => undefined)
   }
 
@@ -97,9 +97,9 @@ export class RoomRouter {
     other.#pipes.delete(this)
   }
 
-  async #open(videoCodec: ForcedVideoCodec): Promise<void> {
+  async #open(codecs: RoomCodecs): Promise<void> {
     try {
-      const router = await this.worker.worker.createRouter({ mediaCodecs: [...ROUTER_CODECS[videoCodec]] })
+      const router = await this.worker.worker.createRouter({ mediaCodecs: routerCodecs(codecs) })
       if (this.#closed) router.close()
       else this.#router = router
     } catch (error) {

@@ -68,6 +68,14 @@ export class PublisherSpeech {
     await Promise.all([...this.#transcribers.values()].map(({ opened }) => opened))
   }
 
+  /** Other audio is recognized from now on, for example that of a filter. */
+  mediaReplaced(stream: Stream): void {
+    const former = this.#transcribers.get(stream)
+    if (!former) return
+    former.finish()
+    this.published(stream)
+  }
+
   published(stream: Stream): void {
     if (!stream.track('audio')) return
     const transcriber = new Transcriber(stream, this.slot, {

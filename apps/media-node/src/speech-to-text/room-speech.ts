@@ -1,5 +1,6 @@
 import {
   ServiceError,
+  type MediaKind,
   type NodeCommandCall,
   type SpeechSettings,
   type SpeechToTextMessage,
@@ -113,6 +114,11 @@ export class RoomSpeech implements RoomObserver {
 
   unpublished(stream: Stream): void {
     for (const speech of this.#speechesOf(stream.publisher.connectionId)) speech.unpublished(stream)
+  }
+
+  mediaReplaced(stream: Stream, kinds: readonly MediaKind[]): void {
+    if (!kinds.includes('audio')) return
+    for (const speech of this.#speechesOf(stream.publisher.connectionId)) speech.mediaReplaced(stream)
   }
 
   /** While a stream is muted no audio arrives. */

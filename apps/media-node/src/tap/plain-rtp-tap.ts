@@ -50,17 +50,30 @@ interface TapLeg {
 /** Sends the tracks of a stream to a local program, such as a recorder. Sends nothing before `start`. */
 export class PlainRtpTap {
   private constructor(
+    private readonly stream: Stream,
+    private readonly sources: readonly PublishedTrack[],
     private readonly legs: readonly TapLeg[],
     private readonly release: Release,
   ) {}
 
-  /** Taps the tracks of these kinds, as far as the stream has them. */
+  /** Taps the forwarded tracks of these kinds, as far as the stream has them. */
   static async open(stream: Stream, kinds: readonly types.MediaKind[]): Promise<PlainRtpTap> {
-    const tracks = stream.tracks.filter(({ kind }) => kinds.includes(kind))
+    return PlainRtpTap.openTracks(
+      stream,
+      stream.forwardedTracks.filter(({ kind }) => kinds.includes(kind)),
+    )
+  }
+
+  /** Taps these tracks of the stream. `isReceiver`: whether it counts as a receiver of the stream. */
+  static async openTracks(
+    stream: Stream,
+    tracks: readonly PublishedTrack[],
+    { isReceiver = true } = {},
+  ): Promise<PlainRtpTap> {
     const opened = await Promise.allSettled(tracks.map(openTapLeg))
     const legs = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = opened.find((result) => result.status === 'rejected')
-    if (!failed) return new PlainRtpTap(legs, stream.addReceiver())
+    if (!failed) return new PlainRtpTap(stream, tracks, legs, isReceiver ? stream.addReceiver() : () => undefined)
     for (const { transport } of legs) transport.close()
     throw mediaError(`stream ${stream.id} can not be tapped`, failed.reason)
   }
@@ -71,6 +84,11 @@ export class PlainRtpTap {
 
   track(kind: types.MediaKind): TapTrack | undefined {
     return this.tracks.find((track) => track.kind === kind)
+  }
+
+  /** Whether the stream forwards other tracks by now. */
+  get isReplaced(): boolean {
+    return this.sources.some((track) => !this.stream.forwardedTracks.includes(track))
   }
 
   /** Whether the publisher has muted the track. */

@@ -19,6 +19,7 @@ describe('texts for users', () => {
   it.each([
     [new MediaError('DEVICE_ACCESS_DENIED', 'x'), /blocked/],
     [new ServiceError('NO_CAPACITY', 'x'), /no capacity/],
+    [new ServiceError('CODEC_REFUSED', 'H264, not VP8'), /cannot send the video.*H264, not VP8/],
     [new ServiceError('CONFLICT', 'the reason itself'), /^the reason itself$/],
     [new Error('what it said'), /^what it said$/],
     ['text', /^Something went wrong\.$/],

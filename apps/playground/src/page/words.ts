@@ -46,7 +46,10 @@ export const reasonInWords = (reason: DisconnectReason): string => REASONS[reaso
 /** Explains an error to the user. */
 export function errorInWords(error: unknown): string {
   if (error instanceof MediaError) return DEVICES[error.code]
-  if (error instanceof ServiceError) return CODES[error.code] ?? error.message
+  if (error instanceof ServiceError) {
+    if (error.code === 'CODEC_REFUSED') return `This browser cannot send the video of this session. (${error.message})`
+    return CODES[error.code] ?? error.message
+  }
   return error instanceof Error ? error.message : 'Something went wrong.'
 }
 
@@ -59,6 +62,14 @@ export function captionProblemInWords(error: unknown, lang: string): string {
     return `The language model is not ready. Please try again in a moment. (${error.message})`
   // The service knows which of its resources is missing.
   return error.code === 'NO_CAPACITY' ? error.message : errorInWords(error)
+}
+
+/** Explains why a filter could not be applied or removed. */
+export function filterProblemInWords(error: unknown): string {
+  if (!(error instanceof ServiceError)) return errorInWords(error)
+  if (error.code === 'DISABLED') return 'This service does not offer filters.'
+  if (error.code === 'NO_CAPACITY') return 'The service has no capacity for another filter. Please try again later.'
+  return errorInWords(error)
 }
 
 /** `Ada, Grace and 2 others`. */

@@ -27,7 +27,11 @@ describe('chooseIceServers', () => {
 
 describe('MediaEngine', () => {
   /** An engine of a browser without a network. `answer` returns the server's answer to each call. */
-  const open = async (answer: (method: SignallingMethod) => unknown, own: Partial<EngineOptions> = {}) => {
+  const open = async (
+    answer: (method: SignallingMethod) => unknown,
+    own: Partial<EngineOptions> = {},
+    videoCodecs = /./,
+  ) => {
     const calls: [SignallingMethod, unknown][] = []
     const call = (async (method: SignallingMethod, params: unknown) => {
       calls.push([method, params])
@@ -44,7 +48,9 @@ describe('MediaEngine', () => {
       })
     })
     device.observer.on('newtransport', ({ observer }) => observer.on('newconsumer', (one) => consumers.push(one)))
-    const routerRtpCapabilities = testFakeParameters.generateRouterRtpCapabilities()
+    const { codecs = [], ...others } = testFakeParameters.generateRouterRtpCapabilities()
+    const offered = codecs.filter(({ kind, mimeType }) => kind === 'audio' || videoCodecs.test(mimeType))
+    const routerRtpCapabilities = { codecs: offered, ...others }
     const place = { ...joinResult(), routerRtpCapabilities } as unknown as Parameters<typeof MediaEngine.open>[1]
     const engine = await MediaEngine.open(device, place, {
       clock: new ManualClock(),
@@ -89,6 +95,16 @@ describe('MediaEngine', () => {
     expect(states(consumers)).toEqual([true, true])
     expect(states(await engine.consume([track('c')], 'str_a'))).toEqual([false])
     expect(calls).toHaveLength(3)
+    engine.close()
+  })
+
+  it('refuses a track without a common codec, and names the codecs of the session', async () => {
+    const { engine } = await open(refusals(0), {}, /h264/i)
+    const video = { kind: 'video', id: 'v' } as MediaStreamTrack
+    await expect(engine.offer([{ track: video }])).rejects.toMatchObject({
+      code: 'CODEC_REFUSED',
+      message: 'this browser can send none of the video codecs of the session: H264',
+    })
     engine.close()
   })
 

@@ -1,6 +1,7 @@
 import {
   type DtlsParameters,
   type IceServerView,
+  type MediaKind,
   type PublishedTrack,
   type RtpCapabilities,
   ServiceError,
@@ -196,7 +197,8 @@ export class MediaEngine {
     this.#transports.recv?.transport.close()
   }
 
-  #produce({ track, encodings, startKbps, minKbps }: TrackToSend): Promise<Producer> {
+  async #produce({ track, encodings, startKbps, minKbps }: TrackToSend): Promise<Producer> {
+    this.#requireCodec(track.kind === 'audio' ? 'audio' : 'video')
     return this.#transport('send').produce({
       track,
       // The publisher stops the tracks that it opened.
@@ -210,6 +212,18 @@ export class MediaEngine {
               ...(minKbps && { videoGoogleMinBitrate: minKbps }),
             },
     })
+  }
+
+  /** mediasoup-client sends the server's first codec that the browser has; the session's codec is the first. */
+  #requireCodec(kind: MediaKind): void {
+    if (this.#device.canProduce(kind)) return
+    const { codecs } = this.#place.routerRtpCapabilities
+    const names = codecs.filter((codec) => codec.kind === kind && !/\/rtx$/i.test(codec.mimeType))
+    const offered = names.map(({ mimeType }) => mimeType.slice(mimeType.indexOf('/') + 1)).join(', ')
+    throw new ServiceError(
+      'CODEC_REFUSED',
+      `this browser can send none of the ${kind} codecs of the session: ${offered}`,
+    )
   }
 
   #transport(direction: TransportDirection): Transport {

@@ -28,7 +28,13 @@ describe('the end of retries', () => {
     ])
   })
   it('stops at an error of a media request that another node would return too', () => {
-    expect(ERROR_CODES.filter(isPermanent)).toEqual(['INVALID', 'UNAUTHENTICATED', 'NOT_ALLOWED', 'DISABLED'])
+    expect(ERROR_CODES.filter(isPermanent)).toEqual([
+      'INVALID',
+      'UNAUTHENTICATED',
+      'NOT_ALLOWED',
+      'DISABLED',
+      'CODEC_REFUSED',
+    ])
   })
   it('stops at a close code for an evicted participant', () => {
     expect(Object.entries(CLOSE_CODE).filter(([, code]) => isFinalClose(code))).toEqual([

@@ -21,7 +21,7 @@ const TRANSIENT: readonly ErrorCode[] = ['NO_CAPACITY', 'UNAVAILABLE', 'TIMEOUT'
 export const isRefusal = (code: ErrorCode): boolean => !TRANSIENT.includes(code)
 
 /** Errors of media requests that neither another media node nor a later attempt would avoid. */
-const PERMANENT: readonly ErrorCode[] = ['INVALID', 'NOT_ALLOWED', 'UNAUTHENTICATED', 'DISABLED']
+const PERMANENT: readonly ErrorCode[] = ['INVALID', 'NOT_ALLOWED', 'UNAUTHENTICATED', 'DISABLED', 'CODEC_REFUSED']
 export const isPermanent = (code: ErrorCode): boolean => PERMANENT.includes(code)
 
 /** Tests for a close code that forbids reconnecting. */

@@ -11,9 +11,13 @@ import type { types } from 'mediasoup-client'
 import type { SessionContext } from './context.js'
 import type { SubscriberEvents } from './events.js'
 import type { Engine } from '../media/engine.js'
+import { isPermanent, retryDelay } from '../signalling/retry.js'
 import { ignoreNotFound } from '../signalling/service-error.js'
 import { StreamManager } from './stream-manager.js'
 import type { Stream } from './stream.js'
+
+/** Then the former tracks stay, until the server reports a replacement again. */
+const MOST_FAILURES = 8
 
 export interface SubscribeOptions {
   /** False: starts without audio. Default true. */
@@ -38,6 +42,11 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   /** The engine of the last successful subscription. */
   #engine: Engine | undefined
   #isSubscribing = false
+  /** The server forwards other tracks than those of the last subscription. */
+  #isReplaced = false
+  /** Failed attempts to replace the tracks, in a row. */
+  #failures = 0
+  #cancelRetry = (): void => {}
   #restored: Promise<void> = Promise.resolve()
 
   /** @internal */
@@ -99,11 +108,19 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     this.#retiredConsumers.push(...this.#consumers.values())
     this.#consumers.clear()
     if (!this.#engine || this.#isSubscribing || this.#ended) return
-    this.#isSubscribing = true
-    this.#restored = this.#context.media
-      .restore(async (engine) => void (this.#ended || (await this.#subscribe(engine))))
-      .catch(() => this.#giveUp())
-      .finally(() => (this.#isSubscribing = false))
+    this.#begin(
+      this.#context.media
+        .restore(async (engine) => void (this.#ended || (await this.#subscribe(engine))))
+        .catch(() => this.#giveUp()),
+    )
+  }
+
+  /** @internal The server forwards other tracks of the stream: subscribes again, and shows them in the same elements. */
+  replaced(): void {
+    if (this.#ended) return
+    this.#isReplaced = true
+    this.#cancelRetry()
+    if (this.#engine && !this.#isSubscribing) this.#begin(this.#replace())
   }
 
   /** @internal Settles when the lost media is restored, or the subscription has ended. */
@@ -119,17 +136,48 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     } finally {
       this.#isSubscribing = false
     }
-    if (!media.isCurrent(this.#engine)) this.mediaLost()
+    void this.#continue()
+  }
+
+  #begin(task: Promise<void>): void {
+    this.#isSubscribing = true
+    this.#restored = task.finally(() => (this.#isSubscribing = false)).then(() => this.#continue())
+  }
+
+  /** The media may have been lost or replaced while the last task ran. */
+  #continue(): Promise<void> | undefined {
+    if (this.#ended) return undefined
+    if (!this.#context.media.isCurrent(this.#engine)) this.mediaLost()
+    else if (this.#isReplaced) this.replaced()
+    else return undefined
+    return this.#restored
+  }
+
+  /** Never rejects: when it fails, the former tracks are played as long as they flow. */
+  async #replace(): Promise<void> {
+    const { media, clock } = this.#context
+    try {
+      await media.run((engine) => this.#subscribe(engine))
+      this.#failures = 0
+    } catch (error) {
+      if (this.#ended || (error instanceof ServiceError && isPermanent(error.code))) return
+      if (++this.#failures > MOST_FAILURES) return
+      this.#cancelRetry = clock.after(retryDelay(this.#failures, clock.random()), () => this.replaced())
+    }
   }
 
   /** Creates the consumers of all tracks, then requests the server to resume the wanted ones. */
   async #subscribe(engine: Engine): Promise<void> {
+    const isReplacement = engine === this.#engine
+    this.#isReplaced = false
     await this.#context.pendingStreams.available(this.stream.streamId)
     this.#requireActive(engine)
-    const { tracks } = await this.#request(engine)
+    const { tracks } = await this.#request(engine, isReplacement)
     this.#requireActive(engine)
     const consumers = await engine.consume(tracks, this.stream.streamId)
     try {
+      // The former tracks are played until the server sends the new ones.
+      if (isReplacement) await this.#applyWanted(tracks)
       this.#requireActive(engine)
     } catch (error) {
       for (const consumer of consumers) consumer.close()
@@ -137,7 +185,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     }
     this.#useConsumers(consumers)
     this.#engine = engine
-    await this.#applyWanted(tracks)
+    if (!isReplacement) await this.#applyWanted(tracks)
   }
 
   /** @internal */
@@ -150,19 +198,21 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   destroyed(reason?: StreamDestroyedReason): void {
     if (this.#ended) return
     this.#ended = true
+    this.#cancelRetry()
     for (const consumer of [...this.#consumers.values(), ...this.#retiredConsumers]) consumer.close()
     this.closePlayer()
     if (reason) this.emitDestroyed({ stream: this.stream, reason })
   }
 
   /** Replaces the server's subscription when an earlier answer was lost with its socket. */
-  async #request(engine: Engine): Promise<SignallingResult<'subscribe'>> {
-    const call = { streamId: this.stream.streamId, rtpCapabilities: engine.rtpCapabilities }
+  async #request(engine: Engine, replace: boolean): Promise<SignallingResult<'subscribe'>> {
+    const { streamId } = this.stream
+    const call = { streamId, rtpCapabilities: engine.rtpCapabilities, ...(replace && { replace }) }
     try {
       return await this.#context.call('subscribe', call)
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'CONFLICT') throw error
-      await this.#context.call('unsubscribe', { streamId: call.streamId }).catch(ignoreNotFound)
+      await this.#context.call('unsubscribe', { streamId }).catch(ignoreNotFound)
       return this.#context.call('subscribe', call)
     }
   }

@@ -117,8 +117,7 @@ export const MASTER = {
   ),
   SERVICE_STREAMS_ALLOW_TRANSCODING: property('master', boolean, {
     default: false,
-    pending: true,
-    meaning: 'Default of `allowTranscoding` of sessions',
+    meaning: 'Default of `allowTranscoding` of sessions: transcode the video of clients that lack the forced codec',
   }),
   SERVICE_SESSIONS_GARBAGE_INTERVAL: property('master', integer(0, YEAR_S), {
     default: 900,

@@ -30,6 +30,9 @@ const Epoch = z.number().int().nonnegative()
 export const HeldRoom = z.object({ roomId: Id, epoch: Epoch })
 export type HeldRoom = z.infer<typeof HeldRoom>
 
+/** Whether clients that cannot send or receive the forced codec get transcoded video; without a forced codec always. */
+const AllowTranscoding = z.boolean().default(false)
+
 /** The room and connection, part of every command about a participant. */
 const Peer = z.object({ roomId: Id, connectionId: Id })
 
@@ -53,6 +56,7 @@ export const NODE_COMMANDS = {
       sessionId: z.string(),
       epoch: Epoch,
       videoCodec: ForcedVideoCodec,
+      allowTranscoding: AllowTranscoding,
       limits: BandwidthLimits,
       /** The participant's data for recordings of the room. */
       record: z.boolean().default(true),
@@ -70,10 +74,14 @@ export const NODE_COMMANDS = {
   leave: [Peer, Nothing, 4_000],
   /** Decides whether recordings of the room include the streams of the connection. */
   changePeer: [Peer.extend({ record: z.boolean() }), Nothing, 4_000],
-  /** Repeats the event `sendLimitChanged` for each stream of the connection, for a client that may have missed one. */
+  /**
+   * Repeats events for a client that may have missed them: `sendLimitChanged` for each stream of the connection, and
+   * `subscriptionReplaced` for each subscription to former tracks.
+   */
   reportSendLimits: [Peer, Nothing, 4_000],
   connectTransport: [Peer.extend({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing, 4_000],
   restartIce: [Peer.extend({ direction: TransportDirection }), z.object({ iceParameters: IceParameters }), 4_000],
+  /** CODEC_REFUSED: the session forces another video codec, and the node may not or cannot transcode. */
   publish: [
     Peer.extend({
       streamId: Id,
@@ -103,6 +111,7 @@ export const NODE_COMMANDS = {
     Nothing,
     4_000,
   ],
+  /** Tracks that the client cannot decode are transcoded, or missing where the node may not or cannot do that. */
   subscribe: [
     Peer.extend({
       streamId: Id,
@@ -134,6 +143,7 @@ export const NODE_COMMANDS = {
       sessionId: z.string(),
       epoch: Epoch,
       videoCodec: ForcedVideoCodec,
+      allowTranscoding: AllowTranscoding,
       streamId: Id,
       source: CameraSource,
       tracks: CameraTracks.optional(),
@@ -291,6 +301,10 @@ export const Heartbeat = z.object({
   consumers: z.number().int().nonnegative(),
   /** Cameras on the network, whether they are being read or not. */
   cameras: z.number().int().nonnegative().default(0),
+  videoFilters: z.number().int().nonnegative().default(0),
+  audioFilters: z.number().int().nonnegative().default(0),
+  /** Videos that are being encoded for clients that cannot decode the published codec. */
+  transcodings: z.number().int().nonnegative().default(0),
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
 

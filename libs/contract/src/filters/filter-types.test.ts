@@ -4,11 +4,7 @@ import { describeImage, FILTER_IMAGE_MAX_LENGTH, imageHeader } from './filter-im
 import { checkFilter, checkFilterMethod, filterKind, filterOptionsAfter, FILTER_METHODS } from './filter-types.js'
 
 const bytes = (...values: (number | string)[]): Uint8Array =>
-  Uint8Array.from(
-    values.flatMap((value) =>
-      typeof value === 'number' ? [value] : [...value].map((character) => character.charCodeAt(0)),
-    ),
-  )
+  Uint8Array.from(values.flatMap((value) => (typeof value === 'number' ? [value] : [...Buffer.from(value, 'latin1')])))
 const png = (width: number, height: number): string => {
   const header = bytes(0x89, 'PNG\r\n', 0x1a, '\n', 0, 0, 0, 13, 'IHDR', 0, 0, 0, 0, 0, 0, 0, 0)
   const view = new DataView(header.buffer)
@@ -74,7 +70,7 @@ describe('the options of a filter', () => {
     ['ChromaFilter', { angle: 91, noiseLevel: -1 }, ['filter.options.angle', 'filter.options.noiseLevel']],
     ['BlurFilter', {}, ['filter.options.regions']],
     ['BlurFilter', { regions: [] }, ['filter.options.regions']],
-    ['BlurFilter', { regions: Array(17).fill(region) }, ['filter.options.regions']],
+    ['BlurFilter', { regions: Array.from({ length: 17 }, () => region) }, ['filter.options.regions']],
     ['BlurFilter', { regions: [region, { ...region, y: 0.6 }] }, ['filter.options.regions.1.height']],
     ['AudioGainFilter', { gain: 21 }, ['filter.options.gain']],
     ['AudioGainFilter', { gain: Number.NaN }, ['filter.options.gain']],

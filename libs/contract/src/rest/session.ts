@@ -28,7 +28,7 @@ export const CreateSessionBody = z.object({
     'The video codec of all clients; absent takes SERVICE_STREAMS_FORCED_VIDEO_CODEC',
   ),
   allowTranscoding: optional(z.boolean()).describe(
-    'Accepted and shown, without effect: media nodes forward what clients send; absent takes SERVICE_STREAMS_ALLOW_TRANSCODING',
+    'Whether the video of clients that cannot send or receive `forcedVideoCodec` is transcoded; if false, they are refused to publish in another codec, and receive only audio of streams that they cannot decode. With `NONE` video is transcoded when needed. Absent takes SERVICE_STREAMS_ALLOW_TRANSCODING',
   ),
   defaultRecordingProperties: optional(RecordingProperties).describe('Defaults of the recordings of this session'),
   defaultOutputMode: optional(z.enum(['COMPOSED', 'INDIVIDUAL', 'COMPOSED_QUICK_START'])).describe(
@@ -57,7 +57,7 @@ export const SessionView = z.object({
   recording: z.boolean().describe('Whether the session is being recorded'),
   broadcasting: z.boolean().describe('Whether the session is being broadcast'),
   forcedVideoCodec: ForcedVideoCodec.describe('The video codec of all clients'),
-  allowTranscoding: z.boolean().describe('As given at creation'),
+  allowTranscoding: z.boolean().describe('Whether clients that cannot use the video codec get transcoded video'),
   mediaNodeId: z
     .string()
     .optional()

@@ -3,6 +3,7 @@ import type { ErrorCode } from '@session-service/contract'
 /** The HTTP status of each error code. A route of the contract that differs uses `@StatusWhenMissing`. */
 export const HTTP_STATUS: Record<ErrorCode, number> = {
   INVALID: 400,
+  CODEC_REFUSED: 400,
   UNAUTHENTICATED: 401,
   NOT_ALLOWED: 403,
   NOT_FOUND: 404,

@@ -27,21 +27,30 @@ function queueKey({ method, params }: RpcRequest): string {
   return isSubscription && typeof params?.streamId === 'string' ? params.streamId : ''
 }
 
+/** The methods that may take 10 s, each with the parameter by which their calls run in order. */
+const SLOW_CALLS: ReadonlyMap<string, string> = new Map<SignallingMethod, string>([
+  ['subscribeToSpeechToText', 'connectionId'],
+  ['unsubscribeFromSpeechToText', 'connectionId'],
+  ['applyFilter', 'streamId'],
+  ['execFilterMethod', 'streamId'],
+  ['removeFilter', 'streamId'],
+])
+
 /** Orders the calls of one socket. */
 export class CallQueues {
   readonly #calls = new KeyedMutex()
   /**
-   * Calls that may take 10 s, while a language model is loaded, by the connection whose speech they concern. Neither other
-   * calls nor the end of the socket wait for them.
+   * Calls that may take 10 s, while a language model is loaded or a filter starts, by the connection or the stream that
+   * they concern. Neither other calls nor the end of the socket wait for them.
    */
-  readonly #speechCalls = new KeyedMutex()
+  readonly #slowCalls = new KeyedMutex()
 
   run(request: RpcRequest, task: () => Promise<void>): Promise<void> {
     const { method, params } = request
-    if (method !== 'subscribeToSpeechToText' && method !== 'unsubscribeFromSpeechToText')
-      return this.#calls.run(queueKey(request), task)
-    const connectionId = params?.connectionId
-    return this.#speechCalls.run(typeof connectionId === 'string' ? connectionId : '', task)
+    const field = SLOW_CALLS.get(method)
+    if (field === undefined) return this.#calls.run(queueKey(request), task)
+    const id = params?.[field]
+    return this.#slowCalls.run(typeof id === 'string' ? id : '', task)
   }
 
   /** Resolves when the calls that the end of the socket waits for have settled. */

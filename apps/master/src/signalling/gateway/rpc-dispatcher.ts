@@ -61,7 +61,7 @@ export class RpcDispatcher {
       return socket.releaseAfter(result.snapshot)
     }
     const result: SignallingResult<SignallingMethod> = isMediaMethod(method)
-      ? await this.mediaHandlers.call(method, participant, readCall(method, params))
+      ? await this.mediaHandlers.call(method, participant, readCall(method, params), role)
       : await this.roomHandlers.call(method, participant, readCall(method, params))
     socket.answer(id, result)
   }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common'
 import { ParticipantState } from '../rpc-handlers/participant-state.js'
 import { ConnectionsModule } from '../../connections/connections.module.js'
+import { FiltersModule } from '../../filters/filters.module.js'
 import { MediaNodesModule } from '../../media-nodes/media-nodes.module.js'
 import { ParticipationModule } from '../../participation/participation.module.js'
 import { RecordingLifecycleModule } from '../../recordings/lifecycle/recording-lifecycle.module.js'
@@ -21,6 +22,7 @@ import { StreamsModule } from '../../streams/streams.module.js'
 @Module({
   imports: [
     ConnectionsModule,
+    FiltersModule,
     MediaNodesModule,
     ParticipationModule,
     PlacementModule,

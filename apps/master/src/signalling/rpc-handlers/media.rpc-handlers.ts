@@ -1,4 +1,5 @@
 import {
+  type Role,
   ServiceError,
   type SignallingCall,
   type SignallingMethod,
@@ -12,6 +13,8 @@ import { RoomEntry } from '../../participation/room-entry.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { RoomPlacement } from '../../placement/room-placement.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
+import { FilterPublication } from '../../filters/filter-publication.service.js'
+import { FiltersService } from '../../filters/filters.service.js'
 import { iceServersFor } from '../ice/ice-servers.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
@@ -51,8 +54,6 @@ type Handler<M extends MediaMethod> = (
   call: SignallingCall<M>,
 ) => Promise<SignallingResult<M>>
 
-const noFilters = (): Promise<never> => Promise.reject(new ServiceError('DISABLED', 'filters are not available'))
-
 const movingError = (): ServiceError => new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
 
 /** The handlers of the media methods, and of `rejoin` after a loss of the media. */
@@ -65,6 +66,8 @@ export class MediaRpcHandlers {
     private readonly participants: ParticipantRepository,
     private readonly recordings: RecordingStarter,
     private readonly streams: StreamsService,
+    private readonly filters: FiltersService,
+    private readonly filterPublication: FilterPublication,
     private readonly speechToText: SpeechToTextService,
     private readonly mediaNodes: MediaNodesService,
     private readonly sockets: SocketRegistry,
@@ -82,7 +85,7 @@ export class MediaRpcHandlers {
     changeSubscription: ({ place, roomId, connectionId }, call) =>
       this.mediaNodes.request(place, 'changeSubscription', { roomId, connectionId, ...call }),
     publish: async (participant, call) => {
-      const published = await this.streams.publish(participant, call)
+      const published = await this.filterPublication.publish(participant, call)
       if (participant.recordingMode === 'ALWAYS') void this.recordings.startAutomatically(participant.sessionId)
       return published
     },
@@ -103,11 +106,20 @@ export class MediaRpcHandlers {
       await this.streams.forceUnpublish(participant, streamId, 'forceUnpublishByUser')
       return {}
     },
-    applyFilter: noFilters,
-    execFilterMethod: noFilters,
-    removeFilter: noFilters,
-    addFilterEventListener: noFilters,
-    removeFilterEventListener: noFilters,
+    applyFilter: (participant, call) => this.filters.apply(participant, call),
+    execFilterMethod: (participant, call) => this.filters.execute(participant, call),
+    removeFilter: async (participant, { streamId }) => {
+      await this.filters.remove(participant, streamId)
+      return {}
+    },
+    addFilterEventListener: async (participant, { streamId, eventType }) => {
+      await this.filters.addListener(participant, streamId, eventType)
+      return {}
+    },
+    removeFilterEventListener: async (participant, { streamId, eventType }) => {
+      await this.filters.removeListener(participant, streamId, eventType)
+      return {}
+    },
     subscribeToSpeechToText: async (participant, call) => {
       const { roomId, connectionId, place } = participant
       const isHere = (): boolean => this.sockets.get(roomId, connectionId)?.participant?.place === place
@@ -120,17 +132,21 @@ export class MediaRpcHandlers {
     },
   }
 
-  /** UNAVAILABLE when the media was lost before or during the call: the client retries after it has rejoined. */
+  /**
+   * UNAVAILABLE when the media was lost before or during the call: the client retries after it has rejoined. `role` may be
+   * newer than the participant's.
+   */
   async call<M extends MediaMethod>(
     method: M,
     participant: JoinedParticipant,
     call: SignallingCall<M>,
+    role: Role = participant.role,
   ): Promise<SignallingResult<M>> {
     const { place } = participant
     if (!place) throw movingError()
     const handler: Handler<M> = this.#handlers[method]
     try {
-      return await handler({ ...participant, place }, call)
+      return await handler({ ...participant, role, place }, call)
     } catch (error) {
       throw (await this.#isLossOf(place, participant, error)) ? movingError() : error
     }

@@ -2,7 +2,14 @@ import { Role, SIGNALLING_METHODS, type SignallingMethod } from '@session-servic
 import { describe, expect, it } from '@jest/globals'
 import { requireRight } from './rights.js'
 
-const NEEDS_PUBLISHER: SignallingMethod[] = ['publish']
+const NEEDS_PUBLISHER: SignallingMethod[] = [
+  'publish',
+  'applyFilter',
+  'execFilterMethod',
+  'removeFilter',
+  'addFilterEventListener',
+  'removeFilterEventListener',
+]
 const NEEDS_MODERATOR: SignallingMethod[] = ['forceDisconnect', 'forceUnpublish']
 const BEFORE_ROLES: SignallingMethod[] = ['join', 'resume']
 const methods = (Object.keys(SIGNALLING_METHODS) as SignallingMethod[]).filter((name) => !BEFORE_ROLES.includes(name))

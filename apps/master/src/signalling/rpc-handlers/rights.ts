@@ -16,7 +16,15 @@ const SUBSCRIBER: readonly SignallingMethod[] = [
   'unpublish',
   'changeStream',
 ]
-const PUBLISHER = [...SUBSCRIBER, 'publish'] as const
+/** The methods of filters check the stream and the type of the filter as well. */
+const FILTERS = [
+  'applyFilter',
+  'execFilterMethod',
+  'removeFilter',
+  'addFilterEventListener',
+  'removeFilterEventListener',
+] as const satisfies SignallingMethod[]
+const PUBLISHER = [...SUBSCRIBER, 'publish', ...FILTERS] as const
 const MODERATOR = [...PUBLISHER, 'forceDisconnect', 'forceUnpublish'] as const
 
 const RIGHTS: Record<Role, ReadonlySet<SignallingMethod>> = {
@@ -32,7 +40,7 @@ const RIGHTS: Record<Role, ReadonlySet<SignallingMethod>> = {
 export const isPrivileged = (method: SignallingMethod): boolean => !RIGHTS.SUBSCRIBER.has(method)
 
 /** Other participants would notice these calls of a recorder. */
-const NOT_HIDDEN: readonly SignallingMethod[] = ['signal', 'publish', 'forceDisconnect', 'forceUnpublish']
+const NOT_HIDDEN: readonly SignallingMethod[] = ['signal', 'publish', 'forceDisconnect', 'forceUnpublish', ...FILTERS]
 
 /** @throws ServiceError NOT_ALLOWED */
 export function requireRight(role: Role, method: SignallingMethod, isHidden = false): void {

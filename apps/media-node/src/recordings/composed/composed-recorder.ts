@@ -31,6 +31,8 @@ class ComposedRecorder implements Recorder {
   readonly #compositor: Compositor
   readonly #scene: Scene | undefined
   readonly #streams = new Map<Stream, ComposedStream>()
+  /** The replaced media of streams, which are shown from their first picture on. */
+  readonly #successors = new Map<Stream, ComposedStream>()
   /** Resolves with the start of the file. */
   readonly #writing = Promise.withResolvers<number>()
   readonly #file: string
@@ -84,6 +86,7 @@ class ComposedRecorder implements Recorder {
       published: (stream) => this.#enter(stream),
       unpublished: (stream) => this.#leave(stream),
       changed: (stream) => this.#changed(stream),
+      mediaReplaced: (stream) => this.#mediaReplaced(stream),
       closed: () => this.#end(),
     })
     for (const stream of room.streams.values()) this.#enter(stream)
@@ -114,8 +117,9 @@ class ComposedRecorder implements Recorder {
     clearInterval(this.#retryTimer)
     this.#endedAt ??= this.context.clock.now()
     const { signal } = await this.#compositor.stop()
-    for (const composed of this.#streams.values()) composed.close({ isRemoved: true })
+    for (const composed of this.#all) composed.close({ isRemoved: true })
     this.#streams.clear()
+    this.#successors.clear()
     this.#fail('LAUNCH_FAILED', 'the recording was stopped before it began')
     return this.#files(signal !== null)
   }
@@ -142,12 +146,15 @@ class ComposedRecorder implements Recorder {
     }
     if (event.event === 'error') this.#warn(event.message)
     if (!('id' in event) || event.id === undefined) return
-    const composed = [...this.#streams.values()].find(({ id }) => id === event.id)
+    const composed = this.#all.find(({ id }) => id === event.id)
     if (!composed) return
-    if (event.event === 'removed') return this.#replace(composed)
-    if (event.event === 'refused') return this.#replace(composed, event.kind)
-    if (composed.handle(event)) this.#arrange()
-    else if (event.event === 'size') this.#arrange()
+    const isSuccessor = this.#successors.get(composed.stream) === composed
+    if (event.event === 'removed' || event.event === 'refused') {
+      if (isSuccessor) this.#succeed(composed)
+      return this.#replace(composed, event.event === 'refused' ? event.kind : undefined)
+    }
+    if (composed.handle(event)) return isSuccessor ? this.#succeed(composed) : this.#arrange()
+    if (event.event === 'size') this.#arrange()
   }
 
   /** The compositor writes a fragment each second, also without media: it generates background and silence. */
@@ -189,13 +196,41 @@ class ComposedRecorder implements Recorder {
     return new ComposedStream(String(this.#nextId++), name, stream, kinds, this.#compositor)
   }
 
+  /** The former media stays until the first picture of the new one. */
+  #mediaReplaced(stream: Stream): void {
+    const current = this.#streams.get(stream)
+    if (!current) return
+    this.#successors.get(stream)?.close()
+    this.#successors.delete(stream)
+    if (!current.isReplaced) return
+    const successor = this.#composedStream(stream, current.name, current.kinds)
+    this.#successors.set(stream, successor)
+    void successor.open({ videoOnly: true })
+    if (!current.showsPicture) this.#succeed(successor)
+  }
+
+  #succeed(successor: ComposedStream): void {
+    const { stream } = successor
+    const former = this.#streams.get(stream)
+    this.#successors.delete(stream)
+    this.#streams.set(stream, successor)
+    this.#arrange()
+    former?.close()
+    successor.startAudio().catch(() => undefined)
+  }
+
   #leave(stream: Stream): void {
-    this.#streams.get(stream)?.close()
-    this.#streams.delete(stream)
+    for (const streams of [this.#streams, this.#successors]) {
+      streams.get(stream)?.close()
+      streams.delete(stream)
+    }
     this.#arrange()
   }
 
   #changed(stream: Stream): void {
+    const successor = this.#successors.get(stream)
+    // A muted stream has no next picture.
+    if (successor && stream.track('video')?.paused) this.#succeed(successor)
     this.#streams.get(stream)?.changed()
     this.#arrange()
   }
@@ -205,7 +240,11 @@ class ComposedRecorder implements Recorder {
   }
 
   #retry(): void {
-    for (const composed of this.#streams.values()) void composed.retry()
+    for (const composed of this.#all) void composed.retry()
+  }
+
+  get #all(): ComposedStream[] {
+    return [...this.#streams.values(), ...this.#successors.values()]
   }
 
   #exited(failure: string | undefined): void {

@@ -17,6 +17,9 @@ export class ComposedStream {
   #isAdded = false
   #opening = false
   #isClosed = false
+  #isVideoOnly = false
+  /** Whether the tap sends. */
+  #isStarted = false
   /** Whether a picture has been decoded since the last mute. */
   #hasPicture = false
   #needsNewPicture = false
@@ -43,8 +46,17 @@ export class ComposedStream {
     return this.#hasPicture && this.#wantsPicture
   }
 
-  /** Adds the stream to the compositor and starts sending to it. */
-  async open(): Promise<void> {
+  /** Whether the tracks that it shows are still those that the stream forwards. */
+  get isReplaced(): boolean {
+    return this.#tap?.isReplaced ?? false
+  }
+
+  /**
+   * Adds the stream to the compositor and starts sending to it. `videoOnly`: audio waits for `startAudio`, because another
+   * one of the same stream is heard.
+   */
+  async open({ videoOnly = this.#isVideoOnly } = {}): Promise<void> {
+    this.#isVideoOnly = videoOnly
     if (this.#tap || this.#opening || this.#isClosed) return
     this.#opening = true
     const tap = await PlainRtpTap.open(this.stream, this.kinds).catch(() => undefined)
@@ -58,8 +70,17 @@ export class ComposedStream {
     const listening = await this.#listening.promise.catch(() => undefined)
     if (!listening || this.#isClosed) return
     const { audio, video } = listening
-    const ports = { ...(audio.rtp && { audio }), ...(video.rtp && { video }) }
+    this.#isStarted = true
+    const ports = { ...(audio.rtp && !this.#isVideoOnly && { audio }), ...(video.rtp && { video }) }
     await tap.start(ports).catch(() => undefined)
+  }
+
+  async startAudio(): Promise<void> {
+    if (!this.#isVideoOnly) return
+    this.#isVideoOnly = false
+    if (!this.#isStarted) return
+    const { audio } = await this.#listening.promise
+    if (audio.rtp && !this.#isClosed) await this.#tap?.start({ audio })
   }
 
   /** After mute or unmute: a picture from before the mute is not shown again. */

@@ -51,6 +51,10 @@ class IndividualRecorder implements Recorder, RoomObserver {
     this.#updateInBackground(stream)
   }
 
+  mediaReplaced(stream: Stream): void {
+    this.#updateInBackground(stream)
+  }
+
   unpublished(stream: Stream): void {
     this.#updateInBackground(stream)
   }
@@ -96,6 +100,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
 
   async #step(stream: Stream): Promise<void> {
     const { current, wanted } = this.#situation(stream)
+    if (current?.isReplaced && wanted.kinds.length > 0) return this.#reopen(stream, current, wanted.kinds)
     if (current && wanted.keep(current.kinds)) return
     if (current) await this.#close(stream, current)
     // Closing takes time: the tracks may have changed meanwhile.
@@ -109,6 +114,12 @@ class IndividualRecorder implements Recorder, RoomObserver {
     const tracks = stream.tracks.map(({ kind, paused }) => ({ kind, paused }))
     const isWanted = isPublished && stream.publisher.metadata.record
     return { current: this.#files.get(stream), wanted: wantedTracks(isWanted ? tracks : [], job) }
+  }
+
+  /** Other tracks are forwarded. The former ones flow for a while, so that no media is missing between the files. */
+  async #reopen(stream: Stream, former: StreamFile, kinds: readonly types.MediaKind[]): Promise<void> {
+    await this.#open(stream, kinds)
+    await this.#close(stream, former)
   }
 
   async #open(stream: Stream, kinds: readonly types.MediaKind[]): Promise<void> {
@@ -128,7 +139,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
   }
 
   async #close(stream: Stream, file: StreamFile): Promise<void> {
-    this.#files.delete(stream)
+    if (this.#files.get(stream) === file) this.#files.delete(stream)
     const recorded = await file.close()
     if (recorded) this.#finished.push(recorded)
     this.#reportFiles()

@@ -110,6 +110,11 @@ export class StreamFile {
     }
   }
 
+  /** Whether other tracks of the stream are forwarded by now. */
+  get isReplaced(): boolean {
+    return this.tap.isReplaced
+  }
+
   get kinds(): readonly types.MediaKind[] {
     return this.options.kinds
   }

@@ -3,6 +3,7 @@ import { Transcripts1790000000057 } from './1790000000057-transcripts.js'
 import { SessionTranscription1790000000058 } from './1790000000058-session-transcription.js'
 import { EndedTranscripts1790000000059 } from './1790000000059-ended-transcripts.js'
 import { Cameras1790000000060 } from './1790000000060-cameras.js'
+import { StreamFilters1790000000061 } from './1790000000061-stream-filters.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -11,4 +12,5 @@ export const MIGRATIONS = [
   SessionTranscription1790000000058,
   EndedTranscripts1790000000059,
   Cameras1790000000060,
+  StreamFilters1790000000061,
 ] as const
