@@ -11,7 +11,7 @@ const PIPELINES: OperatorPipelines = {
     description: 'videobalance name=balance\n  saturation=0.0',
     properties: ['balance.saturation'],
   },
-  meter: { kind: 'audio', description: 'level name=meter interval=50000000', properties: [] },
+  meter: { kind: 'audio', description: 'level name=meter interval=5000000', properties: [] },
   fails: { kind: 'video', description: 'identity error-after=10', properties: [] },
   broken: { kind: 'video', description: 'nosuchelement', properties: [] },
 }
@@ -83,14 +83,14 @@ describe('the filter ImageOverlayFilter', () => {
   })
 
   it('keeps the image at its place when the size of the picture changes', async () => {
-    const overlay = { image: red, x: 0, y: 0, width: 0.25, height: 0.5 }
+    const overlay = { image: red, x: 0.75, y: 0.5, width: 0.25, height: 0.5 }
     const processing = await watch('ImageOverlayFilter', overlay, 'color=white')
-    await shows(processing, `${RED} ${WHITE}`, sides)
+    await shows(processing, `${WHITE} ${RED}`, sides)
     const { source, sink } = processing
     await source.play({ codec: 'VP8', media: 'color=white:size=180x320:rate=15' })
     await until('the size changes', async () => (await decode('H264', sink.packets)).at(-1)?.height === 320)
     sink.requestKeyFrame(OUTPUT_SSRC)
-    await shows(processing, `${RED} ${WHITE}`, sides)
+    await shows(processing, `${WHITE} ${RED}`, sides)
   })
 
   it('rejects an image that cannot be read, and keeps the former one', async () => {
@@ -233,6 +233,13 @@ describe('the filter GStreamerFilter', () => {
     const seconds = (sink.packets.length - begin) / 50
     expect(seen.filterEvents.length - events).toBeLessThanOrEqual(10 * (seconds + 2))
   })
+})
+
+it('a method of a filter that has ended is unavailable', async () => {
+  const { processor } = await listen('AudioGainFilter', { gain: 0 }, 'anullsrc')
+  await processor.execFilterMethod('setGain', { gain: 1 })
+  await processor.stop()
+  await expect(processor.execFilterMethod('setGain', { gain: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })
 
 it('a filter without media of its kind is rejected', async () => {

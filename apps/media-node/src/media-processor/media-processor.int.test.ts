@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { budgetMs, until } from '@session-service/testing'
-import { decode } from './fixtures/decode.js'
+import { budgetMs, quantile, until } from '@session-service/testing'
+import { colorAt, decode, lastPicture } from './fixtures/decode.js'
 import { picturesOf } from './fixtures/encoded.js'
 import { OUTPUT_SSRC, Processing, processorProgram, type ProcessingOptions } from './fixtures/processing.js'
 import { sequenceOf, timestampOf } from './fixtures/rtp-sink.js'
@@ -28,6 +28,11 @@ async function start(from: SourceCodec, to: 'VP8' | 'H264', media = picture('320
   await processing.source.play({ codec: from, media })
   await processing.sink.receive(30)
   return processing
+}
+
+async function nextPicture({ sink }: Processing): Promise<void> {
+  const count = picturesOf('H264', sink.packets).length
+  await until('the next picture arrives', () => picturesOf('H264', sink.packets).length > count)
 }
 
 describe('a media processor', () => {
@@ -62,17 +67,20 @@ describe('a media processor', () => {
     await until('PLI is answered', () => keys() === 2)
     sink.requestKeyFrame(OUTPUT_SSRC, true)
     await until('FIR is answered', () => keys() === 3)
-    for (let count = 0; count < 20; count++) sink.requestKeyFrame(OUTPUT_SSRC)
-    await until('PLI is answered again', () => keys() === 4)
-    const later = picturesOf('H264', sink.packets).length + 10
-    await until('more pictures arrive', () => picturesOf('H264', sink.packets).length > later)
-    expect(keys()).toBe(4)
+    for (let count = 0; count < 20; count++) {
+      sink.requestKeyFrame(OUTPUT_SSRC)
+      await nextPicture(processing)
+    }
+    await until('PLI is answered again', () => keys() >= 4)
+    const times = picturesOf('H264', sink.packets).flatMap(({ isKey, timestamp }) => (isKey ? [timestamp / 90] : []))
+    times.slice(1).forEach((time, at) => expect(time - (times[at] ?? 0)).toBeGreaterThan(200))
   })
 
   it('follows changes of the size with key frames, and makes sizes even', async () => {
     const { source, sink } = await start('VP8', 'H264')
-    for (const size of ['180x320', '321x181']) {
-      await source.play({ codec: 'VP8', media: picture(size) })
+    // Pictures of testsrc may have odd sizes, those of testsrc2 not.
+    for (const media of [picture('180x320'), 'testsrc=size=321x181:rate=15']) {
+      await source.play({ codec: 'VP8', media })
       await until('a key frame follows', () =>
         picturesOf('H264', sink.packets)
           .slice(-8, -1)
@@ -92,6 +100,28 @@ describe('a media processor', () => {
     await source.play({ codec: 'H264', media: picture('640x360') })
     await sink.receive(20)
     expect(await decode('VP8', sink.packets)).toContainEqual({ width: 320, height: 180, isKey: false })
+  })
+
+  it('turns the pictures of phones upright', async () => {
+    const { source, sink } = await start(
+      'VP8',
+      'H264',
+      'color=red:size=320x180:rate=15,drawbox=w=160:color=blue:t=fill',
+    )
+    const colors = async () => {
+      const last = await lastPicture('H264', sink.packets)
+      return [colorAt(last, 0.25, 0.25), colorAt(last, 0.75, 0.25), colorAt(last, 0.25, 0.75)].join(' ')
+    }
+    const sizes = async () => (await decode('H264', sink.packets)).map(({ width, height }) => `${width}x${height}`)
+    expect(await colors()).toBe('003 300 003')
+    source.quarters = 1
+    await until('the left side is on top', async () => (await colors()) === '003 003 300')
+    expect((await sizes()).at(-1)).toBe('180x320')
+    source.quarters = 2
+    await until('the left side is right', async () => (await colors()) === '300 003 300')
+    source.quarters = 3
+    await until('the left side is at the bottom', async () => (await colors()) === '300 300 003')
+    expect([...new Set(await sizes())]).toEqual(['320x180', '180x320'])
   })
 
   it('continues after a mute, with timestamps that count the time of it', async () => {
@@ -145,6 +175,28 @@ describe('a media processor', () => {
     expect(Math.abs(sink.delays.at(-1) ?? Infinity)).toBeLessThan(budgetMs(300))
   })
 
+  it('E25: packets of other senders are ignored', async () => {
+    const processing = await start('VP8', 'H264')
+    const { source, sink, seen } = processing
+    const { keyFramesWanted } = seen
+    for (let count = 0; count < 30; count++) {
+      for (let sequence = 0; sequence < 0x1_0000; sequence += 0x800) source.sendAsOther(sequence)
+      await nextPicture(processing)
+    }
+    expect(seen.keyFramesWanted).toBe(keyFramesWanted)
+    await until('no picture is missing', () => picturesOf('H264', sink.packets).length >= source.sent - 1)
+  })
+
+  it('drops pictures that it cannot encode in time', async () => {
+    const filter = { type: 'GStreamerFilter', options: { command: 'slow' } }
+    const pipelines = { slow: { kind: 'video', description: 'identity sleep-time=300000', properties: [] } } as const
+    const { source, sink } = await open({ from: 'VP8', to: 'H264', filter, pipelines })
+    await source.play({ codec: 'VP8', media: picture('320x180', 5) })
+    await until('pictures arrive', () => picturesOf('H264', sink.packets).length >= 20)
+    expect(picturesOf('H264', sink.packets).length).toBeLessThan(source.sent)
+    expect(quantile(sink.delays.slice(-40), 0.5)).toBeLessThan(budgetMs(550))
+  })
+
   it('builds up no delay when the machine is slow', async () => {
     const processing = await start('VP8', 'H264')
     const { source, sink, pid } = processing
@@ -167,13 +219,25 @@ describe('a media processor', () => {
     }
   })
 
-  it('converts audio to Opus with error correction', async () => {
+  it('converts audio to Opus, and continues after a mute', async () => {
     const { source, sink } = await open({ from: 'opus', to: 'opus' })
     await source.play({ codec: 'opus', media: 'sine=frequency=1000:sample_rate=48000' })
     const packets = await sink.receive(50)
     // The first packet is shorter by what the encoder looks ahead.
     const steps = packets.slice(1).map((packet, at) => timestampOf(packet) - timestampOf(packets[at]))
     expect(new Set(steps.slice(1))).toEqual(new Set([960]))
+    source.isMuted = true
+    await until('the last packet arrives', () => sink.packets.length >= source.sent - 1)
+    const mutedAt = performance.now()
+    await until('a while passes', () => performance.now() - mutedAt > 1_500)
+    source.isMuted = false
+    const gap = sink.packets.length
+    await sink.receive(30)
+    const gapMs = Math.max(
+      ...[0, 1, 2].map((at) => (timestampOf(sink.packets[gap + at]) - timestampOf(sink.packets[gap + at - 1])) / 48),
+    )
+    expect(gapMs).toBeGreaterThan(1_400)
+    expect(Math.abs(sink.delays.at(-1) ?? Infinity)).toBeLessThan(budgetMs(300))
   })
 })
 

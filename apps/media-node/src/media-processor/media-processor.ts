@@ -100,9 +100,11 @@ export class MediaProcessor {
     const { promise: refused, resolve } = Promise.withResolvers<string | undefined>()
     this.#changes.set(id, resolve)
     this.#program.changeFilter(id, settings)
-    const ended = this.exited.then(({ text }) => text)
+    const ended = this.exited.then(({ text }): never => {
+      throw new ServiceError('UNAVAILABLE', `the media processor has ended: ${text}`)
+    })
     try {
-      const reason = await withTimeout(Promise.race([refused, ended]), CHANGE_TIMEOUT_MS, 'the method of the filter')
+      const reason = await withTimeout(Promise.race([refused, ended]), CHANGE_TIMEOUT_MS, changeTimeout)
       if (reason !== undefined) throw new ServiceError('INVALID', `params: ${reason}`)
     } finally {
       this.#changes.delete(id)
@@ -137,6 +139,9 @@ export class MediaProcessor {
     this.#started.resolve(undefined)
   }
 }
+
+const changeTimeout = (ms: number): ServiceError =>
+  new ServiceError('TIMEOUT', `the filter did not answer within ${ms} ms`)
 
 const startError = ({ cause, text }: ProcessorFailure): ServiceError =>
   cause === 'filter'
