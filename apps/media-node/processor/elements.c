@@ -4,7 +4,7 @@
 
 static const gchar *const NEEDED[] = {
     "udpsrc",     "rtpjitterbuffer", "rtpvp8depay", "rtpvp9depay",  "rtph264depay",  "rtpopusdepay", "h264parse",
-    "avdec_vp8",  "avdec_vp9",       "avdec_h264",  "opusdec",      "queue",         "capsfilter",   "videoconvert",
+    "avdec_vp8",  "avdec_vp9",       "avdec_h264",  "opusdec",      "queue",         "capsfilter",   "videoconvert", "videoflip",
     "videoscale", "audioconvert",    "audioresample", "vp8enc",     "vp9enc",        "x264enc",      "opusenc",
     "rtpvp8pay",  "rtpvp9pay",       "rtph264pay",  "rtpopuspay",   "fakesink",
     /* Of filters. */

@@ -28,6 +28,7 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
   Leg *leg = data;
   if (!is_expected(&leg->input, GST_PAD_PROBE_INFO_BUFFER(info))) return GST_PAD_PROBE_DROP;
   set_time(&leg->packet_us);
+  if (leg->input.orientation_id) orientation_follow(leg, GST_PAD_PROBE_INFO_BUFFER(info));
   return GST_PAD_PROBE_OK;
 }
 

@@ -18,7 +18,7 @@ gboolean leg_add(gchar **words) {
   leg->is_video = !strcmp(words[0], "video");
   leg->kind = leg->is_video ? "video" : "audio";
   leg->input = (Input){.codec = codec_of(words[1]), .payload = atoi(words[2]), .clock_rate = atoi(words[3]),
-                       .channels = atoi(words[4]), .ssrc = (guint)strtoul(words[5], NULL, 10)};
+                       .channels = atoi(words[4]), .ssrc = (guint)strtoul(words[5], NULL, 10), .orientation_id = words[14] ? atoi(words[14]) : 0};
   leg->output = (Output){.codec = codec_of(words[6]), .port = atoi(words[7]), .source_port = atoi(words[8]),
                          .ssrc = (guint)strtoul(words[9], NULL, 10), .payload = atoi(words[10]),
                          .first_sequence = atoi(words[11]), .most_kbps = atoi(words[12]),
@@ -35,7 +35,7 @@ static gchar *video_description(const Leg *leg) {
       "caps=\"application/x-rtp,media=video,clock-rate=%d,encoding-name=%s,payload=%d\" "
       "! rtpjitterbuffer latency=%d do-lost=true faststart-min-packets=1 ! %s "
       "! queue name=leg-queue leaky=downstream max-size-buffers=3 max-size-bytes=0 max-size-time=0 "
-      "! videoconvert n-threads=1 ! videoscale n-threads=1 ! capsfilter name=leg-raw caps=video/x-raw,format=I420 "
+      "! videoflip name=leg-flip ! videoconvert n-threads=1 ! videoscale n-threads=1 ! capsfilter name=leg-raw caps=video/x-raw,format=I420 "
       "! %s ! %s ! fakesink async=false sync=false",
       leg->input.clock_rate, leg->input.codec->name, leg->input.payload, VIDEO_REORDER_MS, leg->input.codec->decoding,
       leg->output.codec->encoding, leg->output.codec->payloader);

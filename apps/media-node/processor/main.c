@@ -71,7 +71,7 @@ static void carry_out(gchar **words, guint count) {
   const gchar *command = words[0];
   if (!strcmp(command, "stop")) quit(NULL);
   else if (!strcmp(command, "check")) elements_check();
-  else if (!strcmp(command, "leg") && count == 15 && !is_started && leg_add(words + 1)) return;
+  else if (!strcmp(command, "leg") && (count == 15 || count == 16) && !is_started && leg_add(words + 1)) return;
   else if (!strcmp(command, "filter") && count >= 3 && !is_started && !filter_is_defined() && filter_define(words + 1, count - 1)) return;
   else if (!strcmp(command, "set") && count >= 2 && is_started) filter_set(words + 1, count - 1);
   else if (!strcmp(command, "start") && !is_started) start();

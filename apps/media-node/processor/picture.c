@@ -82,10 +82,10 @@ static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer d
 }
 
 void picture_follow(Leg *leg) {
-  GstElement *queue = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-queue");
-  GstPad *output = gst_element_get_static_pad(queue, "src");
+  GstElement *flip = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-flip");
+  GstPad *output = gst_element_get_static_pad(flip, "src");
   gst_pad_add_probe(output, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, leg, NULL);
   gst_pad_add_probe(output, GST_PAD_PROBE_TYPE_BUFFER, on_picture, leg, NULL);
   gst_object_unref(output);
-  gst_object_unref(queue);
+  gst_object_unref(flip);
 }

@@ -4,6 +4,7 @@
  *
  *   leg <audio|video> <codec> <payload type> <clock rate> <channels> <ssrc>
  *       <codec> <port> <source port> <ssrc> <payload type> <first sequence number> <most kbit/s> <most pixels>
+ *       [<id of the header extension for the orientation of the input>]
  *   filter <audio|video> <type> [<setting> <value>]…
  *   start
  *   set <id> [<setting> <value>]…  settings of the filter while it runs: `applied` or `refused`
@@ -40,6 +41,8 @@ typedef struct {
   const Codec *codec;
   gint payload, clock_rate, channels;
   guint ssrc;
+  /* Of the header extension; 0: none. */
+  gint orientation_id;
 } Input;
 
 typedef struct {
@@ -64,6 +67,8 @@ typedef struct {
   Sender *sender;
   /* Points in time, us. */
   gint64 packet_us, picture_us, wanted_us;
+  /* Clockwise quarters of a turn that the pictures need. */
+  gint quarters;
   /* Encoded pictures are dropped until a key frame: the decoder is too slow. */
   gboolean is_skipping;
   /* Of pictures to encode. */
@@ -90,6 +95,9 @@ void leg_want_key_frame(Leg *leg);
 gboolean input_watch(Leg *leg);
 /* Reports the ports, which are open once the element is ready. */
 gboolean input_report(Leg *leg);
+
+/* orientation.c: turns pictures as the packets say. */
+void orientation_follow(Leg *leg, GstBuffer *packet);
 
 /* delay.c: bounds the delay on a slow machine. */
 void delay_limit(Leg *leg);

@@ -42,6 +42,8 @@ export interface ProcessorInput {
   clockRate: number
   channels?: number
   ssrc: number
+  /** The id of the header extension `urn:3gpp:video-orientation`, by which phones turn their pictures. */
+  orientationId?: number | undefined
 }
 
 /** How a track is encoded, and where its packets go. */
@@ -89,10 +91,10 @@ export class ProcessorProgram {
   }
 
   addLeg({ input, output }: ProcessorLeg): void {
-    const { kind, codec, payloadType, clockRate, channels = 1, ssrc } = input
+    const { kind, codec, payloadType, clockRate, channels = 1, ssrc, orientationId = 0 } = input
     const { port, sourcePort, firstSequence, maxKbps, maxPixels = 0 } = output
     const to = [output.codec, port, sourcePort, output.ssrc, output.payloadType, firstSequence, maxKbps, maxPixels]
-    this.#command('leg', kind, codec, payloadType, clockRate, channels, ssrc, ...to)
+    this.#command('leg', kind, codec, payloadType, clockRate, channels, ssrc, ...to, orientationId)
   }
 
   /** Before `start`. */

@@ -24,6 +24,8 @@ export interface TapTrack {
   cname: string
   /** The id of the header extension for the level of the audio, which not every publisher sends. */
   levelId: number | undefined
+  /** The id of the header extension by which phones turn their pictures, which not every publisher sends. */
+  orientationId: number | undefined
   parameters: Record<string, unknown>
 }
 
@@ -35,6 +37,7 @@ interface FirstPacket {
 }
 
 const LEVEL_EXTENSION = 'urn:ietf:params:rtp-hdrext:ssrc-audio-level'
+const ORIENTATION_EXTENSION = 'urn:3gpp:video-orientation'
 
 const PacketInfo = z.object({ rtpPacket: z.object({ timestamp: z.number() }) })
 
@@ -173,6 +176,7 @@ const withoutRetransmission = ({
 function tapTrack({ kind, rtpParameters }: types.Consumer): TapTrack {
   const codec = rtpParameters.codecs[0]
   const ssrc = rtpParameters.encodings?.[0]?.ssrc
+  const extensionId = (wanted: string) => rtpParameters.headerExtensions?.find(({ uri }) => uri === wanted)?.id
   if (!codec || ssrc === undefined) throw new Error(`a consumer of ${kind} without codec or ssrc`)
   return {
     kind,
@@ -182,7 +186,8 @@ function tapTrack({ kind, rtpParameters }: types.Consumer): TapTrack {
     payloadType: codec.payloadType,
     ssrc,
     cname: rtpParameters.rtcp?.cname ?? '',
-    levelId: rtpParameters.headerExtensions?.find(({ uri }) => uri === LEVEL_EXTENSION)?.id,
+    levelId: extensionId(LEVEL_EXTENSION),
+    orientationId: extensionId(ORIENTATION_EXTENSION),
     parameters: codec.parameters ?? {},
   }
 }
