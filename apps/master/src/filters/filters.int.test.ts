@@ -124,7 +124,7 @@ describe('applyFilter', () => {
 
   it('has one winner when two moderators apply filters at once through different masters', async () => {
     const { id, alice, bob, streamId } = await pair()
-    const carol = await testbed.join(id, 'MODERATOR')
+    const [carol, dave] = [await testbed.join(id, 'MODERATOR'), await testbed.join(id, 'MODERATOR')]
     const { promise, resolve } = Promise.withResolvers<void>()
     for (const node of testbed.nodes) node.onCommand = (command) => (command === 'applyFilter' ? promise : undefined)
     const calls = [bob, carol].map(({ client }) => client.request('applyFilter', { streamId, ...BLUR }))
@@ -137,7 +137,7 @@ describe('applyFilter', () => {
       ),
     )
     expect(await failed).toEqual(code('CONFLICT'))
-    await expect(carol.client.request('removeFilter', { streamId })).rejects.toEqual(code('CONFLICT', 'being started'))
+    await expect(dave.client.request('removeFilter', { streamId })).rejects.toEqual(code('CONFLICT', 'being started'))
     resolve()
     const outcomes = await Promise.allSettled(calls)
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
