@@ -114,17 +114,19 @@ describe('applyFilter', () => {
     await alice.client.request('execFilterMethod', exec)
   })
 
-  it('takes the current role of a participant from the database', async () => {
-    const { id, alice, bob, streamId } = await pair()
-    await testbed.stack.rest('PATCH', `/sessions/${id}/connection/${bob.id}`, { role: 'PUBLISHER' })
+  it('takes the current role of a participant from the database, also before its master has learned of a change', async () => {
+    const { alice, bob, streamId } = await pair()
+    const setRole = (role: string, { id }: Member) =>
+      testbed.stack.postgres.query('UPDATE connection SET role = $1 WHERE id = $2', [role, id])
+    await setRole('PUBLISHER', bob)
     await expect(bob.client.request('applyFilter', { streamId, ...BLUR })).rejects.toEqual(code('NOT_ALLOWED'))
-    await testbed.stack.rest('PATCH', `/sessions/${id}/connection/${alice.id}`, { role: 'MODERATOR' })
+    await setRole('MODERATOR', alice)
     await alice.client.request('applyFilter', { streamId, ...BLUR })
   })
 
   it('has one winner when two moderators apply filters at once through different masters', async () => {
     const { id, alice, bob, streamId } = await pair()
-    const carol = await testbed.join(id, 'MODERATOR')
+    const [carol, dave] = [await testbed.join(id, 'MODERATOR'), await testbed.join(id, 'MODERATOR')]
     const { promise, resolve } = Promise.withResolvers<void>()
     for (const node of testbed.nodes) node.onCommand = (command) => (command === 'applyFilter' ? promise : undefined)
     const calls = [bob, carol].map(({ client }) => client.request('applyFilter', { streamId, ...BLUR }))
@@ -137,7 +139,7 @@ describe('applyFilter', () => {
       ),
     )
     expect(await failed).toEqual(code('CONFLICT'))
-    await expect(carol.client.request('removeFilter', { streamId })).rejects.toEqual(code('CONFLICT', 'being started'))
+    await expect(dave.client.request('removeFilter', { streamId })).rejects.toEqual(code('CONFLICT', 'being started'))
     resolve()
     const outcomes = await Promise.allSettled(calls)
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])

@@ -50,9 +50,11 @@ export class FilteredStream {
     former?.retire()
   }
 
-  /** The filter has failed: forwards the published tracks again. */
-  failed(filter: StreamFilter): void {
-    if (this.#current === filter) this.#end()
+  /** Forwards the published tracks again if the filter was in force; returns whether it was. */
+  failed(filter: StreamFilter): boolean {
+    if (this.#current !== filter) return false
+    this.#end()
+    return true
   }
 
   closed(filter: StreamFilter): void {

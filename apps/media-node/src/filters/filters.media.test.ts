@@ -86,6 +86,17 @@ describe('a filter of a video', () => {
     expect(testbed.reports).toHaveLength(1)
   })
 
+  it('that was removed is not reported when its program is killed', async () => {
+    testbed.filters.lingerMs = 60_000
+    const { publisher, filterId } = await filtered()
+    const [pid] = testbed.processors()
+    await testbed.filters.removeFilter({ ...testbed.ref(publisher.stream), filterId })
+    expect(isRunning(pid!)).toBe(true)
+    process.kill(pid!, 'SIGKILL')
+    await until('it is counted no more', () => testbed.composition.room.units.videoFilters === 0)
+    expect(testbed.reports).toEqual([])
+  })
+
   it('leaves the audio as it is published', async () => {
     const { publisher } = await filtered()
     const [audio, video] = publisher.stream.forwardedTracks
@@ -104,6 +115,17 @@ describe('a filter of a video', () => {
     expect(video?.paused).toBe(false)
     await until('pictures arrive again', () => viewer.packets.video.length > length + 10)
     await viewer.shows(`${RED} ${WHITE}`, CORNER, REST)
+  })
+
+  it('is muted when the stream is muted while it starts', async () => {
+    const publisher = await testbed.publish({ video: VIDEO })
+    const applying = testbed.apply(publisher.stream, 'ImageOverlayFilter', overlay())
+    await until('the program runs', () => testbed.processors().length > 0)
+    await publisher.mute()
+    await applying
+    const [video] = publisher.stream.forwardedTracks
+    expect(video).not.toBe(publisher.stream.track('video'))
+    expect(video?.paused).toBe(true)
   })
 
   it('that is applied to a muted stream is in force from the unmute on', async () => {

@@ -19,6 +19,8 @@ import { canFilter, filterUnit } from './admission.js'
 import { FilteredStream } from './filtered-stream.js'
 import { StreamFilter } from './stream-filter.js'
 
+const EVENT_TYPE_MAX_LENGTH = 64
+
 type Config = Pick<NodeConfig, 'MEDIA_NODE_FILTER_PIPELINES'>
 
 /** The filters of the streams on this node. */
@@ -111,8 +113,8 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
       lingerMs: this.lingerMs,
       onEvent: (type, data) => this.#reportEvent(stream, filter, type, data),
       onFailed: (failed, reason) => {
-        this.#streams.get(stream)?.failed(failed)
-        this.#reportEnd(stream, filter, reason)
+        // The end of a filter that was removed is no news.
+        if (this.#streams.get(stream)?.failed(failed)) this.#reportEnd(stream, filter, reason)
       },
       onClosed: (closed) => {
         room.filtersChanged(unit, -1)
@@ -153,7 +155,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
   #reportEvent(stream: Stream, { filterId, type }: AppliedFilter, eventType: string, content: unknown): void {
     const { room, connectionId } = stream.publisher
     const data = JSON.stringify(content) ?? ''
-    if (stream.closed || data.length > FILTER_EVENT_DATA_MAX_LENGTH) return
+    if (stream.closed || eventType.length > EVENT_TYPE_MAX_LENGTH || data.length > FILTER_EVENT_DATA_MAX_LENGTH) return
     const event = { streamId: stream.id, connectionId, filterType: type, eventType, data }
     const fact = { kind: 'filterEvent', roomId: room.id, epoch: room.epoch, filterId, event } as const
     void this.reports.send(fact).catch(() => undefined)

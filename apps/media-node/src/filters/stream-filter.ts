@@ -151,11 +151,13 @@ export class StreamFilter {
     }
   }
 
-  /** The largest maximum of the published layers, or that of the publisher. */
+  /** The lowest of the limits of the publisher, of its largest layer and of the receivers that there are. */
   get #maxKbps(): number {
     const { stream } = this.options
-    const largest = Math.max(0, ...stream.layerKbps.map((kbps) => kbps ?? 0)) || stream.publisher.maxSendKbps
-    return this.kind === 'video' && largest > 0 ? Math.min(largest, MAX_KBPS.video) : MAX_KBPS[this.kind]
+    if (this.kind === 'audio') return MAX_KBPS.audio
+    const largest = Math.max(0, ...stream.layerKbps.map((kbps) => kbps ?? 0))
+    const limits = [largest, stream.publisher.maxSendKbps, stream.sendLimit]
+    return Math.min(MAX_KBPS.video, ...limits.filter((kbps) => kbps > 0))
   }
 
   /** A publisher that sends nothing needs no filtered media. */
