@@ -114,11 +114,13 @@ describe('applyFilter', () => {
     await alice.client.request('execFilterMethod', exec)
   })
 
-  it('takes the current role of a participant from the database', async () => {
-    const { id, alice, bob, streamId } = await pair()
-    await testbed.stack.rest('PATCH', `/sessions/${id}/connection/${bob.id}`, { role: 'PUBLISHER' })
+  it('takes the current role of a participant from the database, also before its master has learned of a change', async () => {
+    const { alice, bob, streamId } = await pair()
+    const setRole = (role: string, { id }: Member) =>
+      testbed.stack.postgres.query('UPDATE connection SET role = $1 WHERE id = $2', [role, id])
+    await setRole('PUBLISHER', bob)
     await expect(bob.client.request('applyFilter', { streamId, ...BLUR })).rejects.toEqual(code('NOT_ALLOWED'))
-    await testbed.stack.rest('PATCH', `/sessions/${id}/connection/${alice.id}`, { role: 'MODERATOR' })
+    await setRole('MODERATOR', alice)
     await alice.client.request('applyFilter', { streamId, ...BLUR })
   })
 
