@@ -51,6 +51,6 @@ static void probe(Leg *leg, const gchar *element_name, const gchar *pad_name, Gs
 }
 
 void delay_limit(Leg *leg) {
-  probe(leg, "decoder", "sink", on_encoded);
-  probe(leg, "queue", "src", on_raw);
+  probe(leg, "leg-decoder", "sink", on_encoded);
+  probe(leg, "leg-queue", "src", on_raw);
 }

@@ -28,6 +28,7 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
   Leg *leg = data;
   if (!is_expected(&leg->input, GST_PAD_PROBE_INFO_BUFFER(info))) return GST_PAD_PROBE_DROP;
   set_time(&leg->packet_us);
+  if (leg->input.orientation_id) orientation_follow(leg, GST_PAD_PROBE_INFO_BUFFER(info));
   return GST_PAD_PROBE_OK;
 }
 
@@ -61,11 +62,11 @@ static void probe(Leg *leg, const gchar *element_name, const gchar *pad_name, Gs
 }
 
 gboolean input_watch(Leg *leg) {
-  probe(leg, "socket", "src", GST_PAD_PROBE_TYPE_BUFFER, on_packet);
+  probe(leg, "leg-socket", "src", GST_PAD_PROBE_TYPE_BUFFER, on_packet);
   if (!leg->is_video) return TRUE;
   set_time(&leg->picture_us);
-  probe(leg, "decoder", "src", GST_PAD_PROBE_TYPE_BUFFER, on_media);
-  probe(leg, "depay", "sink", GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, on_request);
+  probe(leg, "leg-decoder", "src", GST_PAD_PROBE_TYPE_BUFFER, on_media);
+  probe(leg, "leg-depay", "sink", GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, on_request);
   g_timeout_add(CHECK_MS, check_pictures, leg);
   return TRUE;
 }
@@ -89,7 +90,7 @@ static gint open_report_port(void) {
 }
 
 gboolean input_report(Leg *leg) {
-  GstElement *socket = gst_bin_get_by_name(GST_BIN(leg->bin), "socket");
+  GstElement *socket = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-socket");
   gint port = 0, report_port = open_report_port();
   g_object_get(socket, "port", &port, NULL);
   gst_object_unref(socket);

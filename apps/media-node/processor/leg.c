@@ -18,7 +18,7 @@ gboolean leg_add(gchar **words) {
   leg->is_video = !strcmp(words[0], "video");
   leg->kind = leg->is_video ? "video" : "audio";
   leg->input = (Input){.codec = codec_of(words[1]), .payload = atoi(words[2]), .clock_rate = atoi(words[3]),
-                       .channels = atoi(words[4]), .ssrc = (guint)strtoul(words[5], NULL, 10)};
+                       .channels = atoi(words[4]), .ssrc = (guint)strtoul(words[5], NULL, 10), .orientation_id = words[14] ? atoi(words[14]) : 0};
   leg->output = (Output){.codec = codec_of(words[6]), .port = atoi(words[7]), .source_port = atoi(words[8]),
                          .ssrc = (guint)strtoul(words[9], NULL, 10), .payload = atoi(words[10]),
                          .first_sequence = atoi(words[11]), .most_kbps = atoi(words[12]),
@@ -31,11 +31,11 @@ gboolean leg_add(gchar **words) {
 /* The sink only ends the chain: packets are sent where they leave the payloader. */
 static gchar *video_description(const Leg *leg) {
   return g_strdup_printf(
-      "udpsrc name=socket address=127.0.0.1 port=0 buffer-size=2000000 "
+      "udpsrc name=leg-socket address=127.0.0.1 port=0 buffer-size=2000000 "
       "caps=\"application/x-rtp,media=video,clock-rate=%d,encoding-name=%s,payload=%d\" "
       "! rtpjitterbuffer latency=%d do-lost=true faststart-min-packets=1 ! %s "
-      "! queue name=queue leaky=downstream max-size-buffers=3 max-size-bytes=0 max-size-time=0 "
-      "! videoconvert n-threads=1 ! videoscale n-threads=1 ! capsfilter name=size caps=video/x-raw,format=I420 "
+      "! queue name=leg-queue leaky=downstream max-size-buffers=3 max-size-bytes=0 max-size-time=0 "
+      "! videoflip name=leg-flip ! videoconvert n-threads=1 ! videoscale n-threads=1 ! capsfilter name=leg-raw caps=video/x-raw,format=I420 "
       "! %s ! %s ! fakesink async=false sync=false",
       leg->input.clock_rate, leg->input.codec->name, leg->input.payload, VIDEO_REORDER_MS, leg->input.codec->decoding,
       leg->output.codec->encoding, leg->output.codec->payloader);
@@ -44,11 +44,12 @@ static gchar *video_description(const Leg *leg) {
 static gchar *audio_description(const Leg *leg) {
   gchar *encoding = g_ascii_strup(leg->input.codec->name, -1);
   gchar *description = g_strdup_printf(
-      "udpsrc name=socket address=127.0.0.1 port=0 buffer-size=500000 "
+      "udpsrc name=leg-socket address=127.0.0.1 port=0 buffer-size=500000 "
       "caps=\"application/x-rtp,media=audio,clock-rate=%d,encoding-name=%s,payload=%d\" "
       "! rtpjitterbuffer latency=%d do-lost=true faststart-min-packets=1 ! %s "
-      "! queue name=queue leaky=downstream max-size-buffers=0 max-size-bytes=0 max-size-time=200000000 "
+      "! queue name=leg-queue leaky=downstream max-size-buffers=0 max-size-bytes=0 max-size-time=200000000 "
       "! audioconvert ! audioresample ! audio/x-raw,format=S16LE,rate=48000,channels=2,layout=interleaved "
+      "! capsfilter name=leg-raw "
       "! %s ! %s ! fakesink async=false sync=false",
       leg->input.clock_rate, encoding, leg->input.payload, AUDIO_REORDER_MS, leg->input.codec->decoding,
       leg->output.codec->encoding, leg->output.codec->payloader);
@@ -66,9 +67,9 @@ static gboolean build(Leg *leg) {
   g_free(description);
   if (!leg->bin) return FALSE;
   gst_bin_add(GST_BIN(processor_pipeline()), leg->bin);
-  leg->encoder = gst_bin_get_by_name(GST_BIN(leg->bin), "encoder");
+  leg->encoder = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-encoder");
   leg->sender = sender_new(leg);
-  if (!leg->sender || !input_watch(leg)) return FALSE;
+  if (!leg->sender || !input_watch(leg) || !filter_insert(leg)) return FALSE;
   if (!leg->is_video) {
     set_audio_bitrate(leg);
     return TRUE;
@@ -81,6 +82,7 @@ static gboolean build(Leg *leg) {
 void legs_start(void) {
   for (guint at = 0; at < leg_count; at++)
     if (!build(&legs[at])) return processor_failed("failed", "an element, or the port to send from, cannot be opened");
+  if (!filter_is_inserted()) return processor_failed("filter", "there is no media of the kind of the filter");
   /* Ports are open from READY on. */
   gst_element_set_state(processor_pipeline(), GST_STATE_PLAYING);
   for (guint at = 0; at < leg_count; at++)

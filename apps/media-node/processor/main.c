@@ -37,7 +37,7 @@ static void on_error(GstMessage *message) {
   GError *error = NULL;
   gst_message_parse_error(message, &error, NULL);
   gchar *text = g_strdup_printf("%s: %s", GST_MESSAGE_SRC_NAME(message), error->message);
-  processor_failed("failed", text);
+  processor_failed(filter_has_sent(message) ? "filter" : "failed", text);
   g_free(text);
   g_error_free(error);
 }
@@ -45,6 +45,7 @@ static void on_error(GstMessage *message) {
 static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data) {
   (void)bus, (void)data;
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) on_error(message);
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ELEMENT) filter_report(message);
   return G_SOURCE_CONTINUE;
 }
 
@@ -70,7 +71,9 @@ static void carry_out(gchar **words, guint count) {
   const gchar *command = words[0];
   if (!strcmp(command, "stop")) quit(NULL);
   else if (!strcmp(command, "check")) elements_check();
-  else if (!strcmp(command, "leg") && count == 15 && !is_started && leg_add(words + 1)) return;
+  else if (!strcmp(command, "leg") && (count == 15 || count == 16) && !is_started && leg_add(words + 1)) return;
+  else if (!strcmp(command, "filter") && count >= 3 && !is_started && !filter_is_defined() && filter_define(words + 1, count - 1)) return;
+  else if (!strcmp(command, "set") && count >= 2 && is_started) filter_set(words + 1, count - 1);
   else if (!strcmp(command, "start") && !is_started) start();
   else processor_failed("failed", "a command is not known, incomplete or out of place");
 }
@@ -119,6 +122,7 @@ int main(int argc, char **argv) {
   g_unix_signal_add(SIGTERM, quit, NULL);
   g_unix_signal_add(SIGINT, quit, NULL);
   gst_init(&argc, &argv);
+  elements_register();
   loop = g_main_loop_new(NULL, FALSE);
   make_pipeline();
   GIOChannel *input = g_io_channel_unix_new(0);

@@ -164,7 +164,7 @@ static gboolean on_feedback(gint fd, GIOCondition condition, gpointer data) {
 
 static void follow_payloader(Sender *sender) {
   const Output *output = &sender->leg->output;
-  GstElement *payloader = gst_bin_get_by_name(GST_BIN(sender->leg->bin), "pay");
+  GstElement *payloader = gst_bin_get_by_name(GST_BIN(sender->leg->bin), "leg-pay");
   g_object_set(payloader, "pt", (guint)output->payload, "ssrc", output->ssrc, "mtu", (guint)MTU, "timestamp-offset", 0u,
                "seqnum-offset", (gint)(guint16)output->first_sequence, NULL);
   GstPad *pad = gst_element_get_static_pad(payloader, "src");

@@ -41,13 +41,14 @@ static void set_size(Leg *leg, gint width, gint height) {
   gint out_width = even(width * scale), out_height = even(height * scale);
   GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "I420", "width", G_TYPE_INT, out_width, "height",
                                       G_TYPE_INT, out_height, "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1, NULL);
-  GstElement *filter = gst_bin_get_by_name(GST_BIN(leg->bin), "size");
+  GstElement *filter = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-raw");
   g_object_set(filter, "caps", caps, NULL);
   gst_object_unref(filter);
   gst_caps_unref(caps);
   gdouble kbps = (gdouble)out_width * out_height * USUAL_RATE * BITS_PER_PIXEL / 1000;
   leg->kbps = MIN(MAX(kbps, LEAST_KBPS), leg->output.most_kbps);
   set_bitrate(leg, USUAL_RATE);
+  filter_resize(leg, out_width, out_height);
 }
 
 /* Streams have no steady rate: encoders take the times of the pictures instead. */
@@ -81,10 +82,10 @@ static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer d
 }
 
 void picture_follow(Leg *leg) {
-  GstElement *queue = gst_bin_get_by_name(GST_BIN(leg->bin), "queue");
-  GstPad *output = gst_element_get_static_pad(queue, "src");
+  GstElement *flip = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-flip");
+  GstPad *output = gst_element_get_static_pad(flip, "src");
   gst_pad_add_probe(output, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, leg, NULL);
   gst_pad_add_probe(output, GST_PAD_PROBE_TYPE_BUFFER, on_picture, leg, NULL);
   gst_object_unref(output);
-  gst_object_unref(queue);
+  gst_object_unref(flip);
 }

@@ -4,13 +4,16 @@
  *
  *   leg <audio|video> <codec> <payload type> <clock rate> <channels> <ssrc>
  *       <codec> <port> <source port> <ssrc> <payload type> <first sequence number> <most kbit/s> <most pixels>
+ *       [<id of the header extension for the orientation of the input>]
+ *   filter <audio|video> <type> [<setting> <value>]…
  *   start
+ *   set <id> [<setting> <value>]…  settings of the filter while it runs: `applied` or `refused`
  *   check                          reports the elements of GStreamer that are missing: `checked`
  *   stop
  *
  * `leg` has the input first, then the output. `start` leads to an `opened` with the input ports of each leg and to
  * `started`. `media` follows with the first packet sent, `sent` each second, `keyFrameWanted` when the input cannot be
- * decoded without a key frame. `error` has a cause, and ends the program. RTP timestamps are the arrival times of the
+ * decoded without a key frame, `filterEvent` with a message of the filter. `error` has a cause, and ends the program. RTP timestamps are the arrival times of the
  * media at CLOCK_MONOTONIC, smoothed: a program that starts again continues them.
  */
 #ifndef PROCESSOR_H
@@ -38,6 +41,8 @@ typedef struct {
   const Codec *codec;
   gint payload, clock_rate, channels;
   guint ssrc;
+  /* Of the header extension; 0: none. */
+  gint orientation_id;
 } Input;
 
 typedef struct {
@@ -62,6 +67,8 @@ typedef struct {
   Sender *sender;
   /* Points in time, us. */
   gint64 packet_us, picture_us, wanted_us;
+  /* Clockwise quarters of a turn that the pictures need. */
+  gint quarters;
   /* Encoded pictures are dropped until a key frame: the decoder is too slow. */
   gboolean is_skipping;
   /* Of pictures to encode. */
@@ -89,6 +96,9 @@ gboolean input_watch(Leg *leg);
 /* Reports the ports, which are open once the element is ready. */
 gboolean input_report(Leg *leg);
 
+/* orientation.c: turns pictures as the packets say. */
+void orientation_follow(Leg *leg, GstBuffer *packet);
+
 /* delay.c: bounds the delay on a slow machine. */
 void delay_limit(Leg *leg);
 
@@ -98,7 +108,23 @@ void picture_follow(Leg *leg);
 /* output.c: sends RTP packets and sender reports. */
 Sender *sender_new(Leg *leg);
 
+/* filter.c: the words after the command. */
+gboolean filter_define(gchar **words, guint count);
+gboolean filter_is_defined(void);
+void filter_set(gchar **words, guint count);
+/* Into the leg of its kind; FALSE after a failure. */
+gboolean filter_insert(Leg *leg);
+/* FALSE: no leg has its kind. */
+gboolean filter_is_inserted(void);
+void filter_resize(const Leg *leg, gint width, gint height);
+gboolean filter_has_sent(GstMessage *message);
+void filter_report(GstMessage *message);
+
+/* json.c: to be freed. */
+gchar *json_of_structure(const GstStructure *structure);
+
 /* elements.c */
+void elements_register(void);
 void elements_check(void);
 
 #endif

@@ -4,6 +4,7 @@ import { Bus } from '@session-service/messaging'
 import { OpsModule, type OpsOptions } from '@session-service/server-kit'
 import { ClusterModule } from './cluster/cluster.module.js'
 import { CommandsModule } from './commands/commands.module.js'
+import { FiltersModule } from './filters/filters.module.js'
 import { InfrastructureModule, type Infrastructure } from './infrastructure.module.js'
 import { IpCamerasModule } from './ip-cameras/ip-cameras.module.js'
 import { LifecycleModule } from './lifecycle/lifecycle.module.js'
@@ -15,6 +16,7 @@ import { RecordingsModule } from './recordings/recordings.module.js'
 import { RegistrationModule } from './registration/registration.module.js'
 import { RoomsModule } from './rooms/rooms.module.js'
 import { SpeechToTextModule } from './speech-to-text/speech-to-text.module.js'
+import { TranscodingModule } from './transcoding/transcoding.module.js'
 import { WorkerPool } from './workers/worker-pool.js'
 
 const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeState): OpsOptions => ({
@@ -35,6 +37,8 @@ const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeS
     RecordingsModule,
     SpeechToTextModule,
     IpCamerasModule,
+    FiltersModule,
+    TranscodingModule,
     ClusterModule,
     MonitoringModule,
     LifecycleModule,

@@ -1,113 +1,125 @@
+import { readFileSync, readlinkSync } from 'node:fs'
 import { until } from '@session-service/testing'
-import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Page, WebSocketRoute } from 'playwright-core'
-import { useCall } from './fixtures/call.js'
-import { controlsIn } from './fixtures/measures.js'
+import { expect, it } from '@jest/globals'
+import { useLibrary } from './fixtures/library.js'
 
-const TARGET_PX = 44
-const VIEWPORTS = [
-  { width: 1280, height: 800 },
-  { width: 320, height: 568 },
-]
+const library = useLibrary({ role: 'MODERATOR' })
 
-interface Frame {
-  readonly id?: number
-  readonly method?: string
-  readonly params?: { readonly type?: string; readonly options?: object; readonly streamId?: string }
+/** Publishes a white canvas with a moving line as a camera with simulcast. */
+const publishWhite = (): Promise<void> =>
+  library.sender.evaluate(async () => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: 640, height: 360 })
+    document.body.append(canvas)
+    let frame = 0
+    setInterval(() => {
+      const context = canvas.getContext('2d')
+      if (!context) return
+      context.fillStyle = 'white'
+      context.fillRect(0, 0, 640, 360)
+      context.fillStyle = 'gray'
+      context.fillRect(0, frame++ % 360, 640, 4)
+    }, 50)
+    const [video] = canvas.captureStream(20).getVideoTracks()
+    if (!video) throw new Error('no track')
+    await window.bench.session.publish({ audio: false, video, typeOfVideo: 'CAMERA', simulcast: true })
+  })
+
+/** A PNG of one colour, base64. */
+const imageOf = (colour: string): Promise<string> =>
+  library.sender.evaluate((fill) => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: 16, height: 16 })
+    const context = canvas.getContext('2d')
+    if (!context) throw new Error('no context')
+    context.fillStyle = fill
+    context.fillRect(0, 0, 16, 16)
+    return canvas.toDataURL('image/png')
+  }, colour)
+
+/** The colours that the receiver shows in the left upper and in the right lower quarter: `rgb`, 0 to 3 for each part. */
+const shown = (): Promise<string> =>
+  library.receiver.evaluate(() => {
+    const element = document.querySelector('video')
+    const context = Object.assign(document.createElement('canvas'), { width: 64, height: 36 }).getContext('2d')
+    if (!element || !context) return ''
+    context.drawImage(element, 0, 0, 64, 36)
+    const colourAt = (x: number, y: number): string =>
+      [...context.getImageData(x, y, 1, 1).data.subarray(0, 3)].map((part) => Math.round(part / 85)).join('')
+    return `${colourAt(8, 9)} ${colourAt(48, 27)}`
+  })
+
+async function shows(expected: string): Promise<void> {
+  let last = ''
+  await until(`the receiver shows ${expected}`, async () => (last = await shown()) === expected, 30_000).catch(
+    (error: unknown) => {
+      throw new Error(`the receiver shows ${last} and not ${expected}`, { cause: error })
+    },
+  )
 }
 
-/** Answers the requests for filters instead of the service. */
-describe('the menu with filters', () => {
-  const call = useCall({ frames: 3 })
-  const calls: string[] = []
-  let refusal: { code: number; message: string } | undefined
-  let sockets: WebSocketRoute[] = []
+/** Applies an overlay in the left upper quarter to the own stream. */
+const overlay = async (colour: string): Promise<void> => {
+  const image = await imageOf(colour)
+  await library.sender.evaluate(async (data) => {
+    const [publisher] = window.bench.session.publishers.values()
+    await publisher?.stream?.applyFilter('ImageOverlayFilter', { image: data, x: 0, y: 0, width: 0.5, height: 0.5 })
+  }, image)
+}
 
-  beforeAll(() =>
-    call.browser.context.routeWebSocket(/\/service\/signalling/, (socket) => {
-      sockets.push(socket)
-      const server = socket.connectToServer()
-      socket.onMessage((message) => {
-        const { id, method, params = {} } = JSON.parse(String(message)) as Frame
-        if (method !== 'applyFilter' && method !== 'removeFilter') return server.send(message)
-        const { type, options } = params
-        calls.push([method, type].filter(Boolean).join(' '))
-        const result = method === 'applyFilter' ? { filter: { type, options, lastExecMethod: {} } } : {}
-        socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...(refusal ? { error: refusal } : { result }) }))
-      })
-    }),
-  )
-  beforeEach(() => {
-    calls.splice(0)
-    sockets = []
-    refusal = undefined
-  })
+/** The media processors of the node. */
+function processors(): number[] {
+  const { pid = 0 } = library.stack.nodes[0] ?? {}
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number)
+  return children.filter((child) => child > 0 && executableOf(child) === process.env['MEDIA_PROCESSOR_BIN'])
+}
 
-  const menu = (page: Page) => page.getByRole('combobox', { name: 'Filter' })
-  const twoPeople = async (): Promise<{ page: Page; streamId: string; connectionId: string }> => {
-    const [ada] = await call.both()
-    await ada.page.bringToFront()
-    return { page: ada.page, streamId: await ada.streamId, connectionId: await ada.connectionId }
+function executableOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch {
+    return ''
   }
+}
 
-  it('is on the own tile only, and applies and removes filters with the keyboard', async () => {
-    const { page } = await twoPeople()
-    await menu(page).waitFor()
-    expect(await menu(page).count()).toBe(1)
-    expect(await page.locator('.tile.local').getByRole('combobox').count()).toBe(1)
-    await menu(page).focus()
-    await page.keyboard.press('ArrowDown')
-    await until('the filter', () => calls.includes('applyFilter BlurFilter'))
-    await page.waitForFunction(() => window.playground.publisher?.stream?.filter?.type === 'BlurFilter')
-    await until('the menu', async () => (await menu(page).getAttribute('aria-busy')) === 'false')
-    expect(await menu(page).inputValue()).toBe('BlurFilter')
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Filter')
-    await menu(page).selectOption('Less noise')
-    await until('the next filter', () => calls.includes('applyFilter NoiseSuppressionFilter'))
-    await until('the menu', async () => (await menu(page).getAttribute('aria-busy')) === 'false')
-    await menu(page).selectOption('No filter')
-    await until('the end', () => calls.length === 4)
-    expect(calls).toEqual([
-      'applyFilter BlurFilter',
-      'removeFilter',
-      'applyFilter NoiseSuppressionFilter',
-      'removeFilter',
-    ])
-    await page.waitForFunction(() => window.playground.publisher?.stream?.filter === undefined)
+it('a subscriber sees a filter come and go in the same element, also when its program is killed', async () => {
+  await publishWhite()
+  await library.watch()
+  await shows('333 333')
+  await library.receiver.evaluate(() => {
+    const [subscriber] = window.bench.session.subscribers.values()
+    Object.assign(window, { shownBefore: document.querySelector('video'), streamBefore: subscriber?.mediaStream })
   })
+  await overlay('red')
+  await shows('300 333')
+  const isSame = (): Promise<boolean> =>
+    library.receiver.evaluate(() => {
+      const [subscriber] = window.bench.session.subscribers.values()
+      const { shownBefore, streamBefore } = window as unknown as Record<string, unknown>
+      const isSameElement =
+        document.querySelectorAll('video').length === 1 && document.querySelector('video') === shownBefore
+      return isSameElement && subscriber?.mediaStream === streamBefore
+    })
+  expect(await isSame()).toBe(true)
+  expect(await library.receiver.evaluate(() => [...window.bench.session.subscribers.values()][0]?.layers)).toBeNull()
 
-  it('shows a filter that another participant applied', async () => {
-    const { page, streamId, connectionId } = await twoPeople()
-    await menu(page).waitFor()
-    const newValue = { type: 'GStreamerFilter', options: { command: 'sepia' }, lastExecMethod: {} }
-    const params = { streamId, connectionId, changedProperty: 'filter', newValue, reason: 'applyFilter' }
-    sockets[0]?.send(JSON.stringify({ jsonrpc: '2.0', method: 'streamPropertyChanged', params }))
-    await until('the filter', async () => (await menu(page).inputValue()) === 'GStreamerFilter')
-    expect(await menu(page).locator('option:checked').textContent()).toBe('GStreamer')
-  })
+  const blue = await imageOf('blue')
+  await library.sender.evaluate(async (image) => {
+    const [publisher] = window.bench.session.publishers.values()
+    await publisher?.stream?.filter?.execMethod('setImage', { image })
+  }, blue)
+  await shows('003 333')
 
-  it('explains a refusal, and disappears where the service offers no filters', async () => {
-    const { page } = await twoPeople()
-    refusal = { code: 204, message: 'the media node is too busy' }
-    await menu(page).selectOption('Blur')
-    await page.getByText('The service has no capacity for another filter.').waitFor()
-    expect(await menu(page).inputValue()).toBe('')
-    refusal = { code: 996, message: 'the media node cannot apply filters' }
-    await menu(page).selectOption('Blur')
-    await page.getByText('This service does not offer filters.').waitFor()
-    await menu(page).waitFor({ state: 'hidden' })
-  })
+  const [pid = 0, ...others] = processors()
+  expect(others).toEqual([])
+  process.kill(pid, 'SIGKILL')
+  await shows('333 333')
+  await library.sender.waitForFunction(() => ![...window.bench.session.publishers.values()][0]?.stream?.filter)
 
-  it('has a target of at least 44 px inside the tile on all screens', async () => {
-    const { page } = await twoPeople()
-    for (const viewport of VIEWPORTS) {
-      await page.setViewportSize(viewport)
-      const [control] = await controlsIn(page.locator('.tile-filter'))
-      expect(Math.min(control?.width ?? 0, control?.height ?? 0)).toBeGreaterThanOrEqual(TARGET_PX)
-      expect(control?.contrast).toBeGreaterThanOrEqual(3)
-      const [tile, box] = await Promise.all([page.locator('.tile.local').boundingBox(), menu(page).boundingBox()])
-      expect((box?.x ?? 0) >= (tile?.x ?? 0)).toBe(true)
-      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual((tile?.x ?? 0) + (tile?.width ?? 0))
-    }
+  await overlay('red')
+  await shows('300 333')
+  await library.sender.evaluate(async () => {
+    await [...window.bench.session.publishers.values()][0]?.stream?.removeFilter()
   })
-})
+  await shows('333 333')
+  expect(await isSame()).toBe(true)
+  await until('no program is left', () => processors().length === 0)
+}, 120_000)

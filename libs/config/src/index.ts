@@ -1,4 +1,5 @@
 export { configAdvice, withoutEffect } from './advice.js'
+export type { FilterPipelines } from './property/filter-pipelines.js'
 export type { ConfiguredIceServer } from './property/ice-servers.js'
 export { configurationSchema, restartSchema } from './json-schema.js'
 export { ConfigError, loadMasterConfig, loadNodeConfig, type Environment } from './load.js'

@@ -1,11 +1,12 @@
 import { UseInterceptors } from '@nestjs/common'
 import { MessagePattern, Payload } from '@nestjs/microservices'
-import { nodeRpc, ServiceError, SUBJECT, type NodeCommand, type NodeCommandCall } from '@session-service/contract'
+import { nodeRpc, SUBJECT, type NodeCommand, type NodeCommandCall } from '@session-service/contract'
 import { BusController, type BusBinding } from '@session-service/messaging'
 import { MediaService, type Answer, type Commands } from '../rooms/media.service.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
 import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
 import { IpCamerasService } from '../ip-cameras/ip-cameras.service.js'
+import { FiltersService } from '../filters/filters.service.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
 import { CommandMetrics } from './command-metrics.js'
 import { FenceGate } from './fence-gate.js'
@@ -22,9 +23,6 @@ export const bindCommands =
     return { subject: SUBJECT.nodeCommand(nodeId, command), rpc: nodeRpc(command) }
   }
 
-const noFilters = (): Promise<never> =>
-  Promise.reject(new ServiceError('DISABLED', 'the media node cannot apply filters'))
-
 /** The commands of masters; the bus transport has validated them against the schemas of the contract. */
 @BusController()
 @UseInterceptors(CommandMetrics, FenceGate)
@@ -34,6 +32,7 @@ export class CommandsController implements Commands<NodeCommand> {
     private readonly recordings: RecordingsService,
     private readonly speechToText: SpeechToTextService,
     private readonly ipCameras: IpCamerasService,
+    private readonly filters: FiltersService,
     private readonly heartbeats: HeartbeatService,
     private readonly lifecycle: LifecycleService,
     private readonly mediaserverInfo: MediaserverInfoService,
@@ -165,18 +164,18 @@ export class CommandsController implements Commands<NodeCommand> {
   }
 
   @Command('applyFilter')
-  applyFilter(): Answer<'applyFilter'> {
-    return noFilters()
+  applyFilter(@Payload() call: NodeCommandCall<'applyFilter'>): Answer<'applyFilter'> {
+    return this.filters.applyFilter(call)
   }
 
   @Command('execFilterMethod')
-  execFilterMethod(): Answer<'execFilterMethod'> {
-    return noFilters()
+  execFilterMethod(@Payload() call: NodeCommandCall<'execFilterMethod'>): Answer<'execFilterMethod'> {
+    return this.filters.execFilterMethod(call)
   }
 
   @Command('removeFilter')
-  removeFilter(): Answer<'removeFilter'> {
-    return noFilters()
+  removeFilter(@Payload() call: NodeCommandCall<'removeFilter'>): Answer<'removeFilter'> {
+    return this.filters.removeFilter(call)
   }
 
   @Command('drain')

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common'
 import { ClusterModule } from '../cluster/cluster.module.js'
+import { FiltersModule } from '../filters/filters.module.js'
 import { IpCamerasModule } from '../ip-cameras/ip-cameras.module.js'
 import { LifecycleModule } from '../lifecycle/lifecycle.module.js'
 import { NodeModule } from '../node/node.module.js'
@@ -18,6 +19,7 @@ import { MediaserverInfoService } from './mediaserver-info.js'
     RecordingsModule,
     SpeechToTextModule,
     IpCamerasModule,
+    FiltersModule,
     LifecycleModule,
   ],
   controllers: [CommandsController],

@@ -10,7 +10,9 @@ import { VERSION } from '../node/version.js'
 
 const CAPABILITIES = ['udp', 'tcp', 'ice-restart', 'simulcast', 'bandwidth-limits']
 const MEDIASOUP_FACTORIES = ['Worker', 'WebRtcServer', 'Router', 'WebRtcTransport', 'Producer', 'Consumer']
-const CODECS = [...new Set(routerCodecs({ videoCodec: 'NONE', allowTranscoding: false }).map(({ mimeType }) => mimeType))]
+const CODECS = [
+  ...new Set(routerCodecs({ videoCodec: 'NONE', allowTranscoding: false }).map(({ mimeType }) => mimeType)),
+]
 
 const kib = (bytes: number): number => Math.round(bytes / 1024)
 

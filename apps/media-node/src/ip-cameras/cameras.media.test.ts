@@ -119,7 +119,25 @@ describe('a camera on the network', () => {
     expect(room).toMatchObject({ connectionIds: ['cam'], streamIds: [started.streamId] })
     expect(stack.service.counts).toMatchObject({ cameras: 1, connections: 1, streams: 1 })
     await stack.service.leave(started)
-    expect(stack.service.counts).toEqual({ cameras: 0, transcodings: 0, connections: 0, streams: 0, consumers: 0 })
+    expect(stack.service.counts).toEqual({
+      cameras: 0,
+      transcodings: 0,
+      videoFilters: 0,
+      audioFilters: 0,
+      connections: 0,
+      streams: 0,
+      consumers: 0,
+    })
+  })
+
+  it('begins with the filter of the call', async () => {
+    const begun: unknown[] = []
+    stack.service.filters = { begin: (stream, { type }) => begun.push([stream.id, type]) }
+    const filter = { filterId: 'filter', type: 'BlurFilter', options: {} }
+    const started = call({ filter })
+    await cameras.startCamera(started)
+    expect(begun).toEqual([[started.streamId, 'BlurFilter']])
+    stack.service.filters = undefined
   })
 
   it('is read only while it has receivers, if asked to', async () => {

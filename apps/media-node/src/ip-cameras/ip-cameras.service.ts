@@ -44,6 +44,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
       }
       room.enterCamera(camera)
       camera.entered()
+      if (call.filter) this.media.filters?.begin(room.stream(call.streamId), call.filter)
       return tracks
     })
   }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { budgetMs, until } from '@session-service/testing'
-import { decode } from './fixtures/decode.js'
+import { colorAt, decode, lastPicture } from './fixtures/decode.js'
 import { picturesOf } from './fixtures/encoded.js'
 import { OUTPUT_SSRC, Processing, processorProgram, type ProcessingOptions } from './fixtures/processing.js'
 import { sequenceOf, timestampOf } from './fixtures/rtp-sink.js'
@@ -92,6 +92,28 @@ describe('a media processor', () => {
     await source.play({ codec: 'H264', media: picture('640x360') })
     await sink.receive(20)
     expect(await decode('VP8', sink.packets)).toContainEqual({ width: 320, height: 180, isKey: false })
+  })
+
+  it('turns the pictures of phones upright', async () => {
+    const { source, sink } = await start(
+      'VP8',
+      'H264',
+      'color=red:size=320x180:rate=15,drawbox=w=160:color=blue:t=fill',
+    )
+    const colors = async () => {
+      const last = await lastPicture('H264', sink.packets)
+      return [colorAt(last, 0.25, 0.25), colorAt(last, 0.75, 0.25), colorAt(last, 0.25, 0.75)].join(' ')
+    }
+    const sizes = async () => (await decode('H264', sink.packets)).map(({ width, height }) => `${width}x${height}`)
+    expect(await colors()).toBe('003 300 003')
+    source.quarters = 1
+    await until('the left side is on top', async () => (await colors()) === '003 003 300')
+    expect((await sizes()).at(-1)).toBe('180x320')
+    source.quarters = 2
+    await until('the left side is right', async () => (await colors()) === '300 003 300')
+    source.quarters = 3
+    await until('the left side is at the bottom', async () => (await colors()) === '300 300 003')
+    expect([...new Set(await sizes())]).toEqual(['320x180', '180x320'])
   })
 
   it('continues after a mute, with timestamps that count the time of it', async () => {

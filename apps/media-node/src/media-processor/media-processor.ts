@@ -1,14 +1,17 @@
 import { ServiceError, type MediaKind } from '@session-service/contract'
+import { withTimeout } from '@session-service/server-kit'
 import type { RtpPorts } from '../tap/plain-rtp-tap.js'
+import {
+  kindOf,
+  settingsOf,
+  settingsOfMethod,
+  type OperatorPipelines,
+  type ProcessorFilter,
+} from './filter-settings.js'
 import { ProcessorProgram, type PROCESSOR_CAUSES, type ProcessorEvent, type ProcessorLeg } from './processor-program.js'
 
+export type { OperatorPipeline, OperatorPipelines, ProcessorFilter } from './filter-settings.js'
 export type { ProcessorInput, ProcessorLeg, ProcessorOutput } from './processor-program.js'
-
-/** A filter whose options were checked. */
-export interface ProcessorFilter {
-  type: string
-  options: Record<string, unknown>
-}
 
 /** Why a processor has ended. */
 export interface ProcessorFailure {
@@ -27,6 +30,7 @@ export interface ProcessorListener {
   onKeyFrameWanted: (kind: MediaKind) => void
 }
 
+const CHANGE_TIMEOUT_MS = 3_000
 const OPEN_TIMEOUT_MS = 15_000
 /** A program that works reports something each second. */
 const SILENT_MS = 10_000
@@ -34,19 +38,24 @@ const SILENT_CHECK_MS = 1_000
 
 /** Decodes the tracks of a stream and encodes them again: one native program. */
 export class MediaProcessor {
-  /** Resolves once its input ports are open; rejects if it does not start. */
+  /**
+   * Resolves once its input ports are open. Rejects if it does not start: with INVALID where the filter is the reason.
+   * `pipelines`: those of GStreamerFilter.
+   */
   static async open(
     program: string,
     legs: readonly ProcessorLeg[],
     filter: ProcessorFilter | undefined,
     listener: ProcessorListener,
+    pipelines: OperatorPipelines = {},
   ): Promise<MediaProcessor> {
-    if (filter) throw new ServiceError('INVALID', `filter: ${filter.type} is not known`)
-    const processor = new MediaProcessor(program, listener)
+    const settings = filter && { kind: kindOf(filter, pipelines), list: settingsOf(filter, pipelines) }
+    const processor = new MediaProcessor(program, filter, listener, pipelines)
+    if (filter && settings) processor.#program.setFilter(settings.kind, filter.type, settings.list)
     for (const leg of legs) processor.#program.addLeg(leg)
     processor.#program.start()
     const failure = await Promise.race([processor.#started.promise, processor.exited])
-    if (failure) throw new ServiceError('UNAVAILABLE', `the media processor did not start: ${failure.text}`)
+    if (failure) throw startError(failure)
     return processor
   }
 
@@ -60,10 +69,15 @@ export class MediaProcessor {
   #silentSince = performance.now()
   #silentMs = OPEN_TIMEOUT_MS
   #failure: ProcessorFailure | undefined
+  /** Calls that wait for the program. */
+  readonly #changes = new Map<string, (refused: string | undefined) => void>()
+  #nextChange = 1
 
   private constructor(
     program: string,
+    private readonly filter: ProcessorFilter | undefined,
     private readonly listener: ProcessorListener,
+    private readonly pipelines: OperatorPipelines,
   ) {
     this.#program = new ProcessorProgram(program, (event) => this.#handle(event))
     this.#silenceCheck = setInterval(() => this.#checkSilence(), SILENT_CHECK_MS)
@@ -76,6 +90,23 @@ export class MediaProcessor {
 
   get pid(): number | undefined {
     return this.#program.pid
+  }
+
+  /** Resolves when the filter has taken the parameters, which `checkFilterMethod` has checked; rejects with INVALID. */
+  async execFilterMethod(method: string, params: Record<string, unknown>): Promise<void> {
+    if (!this.filter) throw new ServiceError('NOT_FOUND', 'the stream has no filter')
+    const settings = settingsOfMethod(this.filter, method, params, this.pipelines)
+    const id = String(this.#nextChange++)
+    const { promise: refused, resolve } = Promise.withResolvers<string | undefined>()
+    this.#changes.set(id, resolve)
+    this.#program.changeFilter(id, settings)
+    const ended = this.exited.then(({ text }) => text)
+    try {
+      const reason = await withTimeout(Promise.race([refused, ended]), CHANGE_TIMEOUT_MS, 'the method of the filter')
+      if (reason !== undefined) throw new ServiceError('INVALID', `params: ${reason}`)
+    } finally {
+      this.#changes.delete(id)
+    }
   }
 
   async stop(): Promise<void> {
@@ -95,6 +126,9 @@ export class MediaProcessor {
     if (event.event === 'error') this.#failure ??= { cause: event.cause, text: event.message }
     if (event.event === 'media') listener.onMedia(event.kind)
     if (event.event === 'sent' && event.packets > 0) listener.onSequence(event.kind, event.sequence)
+    if (event.event === 'filterEvent') listener.onFilterEvent(event.type, event.data)
+    if (event.event === 'applied') this.#changes.get(event.id)?.(undefined)
+    if (event.event === 'refused') this.#changes.get(event.id)?.(event.message)
     if (event.event === 'keyFrameWanted') listener.onKeyFrameWanted(event.kind)
   }
 
@@ -103,3 +137,8 @@ export class MediaProcessor {
     this.#started.resolve(undefined)
   }
 }
+
+const startError = ({ cause, text }: ProcessorFailure): ServiceError =>
+  cause === 'filter'
+    ? new ServiceError('INVALID', `options: ${text}`)
+    : new ServiceError('UNAVAILABLE', `the media processor did not start: ${text}`)

@@ -24,6 +24,11 @@ const ProcessorEvent = z.discriminatedUnion('event', [
   }),
   /** The input cannot be decoded without a key frame. */
   z.object({ event: z.literal('keyFrameWanted'), kind: Kind }),
+  /** A message of an element of the filter. */
+  z.object({ event: z.literal('filterEvent'), type: z.string(), data: z.unknown() }),
+  /** Settings of the filter. */
+  z.object({ event: z.literal('applied'), id: z.string() }),
+  z.object({ event: z.literal('refused'), id: z.string(), message: z.string() }),
   z.object({ event: z.literal('error'), cause: z.enum(PROCESSOR_CAUSES), message: z.string() }),
 ])
 export type ProcessorEvent = z.infer<typeof ProcessorEvent>
@@ -37,6 +42,8 @@ export interface ProcessorInput {
   clockRate: number
   channels?: number
   ssrc: number
+  /** The id of the header extension `urn:3gpp:video-orientation`, by which phones turn their pictures. */
+  orientationId?: number | undefined
 }
 
 /** How a track is encoded, and where its packets go. */
@@ -60,6 +67,9 @@ export interface ProcessorLeg {
   output: ProcessorOutput
 }
 
+/** Names and values. */
+type Settings = readonly (readonly [string, string | number | boolean])[]
+
 const STOP_TIMEOUT_MS = 2_500
 
 /** The native program; `processor/processor.h` describes its commands and events. */
@@ -81,10 +91,20 @@ export class ProcessorProgram {
   }
 
   addLeg({ input, output }: ProcessorLeg): void {
-    const { kind, codec, payloadType, clockRate, channels = 1, ssrc } = input
+    const { kind, codec, payloadType, clockRate, channels = 1, ssrc, orientationId = 0 } = input
     const { port, sourcePort, firstSequence, maxKbps, maxPixels = 0 } = output
     const to = [output.codec, port, sourcePort, output.ssrc, output.payloadType, firstSequence, maxKbps, maxPixels]
-    this.#command('leg', kind, codec, payloadType, clockRate, channels, ssrc, ...to)
+    this.#command('leg', kind, codec, payloadType, clockRate, channels, ssrc, ...to, orientationId)
+  }
+
+  /** Before `start`. */
+  setFilter(kind: MediaKind, type: string, settings: Settings): void {
+    this.#command('filter', kind, type, ...settings.flat())
+  }
+
+  /** While it runs: `applied` or `refused` follows. */
+  changeFilter(id: string, settings: Settings): void {
+    this.#command('set', id, ...settings.flat())
   }
 
   start(): void {
@@ -100,7 +120,7 @@ export class ProcessorProgram {
     this.#child.kill(reason)
   }
 
-  #command(...words: readonly (string | number)[]): void {
+  #command(...words: readonly (string | number | boolean)[]): void {
     if (words.some((word) => /[\t\n\r\0]/.test(String(word)))) throw new Error('a command has a control character')
     this.#child.write(words.join('\t'))
   }

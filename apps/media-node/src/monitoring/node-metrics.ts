@@ -16,6 +16,8 @@ export class NodeMetrics {
       'Videos that are being encoded for clients that cannot decode the published codec',
       () => media.counts.transcodings,
     )
+    const { counts } = media
+    metrics.sampled('media_filters', 'Filters of streams', () => counts.videoFilters + counts.audioFilters)
     metrics.sampled('media_streams', 'Streams published on this node', () => media.counts.streams)
     metrics.sampled('media_consumers', 'Tracks forwarded to subscribers', () => media.counts.consumers)
     metrics.sampled('media_workers', 'Living media workers', () => pool.workers.size)

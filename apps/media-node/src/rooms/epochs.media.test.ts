@@ -10,7 +10,15 @@ let rooms = 0
 const newRoom = (): string => `room${rooms++}`
 const epochOf = (roomId: string): number | undefined => stack.service.rooms.find(roomId)?.epoch
 const connectionsOf = (roomId: string): string[] => [...(stack.service.rooms.find(roomId)?.peers.keys() ?? [])]
-const noCounts = { connections: 0, streams: 0, consumers: 0, cameras: 0, transcodings: 0 }
+const noCounts = {
+  connections: 0,
+  streams: 0,
+  consumers: 0,
+  cameras: 0,
+  transcodings: 0,
+  videoFilters: 0,
+  audioFilters: 0,
+}
 
 describe('a room of epoch 5', () => {
   it.each([

@@ -43,6 +43,8 @@ it.each([
     consumers: 4 * PEOPLE - 4,
     cameras: 0,
     transcodings: 0,
+    videoFilters: 0,
+    audioFilters: 0,
   })
   // 100 peers with 4 tracks each; publishers receive 2 instead, and 4 tracks are piped to the other router.
   expect(consumers()).toEqual([400, 400])

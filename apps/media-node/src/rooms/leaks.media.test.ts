@@ -32,7 +32,15 @@ it('200 sessions leave no object in the workers and no count', async () => {
     await Promise.all(Array.from({ length: 10 }, (_, index) => cycle(`room${round}-${index}`)))
   }
   expect(await stack.handlers()).toEqual(before)
-  expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0, cameras: 0, transcodings: 0 })
+  expect(stack.service.counts).toEqual({
+    connections: 0,
+    streams: 0,
+    consumers: 0,
+    cameras: 0,
+    transcodings: 0,
+    videoFilters: 0,
+    audioFilters: 0,
+  })
   expect(stack.service.rooms.size).toBe(0)
   expect([...stack.pool.workers].map(({ rooms, consumers }) => ({ rooms, consumers }))).toEqual([
     { rooms: 0, consumers: 0 },

@@ -11,6 +11,7 @@ import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import type { MediaCounts, RoomContext } from './room.js'
 import { Rooms } from './rooms.js'
+import type { StreamFilters } from './stream-filters.js'
 import type { Transcoder } from './transcoder.js'
 
 export type Answer<C extends NodeCommand> = Promise<z.input<(typeof NODE_COMMANDS)[C][1]>>
@@ -56,8 +57,18 @@ interface MediaEnvironment {
  * different connections concurrently.
  */
 export class MediaService implements Commands {
-  readonly counts: MediaCounts = { connections: 0, streams: 0, consumers: 0, cameras: 0, transcodings: 0 }
+  readonly counts: MediaCounts = {
+    connections: 0,
+    streams: 0,
+    consumers: 0,
+    cameras: 0,
+    transcodings: 0,
+    videoFilters: 0,
+    audioFilters: 0,
+  }
   readonly rooms: Rooms
+  /** Provided by the module that filters. */
+  filters: StreamFilters | undefined
   readonly #commands = new KeyedMutex()
   readonly #context: RoomContext
 
@@ -123,7 +134,10 @@ export class MediaService implements Commands {
   }
 
   publish(call: NodeCommandCall<'publish'>): Answer<'publish'> {
-    return this.#withPeer(call, (peer) => peer.publish(call))
+    return this.#withPeer(call, async (peer) => {
+      await peer.publish(call)
+      if (call.filter) this.filters?.begin(peer.ownStream(call.streamId), call.filter)
+    })
   }
 
   unpublish(call: NodeCommandCall<'unpublish'>): Answer<'unpublish'> {

@@ -41,6 +41,8 @@ export interface MediaCounts {
   consumers: number
   cameras: number
   transcodings: number
+  videoFilters: number
+  audioFilters: number
 }
 
 export interface RoomContext {
@@ -71,6 +73,7 @@ export class Room {
   readonly openedAt = performance.now()
   #tracks = 0
   #transcodings = 0
+  readonly #filters = { videoFilters: 0, audioFilters: 0 }
   #closed = false
 
   private constructor(
@@ -103,7 +106,7 @@ export class Room {
       for (const subscription of subscriptions.values()) consumers += subscription.consumers.length
     const cameras = this.cameras.size
     const [connections, streams] = [this.peers.size + cameras, this.streams.size]
-    return { rooms: 1, connections, streams, consumers, cameras, transcodings: this.#transcodings }
+    return { rooms: 1, connections, streams, consumers, cameras, transcodings: this.#transcodings, ...this.#filters }
   }
 
   get routers(): readonly RoomRouter[] {
@@ -232,6 +235,11 @@ export class Room {
   consumersChanged(slot: RouterSlot, by: number): void {
     this.context.counts.consumers += by
     slot.consumersChanged(by)
+  }
+
+  filtersChanged(unit: 'videoFilters' | 'audioFilters', by: number): void {
+    this.#filters[unit] += by
+    this.context.counts[unit] += by
   }
 
   transcodingsChanged(by: number): void {

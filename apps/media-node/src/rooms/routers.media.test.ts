@@ -124,7 +124,15 @@ describe('a track', () => {
     await Promise.all(['near', 'far1'].map(subscribe))
     await stack.service.leave(pub)
     expect(await stack.routers(roomId)).toMatchObject([empty, empty])
-    expect(stack.service.counts).toEqual({ connections: 3, streams: 0, consumers: 0, cameras: 0, transcodings: 0 })
+    expect(stack.service.counts).toEqual({
+      connections: 3,
+      streams: 0,
+      consumers: 0,
+      cameras: 0,
+      transcodings: 0,
+      videoFilters: 0,
+      audioFilters: 0,
+    })
     expect(consumersOfWorkers()).toEqual([0, 0])
   })
 
@@ -214,7 +222,15 @@ it('50 sessions over two workers leave nothing behind', async () => {
   const before = await stack.handlers()
   for (let round = 0; round < 50; round++) await cycle()
   expect(await stack.handlers()).toEqual(before)
-  expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0, cameras: 0, transcodings: 0 })
+  expect(stack.service.counts).toEqual({
+    connections: 0,
+    streams: 0,
+    consumers: 0,
+    cameras: 0,
+    transcodings: 0,
+    videoFilters: 0,
+    audioFilters: 0,
+  })
   expect([...stack.pool.workers].map(({ rooms, consumers }) => [rooms, consumers])).toEqual([
     [0, 0],
     [0, 0],
@@ -227,7 +243,15 @@ it.each([0, 1])('the death of the worker of router %i loses the whole room, repo
   process.kill(room().routers[victim]!.worker.worker.pid, 'SIGKILL')
   await until('the loss is reported', () => stack.lost.length > 0)
   expect(stack.lost).toEqual([[roomId]])
-  expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0, cameras: 0, transcodings: 0 })
+  expect(stack.service.counts).toEqual({
+    connections: 0,
+    streams: 0,
+    consumers: 0,
+    cameras: 0,
+    transcodings: 0,
+    videoFilters: 0,
+    audioFilters: 0,
+  })
   const [survivor] = stack.pool.workers
   expect([survivor!.rooms, survivor!.consumers]).toEqual([0, 0])
   await until('the survivor has closed its part', async () => (await survivor!.worker.dump()).routerIds.length === 0)

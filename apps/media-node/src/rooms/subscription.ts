@@ -105,6 +105,17 @@ export class Subscription {
     return !this.#closed && mediaRevision !== stream.mediaRevision && peer.subscriptions.get(stream.id) === this
   }
 
+  /** Ends the tracks that the stream does not forward any more; the others continue. */
+  endFormerTracks(): void {
+    const { forwardedTracks } = this.stream
+    for (const { consumer, source, release } of this.received) {
+      if (forwardedTracks.includes(source)) continue
+      consumer.close()
+      release()
+    }
+    this.#count()
+  }
+
   /** Continues a subscription to former tracks, which the client plays until it has resumed the new ones. */
   replace(former: Subscription): void {
     for (const consumer of former.consumers) consumer.removeAllListeners('layerschange')
@@ -157,7 +168,7 @@ export class Subscription {
   }
 
   #count(): void {
-    const counts = !this.#closed && this.consumers.some(({ kind, paused }) => kind === 'video' && !paused)
+    const counts = !this.#closed && this.#openConsumers.some(({ kind, paused }) => kind === 'video' && !paused)
     if (counts === this.#isCounted) return
     this.#isCounted = counts
     this.stream.videoReceiverChanged(this.peer.limits.maxRecvKbps, counts)
@@ -185,6 +196,8 @@ export class Subscription {
 interface Received {
   consumer: types.Consumer
   track: PublishedTrack
+  /** The forwarded track; another one than `track` where it is transcoded. */
+  source: PublishedTrack
   release: Release
 }
 
@@ -212,11 +225,11 @@ function drop({ consumer, release }: Received): void {
 async function receive(
   peer: Peer,
   stream: Stream,
-  published: PublishedTrack,
+  source: PublishedTrack,
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<Received> {
-  const { track, release: releaseTrack } = await decodableTrack(peer, stream, published, rtpCapabilities)
+  const { track, release: releaseTrack } = await decodableTrack(peer, stream, source, rtpCapabilities)
   let release = releaseTrack
   try {
     const releaseRouter = await track.acquire(peer.roomRouter)
@@ -224,7 +237,7 @@ async function receive(
       releaseRouter()
       releaseTrack()
     }
-    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, release }
+    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, source, release }
   } catch (error) {
     release()
     throw error

@@ -35,7 +35,15 @@ describe('a worker', () => {
     process.kill(victim.worker.pid, 'SIGKILL')
     await until('the loss is reported', () => lost.length > 0)
     expect(service.rooms.ids).toEqual(others)
-    expect(service.counts).toEqual({ connections: 2, streams: 2, consumers: 0, cameras: 0, transcodings: 0 })
+    expect(service.counts).toEqual({
+      connections: 2,
+      streams: 2,
+      consumers: 0,
+      cameras: 0,
+      transcodings: 0,
+      videoFilters: 0,
+      audioFilters: 0,
+    })
     await until('the worker is back', () => pool.workers.size === 2)
     await stack.join('a', 'con')
     expect(await stack.inside('a')).toMatchObject({ transports: 2 })
@@ -65,7 +73,15 @@ describe('a worker', () => {
     const publishing = stack.service.publish(publication('room', 'con', 'str'))
     process.kill(pid, 'SIGKILL')
     await expect(publishing).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    expect(stack.service.counts).toEqual({ connections: 0, streams: 0, consumers: 0, cameras: 0, transcodings: 0 })
+    expect(stack.service.counts).toEqual({
+      connections: 0,
+      streams: 0,
+      consumers: 0,
+      cameras: 0,
+      transcodings: 0,
+      videoFilters: 0,
+      audioFilters: 0,
+    })
   })
 
   it('that has died leaves no capacity until it is restarted', async () => {

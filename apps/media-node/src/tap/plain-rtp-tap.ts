@@ -24,6 +24,8 @@ export interface TapTrack {
   cname: string
   /** The id of the header extension for the level of the audio, which not every publisher sends. */
   levelId: number | undefined
+  /** The id of the header extension by which phones turn their pictures, which not every publisher sends. */
+  orientationId: number | undefined
   parameters: Record<string, unknown>
 }
 
@@ -35,6 +37,7 @@ interface FirstPacket {
 }
 
 const LEVEL_EXTENSION = 'urn:ietf:params:rtp-hdrext:ssrc-audio-level'
+const ORIENTATION_EXTENSION = 'urn:3gpp:video-orientation'
 
 const PacketInfo = z.object({ rtpPacket: z.object({ timestamp: z.number() }) })
 
@@ -61,12 +64,16 @@ export class PlainRtpTap {
     )
   }
 
-  /** Taps these tracks of the stream. */
-  static async openTracks(stream: Stream, tracks: readonly PublishedTrack[]): Promise<PlainRtpTap> {
+  /** Taps these tracks of the stream. `isReceiver`: whether it counts as a receiver of the stream. */
+  static async openTracks(
+    stream: Stream,
+    tracks: readonly PublishedTrack[],
+    { isReceiver = true } = {},
+  ): Promise<PlainRtpTap> {
     const opened = await Promise.allSettled(tracks.map(openTapLeg))
     const legs = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = opened.find((result) => result.status === 'rejected')
-    if (!failed) return new PlainRtpTap(stream, tracks, legs, stream.addReceiver())
+    if (!failed) return new PlainRtpTap(stream, tracks, legs, isReceiver ? stream.addReceiver() : () => undefined)
     for (const { transport } of legs) transport.close()
     throw mediaError(`stream ${stream.id} can not be tapped`, failed.reason)
   }
@@ -169,6 +176,7 @@ const withoutRetransmission = ({
 function tapTrack({ kind, rtpParameters }: types.Consumer): TapTrack {
   const codec = rtpParameters.codecs[0]
   const ssrc = rtpParameters.encodings?.[0]?.ssrc
+  const extensionId = (wanted: string) => rtpParameters.headerExtensions?.find(({ uri }) => uri === wanted)?.id
   if (!codec || ssrc === undefined) throw new Error(`a consumer of ${kind} without codec or ssrc`)
   return {
     kind,
@@ -178,7 +186,8 @@ function tapTrack({ kind, rtpParameters }: types.Consumer): TapTrack {
     payloadType: codec.payloadType,
     ssrc,
     cname: rtpParameters.rtcp?.cname ?? '',
-    levelId: rtpParameters.headerExtensions?.find(({ uri }) => uri === LEVEL_EXTENSION)?.id,
+    levelId: extensionId(LEVEL_EXTENSION),
+    orientationId: extensionId(ORIENTATION_EXTENSION),
     parameters: codec.parameters ?? {},
   }
 }

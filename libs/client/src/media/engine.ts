@@ -217,7 +217,7 @@ export class MediaEngine {
   /** mediasoup-client sends the server's first codec that the browser has; the session's codec is the first. */
   #requireCodec(kind: MediaKind): void {
     if (this.#device.canProduce(kind)) return
-    const { codecs = [] } = this.#place.routerRtpCapabilities
+    const { codecs } = this.#place.routerRtpCapabilities
     const names = codecs.filter((codec) => codec.kind === kind && !/\/rtx$/i.test(codec.mimeType))
     const offered = names.map(({ mimeType }) => mimeType.slice(mimeType.indexOf('/') + 1)).join(', ')
     throw new ServiceError(

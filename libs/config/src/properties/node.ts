@@ -1,3 +1,4 @@
+import { filterPipelines } from '../property/filter-pipelines.js'
 import { property } from '../property/property.js'
 import { address, boolean, choice, integer, path, portOrFree, textMatching } from '../property/types.js'
 
@@ -88,5 +89,10 @@ export const NODE = {
   MEDIA_NODE_CAMERA_FILES: property('node', path, {
     default: '',
     meaning: 'Folder whose files `file:` addresses of cameras may name; empty: no files',
+  }),
+  MEDIA_NODE_FILTER_PIPELINES: property('node', filterPipelines, {
+    default: {},
+    meaning:
+      'Pipelines of GStreamer that `GStreamerFilter` may use: by name, the kind of track, the elements, and the properties that may be set as `element.property`',
   }),
 }

@@ -19,7 +19,11 @@ export const COST = {
   /** A camera on the network, read by a process that encodes its audio; its stream and connection count in addition. */
   cameras: 2,
   /** A video of at most 1280×720 that is decoded and encoded in another codec, by a process of its own. */
-  transcodings: 60,
+  transcodings: 30,
+  /** A video of at most 1280×720 that is decoded, filtered and encoded again, by a process of its own. */
+  videoFilters: 40,
+  /** The same for audio. */
+  audioFilters: 4,
 } as const
 
 /** Numbers of units by kind of work. */

@@ -301,6 +301,8 @@ export const Heartbeat = z.object({
   consumers: z.number().int().nonnegative(),
   /** Cameras on the network, whether they are being read or not. */
   cameras: z.number().int().nonnegative().default(0),
+  videoFilters: z.number().int().nonnegative().default(0),
+  audioFilters: z.number().int().nonnegative().default(0),
   /** Videos that are being encoded for clients that cannot decode the published codec. */
   transcodings: z.number().int().nonnegative().default(0),
 })

@@ -184,6 +184,23 @@ export class MediaExchange {
     if (Object.keys(change).length > 0) await this.#change(streamId, change)
   }
 
+  /** The server forwards other tracks of the stream. */
+  async replaced(streamId: string): Promise<void> {
+    const entry = this.#subscribed.get(streamId)
+    if (!entry || this.#restored) return
+    const { subscription, change } = entry
+    await this.#receive(
+      streamId,
+      (createdAt, tracks) => {
+        this.#media.receiving.remove(streamId)
+        subscription.renew(createdAt, tracks)
+        return subscription
+      },
+      true,
+    )
+    if (Object.keys(change).length > 0) await this.#change(streamId, change)
+  }
+
   /** Returns whether this call has restored the subscription. */
   async #receiveAgain(subscription: Subscription): Promise<boolean> {
     const media = this.#media
@@ -257,11 +274,13 @@ export class MediaExchange {
   async #receive(
     streamId: string,
     subscribed: (createdAt: number, tracks: SignallingResult<'subscribe'>['tracks']) => Subscription,
+    replace = false,
   ): Promise<Subscription> {
     const media = this.#media
     const { receiving, rtpCapabilities } = media
     const connected = (this.#receivingConnected ??= this.#announceReceiving())
-    const answer = this.#request('subscribe', { streamId, rtpCapabilities }).then(({ createdAt, tracks }) => {
+    const call = { streamId, rtpCapabilities, ...(replace && { replace }) }
+    const answer = this.#request('subscribe', call).then(({ createdAt, tracks }) => {
       const subscription = subscribed(createdAt, tracks)
       // The media may have been lost or closed meanwhile.
       if (!media.isClosed) receiving.add(subscription)

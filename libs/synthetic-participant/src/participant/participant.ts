@@ -272,6 +272,10 @@ export class SyntheticParticipant {
       if (reason === 'mediaServerReconnect') this.#exchange.interrupted(streamId)
       else this.#exchange.ended(streamId)
     })
+    this.on('subscriptionReplaced', ({ params: { streamId } }) => {
+      // After a failure the server reports it again with the next resume.
+      this.#exchange.replaced(streamId).catch(() => undefined)
+    })
     this.on('layersChanged', ({ params: { streamId, layers } }) => {
       const subscription = this.#exchange.subscriptionTo(streamId)
       if (subscription) subscription.currentLayer = layers

@@ -1,0 +1,8 @@
+import type { AppliedFilter } from '@session-service/contract'
+import type { Stream } from './stream.js'
+
+/** Applies the filters with which streams are published. */
+export interface StreamFilters {
+  /** Starts in the background: a failure is reported. */
+  begin(stream: Stream, filter: AppliedFilter): void
+}
