@@ -85,6 +85,7 @@ const MEDIA_NODE_LAYERS = [
   'recordings',
   'speech-to-text',
   'transcoding',
+  'filters',
   'adaptive-bitrate',
   'ip-cameras',
   'cluster',

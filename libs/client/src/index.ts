@@ -1,6 +1,7 @@
 export type {
   DisconnectReason,
   ErrorCode,
+  FilterChangeReason,
   Layers,
   RecordingInfo,
   RecordingStopReason,
@@ -13,6 +14,7 @@ export { ServiceError } from '@session-service/contract'
 export type { Capabilities } from './session/capabilities.js'
 export type { Connection } from './streams/connection.js'
 export type * from './streams/events.js'
+export type { Filter, FilterEvent, FilterOptions, FilterState } from './streams/filter.js'
 export { type CaptureOptions, MediaError, type MediaErrorCode, type TrackSource } from './media/capture.js'
 export type { VideoTarget } from './media/player.js'
 export { Publisher, type PublisherOptions, createPublisher } from './streams/publisher.js'

@@ -43,8 +43,8 @@ export class FilterPublication {
     await this.filters.reserve(streamId, connectionId, filter)
     try {
       const published = await this.streams.publish(user, { ...call, streamId }, publishedFilter(filter))
-      await this.published(roomId, { streamId, connectionId }, filter.filterId)
-      return published
+      const works = await this.published(roomId, { streamId, connectionId }, filter.filterId)
+      return works ? published : { ...published, filter: {} }
     } catch (error) {
       await this.service.discard(streamId, filter.filterId)
       throw error
@@ -58,8 +58,8 @@ export class FilterPublication {
     const stream = { streamId: call.streamId, connectionId: user.connectionId }
     const filter = await this.ofFormer(stream)
     const published = await this.streams.publish(user, call, filter)
-    if (filter) await this.published(user.roomId, stream, filter.applied.filterId)
-    return published
+    if (!filter || (await this.published(user.roomId, stream, filter.applied.filterId))) return published
+    return { ...published, filter: {} }
   }
 
   /** The filter of a stream whose media was lost, to publish it again. Reports about the former media have no effect. */
@@ -68,11 +68,12 @@ export class FilterPublication {
     return filter && publishedFilter(filter)
   }
 
-  /** A stream was inserted with a filter, which may have ended before. */
-  async published(roomId: string, stream: StreamRef, filterId: string): Promise<void> {
-    if (await this.filters.confirm(stream.streamId, filterId)) return
+  /** A stream was inserted with a filter, which may have ended before: then it returns false. */
+  async published(roomId: string, stream: StreamRef, filterId: string): Promise<boolean> {
+    if (await this.filters.confirm(stream.streamId, filterId)) return true
     if (await this.filters.clearView(stream.streamId))
       announceFilter(this.broadcast, roomId, stream, {}, { reason: 'filterFailed' })
+    return false
   }
 }
 

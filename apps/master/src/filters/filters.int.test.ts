@@ -296,7 +296,7 @@ describe('publish with a filter', () => {
         const ended = { kind: 'filterEnded', epoch: 1, reason: 'no such element' } as const
         await node.reportFilter({ ...ended, roomId, connectionId: alice.id, streamId, filterId })
       }
-    await alice.client.request('publish', { tracks, filter: BLUR })
+    expect((await alice.client.request('publish', { tracks, filter: BLUR })).filter).toEqual({})
     expect(await testbed.shown(id, alice)).toEqual({})
     await until('the publisher is notified', () => changes(alice).length > 0)
     expect(changes(alice)).toEqual([['filterFailed', {}]])

@@ -44,7 +44,7 @@ export class StreamFilter {
   constructor(private readonly options: StreamFilterOptions) {
     this.#closed.promise.catch(() => undefined)
     this.#source.observer.once('close', this.#sourceClosed)
-    this.#source.observer.on('pause', this.#followPause).on('resume', this.#followPause)
+    this.#source.observer.on('pause', this.#pauseChanged).on('resume', this.#pauseChanged)
     this.ready = this.#start().then(
       () => void (this.#isReady = true),
       (error: unknown) => {
@@ -91,7 +91,7 @@ export class StreamFilter {
     this.#closeReason = reason
     clearTimeout(this.#linger)
     this.#source.observer.off('close', this.#sourceClosed)
-    this.#source.observer.off('pause', this.#followPause).off('resume', this.#followPause)
+    this.#source.observer.off('pause', this.#pauseChanged).off('resume', this.#pauseChanged)
     this.#closed.reject(reason)
     this.#release()
     this.options.onClosed(this)
@@ -103,8 +103,10 @@ export class StreamFilter {
 
   readonly #sourceClosed = (): void => this.close()
 
+  readonly #pauseChanged = (): void => void this.#followPause()
+
   /** The track follows the pauses of the publisher. */
-  readonly #followPause = async (): Promise<void> => {
+  async #followPause(): Promise<void> {
     const { track } = this
     const { paused } = this.#source
     // Fails only when the track is closed or its worker has died.

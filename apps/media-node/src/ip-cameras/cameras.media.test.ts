@@ -136,6 +136,16 @@ describe('a camera on the network', () => {
     })
   })
 
+  it('begins with the filter of the call', async () => {
+    const begun: unknown[] = []
+    stack.service.filters = { begin: (stream, { type }) => begun.push([stream.id, type]) }
+    const filter = { filterId: 'filter', type: 'BlurFilter', options: {} }
+    const started = call({ filter })
+    await cameras.startCamera(started)
+    expect(begun).toEqual([[started.streamId, 'BlurFilter']])
+    stack.service.filters = undefined
+  })
+
   it('is read only while it has receivers, if asked to', async () => {
     const started = call({ always: false })
     await cameras.startCamera(started)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { RtpCapabilities } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
 import type { types } from 'mediasoup'
 import { PublishedTrack } from '../tracks/published-track.js'
 import { MediaStack } from './fixtures/media-stack.js'
@@ -123,6 +124,32 @@ describe('replaced media of a stream', () => {
     const { tracks } = await opening
     const isNew = tracks.some(({ producerId }) => producerId === video.producer.id)
     expect(reports()).toEqual(isNew ? [] : [report('sub')])
+  })
+
+  it('ends the former track of a client that does not subscribe again in time, and nothing else', async () => {
+    await subscribe()
+    await resume()
+    const former = subscription()
+    stream.formerMediaMs = 20
+    stream.replaceMedia(new Map([['video', await replacement()]]))
+    await until('the former video has ended', () => open(former).join() === 'true,false')
+    await stack.service.changeSubscription({ ...sub, video: true })
+    expect(open(former)).toEqual([true, false])
+    await subscribe(true)
+    await resume()
+    expect(open(subscription())).toEqual([true, true])
+    expect((await stack.inside(roomId)).consumers).toBe(2)
+  })
+
+  it('ends the former track of a client that subscribes again and never resumes', async () => {
+    await subscribe()
+    await resume()
+    const former = subscription()
+    stream.formerMediaMs = 50
+    stream.replaceMedia(new Map([['video', await replacement()]]))
+    await subscribe(true)
+    await until('the former video has ended', () => open(former).join() === 'true,false')
+    expect(open(subscription())).toEqual([true, true])
   })
 
   it('follows when the publisher mutes and unmutes', async () => {

@@ -20,12 +20,18 @@ const KEY_FRAME_REQUEST_DELAY_MS = 350
 
 /** A published stream: at most one audio and one video track. */
 export class Stream {
+  /**
+   * How long subscriptions may have former tracks after they were replaced, ms: longer than a client may be without a
+   * socket. A client that does not subscribe again must not see what a filter hides.
+   */
+  formerMediaMs = 30_000
   /** Its subscriptions; they end with it. */
   readonly subscriptions = new Set<Subscription>()
   readonly #maxima = new ReceiverMaxima()
   /** Tracks that are forwarded instead of the published ones of their kinds. */
   #replacements: ReadonlyMap<types.MediaKind, PublishedTrack> = new Map()
   #mediaRevision = 0
+  #formerMedia: NodeJS.Timeout | undefined
   #sendLimit = 0
   #layerKbps: readonly (number | undefined)[]
   #receivers = 0
@@ -81,6 +87,8 @@ export class Stream {
     if (this.#closed || kinds.length === 0) return
     this.#replacements = new Map(replacements)
     this.#mediaRevision++
+    clearTimeout(this.#formerMedia)
+    this.#formerMedia = setTimeout(() => this.#endFormerMedia(), this.formerMediaMs)
     this.reportReplaced(this.subscriptions)
     this.publisher.room.mediaReplaced(this, kinds)
   }
@@ -166,8 +174,13 @@ export class Stream {
 
   close(): void {
     this.#closed = true
+    clearTimeout(this.#formerMedia)
     for (const track of [...this.tracks, ...this.#replacements.values()]) track.close()
     for (const subscription of this.subscriptions) subscription.ended()
+  }
+
+  #endFormerMedia(): void {
+    for (const subscription of this.subscriptions) subscription.endFormerTracks()
   }
 
   get #isSimulcast(): boolean {

@@ -118,6 +118,17 @@ export class Subscription {
     return !video || video.quality === this.peer.room.qualityOf(this.stream, this.peer)
   }
 
+  /** Ends the tracks that the stream does not forward any more; the others continue. */
+  endFormerTracks(): void {
+    const { forwardedTracks } = this.stream
+    for (const { consumer, source, release } of this.received) {
+      if (forwardedTracks.includes(source)) continue
+      consumer.close()
+      release()
+    }
+    this.#count()
+  }
+
   /** Continues a subscription to former tracks, which the client plays until it has resumed the new ones. */
   replace(former: Subscription): void {
     for (const consumer of former.consumers) consumer.removeAllListeners('layerschange')
@@ -170,7 +181,7 @@ export class Subscription {
   }
 
   #count(): void {
-    const counts = !this.#closed && this.consumers.some(({ kind, paused }) => kind === 'video' && !paused)
+    const counts = !this.#closed && this.#openConsumers.some(({ kind, paused }) => kind === 'video' && !paused)
     if (counts === this.#isCounted) return
     this.#isCounted = counts
     this.stream.videoReceiverChanged(this.peer.limits.maxRecvKbps, counts)
@@ -199,6 +210,8 @@ interface Received {
   consumer: types.Consumer
   track: PublishedTrack
   quality: Quality
+  /** The forwarded track; another one than `track` where it is transcoded. */
+  source: PublishedTrack
   release: Release
 }
 
@@ -226,11 +239,11 @@ function drop({ consumer, release }: Received): void {
 async function receive(
   peer: Peer,
   stream: Stream,
-  published: PublishedTrack,
+  source: PublishedTrack,
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<Received> {
-  const { track, quality, release: releaseTrack } = await decodableTrack(peer, stream, published, rtpCapabilities)
+  const { track, quality, release: releaseTrack } = await decodableTrack(peer, stream, source, rtpCapabilities)
   let release = releaseTrack
   try {
     const releaseRouter = await track.acquire(peer.roomRouter)
@@ -238,7 +251,7 @@ async function receive(
       releaseRouter()
       releaseTrack()
     }
-    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, quality, release }
+    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, source, quality, release }
   } catch (error) {
     release()
     throw error

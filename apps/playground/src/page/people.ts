@@ -1,10 +1,11 @@
 import type { Connection, Publisher, Session, Stream } from '@session-service/client'
+import { FilterMenu } from './filter-menu.js'
 import { Grid } from './grid.js'
 import { nicknameOf } from './names.js'
 import type { Notices } from './notices.js'
 import { NameBatch } from './name-batch.js'
 import { Tile } from './tile.js'
-import { errorInWords } from './words.js'
+import { errorInWords, filterProblemInWords } from './words.js'
 
 export const nameOf = (connection: Connection): string => nicknameOf(connection.serverData) || 'Guest'
 const isScreen = (stream: Stream): boolean => stream.typeOfVideo === 'SCREEN'
@@ -33,6 +34,7 @@ export class People {
     session.on('streamCreated', ({ stream }) => void this.#receive(stream))
     session.on('streamDestroyed', ({ stream }) => this.#ended(stream))
     session.on('streamPropertyChanged', ({ stream }) => this.tileOf(stream)?.update())
+    session.on('connectionPropertyChanged', ({ connection }) => this.#persons.get(connection.connectionId)?.update())
     session.on('reconnecting', () => this.#wait())
   }
 
@@ -48,9 +50,16 @@ export class People {
   showOwn(publisher: Publisher): void {
     const { stream } = publisher
     if (!stream) return
-    this.#tileFor(stream).show(stream, publisher)
+    const tile = this.#tileFor(stream)
+    tile.show(stream, publisher)
+    tile.offerFilters(this.#filterMenu(stream))
     publisher.on('streamDestroyed', () => this.#ended(stream))
     this.#changed()
+  }
+
+  #filterMenu(stream: Stream): FilterMenu {
+    const failed = (error: unknown): void => this.#notices.say(filterProblemInWords(error), 'problem')
+    return new FilterMenu({ stream, allowed: () => this.#session.allowedFilters, failed })
   }
 
   tileOf(stream: Stream): Tile | undefined {

@@ -1,5 +1,6 @@
 import type { Stream, StreamManager, StreamManagerEvents } from '@session-service/client'
 import { h, icon } from './dom.js'
+import type { FilterMenu } from './filter-menu.js'
 import { hueOf, initials } from './names.js'
 import { watchSpeaking } from './speaking.js'
 import { TileCaptions } from './tile-captions.js'
@@ -18,6 +19,7 @@ export class Tile {
   readonly #label: HTMLElement
   #stopListening = (): void => {}
   #stream: Stream | undefined
+  #filters: FilterMenu | undefined
   #media: MediaStream | undefined
   readonly #person: Person
 
@@ -66,6 +68,13 @@ export class Tile {
     this.update()
   }
 
+  /** Adds the menu with the filters of an own stream. */
+  offerFilters(menu: FilterMenu): void {
+    this.#filters?.element.remove()
+    this.#filters = menu
+    this.element.append(menu.element)
+  }
+
   /** The media is interrupted: covers the last frame until a new one arrives. */
   wait(): void {
     this.#showWaiting(true)
@@ -74,6 +83,7 @@ export class Tile {
   /** Updates the muted state and the visibility of the video. */
   update(): void {
     const stream = this.#stream
+    this.#filters?.update()
     const silent = !this.isScreen && stream !== undefined && !stream.audioActive
     this.#muted.hidden = !silent
     this.element.classList.toggle('no-picture', !stream?.videoActive)
@@ -89,6 +99,8 @@ export class Tile {
     this.#stopListening()
     this.#stopListening = () => {}
     this.#stream = this.#media = undefined
+    this.#filters?.element.remove()
+    this.#filters = undefined
     this.element.classList.remove('playing', 'speaking', 'waiting')
     this.update()
     this.#muted.hidden = true

@@ -64,6 +64,14 @@ export function captionProblemInWords(error: unknown, lang: string): string {
   return error.code === 'NO_CAPACITY' ? error.message : errorInWords(error)
 }
 
+/** Explains why a filter could not be applied or removed. */
+export function filterProblemInWords(error: unknown): string {
+  if (!(error instanceof ServiceError)) return errorInWords(error)
+  if (error.code === 'DISABLED') return 'This service does not offer filters.'
+  if (error.code === 'NO_CAPACITY') return 'The service has no capacity for another filter. Please try again later.'
+  return errorInWords(error)
+}
+
 /** `Ada, Grace and 2 others`. */
 export function listInWords(names: readonly string[], most = 2): string {
   // "and 1 other" would not be shorter than the name.

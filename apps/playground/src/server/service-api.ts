@@ -16,6 +16,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The filters in the menu of the page. */
+const mediaserverOptions = {
+  allowedFilters: ['BlurFilter', 'ChromaFilter', 'ImageOverlayFilter', 'NoiseSuppressionFilter', 'AudioGainFilter'],
+}
+
 type Call = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }
 
 export interface ConnectionRequest {
@@ -40,12 +45,13 @@ export class ServiceApi {
   async tokenFor(request: ConnectionRequest): Promise<string> {
     const { session, role, data } = request
     const path = `/sessions/${encodeURIComponent(session)}/connection`
-    let answer = await this.call('POST', path, { role, data })
+    const connection = { role, data, mediaserverOptions }
+    let answer = await this.call('POST', path, connection)
     if (answer.status === 404) {
       const created = await this.call('POST', '/sessions', { customSessionId: session })
       // 409: another request has created the session meanwhile.
       if (created.status !== 200 && created.status !== 409) throw await refused(created)
-      answer = await this.call('POST', path, { role, data })
+      answer = await this.call('POST', path, connection)
     }
     if (answer.status !== 200) throw await refused(answer)
     return Created.parse(await answer.json()).token

@@ -8,9 +8,10 @@ import type {
   StreamInfo,
 } from '@session-service/contract'
 import type { Clock } from '../platform/clock.js'
+import { Filters } from './filters.js'
 import { MediaRecovery } from './media-recovery.js'
 import type { Emit, SessionContext } from '../streams/context.js'
-import type { ExceptionName, SessionOrigin, SignalEvent } from '../streams/events.js'
+import type { ExceptionName, SessionOrigin } from '../streams/events.js'
 import { PendingStreams } from '../streams/pending-streams.js'
 import { type Engine, type MediaLocation, type OpenEngine, engineOpener } from '../media/engine.js'
 import { MediaConnection } from '../media/media-connection.js'
@@ -21,6 +22,7 @@ import { RosterEvents } from './roster-events.js'
 import { Roster, ownInfo } from './roster.js'
 import type { RosterSnapshot, RosterChange, ServerNotification } from '../signalling/notification.js'
 import { type JoinResult, type ResumeResult, Signalling } from '../signalling/signalling.js'
+import { emitSignal } from './signals.js'
 import { SpeechToText } from './speech-to-text.js'
 import type { Stream } from '../streams/stream.js'
 import type { Subscriber } from '../streams/subscriber.js'
@@ -52,6 +54,7 @@ export class LocalParticipant implements SessionContext {
   readonly receiverLimits = new Map<string, number>()
   readonly recordings = new Recordings((name, event) => this.#options.emit(name, event))
   readonly speechToText: SpeechToText
+  readonly #filters = new Filters(this)
   readonly media: MediaConnection
   state: 'connected' | 'reconnecting' | 'disconnected' = 'connected'
   /** A socket is open, or the client is moving to another server without interrupting the session. */
@@ -71,7 +74,7 @@ export class LocalParticipant implements SessionContext {
     options: LocalParticipantOptions,
   ) {
     this.#options = options
-    this.roster = new Roster(ownInfo(joined))
+    this.roster = new Roster(ownInfo(joined), this.#filters)
     this.speechToText = new SpeechToText({
       session: this,
       connection: (connectionId) => this.roster.connections.get(connectionId),
@@ -213,7 +216,7 @@ export class LocalParticipant implements SessionContext {
     if (this.state === 'disconnected') return
     switch (notification.method) {
       case 'signal':
-        return this.#signalReceived(notification.params)
+        return emitSignal(notification.params, this.roster.connections, this.#options.emit)
       case 'layersChanged':
         return this.subscribers.get(notification.params.streamId)?.layersChanged(notification.params.layers)
       case 'subscriptionReplaced':
@@ -240,6 +243,7 @@ export class LocalParticipant implements SessionContext {
       case 'speechToTextDisconnected':
         return this.speechToText.disconnected(notification.params)
       case 'filterEventDispatched':
+        return this.#filters.dispatched(notification.params)
       case 'reconnect':
         // Signalling handles it.
         return undefined
@@ -316,13 +320,6 @@ export class LocalParticipant implements SessionContext {
   #sendLimitChanged({ streamId, maxKbps }: { streamId: string; maxKbps: number }): void {
     this.receiverLimits.set(streamId, maxKbps)
     this.publishers.get(streamId)?.fitEncodings()
-  }
-
-  #signalReceived({ type, data, from }: { type: string; data: string; from?: string | undefined }): void {
-    const sender = from === undefined ? undefined : this.roster.connections.get(from)
-    const event: SignalEvent = { type, data, ...(sender && { from: sender }) }
-    this.#options.emit('signal', event)
-    if (type.startsWith('signal:')) this.#options.emit(type as `signal:${string}`, event)
   }
 
   /** Leaves out own streams without a publisher: a pending `publish` adds its stream itself, a failed one never does. */

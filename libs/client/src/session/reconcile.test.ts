@@ -15,7 +15,9 @@ const of = (connections: RosterSnapshot['connections'], streams: RosterSnapshot[
 const brief = (changes: RosterChange[]): string[] =>
   changes.map(({ method, params }) => {
     const id = 'streamId' in params ? params.streamId : params.connectionId
-    const what = 'changedProperty' in params ? ` ${params.changedProperty}=${String(params.newValue)}` : ''
+    const value = 'newValue' in params ? params.newValue : ''
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+    const what = 'changedProperty' in params ? ` ${params.changedProperty}=${text}` : ''
     return `${method} ${id}${what}${'reason' in params ? ` ${params.reason}` : ''}`
   })
 

@@ -1,30 +1,47 @@
-import type { ConnectionInfo, MediaOptions, StreamChangeReason, StreamInfo } from '@session-service/contract'
+import type {
+  ConnectionInfo,
+  FilterChangeReason,
+  MediaOptions,
+  StreamChangeReason,
+  StreamInfo,
+} from '@session-service/contract'
 import { dimensionsReason } from '../media/dimensions.js'
+import { isSameValue } from '../platform/same-value.js'
 import type { RosterSnapshot, RosterChange } from '../signalling/notification.js'
 import type { StreamProperty } from '../streams/stream.js'
 
-const REASONS: Record<StreamProperty, (before: MediaOptions, after: MediaOptions) => StreamChangeReason> = {
+type Reason = StreamChangeReason | FilterChangeReason
+
+function filterReason({ filter: before }: MediaOptions, { filter: after }: MediaOptions): Reason {
+  if (after.type === undefined) return 'removeFilter'
+  return before.type === after.type ? 'execFilterMethod' : 'applyFilter'
+}
+
+const REASONS: Record<StreamProperty, (before: MediaOptions, after: MediaOptions) => Reason> = {
   audioActive: () => 'publishAudio',
   videoActive: () => 'publishVideo',
   videoDimensions: (before, after) =>
     dimensionsReason(before.videoDimensions, after.videoDimensions, after.typeOfVideo === 'SCREEN'),
   frameRate: () => 'trackReplaced',
+  filter: filterReason,
 }
 const PROPERTIES = Object.keys(REASONS) as StreamProperty[]
 
 /** The property changes between two states of a stream. */
 export function streamChanges(before: StreamInfo, after: StreamInfo): RosterChange[] {
   const [old, now] = [before.mediaOptions, after.mediaOptions]
-  return PROPERTIES.filter((property) => (old[property] ?? null) !== (now[property] ?? null)).map((property) => ({
-    method: 'streamPropertyChanged',
-    params: {
-      streamId: after.streamId,
-      connectionId: after.connectionId,
-      changedProperty: property,
-      newValue: now[property] ?? null,
-      reason: REASONS[property](old, now),
-    },
-  }))
+  return PROPERTIES.filter((property) => !isSameValue(old[property] ?? null, now[property] ?? null)).map(
+    (property) => ({
+      method: 'streamPropertyChanged',
+      params: {
+        streamId: after.streamId,
+        connectionId: after.connectionId,
+        changedProperty: property,
+        newValue: now[property] ?? null,
+        reason: REASONS[property](old, now),
+      },
+    }),
+  )
 }
 
 const destroyedStream = ({ streamId, connectionId }: StreamInfo, ownerLeft: boolean): RosterChange => ({

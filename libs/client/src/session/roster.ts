@@ -1,6 +1,7 @@
 import { type ConnectionInfo, Role, type StreamInfo } from '@session-service/contract'
 import { Connection } from '../streams/connection.js'
 import type { SessionEvents } from '../streams/events.js'
+import type { FilterControl } from '../streams/filter.js'
 import type { RosterSnapshot, RosterChange } from '../signalling/notification.js'
 import { streamChanges, reconcile } from './reconcile.js'
 import type { JoinResult } from '../signalling/signalling.js'
@@ -35,8 +36,10 @@ export class Roster {
   readonly connections = new Map<string, Connection>()
   readonly streams = new Map<string, Stream>()
   readonly own: Connection
+  readonly #filterControl: FilterControl | undefined
 
-  constructor(own: ConnectionInfo) {
+  constructor(own: ConnectionInfo, filterControl?: FilterControl) {
+    this.#filterControl = filterControl
     this.own = new Connection(own, true)
     this.connections.set(own.connectionId, this.own)
   }
@@ -111,7 +114,7 @@ export class Roster {
   #streamCreated(info: StreamInfo): RosterEvent[] {
     const connection = this.connections.get(info.connectionId)
     if (!connection || this.streams.has(info.streamId)) return []
-    const stream = new Stream(info, connection)
+    const stream = new Stream(info, connection, this.#filterControl)
     this.streams.set(info.streamId, stream)
     connection.addStream(stream)
     return [{ name: 'streamCreated', event: { stream } }]
@@ -128,9 +131,8 @@ export class Roster {
   #streamChanged(params: ChangeParams<'streamPropertyChanged'>): RosterEvent[] {
     const { streamId, changedProperty, newValue, reason } = params
     const stream = this.streams.get(streamId)
-    if (!stream || changedProperty === 'filter' || (typeof newValue === 'object' && newValue !== null)) return []
-    if (stream.has(changedProperty, newValue)) return []
-    const change = stream.change(changedProperty, newValue)
+    if (!stream || stream.has(changedProperty, newValue)) return []
+    const change = stream.change(changedProperty, newValue, reason)
     return [{ name: 'streamPropertyChanged', event: { stream, changedProperty, reason, ...change } }]
   }
 }

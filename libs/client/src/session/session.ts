@@ -3,6 +3,7 @@ import { type Capabilities, capabilitiesOf } from './capabilities.js'
 import { systemClock } from '../platform/clock.js'
 import type { Connection } from '../streams/connection.js'
 import { Emitter } from '../platform/emitter.js'
+import { allowedFiltersOf } from './filters.js'
 import type { SessionEvents } from '../streams/events.js'
 import type { VideoTarget } from '../media/player.js'
 import { LocalParticipant } from './local-participant.js'
@@ -76,6 +77,11 @@ export class Session extends Emitter<SessionEvents> {
   /** The running recordings by id, as far as the service reports them to this participant. */
   get recordings(): ReadonlyMap<string, RecordingInfo> {
     return this.#participant?.recordings.running ?? new Map()
+  }
+  /** The types of filters that the own role permits on own streams; a MODERATOR may apply them to all streams. */
+  get allowedFilters(): readonly string[] {
+    const participant = this.#participant?.state === 'disconnected' ? undefined : this.#participant
+    return allowedFiltersOf(participant?.roster.own.role, participant?.joined.allowedFilters)
   }
   /** The actions that the own role permits; none before joining and after leaving. */
   get capabilities(): Capabilities {

@@ -57,6 +57,8 @@ const IDEMPOTENT: ReadonlySet<SignallingMethod> = new Set([
   'subscribe',
   'unsubscribe',
   'changeSubscription',
+  'addFilterEventListener',
+  'removeFilterEventListener',
   'subscribeToSpeechToText',
   'unsubscribeFromSpeechToText',
   'forceDisconnect',

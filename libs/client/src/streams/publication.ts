@@ -1,4 +1,5 @@
 import {
+  type FilterView,
   type MediaKind,
   ServiceError,
   type SignallingParams,
@@ -15,6 +16,7 @@ import type { LocalTracks } from '../media/local-tracks.js'
 import { type VideoMeasure, measure } from '../media/measure.js'
 import { changeEncodings } from '../media/sender-encodings.js'
 import { ignoreNotFound } from '../signalling/service-error.js'
+import type { FilterOptions } from './filter.js'
 import type { Stream, StreamProperty } from './stream.js'
 
 type StreamChange = Omit<SignallingParams<'changeStream'>, 'streamId' | 'layerKbps' | 'reason'>
@@ -28,6 +30,8 @@ export interface PublicationOptions {
   readonly typeOfVideo: OwnTypeOfVideo
   /** Undefined: the server's configuration decides. */
   readonly simulcast: boolean | undefined
+  /** Applied when the server accepts the publication for the first time. */
+  readonly filter: FilterOptions | undefined
   /** Called when the server accepts the publication for the first time. */
   readonly announced: (stream: Stream, measured: VideoMeasure) => void
 }
@@ -135,6 +139,7 @@ export class Publication {
       for (const producer of offer.producers) this.#producers.set(producer.kind, producer)
       this.#engine = engine
       const stream = this.#stream ?? this.#announce(description, answer)
+      this.#filterChanged(stream, answer.filter ?? {})
       this.#context.pendingStreams.restored(stream.streamId)
       this.#sendMissedChanges(description)
       void this.fitEncodings()
@@ -148,7 +153,9 @@ export class Publication {
   /** Replaces the server's stream when an earlier answer was lost with its socket. */
   async #offer({ tracks, dtlsParameters }: Offer, description: Description): Promise<SignallingResult<'publish'>> {
     const streamId = this.#stream?.streamId
-    const more = { ...(streamId && { streamId }), ...(dtlsParameters && { dtlsParameters }) }
+    const { filter } = this.#options
+    const own = streamId ? { streamId } : filter && { filter }
+    const more = { ...own, ...(dtlsParameters && { dtlsParameters }) }
     const call = { ...description, tracks, ...more }
     try {
       return await this.#context.call('publish', call)
@@ -219,12 +226,21 @@ export class Publication {
     }
   }
 
-  #announce(description: Description, answer: SignallingResult<'publish'>): Stream {
+  /** The filter may have changed while the media was lost. */
+  #filterChanged({ streamId, connection: { connectionId }, filter }: Stream, newValue: FilterView): void {
+    const isSame = filter?.type === newValue.type
+    const reason = newValue.type === undefined ? 'removeFilter' : isSame ? 'execFilterMethod' : 'applyFilter'
+    const params = { streamId, connectionId, changedProperty: 'filter', newValue, reason } as const
+    this.#context.changed({ method: 'streamPropertyChanged', params })
+  }
+
+  #announce(description: Description, { streamId, createdAt, filter = {} }: SignallingResult<'publish'>): Stream {
     const { ownConnectionId: connectionId } = this.#context
     const [hasAudio, hasVideo] = [this.#tracks.get('audio'), this.#tracks.get('video')].map(Boolean)
-    const mediaOptions = { hasAudio: hasAudio === true, hasVideo: hasVideo === true, ...description, filter: {} }
-    this.#context.changed({ method: 'streamCreated', params: { ...answer, connectionId, mediaOptions } })
-    const stream = this.#context.stream(answer.streamId)
+    const mediaOptions = { hasAudio: hasAudio === true, hasVideo: hasVideo === true, ...description, filter }
+    const params = { streamId, createdAt, connectionId, mediaOptions }
+    this.#context.changed({ method: 'streamCreated', params })
+    const stream = this.#context.stream(streamId)
     if (!stream) throw new ServiceError('CONFLICT', 'publish: the session ended before the answer')
     this.#stream = stream
     this.#options.announced(stream, description)

@@ -2,6 +2,7 @@ import { type MediaKind, ServiceError, type StreamDestroyedReason, type TypeOfVi
 import { type Clock, systemClock } from '../platform/clock.js'
 import type { SessionContext } from './context.js'
 import type { PublisherEvents } from './events.js'
+import type { FilterOptions } from './filter.js'
 import { type CaptureOptions, type CapturedTrack, captureTracks } from '../media/capture.js'
 import { LocalTracks } from '../media/local-tracks.js'
 import { type VideoMeasure, measure, watchMeasure } from '../media/measure.js'
@@ -20,6 +21,8 @@ export interface PublisherOptions extends CaptureOptions {
   simulcast?: boolean
   /** Default: SCREEN with `screen`, CUSTOM with an own video track, else CAMERA. */
   typeOfVideo?: Exclude<TypeOfVideo, 'IPCAM'>
+  /** A filter that the media server applies from the start; see `stream.applyFilter`. */
+  filter?: FilterOptions
   /** Mirrors the own video in its elements. Default: true for cameras. */
   mirror?: boolean
 }
@@ -130,6 +133,7 @@ export class Publisher extends StreamManager<PublisherEvents> {
       tracks: this.#tracks,
       typeOfVideo: this.typeOfVideo,
       simulcast: this.#options.simulcast,
+      filter: this.#options.filter,
       announced: (stream, measured) => this.#established(context, stream, measured),
     })
     this.#publication = publication

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ServiceError } from '../errors.js'
 import { text } from '../optional.js'
 import type { MediaKind } from '../signalling/rtp.js'
-import type { Filter } from './filter.js'
+import { type Filter, FILTER_TYPES, type FilterTypeName } from './filter.js'
 import { FilterImage } from './filter-image.js'
 
 type Options = Record<string, unknown>
@@ -55,7 +55,7 @@ interface FilterType {
 }
 
 /** The filters and their methods. */
-const FILTERS: Readonly<Record<string, FilterType>> = {
+const FILTERS: Readonly<Record<FilterTypeName, FilterType>> = {
   /** Draws an image over the video. */
   ImageOverlayFilter: {
     kind: 'video',
@@ -126,9 +126,6 @@ const FILTERS: Readonly<Record<string, FilterType>> = {
 export const FILTER_METHODS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   Object.entries(FILTERS).map(([type, { methods }]) => [type, Object.keys(methods)]),
 )
-/** The types of filters. */
-export const FILTER_TYPES = Object.keys(FILTERS)
-
 function withProperty(options: Options, params: Options): Options {
   const { element, property } = params as ElementProperty
   const others = (options.properties as ElementProperty[]).filter(
@@ -140,8 +137,8 @@ function withProperty(options: Options, params: Options): Options {
 /** The kind of track that a filter of this type changes; undefined: either, or the type is unknown. */
 export const filterKind = (type: string): MediaKind | undefined => filterTypeOf(type)?.kind
 
-const filterTypeOf = (type: string): FilterType | undefined =>
-  Object.hasOwn(FILTERS, type) ? FILTERS[type] : undefined
+const isFilterType = (type: string): type is FilterTypeName => Object.hasOwn(FILTERS, type)
+const filterTypeOf = (type: string): FilterType | undefined => (isFilterType(type) ? FILTERS[type] : undefined)
 
 function parse(schema: z.ZodType<Options>, value: Options, field: string): Options {
   const parsed = schema.safeParse(value)

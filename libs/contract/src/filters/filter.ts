@@ -4,6 +4,17 @@ import { text } from '../optional.js'
 
 const Options = z.record(z.string(), z.unknown())
 
+/** The types of filters. */
+export const FILTER_TYPES = [
+  'ImageOverlayFilter',
+  'ChromaFilter',
+  'BlurFilter',
+  'AudioGainFilter',
+  'NoiseSuppressionFilter',
+  'GStreamerFilter',
+] as const
+export type FilterTypeName = (typeof FILTER_TYPES)[number]
+
 /** A filter as clients request it. `checkFilter` validates its options, which depend on the type. */
 export const Filter = z.object({
   type: text(64),

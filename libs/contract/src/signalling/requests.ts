@@ -55,6 +55,8 @@ const JoinResult = z.object({
   maxSendKbps: z.number(),
   /** The minimum bit rate that the video encoder should keep, kbps; 0 = unconstrained. */
   minSendKbps: z.number().default(0),
+  /** The types of filters that a PUBLISHER may apply to its own streams. */
+  allowedFilters: z.array(z.string()).optional(),
 })
 
 /**

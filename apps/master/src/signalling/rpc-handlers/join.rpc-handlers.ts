@@ -80,6 +80,7 @@ export class JoinRpcHandlers {
     'resumeKey' | 'snapshot' | 'routerRtpCapabilities' | 'sendTransport' | 'recvTransport'
   > {
     const { connectionId, sessionId, role, record, activeAt, serverData, iceServers } = participant
+    const { allowedFilters } = participant.mediaserverOptions ?? {}
     const { maxSendKbps, minSendKbps } = resolveLimits(participant.mediaserverOptions, this.config)
     return {
       connectionId,
@@ -95,6 +96,7 @@ export class JoinRpcHandlers {
       simulcast: this.config.SERVICE_WEBRTC_SIMULCAST,
       maxSendKbps,
       minSendKbps,
+      ...(allowedFilters && { allowedFilters }),
     }
   }
 

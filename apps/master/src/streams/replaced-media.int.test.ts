@@ -1,0 +1,92 @@
+import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
+import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
+
+let stack: Stack
+let node: FakeMediaNode
+const clients: SignallingClient[] = []
+
+beforeAll(async () => {
+  stack = await startStack({ nodes: 0, masters: 1 })
+  node = await FakeMediaNode.start(stack.nats.url, 'fake')
+})
+afterEach(async () => {
+  node.onCommand = () => undefined
+  for (const client of clients.splice(0)) await client.request('leave', {})
+})
+afterAll(async () => {
+  await stack.stop()
+  await node.stop()
+})
+
+async function join(sessionId: string): Promise<SignallingClient> {
+  const client = await stack.join(sessionId)
+  clients.push(client)
+  return client
+}
+
+/** A session where bob is subscribed to a stream of alice. */
+async function subscribed() {
+  const { id } = await stack.api.createSession()
+  const [alice, bob] = [await join(id), await join(id)]
+  const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
+  const subscription = { streamId, rtpCapabilities: { codecs: [], headerExtensions: [] } }
+  await bob.request('subscribe', subscription)
+  return { id, alice, bob, streamId, subscription }
+}
+
+const rows = (streamId: string): Promise<unknown[]> =>
+  stack.postgres.query('SELECT connection_id, created_at FROM subscription WHERE stream_id = $1', [streamId])
+
+it('the report of a media node reaches the subscribers that it names, and no one else', async () => {
+  node.commands.length = 0
+  const { id, alice, bob, streamId } = await subscribed()
+  const carol = await join(id)
+  const joins = node.callsOf('join') as { roomId: string; epoch: number; connectionId: string }[]
+  const [publisher = '', subscriber = ''] = joins.map(({ connectionId }) => connectionId)
+  const { roomId = '', epoch = 0 } = joins[0] ?? {}
+  node.sendEvent(roomId, {
+    kind: 'subscriptionReplaced',
+    epoch,
+    to: [subscriber],
+    connectionId: publisher,
+    streamId,
+  })
+  expect(await bob.waitFor('subscriptionReplaced')).toEqual({ streamId })
+  await alice.request('signal', { to: [], type: 'after', data: '' })
+  await carol.waitFor('signal')
+  for (const client of [alice, carol])
+    expect(client.notifications.map(({ method }) => method)).not.toContain('subscriptionReplaced')
+})
+
+it('a subscription whose tracks are replaced stays the same one', async () => {
+  const { bob, streamId, subscription } = await subscribed()
+  const before = await rows(streamId)
+  expect(before).toHaveLength(1)
+  node.commands.length = 0
+  await bob.request('subscribe', { ...subscription, replace: true })
+  expect(node.callsOf('subscribe')).toMatchObject([{ streamId, replace: true }])
+  expect(await rows(streamId)).toEqual(before)
+})
+
+it('a replacement without a subscription is a new subscription', async () => {
+  const { bob, streamId, subscription } = await subscribed()
+  await bob.request('unsubscribe', { streamId })
+  await bob.request('subscribe', { ...subscription, replace: true })
+  expect(await rows(streamId)).toHaveLength(1)
+})
+
+it('a replacement that the media node does not answer in time leaves the subscription', async () => {
+  const { bob, streamId, subscription } = await subscribed()
+  node.commands.length = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  node.onCommand = (command) => (command === 'subscribe' ? promise : undefined)
+  await expect(bob.request('subscribe', { ...subscription, replace: true })).rejects.toMatchObject({ code: 'TIMEOUT' })
+  node.onCommand = () => undefined
+  resolve()
+  // Calls for one subscription run in order: a later one shows that no command was between them.
+  await bob.request('changeSubscription', { streamId, audio: true })
+  await until('the node receives the next command', () => node.callsOf('changeSubscription').length === 1)
+  expect(node.callsOf('unsubscribe')).toEqual([])
+  expect(await rows(streamId)).toHaveLength(1)
+})
