@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { ServiceError } from '@session-service/contract'
 import type { types } from 'mediasoup'
+import type { VideoCodec } from '../rooms/target-codec.js'
 import type { RoomRouter } from '../routers/room-router.js'
 import { ReservedPort } from '../tap/reserved-port.js'
 import { PublishedTrack } from '../tracks/published-track.js'
@@ -14,9 +15,25 @@ const PAYLOAD_TYPE: Record<types.MediaKind, number> = { audio: 97, video: 96 }
 /** The program answers one request for a key frame per 300 ms. */
 const KEY_FRAME_REQUEST_DELAY_MS = 350
 
-/** The track that a media processor sends instead of a published one, with the same codec. */
+/** Above the last known sequence number, so that a receiver takes none of the new packets for an old one. */
+const SEQUENCE_STEP = 2_000
+const VIDEO_PARAMETERS: Record<VideoCodec, Record<string, string | number>> = {
+  VP8: {},
+  VP9: { 'profile-id': 0 },
+  H264: { 'packetization-mode': 1, 'profile-level-id': '42e01f', 'level-asymmetry-allowed': 1 },
+}
+
+export interface ProcessedTrackOptions {
+  /** Default: the codec of the published track. */
+  codec?: VideoCodec
+  /** Default: whether the published track is paused. */
+  paused?: boolean
+}
+
+/** The track that media processors send, one after another, instead of a published one. */
 export class ProcessedTrack {
   #isClosed = false
+  #firstSequence = randomInt(0, 0x8000)
 
   private constructor(
     readonly track: PublishedTrack,
@@ -26,9 +43,14 @@ export class ProcessedTrack {
     private readonly ssrc: number,
   ) {}
 
-  /** It is paused while the published track is. @throws ServiceError INVALID when the codec cannot be encoded */
-  static async open(source: PublishedTrack, roomRouter: RoomRouter): Promise<ProcessedTrack> {
-    const { kind, rtpParameters } = source.producer
+  /** @throws ServiceError INVALID when the codec cannot be encoded */
+  static async open(
+    source: PublishedTrack,
+    roomRouter: RoomRouter,
+    { codec: target, paused = source.paused }: ProcessedTrackOptions = {},
+  ): Promise<ProcessedTrack> {
+    const { kind } = source
+    const rtpParameters = target ? inCodec(source.producer.rtpParameters, target) : source.producer.rtpParameters
     const codec = codecOf(rtpParameters)
     const port = await ReservedPort.open()
     let transport: types.PlainTransport | undefined
@@ -42,7 +64,7 @@ export class ProcessedTrack {
       const ssrc = randomInt(1, 0xffff_ffff)
       const producer = await transport.produce({
         kind,
-        paused: source.paused,
+        paused,
         rtpParameters: parametersOf(kind, rtpParameters, ssrc),
         ...(kind === 'video' && { keyFrameRequestDelay: KEY_FRAME_REQUEST_DELAY_MS }),
       })
@@ -54,6 +76,7 @@ export class ProcessedTrack {
     }
   }
 
+  /** The destination of the next program. */
   get output(): Omit<ProcessorOutput, 'maxKbps'> {
     const { codec, ssrc, track } = this
     return {
@@ -62,8 +85,13 @@ export class ProcessedTrack {
       sourcePort: this.port.port,
       ssrc,
       payloadType: PAYLOAD_TYPE[track.kind],
-      firstSequence: randomInt(0, 0x8000),
+      firstSequence: this.#firstSequence,
     }
+  }
+
+  /** A program has sent a packet with this sequence number, or is going to: the next program continues above it. */
+  sent(sequence: number): void {
+    this.#firstSequence = (sequence + SEQUENCE_STEP) & 0xffff
   }
 
   close(): void {
@@ -81,6 +109,11 @@ function codecOf({ codecs }: types.RtpParameters): ProcessedCodec {
   if (codec) return codec
   throw new ServiceError('INVALID', `the media node cannot encode ${name}`)
 }
+
+const inCodec = (parameters: types.RtpParameters, codec: VideoCodec): types.RtpParameters => ({
+  ...parameters,
+  codecs: [{ mimeType: `video/${codec}`, payloadType: 0, clockRate: 90_000, parameters: VIDEO_PARAMETERS[codec] }],
+})
 
 /** With the CNAME of the publisher: receivers synchronise both tracks of a stream by it. */
 function parametersOf(kind: types.MediaKind, { codecs, rtcp }: types.RtpParameters, ssrc: number): types.RtpParameters {

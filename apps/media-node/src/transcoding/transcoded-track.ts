@@ -1,8 +1,8 @@
 import type { types } from 'mediasoup'
 import type { ProcessorFailure } from '../media-processor/media-processor.js'
+import { ProcessedTrack } from '../media-processor/processed-track.js'
 import type { VideoToTranscode } from '../rooms/transcoder.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
-import { EncodedOutput } from './encoded-output.js'
 import { retryDelay } from './retry.js'
 import { TranscodingRun } from './transcoding-run.js'
 
@@ -30,7 +30,7 @@ export class TranscodedTrack {
 
   private constructor(
     private readonly options: TranscodedTrackOptions,
-    private readonly output: EncodedOutput,
+    private readonly processed: ProcessedTrack,
   ) {
     this.#source.observer.on('pause', this.#followSource).on('resume', this.#followSource)
     this.#begin()
@@ -38,12 +38,12 @@ export class TranscodedTrack {
 
   static async open(options: TranscodedTrackOptions): Promise<TranscodedTrack> {
     const { codec, stream, video } = options.wanted
-    const { cname } = video.producer.rtpParameters.rtcp ?? {}
-    return new TranscodedTrack(options, await EncodedOutput.open(codec, stream.publisher.roomRouter, cname))
+    const { roomRouter } = stream.publisher
+    return new TranscodedTrack(options, await ProcessedTrack.open(video, roomRouter, { codec, paused: true }))
   }
 
   get track(): PublishedTrack {
-    return this.output.track
+    return this.processed.track
   }
 
   close(): void {
@@ -54,7 +54,7 @@ export class TranscodedTrack {
     // The child ends with its input; nothing waits for it.
     this.#run?.stop()
     this.#run = undefined
-    this.output.close()
+    this.processed.close()
   }
 
   get #source(): types.Producer {
@@ -63,7 +63,7 @@ export class TranscodedTrack {
 
   #begin(): void {
     const startedAt = performance.now()
-    const run = new TranscodingRun(this.options, this.output, () => this.#setRunning(true))
+    const run = new TranscodingRun(this.options, this.processed, () => this.#setRunning(true))
     this.#run = run
     void run.ended.then((failure) => this.#ended(run, failure, performance.now() - startedAt))
   }

@@ -1,8 +1,8 @@
 import { MediaProcessor, type ProcessorFailure } from '../media-processor/media-processor.js'
+import type { ProcessedTrack } from '../media-processor/processed-track.js'
 import { PlainRtpTap } from '../tap/plain-rtp-tap.js'
 import { SMALL_KBPS, type Quality } from '../rooms/transcoder.js'
 import { fittingLayer } from '../tracks/bandwidth.js'
-import type { EncodedOutput } from './encoded-output.js'
 import type { TranscodedTrackOptions } from './transcoded-track.js'
 
 /** Larger videos are scaled down: an encoder for 1920×1080 would need more than two cores. */
@@ -22,7 +22,7 @@ export class TranscodingRun {
   /** @param onReady called when the program can send; it sends nothing before the returned promise has settled */
   constructor(
     private readonly options: Pick<TranscodedTrackOptions, 'program' | 'wanted'>,
-    private readonly output: EncodedOutput,
+    private readonly processed: ProcessedTrack,
     private readonly onReady: () => Promise<void>,
   ) {
     this.ended = this.#run()
@@ -42,14 +42,12 @@ export class TranscodingRun {
     if (!track) throw new Error('the tap has no video')
     const { codec, payloadType, clockRate, ssrc } = track
     const input = { kind: 'video', codec, payloadType, clockRate, ssrc } as const
-    const output = {
-      ...this.output.next(),
-      maxKbps: this.#maxKbps,
-      maxPixels: LARGEST[this.options.wanted.quality].pixels,
-    }
+    const { pixels: maxPixels } = LARGEST[this.options.wanted.quality]
+    const output = { ...this.processed.output, maxKbps: this.#maxKbps, maxPixels }
+    this.processed.sent(output.firstSequence)
     const processor = await MediaProcessor.open(this.options.program, [{ input, output }], undefined, {
       onMedia: () => undefined,
-      onSequence: (_, sequence) => this.output.sent(sequence),
+      onSequence: (_, sequence) => this.processed.sent(sequence),
       onFilterEvent: () => undefined,
       onKeyFrameWanted: () => void tap.requestKeyFrame().catch(() => undefined),
     })
