@@ -1,6 +1,7 @@
 import { type Stack, type TestBrowser, freePorts, launchBrowser, startStack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Tab } from './fixtures/tab.js'
+import { routeThrough } from './fixtures/route-through.js'
 import { UdpProxy } from './fixtures/udp-proxy.js'
 
 describe('media over a bad network', () => {
@@ -16,30 +17,7 @@ describe('media over a bad network', () => {
       launchBrowser(),
       UdpProxy.start(rtcPort),
     ])
-    // All tabs reach the media node through the proxy.
-    await browser.context.addInitScript((port) => {
-      type Transport = { iceCandidates: { protocol: string; port: number }[] }
-      const reroute = ({ iceCandidates, ...rest }: Transport): Transport => ({
-        ...rest,
-        iceCandidates: iceCandidates.filter(({ protocol }) => protocol === 'udp').map((one) => ({ ...one, port })),
-      })
-      const open = window.WebSocket
-      window.WebSocket = class extends open {
-        override addEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: object): void {
-          if (type !== 'message' || typeof listener !== 'function')
-            return super.addEventListener(type, listener, options)
-          super.addEventListener(type, (event) => {
-            const frame = JSON.parse((event as MessageEvent<string>).data) as {
-              result?: { sendTransport?: Transport; recvTransport?: Transport }
-            }
-            const { result } = frame
-            if (result?.sendTransport) result.sendTransport = reroute(result.sendTransport)
-            if (result?.recvTransport) result.recvTransport = reroute(result.recvTransport)
-            listener(new MessageEvent('message', { data: JSON.stringify(frame) }))
-          })
-        }
-      }
-    }, proxy.port)
+    await routeThrough(proxy, browser.context)
   })
   afterAll(async () => {
     await browser?.close()

@@ -172,6 +172,27 @@ it('a node without capacity for the small video sends the original', async () =>
   expect(await sizeFor(limited)).toEqual(SMALL)
 })
 
+it('when the small video fails again and again, its subscribers get the original for a minute', async () => {
+  const { MEDIA_PROCESSOR_BIN } = process.env
+  const room = await start()
+  const limited = await testbed.subscribe({ room }, ALL, LIMIT_KBPS)
+  await receives(limited)
+  process.env.MEDIA_PROCESSOR_BIN = 'false'
+  try {
+    await replaced(limited)
+    await until('the original is due again', () => replacements(limited) === 2)
+    await limited.subscribe(true)
+    expect(await sizeFor(limited)).toEqual(FULL)
+    await until('the small video is not encoded any more', () => testbed.count === 0)
+  } finally {
+    process.env.MEDIA_PROCESSOR_BIN = MEDIA_PROCESSOR_BIN
+  }
+  const failedAt = now
+  await replaced(limited)
+  expect(now - failedAt).toBeGreaterThanOrEqual(60_000)
+  expect(await sizeFor(limited)).toEqual(SMALL)
+})
+
 it('with adaptativeBitrate false nothing is encoded for any subscriber', async () => {
   const room = await start(false)
   const limited = await testbed.subscribe({ room }, ALL, LIMIT_KBPS)

@@ -13,11 +13,15 @@ import { VideoBitrate } from './video-bitrate.js'
 const INTERVAL_MS = 1_000
 /** The score of a consumer that loses almost nothing. */
 const BEST_SCORE = 10
+/** The small video of a stream is not tried again earlier. */
+const AFTER_FAILURE_MS = 60_000
 
 /** Gives the subscribers of cameras a smaller video while their limit or their network does not take the original. */
 export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnModuleDestroy {
   readonly #logger = new Logger(AdaptiveBitrateService.name)
   readonly #links = new WeakMap<Stream, WeakMap<Peer, Link>>()
+  /** When the small video of the stream has failed. */
+  readonly #failures = new WeakMap<Stream, number>()
   readonly #bitrates = new WeakMap<PublishedTrack, VideoBitrate>()
   readonly #changes = metrics.counter('camera_quality_changes_total', {
     help: 'Changes of the quality that subscribers of cameras receive',
@@ -47,6 +51,13 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
 
   refused(stream: Stream, peer: Peer): void {
     this.#keep(stream, peer, newLink(this.clock()))
+  }
+
+  failed(stream: Stream): void {
+    const now = this.clock()
+    this.#failures.set(stream, now)
+    for (const { peer } of stream.subscriptions) this.#keep(stream, peer, newLink(now))
+    stream.reportReplaced(stream.subscriptions)
   }
 
   /** Measures the videos of all cameras, and the links of their subscribers. */
@@ -113,6 +124,8 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
   #affordable(stream: Stream, link: Link, sample: LinkSample): Link {
     const next = nextLink(link, sample)
     if (next.quality === link.quality || next.quality === 'full') return next
+    const failedAt = this.#failures.get(stream) ?? -Infinity
+    if (sample.now - failedAt < AFTER_FAILURE_MS) return link
     return this.media.transcoder?.hasCapacity({ stream, quality: 'small' }) ? next : link
   }
 

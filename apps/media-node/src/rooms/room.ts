@@ -146,6 +146,11 @@ export class Room {
     this.context.qualityControl?.refused(stream, peer)
   }
 
+  /** The small video of the stream fails again and again. */
+  smallFailed(stream: Stream): void {
+    this.context.qualityControl?.failed(stream)
+  }
+
   usesWorker(worker: PoolWorker): boolean {
     return this.routers.some((roomRouter) => roomRouter.worker === worker && roomRouter.isOpen)
   }

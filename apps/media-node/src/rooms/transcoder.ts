@@ -39,4 +39,6 @@ export interface QualityControl {
   qualityOf(stream: Stream, peer: Peer): Quality
   /** The node had no capacity for the small video: the subscriber receives the original. */
   refused(stream: Stream, peer: Peer): void
+  /** The small video fails again and again: its subscribers have to receive the original. */
+  failed(stream: Stream): void
 }

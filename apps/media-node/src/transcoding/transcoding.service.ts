@@ -62,6 +62,7 @@ export class TranscodingService implements Transcoder, OnModuleInit {
       onFailure: ({ cause, text }, failures) => {
         this.#failures.inc({ cause: 'failed' })
         this.#logger.warn({ ...subject, cause, failures }, `transcoding failed, will retry: ${text}`)
+        if (quality === 'small' && failures > 1) room.smallFailed(stream)
       },
       onClosed: () => {
         room.transcodingsChanged(-1)
