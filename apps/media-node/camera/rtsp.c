@@ -8,6 +8,9 @@
 /* Of the answers of a camera, before its first packets. */
 #define MOST_ANSWERED (1024 * 1024)
 
+#define RTCP_SR 200
+#define RTCP_SDES 202
+
 static gint wanted_streams, found_streams;
 static gboolean is_over_udp;
 static GstElement *source;
@@ -37,6 +40,37 @@ static void on_pad(GstElement *element, GstPad *pad, gpointer data) {
   if (g_atomic_int_add(&found_streams, 1) + 1 == g_atomic_int_get(&wanted_streams)) tracks_complete();
 }
 
+static gboolean has_description(const guint8 *report, gsize size) {
+  for (gsize at = 0; at + 4 <= size; at += 4 * (1 + (gsize)(report[at + 2] << 8 | report[at + 3])))
+    if (report[at + 1] == RTCP_SDES) return TRUE;
+  return FALSE;
+}
+
+/* The times of both streams are compared only when their reports have the same name, which some cameras leave out. */
+static GstPadProbeReturn on_report(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+  (void)pad, (void)data;
+  GstBuffer *report = GST_PAD_PROBE_INFO_BUFFER(info);
+  GstMapInfo map;
+  if (!gst_buffer_map(report, &map, GST_MAP_READ)) return GST_PAD_PROBE_OK;
+  gboolean is_bare = map.size >= 28 && map.data[1] == RTCP_SR && !has_description(map.data, map.size);
+  guint8 name[] = {0x81, RTCP_SDES, 0, 4, 0, 0, 0, 0, 1, 6, 'c', 'a', 'm', 'e', 'r', 'a', 0, 0, 0, 0};
+  if (is_bare) memcpy(name + 4, map.data + 4, 4);
+  gst_buffer_unmap(report, &map);
+  if (is_bare) info->data = gst_buffer_append(report, gst_buffer_new_memdup(name, sizeof name));
+  return GST_PAD_PROBE_OK;
+}
+
+static void on_manager_pad(GstElement *element, GstPad *pad, gpointer data) {
+  (void)element, (void)data;
+  if (g_str_has_prefix(GST_PAD_NAME(pad), "recv_rtcp_sink"))
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_report, NULL, NULL);
+}
+
+static void on_manager(GstElement *element, GstElement *manager, gpointer data) {
+  (void)element;
+  g_signal_connect(manager, "pad-added", G_CALLBACK(on_manager_pad), data);
+}
+
 static void set_up_tls(void) {
   if (!g_strcmp0(camera_address()->trust, "all")) g_object_set(source, "tls-validation-flags", 0, NULL);
   GTlsDatabase *database = elements_tls_database();
@@ -59,6 +93,7 @@ gboolean rtsp_open(void) {
   timing_start(TRUE, address->cache_ms);
   g_signal_connect(source, "select-stream", G_CALLBACK(on_select), NULL);
   g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), NULL);
+  g_signal_connect(source, "new-manager", G_CALLBACK(on_manager), NULL);
   return gst_bin_add(GST_BIN(camera_pipeline()), source);
 }
 

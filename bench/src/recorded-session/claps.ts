@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 const LOUD_DB = -30
+const BAND_HZ = 400
 const BRIGHT = 130
 /** Maximum distance between a flash and the beep that belongs to it, s. */
 const MAX_OFFSET_S = 0.4
@@ -19,13 +20,17 @@ export interface Claps {
   beeps: number[]
 }
 
-/** Finds the flashes in a part of the picture (`<width>:<height>:<x>:<y>` of ffmpeg's `crop`), and the beeps. */
-export async function clapsOf(file: string, part: string): Promise<Claps> {
+/**
+ * Finds the flashes in a part of the picture (`<width>:<height>:<x>:<y>` of ffmpeg's `crop`), and the beeps, those of a
+ * pitch in Hz or all.
+ */
+export async function clapsOf(file: string, part: string, pitch?: number): Promise<Claps> {
+  const band = pitch === undefined ? '' : `bandpass=f=${pitch}:width_type=h:w=${BAND_HZ},`
   const [flashes, beeps] = await Promise.all([
     rises(file, ['-map', '0:v', '-vf', `crop=${part},scale=16:9,signalstats,${printed('', BRIGHTNESS)}`], BRIGHT),
     rises(
       file,
-      ['-map', '0:a', '-af', `asetnsamples=${WINDOW_SAMPLES}:p=0,${LEVEL},${printed('a', LOUDNESS)}`],
+      ['-map', '0:a', '-af', `${band}asetnsamples=${WINDOW_SAMPLES}:p=0,${LEVEL},${printed('a', LOUDNESS)}`],
       LOUD_DB,
     ),
   ])

@@ -64,18 +64,27 @@ export async function contactSheet({ file, bounds }: Recorded, sheet: string): P
   await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', '-i', file, '-vf', filter, '-frames:v', '1', sheet])
 }
 
+interface WhereClapped {
+  /** The area of the flashes. */
+  part?: string
+  /** Of the beeps, Hz; default: all. */
+  pitch?: number
+  /** Between a flash and its beep, s. */
+  mostOffset?: number
+}
+
 export async function checkComposed(
   { file, bounds, duration }: Recorded,
-  part = CLAPPER_IN_COMPOSITION,
+  { part = CLAPPER_IN_COMPOSITION, pitch, mostOffset = MAX_COMPOSED_OFFSET_S }: WhereClapped = {},
 ): Promise<{ findings: Finding[]; flashes: number[] }> {
-  const { flashes, beeps } = await clapsOf(file, part)
+  const { flashes, beeps } = await clapsOf(file, part, pitch)
   const delays = offsets(beeps, flashes)
   const seconds = await durationOf(file)
   const findings = [
     await decodes('composed', file),
     within('composed: duration against the times of start and stop', outside(seconds, bounds), MAX_DURATION_ERROR_S),
     within('composed: duration against the one that REST reports', seconds - duration, MAX_DURATION_ERROR_S),
-    within(`composed: beep after flash, median of ${delays.length}`, median(delays), MAX_COMPOSED_OFFSET_S),
+    within(`composed: beep after flash, median of ${delays.length}`, median(delays), mostOffset),
     {
       name: 'composed: one flash per second',
       found: `${flashes.length} in ${seconds.toFixed(1)} s`,
@@ -119,7 +128,8 @@ export async function checkIndividual(
     const reported = (each.endTimeOffset - each.startTimeOffset) / 1000
     findings.push(await decodes(name, path))
     findings.push(within(`${name}: duration against its offsets`, seconds - reported, MAX_DURATION_ERROR_S))
-    if (each.clientData.includes(CLAPPER) && each.typeOfVideo !== 'SCREEN')
+    const claps = each.clientData.includes(CLAPPER) || each.typeOfVideo === 'IPCAM'
+    if (claps && each.typeOfVideo !== 'SCREEN')
       findings.push(...(await checkClapper(name, path, createdAt + each.startTimeOffset, parallel)))
   }
   return findings

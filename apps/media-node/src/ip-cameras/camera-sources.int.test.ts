@@ -27,9 +27,10 @@ const BOTH = ['video', 'audio'] as const
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cameras-'))
-  const [aac, pcma, h265, mjpeg, reordered, hidden, silent, mpeg4, vp8, vp9] = await Promise.all([
+  const [aac, pcma, opus, h265, mjpeg, reordered, hidden, silent, mpeg4, vp8, vp9] = await Promise.all([
     makeCameraClip(folder, { video: 'h264', audio: 'aac' }),
     makeCameraClip(folder, { video: 'h264', audio: 'pcma' }),
+    makeCameraClip(folder, { video: 'h264', audio: 'opus' }),
     makeCameraClip(folder, { video: 'h265', audio: 'opus' }),
     makeCameraClip(folder, { video: 'mjpeg' }),
     makeCameraClip(folder, { video: 'h264-b-frames' }),
@@ -41,6 +42,7 @@ beforeAll(async () => {
   ])
   clips.aac = { file: aac, kinds: BOTH }
   clips.pcma = { file: pcma, kinds: BOTH }
+  clips.opus = { file: opus, kinds: BOTH }
   clips.h265 = { file: h265, kinds: BOTH }
   clips.mjpeg = { file: mjpeg, kinds: ['video'] }
   clips.reordered = { file: reordered, kinds: ['video'] }
@@ -146,6 +148,16 @@ describe('streams of RTSP cameras', () => {
         ['AAC', false],
       ]),
     )
+  })
+
+  it('have the times of the sender reports of the camera, also when these name no source', async () => {
+    camera.secondTrackLateMs = 500
+    const from = open({ uri: camera.url('opus') })
+    const [video, audio] = [await from.media('video'), await from.media('audio')]
+    const last = (delays: readonly number[]): number => delays.at(-1) ?? 0
+    await until('the pictures are as late as the sound', () => last(audio.delays) - last(video.delays) > 400)
+    expect(Math.abs(last(audio.delays))).toBeLessThan(300)
+    camera.secondTrackLateMs = 0
   })
 
   it('are read over UDP', async () => {
