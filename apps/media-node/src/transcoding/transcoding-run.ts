@@ -37,8 +37,8 @@ export class TranscodingRun {
     const tap = await this.#open()
     const track = tap.track('video')
     if (!track) throw new Error('the tap has no video')
-    const { codec, payloadType, clockRate, ssrc } = track
-    const input = { kind: 'video', codec, payloadType, clockRate, ssrc } as const
+    const { codec, payloadType, clockRate, ssrc, orientationId } = track
+    const input = { kind: 'video', codec, payloadType, clockRate, ssrc, orientationId } as const
     const output = { ...this.processed.output, maxKbps: this.#maxKbps, maxPixels: MAX_PIXELS }
     this.processed.sent(output.firstSequence)
     const processor = await MediaProcessor.open(this.options.program, [{ input, output }], undefined, {
