@@ -134,8 +134,16 @@ export class StreamFilter {
     const { program, filter, pipelines, onEvent } = this.options
     const track = tap.track(this.kind)
     if (!track) throw new ServiceError('INTERNAL', `the tap has no ${this.kind}`)
-    const { kind, codec, payloadType, clockRate, channels, ssrc } = track
-    const input = { kind, codec, payloadType, clockRate, ssrc, ...(channels !== undefined && { channels }) }
+    const { kind, codec, payloadType, clockRate, channels, ssrc, orientationId } = track
+    const input = {
+      kind,
+      codec,
+      payloadType,
+      clockRate,
+      ssrc,
+      orientationId,
+      ...(channels !== undefined && { channels }),
+    }
     const output = { ...processed.output, maxKbps: this.#maxKbps, ...(kind === 'video' && { maxPixels: MAX_PIXELS }) }
     try {
       const listener = {

@@ -40,8 +40,8 @@ export class TranscodingRun {
     const tap = await this.#open()
     const track = tap.track('video')
     if (!track) throw new Error('the tap has no video')
-    const { codec, payloadType, clockRate, ssrc } = track
-    const input = { kind: 'video', codec, payloadType, clockRate, ssrc } as const
+    const { codec, payloadType, clockRate, ssrc, orientationId } = track
+    const input = { kind: 'video', codec, payloadType, clockRate, ssrc, orientationId } as const
     const maxPixels = LARGEST[this.options.wanted.quality].pixels
     const output = { ...this.processed.output, maxKbps: this.#maxKbps, maxPixels }
     this.processed.sent(output.firstSequence)
