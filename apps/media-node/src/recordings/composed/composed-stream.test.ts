@@ -20,7 +20,7 @@ function fakeStream(connect: (to: object) => Promise<void>): Stream {
   const transport = { consume: () => Promise.resolve(consumer), connect, close: () => undefined }
   const router = { rtpCapabilities: {}, createPlainTransport: () => Promise.resolve(transport) }
   const track = { kind: 'video', paused: false, router, producer: { id: 'video' } } as unknown as PublishedTrack
-  const stream = { id: 'str_A', typeOfVideo: 'CAMERA', tracks: [track], track: () => track }
+  const stream = { id: 'str_A', typeOfVideo: 'CAMERA', forwardedTracks: [track], track: () => track }
   return { ...stream, addReceiver: () => () => undefined } as unknown as Stream
 }
 
