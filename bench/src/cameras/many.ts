@@ -40,7 +40,11 @@ export async function compareMany(
   const all = delays.flat()
   return {
     comparisons: [
-      { figure: `${CAMERAS} cameras: CPU ms per second and camera, with node and worker`, ours: ours.cpu, reference: reference.cpu },
+      {
+        figure: `${CAMERAS} cameras: CPU ms per second and camera, with node and worker`,
+        ours: ours.cpu,
+        reference: reference.cpu,
+      },
       { figure: 'memory per camera, MiB', ours: [ours.memory], reference: [reference.memory] },
       {
         figure: 'delay of pictures, ms: last third against first third',
@@ -100,5 +104,5 @@ async function observe(
 /** From the arrival of a picture at the media node to its arrival here: its timestamp is the time of the machine. */
 function delayOf(watched: Subscription): number {
   const ms = (watched.stats().video?.transitMs ?? NaN) + MONOTONIC_MS
-  return ((ms % WRAP_MS) + 1.5 * WRAP_MS) % WRAP_MS - WRAP_MS / 2
+  return (((ms % WRAP_MS) + 1.5 * WRAP_MS) % WRAP_MS) - WRAP_MS / 2
 }
