@@ -5,6 +5,8 @@
 
 #define KEY_FRAME_DISTANCE (2 * GST_SECOND)
 #define AUDIO_BPS 64000
+/* At this bit rate more is not heard. */
+#define AUDIO_COMPLEXITY 5
 /* Of H.264 for each pixel, in bits. */
 #define BITS_PER_PIXEL 0.07
 #define LEAST_KBPS 200
@@ -15,8 +17,9 @@ static gchar *description_of(const Codec *codec, gboolean is_copied) {
   if (is_copied) return g_strdup("rtpopuspay name=pay");
   if (!codec->is_video)
     return g_strdup_printf(
-        "%s ! audioconvert ! audioresample ! audio/x-raw,rate=48000,channels=2 ! opusenc bitrate=%d ! rtpopuspay name=pay",
-        codec->decoder, AUDIO_BPS);
+        "%s ! audioconvert ! audioresample ! audio/x-raw,rate=48000,channels=[1,2] ! opusenc bitrate=%d complexity=%d "
+        "! rtpopuspay name=pay",
+        codec->decoder, AUDIO_BPS, AUDIO_COMPLEXITY);
   /* An encoder that is too slow loses pictures instead of falling behind. */
   return g_strdup_printf(
       "%s ! queue leaky=downstream max-size-buffers=3 max-size-bytes=0 max-size-time=0 ! videoconvert "
