@@ -3,6 +3,7 @@ import type { types } from 'mediasoup'
 import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
+import type { CatchUpReceiver } from '../tracks/catch-up.js'
 import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import type { Release } from '../tracks/release.js'
@@ -29,8 +30,8 @@ export class Subscription {
   ) {
     this.consumers = received.map(({ consumer }) => consumer)
     this.#release = stream.addReceiver()
-    for (const consumer of this.consumers) {
-      if (consumer.type === 'simulcast' || consumer.type === 'svc') {
+    for (const { consumer, catchUp } of received) {
+      if (!catchUp && (consumer.type === 'simulcast' || consumer.type === 'svc')) {
         consumer.on('layerschange', (layers) => this.#layersChanged(layers))
       }
     }
@@ -72,8 +73,8 @@ export class Subscription {
     if (preferredLayers) this.#preferred = preferredLayers
     try {
       await Promise.all(
-        this.consumers.flatMap((consumer) => [
-          preferredLayers && consumer.kind === 'video' && this.#prefer(consumer, preferredLayers),
+        this.received.flatMap(({ consumer, catchUp }) => [
+          preferredLayers && consumer.kind === 'video' && !catchUp && this.#prefer(consumer, preferredLayers),
           wanted[consumer.kind] === true && consumer.resume(),
           wanted[consumer.kind] === false && consumer.pause(),
         ]),
@@ -92,7 +93,12 @@ export class Subscription {
     if (ceiling === this.layerCeiling || this.#closed) return
     this.layerCeiling = ceiling
     const wanted = this.#preferred ?? { spatialLayer: layerKbps.length - 1 }
-    await Promise.all(this.consumers.map((consumer) => this.#prefer(consumer, wanted)))
+    await Promise.all(this.received.map(({ consumer, catchUp }) => !catchUp && this.#prefer(consumer, wanted)))
+  }
+
+  /** The outgoing bitrate that its tracks need to start, kbps. */
+  get neededKbps(): number {
+    return this.received.reduce((sum, { catchUp }) => sum + (catchUp?.neededKbps ?? 0), 0)
   }
 
   close(): void {
@@ -107,8 +113,9 @@ export class Subscription {
     if (this.#closed) return
     this.#closed = true
     this.#count()
-    for (const { consumer, release } of this.received) {
+    for (const { consumer, release, catchUp } of this.received) {
       consumer.removeAllListeners('layerschange')
+      catchUp?.close()
       release()
     }
     this.#release()
@@ -143,10 +150,12 @@ export class Subscription {
 interface Received {
   consumer: types.Consumer
   release: Release
+  catchUp: CatchUpReceiver | undefined
 }
 
-function drop({ consumer, release }: Received): void {
+function drop({ consumer, release, catchUp }: Received): void {
   consumer.close()
+  catchUp?.close()
   release()
 }
 
@@ -158,7 +167,12 @@ async function receive(
 ): Promise<Received> {
   const release = await track.acquire(peer.roomRouter)
   try {
-    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), release }
+    const consumer = await consume(peer, track, rtpCapabilities, ceiling)
+    const isPiped = peer.roomRouter.router !== track.router
+    const catchUp = isPiped
+      ? undefined
+      : track.catchUp?.receive(consumer, peer.recv.transport, () => peer.neededBitrateChanged())
+    return { consumer, release, catchUp }
   } catch (error) {
     release()
     throw error
@@ -171,16 +185,17 @@ async function receive(
  */
 async function consume(
   peer: Peer,
-  producer: types.Producer,
+  { producer, catchUp }: PublishedTrack,
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<types.Consumer> {
+  const spatialLayer = catchUp?.liveLayer ?? ceiling
   try {
     return await peer.recv.transport.consume({
       producerId: producer.id,
       rtpCapabilities,
       paused: peer.recv.connected,
-      ...(ceiling !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer: ceiling } }),
+      ...(spatialLayer !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer } }),
     })
   } catch (error) {
     throw mediaError(`cannot consume the ${producer.kind} track with these rtpCapabilities`, error, 'INVALID')
