@@ -8,13 +8,22 @@
  *   trust <CA file>|all            how certificates are checked; without it by the authorities of the system
  *   copy-video                     no video is encoded: one that needs it is an `error` with its `codec`
  *   open <uri> <user> <password> <tcp|udp|auto> <timeout ms> <cache ms>
- *   send <index> <port> <source port> <ssrc> <payload type> <first sequence number>
+ *   send <index> <port> <source port> <payload type> <ssrc> <first sequence number> [<ssrc> <first sequence number>...]
+ *   burst <index> <layer>          sends the pictures since the last key frame on a lane, and the live ones after them
+ *   rest <index> <layer>           ends that
  *   check                          reports the elements of GStreamer that are missing: `checked`
  *   stop
  *
  * `open` leads to a `stream` for each stream of the camera and to `streams` when all are known; each waits for its
- * `send`. `media` follows with its first packet, `sent` each second. `error` has a cause, and ends the program like
- * `ended`. RTP timestamps are those of CLOCK_MONOTONIC: a program that starts again continues them.
+ * `send`. `media` follows with its first packet, `waiting` each second before it and `sent` after it. `error` has a
+ * cause, and ends the program like `ended`. RTP timestamps are those of CLOCK_MONOTONIC: a program that starts again
+ * continues them.
+ *
+ * A stream with several SSRCs sends the live pictures on its last layer. Those with odd numbers are lanes for receivers
+ * that join between two key frames. The media worker changes from a lane to the live layer with a key frame. The layers
+ * with even numbers have no pictures: the worker chooses one when the bandwidth seems too low for the layer above, waits
+ * in vain for its key frame, and meanwhile forwards what it did. `burst` reports how many pictures were sent when they
+ * are up to date; 0: none is kept.
  */
 #ifndef CAMERA_H
 #define CAMERA_H
@@ -93,18 +102,27 @@ gboolean container_open(void);
 /* Opens the camera again over UDP where it refuses TCP; FALSE if that has no prospect. */
 gboolean rtsp_try_udp(void);
 
+#define MOST_LAYERS 10
+#define MOST_PACKET 1500
+
 /* track.c: the streams of the camera. */
 void track_found(GstPad *pad, const Codec *codec, gboolean is_rtp);
 void track_discard(GstPad *pad);
 void tracks_complete(void);
 typedef struct {
   /* RTP and RTCP leave from the source port; 0: any. */
-  gint port, source_port, payload, first_sequence;
-  guint ssrc;
+  gint port, source_port, payload;
+  guint count;
+  struct {
+    guint32 ssrc;
+    guint16 first_sequence;
+  } layers[MOST_LAYERS];
 } Output;
 void track_send(gint index, const Output *output);
 
 typedef struct Sender Sender;
+/* NULL before `send`. */
+Sender *track_sender(gint index);
 
 /* back.c: from the queue of a track to its packets. NULL after a failure. */
 GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender);
@@ -140,5 +158,22 @@ Sender *sender_new(const Output *output, gint index, gint clock_rate);
 void sender_follow(Sender *sender, GstElement *payloader);
 /* Where requests for a key frame go; NULL: nowhere. */
 void sender_set_encoder(Sender *sender, GstElement *encoder);
+void sender_burst(Sender *sender, guint layer);
+void sender_rest(Sender *sender, guint layer);
+gint sender_index(const Sender *sender);
+/* Sends a packet on another layer than the live one, and gives it an SSRC and a sequence number. With the lock held. */
+void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size);
+
+/* lane.c: keeps the packets since the last key frame for new receivers. Called with the lock of the sender held. */
+typedef struct Lanes Lanes;
+Lanes *lanes_new(Sender *sender, guint layers);
+/* A live packet was sent. */
+void lanes_follow(Lanes *lanes, const guint8 *packet, gsize size);
+void lanes_burst(Lanes *lanes, guint layer);
+/* Called every few milliseconds until it returns FALSE. */
+gboolean lanes_step(Lanes *lanes);
+void lanes_rest(Lanes *lanes, guint layer);
+/* Called from time to time, and with each live packet. */
+void lanes_keep_alive(Lanes *lanes, gint payload);
 
 #endif

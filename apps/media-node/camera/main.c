@@ -91,13 +91,21 @@ static void open_camera(gchar **words) {
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
 }
 
-static void send_track(gchar **words) {
-  Output output = {.port = atoi(words[2]),
-                   .source_port = atoi(words[3]),
-                   .ssrc = (guint)strtoul(words[4], NULL, 10),
-                   .payload = atoi(words[5]),
-                   .first_sequence = atoi(words[6])};
+static gboolean send_track(gchar **words, guint count) {
+  Output output = {.port = atoi(words[2]), .source_port = atoi(words[3]), .payload = atoi(words[4])};
+  if (count % 2 == 0 || count > 5 + 2 * MOST_LAYERS) return FALSE;
+  for (gchar **at = words + 5; *at; at += 2) {
+    output.layers[output.count].ssrc = (guint32)strtoul(at[0], NULL, 10);
+    output.layers[output.count++].first_sequence = (guint16)atoi(at[1]);
+  }
   track_send(atoi(words[1]), &output);
+  return TRUE;
+}
+
+static gboolean change_lane(gchar **words, void (*change)(Sender *, guint)) {
+  Sender *sender = track_sender(atoi(words[1]));
+  if (sender) change(sender, (guint)atoi(words[2]));
+  return sender != NULL;
 }
 
 static void set(gchar **member, const gchar *value) {
@@ -114,7 +122,9 @@ static void carry_out(gchar **words, guint count) {
   else if (!strcmp(command, "trust") && count == 2) set(&address.trust, words[1]);
   else if (!strcmp(command, "copy-video")) address.copies_video = TRUE;
   else if (!strcmp(command, "open") && count == 7 && !pipeline) open_camera(words);
-  else if (!strcmp(command, "send") && count == 7 && pipeline) send_track(words);
+  else if (!strcmp(command, "send") && count >= 7 && pipeline && send_track(words, count)) return;
+  else if (!strcmp(command, "burst") && count == 3 && change_lane(words, sender_burst)) return;
+  else if (!strcmp(command, "rest") && count == 3 && change_lane(words, sender_rest)) return;
   else camera_failed("failed", "a command is not known, incomplete or out of place");
 }
 

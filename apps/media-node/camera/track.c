@@ -238,3 +238,5 @@ void track_send(gint index, const Output *output) {
   gst_pad_remove_probe(track->pad, track->block);
   watch_hold(-1);
 }
+
+Sender *track_sender(gint index) { return index >= 0 && index < track_count ? tracks[index].sender : NULL; }

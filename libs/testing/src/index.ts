@@ -14,6 +14,7 @@ export {
   type AppProcess,
 } from '@session-service/local-stack'
 export { makeCameraClip, makeCertificate, type ClipOptions } from './cameras/clips.js'
+export { makeSparseClip, type SparseClipOptions } from './cameras/sparse-clip.js'
 export { HttpCamera, type HttpRoutes } from './cameras/http-camera.js'
 export { RtspServer, type RtspFault, type RtspServerOptions } from './cameras/rtsp-server.js'
 export { findChromium, launchBrowser, type BrowserOptions, type TestBrowser } from './browser.js'

@@ -1,7 +1,10 @@
 import { ServiceError, type MediaKind } from '@session-service/contract'
 import { cameraFailure, retryDelay, type CameraFailure } from './camera-failure.js'
+import type { Burst } from './camera-lanes.js'
 import { CameraProgram, type CameraAddress, type CameraEvent, type CameraOutput } from './camera-program.js'
 
+/** With 0, the worker counts a wrap and takes everything before it for lost. */
+const FIRST_SEQUENCE = 1
 /** Above the last known sequence number, so that a receiver takes none of the new packets for an old one. */
 const SEQUENCE_STEP = 2_000
 /** The program reports each second while the camera sends, ms. */
@@ -11,8 +14,10 @@ const SILENT_CHECK_MS = 2_000
 /** A program without a report for this long is killed, ms: it waits for the camera itself up to the timeout. */
 export const silentMs = (timeoutMs: number): number => Math.max(LEAST_SILENT_MS, 2 * timeoutMs)
 
-/** The destination of a kind's packets; the feed adds the sequence number. */
-export type FeedOutput = Omit<CameraOutput, 'firstSequence'>
+/** The destination of a kind's packets; the feed adds the sequence numbers. */
+export interface FeedOutput extends Omit<CameraOutput, 'layers'> {
+  ssrcs: readonly number[]
+}
 
 interface FeedOptions {
   /** The path of the native program. */
@@ -23,13 +28,17 @@ interface FeedOptions {
   onTracks: (kinds: readonly MediaKind[]) => void
   /** The first packets of a kind were sent. */
   onMedia: (kind: MediaKind) => void
+  /** Each second: what the attempt has sent so far, without bursts. */
+  onSent: (kind: MediaKind, bytes: number) => void
+  /** A burst is up to date, or there was nothing to send. */
+  onBurst: (burst: Burst) => void
   /** The attempt ended; the next one follows by itself. */
   onFailure: (failure: CameraFailure) => void
 }
 
 /** Reads a camera with one program at a time, and starts it again after each failure until it is stopped. */
 export class CameraFeed {
-  readonly #sequences = new Map<MediaKind, number>()
+  readonly #sequences = new Map<MediaKind, readonly number[]>()
   #attempt: Attempt | undefined
   #retry: NodeJS.Timeout | undefined
   #failures = 0
@@ -50,12 +59,23 @@ export class CameraFeed {
 
   /** The kinds without an output are not sent. */
   send(outputs: ReadonlyMap<MediaKind, FeedOutput>): void {
-    for (const [kind, output] of outputs) {
+    for (const [kind, { ssrcs, ...output }] of outputs) {
       const last = this.#sequences.get(kind)
-      const firstSequence = last === undefined ? 0 : (last + SEQUENCE_STEP) & 0xffff
-      this.#sequences.set(kind, firstSequence)
-      this.#attempt?.send(kind, { ...output, firstSequence })
+      const first = ssrcs.map((_, layer) => (last ? ((last[layer] ?? 0) + SEQUENCE_STEP) & 0xffff : FIRST_SEQUENCE))
+      this.#sequences.set(kind, first)
+      const layers = ssrcs.map((ssrc, layer) => ({ ssrc, firstSequence: first[layer] ?? FIRST_SEQUENCE }))
+      this.#attempt?.send(kind, { ...output, layers })
     }
+  }
+
+  /** Sends the pictures since the last key frame, and then the live ones, on a layer of the video. */
+  burst(layer: number): void {
+    this.#attempt?.onVideo((program, index) => program.burst(index, layer))
+  }
+
+  /** Ends a burst. */
+  rest(layer: number): void {
+    this.#attempt?.onVideo((program, index) => program.rest(index, layer))
   }
 
   async stop(): Promise<void> {
@@ -68,7 +88,7 @@ export class CameraFeed {
 
   #begin(): void {
     const attempt = new Attempt(this.options, {
-      onSequence: (kind, sequence) => this.#sequences.set(kind, sequence),
+      onSequences: (kind, sequences) => this.#sequences.set(kind, sequences),
       onMedia: (kind) => {
         this.#failures = 0
         this.options.onMedia(kind)
@@ -88,7 +108,7 @@ export class CameraFeed {
 }
 
 interface AttemptListener {
-  onSequence: (kind: MediaKind, sequence: number) => void
+  onSequences: (kind: MediaKind, sequences: readonly number[]) => void
   onMedia: (kind: MediaKind) => void
 }
 
@@ -111,6 +131,10 @@ class Attempt {
 
   send(kind: MediaKind, output: CameraOutput): void {
     for (const [index, each] of this.#kinds) if (each === kind) this.#program?.send(index, output)
+  }
+
+  onVideo(action: (program: CameraProgram, index: number) => void): void {
+    for (const [index, kind] of this.#kinds) if (kind === 'video' && this.#program) action(this.#program, index)
   }
 
   async stop(): Promise<void> {
@@ -149,10 +173,12 @@ class Attempt {
     if (event.event === 'streams') this.options.onTracks([...this.#kinds.values()])
     if (event.event === 'ended') this.#failure = { cause: 'failed', text: 'the camera has ended its stream' }
     if (event.event === 'error') this.#failure = cameraFailure(event.cause, event.codec)
+    if (event.event === 'burst') this.options.onBurst(event)
     if (event.event !== 'media' && event.event !== 'sent') return
     const kind = this.#kinds.get(event.index)
     if (kind === undefined) return
-    if (event.event === 'media') this.listener.onMedia(kind)
-    else this.listener.onSequence(kind, event.sequence)
+    if (event.event === 'media') return this.listener.onMedia(kind)
+    this.listener.onSequences(kind, event.sequences)
+    this.options.onSent(kind, event.bytes)
   }
 }

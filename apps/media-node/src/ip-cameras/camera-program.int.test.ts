@@ -1,16 +1,25 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { budgetMs, makeCameraClip, RtspServer, type RtspFault, until } from '@session-service/testing'
-import { sequenceOf, Viewer, type ViewerOptions } from './fixtures/viewer.js'
+import { budgetMs, makeCameraClip, makeSparseClip, RtspServer, type RtspFault, until } from '@session-service/testing'
+import { nalTypes, sequenceOf, Viewer, type ViewerOptions } from './fixtures/viewer.js'
 
 /** Characters with a meaning in URIs, and in the lines of the program. */
 const CREDENTIALS = { user: 'an"n', password: 'se:cr@et/w%40rd' }
 const TIMEOUT_MS = 700
+/** One lane. */
+const LAYERS = 4
+const LANE = 1
+/** Types of H.264 units. */
+const SPS = 7
+const DELIMITER = 9
+const FILLER = 12
+const TICKS_PER_MS = 90
 /** Of the resident memory of a program that an endless answer must not exceed. */
 const MOST_MEMORY_KB = 120_000
 
@@ -53,6 +62,16 @@ async function freePort(): Promise<number> {
 const memoryOf = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
 
+/** Lanes without a receiver have packets that keep them alive. */
+const hasPicture = (packet: Buffer): boolean => packet.length > 12 && !nalTypes(packet).includes(FILLER)
+const payloadOf = (packet: Buffer): string => createHash('sha256').update(packet.subarray(12)).digest('hex')
+const timestampOf = (packet: Buffer | undefined): number => packet?.readUInt32BE(4) ?? NaN
+/** They wrap. */
+const timestampsAfter = (later: number, earlier: number): number => (later - earlier) | 0
+
+/** The timestamps of the pictures. */
+const pictures = (packets: readonly Buffer[]): number[] => [...new Set(packets.map((packet) => packet.readUInt32BE(4)))]
+
 describe('a program that reads a camera', () => {
   it('continues timestamps and sequence numbers of a former one', async () => {
     const first = open()
@@ -60,7 +79,7 @@ describe('a program that reads a camera', () => {
     const last = await first.until('sent')
     expect(last.packets).toBeGreaterThan(0)
     const track = first.all('stream').find(({ kind }) => kind === 'video')?.index
-    const { sequence } = first.all('sent').findLast(({ index }) => index === track) ?? { sequence: 0 }
+    const [sequence = 0] = first.all('sent').findLast(({ index }) => index === track)?.sequences ?? []
     await first.stop()
     const second = open({ firstSequence: (sequence + 100) & 0xffff })
     const after = await second.media('video', 5)
@@ -91,6 +110,43 @@ describe('a program that reads a camera', () => {
     const { delays } = await from.media('video', 5)
     expect(Math.min(...delays.slice(0, 5))).toBeLessThan(60)
     await until('the cache is full', () => Math.min(...delays.slice(-5)) >= 79)
+  })
+
+  it('sends the pictures since the last key frame as a burst, and then the live ones', async () => {
+    const sparse = await RtspServer.start({
+      clips: { clip: { file: await makeSparseClip(folder, { seconds: 8, kbps: 1_000 }), kinds: ['video'] } },
+    })
+    try {
+      const from = open({ uri: sparse.url('clip'), layers: LAYERS })
+      const live = await from.media('video')
+      const lane = live.layers[LANE] ?? []
+      await until('a second has passed since the key frame', () => pictures(live.packets).length > 20)
+      expect(lane.filter(hasPicture)).toEqual([])
+      const [keptFrom, before] = [lane.length, timestampOf(live.packets.at(-1))]
+      from.program.burst(0, LANE)
+      const burst = await from.until('burst')
+      const liveUntil = live.packets.length
+      await until('live pictures follow', () => live.packets.length > liveUntil + 20)
+      from.program.rest(0, LANE)
+      const sent = lane.slice(keptFrom).filter(hasPicture)
+      expect(nalTypes(sent[0]!)).toContain(SPS)
+      const copied = live.packets
+        .filter((packet) => hasPicture(packet) && nalTypes(packet).join() !== String(DELIMITER))
+        .slice(0, sent.length)
+      expect(sent.map(payloadOf)).toEqual(copied.map(payloadOf))
+      expect(sent.map((packet) => (sequenceOf(packet) - sequenceOf(sent[0])) & 0xffff)).toEqual([...sent.keys()])
+      const times = pictures(sent)
+      expect(timestampsAfter(times[0]!, before)).toBeGreaterThanOrEqual(0)
+      const distances = times.slice(1).map((time, at) => timestampsAfter(time, times[at]!))
+      expect(Math.min(...distances)).toBeGreaterThan(0)
+      // The pictures of a second in much less time.
+      expect(burst.pictures).toBeGreaterThan(15)
+      expect(Math.max(...distances.slice(0, 10))).toBeLessThan(20 * TICKS_PER_MS)
+      expect(timestampOf(sent.at(-1))).toBe(timestampOf(copied.at(-1)))
+    } finally {
+      await viewer?.stop()
+      await sparse.stop()
+    }
   })
 
   it('leaves the camera when it is stopped', async () => {

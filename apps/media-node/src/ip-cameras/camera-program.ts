@@ -31,12 +31,22 @@ export const CameraEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('streams'), count: z.number().int() }),
   /** The first packet of a stream was sent. */
   z.object({ event: z.literal('media'), index: Index }),
-  /** Each second: what was sent since the start, and the sequence number of the last packet. */
+  /** Each second before that: the camera has sent no key frame yet. */
+  z.object({ event: z.literal('waiting'), index: Index }),
+  /** Each second: the live packets since the start, and by layer the sequence number of the last packet. */
   z.object({
     event: z.literal('sent'),
     index: Index,
-    sequence: z.number().int(),
+    sequences: z.array(z.number().int()).min(1),
     packets: z.number().int(),
+    bytes: z.number().int(),
+  }),
+  /** A burst on this layer is up to date, after these pictures; 0: there was nothing to send. */
+  z.object({
+    event: z.literal('burst'),
+    index: Index,
+    layer: z.number().int(),
+    pictures: z.number().int(),
     bytes: z.number().int(),
   }),
   /** Pictures of a copied video are out of order (B-frames): from now on it is encoded. */
@@ -80,10 +90,13 @@ export interface CameraOutput {
   port: number
   /** Packets leave from here; 0: any port. */
   sourcePort: number
-  ssrc: number
   payloadType: number
-  /** One above the last of a former program that sent with this SSRC. */
-  firstSequence: number
+  /** The live stream, or the layers that `camera.h` describes. */
+  layers: readonly {
+    ssrc: number
+    /** One above the last of a former program that sent with this SSRC. */
+    firstSequence: number
+  }[]
 }
 
 const STOP_TIMEOUT_MS = 2_500
@@ -120,8 +133,18 @@ export class CameraProgram {
     this.#command('open', uri, user, password, transport, timeoutMs, cacheMs)
   }
 
-  send(index: number, { port, sourcePort, ssrc, payloadType, firstSequence }: CameraOutput): void {
-    this.#command('send', index, port, sourcePort, ssrc, payloadType, firstSequence)
+  send(index: number, { port, sourcePort, payloadType, layers }: CameraOutput): void {
+    const words = layers.flatMap(({ ssrc, firstSequence }) => [ssrc, firstSequence])
+    this.#command('send', index, port, sourcePort, payloadType, ...words)
+  }
+
+  /** Sends the pictures since the last key frame on a lane, and then the live ones, until `rest`. `burst` follows. */
+  burst(index: number, layer: number): void {
+    this.#command('burst', index, layer)
+  }
+
+  rest(index: number, layer: number): void {
+    this.#command('rest', index, layer)
   }
 
   stop(): Promise<ChildExit> {

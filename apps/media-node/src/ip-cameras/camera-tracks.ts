@@ -4,6 +4,7 @@ import type { MediaKind, NodeCommandCall } from '@session-service/contract'
 import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { FeedOutput } from './camera-feed.js'
+import { LAYER_COUNT } from './camera-layers.js'
 import { ReservedPort } from '../tap/reserved-port.js'
 
 type Track = NodeCommandCall<'publish'>['tracks'][number]
@@ -25,7 +26,7 @@ export class CameraTrack {
     readonly kind: MediaKind,
     readonly transport: types.PlainTransport,
     private readonly source: ReservedPort,
-    private readonly ssrc: number,
+    private readonly ssrcs: readonly number[],
   ) {}
 
   static async open(kind: MediaKind, roomRouter: RoomRouter): Promise<CameraTrack> {
@@ -37,7 +38,9 @@ export class CameraTrack {
         comedia: false,
       })
       await transport.connect({ ip: '127.0.0.1', port: source.port })
-      return new CameraTrack(kind, transport, source, randomInt(1, 0xffff_ffff))
+      const first = randomInt(1, 0xffff_ffff - LAYER_COUNT)
+      const ssrcs = Array.from({ length: kind === 'video' ? LAYER_COUNT : 1 }, (_, layer) => first + layer)
+      return new CameraTrack(kind, transport, source, ssrcs)
     } catch (error) {
       source.close()
       throw mediaError('the transport of a camera was not opened', error)
@@ -45,16 +48,16 @@ export class CameraTrack {
   }
 
   get output(): FeedOutput {
-    const { ssrc, kind } = this
+    const { ssrcs, kind } = this
     const port = this.transport.tuple.localPort
-    return { port, sourcePort: this.source.port, ssrc, payloadType: PAYLOAD_TYPE[kind] }
+    return { port, sourcePort: this.source.port, ssrcs, payloadType: PAYLOAD_TYPE[kind] }
   }
 
   /** @param cname equal for the tracks of a camera, so that receivers synchronise them */
   published(cname: string): Track {
-    const { kind, ssrc } = this
+    const { kind, ssrcs } = this
     const codecs = [{ ...CODEC[kind], payloadType: PAYLOAD_TYPE[kind] }]
-    return { kind, rtpParameters: { codecs, encodings: [{ ssrc }], rtcp: { cname } } }
+    return { kind, rtpParameters: { codecs, encodings: ssrcs.map((ssrc) => ({ ssrc })), rtcp: { cname } } }
   }
 
   close(): void {

@@ -14,6 +14,7 @@ import type { RoomRouter } from '../routers/room-router.js'
 import type { RouterSlot } from '../routers/router-slot.js'
 import type { CameraFailure } from './camera-failure.js'
 import { CameraFeed } from './camera-feed.js'
+import { CameraLanes } from './camera-lanes.js'
 import type { CameraAddress } from './camera-program.js'
 import { CameraTrack } from './camera-tracks.js'
 
@@ -38,6 +39,7 @@ export class Camera implements Publisher {
   readonly connectionId: string
   readonly metadata: ParticipantMetadata
   readonly maxSendKbps = 0
+  readonly catchUp: CameraLanes
   readonly #feed: CameraFeed
   readonly #tracks = new Map<MediaKind, CameraTrack>()
   #found: PromiseWithResolvers<CameraTracks> | undefined
@@ -61,9 +63,12 @@ export class Camera implements Publisher {
       program: environment.program,
       address: environment.address,
       onTracks: (kinds) => this.#handleTracks(kinds),
-      onMedia: () => this.#handleMedia(),
+      onMedia: (kind) => this.#handleMedia(kind),
+      onSent: (kind, bytes) => kind === 'video' && this.catchUp.sent(bytes),
+      onBurst: (burst) => this.catchUp.burstSent(burst),
       onFailure: (failure) => this.#handleFailure(failure),
     })
+    this.catchUp = new CameraLanes(this.#feed)
   }
 
   /**
@@ -121,6 +126,7 @@ export class Camera implements Publisher {
     if (this.#isClosed) return
     this.#isClosed = true
     clearTimeout(this.#idle)
+    this.catchUp.stopped()
     // The child ends with its input; nothing waits for it.
     void this.#feed.stop()
     if (this.#stream) {
@@ -180,6 +186,7 @@ export class Camera implements Publisher {
   /** Ends the reading of a camera without receivers. */
   #rest(): void {
     void this.#feed.stop()
+    this.catchUp.stopped()
     this.#pause()
     this.#error = null
     this.#setStatus('idle')
@@ -199,13 +206,15 @@ export class Camera implements Publisher {
     } else if (this.#stream) void this.#send()
   }
 
-  #handleMedia(): void {
+  #handleMedia(kind: MediaKind): void {
     this.#error = null
+    if (kind === 'video') this.catchUp.started()
     if (this.#feed.isOn) this.#setStatus('playing')
   }
 
   #handleFailure(failure: CameraFailure): void {
     const isNews = failure.text !== this.#error
+    this.catchUp.stopped()
     this.environment.onFailure(failure, isNews)
     if (this.#found) return this.#found.reject(failed(failure.text))
     this.#pause()

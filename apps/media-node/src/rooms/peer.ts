@@ -5,7 +5,13 @@ import {
   type TransportDirection,
 } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import { incomingMaximum, outgoingBitrates, type Published, type TrackCounts } from '../tracks/bandwidth.js'
+import {
+  incomingMaximum,
+  outgoingBitrates,
+  type Published,
+  type TrackCounts,
+  type TransportBitrates,
+} from '../tracks/bandwidth.js'
 import { forcedMimeType } from '../routers/codecs.js'
 import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
@@ -185,6 +191,13 @@ export class Peer implements Publisher {
   /** Clients send whether or not anybody receives them. */
   receiversChanged(): void {}
 
+  /** One of its subscriptions needs another outgoing bitrate to start. */
+  neededBitrateChanged(): void {
+    if (this.#closed) return
+    // Fails only when the transport is closed, which is reported elsewhere.
+    this.recv.limitOutgoing(this.#outgoingBitrates()).catch(() => undefined)
+  }
+
   /** For a client that may have missed a change of its limits or of the tracks that it receives. */
   reportSendLimits(): void {
     for (const stream of this.streams.values()) this.#reportSendLimit(stream)
@@ -261,10 +274,15 @@ export class Peer implements Publisher {
 
   async #applyLimits(): Promise<void> {
     try {
-      await Promise.all([this.#limitIncoming(), this.recv.limitOutgoing(outgoingBitrates(this.limits, this.#received))])
+      await Promise.all([this.#limitIncoming(), this.recv.limitOutgoing(this.#outgoingBitrates())])
     } catch (error) {
       throw this.#closed ? this.#leftError() : mediaError(`bandwidth of ${this.connectionId}`, error)
     }
+  }
+
+  #outgoingBitrates(): TransportBitrates {
+    const needed = [...this.subscriptions.values()].reduce((sum, { neededKbps }) => sum + neededKbps, 0)
+    return outgoingBitrates(this.limits, this.#received, needed)
   }
 
   #leftError(): ServiceError {

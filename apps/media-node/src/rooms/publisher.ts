@@ -1,5 +1,6 @@
 import type { types } from 'mediasoup'
 import type { RoomRouter } from '../routers/room-router.js'
+import type { CatchUp } from '../tracks/catch-up.js'
 import type { Room } from './room.js'
 import type { Stream } from './stream.js'
 
@@ -21,6 +22,8 @@ export interface Publisher {
   ingress(kind: types.MediaKind): types.Transport
   /** The maximum bitrate of each of its videos, kbps; 0 = unconstrained. */
   readonly maxSendKbps: number
+  /** Of its videos, if their key frames cannot be requested. */
+  readonly catchUp?: CatchUp
   /** The receivers' limit of one of its streams has changed. */
   sendLimitChanged(stream: Stream): void
   /** The number of subscriptions, recordings and transcriptions that receive one of its streams has changed. */

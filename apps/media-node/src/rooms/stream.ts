@@ -196,7 +196,7 @@ async function produce(publisher: Publisher, { kind, rtpParameters }: Track, pau
       paused,
       ...(kind === 'video' && { keyFrameRequestDelay: KEY_FRAME_REQUEST_DELAY_MS }),
     })
-    return new PublishedTrack(producer, publisher.roomRouter)
+    return new PublishedTrack(producer, publisher.roomRouter, kind === 'video' ? publisher.catchUp : undefined)
   } catch (error) {
     throw mediaError(`the ${kind} track can not be published`, error, 'INVALID')
   }

@@ -4,6 +4,7 @@ import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
 import { decodableTrack } from './decodable-track.js'
 import type { Peer } from './peer.js'
+import type { CatchUpReceiver } from '../tracks/catch-up.js'
 import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import type { Release } from '../tracks/release.js'
@@ -36,8 +37,8 @@ export class Subscription {
   ) {
     this.consumers = received.map(({ consumer }) => consumer)
     this.#release = stream.addReceiver()
-    for (const consumer of this.consumers) {
-      if (consumer.type === 'simulcast' || consumer.type === 'svc') {
+    for (const { consumer, catchUp } of received) {
+      if (!catchUp && (consumer.type === 'simulcast' || consumer.type === 'svc')) {
         consumer.on('layerschange', (layers) => this.#layersChanged(layers))
       }
     }
@@ -89,7 +90,7 @@ export class Subscription {
       await Promise.all(
         this.received
           .filter(isOpen)
-          .map((one) => changeTrack(one, wanted[one.consumer.kind], () => this.#prefer(one.consumer, preferredLayers))),
+          .map((one) => changeTrack(one, wanted[one.consumer.kind], () => this.#prefer(one, preferredLayers))),
       )
     } catch (error) {
       throw mediaError(`the subscription to ${this.stream.id} was not changed`, error)
@@ -121,11 +122,7 @@ export class Subscription {
   /** Ends the tracks that the stream does not forward any more; the others continue. */
   endFormerTracks(): void {
     const { forwardedTracks } = this.stream
-    for (const { consumer, source, release } of this.received) {
-      if (forwardedTracks.includes(source)) continue
-      consumer.close()
-      release()
-    }
+    for (const one of this.received) if (!forwardedTracks.includes(one.source)) drop(one)
     this.#count()
   }
 
@@ -146,7 +143,12 @@ export class Subscription {
     if (ceiling === this.layerCeiling || this.#closed) return
     this.layerCeiling = ceiling
     const wanted = this.#preferred ?? { spatialLayer: layerKbps.length - 1 }
-    await Promise.all(this.#openConsumers.map((consumer) => this.#prefer(consumer, wanted)))
+    await Promise.all(this.received.filter(isOpen).map((one) => this.#prefer(one, wanted)))
+  }
+
+  /** The outgoing bitrate that its tracks need to start, kbps. */
+  get neededKbps(): number {
+    return this.received.reduce((sum, { catchUp }) => sum + (catchUp?.neededKbps ?? 0), 0)
   }
 
   close(): void {
@@ -162,8 +164,9 @@ export class Subscription {
     if (this.#closed) return
     this.#closed = true
     this.#count()
-    for (const { consumer, release } of this.received) {
+    for (const { consumer, release, catchUp } of this.received) {
       consumer.removeAllListeners('layerschange')
+      catchUp?.close()
       release()
     }
     this.#release()
@@ -187,8 +190,8 @@ export class Subscription {
     this.stream.videoReceiverChanged(this.peer.limits.maxRecvKbps, counts)
   }
 
-  #prefer(consumer: types.Consumer, wanted: Layers | undefined): Promise<void> | undefined {
-    if (!wanted) return
+  #prefer({ consumer, catchUp }: Received, wanted: Layers | undefined): Promise<void> | undefined {
+    if (!wanted || catchUp) return
     if (consumer.type !== 'simulcast' && consumer.type !== 'svc') return
     return consumer.setPreferredLayers(allowedLayers(wanted, this.layerCeiling))
   }
@@ -213,6 +216,7 @@ interface Received {
   source: PublishedTrack
   quality: Quality
   release: Release
+  catchUp: CatchUpReceiver | undefined
 }
 
 const isOpen = ({ consumer, track }: Received): boolean => !consumer.closed && !track.producer.closed
@@ -231,8 +235,9 @@ async function changeTrack(
   }
 }
 
-function drop({ consumer, release }: Received): void {
+function drop({ consumer, release, catchUp }: Received): void {
   consumer.close()
+  catchUp?.close()
   release()
 }
 
@@ -251,7 +256,12 @@ async function receive(
       releaseRouter()
       releaseTrack()
     }
-    return { consumer: await consume(peer, track.producer, rtpCapabilities, ceiling), track, source, quality, release }
+    const consumer = await consume(peer, track, rtpCapabilities, ceiling)
+    const isPiped = peer.roomRouter.router !== track.router
+    const catchUp = isPiped
+      ? undefined
+      : track.catchUp?.receive(consumer, peer.recv.transport, () => peer.neededBitrateChanged())
+    return { consumer, track, source, quality, release, catchUp }
   } catch (error) {
     release()
     throw error
@@ -267,16 +277,17 @@ const isUndecodable = ({ code }: ServiceError): boolean => code === 'INVALID' ||
  */
 async function consume(
   peer: Peer,
-  producer: types.Producer,
+  { producer, catchUp }: PublishedTrack,
   rtpCapabilities: types.RtpCapabilities,
   ceiling: number | undefined,
 ): Promise<types.Consumer> {
+  const spatialLayer = catchUp?.liveLayer ?? ceiling
   try {
     return await peer.recv.transport.consume({
       producerId: producer.id,
       rtpCapabilities,
       paused: peer.recv.connected,
-      ...(ceiling !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer: ceiling } }),
+      ...(spatialLayer !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer } }),
     })
   } catch (error) {
     throw mediaError(`cannot consume the ${producer.kind} track with these rtpCapabilities`, error, 'INVALID')

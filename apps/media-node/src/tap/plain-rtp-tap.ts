@@ -45,6 +45,8 @@ interface TapLeg {
   track: TapTrack
   transport: types.PlainTransport
   consumer: types.Consumer
+  /** Whether its layers are qualities. */
+  hasQualities: boolean
 }
 
 /** Sends the tracks of a stream to a local program, such as a recorder. Sends nothing before `start`. */
@@ -129,7 +131,7 @@ export class PlainRtpTap {
   /** Selects the simulcast layer; 0 is the smallest. */
   async preferLayer(spatialLayer: number): Promise<void> {
     await Promise.all(
-      this.legs.map(({ consumer }) => consumer.type === 'simulcast' && consumer.setPreferredLayers({ spatialLayer })),
+      this.legs.map(({ consumer, hasQualities }) => hasQualities && consumer.setPreferredLayers({ spatialLayer })),
     )
   }
 
@@ -147,7 +149,7 @@ export class PlainRtpTap {
 }
 
 /** On the router where the track is published, so nothing is piped. Without NACK: loopback has no packet loss. */
-async function openTapLeg({ router, producer }: PublishedTrack): Promise<TapLeg> {
+async function openTapLeg({ router, producer, catchUp }: PublishedTrack): Promise<TapLeg> {
   const transport = await router.createPlainTransport({
     listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
     rtcpMux: false,
@@ -155,8 +157,13 @@ async function openTapLeg({ router, producer }: PublishedTrack): Promise<TapLeg>
   })
   try {
     const rtpCapabilities = withoutRetransmission(router.rtpCapabilities)
-    const consumer = await transport.consume({ producerId: producer.id, rtpCapabilities, paused: true })
-    return { transport, consumer, track: tapTrack(consumer) }
+    const consumer = await transport.consume({
+      producerId: producer.id,
+      rtpCapabilities,
+      paused: true,
+      ...(catchUp && { preferredLayers: { spatialLayer: catchUp.liveLayer } }),
+    })
+    return { transport, consumer, track: tapTrack(consumer), hasQualities: consumer.type === 'simulcast' && !catchUp }
   } catch (error) {
     transport.close()
     throw error

@@ -57,6 +57,18 @@ describe('the bitrates of the receive transport', () => {
     expect(outgoingBitrates(limits({ minRecvKbps: 300 }), { audio: 1, video: 1 })).toEqual({ max: 0, min: 300_000 })
     expect(outgoingBitrates(limits({}), { audio: 1, video: 1 })).toEqual({ max: 0, min: 0 })
   })
+
+  it.each([
+    [{}, { max: 0, min: 5_000_000 }],
+    [{ minRecvKbps: 8_000 }, { max: 0, min: 8_000_000 }],
+    [{ maxRecvKbps: 1_000 }, { max: 5_000_000, min: 5_000_000 }],
+    [
+      { maxRecvKbps: 6_000, minRecvKbps: 300 },
+      { max: 6_000_000, min: 5_000_000 },
+    ],
+  ])('with the limits %j suffice for tracks that need 5,000 kbps to start', (values, expected) => {
+    expect(outgoingBitrates(limits(values), { audio: 0, video: 1 }, 5_000)).toEqual(expected)
+  })
 })
 
 describe('the highest layer for a receiver', () => {

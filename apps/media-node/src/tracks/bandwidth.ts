@@ -62,11 +62,15 @@ export function incomingMaximum({ maxSendKbps }: BandwidthLimits, { audio, video
 /**
  * The bitrates for the receive transport of a participant. The minimum is the floor of the bandwidth estimate of the
  * whole path, not per stream: multiplied, it would congest a narrow path.
+ *
+ * @param neededKbps what tracks need that are sent at any bandwidth; the worker does not start them below it
  */
-export function outgoingBitrates(limits: BandwidthLimits, subscribed: TrackCounts): TransportBitrates {
+export function outgoingBitrates(limits: BandwidthLimits, subscribed: TrackCounts, neededKbps = 0): TransportBitrates {
+  const needed = Math.min(CEILING_BPS, neededKbps * 1000)
   const max = maximum(limits.maxRecvKbps * Math.max(1, subscribed.video), subscribed.audio)
   const min = limits.minRecvKbps === 0 ? 0 : Math.min(CEILING_BPS, Math.max(FLOOR_BPS, limits.minRecvKbps * 1000))
-  return { max, min: max === 0 ? min : Math.min(min, max) }
+  if (max === 0) return { max, min: Math.max(min, needed) }
+  return { max: Math.max(max, needed), min: Math.max(Math.min(min, max), needed) }
 }
 
 /**

@@ -2,6 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import type { types } from 'mediasoup'
 import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
+import type { CatchUp } from './catch-up.js'
 import { once, type Release } from './release.js'
 import { PipedTrack } from '../routers/piped-track.js'
 
@@ -22,6 +23,7 @@ export class PublishedTrack {
   constructor(
     readonly producer: types.Producer,
     private readonly roomRouter: RoomRouter,
+    readonly catchUp?: CatchUp,
   ) {
     this.#paused = producer.paused
   }
@@ -78,7 +80,7 @@ export class PublishedTrack {
   }
 
   async #open(entry: PipedEntry, roomRouter: RoomRouter): Promise<void> {
-    const track = await PipedTrack.open(this.producer, this.roomRouter, roomRouter)
+    const track = await PipedTrack.open(this.producer, this.roomRouter, roomRouter, this.catchUp?.liveLayer)
     if (this.#closed) {
       track.close()
       throw new ServiceError('NOT_FOUND', 'the track has ended', { subject: 'stream' })

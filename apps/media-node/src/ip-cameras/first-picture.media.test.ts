@@ -1,0 +1,230 @@
+import { readlinkSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { loadNodeConfig } from '@session-service/config'
+import type { BandwidthLimits } from '@session-service/contract'
+import { makeSparseClip, PacketReceiver, RtspServer, until, type ReceivedPacket } from '@session-service/testing'
+import { childrenOf } from '../fixtures/processes.js'
+import { MediaStack } from '../rooms/fixtures/media-stack.js'
+import { newRoom } from '../rooms/fixtures/publisher.js'
+import { UNLIMITED } from '../rooms/fixtures/samples.js'
+import { unitTypes } from './fixtures/viewer.js'
+import { LIVE_LAYER } from './camera-layers.js'
+import { IpCamerasService } from './ip-cameras.service.js'
+
+const KEY_FRAME_SECONDS = 6
+/** More than the worker takes for available at first, and than the maximum of some viewers. */
+const KBPS = 4_000
+const SPS = 7
+const TICKS_PER_MS = 90
+/** In a row. */
+const MOST_LOST = 500
+
+let stack: MediaStack
+let folder: string
+let camera: RtspServer
+let roomId: string
+let count = 0
+const viewers: Viewer[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cameras-'))
+  const file = await makeSparseClip(folder, { seconds: KEY_FRAME_SECONDS, kbps: KBPS })
+  camera = await RtspServer.start({ clips: { main: { file, kinds: ['video'] } } })
+}, 60_000)
+afterEach(async () => {
+  for (const viewer of viewers.splice(0)) await viewer.leave()
+})
+afterAll(async () => {
+  await camera?.stop()
+  await rm(folder, { recursive: true })
+})
+
+async function startCamera(options: Parameters<typeof MediaStack.start>[0]): Promise<void> {
+  stack = await MediaStack.start(options)
+  const cameras = new IpCamerasService(loadNodeConfig({ MEDIA_NODE_ID: 'node' }), stack.service, {
+    send: async () => ({ dropRoomIds: [] }),
+  })
+  roomId = newRoom()
+  const source = { networkCache: 0, adaptativeBitrate: true, onlyPlayWithSubscribers: false }
+  await cameras.startCamera({
+    roomId,
+    connectionId: 'cam',
+    sessionId: 'session',
+    epoch: 1,
+    videoCodec: 'VP8',
+    allowTranscoding: false,
+    streamId: 'str',
+    record: true,
+    serverData: '',
+    source: { ...source, uri: camera.url('main'), allowedAddresses: ['127.0.0.0/8'] },
+  })
+}
+
+async function stopCamera(): Promise<void> {
+  await stack.service.rooms.closeAll()
+  await stack.stop()
+}
+
+const isKey = ({ payload }: ReceivedPacket): boolean => unitTypes(payload).includes(SPS)
+/** They wrap. */
+const after = (later: number, earlier: number): number => (later - earlier) | 0
+
+/** A client in the room that receives the camera. */
+class Viewer {
+  static async join(limits: Partial<BandwidthLimits> = {}): Promise<Viewer> {
+    const connectionId = `viewer${count++}`
+    const joined = await stack.join(roomId, connectionId, { limits: { ...UNLIMITED, ...limits } })
+    const rtpCapabilities = joined.routerRtpCapabilities
+    const receiver = await PacketReceiver.open(joined.recvTransport, rtpCapabilities)
+    const { tracks } = await stack.service.subscribe({ roomId, connectionId, streamId: 'str', rtpCapabilities })
+    const viewer = new Viewer(connectionId, receiver, tracks[0]?.rtpParameters.encodings[0]?.ssrc ?? 0)
+    viewers.push(viewer)
+    const { dtlsParameters } = receiver
+    await stack.service.connectTransport({ roomId, connectionId, direction: 'recv', dtlsParameters })
+    await receiver.connect()
+    return viewer
+  }
+
+  private constructor(
+    readonly connectionId: string,
+    readonly receiver: PacketReceiver,
+    private readonly ssrc: number,
+  ) {}
+
+  get packets(): ReceivedPacket[] {
+    return this.receiver.of(this.ssrc)
+  }
+
+  /** The timestamps of the key frames, which may repeat their parameter sets. */
+  get keys(): number[] {
+    return [...new Set(this.packets.filter(isKey).map(({ timestamp }) => timestamp))]
+  }
+
+  /** Whether the camera is piped to its router. */
+  get isFar(): boolean {
+    const { room, roomRouter } = stack.peer(roomId, this.connectionId)
+    return roomRouter.router !== room.stream('str').track('video')?.router
+  }
+
+  get last(): number {
+    return this.packets.at(-1)?.timestamp ?? NaN
+  }
+
+  /** Waits until its pictures are those of the other one. */
+  async isLikeLive(live: Viewer): Promise<void> {
+    await until('it has caught up', () => Math.abs(after(this.last, live.last)) < 150 * TICKS_PER_MS)
+  }
+
+  async nextKey(): Promise<void> {
+    const known = this.keys.length
+    await until('the next key frame', () => this.keys.length > known, 30_000)
+  }
+
+  async leave(): Promise<void> {
+    this.receiver.close()
+    await stack.service.leave({ roomId, connectionId: this.connectionId })
+  }
+}
+
+/** A viewer of the live pictures, some time after a key frame. */
+async function betweenKeyFrames(): Promise<Viewer> {
+  const live = await Viewer.join()
+  await until('the camera plays', () => live.packets.length > 0, 30_000)
+  await live.nextKey()
+  const key = live.last
+  await until('a third of the distance has passed', () => {
+    return after(live.last, key) > (KEY_FRAME_SECONDS / 3) * 1_000 * TICKS_PER_MS
+  })
+  return live
+}
+
+/** No step back; the machine may lose packets. */
+function expectSteady(packets: readonly ReceivedPacket[]): void {
+  const distances = packets.slice(1).map(({ sequence }, at) => (sequence - packets[at]!.sequence) & 0xffff)
+  expect(distances.filter((distance) => distance === 0 || distance > MOST_LOST)).toEqual([])
+  const backwards = packets.filter(({ timestamp }, at) => at > 0 && after(timestamp, packets[at - 1]!.timestamp) < 0)
+  expect(backwards).toEqual([])
+}
+
+describe('a viewer of a camera with rare key frames', () => {
+  beforeAll(() => startCamera({ size: 1 }))
+  afterAll(stopCamera)
+
+  it.each([
+    ['without a maximum', {}],
+    ['with a maximum below the bitrate of the camera', { maxRecvKbps: 1_000 }],
+  ])(
+    '%s has a picture before the next key frame, and the live ones without a gap',
+    async (_, limits) => {
+      const live = await betweenKeyFrames()
+      const known = live.keys.length
+      const viewer = await Viewer.join(limits)
+      await until('it has a picture', () => viewer.keys.length > 0)
+      await viewer.isLikeLive(live)
+      expect(live.keys).toHaveLength(known)
+      await live.nextKey()
+      await until('it has the next key frame, too', () => viewer.keys.length > 1)
+      await viewer.isLikeLive(live)
+      expectSteady(viewer.packets)
+      const consumer = stack.peer(roomId, viewer.connectionId).subscription('str').consumers[0]
+      await until('it receives the live layer', () => consumer?.currentLayers?.spatialLayer === LIVE_LAYER)
+      const { length } = viewer.packets
+      await until('the live layer goes on', () => viewer.packets.length > length + 500)
+    },
+    90_000,
+  )
+
+  it('has a picture again when it resumes the video, and selects no layer', async () => {
+    const live = await betweenKeyFrames()
+    const viewer = await Viewer.join()
+    await until('it has a picture', () => viewer.keys.length > 0)
+    const change = { roomId, connectionId: viewer.connectionId, streamId: 'str' }
+    await stack.service.changeSubscription({ ...change, video: false, preferredLayers: { spatialLayer: 0 } })
+    const [known, had] = [live.keys.length, viewer.keys.length]
+    await stack.service.changeSubscription({ ...change, video: true })
+    await until('it has another picture', () => viewer.keys.length > had)
+    await viewer.isLikeLive(live)
+    expect(live.keys).toHaveLength(known)
+    expect(stack.events.map(({ event }) => event.kind)).not.toContain('layersChanged')
+  }, 90_000)
+
+  it('goes on after the program that reads the camera was killed, as do later ones', async () => {
+    const live = await betweenKeyFrames()
+    const isReader = (pid: number): boolean => readlinkSync(`/proc/${pid}/exe`) === process.env.CAMERA_BIN
+    const reader = childrenOf(process.pid).find(isReader)
+    process.kill(reader!, 'SIGKILL')
+    await live.nextKey()
+    const later = await betweenKeyFrames()
+    const known = later.keys.length
+    const viewer = await Viewer.join()
+    await until('it has a picture', () => viewer.keys.length > 0)
+    await viewer.isLikeLive(live)
+    expect(later.keys).toHaveLength(known)
+    for (const each of [live, later, viewer]) expectSteady(each.packets)
+  }, 120_000)
+})
+
+describe('viewers on two workers', () => {
+  beforeAll(() => startCamera({ size: 2, consumersPerRouter: 3 }))
+  afterAll(stopCamera)
+
+  it('have a picture before the next key frame where the camera is, and with it elsewhere', async () => {
+    const live = await betweenKeyFrames()
+    const joined = await Promise.all(Array.from({ length: 4 }, () => Viewer.join()))
+    const known = live.keys.length
+    expect(stack.service.rooms.get(roomId).routers).toHaveLength(2)
+    const [near, far] = [joined.filter(({ isFar }) => !isFar), joined.filter(({ isFar }) => isFar)]
+    expect([near.length > 0, far.length > 0]).toEqual([true, true])
+    await until('the others have a picture', () => near.every((viewer) => viewer.keys.length > 0))
+    for (const viewer of near) await viewer.isLikeLive(live)
+    expect(live.keys).toHaveLength(known)
+    await until('all have one', () => joined.every((viewer) => viewer.keys.length > 0), 30_000)
+    for (const viewer of joined) {
+      await viewer.isLikeLive(live)
+      expectSteady(viewer.packets)
+    }
+  }, 90_000)
+})

@@ -1,0 +1,22 @@
+import type { types } from 'mediasoup'
+
+/** Shows new receivers a video before its next key frame, which cannot be requested. */
+export interface CatchUp {
+  /**
+   * The layer with the live pictures. The others are no qualities: receivers do not select them. It is the only one on
+   * other routers, because the worker pipes no layer before a key frame of its own.
+   */
+  readonly liveLayer: number
+  /**
+   * Follows a receiver until it is closed.
+   *
+   * @param onNeed its `neededKbps` has changed
+   */
+  receive(consumer: types.Consumer, transport: types.WebRtcTransport, onNeed: () => void): CatchUpReceiver
+}
+
+export interface CatchUpReceiver {
+  /** The outgoing bitrate of the transport that it needs to start; 0 when it has started. */
+  readonly neededKbps: number
+  close(): void
+}
