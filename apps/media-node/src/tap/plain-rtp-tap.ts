@@ -143,7 +143,7 @@ export class PlainRtpTap {
   }
 }
 
-/** On the router where the track is published, so nothing is piped. Without NACK: loopback has no packet loss. */
+/** On the router where the track is published, so nothing is piped. */
 async function openTapLeg({ router, producer }: PublishedTrack): Promise<TapLeg> {
   const transport = await router.createPlainTransport({
     listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
@@ -151,7 +151,7 @@ async function openTapLeg({ router, producer }: PublishedTrack): Promise<TapLeg>
     comedia: false,
   })
   try {
-    const rtpCapabilities = withoutRetransmission(router.rtpCapabilities)
+    const rtpCapabilities = forLoopback(router.rtpCapabilities)
     const consumer = await transport.consume({ producerId: producer.id, rtpCapabilities, paused: true })
     return { transport, consumer, track: tapTrack(consumer) }
   } catch (error) {
@@ -160,13 +160,16 @@ async function openTapLeg({ router, producer }: PublishedTrack): Promise<TapLeg>
   }
 }
 
-const withoutRetransmission = ({
-  codecs = [],
-  headerExtensions = [],
-}: types.RtpCapabilities): types.RtpCapabilities => ({
+/** Retransmission and bandwidth estimation, which never exceeds its initial value without reports of the receiver. */
+const FOR_NETWORKS = ['nack', 'transport-cc', 'goog-remb']
+
+const forLoopback = ({ codecs = [], headerExtensions = [] }: types.RtpCapabilities): types.RtpCapabilities => ({
   codecs: codecs
     .filter(({ mimeType }) => !mimeType.toLowerCase().endsWith('/rtx'))
-    .map((codec) => ({ ...codec, rtcpFeedback: (codec.rtcpFeedback ?? []).filter(({ type }) => type !== 'nack') })),
+    .map((codec) => ({
+      ...codec,
+      rtcpFeedback: (codec.rtcpFeedback ?? []).filter(({ type }) => !FOR_NETWORKS.includes(type)),
+    })),
   headerExtensions,
 })
 
