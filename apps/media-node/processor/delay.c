@@ -8,6 +8,13 @@
 /* Pictures that follow sooner are dropped: twice the usual rate becomes the usual one. */
 #define LEAST_DISTANCE (GST_SECOND / (USUAL_RATE * 3 / 2))
 
+/* An older picture is out of date. */
+#define REPEAT_UNTIL (8 * GST_SECOND)
+/* Times that go back by more than this have begun again. */
+#define MOST_BACK GST_SECOND
+
+static GMutex lock;
+
 /* Running times are points in time of CLOCK_MONOTONIC. */
 static gint64 lateness(GstBuffer *buffer) {
   if (!GST_BUFFER_PTS_IS_VALID(buffer)) return 0;
@@ -24,9 +31,12 @@ static GstPadProbeReturn on_raw(GstPad *pad, GstPadProbeInfo *info, gpointer dat
   Leg *leg = data;
   GstBuffer *picture = GST_PAD_PROBE_INFO_BUFFER(info);
   GstClockTime pts = GST_BUFFER_PTS(picture);
-  gboolean is_soon = pts >= leg->last_pts && pts - leg->last_pts < LEAST_DISTANCE;
+  gboolean is_soon = pts < leg->last_pts + LEAST_DISTANCE && pts + MOST_BACK > leg->last_pts;
   if (is_soon || is_behind(pad, picture)) return GST_PAD_PROBE_DROP;
+  g_mutex_lock(&lock);
   leg->last_pts = pts;
+  gst_buffer_replace(&leg->last_picture, picture);
+  g_mutex_unlock(&lock);
   return GST_PAD_PROBE_OK;
 }
 
@@ -53,4 +63,23 @@ static void probe(Leg *leg, const gchar *element_name, const gchar *pad_name, Gs
 void delay_limit(Leg *leg) {
   probe(leg, "leg-decoder", "sink", on_encoded);
   probe(leg, "leg-queue", "src", on_raw);
+}
+
+gboolean delay_repeat(gpointer data) {
+  Leg *leg = data;
+  GstBuffer *picture = NULL;
+  GstClockTime now = (GstClockTime)g_get_monotonic_time() * 1000;
+  g_mutex_lock(&lock);
+  gboolean is_due = leg->last_picture && now > leg->last_pts + REPEAT_MS * GST_MSECOND && now < leg->last_pts + REPEAT_UNTIL;
+  if (is_due) picture = gst_buffer_copy(leg->last_picture);
+  g_mutex_unlock(&lock);
+  if (!picture) return G_SOURCE_REMOVE;
+  GST_BUFFER_PTS(picture) = now;
+  GST_BUFFER_DTS(picture) = GST_CLOCK_TIME_NONE;
+  GstElement *queue = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-queue");
+  GstPad *input = gst_element_get_static_pad(queue, "sink");
+  gst_pad_chain(input, picture);
+  gst_object_unref(input);
+  gst_object_unref(queue);
+  return G_SOURCE_REMOVE;
 }

@@ -20,7 +20,7 @@
 #define CNAME "processor"
 
 struct Sender {
-  const Leg *leg;
+  Leg *leg;
   gint socket, clock_rate;
   GMutex lock;
   /* Of the last packet. */
@@ -143,6 +143,7 @@ static gboolean force_key_frame(gpointer data) {
   GstPad *output = gst_element_get_static_pad(sender->leg->encoder, "src");
   gst_pad_send_event(output, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
   gst_object_unref(output);
+  g_timeout_add(REPEAT_MS, delay_repeat, sender->leg);
   return G_SOURCE_REMOVE;
 }
 

@@ -73,6 +73,7 @@ typedef struct {
   gboolean is_skipping;
   /* Of pictures to encode. */
   GstClockTime last_pts;
+  GstBuffer *last_picture;
   /* For pictures of this size at the usual rate. */
   gdouble kbps;
   gint64 counted_us;
@@ -101,6 +102,12 @@ void orientation_follow(Leg *leg, GstBuffer *packet);
 
 /* delay.c: bounds the delay on a slow machine. */
 void delay_limit(Leg *leg);
+/*
+ * Some time after a request for a key frame: encodes the last picture again unless another one has come since. Screen
+ * shares have one in several seconds.
+ */
+#define REPEAT_MS 150
+gboolean delay_repeat(gpointer leg);
 
 /* picture.c: the size and the bitrate of the output follow the size of the input. */
 void picture_follow(Leg *leg);
