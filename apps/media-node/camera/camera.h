@@ -93,6 +93,8 @@ typedef struct {
   const gchar *depayloader;
   const gchar *decoder;
 } Codec;
+/* Loads the plugins of a codec in the background, while the camera is asked for the stream. */
+void codec_prepare(const Codec *codec);
 const Codec *codec_of_rtp(const GstStructure *caps);
 const Codec *codec_of_stream(const GstStructure *caps);
 

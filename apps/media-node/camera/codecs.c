@@ -58,3 +58,26 @@ const Codec *codec_of_stream(const GstStructure *caps) {
     if (has_caps(&CODECS[at], caps)) return &CODECS[at];
   return NULL;
 }
+
+static void load(const gchar *name) {
+  GstElementFactory *factory = gst_element_factory_find(name);
+  if (!factory) return;
+  GstPluginFeature *loaded = gst_plugin_feature_load(GST_PLUGIN_FEATURE(factory));
+  if (loaded) gst_object_unref(loaded);
+  gst_object_unref(factory);
+}
+
+static gpointer load_elements(gpointer data) {
+  const Codec *codec = data;
+  gchar **decoder = g_strsplit(codec->decoder, " ", 2);
+  gboolean is_converted = strcmp(codec->name, "H264") && strcmp(codec->name, "OPUS");
+  const gchar *audio[] = {"audioconvert", "audioresample", "opusenc", NULL};
+  const gchar *video[] = {"videoconvert", "x264enc", NULL};
+  if (is_converted) load(decoder[0]);
+  for (const gchar **name = codec->is_video ? video : audio; is_converted && *name; name++) load(*name);
+  load(codec->is_video ? "rtph264pay" : "rtpopuspay");
+  g_strfreev(decoder);
+  return NULL;
+}
+
+void codec_prepare(const Codec *codec) { g_thread_unref(g_thread_new("codecs", load_elements, (gpointer)codec)); }

@@ -26,6 +26,7 @@ static gboolean on_select(GstElement *element, guint number, GstCaps *caps, gpoi
   const Codec *codec = codec_of_rtp(structure_of(caps));
   if (!codec || is_taken[codec->is_video]) return FALSE;
   is_taken[codec->is_video] = TRUE;
+  codec_prepare(codec);
   g_atomic_int_inc(&wanted_streams);
   return TRUE;
 }

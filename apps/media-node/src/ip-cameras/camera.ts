@@ -197,7 +197,9 @@ export class Camera implements Publisher {
     // Fails only when the stream is closed or its worker has died.
     await this.#stream?.change({ audio: true, video: true }).catch(() => undefined)
     if (this.#isClosed) return
-    this.#feed.send(new Map([...this.#tracks].map(([kind, { output }]) => [kind, output])))
+    // The program sets up one kind after the other, and the codecs of sound take longer.
+    const videoFirst = [...this.#tracks].toReversed()
+    this.#feed.send(new Map(videoFirst.map(([kind, { output }]) => [kind, output])))
   }
 
   #handleTracks(kinds: readonly MediaKind[]): void {
