@@ -1,12 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeCameraClip, RtspServer, until } from '@session-service/testing'
+import { makeCameraClip, makeSparseClip, RtspServer, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { useCall } from './fixtures/call.js'
 import type { Tab } from './fixtures/tab.js'
 
 const PASSWORD = 'geheim'
+const KEY_FRAME_SECONDS = 20
+/** Of the clip. */
+const PICTURES_A_SECOND = 15
 
 describe('a camera on the network', () => {
   const call = useCall({ frames: 3, masterEnv: { SERVICE_IPCAM_ALLOWED_ADDRESSES: '["127.0.0.0/8"]' } })
@@ -17,7 +20,9 @@ describe('a camera on the network', () => {
     folder = await mkdtemp(join(tmpdir(), 'camera-'))
     const file = await makeCameraClip(folder, { video: 'h264', audio: 'aac' })
     const credentials = { user: 'admin', password: PASSWORD, scheme: 'Digest' } as const
-    camera = await RtspServer.start({ clips: { entrance: { file, kinds: ['video', 'audio'] } }, credentials })
+    const rare = await makeSparseClip(folder, { seconds: KEY_FRAME_SECONDS, kbps: 2_000 })
+    const clips = { entrance: { file, kinds: ['video', 'audio'] }, rare: { file: rare, kinds: ['video'] } } as const
+    camera = await RtspServer.start({ clips, credentials })
   })
   afterAll(async () => {
     await camera?.stop()
@@ -63,4 +68,23 @@ describe('a camera on the network', () => {
     await ada.event('connectionDestroyed')
     await until('the camera is not read any more', () => camera.viewers === 0)
   }, 120_000)
+
+  it('is seen by a participant who joins between two key frames, long before the next one', async () => {
+    call.newSession()
+    const ada = await call.join('Ada')
+    const rtspUri = camera.url('rare').replace('://', `://admin:${PASSWORD}@`)
+    await call.stack.api.createConnection(call.sessionId, { type: 'IPCAM', rtspUri })
+    // Ada sees it from its first key frame on.
+    await until('pictures of the camera', async () => (await frames(ada)) > 3 * PICTURES_A_SECOND, 60_000)
+    const grace = await call.join('Grace')
+    await until('she has caught up', async () => (await frames(grace)) > 3 * PICTURES_A_SECOND, 30_000)
+    expect(await frames(ada)).toBeLessThan(KEY_FRAME_SECONDS * PICTURES_A_SECOND)
+    await until(
+      'she sees the next key frame, too',
+      async () => {
+        return (await frames(grace)) > (KEY_FRAME_SECONDS + 2) * PICTURES_A_SECOND
+      },
+      60_000,
+    )
+  }, 180_000)
 })

@@ -74,11 +74,12 @@ const after = (later: number, earlier: number): number => (later - earlier) | 0
 
 /** A client in the room that receives the camera. */
 class Viewer {
-  static async join(limits: Partial<BandwidthLimits> = {}): Promise<Viewer> {
+  /** @param capacityKbps of its network; it loses no packet */
+  static async join(limits: Partial<BandwidthLimits> = {}, capacityKbps?: number): Promise<Viewer> {
     const connectionId = `viewer${count++}`
     const joined = await stack.join(roomId, connectionId, { limits: { ...UNLIMITED, ...limits } })
     const rtpCapabilities = joined.routerRtpCapabilities
-    const receiver = await PacketReceiver.open(joined.recvTransport, rtpCapabilities)
+    const receiver = await PacketReceiver.open(joined.recvTransport, rtpCapabilities, capacityKbps)
     const { tracks } = await stack.service.subscribe({ roomId, connectionId, streamId: 'str', rtpCapabilities })
     const viewer = new Viewer(connectionId, receiver, tracks[0]?.rtpParameters.encodings[0]?.ssrc ?? 0)
     viewers.push(viewer)
@@ -176,6 +177,23 @@ describe('a viewer of a camera with rare key frames', () => {
     },
     90_000,
   )
+
+  it('receives the camera while its bandwidth is estimated below the bitrate', async () => {
+    const live = await betweenKeyFrames()
+    const viewer = await Viewer.join({}, KBPS / 4)
+    await until('it has a picture', () => viewer.keys.length > 0)
+    await live.nextKey()
+    const { recv, subscriptions } = stack.peer(roomId, viewer.connectionId)
+    const consumer = subscriptions.get('str')?.consumers[0]
+    await until('it receives the live layer', () => consumer?.currentLayers?.spatialLayer === LIVE_LAYER)
+    await until('the estimate is low', async () => {
+      const [stats] = await recv.transport.getStats()
+      return (stats?.availableOutgoingBitrate ?? Infinity) < (KBPS * 1_000) / 2 || undefined
+    })
+    const key = live.last
+    await until('it has a second of live pictures', () => after(viewer.last, key) > 1_000 * TICKS_PER_MS)
+    expect(consumer?.currentLayers?.spatialLayer).toBe(LIVE_LAYER)
+  }, 90_000)
 
   it('has a picture again when it resumes the video, and selects no layer', async () => {
     const live = await betweenKeyFrames()

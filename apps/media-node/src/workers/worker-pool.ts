@@ -47,7 +47,7 @@ export class WorkerPool {
       // The pool itself logs failed starts and deaths, and exiting workers report closed pipes. A rejected request is
       // answered to its caller, which may be any client: a line for each would let clients fill the log.
       onerror: (namespace, text, error) =>
-        this.#closing || text.startsWith('worker process') || isRefusedRequest(text)
+        this.#closing || text.startsWith('worker process') || isRefusedRequest(text) || isClampedEstimate(text)
           ? logger.debug(`${namespace} ${text}`)
           : logger.warn({ namespace, err: error }, text),
     })
@@ -209,6 +209,9 @@ export class WorkerPool {
 
 /** Whether the line of a worker reports a rejected request. */
 const isRefusedRequest = (text: string): boolean => /\| throwing MediaSoup(Type)?Error: /.test(text)
+
+/** The floor of the bandwidth estimate is above its maximum while a receiver of a camera starts. */
+const isClampedEstimate = (text: string): boolean => text.includes('::ClampConstraints()')
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
