@@ -44,6 +44,6 @@ it('a client on a lossy network sees a camera in a smaller size, and in the full
   await arrives(640)
   proxy.weather = undefined
   await arrives(960)
-  const expected = ['connectionCreated', 'streamCreated', 'cameraStatusChanged']
-  expect((await ada.events()).filter(({ name }) => !expected.includes(name))).toEqual([])
+  const names = (await ada.events()).map(({ name }) => name)
+  for (const name of ['streamDestroyed', 'streamPropertyChanged']) expect(names).not.toContain(name)
 }, 300_000)
