@@ -12,4 +12,4 @@ export type { PublicationStats, PublishOptions, TrackStats } from './tracks/publ
 export type { Subscription, SubscriptionStats } from './tracks/subscription.js'
 export type { ReceivedAudio, ReceivedVideo } from './tracks/track-receiver.js'
 export type { TransportFigures } from './transport/media-transport.js'
-export { PacketReceiver, type ReceivedPacket } from './transport/packet-receiver.js'
+export { PacketReceiver, type ReceivedPacket } from './tracks/packet-receiver.js'

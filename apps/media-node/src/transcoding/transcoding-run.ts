@@ -1,15 +1,9 @@
 import { MediaProcessor, type ProcessorFailure } from '../media-processor/media-processor.js'
 import type { ProcessedTrack } from '../media-processor/processed-track.js'
 import { PlainRtpTap } from '../tap/plain-rtp-tap.js'
-import { SMALL_KBPS, type Quality } from '../rooms/transcoder.js'
 import { fittingLayer } from '../tracks/bandwidth.js'
+import { encodingLimits } from './encoding-limits.js'
 import type { TranscodedTrackOptions } from './transcoded-track.js'
-
-/** Larger videos are scaled down: an encoder for 1920×1080 would need more than two cores. */
-const LARGEST: Record<Quality, { pixels: number; kbps: number }> = {
-  full: { pixels: 1280 * 720, kbps: 2_000 },
-  small: { pixels: 640 * 360, kbps: SMALL_KBPS },
-}
 
 /** One run of the program that transcodes a video. */
 export class TranscodingRun {
@@ -42,8 +36,7 @@ export class TranscodingRun {
     if (!track) throw new Error('the tap has no video')
     const { codec, payloadType, clockRate, ssrc, orientationId } = track
     const input = { kind: 'video', codec, payloadType, clockRate, ssrc, orientationId } as const
-    const maxPixels = LARGEST[this.options.wanted.quality].pixels
-    const output = { ...this.processed.output, maxKbps: this.#maxKbps, maxPixels }
+    const output = { ...this.processed.output, ...this.#limits }
     this.processed.sent(output.firstSequence)
     const processor = await MediaProcessor.open(this.options.program, [{ input, output }], undefined, {
       onMedia: () => undefined,
@@ -63,14 +56,13 @@ export class TranscodingRun {
     const tap = await PlainRtpTap.openTracks(stream, [video])
     this.#tap = tap
     if (this.#isStopped) tap.close()
-    const layer = fittingLayer(stream.layerKbps, this.#maxKbps)
+    const layer = fittingLayer(stream.layerKbps, this.#limits.maxKbps)
     if (layer !== undefined) await tap.preferLayer(layer)
     return tap
   }
 
-  get #maxKbps(): number {
+  get #limits(): ReturnType<typeof encodingLimits> {
     const { quality, maxKbps } = this.options.wanted
-    const { kbps } = LARGEST[quality]
-    return Math.min(kbps, maxKbps || kbps)
+    return encodingLimits(quality, maxKbps)
   }
 }

@@ -3,10 +3,10 @@ import { randomInt } from 'node:crypto'
 import { receiverReport } from '../rtp/rtcp.js'
 import { extensionOffset, type SrtpKeys } from '../rtp/srtp.js'
 import { TransportFeedback } from '../rtp/transport-feedback.js'
-import { extensionId } from '../tracks/rtp-parameters.js'
-import { EXTENSION } from '../tracks/rtp-sender.js'
-import { ownCertificate, type Certificate } from './dtls.js'
-import { MediaTransport } from './media-transport.js'
+import { extensionId } from './rtp-parameters.js'
+import { EXTENSION } from './rtp-sender.js'
+import { ownCertificate, type Certificate } from '../transport/dtls.js'
+import { MediaTransport } from '../transport/media-transport.js'
 
 const FEEDBACK_MS = 50
 
