@@ -61,6 +61,7 @@ describe('POST connection with type IPCAM', () => {
     expect((await testbed.stack.api.getSession(id)).connections.numberOfElements).toBe(2)
     expect(testbed.lastStart(testbed.north)).toMatchObject({
       ...{ sessionId: id, connectionId: camera.id, streamId, epoch: 1, videoCodec: 'VP8', record: true },
+      allowTranscoding: false,
       serverData: 'entrance',
       source: {
         uri: RTSP_URI,
@@ -113,6 +114,12 @@ describe('POST connection with type IPCAM', () => {
 
   it.each<[string, ServiceError, number, string]>([
     ['cannot be read', new ServiceError('CAMERA_FAILED', `401 from ${RTSP_URI} with ${PASSWORD}`), 500, '401 from'],
+    [
+      'must be encoded with adaptativeBitrate false',
+      new ServiceError('CAMERA_FAILED', 'the camera sends H265 video, which adaptativeBitrate false prevents'),
+      500,
+      'H265 video, which adaptativeBitrate false prevents',
+    ],
     [
       'has a forbidden address',
       new ServiceError('INVALID', 'the address 192.0.2.7 is not allowed'),

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await project.write('rest.ts', rest)
   const pages = await examplesOf(readme(CLIENT), 'ts')
   const scripts = (await examplesOf(readme(CLIENT), 'html')).map((html) => html.replace(/<\/?script.*?>/g, ''))
-  expect([pages.length, scripts.length]).toEqual([3, 1])
+  expect([pages.length, scripts.length]).toEqual([4, 1])
   for (const [index, code] of [...pages, ...scripts].entries()) await project.write(`page-${index}.ts`, code)
 }, budgetMs(120_000))
 afterAll(() => project?.remove())
