@@ -36,9 +36,12 @@ const AFTER_BYE: readonly KillStep[] = [
 const CLUSTER = Buffer.from('1f43b675', 'hex')
 const MAX_HEADER_BYTES = 64 * 1024
 
-/** Copies without transcoding. One cluster per second, which does not wait for a silent track. */
+/**
+ * Copies without transcoding. One cluster per second, which does not wait for a silent track. The timeout for packets is
+ * a day instead of 10 s: the recorder itself decides when a stream has failed.
+ */
 const INPUT = (
-  '-hide_banner -loglevel error -nostdin -y -protocol_whitelist file,udp,rtp -localaddr 127.0.0.1 ' +
+  '-hide_banner -loglevel error -nostdin -y -protocol_whitelist file,udp,rtp -localaddr 127.0.0.1 -listen_timeout 86400 ' +
   '-analyzeduration 10000000 -probesize 10000000 -fpsprobesize 0 -max_delay 200000 -buffer_size 2000000 -i'
 ).split(' ')
 const OUTPUT = '-map 0 -c copy -flush_packets 1 -cluster_time_limit 1000 -max_interleave_delta 500000'.split(' ')
