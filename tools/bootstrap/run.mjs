@@ -61,9 +61,9 @@ async function prepare(context, purpose, needs) {
   if (processor) found.MEDIA_PROCESSOR_BIN = await ensureMediaProcessor(context, { optional: processor === 'wanted' })
   if (needs.screen) await ensureScreen(context, { optional: needs.screen === 'wanted' })
   if (needs.speech) Object.assign(found, await ensureSpeech(context, speechOptions(needs.speech)))
-  const childEnv = scriptEnvironment(env, { toolchain: context.toolchain, cache, found })
   // Saves each process of the service a fifth of the CPU time of its start.
   found.NODE_COMPILE_CACHE = env.NODE_COMPILE_CACHE ?? join(context.root, 'node_modules/.cache/node-compile')
+  const childEnv = scriptEnvironment(env, { toolchain: context.toolchain, cache, found })
   if (needs.build) await ensureBuild({ ...context, env: childEnv })
   report.done(`everything for "${purpose}" is in place`)
   return {

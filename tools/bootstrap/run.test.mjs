@@ -177,9 +177,12 @@ test('--help and wrong purposes of the bootstrap are answered at once', () => {
 
 test('--print-env prints assignments for a shell', (t) => {
   const { env, words } = checkout(t, { npm: INSTALLS })
+  delete env.NODE_COMPILE_CACHE
   const result = spawnSync(process.execPath, [words[0], 'check', '--print-env'], { env, encoding: 'utf8' })
-  const taken = spawnSync('sh', ['-c', `${result.stdout}\nprintf %s "$PATH"`], { encoding: 'utf8', env: {} })
-  assert.match(taken.stdout, /cache\/node-24\.999\.0-npm-/)
+  assert.equal(result.status, 0, result.stderr)
+  const show = 'printf "%s %s" "$PATH" "$NODE_COMPILE_CACHE"'
+  const taken = spawnSync('sh', ['-c', `${result.stdout}\n${show}`], { encoding: 'utf8', env: {} })
+  assert.match(taken.stdout, /cache\/node-24\.999\.0-npm-.* \/.*node-compile$/)
 })
 
 test('a script gets its tools first in PATH and no settings of the npm that runs', () => {
