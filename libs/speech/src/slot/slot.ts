@@ -34,7 +34,7 @@ export interface SlotLimits {
 export const SLOT_LIMITS: SlotLimits = {
   loadMs: 60_000,
   heartbeatMs: 500,
-  silenceMs: 3_000,
+  silenceMs: 2_000,
   loadSilenceMs: 15_000,
   openMs: 5_000,
 }
