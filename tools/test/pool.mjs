@@ -1,4 +1,4 @@
-import { availableParallelism, cpus } from 'node:os'
+import { availableParallelism, cpus, getPriority } from 'node:os'
 
 /** More jobs than this per core only take each other's memory and time. */
 const MOST_PER_CORE = 2.5
@@ -120,11 +120,11 @@ class LoadMeter {
   }
 }
 
-/** Of all processors since the system started, ms. */
-function processorTimes() {
+/** Of all processors since the system started, ms. Work of a lower priority gives way, so its time counts as idle. */
+export function processorTimes(processors = cpus(), ownPriority = getPriority()) {
   let [idle, total] = [0, 0]
-  for (const { times } of cpus()) {
-    idle += times.idle
+  for (const { times } of processors) {
+    idle += times.idle + (ownPriority > 0 ? 0 : times.nice)
     total += times.user + times.nice + times.sys + times.irq + times.idle
   }
   return { idle, total }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inOrder, mostLanes, nextJob, runPool } from './pool.mjs'
+import { inOrder, mostLanes, nextJob, processorTimes, runPool } from './pool.mjs'
 
 const job = (name, rest) => ({ name, expectedMs: 1_000, ...rest })
 const quiet = job('quiet', { quiet: true })
@@ -77,4 +77,11 @@ test('after a job that rejects no further one starts, and the error is thrown', 
   }
   await assert.rejects(runPool(Array.from({ length: 20 }, () => ({ expectedMs: 1, run }))), /broken/)
   assert.ok(started < 20)
+})
+
+test('processor time of lower priority counts as idle, unless the run itself has a lower priority', () => {
+  const processors = [{ times: { user: 100, nice: 300, sys: 50, irq: 0, idle: 550 } }]
+  assert.deepEqual(processorTimes(processors, 0), { idle: 850, total: 1000 })
+  assert.deepEqual(processorTimes(processors, -5), { idle: 850, total: 1000 })
+  assert.deepEqual(processorTimes(processors, 10), { idle: 550, total: 1000 })
 })
