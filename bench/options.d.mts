@@ -10,6 +10,7 @@ export type BenchmarkName =
   | 'cameras'
   | 'speech-to-text'
   | 'recorded-session'
+  | 'watched-cameras'
 
 export const BENCHMARKS: Readonly<Record<BenchmarkName, { title: string; needs: readonly string[] }>>
 export const HELP: string

@@ -45,6 +45,11 @@ export const BENCHMARKS = {
     needs: ['worker', 'nats', 'postgres', 'chromium', 'recording'],
     onlyByName: true,
   },
+  'watched-cameras': {
+    title: 'Watched cameras: two browsers show cameras of each kind for a minute, and whether sound and picture agree',
+    needs: ['worker', 'nats', 'postgres', 'chromium', 'cameras'],
+    onlyByName: true,
+  },
 }
 
 const NAMES = Object.keys(BENCHMARKS)
@@ -53,7 +58,7 @@ export const HELP = `Usage: npm run bench [-- [options] [name …]]
 
 ${NAMES.map((name) => `  ${name.padEnd(17)}${BENCHMARKS[name].title}`).join('\n')}
 
-Without a name all benchmarks run, except recorded-session, which checks recordings.
+Without a name all benchmarks run, except recorded-session and watched-cameras, which check media.
 
   --quick          about a minute each instead of about four
   --help           show this help

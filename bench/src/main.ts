@@ -12,6 +12,7 @@ import { recording } from './recording/recording.js'
 import { rest } from './rest/rest.js'
 import { scale } from './scale/scale.js'
 import { speechToText } from './speech-to-text/speech-to-text.js'
+import { watchedCameras } from './watched-cameras/watched-cameras.js'
 
 const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   forwarding,
@@ -25,6 +26,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   cameras,
   'speech-to-text': speechToText,
   'recorded-session': recordedSession,
+  'watched-cameras': watchedCameras,
 }
 
 async function main(): Promise<void> {
