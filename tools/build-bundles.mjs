@@ -8,6 +8,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { bundleProgram } from './bundles/programs.mjs'
 import { rollTypes } from './bundles/roll-types.mjs'
+import { withoutJsonSchema } from './bundles/without-json-schema.mjs'
 
 const root = join(import.meta.dirname, '..')
 const path = (relative) => join(root, relative)
@@ -45,7 +46,7 @@ const shared = {
   sourcesContent: true,
   legalComments: 'none',
   logLevel: 'warning',
-  plugins: [shakeZod, leaveOut],
+  plugins: [shakeZod, leaveOut, withoutJsonSchema],
 }
 
 /** Writes compressed copies beside the file, for servers that negotiate `Accept-Encoding`. */

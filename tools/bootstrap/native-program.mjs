@@ -7,14 +7,23 @@ import { named } from './programs.mjs'
 import { Stop } from './stop.mjs'
 
 const COMPILER = ['gcc', 'libc6-dev', 'pkg-config', 'libgstreamer1.0-dev', 'libgstreamer-plugins-base1.0-dev']
+/** The sources that all programs have in common. */
+const SHARED = 'apps/media-node/native'
+const OPTIONS = ['-O2', '-Wall', '-Wextra']
 const PROBE_MS = 30_000
+
+/** The Debian packages of the GStreamer elements that all programs load. */
+export const GSTREAMER = ['base', 'good', 'bad', 'ugly']
+  .map((quality) => `gstreamer1.0-plugins-${quality}`)
+  .concat('gstreamer1.0-libav')
 
 /**
  * A program in C that is compiled once for each version of its sources and tried out:
  * `name`: of the program in messages and in the cache; `variable`: names a program to use instead;
- * `sources`: its folder, and further files; `libraries`: of pkg-config; `options`: of gcc;
+ * `folder`: its sources, in addition to the shared ones; `libraries`: of pkg-config; `options`: of gcc;
  * `runtime`: Debian packages that it loads; `why`: begin of the sentence that asks for packages;
- * `otherwise`: how to do without it; `tryOut(say, folder)`: gives the reason why the program does not work here.
+ * `otherwise`: how to do without it; `without`: begin of the warning that it is missing; `prepare`: what is needed first;
+ * `tryOut(talk, folder)`: gives the reason why the program does not work here.
  */
 
 /** The cache key: another platform, C library or source is another binary. */
@@ -26,15 +35,38 @@ export function programPackages(context, program) {
   return isExecutable(placeOf(context, program).binary) ? program.runtime : [...program.runtime, ...COMPILER]
 }
 
-/** A program that the environment names must work, also where it is optional. */
-export async function programOfEnvironment(context, { name, variable }) {
+/**
+ * The path of a program that runs here. With `optional` a failure becomes a warning, and the result is undefined. A
+ * program that the environment names must work in any case.
+ */
+export async function ensureOptional(context, program, { optional }) {
+  const given = await programOfEnvironment(context, program)
+  try {
+    await program.prepare?.(context)
+    return await ensureProgram(context, program, given)
+  } catch (error) {
+    if (!optional || !(error instanceof Stop)) throw error
+    context.report.warn(`${program.without}: ${error.message}`)
+    return undefined
+  }
+}
+
+/** Names the GStreamer elements that are missing here. */
+export async function tryOutElements(talk) {
+  const output = await talk('check\nstop\n')
+  const missing = /"event":"checked","missing":"(.*)"/.exec(output)?.[1]
+  if (missing === undefined) return 'it ended early.'
+  return missing === '' ? undefined : `GStreamer lacks ${missing}.`
+}
+
+async function programOfEnvironment(context, { name, variable }) {
   const file = named(context.env, variable)
   if (file === undefined || (await talk(context, file, '')).includes('"ready"')) return file
   throw new Stop(`${variable} names ${file}, which is not a ${name} that runs on this machine.`)
 }
 
-/** The path of a program that runs here; `given` is the one of the environment. */
-export async function ensureProgram(context, program, given) {
+/** `given`: the program of the environment. */
+async function ensureProgram(context, program, given) {
   const { name, variable, otherwise } = program
   const { cache, platform, report } = context
   return report.step(name, async (say) => {
@@ -53,10 +85,9 @@ export async function ensureProgram(context, program, given) {
 
 const isSource = (name) => /\.[ch]$/.test(name)
 
-function placeOf({ root, cache, platform }, { name, folder, files = [] }) {
-  const own = digestFolder(join(root, folder), isSource)
-  const shared = files.map((file) => digestFolder(join(root, file, '..'), (other) => file.endsWith(`/${other}`)))
-  const key = programKey(name, { platform, sources: shared.length > 0 ? digest(own, ...shared) : own })
+function placeOf({ root, cache, platform }, { name, folder }) {
+  const sources = digest(...[folder, SHARED].map((part) => digestFolder(join(root, part), isSource)))
+  const key = programKey(name, { platform, sources })
   return { key, binary: join(cache, key, name) }
 }
 
@@ -88,14 +119,14 @@ async function build(context, program, key, say) {
   )
 }
 
-async function compile({ root, env, signal }, { name, folder, files = [], libraries, options, why }, binary, log) {
+async function compile({ root, env, signal }, { name, folder, libraries, options, why }, binary, log) {
   const settings = { env: { ...env, LC_ALL: 'C.UTF-8' }, log, signal }
   const flags = await run('pkg-config', ['--cflags', '--libs', ...libraries], settings)
   if (flags.code !== 0)
     throw new Stop(installSentence('none', ['the development files of GStreamer', 'pkg-config'], why), { log })
-  const sources = [...listFiles(join(root, folder)), ...files.map((file) => join(root, file))]
+  const sources = [folder, SHARED].flatMap((part) => listFiles(join(root, part)))
   const units = sources.filter((file) => file.endsWith('.c'))
-  const words = ['-O2', ...options, '-o', binary, ...units, ...flags.output.trim().split(/\s+/)]
+  const words = [...OPTIONS, ...options, '-o', binary, ...units, ...flags.output.trim().split(/\s+/)]
   const { code } = await run('gcc', words, settings)
   if (code === 127) throw new Stop(installSentence('none', ['gcc'], why), { log })
   if (code !== 0) throw new Stop(`the ${name} could not be compiled.`, { log })

@@ -1,8 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureProgram, programKey, programOfEnvironment, programPackages } from './native-program.mjs'
+import { ensureOptional, GSTREAMER, programKey, programPackages } from './native-program.mjs'
 import { ensureFfmpeg } from './programs.mjs'
-import { Stop } from './stop.mjs'
 
 const COMPOSITOR = {
   name: 'compositor',
@@ -11,37 +10,19 @@ const COMPOSITOR = {
   libraries: ['gstreamer-1.0', 'gstreamer-video-1.0'],
   options: [],
   /** Its GStreamer elements, and a font for names. */
-  runtime: [
-    'gstreamer1.0-plugins-base',
-    'gstreamer1.0-plugins-good',
-    'gstreamer1.0-plugins-bad',
-    'gstreamer1.0-plugins-ugly',
-    'gstreamer1.0-libav',
-    'gstreamer1.0-x',
-    'fonts-dejavu-core',
-  ],
+  runtime: [...GSTREAMER, 'gstreamer1.0-x', 'fonts-dejavu-core'],
   why: 'recording needs GStreamer',
   otherwise: 'set SERVICE_RECORDING=false',
+  without: 'recording is disabled',
+  /** Recording needs it as well. */
+  prepare: ensureFfmpeg,
   tryOut,
 }
 
 export const compositorKey = (from) => programKey(COMPOSITOR.name, from)
 
-/**
- * Prepares ffmpeg and returns the path of a compositor that runs here. With `optional` a failure disables recording with
- * a warning, and the result is undefined.
- */
-export async function ensureRecording(context, { optional }) {
-  const given = await programOfEnvironment(context, COMPOSITOR)
-  try {
-    await ensureFfmpeg(context)
-    return await ensureProgram(context, COMPOSITOR, given)
-  } catch (error) {
-    if (!optional || !(error instanceof Stop)) throw error
-    context.report.warn(`recording is disabled: ${error.message}`)
-    return undefined
-  }
-}
+/** Prepares ffmpeg and returns the path of a compositor that runs here. */
+export const ensureRecording = (context, settings) => ensureOptional(context, COMPOSITOR, settings)
 
 /** The packages that a compositor needs here, whether they are installed or not. */
 export const compositorPackages = (context) => programPackages(context, COMPOSITOR)

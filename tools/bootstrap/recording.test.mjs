@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -9,15 +9,16 @@ import { recordedReport, temporaryFolder, writeProgram, writeTree } from './fixt
 import { detectPlatform } from './platform.mjs'
 import { compositorKey, ensureRecording } from './recording.mjs'
 
-const SOURCES = fileURLToPath(new URL('../../apps/media-node/compositor', import.meta.url))
+const MEDIA_NODE = fileURLToPath(new URL('../../apps/media-node', import.meta.url))
 
-/** A checkout with these sources of a compositor; the programs come first in PATH. */
+/** A checkout with these sources of a compositor and without shared ones; the programs come first in PATH. */
 function checkout(
   t,
   { sources = { 'main.c': 'int main(void) { return 0; }' }, programs = {}, env = {}, ...rest } = {},
 ) {
   const root = temporaryFolder(t)
   writeTree(join(root, 'apps/media-node/compositor'), sources)
+  mkdirSync(join(root, 'apps/media-node/native'))
   for (const [name, text] of Object.entries(programs)) writeProgram(join(root, 'bin', name), `#!/bin/sh\n${text}\n`)
   const recorded = recordedReport()
   const context = {
@@ -39,7 +40,8 @@ test('different binaries have different cache keys', () => {
 
 test('the compositor is compiled once for each version of its sources, and runs', async (t) => {
   const { context, recorded, made } = checkout(t)
-  spawnSync('cp', ['-R', `${SOURCES}/.`, join(context.root, 'apps/media-node/compositor')])
+  for (const name of ['compositor', 'native'])
+    cpSync(join(MEDIA_NODE, name), join(context.root, 'apps/media-node', name), { recursive: true })
   const first = await ensureRecording(context, { optional: false })
   assert.equal(spawnSync(first, { input: '', encoding: 'utf8' }).stdout, '{"event":"ready"}\n')
   assert.match(recorded.text(), /✓ compositor \(built from source/)

@@ -27,6 +27,7 @@ for (const [what, changes, lines] of [
 function machine(t, { packages = [], programs = [], env = {}, uid = 0 }) {
   const folder = writeTree(temporaryFolder(t), {
     'package-lock.json': { packages: { 'node_modules/mediasoup': { version: '3.27.1' } } },
+    'apps/media-node/native/events.c': '',
     'apps/media-node/compositor/main.c': 'int main(void) { return 0; }',
     'apps/media-node/camera/main.c': 'int main(void) { return 0; }',
     'apps/media-node/processor/main.c': 'int main(void) { return 0; }',

@@ -31,7 +31,8 @@
 #include <gio/gio.h>
 #include <gst/gst.h>
 
-#include "../compositor/events.h"
+#include "../native/live-pipeline.h"
+#include "../native/rtp.h"
 
 typedef struct {
   gchar *uri, *user, *password;
@@ -47,14 +48,12 @@ typedef struct {
 } Address;
 
 /* main.c */
-GstElement *camera_pipeline(void);
 const Address *camera_address(void);
 /* The first failure ends the program; thread-safe. */
 void camera_failed(const gchar *cause, const gchar *message);
 /* This video would have to be encoded. */
 void camera_video_refused(const gchar *codec);
 void camera_ended(void);
-gboolean camera_has_ended(void);
 
 /* failure.c */
 void failure_of_message(GstMessage *message);
@@ -70,7 +69,7 @@ gboolean guard_has_connected(void);
 void guard_limit_received(gint64 bytes);
 gboolean guard_is_exceeded(void);
 /* For sockets of this program: connects without a check. */
-int guard_connect_own(int fd, int port);
+int guard_connect_own(int fd, const struct sockaddr *to, socklen_t length);
 
 /* elements.c: which elements exist, and how sources are set up. */
 void elements_keep(const gchar *scheme);
@@ -105,7 +104,6 @@ gboolean container_open(void);
 gboolean rtsp_try_udp(void);
 
 #define MOST_LAYERS 10
-#define MOST_PACKET 1500
 
 /* track.c: the streams of the camera. */
 void track_found(GstPad *pad, const Codec *codec, gboolean is_rtp);
@@ -154,7 +152,7 @@ void watch_hold(gint change);
 /* Completes the streams some time after the first one. */
 void watch_streams(void);
 
-/* rtp.c: sends RTP packets and sender reports. */
+/* sender.c: sends RTP packets and sender reports. */
 Sender *sender_new(const Output *output, gint index, gint clock_rate);
 /* Sends what this payloader makes, and goes on with the sequence numbers of the last one. */
 void sender_follow(Sender *sender, GstElement *payloader);

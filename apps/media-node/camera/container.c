@@ -78,9 +78,9 @@ gboolean container_open(void) {
   if (!source) return FALSE;
   GstElement *parser = gst_element_factory_make("parsebin", NULL);
   g_signal_connect(parser, "pad-added", G_CALLBACK(on_parsed), NULL);
-  g_signal_connect(camera_pipeline(), "deep-element-added", G_CALLBACK(on_element), NULL);
+  g_signal_connect(live_pipeline(), "deep-element-added", G_CALLBACK(on_element), NULL);
   timing_start(FALSE, address->cache_ms);
-  gst_bin_add_many(GST_BIN(camera_pipeline()), source, parser, NULL);
+  gst_bin_add_many(GST_BIN(live_pipeline()), source, parser, NULL);
   gst_element_link(source, parser);
   return TRUE;
 }

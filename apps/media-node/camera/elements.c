@@ -45,15 +45,7 @@ static gboolean is_kept(const gchar *name, const gchar *scheme) {
   return !strcmp(scheme, "file") ? IS_KEPT(KEPT_OF_FILES, name) : IS_KEPT(KEPT_OF_HTTP, name);
 }
 
-static void add_missing(GString *missing, const gchar *const *list, guint count) {
-  for (guint at = 0; at < count; at++) {
-    GstElementFactory *factory = gst_element_factory_find(list[at]);
-    if (!factory) g_string_append_printf(missing, "%s%s", missing->len > 0 ? ", " : "", list[at]);
-    else gst_object_unref(factory);
-  }
-}
-
-#define ADD_MISSING(missing, list) add_missing(missing, list, G_N_ELEMENTS(list))
+#define ADD_MISSING(missing, list) live_add_missing(missing, list, G_N_ELEMENTS(list))
 
 void elements_check(void) {
   GString *missing = g_string_new(NULL);
@@ -63,8 +55,7 @@ void elements_check(void) {
   ADD_MISSING(missing, KEPT_OF_HTTP);
   ADD_MISSING(missing, KEPT_OF_FILES);
   if (!g_tls_backend_supports_tls(g_tls_backend_get_default())) g_string_append(missing, " TLS");
-  event_tell("checked", "\"missing\":\"%s\"", missing->str);
-  g_string_free(missing, TRUE);
+  live_report_missing(missing);
 }
 
 void elements_keep(const gchar *scheme) {

@@ -153,9 +153,7 @@ ssize_t recv(int fd, void *data, size_t size, int flags) {
   return count;
 }
 
-int guard_connect_own(int fd, int port) {
+int guard_connect_own(int fd, const struct sockaddr *to, socklen_t length) {
   NEXT(connect)
-  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return next(fd, (struct sockaddr *)&to, sizeof to);
+  return next(fd, to, length);
 }

@@ -1,6 +1,5 @@
 #include "camera.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 /* Of the pictures since the last key frame. With more, new receivers wait for the next key frame. */
@@ -56,11 +55,7 @@ struct Lanes {
   gint64 alive_us;
 };
 
-static guint32 timestamp_of(const guint8 *packet) {
-  guint32 value;
-  memcpy(&value, packet + 4, 4);
-  return ntohl(value);
-}
+static guint32 timestamp_of(const guint8 *packet) { return rtp_get32(packet + 4); }
 
 static gboolean has_unit(const guint8 *packet, gsize size, guint8 wanted) {
   guint8 type = size > 13 ? packet[12] & 31 : 0;
@@ -91,7 +86,7 @@ static void send_copy(Lanes *lanes, guint layer, const guint8 *packet, gsize siz
   Lane *lane = &lanes->lanes[layer];
   /* It would come before the key frame of the live layer, and have the same timestamp. */
   if (size > 12 && (packet[12] & 31) == DELIMITER) return;
-  guint8 copy[MOST_PACKET];
+  guint8 copy[RTP_MOST_PACKET];
   guint32 timestamp = timestamp_of(packet);
   if (lane->pictures == 0 || timestamp != lane->last_kept) {
     guint32 mapped = timestamp_in_burst(lane, timestamp);
@@ -100,16 +95,15 @@ static void send_copy(Lanes *lanes, guint layer, const guint8 *packet, gsize siz
     lane->last_kept = timestamp;
     lane->last_sent = mapped;
   }
-  guint32 value = htonl(lane->last_sent);
   memcpy(copy, packet, size);
-  memcpy(copy + 4, &value, 4);
+  rtp_put32(copy + 4, lane->last_sent);
   lane->bytes += size;
   sender_send(lanes->sender, layer, copy, size);
 }
 
 static void report(const Lanes *lanes, guint layer) {
   const Lane *lane = &lanes->lanes[layer];
-  event_tell("burst", "\"index\":%d,\"layer\":%u,\"pictures\":%u,\"bytes\":%" G_GSIZE_FORMAT, sender_index(lanes->sender),
+  event_report("burst", "\"index\":%d,\"layer\":%u,\"pictures\":%u,\"bytes\":%" G_GSIZE_FORMAT, sender_index(lanes->sender),
              layer, lane->pictures, lane->bytes);
 }
 
@@ -220,9 +214,8 @@ void lanes_keep_alive(Lanes *lanes, gint payload) {
   lanes->alive_us = now_us;
   for (guint at = 0; at + 1 < lanes->count; at++) {
     if (lanes->lanes[at].state != IDLE) continue;
-    guint32 timestamp = htonl(lanes->live_timestamp);
     guint8 packet[15] = {0x80, (guint8)payload, [12] = FILLER, [13] = 0xff, [14] = 0x80};
-    memcpy(packet + 4, &timestamp, 4);
+    rtp_put32(packet + 4, lanes->live_timestamp);
     sender_send(lanes->sender, at, packet, sizeof packet);
   }
 }

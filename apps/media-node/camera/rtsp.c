@@ -95,13 +95,13 @@ gboolean rtsp_open(void) {
   g_signal_connect(source, "select-stream", G_CALLBACK(on_select), NULL);
   g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), NULL);
   g_signal_connect(source, "new-manager", G_CALLBACK(on_manager), NULL);
-  return gst_bin_add(GST_BIN(camera_pipeline()), source);
+  return gst_bin_add(GST_BIN(live_pipeline()), source);
 }
 
 static gboolean open_over_udp(gpointer data) {
   (void)data;
   gst_element_set_state(source, GST_STATE_NULL);
-  gst_bin_remove(GST_BIN(camera_pipeline()), source);
+  gst_bin_remove(GST_BIN(live_pipeline()), source);
   watch_progress();
   rtsp_open();
   gst_element_sync_state_with_parent(source);

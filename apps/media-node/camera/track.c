@@ -39,7 +39,7 @@ static GstPadProbeReturn hold(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 void track_discard(GstPad *pad) {
   GstElement *sink = gst_element_factory_make("fakesink", NULL);
   g_object_set(sink, "async", FALSE, "sync", FALSE, NULL);
-  gst_bin_add(GST_BIN(camera_pipeline()), sink);
+  gst_bin_add(GST_BIN(live_pipeline()), sink);
   GstPad *input = gst_element_get_static_pad(sink, "sink");
   gst_pad_link(pad, input);
   gst_object_unref(input);
@@ -76,7 +76,7 @@ static void add(GstPad *pad, const Codec *codec, gboolean is_rtp) {
   track->block = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, hold, track, NULL);
   if (track_count++ == 0) watch_streams();
   watch_hold(+1);
-  event_tell("stream", "\"index\":%d,\"kind\":\"%s\",\"codec\":\"%s\",\"copied\":%s", track->index,
+  event_report("stream", "\"index\":%d,\"kind\":\"%s\",\"codec\":\"%s\",\"copied\":%s", track->index,
              codec->is_video ? "video" : "audio", codec->name, track->is_copied ? "true" : "false");
   if (is_refused(track)) camera_video_refused(codec->name);
 }
@@ -94,7 +94,7 @@ void tracks_complete(void) {
   gboolean is_first = !is_complete;
   is_complete = TRUE;
   gint count = track_count;
-  if (is_first && count > 0 && !camera_has_ended()) event_tell("streams", "\"count\":%d", count);
+  if (is_first && count > 0 && !live_has_ended()) event_report("streams", "\"count\":%d", count);
   g_mutex_unlock(&lock);
   guard_limit_received(0);
   if (count == 0) camera_failed("unsupported", "the camera sends no audio or video in a supported format");
@@ -103,7 +103,7 @@ void tracks_complete(void) {
 static gboolean attach(Track *track) {
   track->back = back_new(track->codec, track->is_copied, track->sender);
   if (!track->back) return FALSE;
-  gst_bin_add(GST_BIN(camera_pipeline()), track->back);
+  gst_bin_add(GST_BIN(live_pipeline()), track->back);
   GstPad *input = gst_element_get_static_pad(track->back, "sink");
   gst_pad_link(track->output, input);
   gst_object_unref(input);
@@ -117,9 +117,9 @@ static void begin_to_encode(Track *track) {
   gst_pad_unlink(track->output, input);
   gst_object_unref(input);
   gst_element_set_state(old, GST_STATE_NULL);
-  gst_bin_remove(GST_BIN(camera_pipeline()), old);
+  gst_bin_remove(GST_BIN(live_pipeline()), old);
   track->is_copied = FALSE;
-  event_tell("reordered", "\"index\":%d", track->index);
+  event_report("reordered", "\"index\":%d", track->index);
   attach(track);
 }
 
@@ -216,7 +216,7 @@ static gboolean build(Track *track) {
   gst_object_unref(input);
   gst_object_unref(output);
   gst_object_unref(queue);
-  gst_bin_add(GST_BIN(camera_pipeline()), track->front);
+  gst_bin_add(GST_BIN(live_pipeline()), track->front);
   track->output = gst_element_get_static_pad(track->front, "src");
   return attach(track) && gst_element_sync_state_with_parent(track->front);
 }

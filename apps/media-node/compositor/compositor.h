@@ -7,7 +7,9 @@
 
 #include <gst/gst.h>
 
-#include "events.h"
+#include "../native/commands.h"
+#include "../native/events.h"
+#include "../native/rtp.h"
 
 typedef struct {
   gint width, height, fps;

@@ -1,7 +1,5 @@
 #include "compositor.h"
 
-#include <glib-unix.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +33,7 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data) {
   gchar *details = NULL;
   switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_EOS:
-      event_tell("stopped", "%s", "");
+      event_report("stopped", "%s", "");
       g_main_loop_quit(loop);
       break;
     case GST_MESSAGE_ERROR:
@@ -89,39 +87,17 @@ static void carry_out(gchar **words, guint count) {
   event_error(NULL, "a command is not known or incomplete");
 }
 
-/* Who commands us is gone, or wants us gone: what was recorded is kept. */
-static gboolean end_in_order(gpointer data) {
-  (void)data;
+/* What was recorded is kept. */
+static void end_in_order(void) {
   if (output_pipeline()) output_stop();
   else g_main_loop_quit(loop);
-  return G_SOURCE_REMOVE;
-}
-
-static gboolean on_line(GIOChannel *input, GIOCondition condition, gpointer data) {
-  (void)condition, (void)data;
-  gchar *line = NULL;
-  gsize end = 0;
-  GIOStatus status = g_io_channel_read_line(input, &line, NULL, &end, NULL);
-  if (status == G_IO_STATUS_AGAIN) return G_SOURCE_CONTINUE;
-  if (status != G_IO_STATUS_NORMAL) return end_in_order(NULL);
-  line[end] = '\0';
-  gchar **words = g_strsplit(line, "\t", -1);
-  if (words[0]) carry_out(words, g_strv_length(words));
-  g_strfreev(words);
-  g_free(line);
-  return G_SOURCE_CONTINUE;
 }
 
 int main(int argc, char **argv) {
-  signal(SIGPIPE, SIG_IGN);
-  g_unix_signal_add(SIGTERM, end_in_order, NULL);
-  g_unix_signal_add(SIGINT, end_in_order, NULL);
   gst_init(&argc, &argv);
   loop = g_main_loop_new(NULL, FALSE);
-  GIOChannel *input = g_io_channel_unix_new(0);
-  g_io_channel_set_encoding(input, NULL, NULL);
-  g_io_add_watch(input, G_IO_IN | G_IO_HUP, on_line, NULL);
-  event_tell("ready", "%s", "");
+  commands_read(&(Commands){carry_out, end_in_order});
+  event_report("ready", "%s", "");
   g_main_loop_run(loop);
   if (output_pipeline()) gst_element_set_state(output_pipeline(), GST_STATE_NULL);
   return exit_code;

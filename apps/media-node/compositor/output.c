@@ -65,7 +65,7 @@ static GstPadProbeReturn first_bytes(GstPad *pad, GstPadProbeInfo *info, gpointe
   (void)pad, (void)info, (void)data;
   if (!was_one) return was_one = TRUE, GST_PAD_PROBE_OK;
   GstClockTime since_start = gst_element_get_current_running_time(pipeline);
-  event_tell("writing", "\"sinceStartMs\":%" G_GUINT64_FORMAT, (guint64)(since_start / GST_MSECOND));
+  event_report("writing", "\"sinceStartMs\":%" G_GUINT64_FORMAT, (guint64)(since_start / GST_MSECOND));
   return GST_PAD_PROBE_REMOVE;
 }
 

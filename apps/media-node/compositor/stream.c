@@ -1,9 +1,7 @@
 #include "compositor.h"
 
-#include <arpa/inet.h>
 #include <gst/video/video.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 typedef enum { VIDEO, AUDIO, KINDS } Kind;
@@ -49,7 +47,7 @@ static void show(Stream *stream) {
 }
 
 static void tell_media(const Stream *stream, Kind kind) {
-  event_tell("media", "\"id\":\"%s\",\"kind\":\"%s\"", stream->id, kind == VIDEO ? "video" : "audio");
+  event_report("media", "\"id\":\"%s\",\"kind\":\"%s\"", stream->id, kind == VIDEO ? "video" : "audio");
 }
 
 typedef struct {
@@ -108,7 +106,7 @@ static GstPadProbeReturn on_format(GstPad *pad, GstPadProbeInfo *info, gpointer 
   gint width = 0, height = 0;
   gst_event_parse_caps(event, &caps);
   if (read_size(caps, &width, &height))
-    event_tell("size", "\"id\":\"%s\",\"width\":%d,\"height\":%d", stream->id, width, height);
+    event_report("size", "\"id\":\"%s\",\"width\":%d,\"height\":%d", stream->id, width, height);
   return GST_PAD_PROBE_OK;
 }
 
@@ -116,7 +114,7 @@ static gboolean refuse_video(gpointer data) {
   Stream *stream = stream_ref(data);
   if (!stream->is_gone) {
     event_error(stream->id, "its pictures are too large");
-    event_tell("refused", "\"id\":\"%s\",\"kind\":\"video\"", stream->id);
+    event_report("refused", "\"id\":\"%s\",\"kind\":\"video\"", stream->id);
     stream_remove(stream->id);
   }
   stream_unref(stream);
@@ -159,11 +157,9 @@ static void watch_output(Stream *stream, Kind kind) {
 
 /* A free port of loopback; without one 0. */
 static gint open_reports(Branch *branch) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  socklen_t size = sizeof address;
-  branch->reports = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (branch->reports < 0 || bind(branch->reports, (struct sockaddr *)&address, size) < 0) return 0;
-  return getsockname(branch->reports, (struct sockaddr *)&address, &size) < 0 ? 0 : ntohs(address.sin_port);
+  gint port = 0;
+  branch->reports = rtp_open_any(&port);
+  return port;
 }
 
 /* Its port; 0 when there is none. */
@@ -208,7 +204,7 @@ void stream_add(const gchar *id, const gchar *video_codec, gint video_payload, g
   if (output_audio_mixer() && audio_payload >= 0) audio = add_branch(stream, AUDIO, audio_from_rtp(audio_payload));
   for (Kind kind = VIDEO; kind < KINDS; kind++)
     if (stream->branches[kind].bin) gst_element_sync_state_with_parent(stream->branches[kind].bin);
-  event_tell("listening", "\"id\":\"%s\",\"video\":{\"rtp\":%d,\"rtcp\":%d},\"audio\":{\"rtp\":%d,\"rtcp\":%d}", id,
+  event_report("listening", "\"id\":\"%s\",\"video\":{\"rtp\":%d,\"rtcp\":%d},\"audio\":{\"rtp\":%d,\"rtcp\":%d}", id,
              video.rtp, video.rtcp, audio.rtp, audio.rtcp);
 }
 
@@ -230,7 +226,7 @@ void stream_remove(const gchar *id) {
   }
   gchar *told = g_strdup(id);
   g_hash_table_remove(streams, id);
-  event_tell("removed", "\"id\":\"%s\"", told);
+  event_report("removed", "\"id\":\"%s\"", told);
   g_free(told);
 }
 

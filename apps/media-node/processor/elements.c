@@ -18,11 +18,6 @@ void elements_register(void) {
 
 void elements_check(void) {
   GString *missing = g_string_new(NULL);
-  for (guint at = 0; at < G_N_ELEMENTS(NEEDED); at++) {
-    GstElementFactory *factory = gst_element_factory_find(NEEDED[at]);
-    if (!factory) g_string_append_printf(missing, "%s%s", missing->len > 0 ? ", " : "", NEEDED[at]);
-    else gst_object_unref(factory);
-  }
-  event_tell("checked", "\"missing\":\"%s\"", missing->str);
-  g_string_free(missing, TRUE);
+  live_add_missing(missing, NEEDED, G_N_ELEMENTS(NEEDED));
+  live_report_missing(missing);
 }

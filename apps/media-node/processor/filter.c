@@ -99,8 +99,8 @@ void filter_resize(const Leg *leg, gint width, gint height) {
 void filter_set(gchar **words, guint count) {
   const gchar *refused = filter ? apply(words + 1, count - 1) : "state";
   gchar *id = json_text(words[0]);
-  if (refused) event_tell("refused", "\"id\":\"%s\",\"message\":\"the %s is not possible\"", id, refused);
-  else event_tell("applied", "\"id\":\"%s\"", id);
+  if (refused) event_report("refused", "\"id\":\"%s\",\"message\":\"the %s is not possible\"", id, refused);
+  else event_report("applied", "\"id\":\"%s\"", id);
   g_free(id);
 }
 
@@ -136,7 +136,7 @@ void filter_report(GstMessage *message) {
   if (!data || !filter_has_sent(message) || !is_in_rate()) return;
   gchar *name = json_text(gst_structure_get_name(data)), *json = json_of_structure(data);
   if (strlen(name) <= LONGEST_TYPE && strlen(json) <= LONGEST_DATA)
-    event_tell("filterEvent", "\"type\":\"%s\",\"data\":%s", name, json);
+    event_report("filterEvent", "\"type\":\"%s\",\"data\":%s", name, json);
   g_free(name);
   g_free(json);
 }

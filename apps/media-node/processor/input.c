@@ -1,12 +1,9 @@
 #include "processor.h"
 
-#include <arpa/inet.h>
 #include <glib-unix.h>
 #include <gst/video/video.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#define RTP_HEADER 12
 #define CHECK_MS 250
 /* Packets arrive, but no picture: the request for a key frame or its answer was lost. */
 #define NO_PICTURE_US 500000
@@ -79,14 +76,10 @@ static gboolean discard_report(gint fd, GIOCondition condition, gpointer data) {
 }
 
 static gint open_report_port(void) {
-  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  struct sockaddr_in address = {.sin_family = AF_INET};
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  if (fd < 0 || bind(fd, (struct sockaddr *)&address, length)) return 0;
-  if (getsockname(fd, (struct sockaddr *)&address, &length)) return 0;
-  g_unix_fd_add(fd, G_IO_IN, discard_report, NULL);
-  return ntohs(address.sin_port);
+  gint port = 0;
+  int fd = rtp_open_any(&port);
+  if (fd >= 0) g_unix_fd_add(fd, G_IO_IN, discard_report, NULL);
+  return port;
 }
 
 gboolean input_report(Leg *leg) {
@@ -94,6 +87,6 @@ gboolean input_report(Leg *leg) {
   gint port = 0, report_port = open_report_port();
   g_object_get(socket, "port", &port, NULL);
   gst_object_unref(socket);
-  event_tell("opened", "\"kind\":\"%s\",\"rtp\":%d,\"rtcp\":%d", leg->kind, port, report_port);
+  event_report("opened", "\"kind\":\"%s\",\"rtp\":%d,\"rtcp\":%d", leg->kind, port, report_port);
   return port > 0 && report_port > 0;
 }

@@ -66,7 +66,7 @@ static gboolean build(Leg *leg) {
   leg->bin = gst_parse_bin_from_description(description, FALSE, NULL);
   g_free(description);
   if (!leg->bin) return FALSE;
-  gst_bin_add(GST_BIN(processor_pipeline()), leg->bin);
+  gst_bin_add(GST_BIN(live_pipeline()), leg->bin);
   leg->encoder = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-encoder");
   leg->sender = sender_new(leg);
   if (!leg->sender || !input_watch(leg) || !filter_insert(leg)) return FALSE;
@@ -84,15 +84,15 @@ void legs_start(void) {
     if (!build(&legs[at])) return processor_failed("failed", "an element, or the port to send from, cannot be opened");
   if (!filter_is_inserted()) return processor_failed("filter", "there is no media of the kind of the filter");
   /* Ports are open from READY on. */
-  gst_element_set_state(processor_pipeline(), GST_STATE_PLAYING);
+  gst_element_set_state(live_pipeline(), GST_STATE_PLAYING);
   for (guint at = 0; at < leg_count; at++)
     if (!input_report(&legs[at])) return processor_failed("failed", "a port cannot be opened");
-  event_tell("started", "%s", "");
+  event_report("started", "%s", "");
 }
 
 void leg_want_key_frame(Leg *leg) {
   gint64 now_us = g_get_monotonic_time(), last_us = __atomic_load_n(&leg->wanted_us, __ATOMIC_RELAXED);
   if (!leg->is_video || now_us - last_us < WANT_PAUSE_US) return;
   if (!__atomic_compare_exchange_n(&leg->wanted_us, &last_us, now_us, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
-  event_tell("keyFrameWanted", "\"kind\":\"%s\"", leg->kind);
+  event_report("keyFrameWanted", "\"kind\":\"%s\"", leg->kind);
 }

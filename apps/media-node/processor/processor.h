@@ -13,15 +13,17 @@
  *
  * `leg` has the input first, then the output. `start` leads to an `opened` with the input ports of each leg and to
  * `started`. `media` follows with the first packet sent, `sent` each second, `keyFrameWanted` when the input cannot be
- * decoded without a key frame, `filterEvent` with a message of the filter. `error` has a cause, and ends the program. RTP timestamps are the arrival times of the
- * media at CLOCK_MONOTONIC, smoothed: a program that starts again continues them.
+ * decoded without a key frame, `filterEvent` with a message of the filter. `error` has a cause, and ends the program.
+ * RTP timestamps are the arrival times of the media at CLOCK_MONOTONIC, smoothed: a program that starts again continues
+ * them.
  */
 #ifndef PROCESSOR_H
 #define PROCESSOR_H
 
 #include <gst/gst.h>
 
-#include "../compositor/events.h"
+#include "../native/live-pipeline.h"
+#include "../native/rtp.h"
 
 typedef struct {
   const gchar *name;
@@ -81,7 +83,6 @@ typedef struct {
 } Leg;
 
 /* main.c */
-GstElement *processor_pipeline(void);
 /* The first failure ends the program; thread-safe. */
 void processor_failed(const gchar *cause, const gchar *message);
 

@@ -5,7 +5,7 @@
 #include <glib.h>
 
 /* `members_format` formats further members of the object, as JSON. */
-void event_tell(const gchar *name, const gchar *members_format, ...) G_GNUC_PRINTF(2, 3);
+void event_report(const gchar *name, const gchar *members_format, ...) G_GNUC_PRINTF(2, 3);
 /* Without `id` it concerns the whole program. */
 void event_error(const gchar *id, const gchar *message);
 /* As a JSON string without its quotes; invalid UTF-8 is replaced. To be freed. */

@@ -4,7 +4,7 @@
 
 static GMutex lock;
 
-void event_tell(const gchar *name, const gchar *members_format, ...) {
+void event_report(const gchar *name, const gchar *members_format, ...) {
   va_list arguments;
   va_start(arguments, members_format);
   gchar *members = g_strdup_vprintf(members_format, arguments);
@@ -30,7 +30,7 @@ gchar *json_text(const gchar *text) {
 
 void event_error(const gchar *id, const gchar *message) {
   gchar *text = json_text(message);
-  if (id) event_tell("error", "\"id\":\"%s\",\"message\":\"%s\"", id, text);
-  else event_tell("error", "\"message\":\"%s\"", text);
+  if (id) event_report("error", "\"id\":\"%s\",\"message\":\"%s\"", id, text);
+  else event_report("error", "\"message\":\"%s\"", text);
   g_free(text);
 }
