@@ -209,7 +209,7 @@ describe('Signalling', () => {
         : { result: { role: 'PUBLISHER', record: true, snapshot } },
     )
     cut()
-    await passUntil('resumed', () => log.includes('resumed'), 100)
+    await passUntil('resumed', () => log.includes('resumed'), 500)
     expect(log).toEqual(['reconnecting', 'resumed'])
   })
 
