@@ -22,7 +22,7 @@ static gchar *description_of(const Codec *codec, gboolean is_copied) {
         codec->decoder, AUDIO_BPS, AUDIO_COMPLEXITY);
   /* An encoder that is too slow loses pictures instead of falling behind. */
   return g_strdup_printf(
-      "%s ! queue leaky=downstream max-size-buffers=3 max-size-bytes=0 max-size-time=0 ! videoconvert "
+      "%s ! queue name=decoded leaky=downstream max-size-buffers=3 max-size-bytes=0 max-size-time=0 ! videoconvert "
       "! x264enc name=encoder tune=zerolatency speed-preset=superfast key-int-max=600 "
       "! video/x-h264,profile=constrained-baseline,stream-format=byte-stream,alignment=au ! rtph264pay name=pay",
       codec->decoder);
@@ -70,8 +70,27 @@ static void follow_encoder(GstElement *encoder) {
   gst_object_unref(input);
 }
 
+/* A decoder that reorders pictures puts out several at once: waiting after it makes their distances even again. */
+static GstPadProbeReturn on_decoded(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+  (void)pad;
+  GstBuffer *picture = GST_PAD_PROBE_INFO_BUFFER(info);
+  GstClockTime newest = *(const GstClockTime *)data, time = GST_BUFFER_PTS(picture);
+  gboolean is_late = GST_CLOCK_TIME_IS_VALID(newest) && GST_CLOCK_TIME_IS_VALID(time) && time < newest;
+  if (is_late && timing_reordered(newest - time)) rtsp_reordered(newest - time);
+  timing_wait(picture);
+  return GST_PAD_PROBE_OK;
+}
+
+static void follow_decoder(GstElement *back, const GstClockTime *newest) {
+  GstElement *queue = gst_bin_get_by_name(GST_BIN(back), "decoded");
+  GstPad *input = gst_element_get_static_pad(queue, "sink");
+  gst_pad_add_probe(input, GST_PAD_PROBE_TYPE_BUFFER, on_decoded, (gpointer)newest, NULL);
+  gst_object_unref(input);
+  gst_object_unref(queue);
+}
+
 /* The sink only ends the chain: packets are sent where they leave the payloader. */
-GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender) {
+GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender, const GstClockTime *newest) {
   gchar *chain = description_of(codec, is_copied);
   gchar *description = g_strdup_printf("%s ! fakesink async=false sync=false", chain);
   GstElement *back = gst_parse_bin_from_description(description, TRUE, NULL);
@@ -84,7 +103,7 @@ GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender) {
     gst_util_set_object_arg(G_OBJECT(payloader), "aggregate-mode", "zero-latency");
     g_object_set(payloader, "config-interval", -1, NULL);
   }
-  if (encoder) follow_encoder(encoder);
+  if (encoder) follow_encoder(encoder), follow_decoder(back, newest);
   sender_set_encoder(sender, encoder);
   sender_follow(sender, payloader);
   if (encoder) gst_object_unref(encoder);

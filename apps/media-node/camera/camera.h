@@ -102,6 +102,8 @@ gboolean rtsp_open(void);
 gboolean container_open(void);
 /* Opens the camera again over UDP where it refuses TCP; FALSE if that has no prospect. */
 gboolean rtsp_try_udp(void);
+/* Pictures arrive later than their time by this (B-frames). */
+void rtsp_reordered(GstClockTime by);
 
 #define MOST_LAYERS 10
 
@@ -124,8 +126,8 @@ typedef struct Sender Sender;
 /* NULL before `send`. */
 Sender *track_sender(gint index);
 
-/* back.c: from the queue of a track to its packets. NULL after a failure. */
-GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender);
+/* back.c: from the queue of a track to its packets. NULL after a failure. `newest`: the largest time that was decoded. */
+GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender, const GstClockTime *newest);
 
 /* sps.c: whether browsers decode H.264 with this sequence parameter set. They do not reorder pictures. */
 typedef enum { DECODABLE_YES, DECODABLE_NO, DECODABLE_UNKNOWN } Decodable;
@@ -141,6 +143,9 @@ void timing_stop(void);
 void timing_follow(GstPad *queue_input);
 /* Waits until it is time to send the buffer. */
 void timing_wait(GstBuffer *buffer);
+/* All tracks of the camera are sent later by this, as pictures leave the decoder in another order. TRUE if it is more
+   than before. */
+gboolean timing_reordered(GstClockTime by);
 
 /* watch.c: ends the program when the camera sends nothing. */
 void watch_start(gint timeout_ms);

@@ -3,8 +3,10 @@
 #include <gio/gio.h>
 #include <string.h>
 
-/* Time for packets that arrive in the wrong order. */
+/* Time for packets that arrive in the wrong order; also the time that is lost before the first one. */
 #define REORDER_MS 60
+/* `rtpjitterbuffer` gives pictures new times when they are later than this, as B-frames are. TCP loses no packets. */
+#define LATE_OVER_TCP_MS 1000
 /* Of the answers of a camera, before its first packets. */
 #define MOST_ANSWERED (1024 * 1024)
 
@@ -13,7 +15,7 @@
 
 static gint wanted_streams, found_streams;
 static gboolean is_over_udp;
-static GstElement *source;
+static GstElement *source, *manager;
 
 static const GstStructure *structure_of(GstCaps *caps) { return gst_caps_get_structure(caps, 0); }
 
@@ -29,6 +31,13 @@ static gboolean on_select(GstElement *element, guint number, GstCaps *caps, gpoi
   codec_prepare(codec);
   g_atomic_int_inc(&wanted_streams);
   return TRUE;
+}
+
+static gboolean is_udp(void) { return is_over_udp || !strcmp(camera_address()->transport, "udp"); }
+
+void rtsp_reordered(GstClockTime by) {
+  guint late_ms = is_udp() ? REORDER_MS + (guint)GST_TIME_AS_MSECONDS(by) : LATE_OVER_TCP_MS;
+  if (manager) g_object_set(manager, "latency", late_ms, NULL);
 }
 
 static void on_pad(GstElement *element, GstPad *pad, gpointer data) {
@@ -67,8 +76,9 @@ static void on_manager_pad(GstElement *element, GstPad *pad, gpointer data) {
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_report, NULL, NULL);
 }
 
-static void on_manager(GstElement *element, GstElement *manager, gpointer data) {
+static void on_manager(GstElement *element, GstElement *created, gpointer data) {
   (void)element;
+  manager = created;
   g_signal_connect(manager, "pad-added", G_CALLBACK(on_manager_pad), data);
 }
 
@@ -83,11 +93,10 @@ static void set_up_tls(void) {
 gboolean rtsp_open(void) {
   const Address *address = camera_address();
   guint64 timeout_us = (guint64)address->timeout_ms * 1000;
-  gboolean is_udp = is_over_udp || !strcmp(address->transport, "udp");
   source = gst_element_factory_make("rtspsrc", NULL);
   g_object_set(source, "location", address->uri, "latency", REORDER_MS, "tcp-timeout", timeout_us, "timeout", timeout_us,
                "do-retransmission", FALSE, "user-agent", "session-service", NULL);
-  gst_util_set_object_arg(G_OBJECT(source), "protocols", is_udp ? "udp" : "tcp");
+  gst_util_set_object_arg(G_OBJECT(source), "protocols", is_udp() ? "udp" : "tcp");
   if (*address->user) g_object_set(source, "user-id", address->user, "user-pw", address->password, NULL);
   set_up_tls();
   guard_limit_received(MOST_ANSWERED);
@@ -100,6 +109,7 @@ gboolean rtsp_open(void) {
 
 static gboolean open_over_udp(gpointer data) {
   (void)data;
+  manager = NULL;
   gst_element_set_state(source, GST_STATE_NULL);
   gst_bin_remove(GST_BIN(live_pipeline()), source);
   watch_progress();

@@ -7,11 +7,15 @@
 #define MOST_LATE (10 * GST_SECOND)
 /* Of a source that is read as fast as it is sent: it had a gap. */
 #define MOST_LATE_OF_FILES (1 * GST_SECOND)
+/* A larger step back is a new begin of the times. */
+#define MOST_REORDERING (1 * GST_SECOND)
 
 static GMutex lock;
 static GCond stopped;
 static gboolean is_live, is_anchored, is_stopped;
 static gint64 cache;
+/* By which decoded pictures come later than the largest time that was decoded before them (B-frames). */
+static gint64 reordering;
 /* From running times to CLOCK_MONOTONIC, the same for all tracks. */
 static gint64 offset;
 static gint64 begin = -1;
@@ -38,8 +42,8 @@ static gint64 running_time(const GstSegment *segment, GstClockTime time) {
 }
 
 static gint64 place(gint64 running) {
-  gint64 most_late = cache + (gint64)(is_live ? MOST_LATE : MOST_LATE_OF_FILES);
   g_mutex_lock(&lock);
+  gint64 most_late = cache + reordering + (gint64)(is_live ? MOST_LATE : MOST_LATE_OF_FILES);
   gint64 lead = running + offset - now();
   if (!is_anchored || lead > (gint64)MOST_EARLY || lead < -most_late) {
     offset = now() - running;
@@ -91,14 +95,21 @@ void timing_follow(GstPad *queue_input) {
                     (GDestroyNotify)gst_segment_free);
 }
 
+gboolean timing_reordered(GstClockTime by) {
+  g_mutex_lock(&lock);
+  gboolean is_more = by <= MOST_REORDERING && (gint64)by > reordering;
+  if (is_more) reordering = (gint64)by;
+  g_mutex_unlock(&lock);
+  return is_more;
+}
+
 /* The delay depends on the time of the media only, so that sound and picture have the same one. */
 void timing_wait(GstBuffer *buffer) {
   gint64 time = (gint64)GST_BUFFER_PTS(buffer);
   if (GST_BUFFER_DTS_IS_VALID(buffer)) time = MIN(time, (gint64)GST_BUFFER_DTS(buffer));
-  gint64 delay = MIN(cache, MAX(0, time - begin) / SLOWER_BY);
-  if (is_live && delay == 0) return;
-  gint64 until_us = (time + delay) / 1000;
   g_mutex_lock(&lock);
+  gint64 delay = MIN(cache + reordering, MAX(0, time - begin) / SLOWER_BY);
+  gint64 until_us = is_live && delay == 0 ? 0 : (time + delay) / 1000;
   while (!is_stopped && g_get_monotonic_time() < until_us)
     if (!g_cond_wait_until(&stopped, &lock, until_us)) break;
   g_mutex_unlock(&lock);

@@ -20,6 +20,8 @@ typedef struct {
   GstPad *output;
   Sender *sender;
   GstClockTime last_pts;
+  /* The largest time that was given to the decoder. */
+  GstClockTime newest;
   gint backwards;
 } Track;
 
@@ -72,7 +74,7 @@ static gboolean is_refused(const Track *track) {
 static void add(GstPad *pad, const Codec *codec, gboolean is_rtp) {
   Track *track = &tracks[track_count];
   *track = (Track){.index = track_count, .codec = codec, .is_rtp = is_rtp, .pad = gst_object_ref(pad),
-                   .is_copied = can_copy(pad, codec), .last_pts = GST_CLOCK_TIME_NONE};
+                   .is_copied = can_copy(pad, codec), .last_pts = GST_CLOCK_TIME_NONE, .newest = GST_CLOCK_TIME_NONE};
   track->block = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, hold, track, NULL);
   if (track_count++ == 0) watch_streams();
   watch_hold(+1);
@@ -101,7 +103,7 @@ void tracks_complete(void) {
 }
 
 static gboolean attach(Track *track) {
-  track->back = back_new(track->codec, track->is_copied, track->sender);
+  track->back = back_new(track->codec, track->is_copied, track->sender, &track->newest);
   if (!track->back) return FALSE;
   gst_bin_add(GST_BIN(live_pipeline()), track->back);
   GstPad *input = gst_element_get_static_pad(track->back, "sink");
@@ -169,6 +171,13 @@ static void on_event(GstEvent *event) {
     camera_ended();
 }
 
+static gboolean is_decoded(const Track *track) { return track->codec->is_video && !track->is_copied; }
+
+/* Decoded pictures wait for their time after the decoder. */
+static void follow_newest(Track *track, GstClockTime time) {
+  if (!GST_CLOCK_TIME_IS_VALID(track->newest) || time > track->newest) track->newest = time;
+}
+
 static GstPadProbeReturn on_output(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad;
   Track *track = data;
@@ -178,7 +187,8 @@ static GstPadProbeReturn on_output(GstPad *pad, GstPadProbeInfo *info, gpointer 
   }
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
   if (is_h264(track->codec) && on_picture(track, buffer) == GST_PAD_PROBE_DROP) return GST_PAD_PROBE_DROP;
-  timing_wait(buffer);
+  if (is_decoded(track)) follow_newest(track, GST_BUFFER_PTS(buffer));
+  else timing_wait(buffer);
   watch_media(track->codec->is_video);
   return GST_PAD_PROBE_PASS;
 }

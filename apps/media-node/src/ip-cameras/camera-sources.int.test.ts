@@ -9,6 +9,10 @@ const SPS = 7
 const PPS = 8
 const IDR = 5
 const BASELINE = 66
+/** Ticks of an RTP timestamp in a millisecond. */
+const VIDEO_CLOCK_MS = 90
+/** Of a clip with 15 pictures a second. */
+const PICTURE_STEP = 6_000
 const CREDENTIALS = { user: 'ann', password: 'p@ss:w/ö d' }
 
 let folder: string
@@ -111,6 +115,17 @@ describe('streams of RTSP cameras', () => {
     await from.until('streams')
     expect(from.all('stream')).toMatchObject([{ codec: 'H264', copied: false }])
     await expectPictures(from)
+  })
+
+  it.each(['tcp', 'udp'] as const)('H.264 with B-frames over %s keeps the distances of its pictures', async (transport) => {
+    const from = open({ uri: camera.url('reordered'), transport })
+    await from.until('streams')
+    const { packets } = await from.media('video')
+    await until('a second of pictures has even distances', () => {
+      const times = [...new Set(packets.map((packet) => packet.readUInt32BE(4)))]
+      const steps = times.slice(1).map((time, at) => time - (times[at] ?? 0))
+      return steps.length > 15 && steps.slice(-15).every((step) => Math.abs(step - PICTURE_STEP) < VIDEO_CLOCK_MS)
+    })
   })
 
   it('H.264 with B-frames that nothing announces is copied until they occur, and then encoded', async () => {
