@@ -153,7 +153,7 @@ void watch_hold(gint change);
 void watch_streams(void);
 
 /* sender.c: sends RTP packets and sender reports. */
-Sender *sender_new(const Output *output, gint index, gint clock_rate);
+Sender *sender_new(const Output *output, gint index, gboolean is_video);
 /* Sends what this payloader makes, and goes on with the sequence numbers of the last one. */
 void sender_follow(Sender *sender, GstElement *payloader);
 /* Where requests for a key frame go; NULL: nowhere. */
