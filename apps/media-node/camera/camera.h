@@ -102,6 +102,11 @@ gboolean rtsp_open(void);
 gboolean container_open(void);
 /* Opens the camera again over UDP where it refuses TCP; FALSE if that has no prospect. */
 gboolean rtsp_try_udp(void);
+gboolean rtsp_is_over_udp(void);
+
+/* arrival.c: an element that manages RTP over TCP. */
+#define ARRIVALS "arrivals"
+void arrival_register(void);
 
 #define MOST_LAYERS 10
 

@@ -1,6 +1,10 @@
+/* dlsym(RTLD_NEXT) */
+#define _GNU_SOURCE
 #include "camera.h"
 
+#include <dlfcn.h>
 #include <gio/gio.h>
+#include <gst/rtsp/rtsp.h>
 #include <string.h>
 
 /* Time for packets that arrive in the wrong order. */
@@ -80,14 +84,15 @@ static void set_up_tls(void) {
   g_object_unref(database);
 }
 
+gboolean rtsp_is_over_udp(void) { return is_over_udp || !strcmp(camera_address()->transport, "udp"); }
+
 gboolean rtsp_open(void) {
   const Address *address = camera_address();
   guint64 timeout_us = (guint64)address->timeout_ms * 1000;
-  gboolean is_udp = is_over_udp || !strcmp(address->transport, "udp");
   source = gst_element_factory_make("rtspsrc", NULL);
   g_object_set(source, "location", address->uri, "latency", REORDER_MS, "tcp-timeout", timeout_us, "timeout", timeout_us,
                "do-retransmission", FALSE, "user-agent", "session-service", NULL);
-  gst_util_set_object_arg(G_OBJECT(source), "protocols", is_udp ? "udp" : "tcp");
+  gst_util_set_object_arg(G_OBJECT(source), "protocols", rtsp_is_over_udp() ? "udp" : "tcp");
   if (*address->user) g_object_set(source, "user-id", address->user, "user-pw", address->password, NULL);
   set_up_tls();
   guard_limit_received(MOST_ANSWERED);
@@ -113,4 +118,16 @@ gboolean rtsp_try_udp(void) {
   is_over_udp = TRUE;
   g_idle_add(open_over_udp, NULL);
   return TRUE;
+}
+
+#define NEXT(name)                                                   \
+  static __typeof__(&name) next;                                     \
+  if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
+
+/* `rtpbin` has jitter buffers, three more threads and many locks for each packet, which TCP does not need. */
+GstRTSPResult gst_rtsp_transport_get_manager(GstRTSPTransMode mode, const gchar **manager, guint option) {
+  NEXT(gst_rtsp_transport_get_manager)
+  GstRTSPResult result = next(mode, manager, option);
+  if (result == GST_RTSP_OK && *manager && !rtsp_is_over_udp()) *manager = ARRIVALS;
+  return result;
 }

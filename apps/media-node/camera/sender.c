@@ -9,6 +9,7 @@
 #define FIRST_SEQUENCE 1
 #define BURST_STEP_MS 2
 #define KEY_FRAME_PAUSE_US 500000
+#define MOST_BACK_S 10
 #define CNAME "camera"
 
 typedef struct {
@@ -139,7 +140,7 @@ static void keep_order(Sender *sender, guint8 *packet) {
   gint32 step = (gint32)(timestamp - sender->sent);
   gboolean is_next = sender->live->packets == 0 || timestamp != sender->came;
   sender->came = timestamp;
-  if (is_next) sender->sent = sender->live->packets > 0 && step <= 0 && step > -sender->clock_rate ? sender->sent + 1 : timestamp;
+  if (is_next) sender->sent = sender->live->packets > 0 && step <= 0 && step > -MOST_BACK_S * sender->clock_rate ? sender->sent + 1 : timestamp;
   rtp_put32(packet + 4, sender->sent);
 }
 
