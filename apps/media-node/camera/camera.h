@@ -104,6 +104,11 @@ gboolean container_open(void);
 gboolean rtsp_try_udp(void);
 /* Pictures arrive later than their time by this (B-frames). */
 void rtsp_reordered(GstClockTime by);
+gboolean rtsp_is_over_udp(void);
+
+/* arrival.c: an element that manages RTP over TCP. */
+#define ARRIVALS "arrivals"
+void arrival_register(void);
 
 #define MOST_LAYERS 10
 
@@ -158,7 +163,7 @@ void watch_hold(gint change);
 void watch_streams(void);
 
 /* sender.c: sends RTP packets and sender reports. */
-Sender *sender_new(const Output *output, gint index, gint clock_rate);
+Sender *sender_new(const Output *output, gint index, gboolean is_video);
 /* Sends what this payloader makes, and goes on with the sequence numbers of the last one. */
 void sender_follow(Sender *sender, GstElement *payloader);
 /* Where requests for a key frame go; NULL: nowhere. */

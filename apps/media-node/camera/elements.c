@@ -19,7 +19,7 @@ static const gchar *const KEPT[] = {
     "avdec_g722", "avdec_g726", "videoconvert", "x264enc", "audioconvert", "audioresample", "opusenc", "rtph264pay",
     "rtpopuspay"};
 static const gchar *const KEPT_OF_RTSP[] = {
-    "rtspsrc", "rtpbin", "rtpsession", "rtpssrcdemux", "rtpptdemux", "rtpjitterbuffer", "rtpstorage", "funnel", "udpsrc",
+    "rtspsrc", ARRIVALS, "rtpbin", "rtpsession", "rtpssrcdemux", "rtpptdemux", "rtpjitterbuffer", "rtpstorage", "funnel", "udpsrc",
     "udpsink", "multiudpsink", "appsrc", "fakesrc", "rtpfunnel", "rtph264depay", "rtph265depay", "rtpjpegdepay",
     "rtpmp4vdepay", "rtpvp8depay", "rtpvp9depay", "rtpopusdepay", "rtpmp4gdepay", "rtpmp4adepay", "rtpmpadepay",
     "rtppcmadepay", "rtppcmudepay", "rtpg722depay", "rtpg726depay", "rtpL16depay"};

@@ -1,12 +1,14 @@
+/* dlsym(RTLD_NEXT) */
+#define _GNU_SOURCE
 #include "camera.h"
 
+#include <dlfcn.h>
 #include <gio/gio.h>
+#include <gst/rtsp/rtsp.h>
 #include <string.h>
 
 /* Time for packets that arrive in the wrong order; also the time that is lost before the first one. */
 #define REORDER_MS 60
-/* `rtpjitterbuffer` gives pictures new times when they are later than this, as B-frames are. TCP loses no packets. */
-#define LATE_OVER_TCP_MS 1000
 /* Of the answers of a camera, before its first packets. */
 #define MOST_ANSWERED (1024 * 1024)
 
@@ -33,11 +35,11 @@ static gboolean on_select(GstElement *element, guint number, GstCaps *caps, gpoi
   return TRUE;
 }
 
-static gboolean is_udp(void) { return is_over_udp || !strcmp(camera_address()->transport, "udp"); }
+gboolean rtsp_is_over_udp(void) { return is_over_udp || !strcmp(camera_address()->transport, "udp"); }
 
+/* `rtpjitterbuffer` gives pictures that are later than its latency new times. */
 void rtsp_reordered(GstClockTime by) {
-  guint late_ms = is_udp() ? REORDER_MS + (guint)GST_TIME_AS_MSECONDS(by) : LATE_OVER_TCP_MS;
-  if (manager) g_object_set(manager, "latency", late_ms, NULL);
+  if (manager && rtsp_is_over_udp()) g_object_set(manager, "latency", REORDER_MS + (guint)GST_TIME_AS_MSECONDS(by), NULL);
 }
 
 static void on_pad(GstElement *element, GstPad *pad, gpointer data) {
@@ -96,7 +98,7 @@ gboolean rtsp_open(void) {
   source = gst_element_factory_make("rtspsrc", NULL);
   g_object_set(source, "location", address->uri, "latency", REORDER_MS, "tcp-timeout", timeout_us, "timeout", timeout_us,
                "do-retransmission", FALSE, "user-agent", "session-service", NULL);
-  gst_util_set_object_arg(G_OBJECT(source), "protocols", is_udp() ? "udp" : "tcp");
+  gst_util_set_object_arg(G_OBJECT(source), "protocols", rtsp_is_over_udp() ? "udp" : "tcp");
   if (*address->user) g_object_set(source, "user-id", address->user, "user-pw", address->password, NULL);
   set_up_tls();
   guard_limit_received(MOST_ANSWERED);
@@ -123,4 +125,16 @@ gboolean rtsp_try_udp(void) {
   is_over_udp = TRUE;
   g_idle_add(open_over_udp, NULL);
   return TRUE;
+}
+
+#define NEXT(name)                                                   \
+  static __typeof__(&name) next;                                     \
+  if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
+
+/* `rtpbin` has jitter buffers, three more threads and many locks for each packet, which TCP does not need. */
+GstRTSPResult gst_rtsp_transport_get_manager(GstRTSPTransMode mode, const gchar **manager, guint option) {
+  NEXT(gst_rtsp_transport_get_manager)
+  GstRTSPResult result = next(mode, manager, option);
+  if (result == GST_RTSP_OK && *manager && !rtsp_is_over_udp()) *manager = ARRIVALS;
+  return result;
 }

@@ -9,6 +9,7 @@
 #define FIRST_SEQUENCE 1
 #define BURST_STEP_MS 2
 #define KEY_FRAME_PAUSE_US 500000
+#define MOST_BACK_S 10
 #define CNAME "camera"
 
 typedef struct {
@@ -21,6 +22,7 @@ typedef struct {
 
 struct Sender {
   gint index, socket, clock_rate, payload;
+  gboolean is_video;
   GMutex lock;
   guint count;
   Layer layers[MOST_LAYERS];
@@ -29,6 +31,8 @@ struct Sender {
   Lanes *lanes;
   guint step;
   RtpPace pace;
+  /* Of the last live picture: as it came, and as it was sent. */
+  guint32 came, sent;
   GstElement *encoder;
   gint64 key_frame_us;
 };
@@ -127,9 +131,23 @@ static void prepare(Sender *sender) {
   }
 }
 
+/*
+ * Receivers take a picture that goes back for an old one. The jitter buffer makes some after the machine has stalled;
+ * much earlier ones begin again.
+ */
+static void keep_order(Sender *sender, guint8 *packet) {
+  guint32 timestamp = rtp_get32(packet + 4);
+  gint32 step = (gint32)(timestamp - sender->sent);
+  gboolean is_next = sender->live->packets == 0 || timestamp != sender->came;
+  sender->came = timestamp;
+  if (is_next) sender->sent = sender->live->packets > 0 && step <= 0 && step > -MOST_BACK_S * sender->clock_rate ? sender->sent + 1 : timestamp;
+  rtp_put32(packet + 4, sender->sent);
+}
+
 static void send_packet(guint8 *packet, gsize size, gpointer data) {
   Sender *sender = data;
   rtp_pace(&sender->pace);
+  if (sender->is_video) keep_order(sender, packet);
   send(sender->socket, packet, size, MSG_NOSIGNAL);
   g_mutex_lock(&sender->lock);
   sender->live->sequence = (guint16)(packet[2] << 8 | packet[3]);
@@ -162,10 +180,11 @@ static gboolean on_feedback(gint fd, GIOCondition condition, gpointer data) {
   return G_SOURCE_CONTINUE;
 }
 
-Sender *sender_new(const Output *output, gint index, gint clock_rate) {
+Sender *sender_new(const Output *output, gint index, gboolean is_video) {
   Sender *sender = g_new0(Sender, 1);
   sender->index = index;
-  sender->clock_rate = clock_rate;
+  sender->clock_rate = is_video ? 90000 : 48000;
+  sender->is_video = is_video;
   sender->payload = output->payload;
   sender->count = output->count;
   for (guint at = 0; at < output->count; at++)

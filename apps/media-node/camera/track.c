@@ -241,7 +241,7 @@ static gboolean link_pad(Track *track) {
 void track_send(gint index, const Output *output) {
   if (index < 0 || index >= track_count || tracks[index].front) return camera_failed("failed", "no such stream");
   Track *track = &tracks[index];
-  track->sender = sender_new(output, index, track->codec->is_video ? 90000 : 48000);
+  track->sender = sender_new(output, index, track->codec->is_video);
   g_atomic_int_inc(&sent_count);
   if (!track->sender || !build(track) || !link_pad(track))
     return camera_failed("unsupported", "a stream of the camera cannot be converted");

@@ -9,7 +9,7 @@
 #define LEAST_DISTANCE (GST_SECOND / (USUAL_RATE * 3 / 2))
 
 /* An older picture is out of date. */
-#define REPEAT_UNTIL (8 * GST_SECOND)
+#define REPEAT_UNTIL_US 8000000
 /* Times that go back by more than this have begun again. */
 #define MOST_BACK GST_SECOND
 
@@ -35,6 +35,7 @@ static GstPadProbeReturn on_raw(GstPad *pad, GstPadProbeInfo *info, gpointer dat
   if (is_soon || is_behind(pad, picture)) return GST_PAD_PROBE_DROP;
   g_mutex_lock(&lock);
   leg->last_pts = pts;
+  leg->last_us = g_get_monotonic_time();
   gst_buffer_replace(&leg->last_picture, picture);
   g_mutex_unlock(&lock);
   return GST_PAD_PROBE_OK;
@@ -68,13 +69,16 @@ void delay_limit(Leg *leg) {
 gboolean delay_repeat(gpointer data) {
   Leg *leg = data;
   GstBuffer *picture = NULL;
-  GstClockTime now = (GstClockTime)g_get_monotonic_time() * 1000;
+  gint64 now_us = g_get_monotonic_time();
   g_mutex_lock(&lock);
-  gboolean is_due = leg->last_picture && now > leg->last_pts + REPEAT_MS * GST_MSECOND && now < leg->last_pts + REPEAT_UNTIL;
+  gint64 age_us = now_us - leg->last_us;
+  gboolean is_due = leg->last_picture && age_us > REPEAT_MS * 1000 && age_us < REPEAT_UNTIL_US;
   if (is_due) picture = gst_buffer_copy(leg->last_picture);
+  /* Of media that begins with a burst the last picture has a time to come. */
+  GstClockTime pts = MAX((GstClockTime)now_us * 1000, leg->last_pts + LEAST_DISTANCE);
   g_mutex_unlock(&lock);
   if (!picture) return G_SOURCE_REMOVE;
-  GST_BUFFER_PTS(picture) = now;
+  GST_BUFFER_PTS(picture) = pts;
   GST_BUFFER_DTS(picture) = GST_CLOCK_TIME_NONE;
   GstElement *queue = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-queue");
   GstPad *input = gst_element_get_static_pad(queue, "sink");

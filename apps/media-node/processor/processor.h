@@ -75,6 +75,7 @@ typedef struct {
   gboolean is_skipping;
   /* Of pictures to encode. */
   GstClockTime last_pts;
+  gint64 last_us;
   GstBuffer *last_picture;
   /* For pictures of this size at the usual rate. */
   gdouble kbps;

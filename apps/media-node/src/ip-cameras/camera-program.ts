@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ChildProgram, type ChildExit } from '@session-service/server-kit'
+import { NativeProgram } from '../native-program/native-program.js'
 
 export const CAMERA_CAUSES = [
   'unauthorized',
@@ -99,78 +99,32 @@ export interface CameraOutput {
   }[]
 }
 
-const STOP_TIMEOUT_MS = 2_500
-
 /** The native program that reads a camera; `camera/camera.h` describes its commands and events. */
-export class CameraProgram {
-  /** Resolves with the reason of its exit; undefined when it was stopped. */
-  readonly exited: Promise<string | undefined>
-  readonly #child: ChildProgram
-
-  constructor(
-    program: string,
-    private readonly onEvent: (event: CameraEvent) => void,
-  ) {
-    this.#child = new ChildProgram({ command: program, args: [], onLine: (line) => this.#handleLine(line) })
-    this.exited = this.#child.exited.then(({ failure }) => failure)
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid
-  }
-
-  /** The last lines of standard error. */
-  get lastLines(): readonly string[] {
-    return this.#child.lastLines
+export class CameraProgram extends NativeProgram<CameraEvent> {
+  constructor(program: string, onEvent: (event: CameraEvent) => void) {
+    super(program, CameraEvent, onEvent)
   }
 
   /** `stream` follows for each stream of the camera, then `streams`; or `error`. */
   open({ uri, user, password, transport, timeoutMs, cacheMs, allow, files, trust, copiesVideo }: CameraAddress): void {
-    for (const network of allow) this.#command('allow', network)
-    if (files !== undefined) this.#command('files', files)
-    if (trust !== undefined) this.#command('trust', trust)
-    if (copiesVideo) this.#command('copy-video')
-    this.#command('open', uri, user, password, transport, timeoutMs, cacheMs)
+    for (const network of allow) this.command('allow', network)
+    if (files !== undefined) this.command('files', files)
+    if (trust !== undefined) this.command('trust', trust)
+    if (copiesVideo) this.command('copy-video')
+    this.command('open', uri, user, password, transport, timeoutMs, cacheMs)
   }
 
   send(index: number, { port, sourcePort, payloadType, layers }: CameraOutput): void {
     const words = layers.flatMap(({ ssrc, firstSequence }) => [ssrc, firstSequence])
-    this.#command('send', index, port, sourcePort, payloadType, ...words)
+    this.command('send', index, port, sourcePort, payloadType, ...words)
   }
 
   /** Sends the pictures since the last key frame on a lane, and then the live ones, until `rest`. `burst` follows. */
   burst(index: number, layer: number): void {
-    this.#command('burst', index, layer)
+    this.command('burst', index, layer)
   }
 
   rest(index: number, layer: number): void {
-    this.#command('rest', index, layer)
-  }
-
-  stop(): Promise<ChildExit> {
-    return this.#child.stop([{ afterMs: STOP_TIMEOUT_MS, signal: 'SIGKILL' }], 'stop')
-  }
-
-  /** Kills a program that hangs. */
-  kill(reason: string): void {
-    this.#child.kill(reason)
-  }
-
-  #command(...words: readonly (string | number)[]): void {
-    if (words.some((word) => /[\t\n\r\0]/.test(String(word)))) throw new Error('a command has a control character')
-    this.#child.write(words.join('\t'))
-  }
-
-  #handleLine(line: string): void {
-    const event = CameraEvent.safeParse(parse(line))
-    if (event.success) this.onEvent(event.data)
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
+    this.command('rest', index, layer)
   }
 }

@@ -142,14 +142,10 @@ async function betweenKeyFrames(): Promise<Viewer> {
   return live
 }
 
-/** The machine may lose packets. */
-function expectInOrder(packets: readonly ReceivedPacket[]): void {
+/** No step back; the machine may lose packets. */
+function expectSteady(packets: readonly ReceivedPacket[]): void {
   const distances = packets.slice(1).map(({ sequence }, at) => (sequence - packets[at]!.sequence) & 0xffff)
   expect(distances.filter((distance) => distance === 0 || distance > MOST_LOST)).toEqual([])
-}
-
-function expectSteady(packets: readonly ReceivedPacket[]): void {
-  expectInOrder(packets)
   const backwards = packets.filter(({ timestamp }, at) => at > 0 && after(timestamp, packets[at - 1]!.timestamp) < 0)
   expect(backwards.map(({ sequence }) => sequence)).toEqual([])
 }
@@ -229,7 +225,7 @@ describe('a viewer of a camera with rare key frames', () => {
     await until('it has a picture', () => viewer.keys.length > 0)
     await viewer.isLikeLive(live)
     expect(later.keys).toHaveLength(known)
-    for (const each of [live, later, viewer]) expectInOrder(each.packets)
+    for (const each of [live, later, viewer]) expectSteady(each.packets)
   }, 120_000)
 })
 

@@ -72,9 +72,8 @@ describe('a media processor', () => {
       await nextPicture(processing)
     }
     await until('PLI is answered again', () => keys() >= 4)
-    // A forced key frame is the picture that was waiting for the encoder, at most about 200 ms old.
     const times = picturesOf('H264', sink.packets).flatMap(({ isKey, timestamp }) => (isKey ? [timestamp / 90] : []))
-    times.slice(1).forEach((time, at) => expect(time - (times[at] ?? 0)).toBeGreaterThan(100))
+    times.slice(1).forEach((time, at) => expect(time - (times[at] ?? 0)).toBeGreaterThan(200))
   })
 
   it('sends a key frame on request also while no new pictures arrive', async () => {
@@ -237,10 +236,12 @@ describe('a media processor', () => {
   it('converts audio to Opus, and continues after a mute', async () => {
     const { source, sink } = await open({ from: 'opus', to: 'opus' })
     await source.play({ codec: 'opus', media: 'sine=frequency=1000:sample_rate=48000' })
-    const packets = await sink.receive(50)
-    const steps = packets.slice(1).map((packet, at) => timestampOf(packet) - timestampOf(packets[at]))
-    // The first packet is shorter by what the encoder looks ahead; a source that stalls leaves a gap.
-    expect(steps.filter((step) => step !== 960).length).toBeLessThan(5)
+    // The first packet is shorter by what the encoder looks ahead; a source that stalls on a busy machine leaves a gap.
+    await until('50 packets in a row have the same duration', () => {
+      const last = sink.packets.slice(-50)
+      const steps = last.slice(1).map((packet, at) => timestampOf(packet) - timestampOf(last[at]))
+      return steps.length === 49 && steps.every((step) => step === 960)
+    })
     source.isMuted = true
     await until('the last packet arrives', () => sink.packets.length >= source.sent - 1)
     const mutedAt = performance.now()

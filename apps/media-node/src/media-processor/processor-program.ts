@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { MediaKind } from '@session-service/contract'
-import { ChildProgram, type ChildExit } from '@session-service/server-kit'
+import { NativeProgram } from '../native-program/native-program.js'
 
 export const PROCESSOR_CAUSES = ['unsupported', 'filter', 'failed'] as const
 
@@ -70,71 +70,30 @@ export interface ProcessorLeg {
 /** Names and values. */
 type Settings = readonly (readonly [string, string | number | boolean])[]
 
-const STOP_TIMEOUT_MS = 2_500
-
 /** The native program; `processor/processor.h` describes its commands and events. */
-export class ProcessorProgram {
-  /** Resolves with the reason of its exit; undefined when it was stopped. */
-  readonly exited: Promise<string | undefined>
-  readonly #child: ChildProgram
-
-  constructor(
-    program: string,
-    private readonly onEvent: (event: ProcessorEvent) => void,
-  ) {
-    this.#child = new ChildProgram({ command: program, args: [], onLine: (line) => this.#handleLine(line) })
-    this.exited = this.#child.exited.then(({ failure }) => failure)
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid
+export class ProcessorProgram extends NativeProgram<ProcessorEvent> {
+  constructor(program: string, onEvent: (event: ProcessorEvent) => void) {
+    super(program, ProcessorEvent, onEvent)
   }
 
   addLeg({ input, output }: ProcessorLeg): void {
     const { kind, codec, payloadType, clockRate, channels = 1, ssrc, orientationId = 0 } = input
     const { port, sourcePort, firstSequence, maxKbps, maxPixels = 0 } = output
     const to = [output.codec, port, sourcePort, output.ssrc, output.payloadType, firstSequence, maxKbps, maxPixels]
-    this.#command('leg', kind, codec, payloadType, clockRate, channels, ssrc, ...to, orientationId)
+    this.command('leg', kind, codec, payloadType, clockRate, channels, ssrc, ...to, orientationId)
   }
 
   /** Before `start`. */
   setFilter(kind: MediaKind, type: string, settings: Settings): void {
-    this.#command('filter', kind, type, ...settings.flat())
+    this.command('filter', kind, type, ...settings.flat())
   }
 
   /** While it runs: `applied` or `refused` follows. */
   changeFilter(id: string, settings: Settings): void {
-    this.#command('set', id, ...settings.flat())
+    this.command('set', id, ...settings.flat())
   }
 
   start(): void {
-    this.#command('start')
-  }
-
-  stop(): Promise<ChildExit> {
-    return this.#child.stop([{ afterMs: STOP_TIMEOUT_MS, signal: 'SIGKILL' }], 'stop')
-  }
-
-  /** Kills a program that hangs. */
-  kill(reason: string): void {
-    this.#child.kill(reason)
-  }
-
-  #command(...words: readonly (string | number | boolean)[]): void {
-    if (words.some((word) => /[\t\n\r\0]/.test(String(word)))) throw new Error('a command has a control character')
-    this.#child.write(words.join('\t'))
-  }
-
-  #handleLine(line: string): void {
-    const event = ProcessorEvent.safeParse(parse(line))
-    if (event.success) this.onEvent(event.data)
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
+    this.command('start')
   }
 }

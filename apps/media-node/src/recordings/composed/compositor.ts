@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ChildProgram, type ChildExit } from '@session-service/server-kit'
+import { readEvent } from '../../native-program/native-program.js'
 
 const Ports = z.object({ rtp: z.number().int(), rtcp: z.number().int() })
 
@@ -67,17 +68,9 @@ export class Compositor {
   }
 
   #handleLine(line: string): void {
-    const event = CompositorEvent.safeParse(parse(line))
-    if (!event.success) return
-    if (event.data.event === 'error' && event.data.id === undefined) this.#lastError = event.data.message
-    this.onEvent(event.data)
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
+    const event = readEvent(CompositorEvent, line)
+    if (!event) return
+    if (event.event === 'error' && event.id === undefined) this.#lastError = event.message
+    this.onEvent(event)
   }
 }
