@@ -5,10 +5,13 @@ import { Job, type JobRun } from '../platform/jobs/job.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import type { Manager } from '../events/event-log.js'
+import { DrivenNodesService } from '../media-nodes/driven-nodes.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
 import { NodeLaunchService } from '../media-nodes/node-launch.service.js'
 import { autoscalingEvent } from './autoscaling-event.js'
+import { clusterCapacity } from './capacity.js'
+import { type Launch, launchTimeMs } from './launch-time.js'
 import { LoadAverages } from './load-averages.js'
 import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/drivers/node-driver.js'
 import { LaunchBackoff } from './launch-backoff.js'
@@ -43,6 +46,16 @@ const nodesBy = metrics.gauge('cluster_media_nodes', {
 
 const intervalMs = (config: MasterConfig): number => config.SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL * 1_000
 
+const usedRatio = metrics.gauge('cluster_capacity_used_ratio', {
+  help: 'Used share of the scarcest resource, averaged over the media nodes that take sessions now or soon',
+})
+const neededNodes = metrics.gauge('cluster_media_nodes_needed', {
+  help: 'Media nodes that carry the present use at SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD each',
+})
+const launchTime = metrics.gauge('autoscaling_launch_time_seconds', {
+  help: 'Time by which the load is forecast: measured, or configured before the first launch',
+})
+
 /** Adjusts the number of media nodes to the load. The leader decides; each decision is one transaction. */
 @Injectable()
 export class AutoscalingService implements OnModuleDestroy {
@@ -64,6 +77,7 @@ export class AutoscalingService implements OnModuleDestroy {
     private readonly mediaNodes: MediaNodesService,
     private readonly fleet: NodeFleet,
     private readonly launches: NodeLaunchService,
+    private readonly driven: DrivenNodesService,
     private readonly clock: ClusterClock,
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -86,6 +100,12 @@ export class AutoscalingService implements OnModuleDestroy {
     const rows = this.mediaNodes.rows()
     for (const status of MediaNodeStatus.options)
       nodesBy.set({ status }, rows.filter((row) => row.status === status).length)
+    const beats = new Map(this.mediaNodes.members().map((beat) => [beat.nodeId, beat]))
+    const nodes = rows.map((row) => ({ row, beat: beats.get(row.id) }))
+    const capacity = clusterCapacity(nodes, this.#limits.maxLoad / 100)
+    usedRatio.set({}, capacity.usedRatio)
+    neededNodes.set({}, capacity.needed)
+    launchTime.set({}, this.#limits.bootMs / 1_000)
   }
 
   @Job({ name: 'autoscaling', scope: 'leader', everyMs: intervalMs })
@@ -169,13 +189,17 @@ export class AutoscalingService implements OnModuleDestroy {
     return fleet.flatMap(({ row, beat, sessions }) => {
       const isLaunching = row.status === 'launching' || row.status === 'canceled'
       if (!isLaunching && !beat) return []
+      // It replaces an outdated node, which is counted until then.
+      if (row.isSurge && (isLaunching || row.status === 'running')) return []
+      const isOutdated = this.driven.of(row.id)?.isOutdated ?? false
       const isLeaving = this.#notWakeable.has(row.bootId ?? '') || (beat?.drainDeadline ?? null) !== null
       return {
         ...{ id: row.id, environmentId: row.environmentId, ip: row.ip, status: row.status },
         load: isLaunching ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing),
         held: Math.max(sessions, beat?.rooms ?? 0),
         launchingTime: row.launchingTime,
-        canWake: !isLeaving,
+        canWake: !isLeaving && !isOutdated,
+        isOutdated,
       }
     })
   }
@@ -226,6 +250,13 @@ export class AutoscalingService implements OnModuleDestroy {
     this.#pending.add(tracked)
   }
 
+  /** In the rows of nodes, so that each new leader knows them. */
+  #measuredLaunches(): Launch[] {
+    return this.mediaNodes
+      .rows()
+      .flatMap(({ launchingTime: at, launchDuration: durationMs }) => (durationMs === null ? [] : [{ at, durationMs }]))
+  }
+
   get #limits(): Limits {
     const { config } = this
     return {
@@ -234,7 +265,10 @@ export class AutoscalingService implements OnModuleDestroy {
       minLoad: config.SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD,
       maxLoad: config.SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD,
       cooldownMs: config.SERVICE_PRO_CLUSTER_AUTOSCALING_COOLDOWN * 1_000,
-      bootMs: config.SERVICE_PRO_CLUSTER_LAUNCH_TIME * 1_000,
+      bootMs: launchTimeMs(this.#measuredLaunches(), {
+        configuredMs: config.SERVICE_PRO_CLUSTER_LAUNCH_TIME * 1_000,
+        longestMs: config.SERVICE_PRO_CLUSTER_LAUNCH_TIMEOUT * 1_000,
+      }),
     }
   }
 }
