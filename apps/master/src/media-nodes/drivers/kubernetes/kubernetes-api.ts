@@ -4,6 +4,8 @@ import { Bookmark, KubernetesNode, Pod, PodList, PodTemplate, Status, WatchEvent
 
 /** Pods of one page of a list. */
 const PAGE = 500
+/** Attempts at a list whose pages expire before the last one is read. */
+const LISTS = 3
 /** The server ends a watch after this time, so that a dead connection is detected, s. */
 const WATCH_SECONDS = 60
 /** A watch that the server does not end is ended this much later, ms. */
