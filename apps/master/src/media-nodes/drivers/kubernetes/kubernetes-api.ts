@@ -92,28 +92,24 @@ export class KubernetesApi {
 
   /** All pods with these labels, page by page. A list that took too long begins again from the start. */
   async pods(labelSelector: string, signal?: AbortSignal): Promise<Pods> {
-    const items: Pod[] = []
-    for (let page = ''; ;) {
-      const query = { labelSelector, limit: String(PAGE), ...(page !== '' && { continue: page }) }
-      const list = await this.#page(query, signal)
-      if (list === 'expired') {
-        if (page === '') throw new KubernetesError(410, 'Expired', 'the list of pods has expired')
-        items.length = 0
-        page = ''
-        continue
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#pages(labelSelector, signal)
+      } catch (error) {
+        if (!hasStatus(error, 410) || attempt === LISTS) throw error
       }
-      items.push(...list.items)
-      page = list.metadata.continue
-      if (page === '') return { items, resourceVersion: list.metadata.resourceVersion }
     }
   }
 
-  async #page(query: Record<string, string>, signal?: AbortSignal): Promise<PodList | 'expired'> {
-    try {
-      return PodList.parse(await this.connection.request({ method: 'GET', path: this.#path('pods'), query, signal }))
-    } catch (error) {
-      if (hasStatus(error, 410)) return 'expired'
-      throw error
+  async #pages(labelSelector: string, signal?: AbortSignal): Promise<Pods> {
+    const items: Pod[] = []
+    for (let page = ''; ; ) {
+      const query = { labelSelector, limit: String(PAGE), ...(page !== '' && { continue: page }) }
+      const answer = await this.connection.request({ method: 'GET', path: this.#path('pods'), query, signal })
+      const list = PodList.parse(answer)
+      items.push(...list.items)
+      page = list.metadata.continue
+      if (page === '') return { items, resourceVersion: list.metadata.resourceVersion }
     }
   }
 
