@@ -103,7 +103,7 @@ export class KubernetesApi {
 
   async #pages(labelSelector: string, signal?: AbortSignal): Promise<Pods> {
     const items: Pod[] = []
-    for (let page = ''; ; ) {
+    for (let page = ''; ;) {
       const query = { labelSelector, limit: String(PAGE), ...(page !== '' && { continue: page }) }
       const answer = await this.connection.request({ method: 'GET', path: this.#path('pods'), query, signal })
       const list = PodList.parse(answer)

@@ -59,15 +59,18 @@ describe('PodWatch', () => {
     expect([watch.find('a'), watch.find('b')?.pod.metadata.uid]).toEqual([undefined, 'uid-b'])
   })
 
-  it.each(['end', 'break'] as const)('continues after the last change when the watch has come to its %s', async (how) => {
-    server.will(
-      list('5', pod('a', '3')),
-      events([changed('ADDED', pod('b', '6')), bookmark('9')], how),
-      events([changed('ADDED', pod('c', '10'))], 'stay'),
-    )
-    await become('a b c')
-    expect(versions()).toEqual(['5', '9'])
-  })
+  it.each(['end', 'break'] as const)(
+    'continues after the last change when the watch has come to its %s',
+    async (how) => {
+      server.will(
+        list('5', pod('a', '3')),
+        events([changed('ADDED', pod('b', '6')), bookmark('9')], how),
+        events([changed('ADDED', pod('c', '10'))], 'stay'),
+      )
+      await become('a b c')
+      expect(versions()).toEqual(['5', '9'])
+    },
+  )
 
   it.each([
     ['as an event', events([expired], 'end')],
