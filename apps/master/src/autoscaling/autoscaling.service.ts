@@ -13,7 +13,7 @@ import { autoscalingEvent } from './autoscaling-event.js'
 import { clusterCapacity } from './capacity.js'
 import { type Launch, launchTimeMs } from './launch-time.js'
 import { LoadAverages } from './load-averages.js'
-import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/drivers/node-driver.js'
+import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/driver/node-driver.js'
 import { LaunchBackoff } from './launch-backoff.js'
 import { plan } from './plan.js'
 import {

@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { Job, type JobRun } from '../platform/jobs/job.js'
 import { DrivenNodesService } from '../media-nodes/driven-nodes.service.js'
-import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/drivers/node-driver.js'
+import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/driver/node-driver.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { type FleetChange, type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
 import { NodeLaunchService } from '../media-nodes/node-launch.service.js'

@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { Job } from '../platform/jobs/job.js'
 import { type DrivenAction, drivenPlan } from './driven-plan.js'
-import { type DrivenNode, NODE_DRIVER, type NodeDriver } from './drivers/node-driver.js'
+import { type DrivenNode, NODE_DRIVER, type NodeDriver } from './driver/node-driver.js'
 import { MediaNodeRepository } from './media-node.repository.js'
 import { isConnected, MediaNodesService } from './media-nodes.service.js'
 import { NodeLaunchService } from './node-launch.service.js'

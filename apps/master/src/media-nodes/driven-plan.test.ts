@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { MediaNodeStatus } from '@session-service/contract'
 import { type DrivenView, drivenPlan } from './driven-plan.js'
-import type { DrivenNode } from './drivers/node-driver.js'
+import type { DrivenNode } from './driver/node-driver.js'
 
 const NOW = 1_000_000
 const row = (status: MediaNodeStatus, statusAge = 0, statusReason: string | null = null) => ({

@@ -1,4 +1,4 @@
-import type { DrivenNode } from './drivers/node-driver.js'
+import type { DrivenNode } from './driver/node-driver.js'
 import { isUp } from './media-node-status.js'
 import type { MediaNodeRow } from './media-node.repository.js'
 

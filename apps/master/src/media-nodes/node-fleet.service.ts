@@ -1,6 +1,6 @@
 import { type Heartbeat, type MediaNodeStatus, newMediaNodeId } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
-import type { NodeLaunch } from './drivers/node-driver.js'
+import type { NodeLaunch } from './driver/node-driver.js'
 import type { EventDraft } from '../events/event-drafts.js'
 import type { Manager } from '../events/event-log.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'

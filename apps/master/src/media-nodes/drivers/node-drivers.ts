@@ -7,7 +7,7 @@ import {
 } from '../../platform/config/configuration.module.js'
 import { kubernetesAccess } from './kubernetes/kubernetes-access.js'
 import { KubernetesDriver } from './kubernetes/kubernetes.driver.js'
-import { NODE_DRIVER, type NodeDriver } from './node-driver.js'
+import { NODE_DRIVER, type NodeDriver } from '../driver/node-driver.js'
 import { OnPremiseDriver } from './on-premise.driver.js'
 import { ProcessDriver } from './process.driver.js'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 import { loadMasterConfig } from '@session-service/config'
 import { KubernetesCluster, until } from '@session-service/testing'
-import type { DrivenNode } from '../node-driver.js'
+import type { DrivenNode } from '../../driver/node-driver.js'
 import { KubernetesAccount } from './fixtures/kubernetes-account.js'
 import { kubernetesAccess } from './kubernetes-access.js'
 import { KubernetesDriver } from './kubernetes.driver.js'
@@ -10,7 +10,7 @@ jest.setTimeout(180_000)
 
 const SPACE = 'calls'
 const TEMPLATE = 'calls-media-node'
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 60_000
 const CORE = `/api/v1/namespaces/${SPACE}`
 const never = new AbortController().signal
 

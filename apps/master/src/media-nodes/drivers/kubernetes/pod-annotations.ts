@@ -1,4 +1,4 @@
-import type { NodeUse } from '../node-driver.js'
+import type { NodeUse } from '../../driver/node-driver.js'
 import type { KubernetesNode, Pod } from './kubernetes-objects.js'
 
 /** Read by ReplicaSets: the pod with the lowest cost is removed first. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { NodeLaunch } from '../node-driver.js'
+import type { NodeLaunch } from '../../driver/node-driver.js'
 import type { Pod, PodTemplate } from './kubernetes-objects.js'
 
 export const NODE_ID_LABEL = 'session-service/node-id'

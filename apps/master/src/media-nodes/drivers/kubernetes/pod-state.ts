@@ -1,4 +1,4 @@
-import type { DrivenNode } from '../node-driver.js'
+import type { DrivenNode } from '../../driver/node-driver.js'
 import type { Condition, ContainerStatus, Pod } from './kubernetes-objects.js'
 
 export type PodState = Pick<DrivenNode, 'state' | 'reason'>
