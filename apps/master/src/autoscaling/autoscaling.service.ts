@@ -1,4 +1,3 @@
-import { MediaNodeStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Job, type JobRun } from '../platform/jobs/job.js'
@@ -10,8 +9,7 @@ import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
 import { NodeLaunchService } from '../media-nodes/node-launch.service.js'
 import { autoscalingEvent } from './autoscaling-event.js'
-import { clusterCapacity } from './capacity.js'
-import { type Launch, launchTimeMs } from './launch-time.js'
+import { launchTimeOf } from './launch-time.js'
 import { LoadAverages } from './load-averages.js'
 import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/driver/node-driver.js'
 import { LaunchBackoff } from './launch-backoff.js'
@@ -39,22 +37,7 @@ const actionsTotal = metrics.counter('autoscaling_actions_total', {
   labels: { kind: ['wake', 'relaunch', 'launch', 'cancel', 'drain', 'terminate'] },
 })
 
-const nodesBy = metrics.gauge('cluster_media_nodes', {
-  help: 'Media nodes of the cluster by status',
-  labels: { status: MediaNodeStatus.options },
-})
-
 const intervalMs = (config: MasterConfig): number => config.SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL * 1_000
-
-const usedRatio = metrics.gauge('cluster_capacity_used_ratio', {
-  help: 'Used share of the scarcest resource, averaged over the media nodes that take sessions now or soon',
-})
-const neededNodes = metrics.gauge('cluster_media_nodes_needed', {
-  help: 'Media nodes that carry the present use at SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD each',
-})
-const launchTime = metrics.gauge('autoscaling_launch_time_seconds', {
-  help: 'Time by which the load is forecast: measured, or configured before the first launch',
-})
 
 /** Adjusts the number of media nodes to the load. The leader decides; each decision is one transaction. */
 @Injectable()
@@ -93,19 +76,6 @@ export class AutoscalingService implements OnModuleDestroy {
   @Job({ name: 'media node loads', scope: 'leader', everyMs: 0 })
   sample(): void {
     for (const { bootId, cpuLoad } of this.mediaNodes.live()) this.#loads.add(bootId, cpuLoad)
-  }
-
-  @Job({ name: 'media node figures', scope: 'every master', everyMs: 0 })
-  showFigures(): void {
-    const rows = this.mediaNodes.rows()
-    for (const status of MediaNodeStatus.options)
-      nodesBy.set({ status }, rows.filter((row) => row.status === status).length)
-    const beats = new Map(this.mediaNodes.members().map((beat) => [beat.nodeId, beat]))
-    const nodes = rows.map((row) => ({ row, beat: beats.get(row.id) }))
-    const capacity = clusterCapacity(nodes, this.#limits.maxLoad / 100)
-    usedRatio.set({}, capacity.usedRatio)
-    neededNodes.set({}, capacity.needed)
-    launchTime.set({}, this.#limits.bootMs / 1_000)
   }
 
   @Job({ name: 'autoscaling', scope: 'leader', everyMs: intervalMs })
@@ -185,7 +155,7 @@ export class AutoscalingService implements OnModuleDestroy {
 
   #scaled(fleet: readonly FleetNode[]): ScaledNode[] {
     const loads = this.#loads.take()
-    const sharing = this.driver.sharesMachine ? fleet.filter(({ beat }) => beat).length : 1
+    const sharing = this.#sharing(fleet)
     return fleet.flatMap(({ row, beat, sessions }) => {
       const isLaunching = row.status === 'launching' || row.status === 'canceled'
       if (!isLaunching && !beat) return []
@@ -195,13 +165,21 @@ export class AutoscalingService implements OnModuleDestroy {
       const isLeaving = this.#notWakeable.has(row.bootId ?? '') || (beat?.drainDeadline ?? null) !== null
       return {
         ...{ id: row.id, environmentId: row.environmentId, ip: row.ip, status: row.status },
-        load: isLaunching ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing),
+        load: isLaunching ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing(row.id)),
         held: Math.max(sessions, beat?.rooms ?? 0),
         launchingTime: row.launchingTime,
         canWake: !isLeaving && !isOutdated,
         isOutdated,
       }
     })
+  }
+
+  /** The number of nodes that report the load of the machine of a node. */
+  #sharing(fleet: readonly FleetNode[]): (id: string) => number {
+    const alive = fleet.filter(({ beat }) => beat)
+    if (this.driver.sharesMachine) return () => alive.length
+    const machines = Map.groupBy(alive, ({ row }) => this.driven.of(row.id)?.machine)
+    return (id) => machines.get(this.driven.of(id)?.machine ?? '')?.length ?? 1
   }
 
   #sendCommand(action: ScalingAction): void {
@@ -250,13 +228,6 @@ export class AutoscalingService implements OnModuleDestroy {
     this.#pending.add(tracked)
   }
 
-  /** In the rows of nodes, so that each new leader knows them. */
-  #measuredLaunches(): Launch[] {
-    return this.mediaNodes
-      .rows()
-      .flatMap(({ launchingTime: at, launchDuration: durationMs }) => (durationMs === null ? [] : [{ at, durationMs }]))
-  }
-
   get #limits(): Limits {
     const { config } = this
     return {
@@ -265,10 +236,7 @@ export class AutoscalingService implements OnModuleDestroy {
       minLoad: config.SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD,
       maxLoad: config.SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD,
       cooldownMs: config.SERVICE_PRO_CLUSTER_AUTOSCALING_COOLDOWN * 1_000,
-      bootMs: launchTimeMs(this.#measuredLaunches(), {
-        configuredMs: config.SERVICE_PRO_CLUSTER_LAUNCH_TIME * 1_000,
-        longestMs: config.SERVICE_PRO_CLUSTER_LAUNCH_TIMEOUT * 1_000,
-      }),
+      bootMs: launchTimeOf(this.mediaNodes.rows(), config),
     }
   }
 }

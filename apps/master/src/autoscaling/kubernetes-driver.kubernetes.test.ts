@@ -29,7 +29,7 @@ const TWO_NODES = {
   SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD: '0',
   SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: '100',
 }
-/** One node can carry any load. */
+/** One node can carry any load, as the nodes share a machine. */
 const ONE_NODE = {
   ...SCALED,
   SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: '100',
@@ -42,7 +42,7 @@ let stack: Stack
 let api: ServiceApi
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start({ nodes: [{ name: 'machine-1' }, { name: 'machine-2' }] })
+  cluster = await KubernetesCluster.start({ nodes: [{ name: 'machine-1' }] })
   account = await KubernetesAccount.create(cluster, SPACE, TEMPLATE)
   stack = await startStack({ nodes: 0, masterEnv: { ...account.env(TEMPLATE), ...TWO_NODES } })
   api = stack.api
@@ -145,10 +145,13 @@ it('launches one pod for each node, and measures how long that takes', async () 
     expect(reason).toBeNull()
     expect(duration).toBeGreaterThan(0)
   }
-  const page = await (await fetch(`${stack.masters[0]?.opsUrl}/metrics`)).text()
-  expect(page).toMatch(/session_service_cluster_capacity_used_ratio [\d.]+/)
-  const [, seconds] = /session_service_autoscaling_launch_time_seconds ([\d.]+)/.exec(page) ?? []
-  expect(Number(seconds)).toBe(Math.max(...nodes.map(({ duration }) => duration ?? 0)) / 1_000)
+  const metric = async (name: string): Promise<number> => {
+    const page = await (await fetch(`${stack.masters[0]?.opsUrl}/metrics`)).text()
+    return Number(new RegExp(`^session_service_${name} ([\\d.]+)`, 'm').exec(page)?.[1])
+  }
+  const slower = Math.max(...nodes.map(({ duration }) => duration ?? 0)) / 1_000
+  await until('the forecast follows', async () => (await metric('autoscaling_launch_time_seconds')) === slower)
+  expect(await metric('cluster_capacity_used_ratio')).toBeGreaterThanOrEqual(0)
 })
 
 it('replaces the nodes of a former template, the emptiest first, without a break in a call', async () => {

@@ -1,3 +1,6 @@
+import type { MasterConfig } from '@session-service/config'
+import type { MediaNodeRow } from '../media-nodes/media-node.repository.js'
+
 /** A launch of a media node that has succeeded. */
 export interface Launch {
   /** UTC ms. */
@@ -24,3 +27,18 @@ export function launchTimeMs(
   const measured = recent[Math.ceil(recent.length * QUANTILE) - 1]
   return measured === undefined ? configuredMs : Math.min(Math.max(measured, SHORTEST_MS), longestMs)
 }
+
+type Rows = readonly Pick<MediaNodeRow, 'launchingTime' | 'launchDuration'>[]
+type Properties = Pick<MasterConfig, 'SERVICE_PRO_CLUSTER_LAUNCH_TIME' | 'SERVICE_PRO_CLUSTER_LAUNCH_TIMEOUT'>
+
+/** The measurements are in the rows of nodes, so that each new leader knows them. */
+export const launchTimeOf = (rows: Rows, config: Properties): number =>
+  launchTimeMs(
+    rows.flatMap(({ launchingTime: at, launchDuration: durationMs }) =>
+      durationMs === null ? [] : [{ at, durationMs }],
+    ),
+    {
+      configuredMs: config.SERVICE_PRO_CLUSTER_LAUNCH_TIME * 1_000,
+      longestMs: config.SERVICE_PRO_CLUSTER_LAUNCH_TIMEOUT * 1_000,
+    },
+  )

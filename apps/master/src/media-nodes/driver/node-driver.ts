@@ -26,6 +26,8 @@ export interface DrivenNode {
   id: string
   /** Of the machine or pod, for logs. */
   name: string
+  /** The machine that it runs on, if that is known: nodes of one machine report the same load. */
+  machine?: string
   /** `failed`: it will not start or go on by itself; `ending`: its end is ordered; `ended`: by itself, or it was removed. */
   state: 'starting' | 'up' | 'failed' | 'ending' | 'ended'
   /** For operators; absent when there is nothing unusual. */

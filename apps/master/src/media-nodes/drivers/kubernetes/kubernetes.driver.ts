@@ -145,6 +145,7 @@ function drivenNode(watched: WatchedPod, currentHash: string | undefined): Drive
   return {
     id: nodeIdOf(pod),
     name: pod.metadata.name,
+    ...(pod.spec.nodeName && { machine: pod.spec.nodeName }),
     ...podState(pod, isDeleted),
     isGone: isDeleted,
     isStuck: isStuck(watched),
