@@ -32,6 +32,8 @@ const MASTER_LAYERS = [
   'events/webhook',
   'events/cdr',
   'tokens',
+  'media-nodes/driver',
+  'media-nodes/drivers/kubernetes',
   'media-nodes/drivers',
   'media-nodes',
   'placement',

@@ -1,6 +1,12 @@
 import { globSync } from 'node:fs'
 
-const SUFFIX = { unit: '.test.ts', integration: '.int.test.ts', media: '.media.test.ts', browser: '.browser.test.ts' }
+const SUFFIX = {
+  unit: '.test.ts',
+  integration: '.int.test.ts',
+  media: '.media.test.ts',
+  browser: '.browser.test.ts',
+  kubernetes: '.kubernetes.test.ts',
+}
 
 /** The kinds of tests, quickest first. */
 export const KINDS = Object.keys(SUFFIX)
@@ -9,7 +15,7 @@ export const isKind = (kind) => Object.hasOwn(SUFFIX, kind)
 
 /** Kind of a test file by its name; undefined when it is none. */
 export function kindOf(file) {
-  const [, special] = /\.(int|media|browser)\.test\.ts$/.exec(file) ?? []
+  const [, special] = /\.(int|media|browser|kubernetes)\.test\.ts$/.exec(file) ?? []
   if (special) return special === 'int' ? 'integration' : special
   return file.endsWith('.test.ts') ? 'unit' : undefined
 }

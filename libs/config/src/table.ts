@@ -2,6 +2,7 @@ import { CLIENTS } from './properties/clients.js'
 import { CLUSTER } from './properties/cluster.js'
 import { COMMON } from './properties/common.js'
 import { FEATURES } from './properties/features.js'
+import { KUBERNETES } from './properties/kubernetes.js'
 import { MASTER } from './properties/master.js'
 import { NODE } from './properties/node.js'
 import { STORAGE } from './properties/storage.js'
@@ -15,6 +16,7 @@ export const PROPERTIES = {
   ...FEATURES,
   ...STORAGE,
   ...CLUSTER,
+  ...KUBERNETES,
   ...NODE,
 } satisfies Record<string, Property>
 
@@ -30,6 +32,7 @@ export const SECTIONS: readonly (readonly [title: string, properties: Readonly<R
   ['Recording, call records, webhook', FEATURES],
   ['Storage of recordings', STORAGE],
   ['Cluster and statistics', CLUSTER],
+  ['Kubernetes', KUBERNETES],
   ['Media node', NODE],
 ]
 

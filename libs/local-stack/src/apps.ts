@@ -92,25 +92,29 @@ async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
   return Object.assign(started, { opsUrl })
 }
 
+/** The program of an app in a build of the workspace, which is this one by default. */
+export const programPath = (app: 'master' | 'media-node' | 'playground', root = ROOT): string =>
+  programOf({ master: MASTER, 'media-node': MEDIA_NODE, playground: PLAYGROUND }[app], root)
+
 /** The bundle, unless something was compiled after it. */
-function programOf({ main, bundle }: App): string {
-  if (!existsSync(join(ROOT, main))) throw new Error(`${main} does not exist: build it with "npx tsc -b"`)
-  const bundledAt = bundle === undefined ? undefined : modifiedAt(join(ROOT, bundle))
-  return join(ROOT, bundle !== undefined && bundledAt !== undefined && bundledAt > compiledAt() ? bundle : main)
+function programOf({ main, bundle }: App, root = ROOT): string {
+  if (!existsSync(join(root, main))) throw new Error(`${main} does not exist: build it with "npx tsc -b"`)
+  const bundledAt = bundle === undefined ? undefined : modifiedAt(join(root, bundle))
+  return join(root, bundle !== undefined && bundledAt !== undefined && bundledAt > compiledAt(root) ? bundle : main)
 }
 
 /** The last change of a compiled package, ms. */
-function compiledAt(): number {
+function compiledAt(root: string): number {
   const packages = ['apps', 'libs'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder)).map((name) => join(folder, name)),
+    readdirSync(join(root, folder)).map((name) => join(folder, name)),
   )
-  return Math.max(...packages.map((folder) => modifiedAt(join(ROOT, folder, 'dist/.tsbuildinfo')) ?? 0))
+  return Math.max(...packages.map((folder) => modifiedAt(join(root, folder, 'dist/.tsbuildinfo')) ?? 0))
 }
 
 const modifiedAt = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.mtimeMs
 
 /** Only variables of the system: no configuration of this process leaks into the app. */
-const systemEnv = (): Record<string, string> =>
+export const systemEnv = (): Record<string, string> =>
   Object.fromEntries(
     SYSTEM_VARIABLES.flatMap((name) => {
       const value = process.env[name]

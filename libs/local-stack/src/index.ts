@@ -1,7 +1,15 @@
 export { type Account, mayEnter, mayRead, serverAccount } from './account/account.js'
 export { makeOwnedFolder } from './account/owned-folder.js'
 export { executableFor } from './account/executable.js'
-export { startMaster, startMediaNode, startPlayground, type AppOptions, type AppProcess } from './apps.js'
+export {
+  programPath,
+  startMaster,
+  startMediaNode,
+  startPlayground,
+  systemEnv,
+  type AppOptions,
+  type AppProcess,
+} from './apps.js'
 export { FolderInUseError, lockFolder } from './folder-lock.js'
 export { findNatsServer, startNats, type LocalNats, type NatsOptions } from './nats.js'
 export {
@@ -13,7 +21,13 @@ export {
   type ClusterUsers,
 } from './nats-users.js'
 export { freePortFrom, freePorts, isFree, portHolder } from './ports.js'
-export { removePostgresData, startPostgres, type LocalPostgres, type PostgresOptions } from './postgres/postgres.js'
+export {
+  findPostgres,
+  removePostgresData,
+  startPostgres,
+  type LocalPostgres,
+  type PostgresOptions,
+} from './postgres/postgres.js'
 export {
   describeExit,
   isErrno,

@@ -9,4 +9,5 @@ export { BusTransport, type BusBinding, type BusTransportOptions } from './nest/
 export type { BusProblem, OnProblem } from './problem.js'
 export { reportBusProblems } from './report-problems.js'
 export { REPORT_RPC, ReportSender, type ReportBody, type ReportSenderOptions } from './report-sender.js'
+export { usedCapacity } from './used-capacity.js'
 export type { Rpc } from './wire.js'

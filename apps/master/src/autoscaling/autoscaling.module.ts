@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common'
 import { AutoscalingService } from './autoscaling.service.js'
+import { ClusterFigures } from './cluster-figures.service.js'
+import { NodeRollService } from './node-roll.service.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 
-/** Launches and drains media nodes according to their load. */
+/** Launches and drains media nodes according to their load, and replaces outdated ones. */
 @Module({
   imports: [MediaNodesModule],
-  providers: [AutoscalingService],
+  providers: [AutoscalingService, ClusterFigures, NodeRollService],
 })
 export class AutoscalingModule {}

@@ -1,16 +1,17 @@
-import { MediaNodeStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Job, type JobRun } from '../platform/jobs/job.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import type { Manager } from '../events/event-log.js'
+import { DrivenNodesService } from '../media-nodes/driven-nodes.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
 import { NodeLaunchService } from '../media-nodes/node-launch.service.js'
 import { autoscalingEvent } from './autoscaling-event.js'
+import { launchTimeOf } from './launch-time.js'
 import { LoadAverages } from './load-averages.js'
-import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/drivers/node-driver.js'
+import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/driver/node-driver.js'
 import { LaunchBackoff } from './launch-backoff.js'
 import { plan } from './plan.js'
 import {
@@ -36,11 +37,6 @@ const actionsTotal = metrics.counter('autoscaling_actions_total', {
   labels: { kind: ['wake', 'relaunch', 'launch', 'cancel', 'drain', 'terminate'] },
 })
 
-const nodesBy = metrics.gauge('cluster_media_nodes', {
-  help: 'Media nodes of the cluster by status',
-  labels: { status: MediaNodeStatus.options },
-})
-
 const intervalMs = (config: MasterConfig): number => config.SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL * 1_000
 
 /** Adjusts the number of media nodes to the load. The leader decides; each decision is one transaction. */
@@ -64,6 +60,7 @@ export class AutoscalingService implements OnModuleDestroy {
     private readonly mediaNodes: MediaNodesService,
     private readonly fleet: NodeFleet,
     private readonly launches: NodeLaunchService,
+    private readonly driven: DrivenNodesService,
     private readonly clock: ClusterClock,
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -79,13 +76,6 @@ export class AutoscalingService implements OnModuleDestroy {
   @Job({ name: 'media node loads', scope: 'leader', everyMs: 0 })
   sample(): void {
     for (const { bootId, cpuLoad } of this.mediaNodes.live()) this.#loads.add(bootId, cpuLoad)
-  }
-
-  @Job({ name: 'media node figures', scope: 'every master', everyMs: 0 })
-  showFigures(): void {
-    const rows = this.mediaNodes.rows()
-    for (const status of MediaNodeStatus.options)
-      nodesBy.set({ status }, rows.filter((row) => row.status === status).length)
   }
 
   @Job({ name: 'autoscaling', scope: 'leader', everyMs: intervalMs })
@@ -165,19 +155,31 @@ export class AutoscalingService implements OnModuleDestroy {
 
   #scaled(fleet: readonly FleetNode[]): ScaledNode[] {
     const loads = this.#loads.take()
-    const sharing = this.driver.sharesMachine ? fleet.filter(({ beat }) => beat).length : 1
+    const sharing = this.#sharing(fleet)
     return fleet.flatMap(({ row, beat, sessions }) => {
       const isLaunching = row.status === 'launching' || row.status === 'canceled'
       if (!isLaunching && !beat) return []
+      // It replaces an outdated node, which is counted until then.
+      if (row.isSurge && (isLaunching || row.status === 'running')) return []
+      const isOutdated = this.driven.of(row.id)?.isOutdated ?? false
       const isLeaving = this.#notWakeable.has(row.bootId ?? '') || (beat?.drainDeadline ?? null) !== null
       return {
         ...{ id: row.id, environmentId: row.environmentId, ip: row.ip, status: row.status },
-        load: isLaunching ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing),
+        load: isLaunching ? 0 : rounded((loads.get(row.bootId ?? '') ?? beat?.cpuLoad ?? 0) / sharing(row.id)),
         held: Math.max(sessions, beat?.rooms ?? 0),
         launchingTime: row.launchingTime,
-        canWake: !isLeaving,
+        canWake: !isLeaving && !isOutdated,
+        isOutdated,
       }
     })
+  }
+
+  /** The number of nodes that report the load of the machine of a node. */
+  #sharing(fleet: readonly FleetNode[]): (id: string) => number {
+    const alive = fleet.filter(({ beat }) => beat)
+    if (this.driver.sharesMachine) return () => alive.length
+    const machines = Map.groupBy(alive, ({ row }) => this.driven.of(row.id)?.machine)
+    return (id) => machines.get(this.driven.of(id)?.machine ?? '')?.length ?? 1
   }
 
   #sendCommand(action: ScalingAction): void {
@@ -234,7 +236,7 @@ export class AutoscalingService implements OnModuleDestroy {
       minLoad: config.SERVICE_PRO_CLUSTER_AUTOSCALING_MIN_LOAD,
       maxLoad: config.SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD,
       cooldownMs: config.SERVICE_PRO_CLUSTER_AUTOSCALING_COOLDOWN * 1_000,
-      bootMs: config.SERVICE_PRO_CLUSTER_LAUNCH_TIME * 1_000,
+      bootMs: launchTimeOf(this.mediaNodes.rows(), config),
     }
   }
 }

@@ -373,3 +373,11 @@ it('limits the number of stored samples', () => {
     memory = plan({ now, nodes: nodesOf([RUNNING, 30]) }, LIMITS, memory).memory
   expect(memory.samples.length).toBeLessThanOrEqual(WINDOW_MS / EVERY_MS + 2)
 })
+
+it('drains an outdated node before emptier ones, and wakes none', () => {
+  const nodes = nodesOf([RUNNING, 10], [RUNNING, 0], [RUNNING, 5]).map((node) => ({
+    ...node,
+    isOutdated: node.id === 'n0',
+  }))
+  expect(described(steadyPlan(nodes, { ...LIMITS, minNodes: 2 }))).toEqual(['drain n0'])
+})

@@ -20,7 +20,7 @@ export function adding(nodes: readonly ScaledNode[], count: number): ScalingActi
   ]
 }
 
-/** The actions that remove this many nodes: cancels launching nodes first, then drains the least loaded ones. */
+/** The actions that remove this many nodes: cancels launching nodes first, then drains the outdated and least loaded ones. */
 export function removing(nodes: readonly ScaledNode[], count: number): ScalingAction[] {
   const canceled = nodes
     .filter(({ status }) => status === 'launching')
@@ -28,10 +28,14 @@ export function removing(nodes: readonly ScaledNode[], count: number): ScalingAc
     .slice(0, count)
   const removed = nodes
     .filter(({ status }) => status === 'running')
-    .toSorted((a, b) => Math.min(a.held, 1) - Math.min(b.held, 1) || a.load - b.load || a.held - b.held)
+    .toSorted(
+      (a, b) => ageOf(a) - ageOf(b) || Math.min(a.held, 1) - Math.min(b.held, 1) || a.load - b.load || a.held - b.held,
+    )
     .slice(0, count - canceled.length)
   return [
     ...canceled.map((node) => ({ kind: 'cancel' as const, node })),
     ...removed.map((node) => ({ kind: node.held === 0 ? ('terminate' as const) : ('drain' as const), node })),
   ]
 }
+
+const ageOf = ({ isOutdated = false }: ScaledNode): number => (isOutdated ? 0 : 1)

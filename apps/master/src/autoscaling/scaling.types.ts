@@ -14,6 +14,8 @@ export interface ScaledNode {
   launchingTime: number
   /** False: a draining node that cannot accept sessions again, since its machine shuts down. */
   canWake: boolean
+  /** New nodes would be different: it is removed before others. Default: false. */
+  isOutdated?: boolean
 }
 
 export interface Cluster {

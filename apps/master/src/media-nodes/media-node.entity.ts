@@ -23,6 +23,18 @@ export class MediaNodeEntity {
   @Column({ type: 'text' })
   status!: MediaNodeStatus
 
+  /** Why the environment of the node has not started it yet, could not start it, or ends it; null without a reason. */
+  @Column({ name: 'status_reason', type: 'text', nullable: true })
+  statusReason!: string | null
+
+  /** Time from its launch by a driver to its first registration, ms; null for other nodes. */
+  @Column({ name: 'launch_duration', type: 'integer', nullable: true })
+  launchDuration!: number | null
+
+  /** It is started in addition to the others, to replace an outdated one. */
+  @Column({ name: 'is_surge', type: 'boolean', default: false })
+  isSurge!: boolean
+
   /** Time of the last change of the status, by the clock of the database. */
   @Column({ name: 'changed_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   changedAt!: Date

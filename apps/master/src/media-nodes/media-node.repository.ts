@@ -34,6 +34,9 @@ export interface MediaNodeRow {
   /** Consecutive crashes. */
   crashCount: number
   backOffUntil: number | null
+  statusReason: string | null
+  launchDuration: number | null
+  isSurge: boolean
 }
 
 /** A difference that large means that the clock of the database was set back, ms. */
@@ -66,6 +69,9 @@ const COLUMNS: { [C in keyof Changes]-?: string } = {
   drainDeadline: 'drain_deadline',
   crashCount: 'crash_count',
   backOffUntil: 'back_off_until',
+  statusReason: 'status_reason',
+  launchDuration: 'launch_duration',
+  isSurge: 'is_surge',
 }
 const isColumn = (name: string): name is keyof Changes => name in COLUMNS
 
@@ -86,6 +92,9 @@ const ROW = `(extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::floa
     'drainDeadline',
     'crashCount',
     'backOffUntil',
+    'statusReason',
+    'launchDuration',
+    'isSurge',
   ])}`
 
 /**

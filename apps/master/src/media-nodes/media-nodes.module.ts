@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common'
 import { EventsModule } from '../events/events.module.js'
 import { NodeDriversModule } from './drivers/node-drivers.module.js'
+import { DrivenNodesService } from './driven-nodes.service.js'
 import { MasterMembership } from './master-membership.js'
 import { MediaNodeRepository } from './media-node.repository.js'
 import { MediaNodesService } from './media-nodes.service.js'
@@ -10,7 +11,22 @@ import { NodeLaunchService } from './node-launch.service.js'
 /** The media nodes of the cluster: heartbeats, rows, requests, launches, and the masters that are alive. */
 @Module({
   imports: [EventsModule, NodeDriversModule],
-  providers: [MediaNodeRepository, MediaNodesService, NodeFleet, NodeLaunchService, MasterMembership],
-  exports: [NodeDriversModule, MediaNodeRepository, MediaNodesService, NodeFleet, NodeLaunchService, MasterMembership],
+  providers: [
+    MediaNodeRepository,
+    MediaNodesService,
+    NodeFleet,
+    NodeLaunchService,
+    DrivenNodesService,
+    MasterMembership,
+  ],
+  exports: [
+    NodeDriversModule,
+    MediaNodeRepository,
+    MediaNodesService,
+    NodeFleet,
+    NodeLaunchService,
+    DrivenNodesService,
+    MasterMembership,
+  ],
 })
 export class MediaNodesModule {}

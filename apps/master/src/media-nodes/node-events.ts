@@ -22,13 +22,19 @@ export const backOffOf = (
   isBackedOff(backOffUntil, now) ? { backOff: { crashes: crashCount, until: backOffUntil } } : {}
 
 export const mediaNodeStatusChanged = (
-  node: NodeIdentity & Pick<MediaNodeRow, 'status' | 'crashCount' | 'backOffUntil'>,
+  node: NodeIdentity & Pick<MediaNodeRow, 'status' | 'crashCount' | 'backOffUntil' | 'statusReason'>,
   oldStatus: MediaNodeStatus | null,
   clusterId: string,
   now: number,
 ): EventDraft => ({
   name: 'mediaNodeStatusChanged',
-  payload: { ...common(node, clusterId, now), oldStatus, newStatus: node.status, ...backOffOf(node, now) },
+  payload: {
+    ...common(node, clusterId, now),
+    oldStatus,
+    newStatus: node.status,
+    ...(node.statusReason !== null && { statusReason: node.statusReason }),
+    ...backOffOf(node, now),
+  },
 })
 
 export const nodeCrashed = (

@@ -1,6 +1,6 @@
 import { type Heartbeat, type MediaNodeStatus, newMediaNodeId } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
-import type { NodeLaunch } from './drivers/node-driver.js'
+import type { NodeLaunch } from './driver/node-driver.js'
 import type { EventDraft } from '../events/event-drafts.js'
 import type { Manager } from '../events/event-log.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
@@ -22,6 +22,8 @@ export interface FleetChange {
   statuses?: readonly { id: string; status: MediaNodeStatus; ifEmpty?: boolean }[]
   /** New nodes, inserted as `launching`. */
   entries?: readonly NodeLaunch[]
+  /** Ids of nodes that are no longer additional ones. */
+  settled?: readonly string[]
   /** Rejects when this master is no longer the leader. */
   assertLeader?: (manager: Manager) => Promise<void>
 }
@@ -59,7 +61,7 @@ export class NodeFleet {
   }
 
   /** False without any change when a transition is not allowed any more, since the node has changed concurrently. */
-  async change({ event, statuses = [], entries = [], assertLeader }: FleetChange): Promise<boolean> {
+  async change({ event, statuses = [], entries = [], settled = [], assertLeader }: FleetChange): Promise<boolean> {
     const rows: MediaNodeRow[] = []
     try {
       await this.repository.change(async (change) => {
@@ -71,6 +73,7 @@ export class NodeFleet {
           if (ifEmpty && (await this.repository.isBusy(change, id)))
             throw new ConcurrentChange('the node has a session')
         }
+        for (const id of settled) rows.push(found(await this.repository.set(change, id, { isSurge: false })))
         for (const node of entries) rows.push(await this.launches.announce(change, node))
       })
     } catch (error) {

@@ -3,7 +3,7 @@ import { metrics, unlessAborted } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { Job } from '../platform/jobs/job.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from './drivers/node-driver.js'
+import { NODE_DRIVER, type NodeDriver, type NodeLaunch, NodeLaunchError } from './driver/node-driver.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from './media-node.repository.js'
 import { MediaNodesService } from './media-nodes.service.js'
@@ -39,8 +39,8 @@ export class NodeLaunchService {
   }
 
   /** Inserts the row of a node to be started, as `launching`. */
-  async announce(change: NodeChange, { id, environmentId = '' }: NodeLaunch): Promise<MediaNodeRow> {
-    const row = await this.repository.enter(change, { id, environmentId, launchingTime: this.clock.now() })
+  async announce(change: NodeChange, { id, environmentId = '', isSurge = false }: NodeLaunch): Promise<MediaNodeRow> {
+    const row = await this.repository.enter(change, { id, environmentId, isSurge, launchingTime: this.clock.now() })
     if (!row) throw new ServiceError('CONFLICT', `there is a media node ${id}`)
     return row
   }
@@ -60,8 +60,8 @@ export class NodeLaunchService {
     } catch (error) {
       if (error instanceof ServiceError) throw error
       this.#logger.warn({ err: error }, `media node ${node.id} could not be started`)
-      await this.fail(node.id)
-      await this.#drop(node)
+      await this.fail(node.id, error instanceof NodeLaunchError ? error.message : undefined)
+      await this.drop(node)
       throw new ServiceError('LAUNCH_FAILED', `media node ${node.id} could not be started`, { cause: error })
     }
   }
@@ -71,14 +71,14 @@ export class NodeLaunchService {
   async upkeep(): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
       if ((row.status !== 'launching' && row.status !== 'canceled') || row.statusAge < this.#timeoutMs) continue
-      this.#logger.warn(`the launch of media node ${row.id} timed out`)
-      await this.#drop(row)
-      await this.fail(row.id)
+      this.#logger.warn(`the launch of media node ${row.id} timed out: ${row.statusReason ?? 'no heartbeat arrived'}`)
+      await this.drop(row)
+      await this.fail(row.id, row.statusReason ?? `no heartbeat within ${this.#timeoutMs / 1_000} s`)
     }
   }
 
   /** Stops a node whose launch failed, in case it runs. */
-  async #drop(node: { id: string; environmentId?: string | undefined }): Promise<void> {
+  async drop(node: { id: string; environmentId?: string | undefined }): Promise<void> {
     await this.driver.drop(node).catch((error: unknown) => {
       this.#logger.warn({ err: error }, `stopping media node ${node.id} failed`)
     })
@@ -87,17 +87,18 @@ export class NodeLaunchService {
   /** Fails the launch when the process ends before its first heartbeat. Later, missing heartbeats detect its end. */
   async #endedEarly(id: string, how: string): Promise<void> {
     try {
-      if (await this.fail(id)) this.#logger.warn(`media node ${id} did not start: ${how}`)
+      if (await this.fail(id, how)) this.#logger.warn(`media node ${id} did not start: ${how}`)
     } catch (error) {
       this.#logger.warn({ err: error }, `media node ${id} did not start: ${how}`)
     }
   }
 
   /** Sets a launch to `failed`, or `terminated` when it was canceled. Undefined when the launch is over. */
-  async fail(id: string): Promise<MediaNodeRow | undefined> {
+  async fail(id: string, statusReason: string | undefined): Promise<MediaNodeRow | undefined> {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, id)
-      if (found?.status === 'launching') return this.repository.setStatus(change, found, 'failed')
+      if (found?.status === 'launching')
+        return this.repository.setStatus(change, found, 'failed', { statusReason: statusReason ?? null })
       if (found?.status !== 'canceled') return undefined
       const going = await this.repository.setStatus(change, found, 'terminating')
       return this.repository.setStatus(change, going, 'terminated')

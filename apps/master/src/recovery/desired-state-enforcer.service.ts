@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { Job, type JobRun } from '../platform/jobs/job.js'
-import { NODE_DRIVER, type NodeDriver } from '../media-nodes/drivers/node-driver.js'
+import { NODE_DRIVER, type NodeDriver } from '../media-nodes/driver/node-driver.js'
 import { MediaNodeRepository, type MediaNodeRow } from '../media-nodes/media-node.repository.js'
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'

@@ -120,7 +120,10 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     const boot = { ...nodeDetails(beat), bootId: beat.bootId }
     switch (reaction) {
       case 'finishLaunch':
-        return this.repository.setStatus(change, row, 'running', { ...boot, ...connectedSince(row, now) })
+        return this.repository.setStatus(change, row, 'running', {
+          ...{ ...boot, ...connectedSince(row, now) },
+          ...{ statusReason: null, launchDuration: Math.max(0, Math.round(now - row.launchingTime)) },
+        })
       case 'endCanceled':
         return this.repository.setStatus(change, row, 'terminating', { ...boot, connectionTime: now })
       case 'recover':

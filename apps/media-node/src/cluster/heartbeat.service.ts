@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
 import type { z } from 'zod'
-import { Bus } from '@session-service/messaging'
-import { serviceClock } from '@session-service/server-kit'
+import { Bus, usedCapacity } from '@session-service/messaging'
+import { metrics, serviceClock } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { committedTo } from './commitment.js'
@@ -29,7 +29,11 @@ export class HeartbeatService implements OnModuleDestroy {
     private readonly pool: WorkerPool,
     private readonly recordings: RecordingsService,
     private readonly speech: SpeechToTextService,
-  ) {}
+  ) {
+    metrics.sampled('capacity_used_ratio', 'Used share of the scarcest resource of this node; 1 is full', () =>
+      usedCapacity(this.#heartbeat()),
+    )
+  }
 
   /** Called once the node accepts commands: masters may place rooms on it from the first heartbeat on. */
   start(): void {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { property, type PropertyType } from '../property/property.js'
+import { type Known, property, type PropertyType } from '../property/property.js'
 import { boolean, choice, integer, path, percent, strings, text, urls } from '../property/types.js'
 
 const DAY_S = 86_400
@@ -23,6 +23,11 @@ const reconnection: PropertyType<number> = {
     .transform(Number)
     .refine((value) => value === -1 || (value >= 3 && value <= DAY_S), `must be -1, or an integer from 3 to ${DAY_S}`),
   show: String,
+}
+
+function reconnectionTimeout(values: Known['values']): number {
+  if (values.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'kubernetes') return 30
+  return values.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'on_premise' && !values.SERVICE_PRO_CLUSTER_AUTOSCALING ? -1 : 3
 }
 
 const ENGINES = choice('disabled', 'vosk', 'sherpa')
@@ -62,7 +67,7 @@ export const CLUSTER = {
   SERVICE_PRO_CLUSTER_ENVIRONMENT: property('master', choice('on_premise', 'process', 'kubernetes'), {
     default: 'on_premise',
     meaning:
-      'Who starts and stops media nodes: the operator, the master (as processes on its machine), or Kubernetes (not in this version)',
+      'Who starts and stops media nodes: the operator, the master as processes on its machine, or Kubernetes: as pods that the master makes from SERVICE_KUBERNETES_POD_TEMPLATE, or as pods of a Deployment',
   }),
   SERVICE_PRO_CLUSTER_MEDIA_NODES: property('master', integer(0, MAX_NODES), {
     default: 1,
@@ -89,9 +94,8 @@ export const CLUSTER = {
   }),
   SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT: property('master', reconnection, {
     derived: {
-      text: '-1 on premises without autoscaling, else 3',
-      from: ({ values }) =>
-        values.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'on_premise' && !values.SERVICE_PRO_CLUSTER_AUTOSCALING ? -1 : 3,
+      text: '30 with `kubernetes`, where a container restarts in its pod; else -1 on premises without autoscaling, else 3',
+      from: ({ values }) => reconnectionTimeout(values),
     },
     unit: 's',
     meaning: 'Time after which a crashed media node that did not return is removed; -1: never',
@@ -132,7 +136,8 @@ export const CLUSTER = {
   SERVICE_PRO_CLUSTER_LAUNCH_TIME: property('master', integer(1, 3_600), {
     default: 120,
     unit: 's',
-    meaning: 'Usual start time of a media node: the time by which autoscaling forecasts the load',
+    meaning:
+      'Usual start time of a media node, by which autoscaling forecasts the load until it has measured launches of its own',
   }),
   SERVICE_PRO_CLUSTER_LAUNCH_TIMEOUT: property('master', integer(1, 86_400), {
     default: 180,

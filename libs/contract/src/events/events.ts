@@ -125,6 +125,8 @@ export const BACKEND_EVENTS = {
     ...mediaNode,
     oldStatus: MediaNodeStatus.nullable(),
     newStatus: MediaNodeStatus,
+    /** Why the environment could not start the node, or ends it. */
+    statusReason: z.string().optional(),
     backOff: PlacementBackOff.optional(),
   }),
   nodeCrashed: z.strictObject({

@@ -77,6 +77,12 @@ export const MediaNodeView = z.object({
   disconnectionTime: z.number().optional().describe('Time of the loss, UTC ms; only while not connected'),
   load: z.number().describe('Share of the processors of the machine in use, 0.00 to 100.00'),
   status: MediaNodeStatus.describe('State of the node'),
+  statusReason: z
+    .string()
+    .optional()
+    .describe(
+      'Why the environment has not started the node yet, could not start it, or ends it; only if it reports one',
+    ),
   backOff: PlacementBackOff.optional().describe('Only while placement on the node is backed off'),
   drainDeadline: z.number().optional().describe('Time at which a draining node ends at the latest, UTC ms'),
   remaining: z

@@ -84,6 +84,12 @@ export async function removePostgresData(requestedDir: string): Promise<void> {
   }
 }
 
+/** The path of the server program, as the account of servers may run it. */
+export const findPostgres = (): string => {
+  const account = serverAccount()
+  return findBinaries(account, () => sharedFolder(account)).postgres
+}
+
 async function freePort(): Promise<number> {
   const [port = 0] = await freePorts(1)
   return port

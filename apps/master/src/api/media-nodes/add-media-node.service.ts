@@ -9,7 +9,7 @@ import {
 import { poll } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
-import { NODE_DRIVER, type NodeDriver } from '../../media-nodes/drivers/node-driver.js'
+import { NODE_DRIVER, type NodeDriver } from '../../media-nodes/driver/node-driver.js'
 import { endpointOf, uriFault } from './media-node-uri.js'
 import type { MediaNodeRow } from '../../media-nodes/media-node.repository.js'
 import { isConnected, MediaNodesService } from '../../media-nodes/media-nodes.service.js'

@@ -39,6 +39,7 @@ export function mediaNodeView(row: MediaNodeRow, details: NodeDetails): MediaNod
     ...(row.disconnectedAt !== null && { disconnectionTime: row.disconnectedAt }),
     load: connected && heartbeat ? Math.round(heartbeat.cpuLoad * 100) / 100 : 0,
     status: row.status,
+    ...(row.statusReason !== null && { statusReason: row.statusReason }),
     ...backOffOf(row, now),
     ...(isLeaving(row.status) && {
       ...(row.drainDeadline !== null && { drainDeadline: row.drainDeadline }),

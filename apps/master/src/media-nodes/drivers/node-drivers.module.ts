@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common'
-import { NODE_DRIVER } from './node-driver.js'
+import { NODE_DRIVER } from '../driver/node-driver.js'
 import { nodeDriverProvider } from './node-drivers.js'
 
 /** Starts and stops media nodes in the configured environment. */

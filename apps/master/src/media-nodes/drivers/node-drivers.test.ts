@@ -2,11 +2,12 @@ import { ConfigError, loadMasterConfig } from '@session-service/config'
 import { expect, it } from '@jest/globals'
 import { nodeDriverFor } from './node-drivers.js'
 
-const driverIn = (environment: string) => {
+const driverIn = (environment: string, more: Record<string, string> = {}) => {
   const env = {
     SERVICE_SECRET: 'not-so-secret',
     DATABASE_URL: 'postgres://127.0.0.1/none',
     SERVICE_PRO_CLUSTER_ENVIRONMENT: environment,
+    ...more,
   }
   return nodeDriverFor(loadMasterConfig(env), { env, overrides: { values: {} } as never })
 }
@@ -18,9 +19,19 @@ it.each([
   expect(driverIn(environment)).toMatchObject({ environment, startsNodes })
 })
 
-it('rejects an environment that this version does not support, with the name of the property', () => {
+it('selects the driver for kubernetes, which starts nodes when a template is named', () => {
+  const pod = {
+    KUBERNETES_SERVICE_HOST: '10.0.0.1',
+    KUBERNETES_SERVICE_PORT: '443',
+    SERVICE_KUBERNETES_NAMESPACE: 'calls',
+  }
+  expect(driverIn('kubernetes', pod)).toMatchObject({ environment: 'kubernetes', startsNodes: false })
+  expect(driverIn('kubernetes', { ...pod, SERVICE_KUBERNETES_POD_TEMPLATE: 'media-node' })).toMatchObject({
+    startsNodes: true,
+  })
+})
+
+it('rejects kubernetes outside a pod, with the names of the missing properties', () => {
   expect(() => driverIn('kubernetes')).toThrow(ConfigError)
-  expect(() => driverIn('kubernetes')).toThrow(
-    'SERVICE_PRO_CLUSTER_ENVIRONMENT: kubernetes is not part of this version',
-  )
+  expect(() => driverIn('kubernetes')).toThrow(/SERVICE_KUBERNETES_API: .*\n.*SERVICE_KUBERNETES_NAMESPACE: /)
 })

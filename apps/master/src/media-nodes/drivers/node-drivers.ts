@@ -1,4 +1,3 @@
-import { ConfigError } from '@session-service/config'
 import type { Provider } from '@nestjs/common'
 import {
   CONFIG_ORIGIN,
@@ -6,7 +5,9 @@ import {
   MASTER_CONFIG,
   type MasterConfig,
 } from '../../platform/config/configuration.module.js'
-import { NODE_DRIVER, type NodeDriver } from './node-driver.js'
+import { kubernetesAccess } from './kubernetes/kubernetes-access.js'
+import { KubernetesDriver } from './kubernetes/kubernetes.driver.js'
+import { NODE_DRIVER, type NodeDriver } from '../driver/node-driver.js'
 import { OnPremiseDriver } from './on-premise.driver.js'
 import { ProcessDriver } from './process.driver.js'
 
@@ -18,7 +19,11 @@ export function nodeDriverFor(config: MasterConfig, { env }: ConfigOrigin): Node
     case 'process':
       return new ProcessDriver({ env, natsUrl: config.MEDIA_NODE_NATS_URL })
     case 'kubernetes':
-      throw new ConfigError(['SERVICE_PRO_CLUSTER_ENVIRONMENT: kubernetes is not part of this version'])
+      return new KubernetesDriver({
+        access: kubernetesAccess(config, env),
+        podTemplate: config.SERVICE_KUBERNETES_POD_TEMPLATE,
+        podSelector: config.SERVICE_KUBERNETES_POD_SELECTOR,
+      })
   }
 }
 

@@ -1,4 +1,4 @@
-import { type LaunchedNode, type NodeDriver, NodeLaunchError } from './node-driver.js'
+import { type LaunchedNode, type NodeDriver, NodeLaunchError } from '../driver/node-driver.js'
 
 /** The operator starts and stops nodes: `autoscaling` events request nodes, statuses show which ones may end. */
 export class OnPremiseDriver implements NodeDriver {

@@ -5,7 +5,7 @@ import { Heartbeat, SUBJECT } from '@session-service/contract'
 import { startNats, until } from '@session-service/local-stack'
 import { Bus } from '@session-service/messaging'
 import { processesWith } from './own-processes.js'
-import { NodeLaunchError } from './node-driver.js'
+import { NodeLaunchError } from '../driver/node-driver.js'
 import { ProcessDriver } from './process.driver.js'
 
 const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', `${name}.js`)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Environment, PROPERTIES, PROPERTY_NAMES, SYSTEM_VARIABLES } from '@session-service/config'
 import { isErrno, poll } from '@session-service/server-kit'
 import { Logger } from '@nestjs/common'
-import { type LaunchedNode, type NodeDriver, type NodeLaunch, NodeLaunchError } from './node-driver.js'
+import { type LaunchedNode, type NodeDriver, type NodeLaunch, NodeLaunchError } from '../driver/node-driver.js'
 import { oldestOf, processesWith } from './own-processes.js'
 
 /** The media node is bundled if this program is. */

@@ -4,6 +4,7 @@ import { SessionTranscription1790000000058 } from './1790000000058-session-trans
 import { EndedTranscripts1790000000059 } from './1790000000059-ended-transcripts.js'
 import { Cameras1790000000060 } from './1790000000060-cameras.js'
 import { StreamFilters1790000000061 } from './1790000000061-stream-filters.js'
+import { DrivenNodes1790000000062 } from './1790000000062-driven-nodes.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -13,4 +14,5 @@ export const MIGRATIONS = [
   EndedTranscripts1790000000059,
   Cameras1790000000060,
   StreamFilters1790000000061,
+  DrivenNodes1790000000062,
 ] as const

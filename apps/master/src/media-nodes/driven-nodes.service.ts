@@ -1,0 +1,119 @@
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { Job } from '../platform/jobs/job.js'
+import { type DrivenAction, drivenPlan } from './driven-plan.js'
+import { type DrivenNode, NODE_DRIVER, type NodeDriver } from './driver/node-driver.js'
+import { MediaNodeRepository } from './media-node.repository.js'
+import { isConnected, MediaNodesService } from './media-nodes.service.js'
+import { NodeLaunchService } from './node-launch.service.js'
+
+/** Keeps the rows of media nodes and what the driver has started in agreement, and passes their use to the environment. */
+@Injectable()
+export class DrivenNodesService implements OnModuleDestroy {
+  readonly #logger = new Logger(DrivenNodesService.name)
+  readonly #launching = new Set<string>()
+  #driven: ReadonlyMap<string, DrivenNode> = new Map()
+  #running: Promise<void> | undefined
+  #problem = ''
+
+  constructor(
+    private readonly mediaNodes: MediaNodesService,
+    private readonly repository: MediaNodeRepository,
+    private readonly launches: NodeLaunchService,
+    private readonly clock: ClusterClock,
+    @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
+  ) {}
+
+  async onModuleDestroy(): Promise<void> {
+    await this.#running
+  }
+
+  /** What the driver reports about the node, at most seconds old; only on the leader. */
+  of(id: string): DrivenNode | undefined {
+    return this.#driven.get(id)
+  }
+
+  /** Beside the other jobs, which must not wait for an environment that does not answer. */
+  @Job({ name: 'driven media nodes', scope: 'leader', everyMs: 0 })
+  async upkeep(): Promise<void> {
+    this.#running ??= this.#reconcile()
+      .then(() => void (this.#problem = ''))
+      .catch((error: unknown) => this.#report(error))
+      .finally(() => void (this.#running = undefined))
+  }
+
+  async #reconcile(): Promise<void> {
+    if (!this.driver.nodes) return
+    const driven = await this.driver.nodes()
+    this.#driven = new Map(driven.map((node) => [node.id, node]))
+    const alive = new Set(this.mediaNodes.live().map(({ nodeId }) => nodeId))
+    const view = { rows: this.mediaNodes.rows(), driven, alive, now: this.clock.now() }
+    for (const action of drivenPlan(view)) {
+      await this.#apply(action).catch((error: unknown) => {
+        this.#logger.warn({ err: error }, `reconciling media node ${idOf(action)} failed, will retry`)
+      })
+    }
+    await this.driver.annotate?.(this.#uses())
+  }
+
+  async #apply(action: DrivenAction): Promise<void> {
+    switch (action.kind) {
+      case 'launch':
+        return this.#repeatLaunch(action.row)
+      case 'fail': {
+        const row = await this.launches.fail(action.id, action.reason)
+        if (row) this.#logger.warn(`media node ${action.id} did not start: ${action.reason}`)
+        return this.launches.drop(row ?? { id: action.id })
+      }
+      case 'explain':
+        return this.#explain(action.id, action.reason)
+      case 'drop':
+        this.#logger.log(`removing what is left of media node ${action.node.id}: ${action.node.name}`)
+        return this.driver.drop({ id: action.node.id })
+    }
+  }
+
+  /** `start` records a failure in the row. */
+  async #repeatLaunch({ id, environmentId, isSurge }: { id: string; environmentId: string; isSurge: boolean }) {
+    if (this.#launching.has(id)) return
+    this.#launching.add(id)
+    this.#logger.log(`repeating the launch of media node ${id}`)
+    try {
+      await this.launches.start({ id, environmentId, isSurge }).catch(() => undefined)
+    } finally {
+      this.#launching.delete(id)
+    }
+  }
+
+  async #explain(id: string, statusReason: string | null): Promise<void> {
+    const row = await this.repository.change((change) => this.repository.set(change, id, { statusReason }))
+    if (!row) return
+    this.mediaNodes.update(row)
+    if (statusReason !== null) this.#logger.warn(`media node ${id} is ${row.status}: ${statusReason}`)
+  }
+
+  #uses() {
+    const draining = new Set(
+      this.mediaNodes
+        .rows()
+        .filter((row) => isConnected(row) && row.status !== 'running')
+        .map(({ id }) => id),
+    )
+    return this.mediaNodes.live().map(({ nodeId, rooms, jobs, status }) => ({
+      id: nodeId,
+      held: rooms + jobs.length,
+      isDraining: status === 'draining' || draining.has(nodeId),
+    }))
+  }
+
+  /** The same problem once: an outage of the environment would fill the log. */
+  #report(error: unknown): void {
+    const problem = String(error)
+    if (problem !== this.#problem)
+      this.#logger.warn({ err: error }, 'comparing media nodes with their environment failed')
+    this.#problem = problem
+  }
+}
+
+const idOf = (action: DrivenAction): string =>
+  action.kind === 'launch' ? action.row.id : action.kind === 'drop' ? action.node.id : action.id

@@ -1,0 +1,15 @@
+import type { Heartbeat } from '@session-service/contract'
+import type { z } from 'zod'
+
+type Use = Pick<z.input<typeof Heartbeat>, 'cpuLoad' | 'committed' | 'workers' | 'slots'>
+
+/**
+ * The share of a media node that is in use, by its scarcest resource: processors, measured or committed to its sessions,
+ * and slots. 1 is full; the committed cost can exceed it.
+ */
+export function usedCapacity({ cpuLoad, committed = 0, workers, slots }: Use): number {
+  const slotted = [slots?.recording, slots?.speechToText].map((kind) =>
+    kind && kind.total > 0 ? kind.used / kind.total : 0,
+  )
+  return Math.max(cpuLoad / 100, committed / (100 * Math.max(workers, 1)), ...slotted)
+}
