@@ -180,7 +180,7 @@
   "MEDIA_NODE_ANNOUNCED_ADDRESS" $address
   "MEDIA_NODE_ADDRESS_SOURCES" ($nodes.announcedAddress.sources | default "")
   "MEDIA_NODE_STUN_SERVER" $nodes.announcedAddress.stunServer -}}
-{{- if include "session-service.usesKubernetes" .root -}}
+{{- if $nodes.announcedAddress.fromNode -}}
 {{- $_ := set $values "MEDIA_NODE_ANNOUNCED_ADDRESS_FILE" "/etc/session-service/pod/announced-address" -}}
 {{- end -}}
 {{- toJson (mergeOverwrite $values $nodes.config) -}}

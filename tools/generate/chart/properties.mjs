@@ -73,7 +73,8 @@ export function schemaOfProperty({ type, meaning, unit }) {
   if (json.type === 'string' && label.startsWith('a JSON array')) return { type: 'array', description }
   if (json.type === 'string' && label.startsWith('a JSON object')) return { type: 'object', description }
   if (json.enum !== undefined || json.type !== 'string') return { ...json, description }
-  return { type: 'string', description: `${description}: ${label}` }
+  const kinds = label.includes('integer') ? ['integer', 'string'] : 'string'
+  return { type: kinds, description: `${description}: ${label}` }
 }
 
 /** JSON schema of a source of a secret property. */
