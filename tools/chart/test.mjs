@@ -1,8 +1,9 @@
 // npm run test:chart: helm lint, golden files, rejected values and kubeconform. Options: --update writes the golden files,
 // --build builds missing programs from Go modules.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { documentsOf } from './documents.mjs'
 import { CHART, goldenCases, goldenText, readGolden, rejectedCases, render, writeGolden } from './goldens.mjs'
 import { KUBERNETES, buildProgram, findOpenApi, findProgram, run, toolsFolder } from './programs.mjs'
 import { relationProblems } from './relations.mjs'
@@ -83,9 +84,35 @@ async function main(options) {
   }
   for (const each of rejectedCases()) await test(`rejected ${each.name}`, () => rejected(helm, each))
   await test('relations', () => relationProblems(helm))
+  await checkNats(helm)
   await checkConformance({ kubeconform, openApi })
   console.log(`${results.passed} passed, ${results.failed} failed`)
   return results.failed === 0 ? 0 : 1
+}
+
+/** nats-server reads the configuration with the variables of its pod. */
+async function natsConfiguration(program, helm, { values }) {
+  const documents = documentsOf(await render(helm, values))
+  const config = documents.find(({ kind, data }) => kind === 'ConfigMap' && data['nats.conf'])?.data['nats.conf']
+  if (config === undefined) return []
+  const folder = mkdtempSync(join(tmpdir(), 'nats-'))
+  const password = 's1234567'
+  const passwords = { MASTER_PASSWORD: password, NODE_PASSWORD: password, ROUTE_PASSWORD: password }
+  const env = { ...passwords, POD_NAME: 'nats-0', ROUTES: `["nats://route:${password}@127.0.0.1:6222"]` }
+  try {
+    const file = join(folder, 'nats.conf')
+    writeFileSync(file, config)
+    await run(program, ['-t', '-c', file], { env })
+    return []
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function checkNats(helm) {
+  const program = process.env.NATS_SERVER_BIN ?? findProgram('nats-server')
+  if (!program) return console.log('nats-server is missing: its configuration is not checked')
+  for (const each of goldenCases()) await test(`nats ${each.name}`, () => natsConfiguration(program, helm, each))
 }
 
 async function checkConformance({ kubeconform, openApi }) {
@@ -97,7 +124,8 @@ async function checkConformance({ kubeconform, openApi }) {
   try {
     writeSchemas(openApi, folder)
     const schemas = join(folder, '{{ .ResourceKind }}{{ .KindSuffix }}.json')
-    for (const each of goldenCases()) await test(`kubeconform ${each.name}`, () => conformance(kubeconform, schemas, each))
+    for (const each of goldenCases())
+      await test(`kubeconform ${each.name}`, () => conformance(kubeconform, schemas, each))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -65,7 +65,6 @@ export function propertiesOf(kind, sections) {
   }
 }
 
-
 /** JSON schema of the value of a property in `config`. */
 export function schemaOfProperty({ type, meaning, unit }) {
   const { json = { type: 'string' }, label } = type
@@ -95,4 +94,3 @@ export const secretSource = (property) => ({
   ],
   description: property.meaning,
 })
-

@@ -30,7 +30,9 @@ const TITLES = {
 }
 
 function valuesTable(entries) {
-  const rows = entries.map(({ path, text, value }) => `| ${code(path.join('.'))} | ${cell(text)} | ${cell(shown(value))} |`)
+  const rows = entries.map(
+    ({ path, text, value }) => `| ${code(path.join('.'))} | ${cell(text)} | ${cell(shown(value))} |`,
+  )
   return ['| Value | Meaning | Default |', '|---|---|---|', ...rows].join('\n')
 }
 

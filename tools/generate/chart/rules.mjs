@@ -132,11 +132,7 @@ export const RULES = [
     when: [
       is('nats.enabled', true),
       {
-        anyOf: [
-          isSet('externalNats.existingSecret'),
-          isSet('externalNats.masterUrl'),
-          isSet('externalNats.nodeUrl'),
-        ],
+        anyOf: [isSet('externalNats.existingSecret'), isSet('externalNats.masterUrl'), isSet('externalNats.nodeUrl')],
       },
     ],
     path: 'nats.enabled',
@@ -194,5 +190,5 @@ export const RULES = [
 
 /** As JSON schema: a rejected combination must have the text of `must` as its value, which it never has. */
 export const schemaOfRules = () =>
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   RULES.map(({ when, path, must }) => ({ if: { allOf: when }, then: at(path, { const: must }) }))
-

@@ -116,12 +116,12 @@ function configSchemas(sections) {
 /** The JSON schema of the chart's values. */
 export function valuesSchema(source, sections) {
   const known = { ...KNOWN, ...configSchemas(sections) }
-  const texts = new Map(documentedValues(source).map(({ path, text: meaning }) => [path.join('.'), meaning]))
+  const meanings = new Map(documentedValues(source).map(({ path, text: meaning }) => [path.join('.'), meaning]))
   const used = new Set()
   const walk = (value, path) => {
     const name = path.join('.')
     if (known[name]) used.add(name)
-    const description = texts.get(name)
+    const description = meanings.get(name)
     if (description !== undefined) return { ...(known[name] ?? schemaOfDefault(value)), description }
     return group(Object.fromEntries(Object.entries(value).map(([key, each]) => [key, walk(each, [...path, key])])))
   }
