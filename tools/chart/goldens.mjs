@@ -41,8 +41,8 @@ export async function render(helm, values, options = []) {
   return stdout
 }
 
-/** 32 characters with a leading s, as base64. */
-const GENERATED = /(: )c[A-Za-z0-9+/]{42}=$/gm
+/** As base64: 32 characters with a leading s, or 41 with a leading r, which are derived from them. */
+const GENERATED = /(: )c(?:[A-Za-z0-9+/]{42}|[A-Za-z0-9+/]{54})=$/gm
 
 /** Replaces what differs between two renderings: generated secrets, and checksums of them. */
 export function withoutRandomParts(yaml) {

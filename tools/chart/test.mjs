@@ -1,10 +1,10 @@
 // npm run test:chart: helm lint, golden files, rejected values and kubeconform. Options: --update writes the golden files,
 // --build builds missing programs from Go modules.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { documentsOf } from './documents.mjs'
-import { CHART, goldenCases, goldenText, readGolden, rejectedCases, render, writeGolden } from './goldens.mjs'
+import { CHART, ROOT, goldenCases, goldenText, readGolden, rejectedCases, render, writeGolden } from './goldens.mjs'
 import { KUBERNETES, buildProgram, findOpenApi, findProgram, run, toolsFolder } from './programs.mjs'
 import { relationProblems } from './relations.mjs'
 import { writeSchemas } from './schemas.mjs'
@@ -84,10 +84,28 @@ async function main(options) {
   }
   for (const each of rejectedCases()) await test(`rejected ${each.name}`, () => rejected(helm, each))
   await test('relations', () => relationProblems(helm))
+  for (const each of recipes()) await test(`recipe ${each.name}`, () => recipe(helm, each))
   await checkNats(helm)
   await checkConformance({ kubeconform, openApi })
   console.log(`${results.passed} passed, ${results.failed} failed`)
   return results.failed === 0 ? 0 : 1
+}
+
+/** The value files of the documentation. */
+const recipes = () =>
+  [...readFileSync(join(ROOT, 'docs/deploy/kubernetes.md'), 'utf8').matchAll(/```yaml\n([^]*?)```/g)].map(
+    ([, values], index) => ({ name: `${index + 1} of kubernetes.md`, values }),
+  )
+
+async function recipe(helm, { values }) {
+  const folder = mkdtempSync(join(tmpdir(), 'recipe-'))
+  try {
+    const file = join(folder, 'values.yaml')
+    writeFileSync(file, values)
+    return await lint(helm, { values: file })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** nats-server reads the configuration with the variables of its pod. */
