@@ -2,19 +2,24 @@
 import { goldenCases, render } from './goldens.mjs'
 import { componentOf, documentsOf, podsOf } from './documents.mjs'
 
-const CHECKSUM = 'checksum/secrets'
+/** The checksums that make Kubernetes replace a pod when they change. */
+const checksumsOf = ({ metadata: { annotations = {} } }) =>
+  JSON.stringify(Object.entries(annotations).filter(([name]) => name.startsWith('checksum/')))
 
 /** The checksum of secrets by component, with these values set. */
 async function checksums(helm, ...options) {
   const { values } = goldenCases().find(({ name }) => name === 'gitops')
   const documents = documentsOf(await render(helm, values, options))
-  return new Map(podsOf(documents).map((pod) => [componentOf(pod), pod.metadata.annotations?.[CHECKSUM]]))
+  return new Map(podsOf(documents).map((pod) => [componentOf(pod), checksumsOf(pod)]))
 }
 
 /** Pods start again exactly when a Secret that they use changes. */
 const SECRETS = [
-  { set: 'apiSecret.value=another', restarts: ['master'] },
-  { set: 'nats.auth.nodePassword=another', restarts: ['master', 'media-node'] },
+  { set: 'apiSecret.value=another', restarts: ['master', 'playground'] },
+  { set: 'nats.auth.nodePassword=another', restarts: ['media-node', 'nats'] },
+  { set: 'nats.auth.masterPassword=another', restarts: ['master', 'nats'] },
+  // The servers get the configuration of a cluster.
+  { set: 'nats.replicas=3', restarts: ['nats'] },
   { set: 'turn.secret.value=another', restarts: ['master', 'turn'] },
   { set: 'recording.s3.secretKey=another', restarts: ['master'] },
   { set: 'mediaNodes.replicas=2', restarts: [] },

@@ -221,7 +221,7 @@ labels:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 annotations:
-  checksum/secrets: {{ include "session-service.secretsChecksum" (dict "root" .root "names" (list "nats")) }}
+  checksum/secrets: {{ include "session-service.secretsChecksum" (dict "root" .root "keys" (list "nats/node" "nats/nodeUrl")) }}
   {{- with .root.Values.mediaNodes.podAnnotations }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

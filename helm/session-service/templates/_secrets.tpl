@@ -92,12 +92,15 @@ kept for the whole rendering, so that checksums agree with the Secret. dict "roo
 {{- toJson $secrets -}}
 {{- end -}}
 
-{{/* Pods start again when a Secret of the chart changes. */}}
+{{/* Pods start again when a secret that they use changes. dict "root" $ "keys" ["api", "nats/master"]: Secrets, or one key */}}
 {{- define "session-service.secretsChecksum" -}}
 {{- $all := include "session-service.secrets" .root | fromJson -}}
 {{- $used := dict -}}
-{{- range $name := .names -}}
-{{- with get $all $name -}}{{- $_ := set $used $name .data -}}{{- end -}}
+{{- range $path := .keys -}}
+{{- $parts := splitList "/" $path -}}
+{{- with get $all (first $parts) -}}
+{{- $_ := set $used $path (ternary .data (get .data (last $parts)) (eq (len $parts) 1)) -}}
+{{- end -}}
 {{- end -}}
 {{- toJson $used | sha256sum -}}
 {{- end -}}
