@@ -69,12 +69,60 @@ describe('the first source with an address', () => {
   const ABSENT = { kind: 'absent', reason: 'r' } as const
 
   it.each<[string, ReadSource[], boolean, string | undefined]>([
-    ['wins', [['value', has('a')], ['stun', has('b')]], false, 'a'],
-    ['wins while the node settles', [['value', has('a')], ['stun', PENDING]], true, 'a'],
-    ['wins after sources that never have one', [['value', ABSENT], ['stun', has('b')]], true, 'b'],
-    ['waits for earlier ones that may have one', [['file', PENDING], ['host-ip', has('b')]], true, undefined],
-    ['waits for them only while the node settles', [['file', PENDING], ['host-ip', has('b')]], false, 'b'],
-    ['does not exist', [['file', PENDING], ['stun', ABSENT]], false, undefined],
+    [
+      'wins',
+      [
+        ['value', has('a')],
+        ['stun', has('b')],
+      ],
+      false,
+      'a',
+    ],
+    [
+      'wins while the node settles',
+      [
+        ['value', has('a')],
+        ['stun', PENDING],
+      ],
+      true,
+      'a',
+    ],
+    [
+      'wins after sources that never have one',
+      [
+        ['value', ABSENT],
+        ['stun', has('b')],
+      ],
+      true,
+      'b',
+    ],
+    [
+      'waits for earlier ones that may have one',
+      [
+        ['file', PENDING],
+        ['host-ip', has('b')],
+      ],
+      true,
+      undefined,
+    ],
+    [
+      'waits for them only while the node settles',
+      [
+        ['file', PENDING],
+        ['host-ip', has('b')],
+      ],
+      false,
+      'b',
+    ],
+    [
+      'does not exist',
+      [
+        ['file', PENDING],
+        ['stun', ABSENT],
+      ],
+      false,
+      undefined,
+    ],
   ])('%s', (_, sources, isSettling, expected) => expect(chooseAddress(sources, isSettling)).toBe(expected))
 })
 

@@ -18,8 +18,12 @@ export class AnnouncedAddress {
   readonly #states: Map<AddressSource, SourceState>
   readonly #ending = new AbortController()
   readonly #known = Promise.withResolvers<void>()
+  /** Sources that had an address and give none now. */
+  readonly #silent = new Set<AddressSource>()
   #current: string | undefined
   #isSettling = true
+  /** The reasons in the last log line. */
+  #explained = ''
   #reminder: NodeJS.Timeout | undefined
 
   constructor(
@@ -48,7 +52,8 @@ export class AnnouncedAddress {
 
   /** Reads the sources that change, until `stop`. */
   start(): void {
-    if (this.#states.get('file')?.kind === 'pending') void this.#watchFile(this.config.MEDIA_NODE_ANNOUNCED_ADDRESS_FILE)
+    if (this.#states.get('file')?.kind === 'pending')
+      void this.#watchFile(this.config.MEDIA_NODE_ANNOUNCED_ADDRESS_FILE)
     if (this.#states.get('stun')?.kind === 'pending') void this.#watchStun(this.config.MEDIA_NODE_STUN_SERVER)
     void this.#settle()
   }
@@ -64,13 +69,14 @@ export class AnnouncedAddress {
     if (this.#ending.signal.aborted) return
     this.#isSettling = false
     this.#choose()
-    if (this.#current !== undefined) return
-    const remind = (): void =>
-      this.#logger.warn(
-        `no source gives an address to announce to clients, so this node is not ready: ${reasonsOf([...this.#states])}`,
-      )
-    remind()
-    this.#reminder = setInterval(remind, REMINDER_MS)
+    if (this.#current === undefined) this.#reminder = setInterval(() => this.#explain(), REMINDER_MS)
+  }
+
+  #explain(): void {
+    this.#explained = reasonsOf([...this.#states])
+    this.#logger.warn(
+      `no source gives an address to announce to clients, so this node is not ready: ${this.#explained}`,
+    )
   }
 
   async #watchFile(path: string): Promise<void> {
@@ -110,17 +116,27 @@ export class AnnouncedAddress {
   /** A source that has given an address keeps it until it gives another one: clients still reach the node there. */
   #update(source: AddressSource, state: SourceState): void {
     const before = this.#states.get(source)
-    if (before?.kind === 'address' && state.kind !== 'address') {
-      this.#logger.debug(`the source ${source} gives no address any more, its last one stays: ${reasonsOf([[source, state]])}`)
-      return
-    }
+    if (before?.kind === 'address' && state.kind !== 'address') return this.#keep(source, before.address, state)
+    this.#silent.delete(source)
     this.#states.set(source, state)
     this.#choose()
   }
 
+  #keep(source: AddressSource, address: string, state: SourceState): void {
+    if (this.#silent.has(source)) return
+    this.#silent.add(source)
+    this.#logger.warn(
+      `a source gives no address any more, its last one, ${address}, stays: ${reasonsOf([[source, state]])}`,
+    )
+  }
+
   #choose(): void {
     const chosen = chooseAddress([...this.#states], this.#isSettling)
-    if (chosen === undefined || chosen === this.#current) return
+    if (chosen === undefined) {
+      if (!this.#isSettling && this.#explained !== reasonsOf([...this.#states])) this.#explain()
+      return
+    }
+    if (chosen === this.#current) return
     if (this.#current !== undefined) {
       this.#logger.log(`the announced address changes from ${this.#current} to ${chosen}: new transports use it`)
     }

@@ -5,7 +5,10 @@ import { bindingRequest, mappedAddress } from './stun-message.js'
 const TRANSACTION = 'b7e7a701bc34d686fa87dfae'
 const REQUEST = Buffer.from(`000100002112a442${TRANSACTION}`, 'hex')
 const answer = (attributes: string, { type = '0101', transaction = TRANSACTION } = {}): Buffer =>
-  Buffer.from(`${type}${(attributes.length / 2).toString(16).padStart(4, '0')}2112a442${transaction}${attributes}`, 'hex')
+  Buffer.from(
+    `${type}${(attributes.length / 2).toString(16).padStart(4, '0')}2112a442${transaction}${attributes}`,
+    'hex',
+  )
 const XOR_IPV4 = '002000080001a147e112a643'
 const XOR_IPV6 = '002000140002a1470113a9faa5d3f179bc25f4b5bed2b9d9'
 const SOFTWARE = '8022000b7465737420766563746f7220'
