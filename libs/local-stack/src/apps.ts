@@ -15,6 +15,8 @@ export interface AppOptions {
   node?: string
   onLine?: OutputLine
   stopTimeoutMs?: number
+  /** The folder of a repository whose programs are started, of another version for example; this one by default. */
+  root?: string
 }
 
 /** A process of one of our apps. */
@@ -35,6 +37,8 @@ export interface AppProcess extends Pick<
 > {
   /** Base URL of its probes, and of its metrics if it has any. */
   opsUrl: string
+  /** The folder of the repository that the program is of. */
+  root: string
 }
 
 interface App {
@@ -77,34 +81,35 @@ export const startMediaNode = (options: AppOptions): Promise<AppProcess> => star
 export const startPlayground = (options: AppOptions): Promise<AppProcess> => startApp(PLAYGROUND, options)
 
 async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
-  const main = programOf(app)
+  const { root = ROOT } = options
+  const main = programOf(app, root)
   const opsUrl = `http://127.0.0.1:${app.opsPort(options.env)}`
   const started = await ManagedProcess.start({
     name: options.name ?? app.name,
     command: options.node ?? process.execPath,
     args: ['--enable-source-maps', main],
     env: { ...systemEnv(), ...app.defaults, ...options.env },
-    cwd: ROOT,
+    cwd: root,
     whenReady: answersOk(opsUrl + app.probe),
     onLine: options.onLine,
     ...(options.stopTimeoutMs !== undefined && { stopTimeoutMs: options.stopTimeoutMs }),
   })
-  return Object.assign(started, { opsUrl })
+  return Object.assign(started, { opsUrl, root })
 }
 
 /** The bundle, unless something was compiled after it. */
-function programOf({ main, bundle }: App): string {
-  if (!existsSync(join(ROOT, main))) throw new Error(`${main} does not exist: build it with "npx tsc -b"`)
-  const bundledAt = bundle === undefined ? undefined : modifiedAt(join(ROOT, bundle))
-  return join(ROOT, bundle !== undefined && bundledAt !== undefined && bundledAt > compiledAt() ? bundle : main)
+function programOf({ main, bundle }: App, root: string): string {
+  if (!existsSync(join(root, main))) throw new Error(`${main} does not exist: build it with "npx tsc -b"`)
+  const bundledAt = bundle === undefined ? undefined : modifiedAt(join(root, bundle))
+  return join(root, bundle !== undefined && bundledAt !== undefined && bundledAt > compiledAt(root) ? bundle : main)
 }
 
 /** The last change of a compiled package, ms. */
-function compiledAt(): number {
+function compiledAt(root: string): number {
   const packages = ['apps', 'libs'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder)).map((name) => join(folder, name)),
+    readdirSync(join(root, folder)).map((name) => join(folder, name)),
   )
-  return Math.max(...packages.map((folder) => modifiedAt(join(ROOT, folder, 'dist/.tsbuildinfo')) ?? 0))
+  return Math.max(...packages.map((folder) => modifiedAt(join(root, folder, 'dist/.tsbuildinfo')) ?? 0))
 }
 
 const modifiedAt = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.mtimeMs
