@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { launchBrowser, type Stack, startStack } from '@session-service/testing'
-import type { Page } from 'playwright-core'
+import { launchBrowser, type Stack, startStack, type TestBrowser } from '@session-service/testing'
 import type { Benchmark } from '../benchmark/benchmark.js'
 import { median, quantile } from '../figures/statistics.js'
 import { servePages } from '../join/page-server.js'
@@ -46,6 +45,8 @@ export const watchedCameras: Benchmark = {
   },
 }
 
+type Page = Awaited<ReturnType<TestBrowser['context']['newPage']>>
+
 interface Viewers {
   sessionId: string
   pages: Page[]
@@ -58,10 +59,10 @@ async function openPages(stack: Stack, cleanUp: AsyncDisposableStack): Promise<V
   const library = `${stack.masterUrl}/service/client/session-client.js`
   const pages: Page[] = []
   for (let count = 0; count < VIEWERS; count++) {
-    const { context, close } = await launchBrowser({ viewport: { width: 640, height: 360 } })
-    cleanUp.defer(close)
+    const browser = await launchBrowser({ viewport: { width: 640, height: 360 } })
+    cleanUp.defer(() => browser.close())
     const { token } = await stack.api.createConnection(sessionId)
-    const page = await context.newPage()
+    const page = await browser.context.newPage()
     await page.goto(server.address('viewer', { library, token: token ?? '' }))
     await page.waitForFunction(() => window.ready)
     await page.evaluate(() => window.watch())

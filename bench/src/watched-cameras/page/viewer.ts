@@ -53,7 +53,8 @@ function playedAt(seconds: number): number {
 
 function listen(track: MediaStreamTrack, seen: Watched): void {
   const listener = new AudioWorkletNode(audio, 'beeps')
-  listener.port.onmessage = ({ data }) => seen.beeps.push(playedAt(data as number))
+  listener.port.addEventListener('message', ({ data }) => seen.beeps.push(playedAt(data as number)))
+  listener.port.start()
   audio.createMediaStreamSource(new MediaStream([track])).connect(listener)
 }
 
