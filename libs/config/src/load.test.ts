@@ -106,6 +106,16 @@ describe('loadMasterConfig', () => {
     ])
   })
 
+  it('requires a template of pods for autoscaling on Kubernetes, where a Deployment would restart drained nodes', () => {
+    const env = { ...LEAST, SERVICE_PRO_CLUSTER_ENVIRONMENT: 'kubernetes', SERVICE_PRO_CLUSTER_AUTOSCALING: 'true' }
+    expect(problemsOf(loadMasterConfig, env)).toEqual([
+      'SERVICE_KUBERNETES_POD_TEMPLATE: is mandatory when SERVICE_PRO_CLUSTER_AUTOSCALING is true with kubernetes',
+    ])
+    expect(loadMasterConfig({ ...env, SERVICE_KUBERNETES_POD_TEMPLATE: 'media-node' })).toMatchObject({
+      SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT: 30,
+    })
+  })
+
   it('requires a bucket for the storage s3, and a secret key with an access key', () => {
     const env = { ...LEAST, SERVICE_PRO_RECORDING_STORAGE: 's3', SERVICE_PRO_AWS_ACCESS_KEY: 'key' }
     expect(problemsOf(loadMasterConfig, env)).toEqual([

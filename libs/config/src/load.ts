@@ -73,6 +73,12 @@ const missing = (values: Partial<MasterConfig>): string[] => [
   ...(values.SERVICE_PRO_RECORDING_STORAGE === 's3' && values.SERVICE_PRO_AWS_S3_BUCKET === ''
     ? ['SERVICE_PRO_AWS_S3_BUCKET: is mandatory when SERVICE_PRO_RECORDING_STORAGE is s3']
     : []),
+  // A drained node would be started again by its Deployment.
+  ...(values.SERVICE_PRO_CLUSTER_ENVIRONMENT === 'kubernetes' &&
+  values.SERVICE_PRO_CLUSTER_AUTOSCALING &&
+  values.SERVICE_KUBERNETES_POD_TEMPLATE === ''
+    ? ['SERVICE_KUBERNETES_POD_TEMPLATE: is mandatory when SERVICE_PRO_CLUSTER_AUTOSCALING is true with kubernetes']
+    : []),
 ]
 
 const ORDERED: readonly (readonly [low: MasterProperty, high: MasterProperty])[] = [

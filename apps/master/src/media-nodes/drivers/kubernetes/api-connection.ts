@@ -69,17 +69,16 @@ export class ApiConnection {
     }
   }
 
-  /** The lines of a successful answer, while they arrive. The iteration ends or rejects with the answer. */
+  /** The lines of a successful answer, while they arrive. The iteration ends with the answer, also with half of one. */
   async *lines(request: ApiRequest & { signal: AbortSignal }): AsyncGenerator<string> {
     const answer = await this.#send(request, request.signal)
     if (!isSuccess(answer)) throw errorOf(request, answer, await textOf(answer))
     const lines = createInterface({ input: answer, crlfDelay: Infinity })
-    // The interface of lines ends in silence when its input fails.
-    const failed = new Promise<never>((_, reject) => answer.once('error', reject))
-    failed.catch(() => undefined)
+    // Without a listener the error of a lost connection could end the process; the iteration ends with it as well.
+    answer.on('error', () => lines.close())
     try {
       for await (const line of lines) if (line !== '') yield line
-      if (!answer.complete) await Promise.race([failed, Promise.reject(new Error('the answer ended early'))])
+      request.signal.throwIfAborted()
     } finally {
       answer.destroy()
     }

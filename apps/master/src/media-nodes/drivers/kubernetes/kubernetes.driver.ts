@@ -4,28 +4,16 @@ import { type DrivenNode, type LaunchedNode, type NodeDriver, NodeLaunchError } 
 import type { NodeLaunch, NodeUse } from '../../driver/node-driver.js'
 import { ApiConnection, KubernetesError } from './api-connection.js'
 import type { KubernetesAccess } from './kubernetes-access.js'
+import { drivenNode, isStuck } from './driven-node.js'
 import { KubernetesApi } from './kubernetes-api.js'
 import type { Pod, PodTemplate } from './kubernetes-objects.js'
 import { MachineAddresses } from './machine-addresses.js'
 import { deletionCost, missingAnnotations } from './pod-annotations.js'
-import {
-  isMadeFrom,
-  NODE_ID_LABEL,
-  nodeIdOf,
-  podManifest,
-  podName,
-  TEMPLATE_HASH,
-  templateHash,
-} from './pod-manifest.js'
-import { podState } from './pod-state.js'
-import { PodWatch, type WatchedPod } from './pod-watch.js'
+import { isMadeFrom, NODE_ID_LABEL, nodeIdOf, podManifest, podName, templateHash } from './pod-manifest.js'
+import { PodWatch } from './pod-watch.js'
 
 /** The media node was drained, or its sessions were moved: what remains is to close its files, s. */
 const DROP_GRACE_SECONDS = 30
-/** A pod that is still there this long after its grace period is removed without its machine, which does not answer, ms. */
-const STUCK_MS = 60_000
-/** A drain ends this much before the grace period of the pod, s. */
-const DRAIN_MARGIN_SECONDS = 30
 const TEMPLATE_EVERY_MS = 5_000
 const PATCHES_AT_ONCE = 4
 
@@ -88,7 +76,7 @@ export class KubernetesDriver implements NodeDriver, OnApplicationShutdown {
     const watched = this.#watch.find(name)
     if (watched && !isMadeFrom(watched.pod, this.options.podTemplate)) return
     const uid = watched?.pod.metadata.uid
-    const grace = watched && isStuck(watched) ? 0 : DROP_GRACE_SECONDS
+    const grace = watched && isStuck(watched, performance.now()) ? 0 : DROP_GRACE_SECONDS
     await this.#api.deletePod({ name, ...(uid !== undefined && { uid }) }, grace)
   }
 
@@ -97,7 +85,7 @@ export class KubernetesDriver implements NodeDriver, OnApplicationShutdown {
     const pods = this.#watch.pods().filter(({ pod }) => isMadeFrom(pod, this.options.podTemplate))
     const template = await this.#currentTemplate()
     const hash = template && templateHash(template)
-    return pods.map((watched) => drivenNode(watched, hash))
+    return pods.map((watched) => drivenNode(watched, hash, performance.now()))
   }
 
   /** Writes the annotations of pods whose values have changed: their deletion cost and the address of their machine. */
@@ -131,26 +119,4 @@ function requireOwn(pod: Pod | undefined, { id }: NodeLaunch): void {
   if (pod && pod.metadata.labels[NODE_ID_LABEL] !== id)
     throw new NodeLaunchError(`the pod ${pod.metadata.name} exists and is not that of media node ${id}`)
   if (!pod || pod.metadata.deletionTimestamp) throw new NodeLaunchError(`the pod of media node ${id} is being deleted`)
-}
-
-function isStuck({ pod, isDeleted, deletingSince }: WatchedPod, now = performance.now()): boolean {
-  if (isDeleted || deletingSince === undefined) return false
-  return now - deletingSince > (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1_000 + STUCK_MS
-}
-
-function drivenNode(watched: WatchedPod, currentHash: string | undefined): DrivenNode {
-  const { pod, isDeleted } = watched
-  const { annotations, creationTimestamp } = pod.metadata
-  const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? 30
-  return {
-    id: nodeIdOf(pod),
-    name: pod.metadata.name,
-    ...(pod.spec.nodeName && { machine: pod.spec.nodeName }),
-    ...podState(pod, isDeleted),
-    isGone: isDeleted,
-    isStuck: isStuck(watched),
-    isOutdated: currentHash !== undefined && annotations[TEMPLATE_HASH] !== currentHash,
-    createdAt: creationTimestamp ? Date.parse(creationTimestamp) : 0,
-    drainMs: Math.max(0, graceSeconds - DRAIN_MARGIN_SECONDS) * 1_000,
-  }
 }

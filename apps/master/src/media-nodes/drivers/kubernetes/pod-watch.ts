@@ -56,8 +56,10 @@ export class PodWatch {
     while (!signal.aborted) {
       try {
         resourceVersion ??= await this.#list(signal)
-        resourceVersion = await this.#follow(resourceVersion, signal)
-        this.#failures = 0
+        const last = await this.#follow(resourceVersion, signal)
+        // A server that ends each watch at once must not be asked in a loop.
+        if (last === resourceVersion) await sleep(this.retry.firstMs, signal)
+        resourceVersion = last
       } catch (error) {
         if (signal.aborted) return
         // The server no longer has the changes since then: the pods are listed again.
@@ -88,14 +90,14 @@ export class PodWatch {
         last = event.type === 'BOOKMARK' ? event.resourceVersion : event.pod.metadata.resourceVersion
         if (event.type !== 'BOOKMARK') this.#apply(event)
       }
-      this.#syncedAt = performance.now()
-      return last
     } catch (error) {
-      // What arrived before the failure is not requested again.
+      // What arrived before a failure is not requested again.
       if (last === resourceVersion || (error instanceof KubernetesError && error.status === 410)) throw error
-      this.#logger.debug(`the watch of pods ended: ${String(error)}`)
       return last
     }
+    // The server has answered, also when nothing has changed.
+    this.#syncedAt = performance.now()
+    return last
   }
 
   #apply({ type, pod }: Exclude<PodEvent, { type: 'BOOKMARK' }>): void {
