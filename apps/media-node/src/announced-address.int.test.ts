@@ -26,6 +26,12 @@ const fromFile = (): Record<string, string> => ({
   MEDIA_NODE_ADDRESS_WAIT: '0',
 })
 const addressOf = (nodeId: string): string | undefined => rig.master.lastHeartbeatOf(nodeId)?.ip
+/** The addresses in the candidates of a participant who joins now. */
+async function candidatesOf(nodeId: string, connectionId: string): Promise<string[]> {
+  const { sendTransport, recvTransport } = await rig.master.join(nodeId, 'room', connectionId)
+  const candidates = [sendTransport, recvTransport].flatMap(({ iceCandidates }) => iceCandidates)
+  return [...new Set(candidates.map(({ address }) => address))]
+}
 const isUnaddressed = async (node: AppProcess): Promise<boolean> =>
   (await failingOf(node).catch((): string[] => [])).includes('announced address')
 const logs = (node: AppProcess, text: string) => () => node.lastLines.some((line) => line.includes(text))
@@ -71,10 +77,12 @@ describe('a media node without an announced address', () => {
 describe('a media node with an announced address', () => {
   it('announces a new one from its file, and keeps it when the file is emptied or deleted', async () => {
     write('203.0.113.9')
-    const { node, nodeId } = await rig.launchReady(fromFile())
+    const { node, nodeId } = await rig.launchReady({ ...fromFile(), MEDIA_NODE_IP: '0.0.0.0' })
     expect(addressOf(nodeId)).toBe('203.0.113.9')
+    expect(await candidatesOf(nodeId, 'first')).toEqual(['203.0.113.9'])
     write('node-3.example.org')
     await until('masters see the new address', () => addressOf(nodeId) === 'node-3.example.org')
+    expect(await candidatesOf(nodeId, 'second')).toEqual(['node-3.example.org'])
     write('')
     await until('the log has the loss', logs(node, `its last one, node-3.example.org, stays: file: ${file} is empty`))
     rmSync(file)
