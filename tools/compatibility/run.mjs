@@ -6,10 +6,11 @@ import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startStack, until } from '../../libs/testing/dist/index.js'
+import { library } from './library.mjs'
 import { apisOf, end, mediaFlows, meet, movedTo, record } from './meetings.mjs'
 import { buildVersion } from './previous-version.mjs'
 
+const { startStack, until } = await library('testing')
 const { values } = parseArgs({
   options: { previous: { type: 'string' }, 'build-folder': { type: 'string' }, tsc: { type: 'string' } },
 })
