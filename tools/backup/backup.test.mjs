@@ -5,9 +5,10 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { startStack, SyntheticParticipant, until } from '../../libs/testing/dist/index.js'
+import { library } from '../compatibility/library.mjs'
 import { installedPrograms, startInstalledPostgres } from './postgres-installation.mjs'
 
+const { startStack, SyntheticParticipant, until } = await library('testing')
 const bin = installedPrograms()
 const skip = bin === undefined && 'no Postgres with pg_dump is installed: apt-get install postgresql'
 const INTERVAL = 1_234
@@ -78,7 +79,7 @@ async function recordedSession() {
   return { id, recording: await stack.api.getRecording(recording.id) }
 }
 
-void test(
+test(
   'a backup brings back recordings, session history and overrides after everything was wiped',
   { skip },
   async () => {
@@ -115,7 +116,7 @@ void test(
   },
 )
 
-void test('a restore refuses a database that is not empty, and changes nothing', { skip }, async () => {
+test('a restore refuses a database that is not empty, and changes nothing', { skip }, async () => {
   const saved = await rows()
   const { status, stderr } = script('restore.sh', target())
   assert.equal(status, 1)
@@ -123,7 +124,7 @@ void test('a restore refuses a database that is not empty, and changes nothing',
   assert.deepEqual((await rows()).recording, saved.recording)
 })
 
-void test('a restore refuses a damaged backup', { skip }, () => {
+test('a restore refuses a damaged backup', { skip }, () => {
   const damaged = join(folder, 'damaged')
   cpSync(target(), damaged, { recursive: true })
   writeFileSync(join(damaged, 'database.dump'), 'damaged')
@@ -132,7 +133,7 @@ void test('a restore refuses a damaged backup', { skip }, () => {
   assert.match(stderr, /checksum/)
 })
 
-void test('a backup without a database leaves nothing under its name', { skip }, () => {
+test('a backup without a database leaves nothing under its name', { skip }, () => {
   const nowhere = spawnSync(join(import.meta.dirname, 'backup.sh'), [join(folder, 'none')], {
     env: { PATH: `${bin}:${process.env.PATH}`, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
   })

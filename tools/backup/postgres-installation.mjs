@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePorts, serverAccount, until } from '../../libs/local-stack/dist/index.js'
+import { library } from '../compatibility/library.mjs'
+
+const { freePorts, serverAccount, until } = await library('local-stack')
 
 const PARENT = '/usr/lib/postgresql'
 

@@ -1,5 +1,7 @@
 // Sessions of synthetic participants across masters and media nodes of two versions.
-import { ServiceApi, SyntheticParticipant, until } from '../../libs/testing/dist/index.js'
+import { library } from './library.mjs'
+
+const { ServiceApi, SyntheticParticipant, until } = await library('testing')
 
 const RECOVERY_MS = 60_000
 const QUALITY = { width: 320, height: 180, fps: 15, kbps: 150 }

@@ -6,10 +6,11 @@ import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startStack, until } from '../../libs/testing/dist/index.js'
+import { library } from './library.mjs'
 import { apisOf, end, mediaFlows, meet, movedTo, record } from './meetings.mjs'
 import { buildVersion } from './previous-version.mjs'
 
+const { startStack, until } = await library('testing')
 const { values } = parseArgs({
   options: { previous: { type: 'string' }, 'build-folder': { type: 'string' }, tsc: { type: 'string' } },
 })
@@ -48,7 +49,11 @@ const ends = async (process) => {
 async function upgrade(stack, old) {
   const call = await step('the previous version alone: a call', async () => {
     await usable(apisOf(stack).master1, 'media_old')
-    return meet({ creator: apisOf(stack).master1, masters: [apisOf(stack).master1, apisOf(stack).master1], node: 'media_old' })
+    return meet({
+      creator: apisOf(stack).master1,
+      masters: [apisOf(stack).master1, apisOf(stack).master1],
+      node: 'media_old',
+    })
   })
   await step('a master of this version migrates the database and starts beside the old one', () => stack.addMaster())
   await step('a media node of this version starts', () => stack.addNode({ MEDIA_NODE_ID: 'media_new' }))
@@ -57,9 +62,7 @@ async function upgrade(stack, old) {
     for (const api of [older, newer]) for (const node of ['media_old', 'media_new']) await usable(api, node)
   })
   await step('the call went on', () => mediaFlows(call))
-  await step('another master of the previous version starts on the migrated database', () =>
-    stack.addMaster({}, old),
-  )
+  await step('another master of the previous version starts on the migrated database', () => stack.addMaster({}, old))
   return { call, older, newer, late: apisOf(stack).master3 }
 }
 
@@ -72,7 +75,9 @@ async function sideBySide({ older, newer }) {
       const met = await step(`a session of the ${name} master on ${node}, one participant at each master`, () =>
         meet({ creator, masters: [older, newer], node }),
       )
-      await step(`its recording: the ${name} master starts it, the other one stops it`, () => record(met, creator, other))
+      await step(`its recording: the ${name} master starts it, the other one stops it`, () =>
+        record(met, creator, other),
+      )
       await step('its end', () => end(met, other))
     }
   }

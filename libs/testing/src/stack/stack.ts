@@ -146,7 +146,10 @@ class StackBuilder {
       folder: this.#folder,
     }
     const many = (count: number, add: () => Promise<AppProcess>) => Promise.all(Array.from({ length: count }, add))
-    await Promise.all([many(masters, () => this.#addMaster(facts, {}, root)), many(nodes, () => this.#addNode(facts, {}, root))])
+    await Promise.all([
+      many(masters, () => this.#addMaster(facts, {}, root)),
+      many(nodes, () => this.#addNode(facts, {}, root)),
+    ])
     return this.#stack(facts, database, nats)
   }
 
