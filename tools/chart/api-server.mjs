@@ -81,7 +81,7 @@ async function untilReady(call, children) {
   }
 }
 
-async function end(child) {
+async function stop(child) {
   if (child.exitCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill()
@@ -106,7 +106,7 @@ export async function withApiServer({ etcd, kubeApiserver }, use) {
     await untilReady(call, children)
     return await use({ call, kubeconfig: join(folder, 'kubeconfig') })
   } finally {
-    for (const child of children.toReversed()) await end(child)
+    for (const child of children.toReversed()) await stop(child)
     rmSync(folder, { recursive: true, force: true })
   }
 }
