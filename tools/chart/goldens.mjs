@@ -48,7 +48,7 @@ const GENERATED = /(: )c(?:[A-Za-z0-9+/]{42}|[A-Za-z0-9+/]{54})=$/gm
 export function withoutRandomParts(yaml) {
   const replaced = yaml.replaceAll(GENERATED, '$1(generated)')
   if (replaced === yaml) return yaml
-  return replaced.replaceAll(/(checksum\/secrets: )\w{64}/g, '$1(of generated secrets)')
+  return replaced.replaceAll(/(checksum\/secrets: |content-hash: )\w{64}/g, '$1(of generated secrets)')
 }
 
 const header = (hash) => `# Rendered by "npm run test:chart -- --update" from sources with the hash ${hash}.\n`

@@ -150,13 +150,42 @@ describe('a media node', () => {
       ['UDP 30400', 'TCP 30400', 'UDP 30401', 'TCP 30401'],
       ['UDP 30402', 'TCP 30402', 'UDP 30403', 'TCP 30403'],
     ])
-    const listening = mediaPod('node-port').map((pod) =>
-      pod.spec.containers[0].ports.slice(1).map((port) => port.containerPort),
+    const listening = mediaPod('node-port').map((pod) => environmentOf(pod).get('MEDIA_NODE_RTC_PORT').value)
+    assert.deepEqual(listening, ['30400', '30402'])
+    for (const { spec } of services)
+      for (const { port, targetPort, nodePort } of spec.ports)
+        assert.deepEqual([port, targetPort], [nodePort, nodePort])
+  })
+
+  test('has ports of both protocols on the machine with hostPort, for each worker', () => {
+    const [{ spec }] = mediaPod('host-port')
+    const [, ...media] = spec.containers[0].ports
+    const expected = [20000, 20001, 20002, 20003].flatMap((port) => [`UDP ${port} ${port}`, `TCP ${port} ${port}`])
+    assert.deepEqual(
+      media.map(({ protocol, containerPort, hostPort }) => `${protocol} ${containerPort} ${hostPort}`),
+      expected,
     )
-    assert.deepEqual(listening, [
-      [30400, 30400, 30401, 30401],
-      [30402, 30402, 30403, 30403],
-    ])
+    // helm 3 would merge the ports of two containers of one name by their number.
+    assert.equal(spec.containers[0].name, 'media-node-20000-4')
+  })
+
+  test('uses the network of the machine with hostNetwork, where two nodes are never scheduled', () => {
+    const [{ spec }] = mediaPod('host-network')
+    assert.deepEqual([spec.hostNetwork, spec.dnsPolicy], [true, 'ClusterFirstWithHostNet'])
+    assert.deepEqual(
+      spec.containers[0].ports.map(({ hostPort }) => hostPort),
+      [4481, 20000, 20001],
+    )
+  })
+
+  test('has no two ports of one number in a list that an upgrade may change, but with a new name', () => {
+    for (const { name, documents } of goldens)
+      for (const { spec } of podsOf(documents))
+        for (const container of spec.containers) {
+          const numbers = (container.ports ?? []).map(({ containerPort }) => containerPort)
+          const isUnique = new Set(numbers).size === numbers.length
+          assert.ok(isUnique || /^media-node-\d+-\d+$/.test(container.name), `${name}: ${container.name}`)
+        }
   })
 })
 

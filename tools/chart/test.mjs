@@ -1,11 +1,13 @@
-// npm run test:chart: helm lint, golden files, rejected values and kubeconform. Options: --update writes the golden files,
-// --build builds missing programs from Go modules.
+// npm run test:chart: helm lint, golden files, rejected values, kubeconform, and releases on a kube-apiserver where the
+// programs are available. Options: --update writes the golden files, --build builds missing programs from Go modules.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { documentsOf } from './documents.mjs'
+import { withApiServer } from './api-server.mjs'
 import { CHART, ROOT, goldenCases, goldenText, readGolden, rejectedCases, render, writeGolden } from './goldens.mjs'
 import { KUBERNETES, buildProgram, findOpenApi, findProgram, run, toolsFolder } from './programs.mjs'
+import { clusterTests } from './releases.mjs'
 import { relationProblems } from './relations.mjs'
 import { writeSchemas } from './schemas.mjs'
 
@@ -87,6 +89,7 @@ async function main(options) {
   for (const each of recipes()) await test(`recipe ${each.name}`, () => recipe(helm, each))
   await checkNats(helm)
   await checkConformance({ kubeconform, openApi })
+  await checkCluster(helm)
   console.log(`${results.passed} passed, ${results.failed} failed`)
   return results.failed === 0 ? 0 : 1
 }
@@ -147,6 +150,14 @@ async function checkConformance({ kubeconform, openApi }) {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function checkCluster(helm) {
+  const [etcd, kubeApiserver] = [findProgram('etcd'), findProgram('kube-apiserver')]
+  if (!etcd || !kubeApiserver) return console.log('etcd or kube-apiserver is missing: no release is installed')
+  await withApiServer({ etcd, kubeApiserver }, async (server) => {
+    for (const { name, check } of await clusterTests(helm, server)) await test(name, check)
+  })
 }
 
 process.exitCode = await main(process.argv.slice(2))

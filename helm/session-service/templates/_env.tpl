@@ -161,7 +161,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Properties of media nodes that follow from other values, as JSON. dict "root" $ "slot" <index or nil> */}}
+{{/* Properties of media nodes that follow from other values, as JSON. dict "root" $ "slot" <index of the set of ports> */}}
 {{- define "session-service.mediaNodeProperties" -}}
 {{- $nodes := .root.Values.mediaNodes -}}
 {{- $address := $nodes.announcedAddress.value -}}

@@ -70,6 +70,23 @@ http://localhost:4443
 {{- if has .Values.mediaNodes.exposure.mode (list "nodePort" "loadBalancerPerPod") -}}true{{- end -}}
 {{- end -}}
 
+{{/* How many sets of ports pods of the release may have on one machine, or of slots of the cluster. */}}
+{{- define "session-service.mediaNode.portSets" -}}
+{{- $exposure := .Values.mediaNodes.exposure -}}
+{{- if include "session-service.hasSlots" . -}}
+{{ include "session-service.mediaNode.count" . }}
+{{- else if and (eq $exposure.mode "hostPort") $exposure.hostPort.alternatePorts -}}
+2
+{{- else -}}
+1
+{{- end -}}
+{{- end -}}
+
+{{- define "session-service.mediaNode.lastPort" -}}
+{{- $sets := include "session-service.mediaNode.portSets" . | int -}}
+{{- sub (add (int .Values.mediaNodes.rtcPort) (mul (int .Values.mediaNodes.workers) $sets)) 1 -}}
+{{- end -}}
+
 {{- define "session-service.mediaNode.count" -}}
 {{- if eq .Values.mediaNodes.exposure.mode "loadBalancerPerPod" -}}
 {{ len .Values.mediaNodes.exposure.loadBalancerPerPod.slots }}

@@ -119,25 +119,38 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
+{{/*
+Ports on the machine; the scheduler puts pods with the same ones on different machines. In the pod network nothing needs
+the ports of media by name.
+*/}}
 {{- define "session-service.mediaNode.ports" -}}
 {{- $nodes := .root.Values.mediaNodes -}}
 {{- $first := (include "session-service.mediaNodeProperties" . | fromJson).MEDIA_NODE_RTC_PORT | int -}}
-{{- $onHost := has $nodes.exposure.mode (list "hostPort" "hostNetwork") -}}
+{{/* The network of the machine needs no mapping: one protocol is enough for the scheduler. */}}
+{{- $protocols := get (dict "hostPort" (list "UDP" "TCP") "hostNetwork" (list "UDP")) $nodes.exposure.mode | default list -}}
 - name: ops
   containerPort: {{ int $nodes.opsPort }}
   {{- if eq $nodes.exposure.mode "hostNetwork" }}
   hostPort: {{ int $nodes.opsPort }}
   {{- end }}
 {{- range $worker := until (int $nodes.workers) }}
-{{- range $protocol := list "UDP" "TCP" }}
+{{- range $protocol := $protocols }}
 - name: {{ lower $protocol }}-{{ $worker }}
   containerPort: {{ add $first $worker }}
   protocol: {{ $protocol }}
-  {{- if $onHost }}
   hostPort: {{ add $first $worker }}
-  {{- end }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/*
+helm 3 merges changed ports by their number alone, and would keep one protocol of two. Another name makes it replace the
+container as a whole.
+*/}}
+{{- define "session-service.mediaNode.containerName" -}}
+{{- $properties := include "session-service.mediaNodeProperties" . | fromJson -}}
+{{- $ports := printf "-%d-%d" (int $properties.MEDIA_NODE_RTC_PORT) (int $properties.MEDIA_NODE_WORKERS) -}}
+media-node{{ ternary $ports "" (eq .root.Values.mediaNodes.exposure.mode "hostPort") }}
 {{- end -}}
 
 {{/* The pod spec of all media nodes, in Deployments and in the PodTemplate: dict "root" $ "slot" <index> */}}
@@ -159,7 +172,7 @@ dnsPolicy: ClusterFirstWithHostNet
 {{- end }}
 {{ include "session-service.scheduling" (dict "root" $root "component" "media-node" "values" $nodes "topologies" (list "kubernetes.io/hostname" "topology.kubernetes.io/zone")) | trim }}
 containers:
-  - name: media-node
+  - name: {{ include "session-service.mediaNode.containerName" . }}
     image: {{ include "session-service.image" (dict "root" $root "image" $nodes.image "suffix" (ternary "-full" "" (eq (include "session-service.mediaNode.variant" $root) "full"))) }}
     imagePullPolicy: {{ $nodes.image.pullPolicy }}
     command: [node, --enable-source-maps, /app/apps/media-node/dist/bundle/main.js]
@@ -208,6 +221,44 @@ volumes:
   {{- with $nodes.extraVolumes }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+{{- end -}}
+
+{{/*
+The Deployment or PodTemplate of the media nodes in the cluster, as JSON; empty at an installation and without a cluster.
+*/}}
+{{- define "session-service.mediaNode.existing" -}}
+{{- $name := printf "%s-media-node" (include "session-service.fullname" .) -}}
+{{- $isDriver := eq .Values.mediaNodes.scaling.mode "driver" -}}
+{{- lookup (ternary "v1" "apps/v1" $isDriver) (ternary "PodTemplate" "Deployment" $isDriver) .Release.Namespace $name | default dict | toJson -}}
+{{- end -}}
+
+{{/* Hash of the pods of media nodes, whatever their set of ports. */}}
+{{- define "session-service.mediaNode.contentHash" -}}
+{{- $context := dict "root" . -}}
+{{- print (include "session-service.mediaNode.podMetadata" $context) (include "session-service.mediaNode.podSpec" $context) | sha256sum -}}
+{{- end -}}
+
+{{/*
+The set of host ports, 0 or 1. Pods that differ from those in the cluster have the other one: they start on the same
+machine while the former ones drain.
+*/}}
+{{- define "session-service.mediaNode.portSet" -}}
+{{- $annotations := dig "metadata" "annotations" dict (include "session-service.mediaNode.existing" . | fromJson) -}}
+{{- $set := get $annotations "session-service/port-set" | default "0" | int -}}
+{{- $isSame := eq (get $annotations "session-service/content-hash") (include "session-service.mediaNode.contentHash" .) -}}
+{{- if or (not $annotations) (eq (include "session-service.mediaNode.portSets" .) "1") -}}
+0
+{{- else if $isSame -}}
+{{ $set }}
+{{- else -}}
+{{ sub 1 $set }}
+{{- end -}}
+{{- end -}}
+
+{{/* Annotations from which the next upgrade sees what is in the cluster. */}}
+{{- define "session-service.mediaNode.annotations" -}}
+session-service/port-set: {{ include "session-service.mediaNode.portSet" . | quote }}
+session-service/content-hash: {{ include "session-service.mediaNode.contentHash" . }}
 {{- end -}}
 
 {{/* Labels and annotations of the pods of media nodes. */}}

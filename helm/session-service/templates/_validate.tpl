@@ -13,8 +13,8 @@
 {{- if gt (int $nodes.scaling.min) (int $nodes.scaling.max) -}}
 {{- fail (printf "mediaNodes.scaling.min: must not be more than scaling.max (%d), not %d" (int $nodes.scaling.max) (int $nodes.scaling.min)) -}}
 {{- end -}}
-{{- $slots := ternary (int (include "session-service.mediaNode.count" .)) 1 (eq "true" (include "session-service.hasSlots" .)) -}}
-{{- $last := sub (add (int $nodes.rtcPort) (mul (int $nodes.workers) $slots)) 1 | int -}}
+{{- $slots := include "session-service.mediaNode.portSets" . | int -}}
+{{- $last := include "session-service.mediaNode.lastPort" . | int -}}
 {{- $limit := ternary 32767 65535 (eq $nodes.exposure.mode "nodePort") -}}
 {{- if gt $last $limit -}}
 {{- fail (printf "mediaNodes.rtcPort: the ports of %d workers would end at %d, which is more than %d" (mul (int $nodes.workers) $slots) $last $limit) -}}
