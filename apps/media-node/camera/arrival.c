@@ -17,6 +17,9 @@
 /* Reports of both sources that differ by more are wrong. */
 #define MOST_APART_NS (3 * (gint64)GST_SECOND)
 
+/* A stream that waits longer begins again. */
+#define MOST_WAITING (16 * 1024 * 1024)
+
 #define RTCP_SR 200
 /* Up to the counts of packets and bytes. */
 #define REPORT_SIZE 28
@@ -26,6 +29,10 @@
 typedef struct {
   guint session;
   GstPad *output;
+  /* Packets before the release of the output. */
+  GQueue waiting;
+  gsize waiting_bytes;
+  gint is_released;
   gint clock_rate;
   guint32 ssrc, timestamp;
   gboolean is_begun, has_report;
@@ -61,8 +68,14 @@ static gint64 media_ns(const Source *source, gint64 ticks) {
 }
 
 static void begin(Source *source, guint32 ssrc, guint32 timestamp) {
-  *source = (Source){.session = source->session, .output = source->output, .clock_rate = source->clock_rate, .ssrc = ssrc, .timestamp = timestamp, .is_begun = TRUE,
-                     .offset = now_ns(), .least = G_MAXINT64, .window_end = now_ns() + (gint64)WINDOW_NS};
+  source->ssrc = ssrc;
+  source->timestamp = timestamp;
+  source->is_begun = TRUE;
+  source->has_report = FALSE;
+  source->ticks = 0;
+  source->offset = now_ns();
+  source->least = G_MAXINT64;
+  source->window_end = source->offset + (gint64)WINDOW_NS;
 }
 
 static void follow_clock(Source *source, gint64 late) {
@@ -106,6 +119,7 @@ static gboolean open_output(Arrivals *self, Source *source, guint32 ssrc, guint 
   if (is_known) {
     gchar *name = g_strdup_printf("recv_rtp_src_%u_%u_%u", source->session, ssrc, payload);
     source->output = gst_pad_new_from_static_template(&output_template, name);
+    gst_pad_set_element_private(source->output, source);
     gst_pad_set_active(source->output, TRUE);
     gst_segment_init(&segment, GST_FORMAT_TIME);
     gst_pad_push_event(source->output, gst_event_new_stream_start(name));
@@ -116,6 +130,34 @@ static gboolean open_output(Arrivals *self, Source *source, guint32 ssrc, guint 
   }
   gst_caps_unref(caps);
   return is_known;
+}
+
+/* One thread receives all sources: one that waits for its release must not hold it. */
+static GstFlowReturn keep(Source *source, GstBuffer *packet) {
+  source->waiting_bytes += gst_buffer_get_size(packet);
+  if (source->waiting_bytes > MOST_WAITING) {
+    g_queue_clear_full(&source->waiting, (GDestroyNotify)gst_buffer_unref);
+    source->waiting_bytes = 0;
+  }
+  g_queue_push_tail(&source->waiting, packet);
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn pass_on(Source *source, GstBuffer *packet) {
+  if (!g_atomic_int_get(&source->is_released)) return keep(source, packet);
+  for (GstBuffer *first; (first = g_queue_pop_head(&source->waiting));) gst_pad_push(source->output, first);
+  return gst_pad_push(source->output, packet);
+}
+
+void arrival_release(GstPad *pad) {
+  GstPad *output = GST_IS_GHOST_PAD(pad) ? gst_ghost_pad_get_target(GST_GHOST_PAD(pad)) : NULL;
+  GstElement *element = output ? gst_pad_get_parent_element(output) : NULL;
+  if (element && CAMERA_IS_ARRIVALS(element)) {
+    Source *source = gst_pad_get_element_private(output);
+    g_atomic_int_set(&source->is_released, TRUE);
+  }
+  g_clear_object(&element);
+  g_clear_object(&output);
 }
 
 static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *packet) {
@@ -134,7 +176,7 @@ static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *packet
   packet = gst_buffer_make_writable(packet);
   GST_BUFFER_PTS(packet) = (GstClockTime)MAX(0, time);
   GST_BUFFER_DTS(packet) = GST_CLOCK_TIME_NONE;
-  return gst_pad_push(source->output, packet);
+  return pass_on(source, packet);
 }
 
 /* A sender report relates the timestamps to a clock that all sources of the camera share. */
