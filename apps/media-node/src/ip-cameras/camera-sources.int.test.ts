@@ -113,6 +113,25 @@ describe('streams of RTSP cameras', () => {
     await expectPictures(from)
   })
 
+  it('an encoded video has a key frame each 2 s, and one on request of the live layer only', async () => {
+    const from = open({ uri: camera.url('mjpeg'), layers: 3 })
+    const { packets, requestKeyFrame } = await from.media('video')
+    const keys = (): number[] => packets.filter((packet) => nalTypes(packet).includes(SPS)).map((packet) => packet.readUInt32BE(4))
+    const distances = (): number[] => keys().slice(1).map((key, at) => (key - (keys()[at] ?? 0)) / 90_000)
+    const receiveKeys = (count: number, layer: number): Promise<unknown> => {
+      const wanted = keys().length + count
+      return until(`${count} key frames`, () => {
+        requestKeyFrame(layer)
+        return keys().length >= wanted
+      })
+    }
+    await receiveKeys(2, 1)
+    for (const distance of distances()) expect(distance).toBeGreaterThan(1.5)
+    const { length } = distances()
+    await receiveKeys(3, 2)
+    for (const distance of distances().slice(length + 1)) expect(distance).toBeLessThan(1.5)
+  })
+
   it('H.264 with B-frames that nothing announces is copied until they occur, and then encoded', async () => {
     const from = open({ uri: camera.url('hidden') })
     await from.until('streams')
