@@ -63,12 +63,7 @@ const JUNK: Record<string, Change> = {
 }
 
 /** Those of JUNK whose first codec is not the one of the session. */
-const OTHER_CODECS = [
-  'an unknown codec',
-  'a codec of the other kind',
-  'RTX alone',
-  'H264 with a profile that is none',
-]
+const OTHER_CODECS = ['an unknown codec', 'a codec of the other kind', 'RTX alone', 'H264 with a profile that is none']
 
 let rooms = 0
 const branchOf = (roomId: string, connectionId: string): number => {
