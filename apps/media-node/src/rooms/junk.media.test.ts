@@ -75,7 +75,7 @@ it.each(Object.entries(JUNK))('published %s is refused or harmless', async (name
   const roomId = `junk${rooms++}`
   const { routerRtpCapabilities: rtpCapabilities } = await stack.join(roomId, 'pub')
   for (const connectionId of ['far', 'near']) await stack.join(roomId, connectionId)
-  expect(['pub', 'far', 'near'].map((name) => branchOf(roomId, name))).toEqual([0, 1, 0])
+  expect(['pub', 'far', 'near'].map((id) => branchOf(roomId, id))).toEqual([0, 1, 0])
   for (const { kind, rtpParameters } of [videoTrack(), simulcastTrack()]) {
     const tracks = [{ kind, rtpParameters: { ...rtpParameters, ...change(rtpParameters) } }]
     const call = NODE_COMMANDS.publish[0].parse({ ...publication(roomId, 'pub', 'str'), tracks })
