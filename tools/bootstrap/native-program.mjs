@@ -52,8 +52,8 @@ export async function ensureOptional(context, program, { optional }) {
 }
 
 /** Names the GStreamer elements that are missing here. */
-export async function tryOutElements(converse) {
-  const output = await converse('check\nstop\n')
+export async function tryOutElements(say) {
+  const output = await say('check\nstop\n')
   const missing = /"event":"checked","missing":"(.*)"/.exec(output)?.[1]
   if (missing === undefined) return 'it ended early.'
   return missing === '' ? undefined : `GStreamer lacks ${missing}.`

@@ -11,7 +11,9 @@ export const withoutJsonSchema = {
   name: 'without-json-schema',
   setup({ onLoad }) {
     onLoad({ filter: CONVERSION }, async ({ path }) => {
-      const names = [...(await readFile(path, 'utf8')).matchAll(EXPORTS)].map(([, declared, renamed]) => declared ?? renamed)
+      const names = [...(await readFile(path, 'utf8')).matchAll(EXPORTS)].map(
+        ([, declared, renamed]) => declared ?? renamed,
+      )
       const fail = `const fail = () => { throw new Error('this bundle has no JSON Schema') }; const make = () => fail;\n`
       const stubs = names.map((name) => `${/^create\w+Method$/.test(name) ? 'make' : 'fail'} as ${name}`)
       return { contents: `${fail}export { ${stubs.join(', ')} }` }

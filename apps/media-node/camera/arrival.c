@@ -1,6 +1,7 @@
 #include "camera.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /*
  * The times of packets that arrive over TCP: complete and in order, so that no jitter buffer is needed. A source is as
@@ -17,7 +18,13 @@
 /* Reports of both sources that differ by more are wrong. */
 #define MOST_APART_NS (3 * (gint64)GST_SECOND)
 
+/* A stream that waits longer begins again. */
+#define MOST_WAITING (16 * 1024 * 1024)
+
 #define RTCP_SR 200
+#define RTCP_RR 201
+#define RTCP_SDES 202
+#define OWN_SSRC 1
 /* Up to the counts of packets and bytes. */
 #define REPORT_SIZE 28
 /* From 1900 to 1970. */
@@ -26,6 +33,13 @@
 typedef struct {
   guint session;
   GstPad *output;
+  /* Where receiver reports go; NULL: nowhere. */
+  GstPad *reports;
+  guint16 sequence;
+  /* Packets before the release of the output. */
+  GQueue waiting;
+  gsize waiting_bytes;
+  gint is_released;
   gint clock_rate;
   guint32 ssrc, timestamp;
   gboolean is_begun, has_report;
@@ -51,6 +65,7 @@ G_DEFINE_TYPE(Arrivals, arrivals, GST_TYPE_ELEMENT)
 static GstStaticPadTemplate rtp_template = GST_STATIC_PAD_TEMPLATE("recv_rtp_sink_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS_ANY);
 static GstStaticPadTemplate rtcp_template = GST_STATIC_PAD_TEMPLATE("recv_rtcp_sink_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS_ANY);
 static GstStaticPadTemplate output_template = GST_STATIC_PAD_TEMPLATE("recv_rtp_src_%u_%u_%u", GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate reports_template = GST_STATIC_PAD_TEMPLATE("send_rtcp_src_%u", GST_PAD_SRC, GST_PAD_REQUEST, GST_STATIC_CAPS_ANY);
 static guint request_pt_map;
 
 static gint64 now_ns(void) { return g_get_monotonic_time() * 1000; }
@@ -61,8 +76,14 @@ static gint64 media_ns(const Source *source, gint64 ticks) {
 }
 
 static void begin(Source *source, guint32 ssrc, guint32 timestamp) {
-  *source = (Source){.session = source->session, .output = source->output, .clock_rate = source->clock_rate, .ssrc = ssrc, .timestamp = timestamp, .is_begun = TRUE,
-                     .offset = now_ns(), .least = G_MAXINT64, .window_end = now_ns() + (gint64)WINDOW_NS};
+  source->ssrc = ssrc;
+  source->timestamp = timestamp;
+  source->is_begun = TRUE;
+  source->has_report = FALSE;
+  source->ticks = 0;
+  source->offset = now_ns();
+  source->least = G_MAXINT64;
+  source->window_end = source->offset + (gint64)WINDOW_NS;
 }
 
 static void follow_clock(Source *source, gint64 late) {
@@ -106,6 +127,7 @@ static gboolean open_output(Arrivals *self, Source *source, guint32 ssrc, guint 
   if (is_known) {
     gchar *name = g_strdup_printf("recv_rtp_src_%u_%u_%u", source->session, ssrc, payload);
     source->output = gst_pad_new_from_static_template(&output_template, name);
+    gst_pad_set_element_private(source->output, source);
     gst_pad_set_active(source->output, TRUE);
     gst_segment_init(&segment, GST_FORMAT_TIME);
     gst_pad_push_event(source->output, gst_event_new_stream_start(name));
@@ -116,6 +138,34 @@ static gboolean open_output(Arrivals *self, Source *source, guint32 ssrc, guint 
   }
   gst_caps_unref(caps);
   return is_known;
+}
+
+/* One thread receives all sources: one that waits for its release must not hold it. */
+static GstFlowReturn keep(Source *source, GstBuffer *packet) {
+  source->waiting_bytes += gst_buffer_get_size(packet);
+  if (source->waiting_bytes > MOST_WAITING) {
+    g_queue_clear_full(&source->waiting, (GDestroyNotify)gst_buffer_unref);
+    source->waiting_bytes = 0;
+  }
+  g_queue_push_tail(&source->waiting, packet);
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn pass_on(Source *source, GstBuffer *packet) {
+  if (!g_atomic_int_get(&source->is_released)) return keep(source, packet);
+  for (GstBuffer *first; (first = g_queue_pop_head(&source->waiting));) gst_pad_push(source->output, first);
+  return gst_pad_push(source->output, packet);
+}
+
+void arrival_release(GstPad *pad) {
+  GstPad *output = GST_IS_GHOST_PAD(pad) ? gst_ghost_pad_get_target(GST_GHOST_PAD(pad)) : NULL;
+  GstElement *element = output ? gst_pad_get_parent_element(output) : NULL;
+  if (element && CAMERA_IS_ARRIVALS(element)) {
+    Source *source = gst_pad_get_element_private(output);
+    g_atomic_int_set(&source->is_released, TRUE);
+  }
+  g_clear_object(&element);
+  g_clear_object(&output);
 }
 
 static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *packet) {
@@ -130,11 +180,12 @@ static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *packet
   }
   g_mutex_lock(&self->lock);
   gint64 time = time_of(self, source, ssrc, rtp_get32(header + 4));
+  source->sequence = (guint16)(header[2] << 8 | header[3]);
   g_mutex_unlock(&self->lock);
   packet = gst_buffer_make_writable(packet);
   GST_BUFFER_PTS(packet) = (GstClockTime)MAX(0, time);
   GST_BUFFER_DTS(packet) = GST_CLOCK_TIME_NONE;
-  return gst_pad_push(source->output, packet);
+  return pass_on(source, packet);
 }
 
 /* A sender report relates the timestamps to a clock that all sources of the camera share. */
@@ -151,12 +202,28 @@ static void read_report(Arrivals *self, const guint8 *report) {
   g_mutex_unlock(&self->lock);
 }
 
+/* Some cameras end sessions without receiver reports. */
+static void answer_report(const Source *source, const guint8 *report) {
+  guint8 answer[] = {0x81, RTCP_RR, 0, 7, [32] = 0x81, RTCP_SDES, 0, 4, [40] = 1, 6, 'r', 'e', 'a', 'd', 'e', 'r', [51] = 0};
+  rtp_put32(answer + 4, OWN_SSRC), rtp_put32(answer + 8, source->ssrc);
+  rtp_put32(answer + 16, source->sequence);
+  memcpy(answer + 24, report + 10, 4);
+  rtp_put32(answer + 36, OWN_SSRC);
+  gst_pad_push(source->reports, gst_buffer_new_memdup(answer, sizeof answer));
+}
+
 static GstFlowReturn on_report(GstPad *pad, GstObject *parent, GstBuffer *packet) {
   (void)pad;
+  Arrivals *self = CAMERA_ARRIVALS(parent);
   guint8 report[REPORT_SIZE];
-  if (gst_buffer_extract(packet, 0, report, sizeof report) == sizeof report && report[1] == RTCP_SR)
-    read_report(CAMERA_ARRIVALS(parent), report);
+  gboolean is_report = gst_buffer_extract(packet, 0, report, sizeof report) == sizeof report && report[1] == RTCP_SR;
   gst_buffer_unref(packet);
+  if (!is_report) return GST_FLOW_OK;
+  read_report(self, report);
+  for (guint at = 0; at < self->count; at++) {
+    const Source *source = &self->sources[at];
+    if (source->is_begun && source->ssrc == rtp_get32(report + 4) && source->reports) answer_report(source, report);
+  }
   return GST_FLOW_OK;
 }
 
@@ -169,10 +236,27 @@ static gboolean on_event(GstPad *pad, GstObject *parent, GstEvent *event) {
   return TRUE;
 }
 
+static GstPad *add_reports(Arrivals *self, GstPadTemplate *template, const gchar *name, guint session) {
+  GstPad *pad = NULL;
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  for (guint at = 0; at < self->count; at++) {
+    if (self->sources[at].session != session) continue;
+    self->sources[at].reports = pad = gst_pad_new_from_template(template, name);
+    gst_pad_set_active(pad, TRUE);
+    gst_pad_push_event(pad, gst_event_new_stream_start(name));
+    gst_pad_push_event(pad, gst_event_new_segment(&segment));
+    gst_element_add_pad(GST_ELEMENT(self), pad);
+    break;
+  }
+  return pad;
+}
+
 static GstPad *request_pad(GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps) {
   (void)caps;
   Arrivals *self = CAMERA_ARRIVALS(element);
   guint session = 0;
+  if (name && sscanf(name, "send_rtcp_src_%u", &session) == 1) return add_reports(self, template, name, session);
   gboolean is_rtp = name && sscanf(name, "recv_rtp_sink_%u", &session) == 1;
   if (!name || (is_rtp && self->count == MOST_SOURCES)) return NULL;
   GstPad *pad = gst_pad_new_from_template(template, name);
@@ -197,6 +281,7 @@ static void arrivals_class_init(ArrivalsClass *class) {
   gst_element_class_add_static_pad_template(element, &rtp_template);
   gst_element_class_add_static_pad_template(element, &rtcp_template);
   gst_element_class_add_static_pad_template(element, &output_template);
+  gst_element_class_add_static_pad_template(element, &reports_template);
   gst_element_class_set_static_metadata(element, "Arrivals", "Network/RTP", "Gives packets of a reliable network their times", "-");
   request_pt_map = g_signal_new("request-pt-map", G_TYPE_FROM_CLASS(class), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, GST_TYPE_CAPS, 2,
                                 G_TYPE_UINT, G_TYPE_UINT);

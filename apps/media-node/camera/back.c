@@ -23,7 +23,7 @@ static gchar *description_of(const Codec *codec, gboolean is_copied) {
   /* An encoder that is too slow loses pictures instead of falling behind. */
   return g_strdup_printf(
       "%s ! queue name=decoded leaky=downstream max-size-buffers=3 max-size-bytes=0 max-size-time=0 ! videoconvert "
-      "! x264enc name=encoder tune=zerolatency speed-preset=superfast key-int-max=600 "
+      "! x264enc name=encoder tune=zerolatency speed-preset=superfast key-int-max=600 option-string=scenecut=0 "
       "! video/x-h264,profile=constrained-baseline,stream-format=byte-stream,alignment=au ! rtph264pay name=pay",
       codec->decoder);
 }

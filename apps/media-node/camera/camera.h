@@ -109,6 +109,8 @@ gboolean rtsp_is_over_udp(void);
 /* arrival.c: an element that manages RTP over TCP. */
 #define ARRIVALS "arrivals"
 void arrival_register(void);
+/* The pad of a stream has its receiver. */
+void arrival_release(GstPad *pad);
 
 #define MOST_LAYERS 10
 

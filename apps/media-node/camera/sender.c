@@ -174,9 +174,11 @@ static void request_key_frame(Sender *sender) {
 
 static gboolean on_feedback(gint fd, GIOCondition condition, gpointer data) {
   (void)condition;
+  Sender *sender = data;
   guint8 report[RTP_MOST_PACKET];
   gssize size = read(fd, report, sizeof report);
-  if (size > 0 && rtp_wants_key_frame(report, size)) request_key_frame(data);
+  /* Bursts answer requests for lanes. */
+  if (size > 0 && rtp_wants_key_frame(report, size, sender->live->ssrc)) request_key_frame(sender);
   return G_SOURCE_CONTINUE;
 }
 

@@ -46,6 +46,7 @@ void track_discard(GstPad *pad) {
   gst_pad_link(pad, input);
   gst_object_unref(input);
   gst_element_sync_state_with_parent(sink);
+  arrival_release(pad);
 }
 
 static gboolean is_h264(const Codec *codec) { return !strcmp(codec->name, "H264"); }
@@ -246,6 +247,7 @@ void track_send(gint index, const Output *output) {
   if (!track->sender || !build(track) || !link_pad(track))
     return camera_failed("unsupported", "a stream of the camera cannot be converted");
   gst_pad_remove_probe(track->pad, track->block);
+  arrival_release(track->pad);
   watch_hold(-1);
 }
 

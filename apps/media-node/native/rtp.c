@@ -13,6 +13,10 @@
 #define NTP_EPOCH 2208988800u
 /* Of both clocks. */
 #define READINGS 16
+/* RTCP. */
+#define PAYLOAD_FEEDBACK 206
+#define PLI 1
+#define FIR 4
 
 static struct sockaddr_in loopback(gint port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -107,9 +111,21 @@ void rtp_send_report(int socket, const RtpReport *report) {
   send(socket, packet, (size_t)(at - packet), MSG_NOSIGNAL);
 }
 
-gboolean rtp_wants_key_frame(const guint8 *report, gssize size) {
-  for (gssize at = 0; at + 4 <= size; at += 4 * (1 + (report[at + 2] << 8 | report[at + 3])))
-    if (report[at + 1] == 206 && ((report[at] & 31) == 1 || (report[at] & 31) == 4)) return TRUE;
+static gboolean is_request(const guint8 *report, gssize size, guint32 ssrc) {
+  gint format = report[0] & 31;
+  if (report[1] != PAYLOAD_FEEDBACK) return FALSE;
+  if (format == PLI) return size >= 12 && rtp_get32(report + 8) == ssrc;
+  for (gssize at = 12; format == FIR && at + 8 <= size; at += 8)
+    if (rtp_get32(report + at) == ssrc) return TRUE;
+  return FALSE;
+}
+
+gboolean rtp_wants_key_frame(const guint8 *report, gssize size, guint32 ssrc) {
+  gssize length;
+  for (gssize at = 0; at + 4 <= size; at += length) {
+    length = 4 * (1 + (report[at + 2] << 8 | report[at + 3]));
+    if (is_request(report + at, MIN(length, size - at), ssrc)) return TRUE;
+  }
   return FALSE;
 }
 

@@ -32,8 +32,8 @@ typedef struct {
 /* A sender report: it relates the wall clock to timestamps, which are those of CLOCK_MONOTONIC. */
 void rtp_send_report(int socket, const RtpReport *report);
 
-/* A picture loss indication (RFC 4585) or a full intra request (RFC 5104). */
-gboolean rtp_wants_key_frame(const guint8 *report, gssize size);
+/* A picture loss indication (RFC 4585) or a full intra request (RFC 5104) for this SSRC. */
+gboolean rtp_wants_key_frame(const guint8 *report, gssize size, guint32 ssrc);
 
 /* A burst is sent in portions, so that the receive buffer of the media worker does not overflow. */
 typedef struct {

@@ -108,7 +108,7 @@ static gboolean on_feedback(gint fd, GIOCondition condition, gpointer data) {
   Sender *sender = data;
   guint8 report[RTP_MOST_PACKET];
   gssize size = read(fd, report, sizeof report);
-  if (size > 0 && sender->leg->is_video && !sender->key_frame_timer && rtp_wants_key_frame(report, size))
+  if (size > 0 && sender->leg->is_video && !sender->key_frame_timer && rtp_wants_key_frame(report, size, sender->leg->output.ssrc))
     request_key_frame(sender);
   return G_SOURCE_CONTINUE;
 }

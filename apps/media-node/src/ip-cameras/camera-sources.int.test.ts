@@ -128,6 +128,31 @@ describe('streams of RTSP cameras', () => {
     })
   })
 
+  it('an encoded video has a key frame each 2 s, and one on request of the live layer only', async () => {
+    const from = open({ uri: camera.url('mjpeg'), layers: 3 })
+    const { packets, requestKeyFrame } = await from.media('video')
+    const keys = (): number[] => {
+      const parts = packets.filter((packet) => nalTypes(packet).includes(SPS))
+      return [...new Set(parts.map((packet) => packet.readUInt32BE(4)))]
+    }
+    const distances = (): number[] =>
+      keys()
+        .slice(1)
+        .map((key, at) => (key - (keys()[at] ?? 0)) / 90_000)
+    const receiveKeys = (count: number, layer: number): Promise<unknown> => {
+      const wanted = keys().length + count
+      return until(`${count} key frames`, () => {
+        requestKeyFrame(layer)
+        return keys().length >= wanted
+      })
+    }
+    await receiveKeys(2, 1)
+    for (const distance of distances()) expect(distance).toBeGreaterThan(1.5)
+    const { length } = distances()
+    await receiveKeys(3, 2)
+    for (const distance of distances().slice(length + 1)) expect(distance).toBeLessThan(1.5)
+  })
+
   it('H.264 with B-frames that nothing announces is copied until they occur, and then encoded', async () => {
     const from = open({ uri: camera.url('hidden') })
     await from.until('streams')
@@ -173,6 +198,20 @@ describe('streams of RTSP cameras', () => {
     await until('the pictures are as late as the sound', () => last(audio.delays) - last(video.delays) > 400)
     expect(Math.abs(last(audio.delays))).toBeLessThan(300)
     camera.secondTrackLateMs = 0
+  })
+
+  it('get receiver reports over TCP', async () => {
+    const before = camera.reports.length
+    const from = open({ uri: camera.url('opus') })
+    await from.media('video')
+    await until('both tracks are reported', () => {
+      const reports = camera.reports.slice(before)
+      return new Set(reports.map((report) => report.readUInt32BE(8))).size === 2
+    })
+    for (const report of camera.reports.slice(before)) {
+      expect([report[0], report[1], report.length]).toEqual([0x81, 201, 52])
+      expect([report[32], report[33], report.subarray(42, 48).toString()]).toEqual([0x81, 202, 'reader'])
+    }
   })
 
   it('are read over UDP', async () => {

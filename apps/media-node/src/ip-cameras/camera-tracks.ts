@@ -17,6 +17,11 @@ const CODEC: Record<MediaKind, Omit<Track['rtpParameters']['codecs'][number], 'p
     mimeType: 'video/H264',
     clockRate: 90_000,
     parameters: { 'packetization-mode': 1, 'profile-level-id': '42e01f', 'level-asymmetry-allowed': 1 },
+    // For a video that is encoded: a program that copies one ignores requests.
+    rtcpFeedback: [
+      { type: 'nack', parameter: 'pli' },
+      { type: 'ccm', parameter: 'fir' },
+    ],
   },
 }
 

@@ -28,7 +28,9 @@ beforeAll(async () => {
   stack = await MediaStack.start({ size: 1 })
   folder = await mkdtemp(join(tmpdir(), 'cameras-'))
   file = await makeCameraClip(folder, { video: 'h264', audio: 'aac' })
-  camera = await RtspServer.start({ clips: { main: { file, kinds: ['video', 'audio'] } } })
+  const encoded = await makeCameraClip(folder, { video: 'mjpeg' })
+  const clips = { main: { file, kinds: ['video', 'audio'] }, encoded: { file: encoded, kinds: ['video'] } } as const
+  camera = await RtspServer.start({ clips })
   const config = loadNodeConfig({ MEDIA_NODE_ID: 'node' })
   const reports = {
     send: async (fact: Pick<NodeFact, 'kind'> & { camera?: CameraChange }) => {
@@ -134,6 +136,18 @@ describe('a camera on the network', () => {
       streams: 0,
       consumers: 0,
     })
+  })
+
+  it('is asked for key frames of a video that is encoded', async () => {
+    const started = call({ uri: camera.url('encoded') })
+    await cameras.startCamera(started)
+    const producer = streamOf(started).track('video')!.producer
+    const requests: string[] = []
+    producer.on('trace', ({ type }) => requests.push(type))
+    await producer.enableTraceEvent(['pli'])
+    const viewer = await view(started)
+    await until('a key frame is requested', () => requests.length > 0)
+    await until('pictures arrive', () => viewer.packets.video.length > 0)
   })
 
   it('begins with the filter of the call', async () => {

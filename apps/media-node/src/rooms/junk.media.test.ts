@@ -63,12 +63,7 @@ const JUNK: Record<string, Change> = {
 }
 
 /** Those of JUNK whose first codec is not the one of the session. */
-const OTHER_CODECS = [
-  'an unknown codec',
-  'a codec of the other kind',
-  'RTX alone',
-  'H264 with a profile that is none',
-]
+const OTHER_CODECS = ['an unknown codec', 'a codec of the other kind', 'RTX alone', 'H264 with a profile that is none']
 
 let rooms = 0
 const branchOf = (roomId: string, connectionId: string): number => {
@@ -80,7 +75,7 @@ it.each(Object.entries(JUNK))('published %s is refused or harmless', async (name
   const roomId = `junk${rooms++}`
   const { routerRtpCapabilities: rtpCapabilities } = await stack.join(roomId, 'pub')
   for (const connectionId of ['far', 'near']) await stack.join(roomId, connectionId)
-  expect(['pub', 'far', 'near'].map((connectionId) => branchOf(roomId, connectionId))).toEqual([0, 1, 0])
+  expect(['pub', 'far', 'near'].map((id) => branchOf(roomId, id))).toEqual([0, 1, 0])
   for (const { kind, rtpParameters } of [videoTrack(), simulcastTrack()]) {
     const tracks = [{ kind, rtpParameters: { ...rtpParameters, ...change(rtpParameters) } }]
     const call = NODE_COMMANDS.publish[0].parse({ ...publication(roomId, 'pub', 'str'), tracks })
