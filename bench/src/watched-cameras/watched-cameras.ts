@@ -13,8 +13,8 @@ import type { Watched } from './page/viewer.js'
 
 const SECONDS = { quick: 20, full: 60 }
 const VIEWERS = 2
-/** Browsers adjust the delays of sound and pictures during this time. */
-const SETTLE_S = 10
+/** The sender reports of the cameras, 5 s apart, arrive during this time, and browsers adjust their delays to them. */
+const SETTLE_S = 20
 /** Of the clips. */
 const PICTURES_A_SECOND = 15
 const LEAST_PICTURES = 0.95

@@ -117,16 +117,19 @@ describe('streams of RTSP cameras', () => {
     await expectPictures(from)
   })
 
-  it.each(['tcp', 'udp'] as const)('H.264 with B-frames over %s keeps the distances of its pictures', async (transport) => {
-    const from = open({ uri: camera.url('reordered'), transport })
-    await from.until('streams')
-    const { packets } = await from.media('video')
-    await until('a second of pictures has even distances', () => {
-      const times = [...new Set(packets.map((packet) => packet.readUInt32BE(4)))]
-      const steps = times.slice(1).map((time, at) => time - (times[at] ?? 0))
-      return steps.length > 15 && steps.slice(-15).every((step) => Math.abs(step - PICTURE_STEP) < VIDEO_CLOCK_MS)
-    })
-  })
+  it.each(['tcp', 'udp'] as const)(
+    'H.264 with B-frames over %s keeps the distances of its pictures',
+    async (transport) => {
+      const from = open({ uri: camera.url('reordered'), transport })
+      await from.until('streams')
+      const { packets } = await from.media('video')
+      await until('a second of pictures has even distances', () => {
+        const times = [...new Set(packets.map((packet) => packet.readUInt32BE(4)))]
+        const steps = times.slice(1).map((time, at) => time - (times[at] ?? 0))
+        return steps.length > 15 && steps.slice(-15).every((step) => Math.abs(step - PICTURE_STEP) < VIDEO_CLOCK_MS)
+      })
+    },
+  )
 
   it('an encoded video has a key frame each 2 s, and one on request of the live layer only', async () => {
     const from = open({ uri: camera.url('mjpeg'), layers: 3 })
