@@ -1,21 +1,24 @@
-// Writes the files generated from the tables of configuration properties and of REST routes: node tools/generate/run.mjs [--check]
+// Writes the files generated from the tables of configuration properties, REST routes and bus permissions: node tools/generate/run.mjs [--check]
 // With --check it writes nothing, prints the stale files and exits with 1. Needs libs/config and libs/contract to be built.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configurationPage, environmentExample } from './configuration.mjs'
+import { natsConfiguration } from './nats.mjs'
 import { restApiPage } from './rest-api.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const TABLE = join(ROOT, 'libs/config/dist/index.js')
 
 const REST_API = join(ROOT, 'libs/contract/dist/rest-api/index.js')
+const NATS_USERS = join(ROOT, 'libs/local-stack/dist/nats-users.js')
 
-if (![TABLE, REST_API].every((file) => existsSync(file))) {
-  console.error('not built: run "tsc -b libs/config libs/contract" first')
+if (![TABLE, REST_API, NATS_USERS].every((file) => existsSync(file))) {
+  console.error('not built: run "tsc -b libs/config libs/contract libs/local-stack" first')
   process.exit(2)
 }
 const { SECTIONS, configurationSchema, restartSchema } = await import(TABLE)
 const { openApiDocument } = await import(REST_API)
+const { natsAuthorization } = await import(NATS_USERS)
 const { version } = JSON.parse(readFileSync(join(ROOT, 'apps/master/package.json'), 'utf8'))
 const configuration = { view: configurationSchema(), restart: restartSchema() }
 const openApi = openApiDocument(version, configuration)
@@ -24,6 +27,7 @@ const FILES = {
   '.env.example': environmentExample(SECTIONS),
   'docs/api/openapi.json': `${JSON.stringify(openApi, null, 2)}\n`,
   'docs/rest-api.md': restApiPage(openApi),
+  'deploy/compose/nats.conf': natsConfiguration(natsAuthorization),
 }
 
 const contentOf = (file) => (existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : undefined)
