@@ -1,7 +1,7 @@
 // Collects what images and installations without containers consist of, after a build:
 // node tools/bootstrap/run.mjs image tools/images/collect.mjs <folder> [image …]
 // <folder>/<image>/ is then the root of the image: app/ with the program, its packages and licenses.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { build } from 'esbuild'
@@ -51,6 +51,20 @@ const bundleSlot = (entry, out) =>
     logLevel: 'warning',
   })
 
+/** A program that ends because of an invalid property has loaded all its modules. */
+const INVALID = { SERVICE_LOG_LEVEL: 'invalid', SERVICE_URL: 'invalid' }
+const EX_CONFIG = 78
+
+/** Starts what was collected, outside of the project with its packages. The process of a slot kills itself without a parent. */
+function checkStarts(name, { app, slot }, out) {
+  const start = (file) => spawnSync(process.execPath, [join(out, 'app', file)], { env: INVALID, encoding: 'utf8' })
+  const program = start(`${app}/dist/bundle/main.js`)
+  if (program.status !== EX_CONFIG)
+    throw new Error(`the program of the image ${name} does not start: ${program.stderr}`)
+  const ended = slot && start(slot)
+  if (ended && ended.signal !== 'SIGKILL') throw new Error(`${slot} does not start: ${ended.stderr}`)
+}
+
 const LOCK = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
 const componentOf = (folder) => npmComponent({ ...manifestOf(ROOT, folder), integrity: LOCK[folder]?.integrity })
 
@@ -97,6 +111,7 @@ async function collect(name, image, out, env) {
   for (const path of [...traced.files, ...whole]) copy(join(ROOT, path), join(out, 'app', path), isUsed)
   if (image.slot) await bundleSlot(image.slot, out)
   copyPrograms(image, out, env)
+  checkStarts(name, image, out)
   const components = [
     ...new Set([...inside, ...traced.folders, ...whole, ...image.files.flatMap((file) => packageIn(file))]),
   ].map((folder) => componentOf(folder))

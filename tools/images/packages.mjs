@@ -1,6 +1,6 @@
 // The packages of npm that a program needs at run time: those inside its bundle, and files of those outside of it.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { builtinModules, createRequire } from 'node:module'
+import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 import { EXTERNAL } from '../bundles/programs.mjs'
@@ -9,10 +9,10 @@ const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/
 /** An optional native binding of pg, and those that koffi selects by the platform. */
 const NOT_TRACED = ['pg-native', '@koromix/*']
 
-const analyse = (root, entryPoints, external) =>
+const analyse = (root, entry, external) =>
   build({
     absWorkingDir: root,
-    entryPoints,
+    ...entry,
     external,
     bundle: true,
     write: false,
@@ -29,7 +29,7 @@ const isBuiltin = (specifier) => specifier.startsWith('node:') || builtinModules
 
 /** `{ inside, outside }`: folders of the packages in the bundles, and names of those that the bundles import. */
 export async function bundledPackages(root, entries) {
-  const { metafile } = await analyse(root, entries, EXTERNAL)
+  const { metafile } = await analyse(root, { entryPoints: entries }, EXTERNAL)
   const inside = Object.keys(metafile.inputs).flatMap((path) => PACKAGE.exec(path)?.[0] ?? [])
   const outside = Object.values(metafile.inputs)
     .flatMap(({ imports }) => imports)
@@ -41,16 +41,15 @@ export async function bundledPackages(root, entries) {
   return { inside: unique(inside), outside: unique(outside) }
 }
 
-/** The files of packages that are reachable from their entry points, relative to the root, with manifests and licenses. */
+/**
+ * The files of packages that are reachable by an import and by a call of require, which may be different ones, relative to
+ * the root; with manifests and licenses.
+ */
 export async function traceFiles(root, names) {
   if (names.length === 0) return { files: [], folders: [] }
-  const resolve = createRequire(join(root, 'package.json')).resolve
-  const { metafile } = await analyse(
-    root,
-    names.map((name) => resolve(name)),
-    NOT_TRACED,
-  )
-  const code = Object.keys(metafile.inputs)
+  const contents = names.map((name) => `import '${name}'; require('${name}')`).join('\n')
+  const { metafile } = await analyse(root, { stdin: { contents, resolveDir: root } }, NOT_TRACED)
+  const code = Object.keys(metafile.inputs).filter((path) => PACKAGE.test(path))
   const folders = unique(code.flatMap((path) => PACKAGE.exec(path)?.[0] ?? []))
   return { files: [...code, ...folders.flatMap((folder) => documentsOf(root, folder))], folders }
 }

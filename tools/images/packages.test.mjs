@@ -21,8 +21,10 @@ const FILES = {
   'node_modules/outside/package.json': manifest('outside', {
     dependencies: { used: '1', unused: '1' },
     optionalDependencies: { absent: '1' },
+    exports: { import: './index.mjs', default: './index.js' },
   }),
   'node_modules/outside/index.js': "require('./part'); require('used')",
+  'node_modules/outside/index.mjs': "import './part.js'",
   'node_modules/outside/part.js': '',
   'node_modules/outside/worker/large.cpp': '',
   'node_modules/outside/LICENSE': 'text',
@@ -49,12 +51,13 @@ test('a bundle contains packages and imports others; what it may lack at run tim
   })
 })
 
-test('of a package outside of bundles the reachable files are taken, with manifests and licenses', async (t) => {
+test('of a package outside of bundles the files are taken that imports and calls of require reach, with manifests and licenses', async (t) => {
   const { files, folders } = await traceFiles(project(t), ['outside'])
   assert.deepEqual(folders, ['node_modules/outside', 'node_modules/outside/node_modules/used'])
   assert.deepEqual(files.map((file) => file.replace(/^node_modules\/outside\//, '')).toSorted(), [
     'LICENSE',
     'index.js',
+    'index.mjs',
     'node_modules/used/index.js',
     'node_modules/used/package.json',
     'package.json',

@@ -39,15 +39,15 @@ async function startReady(runner, image, { name, probe, env, folders }) {
   const container = runner.start(image, { name, env, folders })
   await until(
     `${name} is ready`,
-    async () => {
-      if (!container.running) throw new Error(`${name} has ended:\n${container.lines.slice(-20).join('\n')}`)
-      return fetch(probe).then(
+    () =>
+      !container.running ||
+      fetch(probe).then(
         ({ ok }) => ok,
         () => false,
-      )
-    },
+      ),
     READY_MS,
   )
+  if (!container.running) throw new Error(`${name} has ended:\n${container.lines.slice(-20).join('\n')}`)
   const seconds = (performance.now() - begin) / 1000
   say(`${name}: ready after ${seconds.toFixed(2)} s, ${residentMiB(container.pid)} MiB resident (${image})`)
   return container
