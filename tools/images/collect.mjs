@@ -1,10 +1,12 @@
 // Collects what images and installations without containers consist of, after a build:
 // node tools/bootstrap/run.mjs image tools/images/collect.mjs <folder> [image …]
 // <folder>/<image>/ is then the root of the image: app/ with the program, its packages and licenses.
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { readStamp } from '../bootstrap/cache.mjs'
+import { LIBRARIES } from '../bootstrap/worker.mjs'
 import { EXTERNAL } from '../bundles/programs.mjs'
 import { IMAGES, PROGRAMS } from './contents.mjs'
 import { bundledPackages, documentsOf, manifestOf, traceFiles, withDependencies } from './packages.mjs'
@@ -68,18 +70,15 @@ function checkStarts(name, { app, slot }, out) {
 const LOCK = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
 const componentOf = (folder) => npmComponent({ ...manifestOf(ROOT, folder), integrity: LOCK[folder]?.integrity })
 
-/** Debian's libraries in the worker, which is linked statically where it was compiled here. */
+/** The worker, and Debian's libraries that are linked into one that was built here. */
 function workerComponents(env) {
   const { version } = manifestOf(ROOT, 'node_modules/mediasoup')
-  const origin = join(dirname(env.MEDIASOUP_WORKER_BIN), 'origin')
   const own = { type: 'application', 'bom-ref': 'mediasoup-worker', name: 'mediasoup-worker', version }
-  if (!existsSync(origin) || readFileSync(origin, 'utf8') !== 'built from source') return [own]
-  const libraries = readFileSync(join(ROOT, 'tools/mediasoup-worker/apt-packages.txt'), 'utf8').match(/^lib\S+/gm)
-  const format = '${source:Package}\t${source:Version}\n'
-  const lines = execFileSync('dpkg-query', ['-W', '-f', format, ...libraries], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-  const linked = lines.map((line) => {
+  const libraries =
+    readStamp(join(dirname(env.MEDIASOUP_WORKER_BIN), LIBRARIES))
+      ?.trim()
+      .split('\n') ?? []
+  const linked = libraries.map((line) => {
     const [name, source] = line.split('\t')
     const purl = `pkg:deb/debian/${name}@${encodeURIComponent(source)}?arch=source`
     return { type: 'library', 'bom-ref': `mediasoup-worker/${purl}`, name, version: source, purl }

@@ -54,7 +54,7 @@ class Container {
   }
 
   kill() {
-    if (this.running) this.#child.kill('SIGKILL')
+    if (this.running) process.kill(this.pid, 'SIGKILL')
   }
 }
 

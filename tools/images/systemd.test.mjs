@@ -69,6 +69,13 @@ test('units run without root and capabilities on a read-only system, and are not
   }
 })
 
+test('units with child programs allow the system call with which setpriv prepares them', () => {
+  for (const name of ['master', 'media-node']) {
+    const filters = settingsOf(name).flatMap(([key, value]) => (key === 'SystemCallFilter' ? [value] : []))
+    assert.deepEqual(filters, ['@system-service', '~@privileged', 'capset'])
+  }
+})
+
 const skip = which('systemd-analyze', process.env) === undefined && 'systemd-analyze is not installed'
 
 test('systemd accepts the units', { skip }, (t) => {

@@ -49,15 +49,27 @@ async function startReady(runner, image, { name, probe, env, folders }) {
   )
   if (!container.running) throw new Error(`${name} has ended:\n${container.lines.slice(-20).join('\n')}`)
   const seconds = (performance.now() - begin) / 1000
-  say(`${name}: ready after ${seconds.toFixed(2)} s, ${residentMiB(container.pid)} MiB resident (${image})`)
+  const processes = familyOf(container.pid)
+  const sum = (measure) => processes.map(measure).reduce((all, each) => all + each, 0)
+  const used = `${sum(cpuSeconds).toFixed(1)} s of CPU time, ${Math.round(sum(residentMiB))} MiB`
+  say(`${name}: ready after ${seconds.toFixed(1)} s, ${used} (${image})`)
   return container
 }
 
-/** Of the process and its descendants. */
-function residentMiB(pid) {
+/** The process and its descendants. */
+function familyOf(pid) {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-  const kilobytes = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
-  return Math.round(kilobytes / 1024) + children.map(Number).reduce((sum, child) => sum + residentMiB(child), 0)
+  return [pid, ...children.map(Number).flatMap((child) => familyOf(child))]
+}
+
+const residentMiB = (pid) =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+
+const TICKS_PER_SECOND = 100
+/** User and system time: the 14th and 15th field, counted behind the name, which may contain blanks. */
+const cpuSeconds = (pid) => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
 async function startService(runner, images, { databaseUrl, nats, users, work }) {
@@ -76,6 +88,7 @@ async function startService(runner, images, { databaseUrl, nats, users, work }) 
     SERVICE_PORT: String(service),
     SERVICE_OPS_PORT: String(masterOps),
     SERVICE_RECORDING: 'true',
+    SERVICE_PRO_SPEECH_TO_TEXT: 'vosk',
   }
   const nodeEnv = (index) => ({
     ...common,
@@ -109,6 +122,17 @@ async function startService(runner, images, { databaseUrl, nats, users, work }) 
     throw error
   }
   return { containers, api: new ServiceApi(`http://127.0.0.1:${service}`, SECRET), page: `http://127.0.0.1:${page}` }
+}
+
+/** Where there is an engine for this processor. */
+async function loadLanguage(api) {
+  if (process.arch !== 'x64') return
+  const { status, body } = await api.request('POST', '/speech-to-text/load', {
+    mediaNode: { id: 'media-1' },
+    lang: 'en-US',
+  })
+  if (status !== 200) throw new Error(`the language model cannot be loaded: ${status} ${JSON.stringify(body)}`)
+  say('speech: the English model is loaded')
 }
 
 /** Two participants see each other; the session is recorded, and the file downloaded. */
@@ -197,6 +221,7 @@ async function main() {
   let service
   try {
     service = await startService(runner, images, { databaseUrl: database.url, nats, users, work })
+    await loadLanguage(service.api)
     probeRecording(await call(service, { seconds: Number(values.seconds), work }))
     for (const container of service.containers.toReversed())
       say(`${container.name}: ended with ${await container.stop()}`)
