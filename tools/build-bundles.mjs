@@ -56,11 +56,13 @@ function compress(relative) {
   writeFileSync(path(`${relative}.br`), brotliCompressSync(bytes, { params }))
 }
 
-const program = (app, main = 'main.js') => async () => {
-  const outdir = `apps/${app}/dist/bundle`
-  await bundleProgram(root, path(`apps/${app}/dist/${main}`), path(outdir))
-  return [`${outdir}/main.js`]
-}
+const program =
+  (app, main = 'main.js') =>
+  async () => {
+    const outdir = `apps/${app}/dist/bundle`
+    await bundleProgram(root, path(`apps/${app}/dist/${main}`), path(outdir))
+    return [`${outdir}/main.js`]
+  }
 
 /** The bundles, in the order of their dependencies. */
 const BUNDLES = {
