@@ -54,7 +54,9 @@ export function builderOf(tool, { storage, env }) {
     command: tool,
     env: settings,
     global,
-    size: (name, output) => output(tool, [...global, 'images', '--format', '{{.Size}}', name], { env: settings }),
+    // One line for each name of the image.
+    size: (name, output) =>
+      output(tool, [...global, 'images', '--format', '{{.Size}}', name], { env: settings }).split('\n')[0],
     build: (options) => [...global, ...BUILDAH.build(options)],
     exists: (name) => [...global, ...BUILDAH.exists(name)],
     copyOut: copyFromWorkingContainer(global),
