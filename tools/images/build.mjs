@@ -87,9 +87,10 @@ function main(argv) {
   const tag = values.tag ?? version
   for (const target of values.target.length > 0 ? values.target : TARGETS) {
     const name = imageNames(values.prefix, tag)[target]
-    const args = { BASE: base, VERSION: version, REVISION: revision(), LAYOUTS: values.layouts ? 'true' : undefined }
+    const args = { BASE: base, LAYOUTS: values.layouts ? 'true' : undefined }
+    const labels = { version, revision: revision() }
     const file = 'deploy/images/Dockerfile'
-    call(builder.build({ name, file, context: '.', target, args, ca: values.ca, platform: values.platform }))
+    call(builder.build({ name, file, context: '.', target, args, labels, ca: values.ca, platform: values.platform }))
     if (values.sbom) saveSbom(builder, name, target, resolve(values.sbom))
     console.log(`built ${name}`)
   }

@@ -13,9 +13,12 @@ export const imageNames = (prefix, tag) =>
   )
 
 /** Words of `build` that all programs have. */
-const common = ({ name, file, context, target, args = {}, ca, platform }) => [
+const common = ({ name, file, context, target, args = {}, labels = {}, ca, platform }) => [
   ...(target ? ['--target', target] : []),
   ...Object.entries(args).flatMap(([key, value]) => (value === undefined ? [] : ['--build-arg', `${key}=${value}`])),
+  ...Object.entries(labels).flatMap(([key, value]) =>
+    value === undefined ? [] : ['--label', `org.opencontainers.image.${key}=${value}`],
+  ),
   ...(ca ? ['--secret', `id=ca,src=${ca}`] : []),
   ...(platform ? ['--platform', platform] : []),
   ...['-t', name, '-f', file, context],

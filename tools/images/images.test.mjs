@@ -83,10 +83,25 @@ test('each program that builds images gets its own words, and options that are n
     file: 'f',
     context: '.',
     target: 't',
-    args: { BASE: undefined, VERSION: '1' },
+    args: { BASE: undefined, LAYOUTS: 'true' },
+    labels: { version: '1', revision: undefined },
     ca: '/ca',
   }
-  const words = ['--target', 't', '--build-arg', 'VERSION=1', '--secret', 'id=ca,src=/ca', '-t', 'n', '-f', 'f', '.']
+  const words = [
+    '--target',
+    't',
+    '--build-arg',
+    'LAYOUTS=true',
+    '--label',
+    'org.opencontainers.image.version=1',
+    '--secret',
+    'id=ca,src=/ca',
+    '-t',
+    'n',
+    '-f',
+    'f',
+    '.',
+  ]
   assert.deepEqual(builderOf('docker', { env: {} }).build(options), ['build', ...words])
   const buildah = builderOf('buildah', { env: {}, storage: '/s' })
   const global = ['--root', '/s/images', '--runroot', '/s/run']
