@@ -1,5 +1,5 @@
 // Bundles, built after `tsc -b`: for browsers the client library as one ESM file, a variant for recorded pages, and the
-// playground's page; for Node the programs of master and media node.
+// playground's page; for Node the programs of master, media node and playground.
 // node tools/build-bundles.mjs [client|playground|master|media-node …]; without names all of them.
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -57,11 +57,13 @@ function compress(relative) {
   writeFileSync(path(`${relative}.br`), brotliCompressSync(bytes, { params }))
 }
 
-const program = (app) => async () => {
-  const outdir = `apps/${app}/dist/bundle`
-  await bundleProgram(root, path(`apps/${app}/dist/main.js`), path(outdir))
-  return [`${outdir}/main.js`]
-}
+const program =
+  (app, main = 'main.js') =>
+  async () => {
+    const outdir = `apps/${app}/dist/bundle`
+    await bundleProgram(root, path(`apps/${app}/dist/${main}`), path(outdir))
+    return [`${outdir}/main.js`]
+  }
 
 /** The bundles, in the order of their dependencies. */
 const BUNDLES = {
@@ -82,7 +84,7 @@ const BUNDLES = {
     await build({ ...shared, entryPoints: ['apps/playground/src/page/css/page.css'], outfile: `${outdir}/page.css` })
     for (const file of ['index.html', 'icon.svg'])
       cpSync(path(`apps/playground/src/page/${file}`), path(`${outdir}/${file}`))
-    return [`${outdir}/page.js`, `${outdir}/page.css`]
+    return [`${outdir}/page.js`, `${outdir}/page.css`, ...(await program('playground', 'server/main.js')())]
   },
   master: program('master'),
   'media-node': program('media-node'),

@@ -15,6 +15,8 @@ purpose
   test    all of start, Chromium and coturn, speech engines with English models (without them their tests are skipped)
   bench   the needs of the named benchmarks; without names the same as test
   check   Node and npm packages only
+  image   what container images and installations without containers are made of: the build, mediasoup-worker, the
+          programs of recordings, cameras, transcoding and filters, the engine Vosk where it exists for the processor
 Without a script it only prepares. --print-env prints the variables for a shell:
   eval "$(node tools/bootstrap/run.mjs test --print-env)"
 --list-packages lists the Debian packages that would be installed as root, and installs nothing.

@@ -154,6 +154,7 @@ test('each purpose has its needs', () => {
     'speech',
     'build',
   ])
+  assert.deepEqual(list('image'), ['worker', 'recording', 'cameras', 'mediaProcessor', 'speech', 'build'])
   assert.deepEqual(list('bench'), list('test'))
   for (const [given, needed] of [
     [undefined, 'wanted'],

@@ -1,4 +1,4 @@
-export const PURPOSES = ['start', 'test', 'check', 'bench']
+export const PURPOSES = ['start', 'test', 'check', 'bench', 'image']
 
 const NOTHING = {
   worker: false,
@@ -27,6 +27,17 @@ const EVERYTHING = {
   build: true,
 }
 
+/** What images contain. Their system packages are those of their own stages. */
+const IMAGE = {
+  ...NOTHING,
+  worker: true,
+  recording: 'needed',
+  cameras: 'needed',
+  mediaProcessor: 'needed',
+  speech: 'engine',
+  build: true,
+}
+
 /**
  * The needs of a purpose beside Node and the npm packages. `start` uses a server that the environment names instead of
  * starting one. Recording, cameras, the media processor and speech are 'wanted' where the rest works without them. `named`: the
@@ -34,6 +45,7 @@ const EVERYTHING = {
  */
 export function needsOf(purpose, env = {}, named) {
   if (purpose === 'check') return NOTHING
+  if (purpose === 'image') return IMAGE
   if (purpose === 'bench' && named) {
     const needs = Object.entries(EVERYTHING).filter(([need]) => named.includes(need))
     return { ...NOTHING, build: true, ...Object.fromEntries(needs) }

@@ -74,12 +74,17 @@ const MARK = 'complete'
 const VOICE = 'flite'
 /** Decodes the audio of participants; the package has no program. */
 const OPUS = 'libopus0'
+const TESTS_SKIPPED = 'Tests that need it are skipped.'
+const ENGINE_MISSING = 'The image is built without it.'
 
 /**
  * The speech engines for the tests, a voice and libopus: the variables that name them. With `optional` a part that cannot be
  * fetched is a note, and its variables are missing.
  */
-export async function ensureSpeech(context, { optional, parts = PARTS, system = ensureSystemPackages }) {
+export async function ensureSpeech(
+  context,
+  { optional, parts = PARTS, system = ensureSystemPackages, consequence = TESTS_SKIPPED },
+) {
   const found = {}
   const steps = [...parts.map((part) => () => ensurePart(context, part)), () => system(context)]
   for (const step of steps) {
@@ -87,24 +92,30 @@ export async function ensureSpeech(context, { optional, parts = PARTS, system = 
       Object.assign(found, await step())
     } catch (error) {
       if (!optional || !(error instanceof Stop)) throw error
-      context.report.note(`${error.step}: ${error.message} Tests that need it are skipped.`)
+      context.report.note(`${error.step}: ${error.message} ${consequence}`)
     }
   }
   return found
 }
 
-/** The options of `ensureSpeech`: 'wanted' is everything that tests can use, 'vosk' what captions in English need. */
-export const speechOptions = (need) =>
-  need === 'vosk'
-    ? {
-        optional: false,
-        parts: PARTS.filter(({ name }) => name === 'vosk'),
-        system: (context) => ensureSystemPackages(context, need, 'libopus', 'speech to text needs a decoder'),
-      }
-    : { optional: need === 'wanted' }
+/**
+ * The options of `ensureSpeech`: 'wanted' is everything that tests can use, 'vosk' what captions in English need, and
+ * 'engine' its files without the packages of the system.
+ */
+export function speechOptions(need) {
+  const parts = PARTS.filter(({ name }) => name === 'vosk')
+  if (need === 'engine') return { optional: true, parts, system: () => ({}), consequence: ENGINE_MISSING }
+  if (need !== 'vosk') return { optional: need === 'wanted' }
+  return {
+    optional: false,
+    parts,
+    system: (context) => ensureSystemPackages(context, need, 'libopus', 'speech to text needs a decoder'),
+  }
+}
 
 /** The packages of the system that speech needs, as far as it can be known without asking dpkg. */
-export const speechPackages = (env, need) => [...(need === 'vosk' || which(VOICE, env) ? [] : [VOICE]), OPUS]
+export const speechPackages = (env, need) =>
+  need === 'engine' ? [] : [...(need === 'vosk' || which(VOICE, env) ? [] : [VOICE]), OPUS]
 
 async function ensureSystemPackages(
   context,

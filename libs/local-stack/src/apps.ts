@@ -72,6 +72,7 @@ const MEDIA_NODE: App = {
 const PLAYGROUND: App = {
   name: 'playground',
   main: 'apps/playground/dist/server/main.js',
+  bundle: 'apps/playground/dist/bundle/main.js',
   opsPort: (env) => env.PLAYGROUND_PORT ?? '4444',
   probe: '/healthz',
 }

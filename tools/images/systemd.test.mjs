@@ -1,0 +1,95 @@
+// deploy/systemd: the units for installations without containers.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { loadMasterConfig, loadNodeConfig, PROPERTIES, SYSTEM_VARIABLES } from '../../libs/config/dist/index.js'
+import { which } from '../bootstrap/exec.mjs'
+import { IMAGES, PROGRAMS } from './contents.mjs'
+
+const FOLDER = join(import.meta.dirname, '../../deploy/systemd')
+const NAMES = ['master', 'media-node', 'playground']
+/** Not properties: they are read by Node, GStreamer and the playground. */
+const OTHERS = ['NODE_ENV', 'XDG_CACHE_HOME', 'PLAYGROUND_HOST']
+
+const textOf = (name) => readFileSync(join(FOLDER, `session-service-${name}.service`), 'utf8')
+/** `[setting, value]` of all lines, in their order. */
+const settingsOf = (name) => [...textOf(name).matchAll(/^(\w+)=(.*)$/gm)].map(([, key, value]) => [key, value])
+const setting = (name, wanted) => settingsOf(name).findLast(([key]) => key === wanted)?.[1]
+const environmentOf = (name) =>
+  Object.fromEntries(
+    settingsOf(name).flatMap(([key, value]) => (key === 'Environment' ? [value.split(/=(.*)/s).slice(0, 2)] : [])),
+  )
+
+test('units start the collected program with the pinned Node', () => {
+  for (const name of NAMES) {
+    const program = `/opt/session-service/${name}/app/${IMAGES[name].app}/dist/bundle/main.js`
+    assert.equal(setting(name, 'ExecStart'), `/opt/session-service/bin/node --enable-source-maps ${program}`)
+  }
+})
+
+test('variables of units are known, and valid together with the mandatory ones', () => {
+  for (const name of NAMES)
+    for (const variable of Object.keys(environmentOf(name)))
+      assert.ok(variable in PROPERTIES || SYSTEM_VARIABLES.includes(variable) || OTHERS.includes(variable), variable)
+  const given = { SERVICE_SECRET: 'secret', DATABASE_URL: 'postgres://service@localhost/service' }
+  const master = loadMasterConfig({ ...environmentOf('master'), ...given })
+  const node = loadNodeConfig(environmentOf('media-node'))
+  assert.equal(master.SERVICE_RECORDING_PATH, node.SERVICE_RECORDING_PATH)
+})
+
+test('programs and files of the full media node are at the paths that its unit names', () => {
+  const root = '/opt/session-service/media-node/'
+  const environment = environmentOf('media-node')
+  for (const [variable, path] of Object.entries(PROGRAMS).filter(([key]) => key.endsWith('_BIN')))
+    assert.equal(environment[variable], root + path)
+  assert.equal(environment.MEDIA_NODE_VOSK_LIBRARY, root + PROGRAMS.VOSK_LIBRARY)
+  assert.equal(environment.MEDIA_NODE_SPEECH_TO_TEXT_MODELS, root + PROGRAMS.VOSK_MODELS)
+})
+
+test('a stop waits longer than the drain of a media node and the shutdown of a master', () => {
+  const node = loadNodeConfig(environmentOf('media-node'))
+  assert.ok(Number(setting('media-node', 'TimeoutStopSec')) >= node.MEDIA_NODE_DRAIN_TIMEOUT + 30)
+  const longestDelay = 20
+  assert.ok(Number(setting('master', 'TimeoutStopSec')) >= longestDelay + 30)
+})
+
+test('units run without root and capabilities on a read-only system, and are not restarted with an invalid configuration', () => {
+  for (const name of NAMES) {
+    const expected = {
+      DynamicUser: 'yes',
+      ProtectSystem: 'strict',
+      NoNewPrivileges: 'yes',
+      CapabilityBoundingSet: '',
+      RestartPreventExitStatus: '78',
+    }
+    for (const [key, value] of Object.entries(expected)) assert.equal(setting(name, key), value, `${name}: ${key}`)
+  }
+})
+
+test('units with child programs allow the system call with which setpriv prepares them', () => {
+  for (const name of ['master', 'media-node']) {
+    const filters = settingsOf(name).flatMap(([key, value]) => (key === 'SystemCallFilter' ? [value] : []))
+    assert.deepEqual(filters, ['@system-service', '~@privileged', 'capset'])
+  }
+})
+
+const skip = which('systemd-analyze', process.env) === undefined && 'systemd-analyze is not installed'
+
+test('systemd accepts the units', { skip }, (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'units-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  // The programs are not installed here.
+  const files = NAMES.map((name) => {
+    const file = join(folder, `session-service-${name}.service`)
+    writeFileSync(file, textOf(name).replace(/^ExecStart=.*$/m, 'ExecStart=/bin/true'))
+    return file
+  })
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...files], {
+    encoding: 'utf8',
+  })
+  const output = (stdout + stderr).split('\n').filter((line) => line.includes(folder))
+  assert.deepEqual([output, existsSync(files[0]), status], [[], true, 0])
+})
