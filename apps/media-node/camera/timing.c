@@ -9,6 +9,8 @@
 #define MOST_LATE_OF_FILES (1 * GST_SECOND)
 /* A larger step back is a new begin of the times. */
 #define MOST_REORDERING (1 * GST_SECOND)
+/* One picture alone may be between two corrections of the times. */
+#define REORDERED_PICTURES 3
 
 static GMutex lock;
 static GCond stopped;
@@ -96,9 +98,15 @@ void timing_follow(GstPad *queue_input) {
 }
 
 gboolean timing_reordered(GstClockTime by) {
+  static guint count;
+  static GstClockTime least;
   g_mutex_lock(&lock);
-  gboolean is_more = by <= MOST_REORDERING && (gint64)by > reordering;
-  if (is_more) reordering = (gint64)by;
+  gboolean is_more = FALSE;
+  if (by <= MOST_REORDERING && (gint64)by > reordering) {
+    least = count == 0 ? by : MIN(least, by);
+    is_more = ++count == REORDERED_PICTURES;
+  }
+  if (is_more) reordering = (gint64)least, count = 0;
   g_mutex_unlock(&lock);
   return is_more;
 }
