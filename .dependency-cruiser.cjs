@@ -71,6 +71,7 @@ const masterFolder = (name) => `^apps/master/src/${name}/[^/]+$`
 
 /** Lowest first, each exactly this folder, as above. The files at the top of the media node are above all of them. */
 const MEDIA_NODE_LAYERS = [
+  'address',
   'node',
   'workers',
   'routers',

@@ -19,6 +19,7 @@ export function checksOf(root) {
     },
     { name: 'folders', args: [join(root, 'tools/lint/folder-cycles.mjs')] },
     ...(existsSync(generator) ? [{ name: 'generated', args: [generator, '--check'] }] : []),
+    { name: 'chart', args: [join(root, 'tools/chart/check.mjs')] },
     { name: 'openapi', args: [join(root, 'tools/test/lint-openapi.mjs')] },
   ]
 }

@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
 import { Bus } from '@session-service/messaging'
 import { OpsModule, type OpsOptions } from '@session-service/server-kit'
+import { AnnouncedAddress } from './address/announced-address.js'
 import { AdaptiveBitrateModule } from './adaptive-bitrate/adaptive-bitrate.module.js'
 import { ClusterModule } from './cluster/cluster.module.js'
 import { CommandsModule } from './commands/commands.module.js'
@@ -20,17 +21,23 @@ import { SpeechToTextModule } from './speech-to-text/speech-to-text.module.js'
 import { TranscodingModule } from './transcoding/transcoding.module.js'
 import { WorkerPool } from './workers/worker-pool.js'
 
-const opsOptions = (config: NodeConfig, bus: Bus, pool: WorkerPool, state: NodeState): OpsOptions => ({
+const opsOptions = (
+  config: NodeConfig,
+  announced: AnnouncedAddress,
+  bus: Bus,
+  pool: WorkerPool,
+  state: NodeState,
+): OpsOptions => ({
   host: config.SERVICE_OPS_HOST,
   port: config.SERVICE_OPS_PORT,
-  readiness: readinessChecks(bus, pool, state),
+  readiness: readinessChecks(announced, bus, pool, state),
 })
 
 @Module({
   imports: [
     OpsModule.forRootAsync({
       imports: [NodeModule],
-      inject: [NODE_CONFIG, Bus, WorkerPool, NodeState],
+      inject: [NODE_CONFIG, AnnouncedAddress, Bus, WorkerPool, NodeState],
       useFactory: opsOptions,
     }),
     NodeModule,

@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core'
 import { loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
 import { Bus, BusTransport, reportBusProblems, ReportSender } from '@session-service/messaging'
 import { createLogger, type RunningApplication, type ServiceLogger, dropPrivileges } from '@session-service/server-kit'
+import { AnnouncedAddress } from './address/announced-address.js'
 import { WorkerPool } from './workers/worker-pool.js'
 import type { Infrastructure } from './infrastructure.module.js'
 import { MediaNodeModule } from './media-node.module.js'
@@ -42,7 +43,10 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   const strategy = new BusTransport({ bus, bind: bindCommands(identity.nodeId) })
   const app = await NestFactory.createMicroservice(MediaNodeModule.forRoot(infrastructure), { strategy, logger })
   // A signal during the start ends the wait for the registration.
-  const stopWaiting = (): void => infrastructure.reports.close()
+  const stopWaiting = (): void => {
+    infrastructure.announced.stop()
+    infrastructure.reports.close()
+  }
   signal?.addEventListener('abort', stopWaiting, { once: true })
   await app.listen()
   signal?.removeEventListener('abort', stopWaiting)
@@ -61,6 +65,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
       await app.get(ReportsService).deregister()
       await app.close()
       await bus.close(BUS_CLOSE_MS)
+      infrastructure.announced.stop()
       await pool.close()
     },
   }
@@ -72,11 +77,12 @@ async function openInfrastructure(
   logger: ServiceLogger,
   signal?: AbortSignal,
 ): Promise<Infrastructure> {
-  const identity = identify(config, networkInterfaces())
+  const announced = new AnnouncedAddress(config, networkInterfaces())
+  const identity = identify(config, announced)
   const pool = new WorkerPool({
     size: config.MEDIA_NODE_WORKERS || availableParallelism(),
     listenIp: config.MEDIA_NODE_IP,
-    announcedAddress: identity.address,
+    announcedAddress: () => announced.current,
     firstPort: config.MEDIA_NODE_RTC_PORT,
   })
   await pool.start()
@@ -96,7 +102,8 @@ async function openInfrastructure(
       longestPauseMs: MAX_REPORT_BACKOFF_MS,
       onProblem,
     })
-    return { config, identity, pool, bus, reports }
+    announced.start()
+    return { config, announced, identity, pool, bus, reports }
   } catch (error) {
     await pool.close()
     throw error

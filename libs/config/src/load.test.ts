@@ -186,6 +186,22 @@ describe('loadNodeConfig', () => {
     })
   })
 
+  it.each([
+    ['without a file and a STUN server', {}, ['value', 'host-ip', 'interface']],
+    ['with a file', { MEDIA_NODE_ANNOUNCED_ADDRESS_FILE: '/a' }, ['value', 'public-host-ip', 'file', 'stun']],
+    ['with a STUN server', { MEDIA_NODE_STUN_SERVER: 's' }, ['value', 'public-host-ip', 'file', 'stun']],
+    ['that are given', { MEDIA_NODE_ADDRESS_SOURCES: '["stun","value"]' }, ['stun', 'value']],
+  ])('has the sources of the announced address %s', (_, env, expected) =>
+    expect(loadNodeConfig(env).MEDIA_NODE_ADDRESS_SOURCES).toEqual(expected),
+  )
+
+  it.each([
+    ['[]', 'must name at least one source'],
+    ['["dns"]', "address source 'dns' does not exist"],
+  ])('rejects the sources %s', (MEDIA_NODE_ADDRESS_SOURCES, problem) =>
+    expect(() => loadNodeConfig({ MEDIA_NODE_ADDRESS_SOURCES })).toThrow(problem),
+  )
+
   it('contains no secret of the master', () => {
     expect(loadNodeConfig({ ...LEAST, SERVICE_PORT: 'wrong' })).not.toHaveProperty('SERVICE_SECRET')
   })

@@ -98,16 +98,26 @@ const disordered = (values: Partial<MasterConfig>): string[] =>
     Number(values[low]) > Number(values[high]) ? [`${low}: must not be greater than ${high}`] : [],
   )
 
-function load<K extends ProcessKind>(process: K, env: Environment): Config<K> {
-  const problems: string[] = []
+function parseAll(
+  process: ProcessKind,
+  env: Environment,
+  names: readonly PropertyName[],
+  problems: string[],
+): Record<string, unknown> {
   const values: Record<string, unknown> = {}
-  for (const name of PROPERTY_NAMES) {
+  for (const name of names) {
     const property: Property = PROPERTIES[name]
     if (!isFor(process, property)) continue
     const text = given(env, name)
     if (text !== undefined) values[name] = parse(name, property, text, problems)
     else if ('mandatory' in property) problems.push(`${name}: is mandatory`)
   }
+  return values
+}
+
+function load<K extends ProcessKind>(process: K, env: Environment): Config<K> {
+  const problems: string[] = []
+  const values = parseAll(process, env, PROPERTY_NAMES, problems)
   fillPlainDefaults(process, values)
   problems.push(...missing(values), ...disordered(values))
   if (problems.length > 0) throw new ConfigError(problems)
@@ -120,3 +130,14 @@ function load<K extends ProcessKind>(process: K, env: Environment): Config<K> {
 export const loadMasterConfig = (env: Environment): MasterConfig => load('master', env)
 /** @throws ConfigError */
 export const loadNodeConfig = (env: Environment): NodeConfig => load('node', env)
+
+const MIGRATION = ['SERVICE_LOG_LEVEL', 'SERVICE_LOG_FORMAT', 'SERVICE_RUN_AS', 'DATABASE_URL'] as const
+
+/** What a process needs that only runs the migrations. @throws ConfigError */
+export function loadMigrationConfig(env: Environment): Pick<MasterConfig, (typeof MIGRATION)[number]> {
+  const problems: string[] = []
+  const values = parseAll('master', env, MIGRATION, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  fillPlainDefaults('master', values)
+  return Object.freeze(values) as Pick<MasterConfig, (typeof MIGRATION)[number]>
+}

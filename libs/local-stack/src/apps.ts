@@ -15,6 +15,8 @@ export interface AppOptions {
   node?: string
   onLine?: OutputLine
   stopTimeoutMs?: number
+  /** The folder of a repository whose programs are started, of another version for example; this one by default. */
+  root?: string
 }
 
 /** A process of one of our apps. */
@@ -35,6 +37,8 @@ export interface AppProcess extends Pick<
 > {
   /** Base URL of its probes, and of its metrics if it has any. */
   opsUrl: string
+  /** The folder of the repository that the program is of. */
+  root: string
 }
 
 interface App {
@@ -77,19 +81,20 @@ export const startMediaNode = (options: AppOptions): Promise<AppProcess> => star
 export const startPlayground = (options: AppOptions): Promise<AppProcess> => startApp(PLAYGROUND, options)
 
 async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
-  const main = programOf(app)
+  const { root = ROOT } = options
+  const main = programOf(app, root)
   const opsUrl = `http://127.0.0.1:${app.opsPort(options.env)}`
   const started = await ManagedProcess.start({
     name: options.name ?? app.name,
     command: options.node ?? process.execPath,
     args: ['--enable-source-maps', main],
     env: { ...systemEnv(), ...app.defaults, ...options.env },
-    cwd: ROOT,
+    cwd: root,
     whenReady: answersOk(opsUrl + app.probe),
     onLine: options.onLine,
     ...(options.stopTimeoutMs !== undefined && { stopTimeoutMs: options.stopTimeoutMs }),
   })
-  return Object.assign(started, { opsUrl })
+  return Object.assign(started, { opsUrl, root })
 }
 
 /** The program of an app in a build of the workspace, which is this one by default. */
@@ -97,7 +102,7 @@ export const programPath = (app: 'master' | 'media-node' | 'playground', root = 
   programOf({ master: MASTER, 'media-node': MEDIA_NODE, playground: PLAYGROUND }[app], root)
 
 /** The bundle, unless something was compiled after it. */
-function programOf({ main, bundle }: App, root = ROOT): string {
+function programOf({ main, bundle }: App, root: string): string {
   if (!existsSync(join(root, main))) throw new Error(`${main} does not exist: build it with "npx tsc -b"`)
   const bundledAt = bundle === undefined ? undefined : modifiedAt(join(root, bundle))
   return join(root, bundle !== undefined && bundledAt !== undefined && bundledAt > compiledAt(root) ? bundle : main)

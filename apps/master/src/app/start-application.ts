@@ -7,15 +7,22 @@ import {
 } from '@session-service/config'
 import { newSecret } from '@session-service/contract'
 import { Bus, reportBusProblems } from '@session-service/messaging'
-import { type ServiceLogger, sleep, translateDatabaseError, withTimeout } from '@session-service/server-kit'
+import {
+  type ServiceLogger,
+  sleep,
+  translateDatabaseError,
+  unlessAborted,
+  withTimeout,
+} from '@session-service/server-kit'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
 import type { DataSource } from 'typeorm'
 import { type Candidate, changedNames, earlierSets } from '../api/configuration/generations.js'
 import { verifyConfig } from '../api/configuration/verify-config.js'
 import type { Lifecycle } from '../platform/config/lifecycle.js'
 import { readOverrides, withClusterId } from '../platform/config/overrides.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
+import { createDataSource, createMigrationSource } from '../platform/database/data-source.js'
+import { migrate, readSchemaState } from '../platform/database/migrate.js'
+import type { SchemaState } from '../platform/database/schema-state.js'
 import { boundHooks } from './bound-hooks.js'
 import { createApplication } from './create-application.js'
 import { ENTITIES } from './entities.js'
@@ -37,6 +44,15 @@ export interface StartContext {
   signal: AbortSignal
 }
 
+export type MigrationContext = Pick<StartContext, 'logger' | 'signal'>
+
+/** Another process has to run the migrations first. */
+class SchemaPending extends Error {
+  constructor() {
+    super('it is older than this version, and SERVICE_MIGRATE_AT_START is false: waiting for the command migrate')
+  }
+}
+
 /** An application that listens, and everything that has to be closed with it. */
 export interface StartedApplication {
   app: NestFastifyApplication
@@ -44,16 +60,34 @@ export interface StartedApplication {
   opened: AsyncDisposableStack
 }
 
-/** Connects to the database and runs its migrations; waits for a database that is not reachable yet. */
+/** Connects to the database and brings its schema up to date; waits for what is not there yet. */
 export async function openDatabase(context: StartContext, opened: AsyncDisposableStack): Promise<DataSource> {
-  const { DATABASE_URL: url } = loadMasterConfig(context.env)
+  const { DATABASE_URL: url, SERVICE_MIGRATE_AT_START: migrates } = loadMasterConfig(context.env)
   const dataSource = createDataSource(url, ENTITIES, (error) =>
     context.logger.warn({ err: error }, 'a database connection failed'),
   )
   await untilReachable('the database', context, () => dataSource.initialize())
   opened.defer(() => dataSource.destroy())
-  await untilReachable('the schema', context, () => migrate(dataSource))
+  await untilReachable('the schema', context, async () => {
+    const state = await readSchemaState(dataSource)
+    if (state.kind === 'newer')
+      context.logger.warn(`a later version migrated the database: ${state.unknown.join(', ')}`)
+    if (state.kind !== 'older') return
+    if (!migrates) throw new SchemaPending()
+    await migrateDatabase(url, context)
+  })
   return dataSource
+}
+
+/** Migrates over connections of its own, whose statements have no time-out. */
+export async function migrateDatabase(url: string, { logger, signal }: MigrationContext): Promise<SchemaState> {
+  const source = createMigrationSource(url, (error) => logger.warn({ err: error }, 'a database connection failed'))
+  await source.initialize()
+  try {
+    return await unlessAborted(migrate(source), signal)
+  } finally {
+    await withTimeout(() => source.destroy(), CLOSE_MS, 'closing').catch(() => undefined)
+  }
 }
 
 /** Builds the application with the overrides of the candidate and listens. */
@@ -120,15 +154,15 @@ async function openInfrastructure(
 /** Repeats the attempt while the database is unreachable: it may be starting as well. Rejects when `signal` is aborted. */
 export async function untilReachable<T>(
   what: string,
-  { logger, signal }: Pick<StartContext, 'logger' | 'signal'>,
+  { logger, signal }: MigrationContext,
   attempt: () => Promise<T>,
 ): Promise<T> {
   for (;;) {
     try {
       return await attempt()
     } catch (error) {
-      if (translateDatabaseError(error)?.code !== 'UNAVAILABLE') throw error
-      logger.warn(`${what} is not reachable yet: ${error instanceof Error ? error.message : String(error)}`)
+      if (!(error instanceof SchemaPending) && translateDatabaseError(error)?.code !== 'UNAVAILABLE') throw error
+      logger.warn(`${what} is not usable yet: ${error instanceof Error ? error.message : String(error)}`)
       await sleep(RETRY_MS, signal)
       signal.throwIfAborted()
     }

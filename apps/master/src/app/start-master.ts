@@ -1,5 +1,12 @@
 import { configAdvice, type Environment, loadMasterConfig } from '@session-service/config'
-import { createLogger, dropPrivileges, OpsService, sleep, translateDatabaseError } from '@session-service/server-kit'
+import {
+  createLogger,
+  dropPrivileges,
+  OpsService,
+  serveStartProbes,
+  sleep,
+  translateDatabaseError,
+} from '@session-service/server-kit'
 import { currentGeneration, earlierSets, mayRollBack } from '../api/configuration/generations.js'
 import { type Instance, Lifecycle } from '../platform/config/lifecycle.js'
 import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
@@ -27,8 +34,11 @@ async function buildInstance(context: StartContext): Promise<Instance> {
   const { logger, signal } = context
   const opened = new AsyncDisposableStack()
   try {
+    const probes = await serveStartProbes(probeAddress(context))
+    opened.defer(() => probes.close())
     const dataSource = await openDatabase(context, opened)
     const latest = await untilReachable('the database', context, () => currentGeneration(dataSource))
+    await probes.close()
     const served = await serveWithFallback(latest, {
       serve: (candidate) => startApplication(candidate, dataSource, context),
       earlier: (candidate) => earlierSets(dataSource, candidate),
@@ -54,4 +64,10 @@ async function buildInstance(context: StartContext): Promise<Instance> {
     await closeOpened(opened, logger)
     throw error
   }
+}
+
+/** Of the environment: overrides are in the database, which may not be there yet. */
+function probeAddress({ env }: StartContext): { host: string; port: number } {
+  const { SERVICE_OPS_HOST: host, SERVICE_OPS_PORT: port } = loadMasterConfig(env)
+  return { host, port }
 }

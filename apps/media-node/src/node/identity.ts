@@ -1,8 +1,12 @@
 import { isIP } from 'node:net'
-import type { NetworkInterfaceInfo } from 'node:os'
 import { newMediaNodeId, newSecret } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import { serviceClock } from '@session-service/server-kit'
+
+/** The source of the media address. */
+interface Announced {
+  readonly current: string | undefined
+}
 
 /** The ids and addresses of this process. */
 export class NodeIdentity {
@@ -11,13 +15,17 @@ export class NodeIdentity {
 
   constructor(
     readonly nodeId: string,
-    /** The address to which participants send media. */
-    readonly address: string,
+    private readonly announced: Announced,
     /** The name that the operator or a driver gave to the machine. */
     readonly environmentId = '',
     /** False: the node is not used until it is added over REST. */
     readonly joins = true,
   ) {}
+
+  /** The address to which participants send media; empty while it is unknown: the node registers later. */
+  get address(): string {
+    return this.announced.current ?? ''
+  }
 
   /** When the process started, UTC ms. */
   get launchedAt(): number {
@@ -30,21 +38,10 @@ export class NodeIdentity {
   }
 }
 
-type Interfaces = Readonly<Record<string, NetworkInterfaceInfo[] | undefined>>
-
-const UNSPECIFIED = new Set(['0.0.0.0', '::'])
-
-export const identify = (config: NodeConfig, interfaces: Interfaces): NodeIdentity =>
+export const identify = (config: NodeConfig, announced: Announced): NodeIdentity =>
   new NodeIdentity(
     config.MEDIA_NODE_ID || newMediaNodeId(),
-    config.MEDIA_NODE_ANNOUNCED_ADDRESS || ownAddress(config.MEDIA_NODE_IP, interfaces),
+    announced,
     config.MEDIA_NODE_ENVIRONMENT_ID,
     config.MEDIA_NODE_JOIN,
   )
-
-/** A node that listens on all interfaces is reached at its first external IPv4 address, or else at loopback. */
-function ownAddress(listenIp: string, interfaces: Interfaces): string {
-  if (isIP(listenIp) && !UNSPECIFIED.has(listenIp)) return listenIp
-  const addresses = Object.values(interfaces).flatMap((of) => of ?? [])
-  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1'
-}

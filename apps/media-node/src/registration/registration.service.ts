@@ -10,6 +10,7 @@ import {
 } from '@session-service/contract'
 import { Bus, ReportSender } from '@session-service/messaging'
 import { metrics, sleep } from '@session-service/server-kit'
+import { AnnouncedAddress } from '../address/announced-address.js'
 import { MediaService } from '../rooms/media.service.js'
 import { Fence } from '../node/fence.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
@@ -30,6 +31,7 @@ export class RegistrationService implements OnApplicationBootstrap, OnModuleDest
   #isProbing = false
 
   constructor(
+    private readonly announced: AnnouncedAddress,
     private readonly identity: NodeIdentity,
     private readonly bus: Bus,
     private readonly reports: ReportSender,
@@ -44,9 +46,10 @@ export class RegistrationService implements OnApplicationBootstrap, OnModuleDest
 
   /**
    * Before the node listens to commands: they are addressed to its id, so a second process with the same id would
-   * answer those of the first one.
+   * answer those of the first one. Masters must not see a node that clients can not reach, so the address comes first.
    */
   async onApplicationBootstrap(): Promise<void> {
+    await this.announced.known
     const { nodeId, bootId } = this.identity
     this.bus.serve(SUBJECT.nodeBoot(nodeId, bootId), NODE_BOOT_RPC, ({ register }) => {
       if (register) this.#onRegisterRequest()

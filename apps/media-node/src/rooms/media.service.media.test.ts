@@ -5,7 +5,7 @@ import { newRoom, publisherAndSubscriber } from './fixtures/publisher.js'
 import { publication, simulcastTrack, UNLIMITED, videoTrack } from './fixtures/samples.js'
 
 let stack: MediaStack
-beforeAll(async () => void (stack = await MediaStack.start({ announcedAddress: 'media.example.org' })))
+beforeAll(async () => void (stack = await MediaStack.start({ announcedAddress: () => 'media.example.org' })))
 afterAll(() => stack.stop())
 
 describe('join', () => {

@@ -8,10 +8,21 @@ import {
 import type { types } from 'mediasoup'
 import { INITIAL_OUTGOING_BPS, type TransportBitrates } from './bandwidth.js'
 import type { RoomRouter } from '../routers/room-router.js'
+import type { PoolWorker } from '../workers/pool-worker.js'
 import { mediaError } from '../workers/media-errors.js'
 
 const sameFingerprints = (one: DtlsParameters, other: DtlsParameters): boolean =>
   JSON.stringify(one.fingerprints) === JSON.stringify(other.fingerprints)
+
+/**
+ * The candidates with the announced address as it is now. mediasoup has ICE Lite: it uses candidates only to show them,
+ * so the sockets of a worker serve transports with different announced addresses.
+ */
+function announcedCandidates(worker: PoolWorker, { iceCandidates }: types.WebRtcTransport): types.IceCandidate[] {
+  const address = worker.announcedAddress()
+  if (address === undefined) return iceCandidates
+  return iceCandidates.map((candidate) => ({ ...candidate, address, ip: address }))
+}
 
 /** The WebRTC transport of one direction of a connection. */
 export class MediaTransport {
@@ -22,6 +33,7 @@ export class MediaTransport {
   private constructor(
     readonly direction: TransportDirection,
     readonly transport: types.WebRtcTransport,
+    private readonly iceCandidates: types.IceCandidate[],
   ) {}
 
   static async open(roomRouter: RoomRouter, direction: TransportDirection): Promise<MediaTransport> {
@@ -33,7 +45,7 @@ export class MediaTransport {
         preferUdp: true,
         initialAvailableOutgoingBitrate: INITIAL_OUTGOING_BPS,
       })
-      return new MediaTransport(direction, transport)
+      return new MediaTransport(direction, transport, announcedCandidates(roomRouter.worker, transport))
     } catch (error) {
       throw mediaError(`the ${direction} transport was not opened`, error)
     }
@@ -45,7 +57,8 @@ export class MediaTransport {
   }
 
   get options(): TransportOptions {
-    const { id, iceParameters, iceCandidates, dtlsParameters } = this.transport
+    const { id, iceParameters, dtlsParameters } = this.transport
+    const { iceCandidates } = this
     return { id, iceParameters, iceCandidates, dtlsParameters }
   }
 

@@ -18,6 +18,8 @@ export class PoolWorker implements WorkerLoad {
     readonly webRtcServer: types.WebRtcServer,
     /** The port for media. */
     readonly port: number,
+    /** The address in ICE candidates; undefined: the listen address. */
+    readonly announcedAddress: () => string | undefined = () => undefined,
   ) {}
 
   /** Sends a request that a healthy worker answers at once, and reads the memory size. */

@@ -12,8 +12,8 @@ export interface WorkerPoolOptions {
   /** The number of workers. */
   size: number
   listenIp: string
-  /** The address in ICE candidates, when it is not `listenIp`. */
-  announcedAddress?: string
+  /** The address in ICE candidates of new transports, when it is not `listenIp`. */
+  announcedAddress?: () => string | undefined
   /** The UDP and TCP port of the first worker; the others use the next ports. 0: any free ports. */
   firstPort: number
   watchdog?: WatchdogTiming
@@ -133,7 +133,8 @@ export class WorkerPool {
     try {
       const webRtcServer = await worker.createWebRtcServer({ listenInfos: this.#listenInfos(slot) })
       const { udpSockets } = await webRtcServer.dump()
-      const created = new PoolWorker(slot, worker, webRtcServer, udpSockets[0]?.port ?? 0)
+      const { announcedAddress } = this.options
+      const created = new PoolWorker(slot, worker, webRtcServer, udpSockets[0]?.port ?? 0, announcedAddress)
       await created.probe()
       return created
     } catch (error) {
@@ -159,10 +160,9 @@ export class WorkerPool {
   }
 
   #listenInfos(slot: number): types.TransportListenInfo[] {
-    const { listenIp, announcedAddress, firstPort } = this.options
+    const { listenIp, firstPort } = this.options
     const address = {
       ip: listenIp,
-      ...(announcedAddress && announcedAddress !== listenIp && { announcedAddress }),
       ...(firstPort > 0 && { port: firstPort + slot }),
     }
     return [

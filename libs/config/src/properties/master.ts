@@ -44,6 +44,11 @@ export const MASTER = {
     secret: true,
     meaning: 'URL of the Postgres database',
   }),
+  SERVICE_MIGRATE_AT_START: property('master', boolean, {
+    default: true,
+    meaning:
+      'Bring the schema of the database up to date at the start; if false, the master is not ready until the command `migrate` has done so',
+  }),
   SERVICE_EDITION: property('master', choice('ce', 'pro', 'enterprise'), {
     default: 'pro',
     meaning: 'Edition: `ce` disables paid operations; `enterprise` always shows health in the form for several masters',

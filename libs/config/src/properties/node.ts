@@ -1,18 +1,14 @@
 import { filterPipelines } from '../property/filter-pipelines.js'
 import { property } from '../property/property.js'
-import { address, boolean, choice, integer, path, portOrFree, textMatching } from '../property/types.js'
+import { boolean, choice, integer, path, portOrFree, textMatching } from '../property/types.js'
+import { NODE_ADDRESS } from './node-address.js'
 
 export const NODE = {
   MEDIA_NODE_ID: property('node', textMatching(/^[A-Za-z0-9_-]{0,64}$/, 'up to 64 letters, digits, "-" and "_"'), {
     default: '',
     meaning: 'Unique id of this media node; empty: random',
   }),
-  MEDIA_NODE_IP: property('node', address, { default: '0.0.0.0', meaning: 'Listen address of media' }),
-  MEDIA_NODE_ANNOUNCED_ADDRESS: property('node', address, {
-    default: '',
-    meaning:
-      'Address that clients send media to; empty: MEDIA_NODE_IP when it is a specific address, else the first external IPv4 address of the machine',
-  }),
+  ...NODE_ADDRESS,
   MEDIA_NODE_ENVIRONMENT_ID: property(
     'node',
     textMatching(/^[\w.:/-]{0,255}$/, 'up to 255 of letters, digits and ". : / -"'),

@@ -222,6 +222,12 @@ export const namesOf = <const V extends string>(what: string, known: readonly V[
   json: { type: 'array', items: { type: 'string', enum: known } },
 })
 
+/** A list that must not be empty. */
+export const nonEmpty = <V>(type: PropertyType<V[]>, message: string): PropertyType<V[]> => ({
+  ...type,
+  schema: type.schema.refine((values) => values.length > 0, message),
+})
+
 const jsonStringsOf = (isGood: (value: string) => boolean, label: string, message: string): PropertyType<string[]> => ({
   label,
   schema: jsonStrings.superRefine((values, context) => {

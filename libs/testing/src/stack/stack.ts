@@ -28,6 +28,8 @@ export interface StackOptions {
   /** The number of masters; default 1. */
   masters?: number
   playground?: boolean
+  /** The folder of the repository of the first masters and nodes; default: this one. */
+  root?: string
   /** Properties of all processes; those of one kind have precedence. */
   env?: Env
   masterEnv?: Env
@@ -83,8 +85,8 @@ export interface Stack {
   /** The output of all processes, oldest first: `master1 {"level":…}`. */
   journal: Journal
   /** Resolves when the new process is ready. */
-  addMaster(env?: Env): Promise<AppProcess>
-  addNode(env?: Env): Promise<AppProcess>
+  addMaster(env?: Env, root?: string): Promise<AppProcess>
+  addNode(env?: Env, root?: string): Promise<AppProcess>
   /** Replaces an exited process by a new one with the same environment and ports. */
   revive(process: AppProcess): Promise<AppProcess>
   /** Rewrites a token for the nth master, counted from 0 and modulo the number of masters. */
@@ -131,7 +133,7 @@ class StackBuilder {
   }
 
   async build(): Promise<Stack> {
-    const { nodes = 1, masters = 1, ownPostgres = false } = this.#options
+    const { nodes = 1, masters = 1, ownPostgres = false, root } = this.#options
     const [database, nats] = await Promise.all([
       createTestDatabase({ ownServer: ownPostgres }),
       this.#options.nats ?? this.#startNats().then(({ url }) => this.#natsHandle(url)),
@@ -144,7 +146,10 @@ class StackBuilder {
       folder: this.#folder,
     }
     const many = (count: number, add: () => Promise<AppProcess>) => Promise.all(Array.from({ length: count }, add))
-    await Promise.all([many(masters, () => this.#addMaster(facts)), many(nodes, () => this.#addNode(facts))])
+    await Promise.all([
+      many(masters, () => this.#addMaster(facts, {}, root)),
+      many(nodes, () => this.#addNode(facts, {}, root)),
+    ])
     return this.#stack(facts, database, nats)
   }
 
@@ -180,8 +185,8 @@ class StackBuilder {
       postgres: database,
       recordingsFolder: recordingsFolder(facts.folder),
       journal: this.#journal,
-      addMaster: (env) => this.#addMaster(facts, env),
-      addNode: (env) => this.#addNode(facts, env),
+      addMaster: (env, root) => this.#addMaster(facts, env, root),
+      addNode: (env, root) => this.#addNode(facts, env, root),
       revive: (process) => this.#revive(process),
       atMaster: (nth, token) => {
         const { host } = new URL(masters.map(urlOf)[nth % masters.length] ?? masterUrl)
@@ -231,7 +236,7 @@ class StackBuilder {
     }
   }
 
-  async #addMaster(facts: StackFacts, env: Env = {}): Promise<AppProcess> {
+  async #addMaster(facts: StackFacts, env: Env = {}, root?: string): Promise<AppProcess> {
     const number = ++this.#masterCount
     const name = `master${number}`
     const ports = await freePorts(2)
@@ -241,13 +246,14 @@ class StackBuilder {
       env: { ...masterEnv(wired.facts, ports, own.SERVICE_HOST), ...own },
       name,
       onLine: this.#journal.writer(name),
+      ...(root !== undefined && { root }),
     })
     this.#masters.push(started)
     await started.ready
     return started
   }
 
-  async #addNode(facts: StackFacts, env: Env = {}): Promise<AppProcess> {
+  async #addNode(facts: StackFacts, env: Env = {}, root?: string): Promise<AppProcess> {
     const number = ++this.#nodeCount
     const name = `node${number}`
     const [port = 0] = await freePorts(1)
@@ -257,6 +263,7 @@ class StackBuilder {
       env: { ...nodeEnv(wired.facts, port, number), ...own },
       name,
       onLine: this.#journal.writer(name),
+      ...(root !== undefined && { root }),
     })
     this.#nodes.push(started)
     await started.ready
@@ -281,8 +288,8 @@ class StackBuilder {
     if (!list || ended.running)
       throw new Error(`${ended.name} cannot be revived: it ${list ? 'is running' : 'is not part of this stack'}`)
     const start = list === this.#masters ? startMaster : startMediaNode
-    const { name, env } = ended
-    const started = await start({ env, name, onLine: this.#journal.writer(name) })
+    const { name, env, root } = ended
+    const started = await start({ env, name, root, onLine: this.#journal.writer(name) })
     list[list.indexOf(ended)] = started
     await started.ready
     return started

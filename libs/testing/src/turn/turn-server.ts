@@ -13,9 +13,9 @@ export interface TurnServer {
   stop(): Promise<void>
 }
 
-/** Starts a real coturn on loopback with the service's shared secret. Only tests permit relaying to loopback peers. */
-export async function startTurnServer(secret: string): Promise<TurnServer> {
-  const [port = 0] = await freePorts(1)
+/** Starts a real coturn, also a STUN server, on loopback with the service's shared secret. Only tests permit relaying to loopback peers. */
+export async function startTurnServer(secret: string, { port: given }: { port?: number } = {}): Promise<TurnServer> {
+  const port = given ?? (await freePorts(1))[0] ?? 0
   const folder = mkdtempSync(join(tmpdir(), 'turn-'))
   const lines: string[] = []
   const server = await ManagedProcess.start({

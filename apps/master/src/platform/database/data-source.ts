@@ -38,3 +38,22 @@ export function createDataSource(
     },
   })
 }
+
+/** A migration that waits for a lock blocks the queries that wait behind it: it gives up and is repeated, ms. */
+const MIGRATION_LOCK_TIMEOUT_MS = 5_000
+
+/** For migrations alone: they may take long, on a large table for example. */
+export function createMigrationSource(url: string, onPoolError: (error: Error) => void): DataSource {
+  return new DataSource({
+    type: 'postgres',
+    url,
+    migrations: [...MIGRATIONS],
+    migrationsTransactionMode: 'all',
+    parseInt8: true,
+    poolSize: 4,
+    connectTimeoutMS: CLIENT_TIMEOUT_MS,
+    poolErrorHandler: onPoolError,
+    applicationName: 'session-service-migrations',
+    extra: { lock_timeout: MIGRATION_LOCK_TIMEOUT_MS, keepAlive: true },
+  })
+}

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm'
 import { ENTITIES } from '../../app/entities.js'
 import { createDataSource } from './data-source.js'
 import { migrate } from './migrate.js'
-import { MIGRATIONS } from './migrations/index.js'
+import { MIGRATIONS, OLDEST_COMPATIBLE } from './migrations/index.js'
 
 /** The default 0 of a bigint, which TypeORM writes as a text literal with a cast. */
 const QUOTED_NUMBER = `^'(\\d+)'::.*$`
@@ -139,5 +139,46 @@ describe('a database that a development version migrated', () => {
     await migrate(dataSource)
     await pretendMigratedBy([...FORMER_CHAIN, [9999999999999, 'Tomorrow9999999999999']])
     await expect(migrate(dataSource)).rejects.toThrow('unknown migration Tomorrow9999999999999')
+  })
+})
+
+describe('a database that a later version migrated', () => {
+  const COMMENT = `SELECT obj_description('migrations'::regclass, 'pg_class') AS text`
+  /** As the migrations of a later version leave it. */
+  async function migrateByLaterVersion(oldestServer: number): Promise<void> {
+    await migrate(dataSource)
+    await database.query(`ALTER TABLE session ADD COLUMN of_tomorrow text`)
+    await database.query(`INSERT INTO migrations ("timestamp", name) VALUES (9999999999999, 'Tomorrow9999999999999')`)
+    await database.query(`COMMENT ON TABLE migrations IS '{"schema":9999999999999,"oldestServer":${oldestServer}}'`)
+  }
+
+  it('is used unchanged if it names this version or an earlier one as its oldest server', async () => {
+    await migrateByLaterVersion(Number(OLDEST_COMPATIBLE.name.slice(-13)))
+    const [before, comment] = [await catalog(), await database.query(COMMENT)]
+    expect(await migrate(dataSource)).toEqual({
+      kind: 'newer',
+      unknown: ['Tomorrow9999999999999'],
+      isCompatible: true,
+    })
+    expect([await catalog(), await database.query(COMMENT)]).toEqual([before, comment])
+  })
+
+  it('is refused if it names a later version', async () => {
+    await migrateByLaterVersion(9999999999999)
+    await expect(migrate(dataSource)).rejects.toThrow('unknown migration Tomorrow9999999999999')
+  })
+
+  it('is current again for the version that migrated it, with its record, after a rollback', async () => {
+    expect(await migrate(dataSource)).toEqual({ kind: 'older' })
+    expect(await migrate(dataSource)).toEqual({ kind: 'current' })
+    const { name } = OLDEST_COMPATIBLE
+    expect(await database.query(COMMENT)).toEqual([
+      {
+        text: JSON.stringify({
+          schema: Number(MIGRATIONS.at(-1)?.name.slice(-13)),
+          oldestServer: Number(name.slice(-13)),
+        }),
+      },
+    ])
   })
 })

@@ -1,10 +1,24 @@
-import { type AppProcess, FaultRig, freePorts, startMaster, statusOf, until } from '@session-service/testing'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import {
+  type AppProcess,
+  type Env,
+  FaultRig,
+  freePorts,
+  ServiceApi,
+  startMaster,
+  statusOf,
+  until,
+} from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(180_000)
 
 /** STARTS=20 for a long run. */
 const STARTS = Number(process.env.STARTS ?? 3)
+
+const MAIN = join(import.meta.dirname, '../../main.js')
 
 let rig: FaultRig
 beforeAll(async () => {
@@ -82,9 +96,67 @@ describe('starting masters', () => {
     }))
 })
 
+describe('a master on a schema that a later version migrated', () => {
+  it('serves if the schema is compatible with it, so that a release can be rolled back', () =>
+    rig.run('C9', async () => {
+      const { postgres } = rig.stack
+      await postgres.query(`ALTER TABLE session ADD COLUMN of_tomorrow text NOT NULL DEFAULT 'x'`)
+      await postgres.query(`INSERT INTO migrations ("timestamp", name) VALUES (9999999999999, 'Tomorrow9999999999999')`)
+      const [{ record } = {}] = await postgres.query(`SELECT obj_description('migrations'::regclass) AS record`)
+      const { oldestServer } = JSON.parse(String(record)) as { oldestServer: number }
+      await postgres.query(`COMMENT ON TABLE migrations IS '{"schema":9999999999999,"oldestServer":${oldestServer}}'`)
+      try {
+        const master = await startMasterOn(postgres.url, 'rolled-back')
+        await master.ready
+        expect(master.lastLines.join('\n')).toContain('a later version migrated the database: Tomorrow9999999999999')
+        const { SERVICE_HOST, SERVICE_PORT, SERVICE_SECRET } = master.env
+        const api = new ServiceApi(`http://${SERVICE_HOST}:${SERVICE_PORT}`, SERVICE_SECRET ?? '')
+        const { id } = await api.createSession()
+        await api.deleteSession(id)
+        await master.stop()
+      } finally {
+        await postgres.query(`DELETE FROM migrations WHERE name = 'Tomorrow9999999999999'`)
+        await postgres.query(`COMMENT ON TABLE migrations IS '${String(record)}'`)
+        await postgres.query('ALTER TABLE session DROP COLUMN of_tomorrow')
+      }
+    }))
+})
+
+describe('the command migrate', () => {
+  it('migrates an empty database once when three run at the same time, while a master waits for them', () =>
+    rig.run('C8', async () => {
+      const { url, query } = await rig.postgres.emptyDatabase('by_command')
+      const master = await startMasterOn(url, 'waiting', { SERVICE_MIGRATE_AT_START: 'false' })
+      await until('the master waits', () => master.lastLines.some((line) => line.includes('waiting for the command')))
+      expect(await statusOf(`${master.opsUrl}/readyz`)).toBe(503)
+      expect(await statusOf(`${master.opsUrl}/healthz`)).toBe(200)
+      expect(await query(`SELECT to_regclass('migrations') AS present`)).toEqual([{ present: null }])
+
+      expect(await Promise.all([1, 2, 3].map(() => migrateBy(url)))).toEqual([0, 0, 0])
+      const [{ twice } = {}] = await query('SELECT count(*) - count(DISTINCT name) AS twice FROM migrations')
+      expect(Number(twice)).toBe(0)
+      await master.ready
+      await master.stop()
+    }))
+
+  it('exits with 1 and names the property when its configuration is invalid', async () => {
+    expect(await migrateBy('mysql://localhost/x')).toBe(1)
+  })
+})
+
+/** Runs the command with nothing but the database; resolves with its exit code. */
+async function migrateBy(databaseUrl: string): Promise<number | null> {
+  const child = spawn(process.execPath, [MAIN, 'migrate'], {
+    env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
+    stdio: 'ignore',
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return code
+}
+
 /** Starts another master on the given database. */
-async function startMasterOn(databaseUrl: string, name: string): Promise<AppProcess> {
+async function startMasterOn(databaseUrl: string, name: string, more: Env = {}): Promise<AppProcess> {
   const [port, opsPort] = await freePorts(2)
   const own = { DATABASE_URL: databaseUrl, SERVICE_PORT: String(port), SERVICE_OPS_PORT: String(opsPort) }
-  return startMaster({ name, env: { ...rig.master().env, ...own } })
+  return startMaster({ name, env: { ...rig.master().env, ...own, ...more } })
 }

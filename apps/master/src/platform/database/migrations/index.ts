@@ -16,3 +16,9 @@ export const MIGRATIONS = [
   StreamFilters1790000000061,
   DrivenNodes1790000000062,
 ] as const
+
+/**
+ * The last migration that the oldest version knows which works on the schema of this version. It grows only with a
+ * migration that removes or changes something (contract), to the last migration of the version that stopped using it.
+ */
+export const OLDEST_COMPATIBLE = StreamFilters1790000000061
