@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path'
 
 /** Without an earlier run a file is taken to last as long as files of its kind and size do, ms per byte. */
-const MS_PER_BYTE = { integration: 2, media: 5, browser: 6 }
+const MS_PER_BYTE = { integration: 2, media: 5, browser: 6, kubernetes: 20 }
 
 /**
  * How long test files took in earlier runs, by suite and name. Only the order of files depends on it. It is kept where

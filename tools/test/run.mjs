@@ -4,6 +4,7 @@
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { findPrograms, missingLine, testEnvironment } from '../kubernetes/programs.mjs'
 import { runChecks } from './check.mjs'
 import { checksOf } from './checks.mjs'
 import { Durations, durationsFile } from './durations.mjs'
@@ -53,8 +54,19 @@ function chooseFiles(parts) {
   return {
     tools: findToolTests(ROOT).filter((file) => matches(file, parts)),
     unit: chosen('unit').filter((files) => files.length > 0),
-    others: KINDS.filter((kind) => kind !== 'unit').flatMap((kind) => chosen(kind).flat()),
+    others: withPrograms(KINDS.filter((kind) => kind !== 'unit').flatMap((kind) => chosen(kind).flat())),
   }
+}
+
+/** Without the tests of the kind "kubernetes" where the programs of a control plane are missing, which a line says. */
+function withPrograms(files) {
+  if (!files.some(({ kind }) => kind === 'kubernetes')) return files
+  const programs = findPrograms(process.env)
+  const line = missingLine(programs)
+  Object.assign(process.env, testEnvironment(process.env, programs))
+  if (line === undefined) return files
+  console.log(line)
+  return files.filter(({ kind }) => kind !== 'kubernetes')
 }
 
 /** Jobs for the tests of the tools, which need only Node: one suite per folder. */

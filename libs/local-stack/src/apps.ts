@@ -103,7 +103,7 @@ export const programPath = (app: 'master' | 'media-node' | 'playground', root = 
   programOf({ master: MASTER, 'media-node': MEDIA_NODE, playground: PLAYGROUND }[app], root)
 
 /** The bundle, unless something was compiled after it. */
-function programOf({ main, bundle }: App, root = ROOT): string {
+function programOf({ main, bundle }: App, root: string): string {
   if (!existsSync(join(root, main))) throw new Error(`${main} does not exist: build it with "npx tsc -b"`)
   const bundledAt = bundle === undefined ? undefined : modifiedAt(join(root, bundle))
   return join(root, bundle !== undefined && bundledAt !== undefined && bundledAt > compiledAt(root) ? bundle : main)

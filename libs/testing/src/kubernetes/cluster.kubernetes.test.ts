@@ -1,6 +1,8 @@
+/** @quiet it runs a whole cluster */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { existsSync } from 'node:fs'
 import { until } from '@session-service/local-stack'
-import { isAlive } from '../invariants.js'
+import { isAlive, processesNamed } from '../invariants.js'
 import { ServiceApi } from '../rest/service-api.js'
 import { SyntheticParticipant } from '@session-service/synthetic-participant'
 import { isReady, KubernetesCluster } from './cluster.js'
@@ -100,56 +102,96 @@ const api = (): ServiceApi => {
 }
 
 describe('a cluster of the process kubelet', () => {
-  it('runs Postgres and NATS for their pods, which become ready by their probes', async () => {
-    await createServers()
-    await until('both are ready', () => readyPods('postgres').length + readyPods('nats').length === 2, START_MS)
-  }, START_MS)
+  it(
+    'runs Postgres and NATS for their pods, which become ready by their probes',
+    async () => {
+      await createServers()
+      await until('both are ready', () => readyPods('postgres').length + readyPods('nats').length === 2, START_MS)
+    },
+    START_MS,
+  )
 
-  it('runs a master and a media node, which find each other by the names of services', async () => {
-    await createApps()
-    await until('both are ready', () => readyPods('master').length + readyPods('media-node').length === 2, START_MS)
-    await until('the service has an endpoint', () => cluster.network.endpointsOf(SPACE, 'master', 4443).length === 1)
-    const { id } = await api().createSession()
-    const { token } = await api().createConnection(id, {})
-    const [endpoint] = cluster.network.endpointsOf(SPACE, 'master', 4443)
-    const participant = await SyntheticParticipant.join((token ?? '').replace('localhost', endpoint?.host ?? ''))
-    await participant.publish()
-    const [node] = pods('media-node')
-    expect((await api().getSession(id)).mediaNodeId).toBe(node?.metadata.name)
-    await participant.close()
-  }, START_MS)
+  it(
+    'runs a master and a media node, which find each other by the names of services',
+    async () => {
+      await createApps()
+      await until('both are ready', () => readyPods('master').length + readyPods('media-node').length === 2, START_MS)
+      await until('the service has an endpoint', () => cluster.network.endpointsOf(SPACE, 'master', 4443).length === 1)
+      const { id } = await api().createSession()
+      const { token } = await api().createConnection(id, {})
+      const [endpoint] = cluster.network.endpointsOf(SPACE, 'master', 4443)
+      const participant = await SyntheticParticipant.join((token ?? '').replace('localhost', endpoint?.host ?? ''))
+      await participant.publish()
+      const [node] = pods('media-node')
+      expect((await api().getSession(id)).mediaNodeId).toBe(node?.metadata.name)
+      await participant.close()
+    },
+    START_MS,
+  )
 
-  it('starts a killed program again and counts the restart', async () => {
-    const [node] = pods('media-node')
-    const [pid = 0] = cluster.kubelet.pidsOf(node?.metadata.name ?? '')
-    process.kill(pid, 'SIGKILL')
-    await until('it has been restarted', () => pods('media-node')[0]?.status.containerStatuses[0]?.restartCount === 1, START_MS)
-    await until('it is ready again', () => readyPods('media-node').length === 1, START_MS)
-  }, START_MS)
+  it(
+    'starts a killed program again and counts the restart',
+    async () => {
+      const [node] = pods('media-node')
+      const [pid = 0] = cluster.kubelet.pidsOf(node?.metadata.name ?? '')
+      process.kill(pid, 'SIGKILL')
+      await until(
+        'it has been restarted',
+        () => pods('media-node')[0]?.status.containerStatuses[0]?.restartCount === 1,
+        START_MS,
+      )
+      await until('it is ready again', () => readyPods('media-node').length === 1, START_MS)
+    },
+    START_MS,
+  )
 
-  it('ends a deleted pod gracefully and replaces it', async () => {
-    const [node] = pods('media-node')
-    const { name, uid } = node!.metadata
-    const [pid = 0] = cluster.kubelet.pidsOf(name)
-    await cluster.api.delete(`${CORE}/pods/${name}`)
-    await until('its object is gone', () => pods('media-node').every((each) => each.metadata.uid !== uid), START_MS)
-    expect(isAlive(pid)).toBe(false)
-    await until('another pod is ready', () => readyPods('media-node').length === 1, START_MS)
-  }, START_MS)
+  it(
+    'ends a deleted pod gracefully and replaces it',
+    async () => {
+      const [node] = pods('media-node')
+      const { name, uid } = node!.metadata
+      const [pid = 0] = cluster.kubelet.pidsOf(name)
+      await cluster.api.delete(`${CORE}/pods/${name}`)
+      await until('its object is gone', () => pods('media-node').every((each) => each.metadata.uid !== uid), START_MS)
+      expect(isAlive(pid)).toBe(false)
+      await until('another pod is ready', () => readyPods('media-node').length === 1, START_MS)
+    },
+    START_MS,
+  )
 
-  it('leaves a pod pending whose image cannot be pulled, with the reason of Kubernetes', async () => {
-    const template = podTemplate('absent', { image: 'session-service/absent:1' })
-    await cluster.api.create(`${APPS}/deployments`, deployment('absent', template))
-    const reason = (): string | undefined => pods('absent')[0]?.status.containerStatuses[0]?.state.waiting?.reason
-    await until('the reason is in its status', () => reason() === 'ImagePullBackOff', START_MS)
-    await cluster.api.delete(`${APPS}/deployments/absent`)
-    await until('it is gone', () => pods('absent').length === 0, START_MS)
-  }, START_MS)
+  it(
+    'leaves a pod pending whose image cannot be pulled, with the reason of Kubernetes',
+    async () => {
+      const template = podTemplate('absent', { image: 'session-service/absent:1' })
+      await cluster.api.create(`${APPS}/deployments`, deployment('absent', template))
+      const reason = (): string | undefined => pods('absent')[0]?.status.containerStatuses[0]?.state.waiting?.reason
+      await until('the reason is in its status', () => reason() === 'ImagePullBackOff', START_MS)
+      await cluster.api.delete(`${APPS}/deployments/absent`)
+      await until('it is gone', () => pods('absent').length === 0, START_MS)
+    },
+    START_MS,
+  )
 
-  it('moves the pods of a lost node to another node', async () => {
-    const [lost] = pods('media-node')
-    await cluster.kubelet.killNode(cluster.node(lost?.spec.nodeName ?? ''))
-    const elsewhere = (): Pod[] => readyPods('media-node').filter(({ spec }) => spec.nodeName !== lost?.spec.nodeName)
-    await until('a pod on the other node is ready', () => elsewhere().length === 1, START_MS)
-  }, START_MS)
+  it(
+    'moves the pods of a lost node to another node',
+    async () => {
+      const [lost] = pods('media-node')
+      await cluster.kubelet.killNode(cluster.node(lost?.spec.nodeName ?? ''))
+      const elsewhere = (): Pod[] => readyPods('media-node').filter(({ spec }) => spec.nodeName !== lost?.spec.nodeName)
+      await until('a pod on the other node is ready', () => elsewhere().length === 1, START_MS)
+    },
+    START_MS,
+  )
+
+  it(
+    'leaves no process and no file after its end',
+    async () => {
+      const { folder } = cluster.plane
+      expect(processesNamed(folder)).not.toEqual([])
+      await cluster.stop()
+      await until('all processes have ended', () => processesNamed(folder).length === 0, START_MS)
+      expect(existsSync(folder)).toBe(false)
+    },
+    START_MS,
+  )
 })

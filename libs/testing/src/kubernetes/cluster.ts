@@ -6,9 +6,9 @@ import type { KubernetesApi } from './control-plane/api-client.js'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.js'
 import type { Pod } from './control-plane/objects.js'
 import { Kubelet } from './kubelet/kubelet.js'
-import { type NodeOptions, type Pressure, reportPressure, type RigNode } from './kubelet/nodes.js'
+import { type NodeOptions, type Pressure, reportConditions, type RigNode } from './kubelet/nodes.js'
 import { Provisioner } from './kubelet/provisioner.js'
-import { AddressBlock } from './network/addresses.js'
+import { AddressBlock } from './addresses/addresses.js'
 import { ServiceNetwork } from './network/service-network.js'
 
 export interface ClusterOptions {
@@ -41,7 +41,10 @@ export class KubernetesCluster {
     this.#block = block
   }
 
-  static async start({ nodes = [{ name: 'node-1' }], builds = new Map() }: ClusterOptions = {}): Promise<KubernetesCluster> {
+  static async start({
+    nodes = [{ name: 'node-1' }],
+    builds = new Map(),
+  }: ClusterOptions = {}): Promise<KubernetesCluster> {
     const journal = new Journal()
     const block = await AddressBlock.claim()
     const plane = await startControlPlane(block)
@@ -85,6 +88,11 @@ export class KubernetesCluster {
     return found
   }
 
+  /** The URL of an ingress for a service, which may be created later. */
+  openIngress(namespace: string, name: string, port: number): Promise<string> {
+    return this.network.openIngress(this.#block.nextPod(), namespace, name, port)
+  }
+
   /** Asks for the eviction of a pod, as `kubectl drain` does; rejects with status 429 when a budget forbids it. */
   evict({ metadata: { name, namespace } }: Pod): Promise<unknown> {
     return this.api.create(`/api/v1/namespaces/${namespace}/pods/${name}/eviction`, {
@@ -94,8 +102,10 @@ export class KubernetesCluster {
     })
   }
 
+  /** The node reports a shortage, or none. */
   pressure(node: RigNode, pressure?: Pressure): Promise<unknown> {
-    return reportPressure(this.api, node, pressure)
+    node.pressure = pressure
+    return reportConditions(this.api, node)
   }
 
   /** Runs helm against this cluster; rejects with its output when it fails. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePorts, ManagedProcess, until } from '@session-service/local-stack'
-import type { AddressBlock } from '../network/addresses.js'
+import type { AddressBlock } from '../addresses/addresses.js'
 import { type ApiAccess, KubernetesApi } from './api-client.js'
 import { type KubernetesPrograms, requirePrograms } from './programs.js'
 
@@ -19,6 +19,8 @@ export interface ControlPlane {
   folder: string
   /** The path of a kubeconfig of an administrator. */
   kubeconfig: string
+  /** The last output of each program, for messages of failed tests. */
+  lastLines(): string[]
   stop(): Promise<void>
 }
 
@@ -39,6 +41,7 @@ class ControlPlaneBuilder {
   readonly #token = randomBytes(24).toString('hex')
   readonly #block: AddressBlock
   #api: KubernetesApi | undefined
+  #isStopping = false
 
   constructor(block: AddressBlock) {
     this.#block = block
@@ -56,16 +59,31 @@ class ControlPlaneBuilder {
     writeFileSync(kubeconfig, kubeconfigOf(access), { mode: 0o600 })
     const api = (this.#api = new KubernetesApi(access))
     await this.#untilServing(server, api)
-    await this.#start('kube-controller-manager', this.#programs.controllerManager, this.#controllerArguments(kubeconfig))
-    await this.#start('kube-scheduler', this.#programs.scheduler, [
+    await this.#supervise(
+      'kube-controller-manager',
+      this.#programs.controllerManager,
+      this.#controllerArguments(kubeconfig),
+    )
+    await this.#supervise('kube-scheduler', this.#programs.scheduler, [
       `--kubeconfig=${kubeconfig}`,
       '--leader-elect=false',
       '--secure-port=0',
     ])
-    return { api, access, programs: this.#programs, folder: this.#folder, kubeconfig, stop: () => this.stop() }
+    const lastLines = (): string[] =>
+      this.#started.flatMap(({ name, lastLines: lines }) => lines.map((line) => `${name} ${line}`))
+    return {
+      api,
+      access,
+      programs: this.#programs,
+      folder: this.#folder,
+      kubeconfig,
+      lastLines,
+      stop: () => this.stop(),
+    }
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true
     this.#api?.close()
     // The last started first: the store goes after its clients.
     for (const each of this.#started.toReversed()) await each.stop()
@@ -105,6 +123,12 @@ class ControlPlaneBuilder {
     return started
   }
 
+  /** These programs exit when the API server rejects their first requests, and rely on being started again. */
+  async #supervise(name: string, command: string, args: readonly string[]): Promise<void> {
+    const started = await this.#start(name, command, args)
+    void started.exited.then(() => (this.#isStopping ? undefined : this.#supervise(name, command, args)))
+  }
+
   #serverArguments(store: number, secure: number): string[] {
     return [
       `--etcd-servers=http://127.0.0.1:${store}`,
@@ -133,7 +157,8 @@ class ControlPlaneBuilder {
       '--leader-elect=false',
       '--secure-port=0',
       '--node-monitor-period=1s',
-      '--node-monitor-grace-period=10s',
+      // The default is 50 s; less than this would declare nodes lost while a busy machine does not run their heartbeats.
+      '--node-monitor-grace-period=20s',
       '--pvclaimbinder-sync-period=1s',
     ]
   }
@@ -151,9 +176,7 @@ class ControlPlaneBuilder {
     const isReady = async (): Promise<boolean> => {
       failIfEnded(server)
       // The server creates these namespaces after its start.
-      await Promise.all(
-        ['default', 'kube-node-lease'].map((name) => api.request('GET', `/api/v1/namespaces/${name}`)),
-      )
+      await Promise.all(['default', 'kube-node-lease'].map((name) => api.request('GET', `/api/v1/namespaces/${name}`)))
       return true
     }
     await until('the API server answers', isReady, START_TIMEOUT_MS)

@@ -112,7 +112,11 @@ const volume = z.looseObject({
           secret: z.looseObject({ name: z.string(), items, optional }).optional(),
           downwardAPI: z.looseObject({ items: downwardItems.default([]) }).optional(),
           serviceAccountToken: z
-            .looseObject({ path: z.string(), audience: z.string().optional(), expirationSeconds: z.number().optional() })
+            .looseObject({
+              path: z.string(),
+              audience: z.string().optional(),
+              expirationSeconds: z.number().optional(),
+            })
             .optional(),
         }),
       ),

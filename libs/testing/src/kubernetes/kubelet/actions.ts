@@ -16,7 +16,7 @@ export interface ActionTarget {
 
 /** Carries out a probe or a hook; false when it failed or did not end in time. */
 export async function act(action: Handler | Probe, target: ActionTarget, timeoutMs: number): Promise<boolean> {
-  const signal = AbortSignal.timeout(timeoutMs)
+  const signal = AbortSignal.timeout(Math.ceil(timeoutMs))
   try {
     if (action.httpGet) return await answers(action.httpGet, target, signal)
     if (action.tcpSocket) return await accepts(target.address, target.port(action.tcpSocket.port), signal)
@@ -29,7 +29,11 @@ export async function act(action: Handler | Probe, target: ActionTarget, timeout
   }
 }
 
-function answers({ path, port, scheme, host, httpHeaders }: NonNullable<Handler['httpGet']>, target: ActionTarget, signal: AbortSignal): Promise<boolean> {
+function answers(
+  { path, port, scheme, host, httpHeaders }: NonNullable<Handler['httpGet']>,
+  target: ActionTarget,
+  signal: AbortSignal,
+): Promise<boolean> {
   const isHttps = scheme === 'HTTPS'
   const url = `${isHttps ? 'https' : 'http'}://${host ?? target.address}:${target.port(port)}${path}`
   const headers = Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value]))

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Container } from '../control-plane/objects.js'
 import { expand } from './expand.js'
@@ -12,6 +11,8 @@ const PRELOAD = new URL('../network/preload.js', import.meta.url).href
 
 export interface CommandPlace {
   podAddress: string
+  /** That of the machine, for containers with ports of the machine. */
+  hostPortAddress?: string | undefined
   namespace: string
   hostsFile: string
   mounts: readonly Mount[]
@@ -23,17 +24,20 @@ export interface CommandPlace {
 export function programEnv(
   program: ImageProgram,
   variables: ReadonlyMap<string, string>,
-  { podAddress, namespace, hostsFile, mounts, apiServer }: CommandPlace,
+  { podAddress, hostPortAddress = podAddress, namespace, hostsFile, mounts, apiServer }: CommandPlace,
 ): Record<string, string> {
   const own = Object.fromEntries([...variables].map(([name, value]) => [name, translatePaths(value, mounts)]))
   const listen = program.listenProperties.filter((name) => WILDCARDS.has(own[name] ?? ''))
   return {
-    ...Object.fromEntries(Object.entries(program.env).map(([name, value]) => [name, translatePaths(value, mounts)])),
+    ...program.env,
+    ...mountedFolders(program, mounts),
     KUBERNETES_SERVICE_HOST: apiServer.host,
     KUBERNETES_SERVICE_PORT: apiServer.port,
-    ...serviceAccountFiles(mounts),
+    ...serviceAccountFiles(mounts, namespace),
     ...own,
-    ...Object.fromEntries(listen.map((name) => [name, podAddress])),
+    ...Object.fromEntries(
+      listen.map((name) => [name, program.hostPortProperties.includes(name) ? hostPortAddress : podAddress]),
+    ),
     RIG_HOSTS: hostsFile,
     RIG_NAMESPACE: namespace,
     RIG_POD_ADDRESS: podAddress,
@@ -51,30 +55,34 @@ export function programWords(
   const own = (words: readonly string[]): string[] => words.map((word) => expand(word, variables))
   // The entry point of the image ends where its main program is named: the rest of such a command are its arguments.
   const isEntrypoint = command[0] !== undefined && /^(nats-server|postgres|docker-entrypoint\.sh)$/.test(command[0])
-  const start = command.length === 0 || isEntrypoint ? program.entrypoint : own(command)
-  const given = own([...(isEntrypoint ? command.slice(1) : []), ...args])
-  const last = command.length === 0 || isEntrypoint ? program.lastArguments : []
-  const rest = given.length > 0 || command.length > 0 ? given : program.defaultArguments
-  return [...localWords([...start], place), ...localWords(rest, place), ...last]
+  if (command.length > 0 && !isEntrypoint) return localWords(own([...command, ...args]), place)
+  const given = own([...command.slice(1), ...args])
+  return [...program.entrypoint, ...given.map((word) => localWord(word, place)), ...program.lastArguments]
 }
 
 /** Words of a command that runs in a container, such as that of a probe. */
-export const localWords = (words: readonly string[], { mounts, podAddress }: CommandPlace): string[] =>
-  words.map((word, nth) =>
-    nth === 0 && word === 'node'
-      ? process.execPath
-      : translatePaths(word, mounts).replaceAll(LOCALHOST, podAddress),
-  )
+export const localWords = (words: readonly string[], place: CommandPlace): string[] =>
+  words.map((word, nth) => (nth === 0 && word === 'node' ? process.execPath : localWord(word, place)))
+
+const localWord = (word: string, { mounts, podAddress }: CommandPlace): string =>
+  translatePaths(word, mounts).replaceAll(LOCALHOST, podAddress)
 
 /** Programs read them from this folder unless a property names other files. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
-function serviceAccountFiles(mounts: readonly Mount[]): Record<string, string> {
+function serviceAccountFiles(mounts: readonly Mount[], namespace: string): Record<string, string> {
   const folder = mounts.find(({ path }) => path === SERVICE_ACCOUNT)?.folder
-  if (folder === undefined || !existsSync(folder)) return {}
+  if (folder === undefined) return {}
   return {
     SERVICE_KUBERNETES_TOKEN_FILE: join(folder, 'token'),
     SERVICE_KUBERNETES_CA_FILE: join(folder, 'ca.crt'),
-    // The driver reads its namespace there as well.
-    RIG_SERVICE_ACCOUNT_FOLDER: folder,
+    SERVICE_KUBERNETES_NAMESPACE: namespace,
   }
 }
+
+const mountedFolders = ({ folderVariables }: ImageProgram, mounts: readonly Mount[]): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(folderVariables).flatMap(([name, path]): [string, string][] => {
+      const folder = translatePaths(path, mounts)
+      return folder === path ? [] : [[name, folder]]
+    }),
+  )

@@ -22,11 +22,14 @@ export async function environmentOf(
     const ref = configMapRef ?? secretRef
     if (!ref) continue
     const data = await read(configMapRef ? 'configmaps' : 'secrets', ref.name)
-    if (!data && !ref.optional) throw new MissingReference(`${configMapRef ? 'configmap' : 'secret'} "${ref.name}" not found`)
+    if (!data && !ref.optional)
+      throw new MissingReference(`${configMapRef ? 'configmap' : 'secret'} "${ref.name}" not found`)
     for (const [key, value] of Object.entries(data ?? {})) variables.set(prefix + key, value)
   }
   for (const each of container.env) {
-    const value = each.valueFrom ? await referenced(pod, container, each, { place, read }) : expand(each.value ?? '', variables)
+    const value = each.valueFrom
+      ? await referenced(pod, container, each, { place, read })
+      : expand(each.value ?? '', variables)
     if (value !== undefined) variables.set(each.name, value)
   }
   return variables
@@ -49,6 +52,8 @@ async function referenced(
   if (!ref) return undefined
   const value = (await read(kind, ref.name))?.[ref.key]
   if (value === undefined && !ref.optional)
-    throw new MissingReference(`key "${ref.key}" not found in the ${kind === 'secrets' ? 'secret' : 'configmap'} "${ref.name}"`)
+    throw new MissingReference(
+      `key "${ref.key}" not found in the ${kind === 'secrets' ? 'secret' : 'configmap'} "${ref.name}"`,
+    )
   return value
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ControlPlane } from '../control-plane/control-plane.js'
 import { claim, dataObject, persistentVolume, pod, type Pod } from '../control-plane/objects.js'
-import type { AddressBlock } from '../network/addresses.js'
+import type { AddressBlock } from '../addresses/addresses.js'
 import type { ReadData } from './environment.js'
 import { heartbeat, registerNode, type NodeOptions, type RigNode } from './nodes.js'
 import { PodRunner } from './pod-runner.js'
@@ -51,6 +51,11 @@ export class Kubelet {
   /** All pods, as the API server has them. */
   get pods(): Pod[] {
     return [...this.#pods.values()]
+  }
+
+  /** The processes of all containers. */
+  get pids(): number[] {
+    return [...this.#runners.values()].flatMap(({ pids }) => pids)
   }
 
   /** The processes of a pod's containers. */
@@ -117,13 +122,11 @@ export class Kubelet {
     const { plane, hostsFile, builds, block } = this.#options
     const { metadata, spec } = object
     const url = new URL(plane.access.url)
-    // A port of the node is one of the pod: both are on the address of the node.
-    const isOnNode = spec.hostNetwork || spec.containers.some(({ ports }) => ports.some(({ hostPort }) => hostPort))
     return new PodSandbox({
       folder: join(plane.folder, 'pods', metadata.uid),
       place: {
         nodeName: node.name,
-        podIP: isOnNode ? node.address : block.nextPod(),
+        podIP: spec.hostNetwork ? node.address : block.nextPod(),
         hostIP: node.address,
         capacity: node.capacity,
       },
@@ -133,6 +136,7 @@ export class Kubelet {
         token: (audience) => this.#token(object, audience),
       },
       hostsFile,
+      programsFolder: plane.folder,
       apiServer: { host: url.hostname, port: url.port },
       builds,
       isHidden: (image) => this.hiddenImages.has(image),
@@ -144,7 +148,7 @@ export class Kubelet {
     return async (kind, name) => {
       const found = await this.#options.plane.api.find(dataObject, `/api/v1/namespaces/${namespace}/${kind}/${name}`)
       if (!found || kind === 'configmaps') return found?.data
-      const text = ([key, value]: [string, string]) => [key, Buffer.from(value, 'base64').toString()]
+      const text = ([key, value]: [string, string]): [string, string] => [key, Buffer.from(value, 'base64').toString()]
       return Object.fromEntries(Object.entries(found.data).map(text))
     }
   }

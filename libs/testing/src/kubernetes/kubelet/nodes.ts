@@ -14,6 +14,8 @@ export interface RigNode {
   address: string
   capacity: Readonly<Record<string, string>>
   isLost: boolean
+  /** The shortage that it reports. */
+  pressure: Pressure | undefined
 }
 
 const CAPACITY = { cpu: '8', memory: '16Gi', 'ephemeral-storage': '100Gi', pods: '110' }
@@ -38,14 +40,22 @@ export async function registerNode(api: KubernetesApi, address: string, options:
     addresses: ['InternalIP', 'ExternalIP'].map((type) => ({ type, address })),
   }
   const known = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' }
-  await api.create('/api/v1/nodes', { metadata: { name, labels: { ...known, ...labels }, annotations }, spec: {}, status })
-  const node = { name, address, capacity, isLost: false }
+  await api.create('/api/v1/nodes', {
+    metadata: { name, labels: { ...known, ...labels }, annotations },
+    spec: {},
+    status,
+  })
+  const node = { name, address, capacity, isLost: false, pressure: undefined }
   await heartbeat(api, node)
   return node
 }
 
-/** Renews the lease of the node, without which the controllers declare it lost. */
-export async function heartbeat(api: KubernetesApi, { name }: RigNode): Promise<void> {
+/** Renews the lease of the node, without which the controllers declare it lost, and its conditions, which end that. */
+export async function heartbeat(api: KubernetesApi, node: RigNode): Promise<void> {
+  await Promise.all([renewLease(api, node), reportConditions(api, node)])
+}
+
+async function renewLease(api: KubernetesApi, { name }: RigNode): Promise<void> {
   const renewTime = new Date().toISOString().replace('Z', '000Z')
   try {
     await api.patch(`${LEASES}/${name}`, { spec: { renewTime } })
@@ -58,6 +68,6 @@ export async function heartbeat(api: KubernetesApi, { name }: RigNode): Promise<
   }
 }
 
-/** The node reports a shortage, or none; the controllers taint it accordingly. */
-export const reportPressure = (api: KubernetesApi, { name }: RigNode, pressure?: Pressure): Promise<unknown> =>
+/** Writes the state and the shortage of the node; the controllers taint it accordingly. */
+export const reportConditions = (api: KubernetesApi, { name, pressure }: RigNode): Promise<unknown> =>
   api.patch(`/api/v1/nodes/${name}/status`, { status: { conditions: conditions(pressure) } })

@@ -13,7 +13,10 @@ const escape = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, 
 export function translatePaths(text: string, mounts: readonly Mount[]): string {
   const longestFirst = mounts.toSorted((a, b) => b.path.length - a.path.length)
   if (longestFirst.length === 0) return text
-  const pattern = new RegExp(String.raw`(?<![\w./-])(${longestFirst.map(({ path }) => escape(path)).join('|')})(?![\w.-])`, 'g')
+  const pattern = new RegExp(
+    String.raw`(?<![\w./-])(${longestFirst.map(({ path }) => escape(path)).join('|')})(?![\w.-])`,
+    'g',
+  )
   const folders = new Map(longestFirst.map(({ path, folder }) => [path, folder]))
   return text.replaceAll(pattern, (path) => folders.get(path) ?? path)
 }

@@ -6,8 +6,10 @@ import type { PodPlace } from './fields.js'
 import { podStatus, type PodFacts } from './pod-status.js'
 import { PodSandbox } from './pod-sandbox.js'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
 
 const RETRY_MS = 250
+const conditionList = z.array(z.looseObject({ type: z.string(), status: z.string() }))
 
 export interface PodRunnerOptions {
   api: KubernetesApi
@@ -57,6 +59,11 @@ export class PodRunner {
   update(pod: Pod): void {
     this.#pod = pod
     this.#sandbox.refresh(pod)
+    // The controllers mark the pods of a node that is late as not ready; the kubelet corrects that.
+    if (this.#place && readyIn(pod.status) !== readyIn(podStatus(pod, this.#facts(), this.#isOver))) {
+      this.#written = ''
+      this.#publish()
+    }
     if (pod.metadata.deletionTimestamp !== undefined) void this.#terminate()
   }
 
@@ -103,7 +110,7 @@ export class PodRunner {
     return false
   }
 
-  /** Runs the init containers one after another; false when one failed for good or the pod was deleted. */
+  /** Runs the init containers one after another; false when one will not run again after a failure, or the pod was deleted. */
   async #initialize(): Promise<boolean> {
     const policy = this.#pod.spec.restartPolicy === 'Never' ? 'Never' : 'OnFailure'
     for (const container of this.#pod.spec.initContainers) {
@@ -132,7 +139,9 @@ export class PodRunner {
   }
 
   #terminate(): Promise<void> {
-    this.#terminating ??= this.#terminateOnce()
+    this.#terminating ??= this.#terminateOnce().catch((error: unknown) =>
+      this.#sandbox.note(`ending the pod failed: ${String(error)}`),
+    )
     return this.#terminating
   }
 
@@ -197,3 +206,6 @@ export class PodRunner {
     }
   }
 }
+
+const readyIn = (status: { conditions?: unknown }): string | undefined =>
+  conditionList.parse(status.conditions ?? []).find(({ type }) => type === 'Ready')?.status

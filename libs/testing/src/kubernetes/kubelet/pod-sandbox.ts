@@ -8,7 +8,7 @@ import { environmentOf, type ReadData } from './environment.js'
 import type { PodPlace } from './fields.js'
 import { type ImageProgram, imageProgram } from './images.js'
 import type { Mount } from './paths.js'
-import { prepareVolumes, refreshDownward, removeVolumes, type VolumeSources } from './volumes.js'
+import { prepareVolumes, refreshDownward, removeVolumes, translateConfigMaps, type VolumeSources } from './volumes.js'
 
 export interface SandboxOptions {
   /** The folder of the pod, deleted with it. */
@@ -17,6 +17,7 @@ export interface SandboxOptions {
   read: ReadData
   volumes: Omit<VolumeSources, 'read'>
   hostsFile: string
+  programsFolder: string
   apiServer: CommandPlace['apiServer']
   builds: ReadonlyMap<string, string>
   /** A fault: images that cannot be pulled. */
@@ -38,6 +39,11 @@ export class PodSandbox {
     const { folder, place, read, volumes } = this.#options
     mkdirSync(folder, { recursive: true })
     this.#folders = await prepareVolumes(pod, place, join(folder, 'volumes'), { read, ...volumes })
+    translateConfigMaps(
+      pod,
+      this.#folders,
+      pod.spec.containers.flatMap((each) => this.#mounts(each)),
+    )
     return place
   }
 
@@ -57,6 +63,7 @@ export class PodSandbox {
     const { place, read, isHidden, onLine } = this.#options
     const program = isHidden(container.image) ? undefined : this.#program(container)
     if (!program) throw new ImagePullError(`failed to pull image "${container.image}": not found`)
+    if (program.account) for (const each of this.#mounts(container)) makeOwnedFolder(each.folder, program.account)
     const variables = await environmentOf(pod, container, place, read)
     const here = this.#commandPlace(pod, container, program)
     const env = programEnv(program, variables, here)
@@ -87,10 +94,9 @@ export class PodSandbox {
   }
 
   #program({ image }: Container): ImageProgram | undefined {
-    const { folder, place, builds } = this.#options
-    const scratch = join(folder, 'image')
-    const program = imageProgram(image, { podAddress: place.podIP, scratch, builds })
-    if (program) makeOwnedFolder(scratch, program.account)
+    const { folder, place, builds, programsFolder } = this.#options
+    const program = imageProgram(image, { podAddress: place.podIP, programsFolder, builds })
+    if (program) makeOwnedFolder(join(folder, 'image'), program.account)
     return program
   }
 
@@ -98,20 +104,19 @@ export class PodSandbox {
     const { place, hostsFile, apiServer } = this.#options
     return {
       podAddress: place.podIP,
+      hostPortAddress: container.ports.some(({ hostPort }) => hostPort) ? place.hostIP : undefined,
       namespace: pod.metadata.namespace,
       hostsFile,
       apiServer,
-      mounts: [...this.#mounts(container, program), ...program.folders],
+      mounts: [...this.#mounts(container), ...program.folders],
     }
   }
 
-  #mounts({ volumeMounts }: Container, program: ImageProgram): Mount[] {
+  #mounts({ volumeMounts }: Container): Mount[] {
     return volumeMounts.flatMap(({ name, mountPath, subPath }) => {
       const folder = this.#folders.get(name)
       if (folder === undefined) return []
-      const mounted = subPath === undefined ? folder : join(folder, subPath)
-      if (program.account) makeOwnedFolder(folder, program.account)
-      return [{ path: mountPath.replace(/\/$/, ''), folder: mounted }]
+      return [{ path: mountPath.replace(/\/$/, ''), folder: subPath === undefined ? folder : join(folder, subPath) }]
     })
   }
 }

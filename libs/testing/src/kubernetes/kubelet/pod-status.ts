@@ -1,5 +1,5 @@
 import type { Pod } from '../control-plane/objects.js'
-import { clusterAddress } from '../network/addresses.js'
+import { clusterAddress } from '../addresses/addresses.js'
 import type { ContainerStatus } from './container-runner.js'
 import type { PodPlace } from './fields.js'
 
@@ -20,7 +20,9 @@ const OWN_CONDITIONS = ['Initialized', 'ContainersReady', 'Ready', 'PodReadyToSt
 /** The phase that follows from the containers; they are all over only when none starts again. */
 export function phaseOf({ isInitialized, init, containers, failure }: PodFacts, isOver: boolean): Phase {
   if (failure) return 'Failed'
-  const isFailed = [...init, ...containers].some(({ state }) => 'terminated' in state && state.terminated.exitCode !== 0)
+  const isFailed = [...init, ...containers].some(
+    ({ state }) => 'terminated' in state && state.terminated.exitCode !== 0,
+  )
   if (isOver) return isFailed || !isInitialized ? 'Failed' : 'Succeeded'
   const hasRun = containers.some(({ state, restartCount }) => !('waiting' in state) || restartCount > 0)
   return isInitialized && hasRun ? 'Running' : 'Pending'

@@ -12,7 +12,11 @@ export interface ProbeState {
 export const newProbeState = (): ProbeState => ({ successes: 0, failures: 0, passes: undefined })
 
 /** Adds a result. A judgement changes when as many results as its threshold were equal. */
-export function addResult(state: ProbeState, isSuccess: boolean, thresholds: Pick<Probe, 'successThreshold' | 'failureThreshold'>): ProbeState {
+export function addResult(
+  state: ProbeState,
+  isSuccess: boolean,
+  thresholds: Pick<Probe, 'successThreshold' | 'failureThreshold'>,
+): ProbeState {
   const successes = isSuccess ? state.successes + 1 : 0
   const failures = isSuccess ? 0 : state.failures + 1
   if (successes >= thresholds.successThreshold) return { successes, failures, passes: true }

@@ -17,7 +17,12 @@ export class Provisioner {
     this.#plane = plane
     const { signal } = this.#stopped
     this.#working = [
-      plane.api.follow(claim, '/api/v1/persistentvolumeclaims', { changed: (each) => void this.#provide(each) }, signal),
+      plane.api.follow(
+        claim,
+        '/api/v1/persistentvolumeclaims',
+        { changed: (each) => void this.#provide(each) },
+        signal,
+      ),
       plane.api.follow(
         persistentVolume,
         '/api/v1/persistentvolumes',

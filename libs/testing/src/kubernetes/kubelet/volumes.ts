@@ -1,7 +1,8 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DownwardItem, Pod, Volume } from '../control-plane/objects.js'
 import { MissingReference, type ReadData } from './environment.js'
+import { type Mount, translatePaths } from './paths.js'
 import { fieldValue, type PodPlace, resourceValue } from './fields.js'
 
 export interface VolumeSources {
@@ -33,7 +34,8 @@ async function prepare(
   volume: Volume,
   { place, root, sources }: { place: PodPlace; root: string; sources: VolumeSources },
 ): Promise<string> {
-  const claimName = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral && `${pod.metadata.name}-${volume.name}`)
+  const claimName =
+    volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral && `${pod.metadata.name}-${volume.name}`)
   if (claimName !== undefined) {
     const bound = await sources.claimFolder(claimName)
     if (bound === undefined) throw new MissingReference(`persistentvolumeclaim "${claimName}" is not bound`)
@@ -43,6 +45,16 @@ async function prepare(
   mkdirSync(folder, { recursive: true })
   writeFiles(folder, await filesOf(pod, volume, { place, sources }))
   return folder
+}
+
+/** Configuration files name folders of the pod too, for example that of a file with the process id. */
+export function translateConfigMaps(pod: Pod, folders: ReadonlyMap<string, string>, mounts: readonly Mount[]): void {
+  for (const { name, configMap } of pod.spec.volumes) {
+    const folder = folders.get(name)
+    if (!configMap || folder === undefined) continue
+    for (const file of readdirSync(folder))
+      writeFiles(folder, { [file]: translatePaths(readFileSync(join(folder, file), 'utf8'), mounts) })
+  }
 }
 
 /** Writes the fields that may change while the pod runs: labels and annotations. */
@@ -86,7 +98,8 @@ async function dataFiles(
   read: ReadData,
 ): Promise<Files> {
   const data = await read(kind, name)
-  if (!data && !optional) throw new MissingReference(`${kind === 'secrets' ? 'secret' : 'configmap'} "${name}" not found`)
+  if (!data && !optional)
+    throw new MissingReference(`${kind === 'secrets' ? 'secret' : 'configmap'} "${name}" not found`)
   if (!items) return data ?? {}
   return Object.fromEntries(
     items.map(({ key, path }) => {
@@ -101,7 +114,8 @@ const downward = (pod: Pod, items: readonly DownwardItem[], place: PodPlace): Fi
   Object.fromEntries(
     items.map(({ path, fieldRef, resourceFieldRef }) => {
       if (fieldRef) return [path, fieldValue(pod, fieldRef.fieldPath, place)]
-      const of = pod.spec.containers.find(({ name }) => name === resourceFieldRef?.containerName) ?? pod.spec.containers[0]
+      const of =
+        pod.spec.containers.find(({ name }) => name === resourceFieldRef?.containerName) ?? pod.spec.containers[0]
       return [path, of && resourceFieldRef ? resourceValue(of, resourceFieldRef, place) : '']
     }),
   )

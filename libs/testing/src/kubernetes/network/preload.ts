@@ -16,12 +16,18 @@ function known(name: string): string[] | undefined {
   if (name === 'localhost' && podAddress !== undefined) return [podAddress]
   const names = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string[]>
   const plain = name.replace(/\.$/, '').replace(/\.svc(\.cluster\.local)?$/, '')
-  for (const suffix of SUFFIXES) if (names[plain + suffix]) return names[plain + suffix]
-  return undefined
+  const found = SUFFIXES.map((suffix) => names[plain + suffix]).find((each) => each !== undefined)
+  // Clients take the first one: a random one, as the kernel of a node does.
+  const first = found && Math.floor(Math.random() * found.length)
+  return found && [...found.slice(first), ...found.slice(0, first)]
 }
 
 function notFound(name: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: name })
+  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), {
+    code: 'ENOTFOUND',
+    syscall: 'getaddrinfo',
+    hostname: name,
+  })
 }
 
 type Answer = (error: Error | null, address?: string | LookupAddress[], family?: number) => void

@@ -2,10 +2,11 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { KubernetesApi } from '../control-plane/api-client.js'
 import { endpointSlice, service, type EndpointSlice, type Service } from '../control-plane/objects.js'
-import { loopbackAddress } from './addresses.js'
+import { loopbackAddress } from '../addresses/addresses.js'
 
 const SERVICE_LABEL = 'kubernetes.io/service-name'
 const CONNECT_TIMEOUT_MS = 5_000
+const INGRESS_PORT = 8080
 
 interface Endpoint {
   host: string
@@ -21,6 +22,7 @@ export class ServiceNetwork {
   readonly #slices = new Map<string, EndpointSlice>()
   /** By `host:port`; false where it could not listen. */
   readonly #listeners = new Map<string, Server>()
+  readonly #ingresses: Server[] = []
   readonly #sockets = new Set<Socket>()
   readonly #stopped = new AbortController()
   readonly #following: Promise<void>[]
@@ -52,10 +54,21 @@ export class ServiceNetwork {
     })
   }
 
+  /** A public address of a service, known before the service exists, as that of an ingress. */
+  async openIngress(host: string, namespace: string, name: string, port: number): Promise<string> {
+    const server = createServer((socket) => this.#forward(socket, this.endpointsOf(namespace, name, port)))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port: INGRESS_PORT }, resolve)
+    })
+    this.#ingresses.push(server)
+    return `http://${host}:${INGRESS_PORT}`
+  }
+
   async stop(): Promise<void> {
     this.#stopped.abort()
     for (const socket of this.#sockets) socket.destroy()
-    for (const server of this.#listeners.values()) server.close()
+    for (const server of [...this.#listeners.values(), ...this.#ingresses]) server.close()
     await Promise.all(this.#following)
   }
 
@@ -138,13 +151,27 @@ export class ServiceNetwork {
     socket.once('close', () => this.#sockets.delete(socket))
   }
 
+  /**
+   * The addresses of the ready pods of a service whose ports are those of its pods: programs then connect without this
+   * process in between, as they do in a cluster, where the kernel forwards.
+   */
+  #directAddresses({ metadata, spec }: Service): string[] {
+    const [found = [], ...others] = spec.ports.map(({ port }) => {
+      const endpoints = this.endpointsOf(metadata.namespace, metadata.name, port)
+      return endpoints.every((each) => each.port === port) ? endpoints.map(({ host }) => host) : []
+    })
+    return others.every((each) => each.length === found.length) ? found : []
+  }
+
   /** Names without the domain of the cluster: `service.namespace`, and `pod.service.namespace` of headless services. */
   #write(): void {
     const names: Record<string, string[]> = {}
-    for (const { metadata, spec } of this.#services.values()) {
+    for (const object of this.#services.values()) {
+      const { metadata, spec } = object
       const name = `${metadata.name}.${metadata.namespace}`
       if (spec.clusterIP !== 'None') {
-        names[name] = [loopbackAddress(spec.clusterIP)]
+        const direct = this.#directAddresses(object)
+        names[name] = direct.length > 0 ? direct : [loopbackAddress(spec.clusterIP)]
         continue
       }
       names[name] = []
