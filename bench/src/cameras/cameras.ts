@@ -16,7 +16,12 @@ export const cameras: Benchmark = {
     options.log('encoding the clips')
     const server = await RtspServer.start({ clips: await makeClips(folder) })
     cleanUp.defer(() => server.stop())
-    const stack = await startStack({ masterEnv: { SERVICE_IPCAM_ALLOWED_ADDRESSES: '["127.0.0.0/8"]' } })
+    const masterEnv = {
+      SERVICE_IPCAM_ALLOWED_ADDRESSES: '["127.0.0.0/8"]',
+      // With a limit the cameras would be encoded again for their receivers.
+      SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: '0',
+    }
+    const stack = await startStack({ masterEnv })
     cleanUp.defer(() => stack.stop())
     const scene = { stack, server }
     const costs = await compareCost(scene, options)
