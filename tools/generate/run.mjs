@@ -4,10 +4,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configurationPage, environmentExample } from './configuration.mjs'
-import { natsAuthorization as chartAuthorization } from './chart/nats.mjs'
 import { chartReadme } from './chart/readme.mjs'
 import { valuesSchema } from './chart/schema.mjs'
-import { natsConfiguration } from './nats.mjs'
+import { chartAuthorization, composeAuthorization } from './nats.mjs'
 import { restApiPage } from './rest-api.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -23,7 +22,7 @@ if (![TABLE, REST_API, NATS_USERS].every((file) => existsSync(file))) {
 }
 const { SECTIONS, configurationSchema, restartSchema } = await import(TABLE)
 const { openApiDocument } = await import(REST_API)
-const { clusterUsers, natsAuthorization } = await import(NATS_USERS)
+const natsUsers = await import(NATS_USERS)
 const { version } = JSON.parse(readFileSync(join(ROOT, 'apps/master/package.json'), 'utf8'))
 const configuration = { view: configurationSchema(), restart: restartSchema() }
 const openApi = openApiDocument(version, configuration)
@@ -36,8 +35,8 @@ const FILES = {
   'docs/rest-api.md': restApiPage(openApi),
   [`${CHART}/values.schema.json`]: `${JSON.stringify(valuesSchema(values, SECTIONS), null, 2)}\n`,
   [`${CHART}/README.md`]: chartReadme(introduction, values, SECTIONS),
-  [`${CHART}/charts/nats/files/authorization.conf`]: chartAuthorization(clusterUsers, natsAuthorization),
-  'deploy/compose/nats.conf': natsConfiguration(natsAuthorization),
+  [`${CHART}/charts/nats/files/authorization.conf`]: chartAuthorization(natsUsers),
+  'deploy/compose/nats.conf': composeAuthorization(natsUsers),
 }
 
 const contentOf = (file) => (existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : undefined)

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { parseYaml } from '@redocly/openapi-core'
 import { loadMasterConfig, loadNodeConfig, PROPERTIES } from '../../libs/config/dist/index.js'
 import { readConfig } from '../../apps/playground/dist/server/config.js'
-import { natsConfiguration } from '../generate/nats.mjs'
+import { composeAuthorization } from '../generate/nats.mjs'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FOLDER = join(ROOT, 'deploy')
@@ -125,5 +125,6 @@ test('the users of the bus are those in the configuration of nats-server, with p
     const variable = Object.keys(env).find((name) => env[name] === password)
     assert.ok(configuration.includes(`user: "${username}"\n      password: $${variable}\n`), service)
   }
-  assert.throws(() => natsConfiguration(() => ['password: "$OTHER"']), /NATS_MASTER_PASSWORD/)
+  const others = { clusterUsers: () => ({}), natsAuthorization: () => ['password: "$OTHER"'] }
+  assert.throws(() => composeAuthorization(others), /NATS_MASTER_PASSWORD/)
 })

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { SECTIONS } from '../../../libs/config/dist/index.js'
-import { natsAuthorization } from './nats.mjs'
+import { chartAuthorization } from '../nats.mjs'
 import { OWN_VALUES, propertiesOf, schemaOfProperty } from './properties.mjs'
 import { chartReadme } from './readme.mjs'
 import { RULES, schemaOfRules } from './rules.mjs'
@@ -124,9 +124,13 @@ const messagesIn = (folder) =>
   readdirSync(folder).map((file) => /^# rejected: (.+)$/m.exec(readFileSync(join(folder, file), 'utf8'))?.[1] ?? '')
 
 test('the passwords of NATS are variables without quotes', () => {
-  const text = natsAuthorization(
-    (cluster, passwords) => ({ cluster, passwords }),
-    ([{ cluster, passwords }]) => [`user: "${cluster}-node"`, `password: "${passwords.node}"`],
-  )
+  const text = chartAuthorization({
+    clusterUsers: (cluster, passwords) => ({ cluster, passwords }),
+    natsAuthorization: ([{ cluster, passwords }]) => [
+      `password: "${passwords.master}"`,
+      `user: "${cluster}-node"`,
+      `password: "${passwords.node}"`,
+    ],
+  })
   assert.match(text, /^user: "<cluster>-node"\npassword: \$NODE_PASSWORD$/m)
 })
