@@ -46,7 +46,7 @@ static void show(Stream *stream) {
   else g_object_set(pad, "alpha", 0.0, NULL);
 }
 
-static void tell_media(const Stream *stream, Kind kind) {
+static void report_media(const Stream *stream, Kind kind) {
   event_report("media", "\"id\":\"%s\",\"kind\":\"%s\"", stream->id, kind == VIDEO ? "video" : "audio");
 }
 
@@ -77,7 +77,7 @@ static gboolean join_mixer(gpointer data) {
       show(stream);
     }
     if (gst_pad_link(first->source, pad) != GST_PAD_LINK_OK) event_error(stream->id, "its media could not be mixed in");
-    else tell_media(stream, first->kind);
+    else report_media(stream, first->kind);
     gst_pad_remove_probe(first->source, first->probe);
   }
   gst_object_unref(first->source);
@@ -224,10 +224,11 @@ void stream_remove(const gchar *id) {
     if (branch->bin) element_drop(branch->bin);
     if (branch->bin && branch->reports >= 0) close(branch->reports);
   }
-  gchar *told = g_strdup(id);
+  /* `id` may be that of the stream, which is freed here. */
+  gchar *name = g_strdup(id);
   g_hash_table_remove(streams, id);
-  event_report("removed", "\"id\":\"%s\"", told);
-  g_free(told);
+  event_report("removed", "\"id\":\"%s\"", name);
+  g_free(name);
 }
 
 void stream_place(const gchar *id, const Box *box) {
@@ -249,13 +250,13 @@ static GstPadProbeReturn on_awaited(GstPad *pad, GstPadProbeInfo *info, gpointer
   (void)pad, (void)info;
   Stream *stream = data;
   g_atomic_int_set(&stream->is_awaited, FALSE);
-  tell_media(stream, VIDEO);
+  report_media(stream, VIDEO);
   return GST_PAD_PROBE_REMOVE;
 }
 
 void stream_await(const gchar *id) {
   Stream *stream = find(id);
-  /* Without a place in the mixer its first picture is told of anyway. */
+  /* Without a place in the mixer its first picture is reported anyway. */
   if (!stream || !stream->branches[VIDEO].mixer_pad) return;
   if (!g_atomic_int_compare_and_exchange(&stream->is_awaited, FALSE, TRUE)) return;
   GstPad *source = gst_element_get_static_pad(stream->branches[VIDEO].bin, "src");
@@ -274,7 +275,7 @@ static gboolean is_part_of(const Stream *stream, GstObject *object) {
 gboolean stream_failed(GstObject *object, const gchar *message) {
   GHashTableIter iterator;
   gpointer value;
-  /* One that is told of late: its stream was removed meanwhile. */
+  /* A late report: its stream was removed meanwhile. */
   if (!gst_object_has_as_ancestor(object, GST_OBJECT(output_pipeline()))) return TRUE;
   if (!streams) return FALSE;
   g_hash_table_iter_init(&iterator, streams);
