@@ -8,8 +8,8 @@ const TIMEOUT_MS = 4_000
 export class HealthWatch {
   /** `master1: 503`, `master1: no answer` */
   readonly failures: string[] = []
-  /** Processes that were alive before; a starting process need not answer yet. */
-  readonly #alive = new Set<number>()
+  /** Processes that have been ready; one that starts may block its event loop with the load of its modules. */
+  readonly #started = new WeakSet<AppProcess>()
   readonly #exempt = new Set<string>()
   readonly #stop = new AbortController()
   readonly #polling: Promise<void>
@@ -36,12 +36,17 @@ export class HealthWatch {
   }
 
   async #poll(process: AppProcess): Promise<void> {
-    const { name, pid, opsUrl } = process
+    const { name, opsUrl } = process
     const isWatched = (): boolean => process.running && !this.#exempt.has(name)
     if (!isWatched()) return
+    if (!this.#started.has(process)) return this.#awaitStart(process)
     const status = await statusOf(`${opsUrl}/healthz`)
-    if (status === 200) this.#alive.add(pid)
-    else if (isWatched() && this.#alive.has(pid)) this.failures.push(`${name}: ${status ?? 'no answer'}`)
+    if (status !== 200 && isWatched()) this.failures.push(`${name}: ${status ?? 'no answer'}`)
+  }
+
+  async #awaitStart(process: AppProcess): Promise<void> {
+    const isReady = await Promise.race([process.ready.then(() => true, () => false), delay(0, false)])
+    if (isReady) this.#started.add(process)
   }
 }
 

@@ -224,6 +224,9 @@ describe('while media flows', () => {
       expect(pause).toBeLessThan(PAUSE_MS)
       await until('the node counts as lost', () => crashes().length === 1, 30_000)
       figure('nodeCrashed after ms', since())
+      // A node that is back before the participants rejoin gets the session again, because the session prefers it.
+      const { api } = rig.stack
+      await until('the session has moved', async () => (await api.getSession(session.id)).mediaNodeId === nodeOf(1))
       wire.mode = 'pass'
       mark()
       await rig.becomes('ready', rig.node(0), '/readyz', 200)
