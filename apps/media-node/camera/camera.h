@@ -146,10 +146,12 @@ Decodable sps_check_caps(const GstStructure *caps);
 /* timing.c */
 void timing_start(gboolean is_live, gint cache_ms);
 void timing_stop(void);
+/* Between the time of media and its departure. */
+gint64 timing_delay_us(void);
 /* Gives buffers at the input of a queue their time. */
 void timing_follow(GstPad *queue_input);
-/* Waits until it is time to send the buffer. */
-void timing_wait(GstBuffer *buffer);
+/* Waits until it is time to send the buffer, which may be replaced. The first picture is sent at once. */
+GstBuffer *timing_wait(GstBuffer *buffer, gboolean is_picture);
 /* All tracks of the camera are sent later by this, as pictures leave the decoder in another order. TRUE if it is more
    than before. */
 gboolean timing_reordered(GstClockTime by);
@@ -187,5 +189,8 @@ gboolean lanes_step(Lanes *lanes);
 void lanes_rest(Lanes *lanes, guint layer);
 /* Called from time to time, and with each live packet. */
 void lanes_keep_alive(Lanes *lanes, gint payload);
+/* The kept packets, each after its size, and the timestamp to repeat them with, while the live layer is silent after the
+   first picture; else NULL. */
+GByteArray *lanes_only_picture(const Lanes *lanes, guint32 *timestamp);
 
 #endif

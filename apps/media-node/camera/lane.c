@@ -15,6 +15,7 @@
 #define MOST_PACKETS_A_STEP 24
 /* The media worker forwards no layer that was silent for 1.5 s. */
 #define KEEP_ALIVE_US 500000
+#define REPEAT_US 1000000
 #define TICKS_PER_MS 90
 /* Types of H.264 units. */
 #define IDR 5
@@ -164,6 +165,17 @@ void lanes_follow(Lanes *lanes, const guint8 *packet, gsize size) {
     if (lanes->lanes[at].state == FOLLOWING) send_copy(lanes, at, packet, size);
 }
 
+static guint32 live_timestamp_at(const Lanes *lanes, gint64 now_us) {
+  return lanes->live_timestamp + (guint32)((now_us - lanes->live_us) * TICKS_PER_MS / 1000);
+}
+
+GByteArray *lanes_only_picture(const Lanes *lanes, guint32 *timestamp) {
+  gint64 now_us = g_get_monotonic_time();
+  if (!lanes->is_decodable || lanes->pictures != 1 || now_us - lanes->live_us < REPEAT_US) return NULL;
+  *timestamp = live_timestamp_at(lanes, now_us);
+  return g_byte_array_append(g_byte_array_new(), lanes->kept->data, lanes->kept->len);
+}
+
 /* The receiver shows the pictures as fast as they are sent: at the end the newest one, at its time. */
 void lanes_burst(Lanes *lanes, guint layer) {
   if (!is_lane(lanes, layer) || lanes->lanes[layer].state != IDLE) return;
@@ -172,7 +184,7 @@ void lanes_burst(Lanes *lanes, guint layer) {
   guint ms = MAX(lanes->pictures * PICTURE_US / 1000, lanes->kept->len / BYTES_PER_MS);
   guint32 span = CLAMP(ms, LEAST_MS, MOST_MS) * TICKS_PER_MS;
   gint64 now_us = g_get_monotonic_time();
-  guint32 now = lanes->live_timestamp + (guint32)((now_us - lanes->live_us) * TICKS_PER_MS / 1000);
+  guint32 now = live_timestamp_at(lanes, now_us);
   guint32 first = timestamp_of(lanes->kept->data + sizeof(guint16));
   *lane = (Lane){.state = BURST, .begin_us = now_us, .until = now + span};
   lane->kept_span = lane->until - first;

@@ -2,6 +2,7 @@
 
 #include <glib-unix.h>
 #include <gst/video/video.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SILENCE_MS 250
@@ -69,10 +70,46 @@ static gboolean on_second(gpointer data) {
   return G_SOURCE_CONTINUE;
 }
 
+void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size) {
+  Layer *to = &sender->layers[layer];
+  to->sequence++;
+  packet[2] = (guint8)(to->sequence >> 8), packet[3] = (guint8)to->sequence;
+  rtp_put32(packet + 8, to->ssrc);
+  send(sender->socket, packet, size, MSG_NOSIGNAL);
+  to->packets++;
+  to->bytes += size - RTP_HEADER;
+}
+
+static void send_live(Sender *sender, guint8 *packet, gsize size) {
+  sender_send(sender, sender->count - 1, packet, size);
+  /* The worker must know the live layer first: it starts with what it knows. */
+  if (sender->lanes) lanes_follow(sender->lanes, packet, size), lanes_keep_alive(sender->lanes, sender->payload);
+}
+
+/* The media worker takes a layer that is silent for 1.5 s for dead: the first picture comes earlier than the next one. */
+static void repeat_picture(Sender *sender) {
+  guint32 timestamp;
+  GByteArray *packets = lanes_only_picture(sender->lanes, &timestamp);
+  if (!packets) return;
+  guint16 size;
+  for (gsize at = 0; at < packets->len; at += sizeof size + size) {
+    memcpy(&size, packets->data + at, sizeof size);
+    guint8 *packet = packets->data + at + sizeof size;
+    rtp_put32(packet + 4, timestamp);
+    rtp_pace(&sender->pace);
+    send_live(sender, packet, size);
+  }
+  sender->sent = timestamp;
+  g_byte_array_unref(packets);
+}
+
 static gboolean on_silence(gpointer data) {
   Sender *sender = data;
   g_mutex_lock(&sender->lock);
-  if (sender->live->packets > 0) lanes_keep_alive(sender->lanes, sender->payload);
+  if (sender->live->packets > 0) {
+    lanes_keep_alive(sender->lanes, sender->payload);
+    repeat_picture(sender);
+  }
   g_mutex_unlock(&sender->lock);
   return G_SOURCE_CONTINUE;
 }
@@ -103,16 +140,6 @@ void sender_rest(Sender *sender, guint layer) {
 
 gint sender_index(const Sender *sender) { return sender->index; }
 
-void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size) {
-  Layer *to = &sender->layers[layer];
-  to->sequence++;
-  packet[2] = (guint8)(to->sequence >> 8), packet[3] = (guint8)to->sequence;
-  rtp_put32(packet + 8, to->ssrc);
-  send(sender->socket, packet, size, MSG_NOSIGNAL);
-  to->packets++;
-  to->bytes += size - RTP_HEADER;
-}
-
 static void begin(Sender *sender) {
   event_report("media", "\"index\":%d", sender->index);
   send_reports(sender);
@@ -121,7 +148,7 @@ static void begin(Sender *sender) {
 /* Without this, the worker takes the gap after a former program for loss, and the layers for dead. Empty packets do not
    make them alive. */
 static void prepare(Sender *sender) {
-  guint32 second_ago = (guint32)((g_get_monotonic_time() - 1000000) * 9 / 100);
+  guint32 second_ago = (guint32)((g_get_monotonic_time() - timing_delay_us() - 1000000) * 9 / 100);
   for (guint at = 0; at < sender->count; at++) {
     guint8 empty[RTP_HEADER] = {0x80, (guint8)sender->payload};
     rtp_put32(empty + 4, second_ago);
@@ -146,15 +173,12 @@ static void keep_order(Sender *sender, guint8 *packet) {
 
 static void send_packet(guint8 *packet, gsize size, gpointer data) {
   Sender *sender = data;
+  g_mutex_lock(&sender->lock);
   rtp_pace(&sender->pace);
   if (sender->is_video) keep_order(sender, packet);
-  send(sender->socket, packet, size, MSG_NOSIGNAL);
-  g_mutex_lock(&sender->lock);
-  sender->live->sequence = (guint16)(packet[2] << 8 | packet[3]);
-  sender->live->bytes += size - RTP_HEADER;
-  /* The worker must know the live layer first: it starts with what it knows. */
-  if (sender->lanes) lanes_follow(sender->lanes, packet, size), lanes_keep_alive(sender->lanes, sender->payload);
-  if (sender->live->packets++ == 0) begin(sender);
+  gboolean is_first = sender->live->packets == 0;
+  send_live(sender, packet, size);
+  if (is_first) begin(sender);
   g_mutex_unlock(&sender->lock);
 }
 

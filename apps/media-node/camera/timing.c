@@ -1,7 +1,5 @@
 #include "camera.h"
 
-/* Media is slowed down by this share until the cache is full: receivers adapt to it unnoticed. */
-#define SLOWER_BY 20
 /* Media that is earlier or later than this begins again at the present. */
 #define MOST_EARLY (10 * GST_SECOND)
 #define MOST_LATE (10 * GST_SECOND)
@@ -14,13 +12,12 @@
 
 static GMutex lock;
 static GCond stopped;
-static gboolean is_live, is_anchored, is_stopped;
+static gboolean is_live, is_anchored, is_stopped, has_picture;
 static gint64 cache;
 /* By which decoded pictures come later than the largest time that was decoded before them (B-frames). */
 static gint64 reordering;
 /* From running times to CLOCK_MONOTONIC, the same for all tracks. */
 static gint64 offset;
-static gint64 begin = -1;
 
 static gint64 now(void) { return g_get_monotonic_time() * 1000; }
 
@@ -52,7 +49,6 @@ static gint64 place(gint64 running) {
     is_anchored = TRUE;
   }
   gint64 placed = running + offset;
-  if (begin < 0) begin = placed;
   g_mutex_unlock(&lock);
   return placed;
 }
@@ -111,14 +107,32 @@ gboolean timing_reordered(GstClockTime by) {
   return is_more;
 }
 
-/* The delay depends on the time of the media only, so that sound and picture have the same one. */
-void timing_wait(GstBuffer *buffer) {
+gint64 timing_delay_us(void) {
+  g_mutex_lock(&lock);
+  gint64 delay = cache + reordering;
+  g_mutex_unlock(&lock);
+  return delay / 1000;
+}
+
+/* Its time is earlier than that of the others by as much as it is sent earlier: receivers estimate the clock from both. */
+static GstBuffer *first_picture(GstBuffer *buffer, gint64 delay) {
+  gint64 time = (gint64)GST_BUFFER_PTS(buffer), earlier = time - MIN(time, now()) + delay;
+  buffer = gst_buffer_make_writable(buffer);
+  GST_BUFFER_PTS(buffer) = (guint64)MAX(0, time - earlier);
+  if (GST_BUFFER_DTS_IS_VALID(buffer)) GST_BUFFER_DTS(buffer) = (guint64)MAX(0, (gint64)GST_BUFFER_DTS(buffer) - earlier);
+  return buffer;
+}
+
+GstBuffer *timing_wait(GstBuffer *buffer, gboolean is_picture) {
   gint64 time = (gint64)GST_BUFFER_PTS(buffer);
   if (GST_BUFFER_DTS_IS_VALID(buffer)) time = MIN(time, (gint64)GST_BUFFER_DTS(buffer));
   g_mutex_lock(&lock);
-  gint64 delay = MIN(cache + reordering, MAX(0, time - begin) / SLOWER_BY);
+  gint64 delay = cache + reordering;
   gint64 until_us = is_live && delay == 0 ? 0 : (time + delay) / 1000;
-  while (!is_stopped && g_get_monotonic_time() < until_us)
+  gboolean is_first = is_picture && !has_picture;
+  has_picture |= is_picture;
+  while (!is_first && !is_stopped && g_get_monotonic_time() < until_us)
     if (!g_cond_wait_until(&stopped, &lock, until_us)) break;
   g_mutex_unlock(&lock);
+  return is_first ? first_picture(buffer, delay) : buffer;
 }

@@ -189,7 +189,7 @@ static GstPadProbeReturn on_output(GstPad *pad, GstPadProbeInfo *info, gpointer 
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
   if (is_h264(track->codec) && on_picture(track, buffer) == GST_PAD_PROBE_DROP) return GST_PAD_PROBE_DROP;
   if (is_decoded(track)) follow_newest(track, GST_BUFFER_PTS(buffer));
-  else timing_wait(buffer);
+  else info->data = timing_wait(buffer, track->codec->is_video);
   watch_media(track->codec->is_video);
   return GST_PAD_PROBE_PASS;
 }

@@ -79,7 +79,7 @@ async function observe(
   const ids = new Map<string, Camera>()
   for (const camera of cameras) {
     const { rtspUri } = camera
-    const { id } = await stack.api.createConnection(sessionId, { type: 'IPCAM', rtspUri, networkCache: 200 })
+    const { id } = await stack.api.createConnection(sessionId, { type: 'IPCAM', rtspUri })
     ids.set(id, camera)
   }
   await delay(SETTLE_S * 1_000)

@@ -15,6 +15,11 @@ const TIMEOUT_MS = 700
 /** One lane. */
 const LAYERS = 4
 const LANE = 1
+const CACHE_MS = 400
+/** A packet of the camera becomes several, which leave at once. */
+const AUDIO_PACKET_MS = 40
+/** The media worker takes a layer that is silent for longer for dead. */
+const SILENCE_MS = 1_500
 /** Types of H.264 units. */
 const SPS = 7
 const DELIMITER = 9
@@ -64,6 +69,8 @@ const memoryOf = (pid: number): number =>
 
 /** Lanes without a receiver have packets that keep them alive. */
 const hasPicture = (packet: Buffer): boolean => packet.length > 12 && !nalTypes(packet).includes(FILLER)
+const hasSlice = (packet: Buffer): boolean => nalTypes(packet).some((type) => type === 1 || type === 5)
+const leastOf = (delays: readonly number[]): number => Math.min(...delays)
 const payloadOf = (packet: Buffer): string => createHash('sha256').update(packet.subarray(12)).digest('hex')
 const timestampOf = (packet: Buffer | undefined): number => packet?.readUInt32BE(4) ?? NaN
 /** They wrap. */
@@ -105,11 +112,31 @@ describe('a program that reads a camera', () => {
     expect(Math.abs((times[0] ?? 0) - (times[1] ?? 0))).toBeLessThan(20)
   })
 
-  it('delays media by the cache, which grows without a delay of the first picture', async () => {
-    const from = open({ cacheMs: 80 })
-    const { delays } = await from.media('video', 5)
-    expect(Math.min(...delays.slice(0, 5))).toBeLessThan(60)
-    await until('the cache is full', () => Math.min(...delays.slice(-5)) >= 79)
+  it('delays sound and pictures by the cache from the start, and sends the first picture at once', async () => {
+    const from = open({ cacheMs: CACHE_MS })
+    const [video, audio] = await Promise.all([from.media('video', 50), from.media('audio', 50)])
+    const least = [video, audio].flatMap(({ delays }) => [delays.slice(0, 25), delays.slice(25)].map(leastOf))
+    for (const delay of least) expect(delay).toBeGreaterThanOrEqual(CACHE_MS - AUDIO_PACKET_MS)
+    // A delay that changes makes receivers believe that the clock of the sender runs at another rate.
+    expect(Math.max(...least) - CACHE_MS).toBeLessThan(budgetMs(30))
+    const [first = NaN, second = NaN, third = NaN] = pictures(video.packets)
+    const usual = timestampsAfter(third, second)
+    expect(Math.abs(timestampsAfter(second, first) - usual - CACHE_MS * TICKS_PER_MS)).toBeLessThan(usual)
+  })
+
+  it('repeats the first picture while the cache fills, because the media worker drops silent layers', async () => {
+    const from = open({ cacheMs: 2_600, layers: LAYERS })
+    const { packets } = await from.media('video')
+    await until('the next picture follows', () => new Set(packets.filter(hasSlice).map(payloadOf)).size > 5)
+    const times = pictures(packets)
+    const distances = times.slice(1).map((time, at) => timestampsAfter(time, times[at]!) / TICKS_PER_MS)
+    expect(Math.min(...distances)).toBeGreaterThan(0)
+    expect(Math.max(...distances)).toBeLessThan(SILENCE_MS)
+    const slicesAt = (time: number | undefined): string[] =>
+      packets.filter((packet) => timestampOf(packet) === time && hasSlice(packet)).map(payloadOf)
+    // An empty packet precedes the first picture after a former program.
+    for (const repeated of times.slice(2, 4)) expect(slicesAt(repeated)).toEqual(slicesAt(times[1]))
+    expect(packets.map((packet) => (sequenceOf(packet) - sequenceOf(packets[0])) & 0xffff)).toEqual([...packets.keys()])
   })
 
   it('sends the pictures since the last key frame as a burst, and then the live ones', async () => {
