@@ -21,7 +21,10 @@ beforeAll(async () => {
 afterAll(() => stack.stop())
 
 /** Subscribes with a participant of each limit, and returns the kbps that they receive once the first one exceeds the others. */
-async function receivedKbps(join: (limit?: number) => Promise<SyntheticParticipant>, streamId: string): Promise<number[]> {
+async function receivedKbps(
+  join: (limit?: number) => Promise<SyntheticParticipant>,
+  streamId: string,
+): Promise<number[]> {
   const subscribers = await Promise.all([join(0), join(), join(OWN)])
   try {
     const subscriptions = await Promise.all(subscribers.map((each) => each.subscribe(streamId)))

@@ -45,7 +45,13 @@ export class HealthWatch {
   }
 
   async #awaitStart(process: AppProcess): Promise<void> {
-    const isReady = await Promise.race([process.ready.then(() => true, () => false), delay(0, false)])
+    const isReady = await Promise.race([
+      process.ready.then(
+        () => true,
+        () => false,
+      ),
+      delay(0, false),
+    ])
     if (isReady) this.#started.add(process)
   }
 }
