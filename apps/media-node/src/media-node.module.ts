@@ -12,6 +12,7 @@ import { IpCamerasModule } from './ip-cameras/ip-cameras.module.js'
 import { LifecycleModule } from './lifecycle/lifecycle.module.js'
 import { MonitoringModule } from './monitoring/monitoring.module.js'
 import { readinessChecks } from './monitoring/readiness.js'
+import { NetworkQualityModule } from './network-quality/network-quality.module.js'
 import { NodeModule } from './node/node.module.js'
 import { NODE_CONFIG, NodeState } from './node/node-state.js'
 import { RecordingsModule } from './recordings/recordings.module.js'
@@ -48,6 +49,7 @@ const opsOptions = (
     FiltersModule,
     TranscodingModule,
     AdaptiveBitrateModule,
+    NetworkQualityModule,
     ClusterModule,
     MonitoringModule,
     LifecycleModule,

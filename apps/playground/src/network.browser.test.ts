@@ -11,9 +11,10 @@ describe('media over a bad network', () => {
 
   beforeAll(async () => {
     const [rtcPort = 0] = await freePorts(1)
+    const masterEnv = { SERVICE_PRO_NETWORK_QUALITY: 'true', SERVICE_PRO_NETWORK_QUALITY_INTERVAL: '2' }
     const nodeEnv = { MEDIA_NODE_RTC_PORT: String(rtcPort) }
     ;[stack, browser, proxy] = await Promise.all([
-      startStack({ playground: true, nodeEnv }),
+      startStack({ playground: true, nodeEnv, masterEnv }),
       launchBrowser(),
       UdpProxy.start(rtcPort),
     ])
@@ -50,13 +51,25 @@ describe('media over a bad network', () => {
   it('B10: survives a loss of a fifth of the packets and a delay without any event', async () => {
     const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'storm', name)
     const [ada, grace] = [await join('Ada'), await join('Grace')]
+    const networkOf = (tab: Tab, name: string): Promise<string | null> =>
+      tab.page
+        .locator('figure.tile', { hasText: name })
+        .locator('.network:not([hidden])')
+        .getAttribute('aria-label', { timeout: 1_000 })
+        .catch(() => null)
+    const eachSees = async (words: RegExp | undefined): Promise<boolean> => {
+      const seen = await Promise.all([networkOf(ada, 'Grace'), networkOf(grace, 'Ada')])
+      return seen.every((text) => (words ? text !== null && words.test(text) : text === null))
+    }
     const calm = await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])
     await Promise.all([ada.forget(), grace.forget()])
     proxy.weather = { loss: 0.2, delayMs: 150 }
     const storm = await Promise.all([ada.seesFrames(60, 60_000), grace.seesFrames(60, 60_000)])
     for (const [nth, { repairsAsked }] of storm.entries())
       expect(repairsAsked).toBeGreaterThan(calm[nth]?.repairsAsked ?? 0)
+    await until('each sees the poor network of the other', () => eachSees(/(very )?poor network/), 30_000)
     proxy.weather = undefined
+    await until('each sees that the network is good again', () => eachSees(undefined), 30_000)
     await Promise.all([ada.seesFrames(20), grace.seesFrames(20)])
     for (const tab of [ada, grace]) expect(await tab.events()).toEqual([])
   })

@@ -1,5 +1,6 @@
 export * from './bus/master.js'
 export * from './bus/cameras.js'
+export * from './network-quality.js'
 export * from './bus/cost.js'
 export * from './bus/node.js'
 export * from './bus/recordings.js'

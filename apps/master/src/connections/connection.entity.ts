@@ -1,4 +1,4 @@
-import type { IceServer, MediaserverOptions, Role } from '@session-service/contract'
+import type { IceServer, MediaserverOptions, NetworkQualityChange, Role } from '@session-service/contract'
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, Unique } from 'typeorm'
 import { SessionEntity } from '../sessions/session.entity.js'
 import type { Camera, CameraState } from './camera.js'
@@ -91,6 +91,10 @@ export class ConnectionEntity {
 
   @Column({ name: 'camera_state', type: 'jsonb', nullable: true })
   cameraState!: CameraState | null
+
+  /** The last report about the network of the publisher. */
+  @Column({ name: 'network_quality', type: 'jsonb', nullable: true })
+  networkQuality!: Pick<NetworkQualityChange, 'epoch' | 'revision' | 'level'> | null
 
   /** No master starts the camera again before this time. */
   @Column({ name: 'camera_retry_at', type: 'timestamptz', nullable: true })

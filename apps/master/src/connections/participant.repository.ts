@@ -304,15 +304,19 @@ export class ParticipantRepository {
 
   /** The participants of a session as its clients see them, in the order they joined. */
   async present(sessionId: string): Promise<ConnectionInfo[]> {
-    const present = await rows<ConnectionInfo & Pick<ConnectionEntity, 'cameraState'>>(
+    const present = await rows<ConnectionInfo & Pick<ConnectionEntity, 'cameraState'> & { level: number | null }>(
       this.dataSource.manager,
       `SELECT id AS "connectionId", active_at AS "createdAt", CASE type WHEN 'WEBRTC' THEN role END AS role,
               coalesce(client_data, '') AS "clientData", server_data AS "serverData",
-              camera_state AS "cameraState"
+              camera_state AS "cameraState", (network_quality->>'level')::integer AS level
        FROM connection WHERE session_id = $1 AND status = 'active' ORDER BY active_at, id`,
       [sessionId],
     )
-    return present.map(({ cameraState, ...connection }) => ({ ...connection, ...cameraMembers(cameraState) }))
+    return present.map(({ cameraState, level, ...connection }) => ({
+      ...connection,
+      ...cameraMembers(cameraState),
+      ...(level !== null && { networkQuality: level }),
+    }))
   }
 
   /** Number of participants with a client. */

@@ -4,6 +4,7 @@ import type { Participant } from '../connections/connection.records.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
+import { measurementIntervalMs } from '../network-quality/measurement-interval.js'
 import { RoomAttempts } from '../placement/room-attempts.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { SessionRecovery } from '../recovery/session-recovery.service.js'
@@ -82,6 +83,7 @@ export class RoomEntry {
       record,
       clientData,
       serverData,
+      networkQualityMs: measurementIntervalMs(this.config),
     }
     return this.mediaNodes.request(place, 'join', params, canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {})
   }

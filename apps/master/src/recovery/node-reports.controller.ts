@@ -3,6 +3,7 @@ import { BusContext, BusController } from '@session-service/messaging'
 import { Ctx, MessagePattern, Payload } from '@nestjs/microservices'
 import { FilterReports } from '../filters/filter-reports.service.js'
 import { CameraReports } from '../ip-cameras/camera-reports.service.js'
+import { NetworkQualityReports } from '../network-quality/network-quality-reports.service.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { RecordingReconciler } from '../recordings/lifecycle/recording-reconciler.service.js'
 import { TranscriptsService } from '../speech-to-text/transcripts.service.js'
@@ -19,6 +20,7 @@ export class NodeReportsController {
     private readonly transcripts: TranscriptsService,
     private readonly cameras: CameraReports,
     private readonly filters: FilterReports,
+    private readonly networkQuality: NetworkQualityReports,
     private readonly clock: ClusterClock,
   ) {}
 
@@ -42,6 +44,8 @@ export class NodeReportsController {
         return this.transcripts.store(fact)
       case 'cameraChanged':
         return this.cameras.changed(fact.camera)
+      case 'networkQualityChanged':
+        return this.networkQuality.changed(fact.quality)
       case 'filterEnded':
         return this.filters.ended(fact)
       case 'filterEvent':

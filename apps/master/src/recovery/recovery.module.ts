@@ -3,6 +3,7 @@ import { ConnectionsModule } from '../connections/connections.module.js'
 import { FiltersModule } from '../filters/filters.module.js'
 import { IpCamerasModule } from '../ip-cameras/ip-cameras.module.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
+import { NetworkQualityModule } from '../network-quality/network-quality.module.js'
 import { PlacementModule } from '../placement/placement.module.js'
 import { RecordingLifecycleModule } from '../recordings/lifecycle/recording-lifecycle.module.js'
 import { DesiredStateEnforcer } from './desired-state-enforcer.service.js'
@@ -23,6 +24,7 @@ import { StreamsModule } from '../streams/streams.module.js'
     FiltersModule,
     IpCamerasModule,
     MediaNodesModule,
+    NetworkQualityModule,
     PlacementModule,
     RecordingLifecycleModule,
     SessionsModule,

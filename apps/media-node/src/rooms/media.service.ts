@@ -96,6 +96,7 @@ export class MediaService implements Commands {
     return this.inOrder(call, async () => {
       const room = await this.rooms.open(call, call)
       room.leave(call.connectionId)
+      room.networkQualityMs = call.networkQualityMs
       const { record, clientData, serverData } = call
       const metadata = { record, clientData, serverData }
       const peer = await Peer.open(room, call.connectionId, call.limits, metadata).catch((error: unknown) => {

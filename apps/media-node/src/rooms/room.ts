@@ -73,6 +73,8 @@ export class Room {
   readonly epoch: number
   /** By `performance.now()`. */
   readonly openedAt = performance.now()
+  /** The interval between measurements of the publishers' networks, ms; 0: they are not measured. */
+  networkQualityMs = 0
   #tracks = 0
   #transcodings = 0
   readonly #filters = { videoFilters: 0, audioFilters: 0 }

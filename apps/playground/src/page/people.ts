@@ -5,7 +5,7 @@ import { nicknameOf } from './names.js'
 import type { Notices } from './notices.js'
 import { NameBatch } from './name-batch.js'
 import { Tile } from './tile.js'
-import { cameraInWords, errorInWords, filterProblemInWords } from './words.js'
+import { cameraInWords, errorInWords, filterProblemInWords, networkInWords } from './words.js'
 
 /** The data of a camera may be its name. */
 export const nameOf = ({ serverData, cameraStatus }: Connection): string =>
@@ -37,6 +37,7 @@ export class People {
     session.on('streamDestroyed', ({ stream }) => this.#ended(stream))
     session.on('streamPropertyChanged', ({ stream }) => this.tileOf(stream)?.update())
     session.on('cameraStatusChanged', ({ connection }) => this.#showCamera(connection))
+    session.on('networkQualityLevelChanged', ({ connection }) => this.#showNetwork(connection))
     session.on('connectionPropertyChanged', ({ connection }) => this.#persons.get(connection.connectionId)?.update())
     session.on('reconnecting', () => this.#wait())
   }
@@ -78,6 +79,7 @@ export class People {
     this.#persons.set(connection.connectionId, tile)
     this.grid.add(tile)
     this.#showCamera(connection)
+    this.#showNetwork(connection)
     if (this.#announces && !connection.local) this.#joined.add(nameOf(connection))
     this.#changed()
   }
@@ -85,6 +87,10 @@ export class People {
   /** Shows whether the service reads an IP camera. */
   #showCamera({ connectionId, cameraStatus, cameraError }: Connection): void {
     if (cameraStatus) this.#persons.get(connectionId)?.showCamera(cameraInWords(cameraStatus, cameraError))
+  }
+
+  #showNetwork({ connectionId, networkQuality }: Connection): void {
+    this.#persons.get(connectionId)?.showNetwork(networkQuality, networkInWords(networkQuality))
   }
 
   #leave(connection: Connection): void {

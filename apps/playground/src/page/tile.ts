@@ -17,6 +17,7 @@ export class Tile {
   readonly captions = new TileCaptions()
   readonly #muted = h('span', { class: 'badge-muted', hidden: true }, icon('micOff'))
   readonly #camera = h('span', { class: 'camera-state', hidden: true })
+  readonly #network = h('span', { class: 'network', role: 'img', hidden: true }, h('i'), h('i'), h('i'), h('i'))
   readonly #label: HTMLElement
   #stopListening = (): void => {}
   #stream: Stream | undefined
@@ -41,7 +42,7 @@ export class Tile {
       this.media,
       h('div', { class: 'veil', 'aria-hidden': 'true' }, h('span', { class: 'spinner' })),
       this.captions.element,
-      h('figcaption', { class: 'caption' }, this.#muted, this.#label, this.#camera),
+      h('figcaption', { class: 'caption' }, this.#muted, this.#label, this.#network, this.#camera),
     )
     this.element.style.setProperty('--hue', String(hueOf(name)))
   }
@@ -89,6 +90,15 @@ export class Tile {
     this.update()
   }
 
+  /** Shows bars for a network of which others see or hear the effects; `words` is empty for a good one. */
+  showNetwork(level: number | null, words: string): void {
+    this.#network.hidden = words === ''
+    this.#network.dataset['level'] = String(level)
+    this.#network.title = words
+    this.#network.setAttribute('aria-label', words)
+    this.update()
+  }
+
   /** Updates the muted state and the visibility of the video. */
   update(): void {
     const stream = this.#stream
@@ -103,6 +113,7 @@ export class Tile {
       silent && 'muted',
       cameraOff && 'camera off',
       waits && 'reconnecting',
+      this.#network.title,
       this.#camera.textContent,
     ].filter(Boolean)
     this.element.setAttribute('aria-label', [this.#label.textContent, ...state].join(', '))

@@ -7,6 +7,7 @@ import {
   durationInWords,
   errorInWords,
   listInWords,
+  networkInWords,
   peopleInWords,
   reasonInWords,
   sizeInWords,
@@ -25,6 +26,18 @@ describe('texts for users', () => {
     ['idle', null, ''],
   ] as const)('explain a camera that is %s (%s)', (status, error, expected) => {
     expect(cameraInWords(status, error)).toBe(expected)
+  })
+
+  it.each([
+    [null, ''],
+    [5, ''],
+    [4, ''],
+    [3, 'unsteady network'],
+    [2, 'poor network'],
+    [1, 'very poor network'],
+    [0, 'no network'],
+  ])('name a network of quality %s', (level, expected) => {
+    expect(networkInWords(level)).toBe(expected)
   })
 
   it.each([

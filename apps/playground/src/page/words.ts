@@ -65,6 +65,12 @@ export function cameraInWords(status: CameraStatus, error: string | null): strin
   return status === 'reconnecting' ? (error ?? 'reconnecting…') : ''
 }
 
+/** Names a network quality that users notice; empty: they do not. */
+export function networkInWords(level: number | null): string {
+  const words = ['no network', 'very poor network', 'poor network', 'unsteady network']
+  return level === null ? '' : (words[level] ?? '')
+}
+
 /** Explains why there are no captions in a language. */
 export function captionProblemInWords(error: unknown, lang: string): string {
   if (!(error instanceof ServiceError)) return errorInWords(error)

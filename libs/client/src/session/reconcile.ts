@@ -56,6 +56,13 @@ function cameraChanges(before: ConnectionInfo | undefined, after: ConnectionInfo
   return [{ method: 'cameraStatusChanged', params: { connectionId, status, error } }]
 }
 
+/** The network of a publisher has another quality. */
+function qualityChanges(before: ConnectionInfo | undefined, after: ConnectionInfo): RosterChange[] {
+  const { connectionId, networkQuality: newValue } = after
+  if (!before || newValue === undefined || newValue === before.networkQuality) return []
+  return [{ method: 'networkQualityLevelChanged', params: { connectionId, newValue } }]
+}
+
 /**
  * The changes between two snapshots of a session, in the server's order: streams end before their connections, and
  * connections appear before their streams. Snapshots contain no reasons, so a stream ends with the most frequent one:
@@ -78,6 +85,7 @@ export function reconcile(before: RosterSnapshot, after: RosterSnapshot): Roster
     })),
     ...after.connections.filter(isNew).map((params): RosterChange => ({ method: 'connectionCreated', params })),
     ...after.connections.flatMap((info) => cameraChanges(connectionsBefore.get(info.connectionId), info)),
+    ...after.connections.flatMap((info) => qualityChanges(connectionsBefore.get(info.connectionId), info)),
     ...before.streams.flatMap((old) => {
       const now = streamsNow.get(old.streamId)
       return now ? streamChanges(old, now) : []

@@ -12,6 +12,7 @@ type RosterEventName =
   | 'connectionDestroyed'
   | 'connectionPropertyChanged'
   | 'cameraStatusChanged'
+  | 'networkQualityLevelChanged'
   | 'streamCreated'
   | 'streamDestroyed'
   | 'streamPropertyChanged'
@@ -55,6 +56,8 @@ export class Roster {
         return this.#connectionChanged(change.params)
       case 'cameraStatusChanged':
         return this.#cameraChanged(change.params)
+      case 'networkQualityLevelChanged':
+        return this.#networkQualityChanged(change.params)
       case 'streamCreated':
         return this.#streamCreated(change.params)
       case 'streamDestroyed':
@@ -119,6 +122,14 @@ export class Roster {
     if (!connection || (connection.cameraStatus === status && connection.cameraError === error)) return []
     connection.setCamera(status, error)
     return [{ name: 'cameraStatusChanged', event: { connection, status, error } }]
+  }
+
+  #networkQualityChanged({ connectionId, newValue }: ChangeParams<'networkQualityLevelChanged'>): RosterEvent[] {
+    const connection = this.connections.get(connectionId)
+    if (!connection || connection.networkQuality === newValue) return []
+    const oldValue = connection.networkQuality
+    connection.setNetworkQuality(newValue)
+    return [{ name: 'networkQualityLevelChanged', event: { connection, newValue, oldValue } }]
   }
 
   #streamCreated(info: StreamInfo): RosterEvent[] {

@@ -21,6 +21,7 @@ export type RosterChange = Extract<
       | 'connectionDestroyed'
       | 'connectionPropertyChanged'
       | 'cameraStatusChanged'
+      | 'networkQualityLevelChanged'
       | 'streamCreated'
       | 'streamDestroyed'
       | 'streamPropertyChanged'

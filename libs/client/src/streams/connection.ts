@@ -16,6 +16,7 @@ export class Connection {
   #role: Role | null
   #cameraStatus: CameraStatus | null
   #cameraError: string | null
+  #networkQuality: number | null
 
   /** @internal */
   constructor(info: ConnectionInfo, local: boolean) {
@@ -27,6 +28,7 @@ export class Connection {
     this.#role = info.role
     this.#cameraStatus = info.cameraStatus ?? null
     this.#cameraError = info.cameraError ?? null
+    this.#networkQuality = info.networkQuality ?? null
   }
 
   /** The streams that it publishes, by stream id. */
@@ -47,6 +49,14 @@ export class Connection {
   /** The cause of the last failure of an IP camera; null while it works, and for other participants. */
   get cameraError(): string | null {
     return this.#cameraError
+  }
+
+  /**
+   * How well its published media arrives at the server: 5 excellent, 4 good, 3 occasional bursts of loss, 2 poor, 1 bad,
+   * 0 nothing arrives; null before the first measurement.
+   */
+  get networkQuality(): number | null {
+    return this.#networkQuality
   }
 
   /** Both data joined as `clientData%/%serverData`; only one of them when the other is empty. */
@@ -76,9 +86,15 @@ export class Connection {
   }
 
   /** @internal */
+  setNetworkQuality(level: number): void {
+    this.#networkQuality = level
+  }
+
+  /** @internal */
   info(): ConnectionInfo {
     const { connectionId, createdAt, clientData, serverData, role, cameraStatus, cameraError } = this
     const camera = cameraStatus && { cameraStatus, cameraError }
-    return { connectionId, createdAt, clientData, serverData, role, ...camera }
+    const quality = this.#networkQuality !== null && { networkQuality: this.#networkQuality }
+    return { connectionId, createdAt, clientData, serverData, role, ...camera, ...quality }
   }
 }

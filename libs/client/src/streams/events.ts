@@ -32,6 +32,12 @@ export interface CameraStatusEvent extends ConnectionEvent {
   /** The cause of the last failure; null while the camera works. */
   readonly error: string | null
 }
+export interface NetworkQualityEvent extends ConnectionEvent {
+  /** From 5 (excellent) to 0 (nothing arrives). */
+  readonly newValue: number
+  /** Null before the first measurement. */
+  readonly oldValue: number | null
+}
 export interface StreamEvent {
   readonly stream: Stream
 }
@@ -109,6 +115,8 @@ export interface SessionEvents {
   streamPropertyChanged: StreamPropertyChangedEvent
   /** The state of a camera on the network has changed. */
   cameraStatusChanged: CameraStatusEvent
+  /** The network of a publisher has become better or worse. */
+  networkQualityLevelChanged: NetworkQualityEvent
   signal: SignalEvent
   [type: `signal:${string}`]: SignalEvent
   /**

@@ -144,11 +144,13 @@ export const CLUSTER = {
     unit: 's',
     meaning: 'Time after which the launch of a media node without a heartbeat counts as failed',
   }),
-  SERVICE_PRO_NETWORK_QUALITY: pending(boolean, false, {
+  SERVICE_PRO_NETWORK_QUALITY: property('master', boolean, {
+    default: false,
     restartable: true,
-    meaning: 'Notify clients of the quality of their network',
+    meaning: 'Measure the networks of publishers, and notify clients of changes of their quality',
   }),
-  SERVICE_PRO_NETWORK_QUALITY_INTERVAL: pending(integer(1, DAY_S), 5, {
+  SERVICE_PRO_NETWORK_QUALITY_INTERVAL: property('master', integer(1, DAY_S), {
+    default: 5,
     unit: 's',
     restartable: true,
     meaning: 'Interval between measurements of the network quality',

@@ -3,6 +3,7 @@ import { AppliedFilter, FilterEvent } from '../filters/filter.js'
 import { Id } from '../ids.js'
 import { CameraChange, CameraSource, CameraTracks } from './cameras.js'
 import { LanguageModelState, SpeechEngineName, SpeechSettings, TranscriptSentence } from './speech-to-text.js'
+import { NetworkQualityChange } from '../network-quality.js'
 import { Language, SpeechToTextMessage } from '../signalling/speech-to-text.js'
 import { RecordingEnded, RecordingJob, RecordingPartRef, RunningJob, Slots } from './recordings.js'
 import { MediaserverInfo } from '../rest/media-node.js'
@@ -62,6 +63,8 @@ export const NODE_COMMANDS = {
       record: z.boolean().default(true),
       clientData: z.string().default(''),
       serverData: z.string().default(''),
+      /** The interval between measurements of the publishers' networks, ms; 0: they are not measured. */
+      networkQualityMs: z.number().int().nonnegative().default(0),
     }),
     z.object({
       routerRtpCapabilities: RtpCapabilities,
@@ -332,6 +335,8 @@ export const NodeFact = z.discriminatedUnion('kind', [
   z.object({ ...factBase, kind: z.literal('sentenceRecognized'), roomId: Id, sentence: TranscriptSentence }),
   /** The state of a camera has changed. */
   z.object({ ...factBase, kind: z.literal('cameraChanged'), camera: CameraChange }),
+  /** The network of a publisher has another quality. */
+  z.object({ ...factBase, kind: z.literal('networkQualityChanged'), quality: NetworkQualityChange }),
   /** The program of a filter has failed or not started, and receivers get the published tracks. */
   z.object({
     ...factBase,

@@ -16,6 +16,10 @@ const notification = z.discriminatedUnion('method', [
   z.object({ method: z.literal('recordingStarted'), params: SIGNALLING_NOTIFICATIONS.recordingStarted }),
   z.object({ method: z.literal('recordingStopped'), params: SIGNALLING_NOTIFICATIONS.recordingStopped }),
   z.object({ method: z.literal('cameraStatusChanged'), params: SIGNALLING_NOTIFICATIONS.cameraStatusChanged }),
+  z.object({
+    method: z.literal('networkQualityLevelChanged'),
+    params: SIGNALLING_NOTIFICATIONS.networkQualityLevelChanged,
+  }),
   z.object({ method: z.literal('filterEventDispatched'), params: SIGNALLING_NOTIFICATIONS.filterEventDispatched }),
   z.object({ method: z.literal('signal'), params: SIGNALLING_NOTIFICATIONS.signal }),
 ])

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NetworkQualityLevel } from '../network-quality.js'
 import { FilterEvent, FilterView } from '../filters/filter.js'
 import {
   DisconnectReason,
@@ -59,6 +60,12 @@ export const SIGNALLING_NOTIFICATIONS = {
   speechToTextDisconnected: z.object({ connectionId: z.string(), lang: z.string(), message: z.string() }),
   /** The state of a camera on the network has changed; `error` is the cause of the last failure. */
   cameraStatusChanged: z.object({ connectionId: z.string(), status: CameraStatus, error: z.string().nullable() }),
+  /** The quality of a publisher's network has changed, from 5 (excellent) to 0; the first one has no `oldValue`. */
+  networkQualityLevelChanged: z.object({
+    connectionId: z.string(),
+    newValue: NetworkQualityLevel,
+    oldValue: NetworkQualityLevel.optional(),
+  }),
   /** The complete state, sent when messages may have been lost; the client derives the missed changes. */
   snapshot: SessionSnapshot,
   /** The receiving participant has ended; the server then closes the socket. */

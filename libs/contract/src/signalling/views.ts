@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NetworkQualityLevel } from '../network-quality.js'
 import { CameraStatus, MediaOptions, Role } from '../rest/connection.js'
 
 /** A published stream in the clients' view. Times in UTC ms. */
@@ -20,6 +21,8 @@ export const ConnectionInfo = z.object({
   /** Only for a camera on the network: its state, and the cause of its last failure. */
   cameraStatus: CameraStatus.optional(),
   cameraError: z.string().nullable().optional(),
+  /** Of a publisher, once it is measured. */
+  networkQuality: NetworkQualityLevel.optional(),
 })
 export type ConnectionInfo = z.infer<typeof ConnectionInfo>
 

@@ -10,7 +10,7 @@ import { SignallingError } from '../signalling/signalling-client.js'
 import type { Certificate } from '../transport/dtls.js'
 import { ParticipantMedia } from './media.js'
 import type { TransportFigures } from '../transport/media-transport.js'
-import type { ChangeStream, ChangeSubscription, PublishedStream, ReceivingOptions } from './participant-types.js'
+import type { ChangeStream, ChangeSubscription, PublishedStream, LinkOptions } from './participant-types.js'
 import { mergeStats, type Publication, type PublicationStats, type PublishOptions } from '../tracks/publication.js'
 import { Subscription } from '../tracks/subscription.js'
 
@@ -49,13 +49,13 @@ export class MediaExchange {
   readonly #joined: SignallingResult<'join'>
   readonly #certificate: Certificate
   readonly #request: Request
-  readonly #receiving: ReceivingOptions
+  readonly #receiving: LinkOptions
 
   constructor(
     joined: SignallingResult<'join'>,
     certificate: Certificate,
     request: Request,
-    receiving: ReceivingOptions = {},
+    receiving: LinkOptions = {},
   ) {
     this.#joined = joined
     this.#certificate = certificate

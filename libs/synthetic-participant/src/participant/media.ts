@@ -5,7 +5,7 @@ import { MediaTransport, type TransportFigures } from '../transport/media-transp
 import { Publication, type PublishOptions } from '../tracks/publication.js'
 import { extensionId, receiverCapabilities } from '../tracks/rtp-parameters.js'
 import { EXTENSION } from '../tracks/rtp-sender.js'
-import type { ReceivingOptions } from './participant-types.js'
+import type { LinkOptions } from './participant-types.js'
 import { Receiving } from '../tracks/subscription.js'
 import { TransportFeedback } from '../rtp/transport-feedback.js'
 
@@ -25,16 +25,19 @@ export class ParticipantMedia {
   constructor(
     joined: SignallingResult<'join'>,
     readonly certificate: Certificate,
-    { capacityKbps, videoCodecs }: ReceivingOptions = {},
+    { capacityKbps, videoCodecs, uplink }: LinkOptions = {},
   ) {
     this.#joined = joined
 
     this.#cname = joined.connectionId
     this.rtpCapabilities = receiverCapabilities(joined.routerRtpCapabilities, videoCodecs)
-    this.#send = new MediaTransport(joined.sendTransport, certificate, {
-      onKeyFrameRequest: (ssrc) => this.publications.forEach((publication) => publication.requestKeyFrame(ssrc)),
-      onNack: (ssrc, sequences) => this.publications.forEach((publication) => publication.resend(ssrc, sequences)),
-    })
+    const feedback = {
+      onKeyFrameRequest: (ssrc: number) =>
+        this.publications.forEach((publication) => publication.requestKeyFrame(ssrc)),
+      onNack: (ssrc: number, sequences: readonly number[]) =>
+        this.publications.forEach((publication) => publication.resend(ssrc, sequences)),
+    }
+    this.#send = new MediaTransport(joined.sendTransport, certificate, feedback, uplink)
     this.#receive = new MediaTransport(joined.recvTransport, certificate, {
       onRtp: (packet, headerLength, keys) => this.receiving.onRtp(packet, headerLength, keys),
       onSenderReport: (ssrc, middleNtp) => this.receiving.onSenderReport(ssrc, middleNtp),

@@ -1,4 +1,5 @@
 import type { SignallingParams } from '@session-service/contract'
+import type { Uplink } from '../transport/media-transport.js'
 import type { PublicationStats } from '../tracks/publication.js'
 
 export interface JoinOptions {
@@ -9,13 +10,15 @@ export interface JoinOptions {
    * link, which determine its simulcast layers. Default: the real link.
    */
   capacityKbps?: number
+  /** Its sending link, which may change at any time. Default: the real link. */
+  uplink?: Uplink
   /** What it receives; default VP8 alone. It always sends VP8. */
   videoCodecs?: readonly ('VP8' | 'H264')[]
   /** Whether it rejoins automatically after a loss of the session's media, like the client library; default true. */
   rejoins?: boolean
 }
 
-export type ReceivingOptions = Pick<JoinOptions, 'capacityKbps' | 'videoCodecs'>
+export type LinkOptions = Pick<JoinOptions, 'capacityKbps' | 'videoCodecs' | 'uplink'>
 
 /** A stream this participant publishes. */
 export interface PublishedStream {

@@ -54,7 +54,7 @@ export class SyntheticParticipant {
     /** The complete answer to `join`. */
     readonly joined: SignallingResult<'join'>,
     certificate: Certificate,
-    { rejoins = true, ...receiving }: JoinOptions,
+    { rejoins = true, ...link }: JoinOptions,
   ) {
     this.#log = log
 
@@ -63,7 +63,7 @@ export class SyntheticParticipant {
       joined,
       certificate,
       (method, params) => this.#socket.request(method, params),
-      receiving,
+      link,
     ))
     this.#recovery = new MediaRecovery(
       { lost: () => exchange.lost(), rejoin: () => this.#rejoin(), renew: (rejoined) => exchange.renew(rejoined) },

@@ -15,6 +15,12 @@ export interface TransportListener extends RtcpListener {
   onRtp?(packet: Buffer, headerLength: number, keys: SrtpKeys): void
 }
 
+/** A simulated sending link. */
+export interface Uplink {
+  /** The share of RTP packets that it loses, 0 to 1. */
+  lossRate: number
+}
+
 export interface TransportFigures {
   readonly localPort: number
   readonly packetsSent: number
@@ -31,6 +37,8 @@ export class MediaTransport {
   packetsSent = 0
   packetsReceived = 0
   strays = 0
+  /** The part of a packet that the uplink has to lose next. */
+  #toLose = 0
   readonly ice: IceClient
   readonly #handshake: DtlsHandshake
   readonly #endpoint: Endpoint
@@ -43,13 +51,16 @@ export class MediaTransport {
   readonly #ended = Promise.withResolvers<never>()
   #closed = false
   readonly #listener: TransportListener
+  readonly #uplink: Uplink | undefined
 
   constructor(
     options: TransportOptions,
     readonly certificate: Certificate,
     listener: TransportListener,
+    uplink?: Uplink,
   ) {
     this.#listener = listener
+    this.#uplink = uplink
 
     this.#endpoint = bestCandidate(options.iceCandidates)
     this.ice = new IceClient(options.iceParameters, (packet) => this.#path?.send(packet))
@@ -87,11 +98,20 @@ export class MediaTransport {
   /** Sends an encrypted packet; see {@link UdpPath.send} for its buffer. */
   sendProtected(packet: Buffer): void {
     this.packetsSent++
-    this.#path?.send(packet)
+    if (!this.#isLost()) this.#path?.send(packet)
   }
 
   get settled(): boolean {
     return this.#path?.settled ?? true
+  }
+
+  /** Losses are spread evenly, so that a short measurement finds the exact rate. */
+  #isLost(): boolean {
+    if (!this.#uplink) return false
+    this.#toLose += this.#uplink.lossRate
+    if (this.#toLose < 1) return false
+    this.#toLose -= 1
+    return true
   }
 
   sendRtcp(compound: Buffer): void {

@@ -5,6 +5,7 @@ import { EndedTranscripts1790000000059 } from './1790000000059-ended-transcripts
 import { Cameras1790000000060 } from './1790000000060-cameras.js'
 import { StreamFilters1790000000061 } from './1790000000061-stream-filters.js'
 import { DrivenNodes1790000000062 } from './1790000000062-driven-nodes.js'
+import { NetworkQuality1790000000063 } from './1790000000063-network-quality.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -15,6 +16,7 @@ export const MIGRATIONS = [
   Cameras1790000000060,
   StreamFilters1790000000061,
   DrivenNodes1790000000062,
+  NetworkQuality1790000000063,
 ] as const
 
 /**

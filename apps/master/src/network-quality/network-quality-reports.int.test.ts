@@ -1,0 +1,48 @@
+import type { NetworkQualityChange, SessionNotification } from '@session-service/contract'
+import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { ENTITIES } from '../app/entities.js'
+import { createDataSource } from '../platform/database/data-source.js'
+import { migrate } from '../platform/database/migrate.js'
+import type { SessionBroadcast } from '../platform/bus/session-broadcast.js'
+import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
+import { NetworkQualityReports } from './network-quality-reports.service.js'
+
+let database: TestDatabase
+let dataSource: DataSource
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
+  await migrate(dataSource)
+})
+afterAll(async () => {
+  await dataSource.destroy()
+  await database.drop()
+})
+
+it('notifies once of each level, whatever the order and number of the reports is', async () => {
+  await insertSession(database, 'ses')
+  await insertParticipants(database, 'ses', 'alice')
+  const sent: unknown[] = []
+  const broadcast = { notify: (_: string, { params }: SessionNotification) => void sent.push(params) }
+  const reports = new NetworkQualityReports(dataSource, broadcast as unknown as SessionBroadcast)
+  const changed = (more: Partial<NetworkQualityChange>): Promise<void> =>
+    reports.changed({ roomId: 'ses_1', connectionId: 'alice', epoch: 1, revision: 1, level: 5, ...more })
+  const connectionId = 'alice'
+  await changed({})
+  await changed({})
+  expect(sent).toEqual([{ connectionId, newValue: 5 }])
+  await changed({ revision: 3, level: 2 })
+  await changed({ revision: 2, level: 4 })
+  expect(sent.slice(1)).toEqual([{ connectionId, newValue: 2, oldValue: 5 }])
+  // After a loss of the media another node counts from the start.
+  await changed({ epoch: 2, revision: 1, level: 2 })
+  await changed({ epoch: 1, revision: 9, level: 1 })
+  await changed({ epoch: 2, revision: 2, level: 3 })
+  expect(sent.slice(2)).toEqual([{ connectionId, newValue: 3, oldValue: 2 }])
+  await changed({ connectionId: 'bob', revision: 10, level: 1 })
+  await changed({ roomId: 'ses_2', epoch: 3, level: 1 })
+  expect(sent).toHaveLength(3)
+})

@@ -1,0 +1,67 @@
+import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
+import type { NetworkQualityChange } from '@session-service/contract'
+import type { MediaService } from '../rooms/media.service.js'
+import type { Peer } from '../rooms/peer.js'
+import { type Level, nextLevel } from './level.js'
+import { arrivalsBetween, type LinkSample, readSample } from './link-sample.js'
+
+/** How often it is checked which publishers are due, ms. */
+const TICK_MS = 250
+
+interface Link {
+  sample: LinkSample
+  level: Level | undefined
+  /** By the clock. */
+  dueAt: number
+}
+
+/** Measures how well the media of publishers arrives, in rooms whose masters want it, and reports changes. */
+export class NetworkQualityService implements OnModuleInit, OnModuleDestroy {
+  readonly #logger = new Logger(NetworkQualityService.name)
+  readonly #links = new WeakMap<Peer, Link>()
+  #timer: NodeJS.Timeout | undefined
+  #isBusy = false
+  #revision = 0
+
+  /** @param clock monotonic, ms */
+  constructor(
+    private readonly media: MediaService,
+    private readonly report: (change: NetworkQualityChange) => void,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
+
+  onModuleInit(): void {
+    this.#timer = setInterval(() => void this.#tick(), TICK_MS).unref()
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Measures the publishers whose interval has passed. */
+  async measure(): Promise<void> {
+    const rooms = [...this.media.rooms].filter(({ networkQualityMs }) => networkQualityMs > 0)
+    const publishers = rooms.flatMap(({ peers }) => [...peers.values()]).filter(({ streams }) => streams.size > 0)
+    await Promise.all(publishers.map((peer) => this.#follow(peer)))
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    await this.measure().catch((error: unknown) => this.#logger.warn({ err: error }, 'measuring networks failed'))
+    this.#isBusy = false
+  }
+
+  async #follow(peer: Peer): Promise<void> {
+    const link = this.#links.get(peer)
+    const now = this.clock()
+    if (link && now < link.dueAt) return
+    const sample = await readSample(peer)
+    const level = link && nextLevel(link.level, arrivalsBetween(link.sample, sample))
+    this.#links.set(peer, { sample, level, dueAt: now + peer.room.networkQualityMs })
+    if (level === undefined || level === link?.level) return
+    const { room, connectionId } = peer
+    if (room.peers.get(connectionId) !== peer) return
+    this.report({ roomId: room.id, epoch: room.epoch, connectionId, revision: ++this.#revision, level })
+  }
+}
