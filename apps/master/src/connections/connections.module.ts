@@ -3,6 +3,7 @@ import { CameraRepository } from './camera.repository.js'
 import { ConnectionRepository } from './connection.repository.js'
 import { ConnectionsController } from './connections.controller.js'
 import { ConnectionsService } from './connections.service.js'
+import { EndpointsService } from './endpoints.service.js'
 import { ParticipantRepository } from './participant.repository.js'
 import { PresenceRepository } from './presence.repository.js'
 import { RecorderRepository } from './recorder.repository.js'
@@ -24,6 +25,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
     PresenceRepository,
     RecorderRepository,
     ConnectionsService,
+    EndpointsService,
     SessionQueries,
   ],
   exports: [CameraRepository, ParticipantRepository, PresenceRepository, ConnectionsService, SessionQueries],

@@ -8,9 +8,16 @@ import { SESSION_ROW, type SessionRow } from '../sessions/session.repository.js'
 import { sessionView } from '../sessions/session.view.js'
 import { noSuchSession } from '../sessions/sessions.service.js'
 import { TokensService } from '../tokens/tokens.service.js'
+import { EndpointsService, type Transports, withEndpoints } from './endpoints.service.js'
 import { CONNECTION_ROW, type ConnectionRow, connectionView } from './connection.view.js'
 
-type WholeSession = SessionRow & { connections: ConnectionRow[] }
+type WholeSession = SessionRow & { connections: ConnectionRow[]; transports?: Transports }
+
+/** What the answer contains beside active connections. */
+export interface SessionDetails {
+  withPending?: boolean
+  withEndpoints?: boolean
+}
 
 /**
  * $1: include pending connections. Hand-written: one statement reads a session with its connections and streams, so
@@ -28,20 +35,28 @@ export class SessionQueries {
   constructor(
     private readonly dataSource: DataSource,
     private readonly tokens: TokensService,
+    private readonly endpoints: EndpointsService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
   /** @throws ServiceError NOT_FOUND */
-  async get(id: string, withPending = false): Promise<SessionView> {
-    const [row] = await this.#read('WHERE s.id = $2', [withPending, id])
+  async get(id: string, details: SessionDetails = {}): Promise<SessionView> {
+    const found = await this.#read('WHERE s.id = $2', [details.withPending ?? false, id])
+    const [row] = details.withEndpoints ? await this.#connected(found) : found
     if (!row) throw noSuchSession(id)
     return this.#view(row)
   }
 
   /** All sessions, as a stream of JSON; `shape` converts each view to what the caller answers. */
-  list(withPending = false, shape: (session: SessionView) => object = (session) => session): Promise<StreamableFile> {
+  list(
+    { withPending = false, withEndpoints: hasEndpoints = false }: SessionDetails = {},
+    shape: (session: SessionView) => object = (session) => session,
+  ): Promise<StreamableFile> {
     return streamedList(
-      (after) => this.#page(withPending, after),
+      async (after) => {
+        const page = await this.#page(withPending, after)
+        return hasEndpoints ? this.#connected(page) : page
+      },
       (row) => shape(this.#view(row)),
     )
   }
@@ -50,6 +65,12 @@ export class SessionQueries {
   async onNode(nodeId: string): Promise<SessionView[]> {
     const sessions = await this.#read('WHERE s.media_node_id = $2 ORDER BY s.created_at, s.id', [false, nodeId])
     return sessions.map((row) => this.#view(row))
+  }
+
+  /** Adds the transports of the clients. */
+  async #connected(page: readonly WholeSession[]): Promise<WholeSession[]> {
+    const transports = await this.endpoints.transportsOf(page)
+    return page.map((row) => ({ ...row, transports }))
   }
 
   #page(withPending: boolean, after: Position = BEFORE_ALL): Promise<WholeSession[]> {
@@ -65,9 +86,11 @@ export class SessionQueries {
   }
 
   #view(row: WholeSession): SessionView {
-    const connections = row.connections.map((connection) =>
-      connectionView(connection, this.tokens.url(row.id, connection.id, connection.tokenNonce)),
-    )
+    const { transports } = row
+    const connections = row.connections.map((connection) => {
+      const view = connectionView(connection, this.tokens.url(row.id, connection.id, connection.tokenNonce))
+      return transports ? withEndpoints(view, transports) : view
+    })
     // Media nodes are visible in the paid editions only.
     return sessionView(this.config.SERVICE_EDITION === 'ce' ? { ...row, mediaNodeId: null } : row, connections)
   }

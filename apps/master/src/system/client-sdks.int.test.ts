@@ -87,7 +87,7 @@ describe('server-side SDKs of the lineage', () => {
     }
   })
 
-  it('get the plain answer when they request statistics that this server lacks', async () => {
+  it('get the plain answer for statistics of a session without media, and with unknown parameters', async () => {
     const { id } = await stack.api.createSession()
     await stack.api.createConnection(id)
     for (const path of ['/sessions', `/sessions/${id}`, `/sessions/${id}/connection`]) {

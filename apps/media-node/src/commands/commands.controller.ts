@@ -103,6 +103,11 @@ export class CommandsController implements Commands<NodeCommand> {
     return this.media.closeRoom(call)
   }
 
+  @Command('describeTransports')
+  describeTransports(@Payload() call: NodeCommandCall<'describeTransports'>): Answer<'describeTransports'> {
+    return this.media.describeTransports(call)
+  }
+
   @Command('inventory')
   async inventory(@Payload() call: NodeCommandCall<'inventory'>): Answer<'inventory'> {
     const { transcriptions } = this.speechToText

@@ -175,6 +175,16 @@ export class MediaService implements Commands {
     return {}
   }
 
+  async describeTransports({ roomIds }: NodeCommandCall<'describeTransports'>): Answer<'describeTransports'> {
+    const peers = roomIds.flatMap((roomId) => [...(this.rooms.find(roomId)?.peers.values() ?? [])])
+    const connections = peers.map(({ connectionId, send, recv }) => ({
+      connectionId,
+      send: send.describe(),
+      recv: recv.describe(),
+    }))
+    return { connections }
+  }
+
   async inventory(_call: NodeCommandCall<'inventory'>): Answer<'inventory'> {
     const rooms = [...this.rooms].map(({ id, epoch, connectionIds, streams }) => ({
       roomId: id,

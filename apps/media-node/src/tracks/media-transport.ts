@@ -2,6 +2,7 @@ import {
   ServiceError,
   type DtlsParameters,
   type IceParameters,
+  type TransportDescription,
   type TransportDirection,
   type TransportOptions,
 } from '@session-service/contract'
@@ -23,6 +24,9 @@ function announcedCandidates(worker: PoolWorker, { iceCandidates }: types.WebRtc
   if (address === undefined) return iceCandidates
   return iceCandidates.map((candidate) => ({ ...candidate, address, ip: address }))
 }
+
+const candidateText = ({ foundation, protocol, priority, address, port, type, tcpType }: types.IceCandidate): string =>
+  `candidate:${foundation} 1 ${protocol} ${priority} ${address} ${port} typ ${type}${tcpType ? ` tcptype ${tcpType}` : ''}`
 
 /** The WebRTC transport of one direction of a connection. */
 export class MediaTransport {
@@ -60,6 +64,22 @@ export class MediaTransport {
     const { id, iceParameters, dtlsParameters } = this.transport
     const { iceCandidates } = this
     return { id, iceParameters, iceCandidates, dtlsParameters }
+  }
+
+  /** For operators; candidates as in SDP, and those in use once it is connected. */
+  describe(): TransportDescription {
+    const { id, iceSelectedTuple: tuple } = this.transport
+    const own =
+      tuple && this.iceCandidates.find(({ port, protocol }) => port === tuple.localPort && protocol === tuple.protocol)
+    const remote = tuple?.remoteIp !== undefined && tuple.remotePort !== undefined
+    return {
+      id,
+      candidates: this.iceCandidates.map(candidateText),
+      localCandidate: own ? candidateText(own) : null,
+      remoteCandidate: remote
+        ? `candidate:client 1 ${tuple.protocol} 0 ${tuple.remoteIp} ${tuple.remotePort} typ prflx`
+        : null,
+    }
   }
 
   /** Idempotent for the same parameters. @throws ServiceError CONFLICT for others */

@@ -49,6 +49,15 @@ export const BandwidthLimits = z.object({
 })
 export type BandwidthLimits = z.infer<typeof BandwidthLimits>
 
+/** Candidates as in SDP, without `a=`; null until the transport is connected. */
+const TransportDescription = z.object({
+  id: z.string(),
+  candidates: z.array(z.string()),
+  localCandidate: z.string().nullable(),
+  remoteCandidate: z.string().nullable(),
+})
+export type TransportDescription = z.infer<typeof TransportDescription>
+
 /** The commands of masters to a media node, on `node.<nodeId>.<command>`: `[params, result, deadline in ms]`. */
 export const NODE_COMMANDS = {
   /** Opens a missing room and creates both transports of the connection. A repeated command replaces them. */
@@ -227,6 +236,14 @@ export const NODE_COMMANDS = {
   startTranscription: [HeldRoom.extend({ lang: Language, settings: SpeechSettings }), Nothing, 9_700],
   /** A room without a transcription is no error. */
   stopTranscription: [HeldRoom, Nothing, 4_000],
+  /** The transports of clients in these rooms; none of rooms that are not on the node. */
+  describeTransports: [
+    z.object({ roomIds: z.array(Id) }),
+    z.object({
+      connections: z.array(z.object({ connectionId: Id, send: TransportDescription, recv: TransportDescription })),
+    }),
+    2_000,
+  ],
   /** Lists the rooms and jobs of the node, for reconciliation. */
   inventory: [
     Nothing,

@@ -4,7 +4,14 @@ export { openApiDocument } from './openapi.js'
 export { PATH_PARAMETERS, type PathParameter } from './parameters.js'
 export type { Answer, Method, Route } from './route.js'
 export { ConfigurationView } from './configuration-routes.js'
-export { HealthView, type Operation, type PendingQuery, ROUTES, StartRecordingBody } from './routes.js'
+export {
+  HealthView,
+  type Operation,
+  type PendingQuery,
+  ROUTES,
+  type SessionsQuery,
+  StartRecordingBody,
+} from './routes.js'
 export {
   type SearchTranscriptsQuery,
   type SessionTranscriptQuery,

@@ -19,6 +19,10 @@ const Pending = z.object({
   pendingConnections: z.enum(['true', 'false']).optional().describe('Whether to include pending connections'),
 })
 export type PendingQuery = z.output<typeof Pending>
+const Sessions = Pending.extend({
+  webRtcStats: z.enum(['true', 'false']).optional().describe('Whether to include the transports of the streams'),
+})
+export type SessionsQuery = z.output<typeof Sessions>
 export const StartRecordingBody = z.object({
   session: SessionRef.describe('The session to record'),
   ...StartRecordingOptions.shape,
@@ -39,7 +43,7 @@ const SESSIONS = {
     path: `${P}/sessions/{sessionId}`,
     tag: 'Sessions',
     summary: 'Retrieve a session',
-    query: Pending,
+    query: Sessions,
     answers: { ...ok('The session', SessionView), ...faults({ 404: NO_SESSION }) },
   },
   listSessions: {
@@ -47,7 +51,7 @@ const SESSIONS = {
     path: `${P}/sessions`,
     tag: 'Sessions',
     summary: 'List all sessions',
-    query: Pending,
+    query: Sessions,
     answers: ok('All sessions', SessionListView),
   },
   deleteSession: {

@@ -145,16 +145,35 @@ export const MediaOptions = z.object({
 })
 export type MediaOptions = z.infer<typeof MediaOptions>
 
+/**
+ * With `webRtcStats=true`. Null where a media node does not have it: its transports use no SDP and need no candidates of
+ * clients. Without a transport, or without an answer of the media node, everything is null.
+ */
+const EndpointView = z.object({
+  webrtcEndpointName: z.string().nullable().describe('Identifier of the transport'),
+  localCandidate: z.string().nullable().describe('Candidate of the media node in use; null until it is connected'),
+  remoteCandidate: z.string().nullable().describe('Candidate of the client in use; null until it is connected'),
+  serverIceCandidates: z.array(z.string()).nullable().describe('Candidates that the media node offers'),
+  clientIceCandidates: z.array(z.string()).nullable().describe('Always null: media nodes do not need them'),
+  localSdp: z.string().nullable().describe('Always null: media nodes use no SDP'),
+  remoteSdp: z.string().nullable().describe('Always null: media nodes use no SDP'),
+  events: z.array(z.object({})).nullable().describe('Always null: media nodes keep no events of transports'),
+})
+export type EndpointView = z.infer<typeof EndpointView>
+
 export const PublisherView = z.object({
   streamId: z.string().describe('Identifier of the stream'),
   createdAt: z.number().describe('Time of publication, UTC ms'),
   rtspUri: z.string().optional().describe('Only for IPCAM: address of the camera'),
   mediaOptions: MediaOptions.describe('Current properties of the stream'),
+  ...EndpointView.partial().shape,
 })
 export type PublisherView = z.infer<typeof PublisherView>
 export const SubscriberView = z.object({
   streamId: z.string().describe('The subscribed stream, published by another connection'),
   createdAt: z.number().describe('Time of the subscription, UTC ms'),
+  publisher: z.string().optional().describe('With `webRtcStats=true`: the connection that publishes the stream'),
+  ...EndpointView.partial().shape,
 })
 export type SubscriberView = z.infer<typeof SubscriberView>
 

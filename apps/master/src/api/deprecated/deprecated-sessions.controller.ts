@@ -47,7 +47,7 @@ export class DeprecatedSessionsController {
 
   @Get()
   list(): Promise<StreamableFile> {
-    return this.sessionQueries.list(false, legacySession)
+    return this.sessionQueries.list({}, legacySession)
   }
 
   @Get(':sessionId')

@@ -1,11 +1,16 @@
 import { CreateSessionBody, type SessionView } from '@session-service/contract'
-import { type PendingQuery, ROUTES } from '@session-service/contract/rest-api'
+import { ROUTES, type SessionsQuery } from '@session-service/contract/rest-api'
 import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile } from '@nestjs/common'
-import { SessionQueries } from '../../connections/session-queries.js'
+import { type SessionDetails, SessionQueries } from '../../connections/session-queries.js'
 import { API_PREFIX } from '../../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../../platform/http/parameters.js'
 import { parsed } from '../../platform/http/parsed.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
+
+const detailsOf = ({ pendingConnections, webRtcStats }: SessionsQuery): SessionDetails => ({
+  withPending: isTrue(pendingConnections, false),
+  withEndpoints: isTrue(webRtcStats, false),
+})
 
 @Controller(`${API_PREFIX}/sessions`)
 export class SessionsController {
@@ -21,16 +26,16 @@ export class SessionsController {
   }
 
   @Get()
-  list(@QueryParams(ROUTES.listSessions.query) { pendingConnections }: PendingQuery): Promise<StreamableFile> {
-    return this.queries.list(isTrue(pendingConnections, false))
+  list(@QueryParams(ROUTES.listSessions.query) query: SessionsQuery): Promise<StreamableFile> {
+    return this.queries.list(detailsOf(query))
   }
 
   @Get(':sessionId')
   get(
     @PathParam('sessionId') sessionId: string,
-    @QueryParams(ROUTES.getSession.query) { pendingConnections }: PendingQuery,
+    @QueryParams(ROUTES.getSession.query) query: SessionsQuery,
   ): Promise<SessionView> {
-    return this.queries.get(sessionId, isTrue(pendingConnections, false))
+    return this.queries.get(sessionId, detailsOf(query))
   }
 
   @Delete(':sessionId')
