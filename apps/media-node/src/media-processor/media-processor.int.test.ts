@@ -78,6 +78,19 @@ describe('a media processor', () => {
     times.slice(1).forEach((time, at) => expect(time - (times[at] ?? 0)).toBeGreaterThan(200))
   })
 
+  it.each(['VP8', 'VP9', 'H264'] as const)('sends a requested key frame of %s once, as one picture', async (to) => {
+    const { source, sink } = await open({ from: 'VP8', to })
+    await source.play({ codec: 'VP8', media: picture('320x180'), keyFrameDistance: 1_000 })
+    await sink.receive(20)
+    const keys = (): number => picturesOf(to, sink.packets).filter(({ isKey }) => isKey).length
+    for (let wanted = 2; wanted <= 4; wanted++) {
+      sink.requestKeyFrame(OUTPUT_SSRC)
+      await until('a key frame arrives', () => keys() >= wanted)
+    }
+    const timestamps = picturesOf(to, sink.packets).map(({ timestamp }) => timestamp)
+    expect(timestamps).toEqual([...new Set(timestamps)])
+  })
+
   it('sends a key frame on request also while no new pictures arrive', async () => {
     const { source, sink } = await start('VP8', 'H264')
     source.isMuted = true
