@@ -19,7 +19,7 @@ interface Leg {
 
 const closers: (() => unknown)[] = []
 afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
+  for (const close of closers.splice(0).toReversed()) await close()
 })
 
 async function openSink(kind: MediaKind): Promise<RtpSink> {
