@@ -12,8 +12,14 @@
 static Leg legs[MOST_LEGS];
 static guint leg_count;
 
+static Leg *leg_of(const gchar *kind) {
+  for (guint at = 0; at < leg_count; at++)
+    if (!strcmp(legs[at].kind, kind)) return &legs[at];
+  return NULL;
+}
+
 gboolean leg_add(gchar **words) {
-  if (leg_count == MOST_LEGS) return FALSE;
+  if (leg_count == MOST_LEGS || leg_of(words[0])) return FALSE;
   Leg *leg = &legs[leg_count];
   leg->is_video = !strcmp(words[0], "video");
   leg->kind = leg->is_video ? "video" : "audio";
@@ -88,6 +94,18 @@ void legs_start(void) {
   for (guint at = 0; at < leg_count; at++)
     if (!input_report(&legs[at])) return processor_failed("failed", "a port cannot be opened");
   event_report("started", "%s", "");
+}
+
+gboolean leg_limit(gchar **words) {
+  Leg *leg = leg_of(words[0]);
+  if (!leg) return FALSE;
+  if (leg->is_video) {
+    picture_limit(leg, atoi(words[1]), strtoll(words[2], NULL, 10));
+  } else {
+    leg->output.most_kbps = atoi(words[1]);
+    set_audio_bitrate(leg);
+  }
+  return TRUE;
 }
 
 void leg_want_key_frame(Leg *leg) {

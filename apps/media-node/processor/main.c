@@ -39,6 +39,7 @@ static void carry_out(gchar **words, guint count) {
   else if (!strcmp(command, "leg") && (count == 15 || count == 16) && !is_started && leg_add(words + 1)) return;
   else if (!strcmp(command, "filter") && count >= 3 && !is_started && !filter_is_defined() && filter_define(words + 1, count - 1)) return;
   else if (!strcmp(command, "set") && count >= 2 && is_started) filter_set(words + 1, count - 1);
+  else if (!strcmp(command, "limit") && count == 4 && is_started && leg_limit(words + 1)) return;
   else if (!strcmp(command, "start") && !is_started) start();
   else processor_failed("failed", "a command is not known, incomplete or out of place");
 }

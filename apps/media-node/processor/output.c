@@ -85,11 +85,14 @@ static gboolean is_awaited(const Sender *sender) {
   return sender->forced_us > key_frame_us(sender) && g_get_monotonic_time() < sender->forced_us + KEY_FRAME_TIMEOUT_US;
 }
 
-/* Of a picture that is later than the request: one that waits for the encoder may be older than the last key frame. */
+/*
+ * Of a picture that is later than the request: one that waits for the encoder may be older than the last key frame. Not
+ * with all headers, which would leave as a picture of their own before it: key frames have them anyway.
+ */
 static void force_key_frame(Sender *sender) {
   sender->forced_us = g_get_monotonic_time();
   GstPad *output = gst_element_get_static_pad(sender->leg->encoder, "src");
-  gst_pad_send_event(output, gst_video_event_new_upstream_force_key_unit((GstClockTime)sender->forced_us * 1000, TRUE, 0));
+  gst_pad_send_event(output, gst_video_event_new_upstream_force_key_unit((GstClockTime)sender->forced_us * 1000, FALSE, 0));
   gst_object_unref(output);
   g_timeout_add(REPEAT_MS, delay_repeat, sender->leg);
 }

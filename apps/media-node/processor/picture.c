@@ -12,6 +12,8 @@
 /* After a pause the former rate is expected. */
 #define PAUSE_US 2000000
 
+static GMutex lock;
+
 static gint even(gdouble length) { return MAX(2, 2 * (gint)(length / 2)); }
 
 static void set_bitrate(const Leg *leg, gdouble rate) {
@@ -22,23 +24,11 @@ static void set_bitrate(const Leg *leg, gdouble rate) {
   g_free(text);
 }
 
-static GstPadProbeReturn on_picture(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
-  (void)pad, (void)info;
-  Leg *leg = data;
-  gint64 now_us = g_get_monotonic_time(), duration_us = now_us - leg->counted_us;
-  leg->counted++;
-  if (duration_us < COUNT_US) return GST_PAD_PROBE_OK;
-  if (duration_us < PAUSE_US) set_bitrate(leg, leg->counted * 1e6 / (gdouble)duration_us);
-  leg->counted = 0;
-  leg->counted_us = now_us;
-  return GST_PAD_PROBE_OK;
-}
-
 /* Applies to the pictures that follow. */
-static void set_size(Leg *leg, gint width, gint height) {
-  gint64 pixels = (gint64)width * height, most = leg->output.most_pixels;
+static void set_size(Leg *leg) {
+  gint64 pixels = (gint64)leg->width * leg->height, most = leg->output.most_pixels;
   gdouble scale = most > 0 && pixels > most ? __builtin_sqrt((gdouble)most / (gdouble)pixels) : 1;
-  gint out_width = even(width * scale), out_height = even(height * scale);
+  gint out_width = even(leg->width * scale), out_height = even(leg->height * scale);
   GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "I420", "width", G_TYPE_INT, out_width, "height",
                                       G_TYPE_INT, out_height, "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1, NULL);
   GstElement *filter = gst_bin_get_by_name(GST_BIN(leg->bin), "leg-raw");
@@ -49,6 +39,37 @@ static void set_size(Leg *leg, gint width, gint height) {
   leg->kbps = MIN(MAX(kbps, LEAST_KBPS), leg->output.most_kbps);
   set_bitrate(leg, USUAL_RATE);
   filter_resize(leg, out_width, out_height);
+}
+
+/* Where the pictures pass, so that no picture has the limits of another one. */
+static void take_limits(Leg *leg) {
+  g_mutex_lock(&lock);
+  gboolean is_limited = leg->is_limited;
+  leg->is_limited = FALSE;
+  if (is_limited) leg->output.most_kbps = leg->next_kbps, leg->output.most_pixels = leg->next_pixels;
+  g_mutex_unlock(&lock);
+  if (is_limited && leg->width > 0) set_size(leg);
+}
+
+void picture_limit(Leg *leg, gint most_kbps, gint64 most_pixels) {
+  g_mutex_lock(&lock);
+  leg->is_limited = TRUE;
+  leg->next_kbps = most_kbps;
+  leg->next_pixels = most_pixels;
+  g_mutex_unlock(&lock);
+}
+
+static GstPadProbeReturn on_picture(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+  (void)pad, (void)info;
+  Leg *leg = data;
+  gint64 now_us = g_get_monotonic_time(), duration_us = now_us - leg->counted_us;
+  take_limits(leg);
+  leg->counted++;
+  if (duration_us < COUNT_US) return GST_PAD_PROBE_OK;
+  if (duration_us < PAUSE_US) set_bitrate(leg, leg->counted * 1e6 / (gdouble)duration_us);
+  leg->counted = 0;
+  leg->counted_us = now_us;
+  return GST_PAD_PROBE_OK;
 }
 
 /* Streams have no steady rate: encoders take the times of the pictures instead. */
@@ -75,8 +96,11 @@ static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer d
     processor_failed("unsupported", "the pictures are too large");
     return GST_PAD_PROBE_DROP;
   }
-  set_size(data, width, height);
-  info->data = without_rate(data, caps);
+  Leg *leg = data;
+  leg->width = width;
+  leg->height = height;
+  set_size(leg);
+  info->data = without_rate(leg, caps);
   gst_event_unref(event);
   return GST_PAD_PROBE_OK;
 }

@@ -7,6 +7,7 @@
  *       [<id of the header extension for the orientation of the input>]
  *   filter <audio|video> <type> [<setting> <value>]…
  *   start
+ *   limit <audio|video> <most kbit/s> <most pixels>  of the output while it runs
  *   set <id> [<setting> <value>]…  settings of the filter while it runs: `applied` or `refused`
  *   check                          reports the elements of GStreamer that are missing: `checked`
  *   stop
@@ -77,6 +78,12 @@ typedef struct {
   GstClockTime last_pts;
   gint64 last_us;
   GstBuffer *last_picture;
+  /* Of the input. */
+  gint width, height;
+  /* The limits of the output have changed; with the mutex of picture.c. */
+  gboolean is_limited;
+  gint next_kbps;
+  gint64 next_pixels;
   /* For pictures of this size at the usual rate. */
   gdouble kbps;
   gint64 counted_us;
@@ -87,10 +94,12 @@ typedef struct {
 /* The first failure ends the program; thread-safe. */
 void processor_failed(const gchar *cause, const gchar *message);
 
-/* leg.c */
+/* leg.c: at most one leg of each kind. */
 gboolean leg_add(gchar **words);
 /* Opens the input ports of all legs. */
 void legs_start(void);
+/* The words after the command; FALSE: there is no such leg. */
+gboolean leg_limit(gchar **words);
 /* A leg that has no key frame, and none is on its way. */
 void leg_want_key_frame(Leg *leg);
 
@@ -113,6 +122,8 @@ gboolean delay_repeat(gpointer leg);
 
 /* picture.c: the size and the bitrate of the output follow the size of the input. */
 void picture_follow(Leg *leg);
+/* For the pictures that follow. */
+void picture_limit(Leg *leg, gint most_kbps, gint64 most_pixels);
 
 /* output.c: sends RTP packets and sender reports. */
 Sender *sender_new(Leg *leg);

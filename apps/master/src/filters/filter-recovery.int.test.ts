@@ -131,6 +131,55 @@ describe('an event of a filter', () => {
   })
 })
 
+const rows = (streamId: string): Promise<unknown[]> =>
+  testbed.stack.postgres.query('SELECT 1 FROM stream_filter WHERE stream_id = $1', [streamId])
+
+describe('a second publication', () => {
+  it('keeps the filter of the stream when its answer is lost', async () => {
+    const { id, alice, bob, streamId } = await filtered()
+    await bob.client.request('addFilterEventListener', { streamId, eventType: 'level' })
+    await testbed.stack.postgres.query('DELETE FROM stream WHERE id = $1', [streamId])
+    const call = { streamId, tracks: [SILENT_TRACK, VIDEO_TRACK] }
+    await alice.client.request('publish', call)
+    alice.client.terminate()
+    const client = await testbed.stack.openSocket(testbed.stack.atMaster(1, alice.token))
+    await client.request('resume', { connectionId: alice.id, resumeKey: alice.resumeKey })
+    await expect(client.request('publish', call)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await client.request('unpublish', { streamId, keepFilter: true })
+    expect(await testbed.shown(id, alice)).toBeUndefined()
+    expect(await client.request('publish', call)).toMatchObject({ streamId, filter: GAIN_VIEW })
+    expect(await testbed.shown(id, alice)).toEqual(GAIN_VIEW)
+    const { roomId, filter } = testbed.last('publish')
+    expect(filter).toMatchObject(GAIN)
+    const report = { roomId, epoch: 1, filterId: filter?.filterId ?? '' }
+    await dispatch({ id, alice, bob, streamId, report }, 'level', 1)
+    expect(await bob.client.waitFor('filterEventDispatched')).toMatchObject({ data: '1' })
+    await client.request('unpublish', { streamId })
+    expect(await rows(streamId)).toEqual([])
+  })
+
+  it('leaves the filter of the first one in force when it is refused', async () => {
+    const { alice, bob, streamId, report } = await filtered()
+    const tracks = [SILENT_TRACK, VIDEO_TRACK]
+    await expect(alice.client.request('publish', { streamId, tracks })).rejects.toMatchObject({ code: 'CONFLICT' })
+    await bob.client.request('removeFilter', { streamId })
+    expect(testbed.last('removeFilter').filterId).toBe(report.filterId)
+  })
+
+  it('finds a limited number of filters that wait for it', async () => {
+    const id = await testbed.session()
+    const alice = await testbed.join(id, 'MODERATOR')
+    const kept: string[] = []
+    for (let nth = 0; nth < 9; nth++) {
+      const streamId = await publish(alice)
+      await alice.client.request('applyFilter', { streamId, ...GAIN })
+      await alice.client.request('unpublish', { streamId, keepFilter: true })
+      if ((await rows(streamId)).length > 0) kept.push(streamId)
+    }
+    expect(kept).toHaveLength(8)
+  })
+})
+
 describe('after a loss of the media', () => {
   it('a stream gets its filter as it was last, with the same listeners, and so does a camera', async () => {
     const stream = await filtered()
@@ -202,9 +251,8 @@ describe('after a loss of the media', () => {
     const streamId = await publish(alice)
     await alice.client.request('applyFilter', { streamId, ...GAIN })
     await testbed.stack.postgres.query('DELETE FROM stream WHERE id = $1', [streamId])
-    const rows = () => testbed.stack.postgres.query('SELECT 1 FROM stream_filter WHERE stream_id = $1', [streamId])
-    expect(await rows()).toHaveLength(1)
+    expect(await rows(streamId)).toHaveLength(1)
     await alice.client.request('unpublish', { streamId })
-    expect(await rows()).toEqual([])
+    expect(await rows(streamId)).toEqual([])
   })
 })

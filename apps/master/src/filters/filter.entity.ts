@@ -2,7 +2,10 @@ import type { FilterView } from '@session-service/contract'
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm'
 import { ConnectionEntity } from '../connections/connection.entity.js'
 
-/** The filter of a stream. It has no foreign key to the stream, whose row is deleted when its media is lost. */
+/**
+ * The filter of a stream, until its publisher removes one of them. It has no foreign key to the stream, whose row is
+ * deleted when its media is lost, and before the stream is published again.
+ */
 @Entity('stream_filter')
 @Index('stream_filter_connection', ['connectionId'])
 export class StreamFilterEntity {

@@ -120,12 +120,17 @@ export class FilterRepository {
     return setView(this.dataSource.manager, streamId, {})
   }
 
-  /** Gives the filter of a stream, which is published again, a new id. Undefined when it has none that worked. */
+  /**
+   * Gives the filter of a stream, which is published again, a new id. Undefined when it has none that worked, or the
+   * stream is published: its media node knows the filter by its id.
+   */
   renew(streamId: string, connectionId: string, filterId: string): Promise<StoredFilter | undefined> {
     return firstRow<StoredFilter>(
       this.dataSource,
       `UPDATE stream_filter f SET filter_id = $3
-       WHERE stream_id = $1 AND connection_id = $2 AND starting_until IS NULL RETURNING ${STORED}`,
+       WHERE stream_id = $1 AND connection_id = $2 AND starting_until IS NULL
+         AND NOT EXISTS (SELECT 1 FROM stream WHERE id = $1)
+       RETURNING ${STORED}`,
       [streamId, connectionId, filterId],
     )
   }

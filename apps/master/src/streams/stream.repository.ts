@@ -23,6 +23,9 @@ export interface NewStream {
   rtspUri?: string
 }
 
+/** The most filters of a connection that stay without a stream: a client decides how many it leaves. */
+const MOST_KEPT_FILTERS = 8
+
 /** The select list of a StreamInfo, from a stream row `p`. */
 const STREAM_INFO = `p.id AS "streamId", ${columns(StreamEntity, 'p', ['connectionId', 'createdAt', 'mediaOptions'])}`
 
@@ -140,14 +143,14 @@ export class StreamRepository {
 
   /**
    * Deletes a stream and with it its subscriptions and its filter, also when only the filter outlived the loss of the
-   * media. Undefined when it does not exist, `connectionId` does not publish it,
-   * or a camera publishes it.
+   * media. Undefined when it does not exist, `connectionId` does not publish it, or a camera publishes it.
+   * `keepFilter`: the filter stays for the next publication of the stream.
    */
   delete(
     sessionId: string,
     streamId: string,
     reason: StreamDestroyedReason,
-    connectionId?: string,
+    { connectionId, keepFilter = false }: { connectionId?: string; keepFilter?: boolean } = {},
   ): Promise<StreamInfo | undefined> {
     return this.events.change({ where: 's.id = $1', values: [sessionId] }, async (manager, record) => {
       const end = { streamId, reason, endTime: this.clock.now() }
@@ -162,8 +165,10 @@ export class StreamRepository {
       // The stream first, in the order in which filters are changed.
       await execute(
         manager,
-        `DELETE FROM stream_filter WHERE stream_id = $1 AND (stream_id = $2 OR connection_id = $3)`,
-        [streamId, stream?.streamId ?? null, connectionId ?? null],
+        `DELETE FROM stream_filter f WHERE stream_id = $1 AND (stream_id = $2 OR connection_id = $3)
+           AND NOT ($4 AND (SELECT count(*) FROM stream_filter k WHERE k.connection_id = f.connection_id
+             AND NOT EXISTS (SELECT 1 FROM stream p WHERE p.id = k.stream_id)) <= ${MOST_KEPT_FILTERS})`,
+        [streamId, stream?.streamId ?? null, connectionId ?? null, keepFilter],
       )
       if (stream) await record(...ended)
       return stream

@@ -106,8 +106,13 @@ export class StreamsService {
     return { streamId, createdAt, ...(filter && { filter: filter.view }) }
   }
 
-  async unpublish({ sessionId, roomId, connectionId, place }: PlacedParticipant, streamId: string): Promise<void> {
-    const stream = await this.streams.delete(sessionId, streamId, 'unpublish', connectionId)
+  /** @param keepFilter for the next publication with this id */
+  async unpublish(
+    { sessionId, roomId, connectionId, place }: PlacedParticipant,
+    streamId: string,
+    { keepFilter = false }: { keepFilter?: boolean | undefined } = {},
+  ): Promise<void> {
+    const stream = await this.streams.delete(sessionId, streamId, 'unpublish', { connectionId, keepFilter })
     if (!stream && publisherOf(streamId) !== connectionId) throw noSuchStream(streamId)
     // The row of a stream is deleted with its node's media, but the other clients still wait for the stream.
     const mayBeAwaited = stream !== undefined || place.epoch > 1

@@ -22,6 +22,18 @@ interface LaneSender {
   rest(layer: number): void
 }
 
+/** A receiver of the camera. */
+interface LaneReceiver {
+  /** The layer that it receives. */
+  readonly layer: number | undefined
+  /** Since its start. */
+  readonly bursts: number
+  /** Called when what it needs may have changed. */
+  readonly onNeed: () => void
+  startOn(lane: number): Promise<void>
+  prefer(layer: number): Promise<void>
+}
+
 /** The end of a burst. */
 export interface Burst {
   layer: number
@@ -32,7 +44,7 @@ export interface Burst {
 /** A layer on which a group of receivers starts. */
 interface Lane {
   layer: number
-  receivers: Set<CameraReceiver>
+  receivers: Set<LaneReceiver>
   /** When its last receiver left it. */
   restedAt: number
 }
@@ -46,9 +58,9 @@ export class CameraLanes implements CatchUp {
     restedAt: -Infinity,
   }))
   /** Without the live pictures. */
-  readonly #starting = new Set<CameraReceiver>()
+  readonly #starting = new Set<LaneReceiver>()
   /** Those that wait for a lane. */
-  readonly #waiting = new Set<CameraReceiver>()
+  readonly #waiting = new Set<LaneReceiver>()
   #gathering: NodeJS.Timeout | undefined
   #isSending = false
   #youngUntil: number | undefined
@@ -94,13 +106,13 @@ export class CameraLanes implements CatchUp {
     for (const lane of this.#lanes) this.#release(lane, lane.receivers)
   }
 
-  add(receiver: CameraReceiver): void {
+  add(receiver: LaneReceiver): void {
     this.#starting.add(receiver)
     this.#waiting.add(receiver)
     this.#gather()
   }
 
-  remove(receiver: CameraReceiver): void {
+  remove(receiver: LaneReceiver): void {
     this.#starting.delete(receiver)
     this.#waiting.delete(receiver)
     for (const lane of this.#lanes) if (lane.receivers.has(receiver)) this.#leave(lane, receiver)
@@ -149,7 +161,7 @@ export class CameraLanes implements CatchUp {
     if (lane.receivers.size > 0) this.sender.burst(lane.layer)
   }
 
-  #retry(lane: Lane, receivers: readonly CameraReceiver[]): void {
+  #retry(lane: Lane, receivers: readonly LaneReceiver[]): void {
     const missed = receivers.filter((receiver) => lane.receivers.has(receiver) && receiver.layer !== lane.layer)
     this.#release(lane, missed)
     for (const receiver of missed) if (receiver.bursts < MOST_BURSTS) this.#waiting.add(receiver)
@@ -157,7 +169,7 @@ export class CameraLanes implements CatchUp {
   }
 
   /** They wait for the next key frame of the live pictures. */
-  #release(lane: Lane, receivers: Iterable<CameraReceiver>): void {
+  #release(lane: Lane, receivers: Iterable<LaneReceiver>): void {
     for (const receiver of receivers) {
       if (!lane.receivers.has(receiver)) continue
       void receiver.prefer(LIVE_LAYER)
@@ -165,7 +177,7 @@ export class CameraLanes implements CatchUp {
     }
   }
 
-  #leave(lane: Lane, receiver: CameraReceiver): void {
+  #leave(lane: Lane, receiver: LaneReceiver): void {
     lane.receivers.delete(receiver)
     if (lane.receivers.size > 0) return
     lane.restedAt = performance.now()

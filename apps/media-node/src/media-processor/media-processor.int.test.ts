@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { budgetMs, quantile, until } from '@session-service/testing'
 import { colorAt, decode, lastPicture } from './fixtures/decode.js'
-import { picturesOf } from './fixtures/encoded.js'
+import { picturesOf, type EncodedCodec } from './fixtures/encoded.js'
 import { OUTPUT_SSRC, Processing, processorProgram, type ProcessingOptions } from './fixtures/processing.js'
 import { sequenceOf, timestampOf } from './fixtures/rtp-sink.js'
 import type { SourceCodec } from './fixtures/rtp-source.js'
@@ -23,7 +23,7 @@ async function open(options: ProcessingOptions): Promise<Processing> {
 }
 
 /** A processor that sends pictures. */
-async function start(from: SourceCodec, to: 'VP8' | 'H264', media = picture('320x180')): Promise<Processing> {
+async function start(from: SourceCodec, to: EncodedCodec, media = picture('320x180')): Promise<Processing> {
   const processing = await open({ from, to })
   await processing.source.play({ codec: from, media })
   await processing.sink.receive(30)
@@ -42,6 +42,8 @@ describe('a media processor', () => {
     ['VP9', 'VP8'],
     ['VP9', 'H264'],
     ['VP8', 'VP8'],
+    ['VP8', 'VP9'],
+    ['H264', 'VP9'],
   ] as const)('converts %s to %s', async (from, to) => {
     const { sink, seen } = await start(from, to)
     expect(sequenceOf(sink.packets[0])).toBe(65_530)
@@ -76,6 +78,19 @@ describe('a media processor', () => {
     times.slice(1).forEach((time, at) => expect(time - (times[at] ?? 0)).toBeGreaterThan(200))
   })
 
+  it.each(['VP8', 'VP9', 'H264'] as const)('sends a requested key frame of %s once, as one picture', async (to) => {
+    const { source, sink } = await open({ from: 'VP8', to })
+    await source.play({ codec: 'VP8', media: picture('320x180'), keyFrameDistance: 1_000 })
+    await sink.receive(20)
+    const keys = (): number => picturesOf(to, sink.packets).filter(({ isKey }) => isKey).length
+    for (let wanted = 2; wanted <= 4; wanted++) {
+      sink.requestKeyFrame(OUTPUT_SSRC)
+      await until('a key frame arrives', () => keys() >= wanted)
+    }
+    const timestamps = picturesOf(to, sink.packets).map(({ timestamp }) => timestamp)
+    expect(timestamps).toEqual([...new Set(timestamps)])
+  })
+
   it('sends a key frame on request also while no new pictures arrive', async () => {
     const { source, sink } = await start('VP8', 'H264')
     source.isMuted = true
@@ -107,6 +122,27 @@ describe('a media processor', () => {
     expect([...new Set(sizes)]).toEqual(['320x180', '180x320'])
     sizes.forEach((size, at) => size === sizes[at - 1] || expect(pictures[at]?.isKey).toBe(true))
     expect(sizes.at(-1)).toBe('320x180')
+  })
+
+  it('changes the size of its pictures while it runs, with a key frame', async () => {
+    const { source, sink, processor } = await open({ from: 'VP8', to: 'H264', maxPixels: 320 * 180 })
+    await source.play({ codec: 'VP8', media: picture('640x360') })
+    const count = (): number => picturesOf('H264', sink.packets).length
+    for (const maxPixels of [640 * 360, 160 * 90]) {
+      const before = count()
+      await until('pictures arrive', () => count() > before + 10)
+      processor.limitVideo({ maxKbps: 1_000, maxPixels })
+    }
+    const before = count()
+    await until('pictures arrive', () => count() > before + 10)
+    const pictures = await decode('H264', sink.packets)
+    const changes = pictures.filter(({ width }, at) => width !== pictures[at - 1]?.width)
+    expect(changes).toEqual([
+      { width: 320, height: 180, isKey: true },
+      { width: 640, height: 360, isKey: true },
+      { width: 160, height: 90, isKey: true },
+    ])
+    expect(Math.abs(sink.delays.at(-1) ?? Infinity)).toBeLessThan(budgetMs(300))
   })
 
   it('scales pictures down to the most pixels, and keeps their shape', async () => {

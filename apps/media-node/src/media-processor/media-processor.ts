@@ -8,10 +8,16 @@ import {
   type OperatorPipelines,
   type ProcessorFilter,
 } from './filter-settings.js'
-import { ProcessorProgram, type PROCESSOR_CAUSES, type ProcessorEvent, type ProcessorLeg } from './processor-program.js'
+import {
+  ProcessorProgram,
+  type PROCESSOR_CAUSES,
+  type ProcessorEvent,
+  type ProcessorLeg,
+  type VideoLimits,
+} from './processor-program.js'
 
 export type { OperatorPipeline, OperatorPipelines, ProcessorFilter } from './filter-settings.js'
-export type { ProcessorInput, ProcessorLeg, ProcessorOutput } from './processor-program.js'
+export type { ProcessorInput, ProcessorLeg, ProcessorOutput, VideoLimits } from './processor-program.js'
 
 /** Why a processor has ended. */
 export interface ProcessorFailure {
@@ -109,6 +115,11 @@ export class MediaProcessor {
     } finally {
       this.#changes.delete(id)
     }
+  }
+
+  /** Changes the bitrate and the size of its video. */
+  limitVideo(limits: VideoLimits): void {
+    this.#program.limitVideo(limits)
   }
 
   async stop(): Promise<void> {

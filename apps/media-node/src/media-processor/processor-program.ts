@@ -46,6 +46,13 @@ export interface ProcessorInput {
   orientationId?: number | undefined
 }
 
+/** Of an encoded video. */
+export interface VideoLimits {
+  maxKbps: number
+  /** Larger pictures are scaled down. */
+  maxPixels: number
+}
+
 /** How a track is encoded, and where its packets go. */
 export interface ProcessorOutput {
   codec: 'VP8' | 'VP9' | 'H264' | 'opus'
@@ -95,5 +102,10 @@ export class ProcessorProgram extends NativeProgram<ProcessorEvent> {
 
   start(): void {
     this.command('start')
+  }
+
+  /** For the pictures that follow, while it runs. */
+  limitVideo({ maxKbps, maxPixels }: VideoLimits): void {
+    this.command('limit', 'video', Math.round(maxKbps), maxPixels)
   }
 }

@@ -27,6 +27,8 @@ export class Stream {
   formerMediaMs = 30_000
   /** Its subscriptions; they end with it. */
   readonly subscriptions = new Set<Subscription>()
+  /** Called when the most that its publisher sends may have changed. */
+  readonly limitListeners = new Set<() => void>()
   readonly #maxima = new ReceiverMaxima()
   /** Tracks that are forwarded instead of the published ones of their kinds. */
   #replacements: ReadonlyMap<types.MediaKind, PublishedTrack> = new Map()
@@ -113,6 +115,7 @@ export class Stream {
       throw new ServiceError('INVALID', `layerKbps: stream ${this.id} has ${length} layers, not ${layerKbps.length}`)
     }
     this.#layerKbps = layerKbps
+    this.#limitsChanged()
     // A subscription fails here only when it has ended, or its worker has.
     await Promise.allSettled([...this.subscriptions].map((subscription) => subscription.fitLayers()))
   }
@@ -128,6 +131,16 @@ export class Stream {
     return this.#isSimulcast ? simulcastLimit(maxSendKbps) : this.#sendLimit || maxSendKbps
   }
 
+  /** The most that its publisher sends of the video, kbps; 0 = unknown. Cameras obey no limit. */
+  get publishedKbps(): number {
+    const { adaptativeBitrate } = this.publisher
+    if (adaptativeBitrate !== undefined) return 0
+    // The maximum of a single layer follows the picture without a report.
+    const largest = this.#layerKbps.length > 1 ? Math.max(0, ...this.#layerKbps.map((kbps) => kbps ?? Infinity)) : 0
+    const known = [largest, this.videoMaxKbps].filter((kbps) => kbps > 0 && kbps < Infinity)
+    return known.length > 0 ? Math.min(...known) : 0
+  }
+
   /** A receiver with this maximum has started or stopped to receive its video. */
   videoReceiverChanged(maxKbps: number, isReceiving: boolean): void {
     if (isReceiving) this.#maxima.add(maxKbps)
@@ -136,6 +149,7 @@ export class Stream {
     if (limit === this.#sendLimit || this.#closed) return
     this.#sendLimit = limit
     this.publisher.sendLimitChanged(this)
+    this.#limitsChanged()
   }
 
   /** The number of subscriptions, recordings and transcriptions that receive it. */
@@ -177,6 +191,10 @@ export class Stream {
     clearTimeout(this.#formerMedia)
     for (const track of [...this.tracks, ...this.#replacements.values()]) track.close()
     for (const subscription of this.subscriptions) subscription.ended()
+  }
+
+  #limitsChanged(): void {
+    for (const listener of this.limitListeners) listener()
   }
 
   #endFormerMedia(): void {

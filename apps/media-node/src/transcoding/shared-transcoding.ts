@@ -1,9 +1,11 @@
+import type { VideoLimits } from '../media-processor/media-processor.js'
 import type { Stream } from '../rooms/stream.js'
 import type { Quality, TrackInUse } from '../rooms/transcoder.js'
 import { once } from '../tracks/release.js'
+import { encodingLimits } from './encoding-limits.js'
 import { TranscodedTrack, type TranscodedTrackOptions } from './transcoded-track.js'
 
-interface SharedTranscodingOptions extends TranscodedTrackOptions {
+interface SharedTranscodingOptions extends Omit<TranscodedTrackOptions, 'limits'> {
   /** How long it stays open without users, ms. */
   lingerMs: number
   onClosed: () => void
@@ -14,6 +16,8 @@ export class SharedTranscoding {
   readonly #opened: Promise<TranscodedTrack>
   #transcoded: TranscodedTrack | undefined
   #users = 0
+  /** The number of users per limit in kbps, of the users that there were last. */
+  readonly #usersByLimit = new Map<number, number>()
   #linger: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -21,6 +25,7 @@ export class SharedTranscoding {
     this.#opened = this.#open()
     this.#opened.catch(this.#close)
     options.wanted.video.producer.observer.once('close', this.#close)
+    this.stream.limitListeners.add(this.#limitsChanged)
   }
 
   get stream(): Stream {
@@ -31,10 +36,12 @@ export class SharedTranscoding {
     return this.options.wanted.quality
   }
 
-  async acquire(): Promise<TrackInUse> {
-    this.#users++
+  /** @param maxKbps the limit of the subscriber; 0 = none */
+  async acquire(maxKbps: number): Promise<TrackInUse> {
     clearTimeout(this.#linger)
-    const release = once(() => this.#release())
+    if (this.#users++ === 0) this.#usersByLimit.clear()
+    this.#count(maxKbps, 1)
+    const release = once(() => this.#release(maxKbps))
     try {
       const { track } = await this.#opened
       return { track, release }
@@ -45,14 +52,28 @@ export class SharedTranscoding {
   }
 
   async #open(): Promise<TranscodedTrack> {
-    const transcoded = await TranscodedTrack.open(this.options)
+    const transcoded = await TranscodedTrack.open({ ...this.options, limits: () => this.#limits })
     this.#transcoded = transcoded
     if (this.#isClosed) transcoded.close()
     return transcoded
   }
 
-  #release(): void {
-    if (--this.#users > 0 || this.#isClosed) return
+  get #limits(): VideoLimits {
+    return encodingLimits(this.quality, [...this.#usersByLimit.keys()], this.stream.publishedKbps)
+  }
+
+  readonly #limitsChanged = (): void => this.#transcoded?.limitsChanged()
+
+  #count(maxKbps: number, change: number): void {
+    const users = (this.#usersByLimit.get(maxKbps) ?? 0) + change
+    if (users > 0) this.#usersByLimit.set(maxKbps, users)
+    else this.#usersByLimit.delete(maxKbps)
+    this.#limitsChanged()
+  }
+
+  #release(maxKbps: number): void {
+    if (this.#isClosed) return
+    if (--this.#users > 0) return this.#count(maxKbps, -1)
     this.#linger = setTimeout(this.#close, this.options.lingerMs)
   }
 
@@ -61,6 +82,7 @@ export class SharedTranscoding {
     this.#isClosed = true
     clearTimeout(this.#linger)
     this.options.wanted.video.producer.observer.off('close', this.#close)
+    this.stream.limitListeners.delete(this.#limitsChanged)
     this.#transcoded?.close()
     this.options.onClosed()
   }

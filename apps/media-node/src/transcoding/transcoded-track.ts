@@ -1,5 +1,5 @@
 import type { types } from 'mediasoup'
-import type { ProcessorFailure } from '../media-processor/media-processor.js'
+import type { ProcessorFailure, VideoLimits } from '../media-processor/media-processor.js'
 import { ProcessedTrack } from '../media-processor/processed-track.js'
 import type { VideoToTranscode } from '../rooms/transcoder.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
@@ -13,6 +13,8 @@ export interface TranscodedTrackOptions {
   /** The path of the native program. */
   program: string
   wanted: VideoToTranscode
+  /** The present ones; `limitsChanged` follows a change. */
+  limits: () => VideoLimits
   /** The program failed for the `failures`th time in a row; it is started again. */
   onFailure: (failure: ProcessorFailure, failures: number) => void
 }
@@ -44,6 +46,10 @@ export class TranscodedTrack {
 
   get track(): PublishedTrack {
     return this.processed.track
+  }
+
+  limitsChanged(): void {
+    this.#run?.limitsChanged()
   }
 
   close(): void {

@@ -6,6 +6,7 @@ import { programs, receives, TranscodingTestbed } from './fixtures/testbed.js'
 
 const VP8_SESSION = { videoCodec: 'VP8', allowTranscoding: true } as const
 const H264_SESSION = { videoCodec: 'H264', allowTranscoding: true } as const
+const VP9_SESSION = { videoCodec: 'VP9', allowTranscoding: true } as const
 const NONE_SESSION = { videoCodec: 'NONE', allowTranscoding: false } as const
 
 let testbed: TranscodingTestbed
@@ -21,18 +22,19 @@ async function expectDecodable(subscriber: PlainSubscriber): Promise<void> {
 }
 
 describe('a subscriber that cannot decode the published video', () => {
-  it.each<[string, Session, 'VP8' | 'H264', 'VP8' | 'H264']>([
+  it.each<[string, Session, 'VP8' | 'H264', 'VP8' | 'VP9' | 'H264']>([
     ['an H.264-only one in a VP8 session', VP8_SESSION, 'VP8', 'H264'],
     ['a VP8-only one of an H.264 publisher in a VP8 session', VP8_SESSION, 'H264', 'VP8'],
     ['a VP8-only one in an H.264 session', H264_SESSION, 'H264', 'VP8'],
     ['an H.264-only one of a VP8 publisher in an H.264 session', H264_SESSION, 'VP8', 'H264'],
+    ['a VP9-only one of an H.264 publisher in a VP9 session', VP9_SESSION, 'H264', 'VP9'],
     ['an H.264-only one without a forced codec', NONE_SESSION, 'VP8', 'H264'],
     ['a VP8-only one without a forced codec', NONE_SESSION, 'H264', 'VP8'],
   ])('%s gets it transcoded, others get it as it is', async (_, session, from, to) => {
     const publisher = await testbed.publish(session, { codec: from })
     const published = publisher.stream.track('video')!.producer.id
     const [same, other] = [await testbed.subscribe(publisher, [from]), await testbed.subscribe(publisher, [to])]
-    const both = await testbed.subscribe(publisher, ['VP8', 'H264'])
+    const both = await testbed.subscribe(publisher, [from, to])
     expect([same.video!.producerId, both.video!.producerId]).toEqual([published, published])
     expect(other.video!.producerId).not.toBe(published)
     expect([same.codec, other.codec, other.kinds]).toEqual([from, to, ['audio', 'video']])

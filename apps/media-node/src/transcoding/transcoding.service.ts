@@ -42,7 +42,7 @@ export class TranscodingService implements Transcoder, OnModuleInit {
     const { video } = wanted
     if (video.producer.closed) throw new ServiceError('NOT_FOUND', 'the track has ended', { subject: 'stream' })
     const shared = this.#transcodings.get(video)?.get(encodingOf(wanted)) ?? this.#open(wanted)
-    return shared.acquire()
+    return shared.acquire(wanted.maxKbps)
   }
 
   hasCapacity({ stream, quality }: Pick<VideoToTranscode, 'stream' | 'quality'>): boolean {

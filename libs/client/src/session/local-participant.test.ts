@@ -196,5 +196,8 @@ describe('a participant after the loss of its media', () => {
     expect(testbed.log).toEqual(['reconnecting', 'reconnected'])
     const order = testbed.server.received.map(({ method }) => method).filter((method) => /publish/.test(method))
     expect(order).toEqual(['publish', 'publish', 'publish', 'unpublish', 'publish'])
+    expect(testbed.server.calls('unpublish').map(({ params }) => params)).toEqual([
+      { streamId: 'str_own1', keepFilter: true },
+    ])
   })
 })

@@ -150,7 +150,7 @@ export class Publication {
     }
   }
 
-  /** Replaces the server's stream when an earlier answer was lost with its socket. */
+  /** Replaces the server's stream when an earlier answer was lost with its socket. The server keeps the filter. */
   async #offer({ tracks, dtlsParameters }: Offer, description: Description): Promise<SignallingResult<'publish'>> {
     const streamId = this.#stream?.streamId
     const { filter } = this.#options
@@ -161,7 +161,7 @@ export class Publication {
       return await this.#context.call('publish', call)
     } catch (error) {
       if (!streamId || !(error instanceof ServiceError) || error.code !== 'CONFLICT') throw error
-      await this.#context.call('unpublish', { streamId }).catch(ignoreNotFound)
+      await this.#context.call('unpublish', { streamId, keepFilter: true }).catch(ignoreNotFound)
       return this.#context.call('publish', call)
     }
   }

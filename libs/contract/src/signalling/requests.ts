@@ -125,7 +125,14 @@ export const SIGNALLING_METHODS = {
     }),
     z.object({ streamId: z.string(), createdAt: z.number(), filter: FilterView.optional() }),
   ],
-  unpublish: [z.object({ streamId: Id }), Nothing],
+  unpublish: [
+    z.object({
+      streamId: Id,
+      /** The filter stays for the next publication with this id: the answer to an earlier one was lost. */
+      keepFilter: z.boolean().optional(),
+    }),
+    Nothing,
+  ],
   /** Changes an own stream: muting, dimensions, or the layers of a different video size. */
   changeStream: [
     z.object({

@@ -90,8 +90,8 @@ export class MediaRpcHandlers {
       return published
     },
     subscribe: (participant, call) => this.streams.subscribe(participant, call),
-    unpublish: async (participant, { streamId }) => {
-      await this.streams.unpublish(participant, streamId)
+    unpublish: async (participant, { streamId, keepFilter }) => {
+      await this.streams.unpublish(participant, streamId, { keepFilter })
       return {}
     },
     changeStream: async (participant, call) => {
