@@ -38,7 +38,7 @@ static void set_bitrate(GstElement *encoder, GstCaps *caps) {
 
 static void request_key_frame(GstElement *encoder) {
   GstPad *output = gst_element_get_static_pad(encoder, "src");
-  gst_pad_send_event(output, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
+  gst_pad_send_event(output, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, FALSE, 0));
   gst_object_unref(output);
 }
 

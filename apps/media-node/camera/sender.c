@@ -191,7 +191,7 @@ static void request_key_frame(Sender *sender) {
   g_mutex_unlock(&sender->lock);
   if (!encoder) return;
   GstPad *output = gst_element_get_static_pad(encoder, "src");
-  gst_pad_send_event(output, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
+  gst_pad_send_event(output, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, FALSE, 0));
   gst_object_unref(output);
   gst_object_unref(encoder);
 }
