@@ -40,16 +40,19 @@ export const inOrder = (jobs) =>
 
 /**
  * Runs all jobs, as many side by side as the processors bear: `{ run(lane), expectedMs, quiet? }`. `lane` is
- * `<number>/<lanes>`; jobs that run at the same time have different ones. Rejects with the first error of a job.
+ * `<number>/<lanes>`; jobs that run at the same time have different ones. Resolves to the use of the processors, for
+ * `useLine`. Rejects with the first error of a job.
  */
 export async function runPool(jobs, cores = availableParallelism()) {
   const waiting = inOrder(jobs)
   const running = []
   const failures = []
   const meter = new LoadMeter()
+  const use = new Use()
   const changes = new Changes()
   const timer = setInterval(() => {
     meter.tick()
+    use.add(running.some(({ quiet }) => quiet))
     changes.notify()
   }, TICK_MS)
   const start = async (job) => {
@@ -74,6 +77,29 @@ export async function runPool(jobs, cores = availableParallelism()) {
   }
   clearInterval(timer)
   if (failures.length > 0) throw failures[0]
+  return use.sums
+}
+
+/** How busy the processors were beside quiet jobs and without them: what is left shows where more jobs could run. */
+export function useLine({ besideQuiet, others }) {
+  const part = ({ busy, total, ms }, where) =>
+    `${total > 0 ? Math.round((100 * busy) / total) : 0} % in ${(ms / 60_000).toFixed(1)} min ${where} quiet files`
+  return `processors used: ${part(besideQuiet, 'beside')}, ${part(others, 'without')}`
+}
+
+class Use {
+  sums = { besideQuiet: { busy: 0, total: 0, ms: 0 }, others: { busy: 0, total: 0, ms: 0 } }
+  #last = { ...processorTimes(), at: performance.now() }
+
+  /** The time since the last call. */
+  add(hasQuiet) {
+    const [last, now] = [this.#last, { ...processorTimes(), at: performance.now() }]
+    const sum = hasQuiet ? this.sums.besideQuiet : this.sums.others
+    sum.total += now.total - last.total
+    sum.busy += now.total - last.total - (now.idle - last.idle)
+    sum.ms += now.at - last.at
+    this.#last = now
+  }
 }
 
 function freeLane(running) {

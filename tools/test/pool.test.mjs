@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inOrder, mostLanes, nextJob, processorTimes, runPool } from './pool.mjs'
+import { inOrder, mostLanes, nextJob, processorTimes, runPool, useLine } from './pool.mjs'
 
 const job = (name, rest) => ({ name, expectedMs: 1_000, ...rest })
 const quiet = job('quiet', { quiet: true })
@@ -67,6 +67,18 @@ test('all jobs run, in lanes of their own', async () => {
   await runPool(jobs, 2)
   assert.equal(ended.length, 12)
   assert.equal(mostLanes(2), 5)
+})
+
+test('the pool reports the use of the processors beside quiet jobs and without them', async () => {
+  const run = () => new Promise((done) => setTimeout(done, 600))
+  const { besideQuiet, others } = await runPool([{ expectedMs: 1, quiet: true, run }], 2)
+  assert.ok(besideQuiet.ms > 0 && besideQuiet.busy <= besideQuiet.total)
+  assert.equal(others.ms, 0)
+  const half = { busy: 30, total: 60, ms: 90_000 }
+  assert.equal(
+    useLine({ besideQuiet: half, others: { busy: 0, total: 0, ms: 0 } }),
+    'processors used: 50 % in 1.5 min beside quiet files, 0 % in 0.0 min without quiet files',
+  )
 })
 
 test('after a job that rejects no further one starts, and the error is thrown', async () => {

@@ -12,7 +12,7 @@ import { findToolTests, matches, notCompiled, packagesOf, splitWords, testFiles 
 import { KINDS } from './kinds.mjs'
 import { fileJobs, runFile, runUnitTests, sumRuns } from './lanes.mjs'
 import { measureMachine, slownessOf } from './machine-speed.mjs'
-import { runPool } from './pool.mjs'
+import { runPool, useLine } from './pool.mjs'
 import { rerunFailures } from './rerun.mjs'
 import {
   flakyLines,
@@ -179,7 +179,8 @@ async function runFiles(files, { options = [], verbose = false } = {}) {
     runs.push(verbose ? printed(run) : run)
     if (runs.length === left.get(run.suite).length) show(sumRuns(run.suite, runs))
   }
-  await runPool(fileJobs(files, { root: ROOT, durations, options, take })).finally(() => durations.save())
+  const use = await runPool(fileJobs(files, { root: ROOT, durations, options, take })).finally(() => durations.save())
+  if (!verbose) console.log(useLine(use))
 }
 
 function printed(run) {

@@ -2,6 +2,7 @@ import { type Stack, type TestBrowser, freePorts, launchBrowser, startStack, unt
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Tab } from './fixtures/tab.js'
 import { routeThrough } from './fixtures/route-through.js'
+import { useSmallCamera } from './fixtures/small-camera.js'
 import { UdpProxy } from './fixtures/udp-proxy.js'
 
 describe('media over a bad network', () => {
@@ -19,6 +20,7 @@ describe('media over a bad network', () => {
       UdpProxy.start(rtcPort),
     ])
     await routeThrough(proxy, browser.context)
+    await useSmallCamera(browser.context)
   })
   afterAll(async () => {
     await browser?.close()
@@ -72,5 +74,5 @@ describe('media over a bad network', () => {
     await until('each sees that the network is good again', () => eachSees(undefined), 30_000)
     await Promise.all([ada.seesFrames(20), grace.seesFrames(20)])
     for (const tab of [ada, grace]) expect(await tab.events()).toEqual([])
-  })
+  }, 120_000)
 })

@@ -5,11 +5,11 @@ import type { Route } from 'playwright-core'
 import { useCall } from './fixtures/call.js'
 
 describe('two participants in the playground', () => {
-  const call = useCall({ frames: 5, isCameraFull: true })
+  const call = useCall({ frames: 5 })
   const { both } = call
 
   it('receive each other for 20 s, appear in the API, and end the session when both have left', async () => {
-    const [ada, grace] = await both()
+    const [ada, grace] = await both({ camera: 'full' })
     const first = await Promise.all([ada.received(), grace.received()])
     const size = await grace.page.evaluate(() => window.playground.publisher?.stream?.videoDimensions)
     expect(size).toEqual({ width: 960, height: 540 })

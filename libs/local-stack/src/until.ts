@@ -1,10 +1,18 @@
 import { type Found, poll } from './processes/poll.js'
 
-const INTERVAL_MS = 25
+const SHORTEST_PAUSE_MS = 25
+const LONGEST_PAUSE_MS = 100
 const DEADLINE_MS = 15_000
 
 /** A time budget of a test, ms, scaled by TEST_SLOWNESS: `npm test` measures the speed of the machine at its start. */
 export const budgetMs = (ms: number): number => ms * Number(process.env.TEST_SLOWNESS ?? 1)
+
+/**
+ * Before the next attempt of `until`, ms: a twentieth of the time that has passed. Attempts are requests, queries and
+ * statistics of a browser, whose CPU time a long wait takes from what it waits for.
+ */
+export const pauseMs = (elapsedMs: number): number =>
+  Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, elapsedMs / 20))
 
 /**
  * Calls `fn` until it returns something other than undefined, null or false, and returns that.
@@ -22,7 +30,7 @@ export async function until<T>(what: string, fn: () => T | Promise<T>, deadlineM
       return undefined
     }
   }
-  const value = await poll(attempt, { everyMs: INTERVAL_MS, timeoutMs: limitMs })
+  const value = await poll(attempt, { everyMs: pauseMs, timeoutMs: limitMs })
   if (value !== undefined) return value
   const reason = failure === undefined ? '' : `: ${messageOf(failure)}`
   throw new Error(`not within ${limitMs} ms: ${what}${reason}`, { cause: failure })

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface PollOptions {
-  /** The pause between two probes, ms. */
-  everyMs: number
+  /** The pause between two probes, ms, or how it follows from the time that has passed. */
+  everyMs: number | ((elapsedMs: number) => number)
   /** The time limit, ms; none when left out. */
   timeoutMs?: number
   /** Ends the polling: the call rejects with an AbortError. */
@@ -13,18 +13,22 @@ export type Found<T> = Exclude<T, undefined | null | false>
 
 /**
  * Calls `probe` until it returns a value other than undefined, null or false, and returns that; undefined when the time
- * limit passes. server-kit has the same function for servers; this package must not depend on server-kit.
+ * limit passes. The last probe begins after the limit: a process that was not scheduled for a while does not miss what
+ * has happened meanwhile. server-kit has a similar function for servers; this package must not depend on server-kit.
  */
 export async function poll<T>(
   probe: () => T | Promise<T>,
   { everyMs, timeoutMs = Infinity, signal }: PollOptions,
 ): Promise<Found<T> | undefined> {
-  const deadline = performance.now() + timeoutMs
+  const startedAt = performance.now()
+  const elapsed = (): number => performance.now() - startedAt
+  const pause = typeof everyMs === 'number' ? () => everyMs : everyMs
   for (;;) {
+    const isLast = elapsed() >= timeoutMs
     const value = await probe()
     if (isFound(value)) return value
-    await sleep(everyMs, undefined, signal ? { signal } : {})
-    if (performance.now() >= deadline) return undefined
+    if (isLast) return undefined
+    await sleep(pause(elapsed()), undefined, signal ? { signal } : {})
   }
 }
 
