@@ -34,7 +34,8 @@ export async function admissionProblems(call, yaml) {
     const answer = await call('POST', `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`, body)
     const isExpected = componentOf(pod) === 'media-node' && usesMachine(pod)
     if (answer.status < 300) {
-      if (isExpected) problems.push(`${name} uses its machine and is admitted: the documentation says that it is refused`)
+      if (isExpected)
+        problems.push(`${name} uses its machine and is admitted: the documentation says that it is refused`)
       continue
     }
     const violations = violationsOf(answer.body.message) ?? [answer.body.message]

@@ -108,7 +108,9 @@ describe('in a namespace that enforces the level restricted of PodSecurity, a re
         async () => (await strict.warnings()).find((each) => each.includes('violates PodSecurity')),
         READY_MS,
       )
-      expect(refusal).toMatch(/violates PodSecurity "restricted:latest": hostPort \(container "media-node-\S+" uses hostPort/)
+      expect(refusal).toMatch(
+        /violates PodSecurity "restricted:latest": hostPort \(container "media-node-\S+" uses hostPort/,
+      )
       expect(strict.readyPods('master')).toHaveLength(2)
     },
     TIMEOUT_MS,
