@@ -9,12 +9,12 @@ const usesMachine = ({ spec }) =>
   spec.hostNetwork === true || spec.containers.some(({ ports = [] }) => ports.some(({ hostPort }) => hostPort))
 
 /** As its controller makes it: with the claims of a StatefulSet, and without a priority class, which is not of the chart. */
-function specOf({ spec: { priorityClassName: _, ...spec } }) {
+function specOf({ spec }) {
   const volumes = spec.volumes ?? []
   const mounts = spec.containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name))
   const claims = new Set(mounts).difference(new Set(volumes.map(({ name }) => name)))
   const claimed = [...claims].map((name) => ({ name, persistentVolumeClaim: { claimName: name } }))
-  return { ...spec, volumes: [...volumes, ...claimed] }
+  return { ...spec, priorityClassName: undefined, volumes: [...volumes, ...claimed] }
 }
 
 /** The violations in a refusal: `… violates PodSecurity "restricted:latest": hostPort (…), seccompProfile (…)`. */
