@@ -53,7 +53,7 @@ const apiArguments = (folder, etcd, port) => [
   '--disable-admission-plugins=ServiceAccount',
 ]
 
-/** One call of the API: `{ status, warnings, body }`. */
+/** One call of the API: `{ status, body }`. */
 const callApi = (port) => (method, path, body) =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
@@ -63,8 +63,7 @@ const callApi = (port) => (method, path, body) =>
       response.setEncoding('utf8').on('data', (data) => (text += data))
       response.on('end', () => {
         const isJson = response.headers['content-type']?.startsWith('application/json')
-        const warnings = response.headers.warning ?? ''
-        resolve({ status: response.statusCode, warnings, body: isJson ? JSON.parse(text) : text })
+        resolve({ status: response.statusCode, body: isJson ? JSON.parse(text) : text })
       })
     })
     outgoing.on('error', reject).end(body && JSON.stringify(body))

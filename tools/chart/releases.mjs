@@ -1,10 +1,10 @@
 // What helm and a real API server make of the chart: `[{ name, check }]`, each check resolving to its problems.
 import { documentsOf } from './documents.mjs'
 import { CHART, goldenCases, render } from './goldens.mjs'
+import { admissionProblems, enforceRestricted } from './pod-security.mjs'
 import { run } from './programs.mjs'
 
 const NAMESPACE = 'conference'
-const ON_HOST = /hostPort|hostNetwork/
 
 /** The collection of a kind; undefined for kinds of operators. */
 function collections(call) {
@@ -18,16 +18,15 @@ function collections(call) {
   }
 }
 
-/** The API server accepts every object, and restricted PodSecurity objects to nothing but ports of the machine. */
+/** The API server accepts every object. */
 async function objectProblems(call, collectionOf, yaml) {
   const problems = []
   for (const document of documentsOf(yaml)) {
     const path = await collectionOf(document)
     if (!path) continue
-    const { status, body, warnings } = await call('POST', `${path}?dryRun=All&fieldValidation=Strict`, document)
+    const { status, body } = await call('POST', `${path}?dryRun=All&fieldValidation=Strict`, document)
     const name = `${document.kind} ${document.metadata.name}`
     if (status >= 300) problems.push(`${name}: ${body.message}`)
-    if (/would violate PodSecurity/.test(warnings) && !ON_HOST.test(warnings)) problems.push(`${name}: ${warnings}`)
   }
   return problems
 }
@@ -80,12 +79,16 @@ async function releaseProblems(helm, { call, kubeconfig }) {
 
 export async function clusterTests(helm, server) {
   const { call } = server
-  const labels = { 'pod-security.kubernetes.io/warn': 'restricted' }
-  await call('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE, labels } })
+  await call('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } })
+  await enforceRestricted(call)
   const collectionOf = collections(call)
   const objects = goldenCases().map((each) => ({
     name: `objects ${each.name}`,
     check: async () => objectProblems(call, collectionOf, await render(helm, each.values)),
   }))
-  return [...objects, { name: 'releases', check: () => releaseProblems(helm, server) }]
+  const admissions = goldenCases().map((each) => ({
+    name: `restricted ${each.name}`,
+    check: async () => admissionProblems(call, await render(helm, each.values)),
+  }))
+  return [...objects, ...admissions, { name: 'releases', check: () => releaseProblems(helm, server) }]
 }

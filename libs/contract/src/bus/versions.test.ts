@@ -1,38 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
-import { WebhookBody } from '../events/events.js'
-import { RpcRequest, RpcResponse } from '../signalling/envelope.js'
-import { SIGNALLING_NOTIFICATIONS } from '../signalling/notifications.js'
-import { SIGNALLING_METHODS } from '../signalling/requests.js'
-import { MASTER_HEALTH_RPC, Placed, RestartCall } from './master.js'
-import { Heartbeat, NODE_COMMANDS, NodeFact, NodeFactAnswer, RoomEvent } from './node.js'
+import { EDGES } from './fixtures/edges.js'
+import { Placed } from './master.js'
+import { NodeFactAnswer } from './node.js'
 import { SessionMessage } from './session-message.js'
-
-type Edge = [what: string, schema: z.ZodType]
-
-const pairs = (kind: string, table: Record<string, readonly [z.ZodType, z.ZodType, ...unknown[]]>): Edge[] =>
-  Object.entries(table).flatMap(([name, [params, result]]): Edge[] => [
-    [`the ${kind} ${name}`, params],
-    [`the answer to the ${kind} ${name}`, result],
-  ])
-
-/** The schemas of messages between versions of the service. */
-const EDGES: Edge[] = [
-  ...pairs('command', NODE_COMMANDS),
-  ...pairs('question', { health: MASTER_HEALTH_RPC }),
-  ...pairs('call', SIGNALLING_METHODS),
-  ...Object.entries(SIGNALLING_NOTIFICATIONS).map(([name, schema]): Edge => [`the notification ${name}`, schema]),
-  ['a heartbeat', Heartbeat],
-  ['a fact', NodeFact],
-  ['the answer to a fact', NodeFactAnswer],
-  ['an event of a room', RoomEvent],
-  ['a message between masters about a session', SessionMessage],
-  ['a placement', Placed],
-  ['a restart', RestartCall],
-  ['a request of a client', RpcRequest],
-  ['an answer to a client', RpcResponse],
-  ['an event that another master recorded', WebhookBody],
-]
 
 /** The paths of strict objects within the schema. */
 function refusals(schema: unknown, path = ''): string[] {

@@ -178,15 +178,22 @@ export class MediaExchange {
     this.#restored = undefined
   }
 
-  /** A stream was published; subscribes again if it was subscribed to before the loss. */
+  /** A stream was published; subscribes again if it was subscribed to before the loss. A call after a failed one repeats it. */
   async appeared(streamId: string): Promise<void> {
     // The answer to `rejoin` is pending, so a subscription would use the lost media.
     if (this.#early) return void this.#early.add(streamId)
     const entry = this.#subscribed.get(streamId)
     if (!entry || this.#media.receiving.get(streamId)) return
     const { subscription, change } = entry
-    if (!(await this.#receiveAgain(subscription))) return
-    if (Object.keys(change).length > 0) await this.#change(streamId, change)
+    const { receiving } = this.#media
+    try {
+      if (!(await this.#receiveAgain(subscription))) return
+      if (Object.keys(change).length > 0) await this.#change(streamId, change)
+    } catch (error) {
+      // The tracks may be here and still be paused.
+      receiving.remove(streamId)
+      throw error
+    }
   }
 
   /** The server forwards other tracks of the stream. */

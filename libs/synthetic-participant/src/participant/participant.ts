@@ -210,6 +210,7 @@ export class SyntheticParticipant {
       this.#socket = socket
       socket.keepAlive(pingInterval)
       this.#applySnapshot(resumed.snapshot)
+      for (const { streamId } of resumed.snapshot.streams) this.#subscribeAgain(streamId)
       return resumed
     } catch (error) {
       socket.terminate()
@@ -263,8 +264,7 @@ export class SyntheticParticipant {
     this.on('mediaLost', ({ params: { mediaEpoch, afterMs } }) => this.#recovery.epochSeen(mediaEpoch, afterMs))
     this.on('streamCreated', ({ params }) => {
       this.#streams.set(params.streamId, params)
-      // A failure because of another loss is repaired by the next recovery.
-      this.#exchange.appeared(params.streamId).catch(() => undefined)
+      this.#subscribeAgain(params.streamId)
     })
     this.on('streamDestroyed', ({ params: { streamId, reason } }) => {
       this.#streams.delete(streamId)
@@ -281,6 +281,11 @@ export class SyntheticParticipant {
       if (subscription) subscription.currentLayer = layers
     })
     this.on('sessionDisconnected', () => this.#stopMedia())
+  }
+
+  /** A failure because of a lost socket is repaired by the next resume, one because of a loss of media by its recovery. */
+  #subscribeAgain(streamId: string): void {
+    this.#exchange.appeared(streamId).catch(() => undefined)
   }
 
   #stopMedia(): void {

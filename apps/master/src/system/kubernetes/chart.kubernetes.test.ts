@@ -1,6 +1,7 @@
 /** @quiet it runs a whole cluster */
 import { anyObject, KubernetesCluster, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Call } from './fixtures/calls.js'
 import { READY_MS, Release } from './fixtures/release.js'
 
 const TIMEOUT_MS = 2 * READY_MS
@@ -70,6 +71,47 @@ describe('a release of the chart', () => {
       await release.run('uninstall')
       await until('all its objects are gone', async () => (await objectsLeft()).length === 0, READY_MS)
       expect(cluster.kubelet.pids).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('in a namespace that enforces the level restricted of PodSecurity, a release', () => {
+  let strict: Release
+  beforeAll(async () => {
+    strict = await Release.prepare(cluster, 'strict', 'restricted')
+  })
+
+  it(
+    'serves calls and passes its test where media nodes use no ports of their machine',
+    async () => {
+      // Nothing forwards UDP from the ports of machines here: clients reach the pod itself.
+      const announcedAddress = { sources: ['interface'] }
+      const mediaNodes = { rtcPort: 30_000, exposure: { mode: 'nodePort' }, announcedAddress }
+      await strict.install({ mediaNodes, playground: { enabled: true } })
+      await strict.ready({ masters: 2, nodes: 1 })
+      // The job that migrates the database belongs to upgrades.
+      await strict.upgrade({ mediaNodes, playground: { enabled: true } })
+      expect(await strict.run('test')).toMatch(/Phase:\s+Succeeded/)
+      const call = await Call.start(strict.api)
+      await call.close()
+    },
+    TIMEOUT_MS,
+  )
+
+  it(
+    'gets no media node with ports of its machine, and Kubernetes says why',
+    async () => {
+      await strict.upgrade({ mediaNodes: { rtcPort: 20_000, exposure: { mode: 'hostPort' } } })
+      const refusal = await until(
+        'a pod is refused',
+        async () => (await strict.warnings()).find((each) => each.includes('violates PodSecurity')),
+        READY_MS,
+      )
+      expect(refusal).toMatch(
+        /violates PodSecurity "restricted:latest": hostPort \(container "media-node-\S+" uses hostPort/,
+      )
+      expect(strict.readyPods('master')).toHaveLength(2)
     },
     TIMEOUT_MS,
   )

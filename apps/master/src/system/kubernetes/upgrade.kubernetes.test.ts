@@ -1,8 +1,11 @@
 /** @quiet it measures gaps of media */
 import { KubernetesCluster, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { rmSync } from 'node:fs'
+import { buildOfVersion } from './fixtures/builds.js'
 import { Call, gapLines, mediaInAll, watchOwnStalls } from './fixtures/calls.js'
 import { READY_MS, Release } from './fixtures/release.js'
+import { VersionWatch } from './fixtures/version-watch.js'
 
 const TIMEOUT_MS = 4 * READY_MS
 const CALLS = 10
@@ -13,31 +16,61 @@ const NODES = ['node-1', 'node-2', 'node-3'].map((name) => ({ name }))
 const NO_LIMIT_S = 3_600
 const SHORT_DRAIN_S = 20
 
+/** Tags of the images, and versions that their programs report. */
+const FORMER = '0.0.1'
+const NEXT = '0.0.2'
+/** The folder of a build of the former version; by default the former version is a copy of this build. */
+const { UPGRADE_FROM } = process.env
+
 let cluster: KubernetesCluster
 let release: Release
 let calls: Call[] = []
+const builds = new Map<string, string>()
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start({ nodes: NODES })
+  builds.set(FORMER, buildOfVersion(FORMER, UPGRADE_FROM)).set(NEXT, buildOfVersion(NEXT))
+  cluster = await KubernetesCluster.start({ nodes: NODES, builds })
   release = await Release.prepare(cluster, 'calls')
-  await release.install(values('one', NO_LIMIT_S))
+  await release.install(values(FORMER, NO_LIMIT_S))
   await release.ready({ masters: 2, nodes: 2 })
 }, TIMEOUT_MS)
 afterAll(async () => {
   await closeCalls()
   await cluster?.stop()
+  for (const folder of builds.values()) rmSync(folder, { recursive: true, force: true })
 }, TIMEOUT_MS)
 
-/** Every pod of the service has the annotation, so that a change replaces all of them. */
-const values = (build: string, drainTimeout: number) => ({
-  master: { podAnnotations: { build } },
-  mediaNodes: { replicas: 2, drainTimeout, podAnnotations: { build } },
+const values = (tag: string, drainTimeout: number) => ({
+  master: { image: { tag } },
+  mediaNodes: { replicas: 2, drainTimeout, image: { tag } },
 })
-const ofBuild = (build: string): number =>
-  [...release.readyPods('master'), ...release.readyPods('media-node')].filter(
-    ({ metadata }) => metadata.annotations.build === build,
+const ofTag = (tag: string): number =>
+  [...release.readyPods('master'), ...release.readyPods('media-node')].filter(({ spec }) =>
+    spec.containers.every(({ image }) => image.endsWith(`:${tag}`)),
   ).length
-const replacedBy = (build: string): Promise<unknown> =>
-  until(`all ready pods are those of ${build}`, () => ofBuild(build) === 4, TIMEOUT_MS)
+const replacedBy = (tag: string): Promise<unknown> =>
+  until(`all ready pods are those of ${tag}`, () => ofTag(tag) === 4, TIMEOUT_MS)
+
+/** The versions of the media nodes that serve sessions, by what the programs report. */
+async function servingVersions(): Promise<string[]> {
+  const { content } = await release.api.listMediaNodes({ 'extra-info': 'true' })
+  const sessions = await Promise.all(calls.map(({ id }) => release.api.getSession(id)))
+  const used = new Set(sessions.map(({ mediaNodeId }) => mediaNodeId))
+  const versions = content.filter(({ id }) => used.has(id)).map(({ mediaserverInfo }) => mediaserverInfo?.version ?? '')
+  return [...new Set(versions)].toSorted()
+}
+
+/** Replaces all pods, and resolves to how often the version of the answering master changed meanwhile. */
+async function changesDuring(act: () => Promise<unknown>, tag: string): Promise<number> {
+  const watch = new VersionWatch(release.api)
+  try {
+    await act()
+    await replacedBy(tag)
+    await until(`all masters answer as ${tag}`, () => watch.versions.slice(-4).every((each) => each === tag), READY_MS)
+    return watch.changes
+  } finally {
+    await watch.stop()
+  }
+}
 
 /** One after another, so that they are spread over the nodes. */
 async function startCalls(): Promise<void> {
@@ -66,8 +99,9 @@ describe('an upgrade during ten calls', () => {
       await startCalls()
       const former = release.readyPods('media-node').map(({ metadata }) => metadata.name)
       const stalls = watchOwnStalls()
-      await release.upgrade(values('two', SHORT_DRAIN_S))
-      await replacedBy('two')
+      const changes = await changesDuring(() => release.upgrade(values(NEXT, SHORT_DRAIN_S)), NEXT)
+      // Requests go to all ready masters in turn: with one change alone no two versions would have served together.
+      expect(changes).toBeGreaterThan(1)
       expect(await interruptedCalls()).toEqual([])
       report(stalls)
       stalls.stop()
@@ -76,8 +110,10 @@ describe('an upgrade during ten calls', () => {
       )
       const fresh = await Call.start(release.api)
       expect(former).not.toContain((await release.api.getSession(fresh.id)).mediaNodeId)
+      calls.push(fresh)
+      expect(await servingVersions()).toEqual([FORMER, NEXT])
+      expect(await interruptedCalls()).toEqual([])
       await closeCalls()
-      await fresh.close()
       await release.ready({ masters: 2, nodes: 2 })
     },
     TIMEOUT_MS,
@@ -88,9 +124,10 @@ describe('an upgrade during ten calls', () => {
     async () => {
       await startCalls()
       const stalls = watchOwnStalls()
-      await release.upgrade(values('three', SHORT_DRAIN_S))
-      await replacedBy('three')
+      const changes = await changesDuring(() => release.upgrade(values(FORMER, SHORT_DRAIN_S)), FORMER)
+      expect(changes).toBeGreaterThan(1)
       await release.ready({ masters: 2, nodes: 2 })
+      expect(await servingVersions()).toEqual([FORMER])
       expect(await interruptedCalls()).toEqual([])
       report(stalls)
       stalls.stop()
@@ -101,9 +138,9 @@ describe('an upgrade during ten calls', () => {
   it(
     'is undone by a rollback that interrupts no call either',
     async () => {
-      await release.run('rollback', '2')
-      await replacedBy('two')
+      await changesDuring(() => release.run('rollback', '2'), NEXT)
       await release.ready({ masters: 2, nodes: 2 })
+      expect(await servingVersions()).toEqual([NEXT])
       expect(await interruptedCalls()).toEqual([])
     },
     TIMEOUT_MS,
