@@ -49,23 +49,6 @@ describe('a busy node that receives SIGTERM', () => {
     expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
   })
 
-  it('keeps its rooms until a master has moved their sessions, also when the first one does not answer', async () => {
-    const [unanswered, moved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const goodbyes = (): number => rig.master.deliveriesOf(nodeId, 'goodbye').length
-    rig.master.onFact = async ({ kind }) => {
-      if (kind === 'goodbye') await (goodbyes() === 1 ? unanswered.promise : moved.promise)
-      return { dropRoomIds: [] }
-    }
-    const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_DRAIN_TIMEOUT: '1' })
-    await rig.master.join(nodeId, 'room', 'con')
-    node.kill('SIGTERM')
-    await until('it deregisters a second time', () => goodbyes() === 2)
-    expect((await rig.master.ask(nodeId, 'inventory', {})).rooms).toMatchObject([{ roomId: 'room', epoch: 1 }])
-    moved.resolve()
-    expect(await node.exited).toBe(0)
-    unanswered.resolve()
-  })
-
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'A15: shuts down gracefully and at once at a second signal, %s',
     async (signal) => {

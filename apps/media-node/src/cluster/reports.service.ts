@@ -30,18 +30,15 @@ export class ReportsService implements OnModuleInit, OnModuleDestroy {
     this.#unsubscribe()
   }
 
-  /**
-   * Reports the end of all rooms, then closes them: a master that answers has moved their sessions, and until then media
-   * continues. Without an acknowledgement the masters notice the missing heartbeats.
-   */
+  /** Closes all rooms and reports it. Without an acknowledgement the masters notice the missing heartbeats. */
   async deregister(): Promise<void> {
+    const rooms = await this.media.rooms.closeAll()
     if (this.bus.connected) {
-      const sent = this.reports.send({ kind: 'goodbye', rooms: this.media.rooms.held })
+      const sent = this.reports.send({ kind: 'goodbye', rooms })
       await withTimeout(sent, DEREGISTER_TIMEOUT_MS, 'deregistering').catch((err: unknown) =>
         this.#logger.warn({ err }, 'no master acknowledged that the media node deregisters'),
       )
     }
-    await this.media.rooms.closeAll()
     this.reports.close()
   }
 
