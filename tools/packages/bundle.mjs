@@ -2,11 +2,11 @@
 // under node_modules, where npm looks for it, and `bundle.mjs --remove` removes the copies.
 // npm cannot bundle the links of a workspace: it adds their dependencies to the archive by paths outside of it.
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 
 const folder = process.cwd()
 const readManifest = (from) => JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
-const isShipped = (path) => !/\.(test\.(js|d\.ts)|map|tsbuildinfo)$/.test(path)
+const isShipped = (path) => !/\.(test\.(js|d\.ts)|map|tsbuildinfo)$|(^|\/)fixtures$/.test(path)
 
 /** Without dependencies, which the bundling package declares: else npm would bundle them too. */
 function bundledManifest(source, { dependencies: declared }) {
@@ -20,7 +20,10 @@ function bundledManifest(source, { dependencies: declared }) {
 function copyBundled(name, target, manifest) {
   const source = join(folder, '..', basename(name))
   const bundled = bundledManifest(source, manifest)
-  cpSync(join(source, 'dist'), join(target, 'dist'), { recursive: true, filter: isShipped })
+  cpSync(join(source, 'dist'), join(target, 'dist'), {
+    recursive: true,
+    filter: (path) => isShipped(relative(source, path)),
+  })
   writeFileSync(join(target, 'package.json'), JSON.stringify(bundled, null, 2))
 }
 

@@ -18,6 +18,7 @@ function workspace(t, dependencies) {
     'contract/dist/index.js': 'export {}',
     'contract/dist/a.test.js': '',
     'contract/dist/.tsbuildinfo': '',
+    'contract/dist/fixtures/sample.js': '',
     'client/package.json': JSON.stringify(client),
   }
   for (const [file, content] of Object.entries(files)) {

@@ -12,9 +12,6 @@ const LONG_MS = 240_000
 const SENTENCES = ALL.slice(0, 5)
 /** Ends an utterance. */
 const PAUSE_S = 1.5
-const RESUMES_MS = 5_000
-/** A resumption loads the model as the first start does, which shows how long that takes on a busy machine. */
-const RESUMES_BY_STARTS = 2
 const NEAR_MS = 300
 
 interface Heard {
@@ -190,10 +187,8 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
       await turnOn(grace.page, 'en-US')
       expect((await hearsMore(grace)).lang).toBe('en-US')
       // Loads the model of this language for the first time.
-      const turnedOnAt = performance.now()
       await turnOn(grace.page, 'en-GB')
       await until('captions start', async () => (await heardBy(grace)).at(-1)?.lang === 'en-GB', 60_000)
-      const startMs = performance.now() - turnedOnAt
       expect((await hearsMore(grace)).lang).toBe('en-GB')
 
       await ada.page.keyboard.press('m')
@@ -206,8 +201,8 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
       for (const { pid } of slots) process.kill(pid, 'SIGKILL')
       await grace.page.getByText('Captions were interrupted. They continue in a moment.').waitFor()
       await forget(grace)
-      const limitMs = Math.max(RESUMES_MS + 1_000 * PAUSE_S, RESUMES_BY_STARTS * startMs)
-      await until('captions resume', async () => (await heardBy(grace)).length > 0, limitMs)
+      // How soon is checked where no browser competes for the processors (subscriptions.media).
+      await until('captions resume', async () => (await heardBy(grace)).length > 0, 30_000)
       await hearsMore(grace)
     },
     LONG_MS,

@@ -17,7 +17,7 @@ describe('the first level of a publisher', () => {
     ['a jitter of 30 ms', { ...CLEAN, jitterMs: 30 }, 4],
     ['a jitter of 120 ms', { ...CLEAN, jitterMs: 120 }, 2],
     ['a jitter of 400 ms', { ...CLEAN, jitterMs: 400 }, 1],
-    ['no packet of an active track', { ...CLEAN, received: 0 }, 0],
+    ['no packet of an active track, which may not be connected yet', { ...CLEAN, received: 0 }, undefined],
     ['a lost connection', { ...CLEAN, isConnected: false }, 0],
     ['no packet of muted tracks', { ...CLEAN, isActive: false, received: 0 }, undefined],
     ['too few packets to judge', { ...CLEAN, received: 20, lost: 4 }, undefined],

@@ -41,6 +41,8 @@ function levelWithin({ received, lost, jitterMs }: Arrivals, share: number): Lev
 /** The level after an interval; `former` when it proves nothing. It falls at once, and rises when the network is clearly better. */
 export function nextLevel(former: Level | undefined, arrivals: Arrivals): Level | undefined {
   const { isConnected, isActive, received, lost } = arrivals
+  // A client whose transport is not connected yet is no lost one.
+  if (former === undefined && received === 0) return undefined
   if (!isConnected || (isActive && received === 0)) return 0
   if (received + lost < LEAST_PACKETS) return former
   const measured = levelWithin(arrivals, 1)
