@@ -31,6 +31,7 @@ const MASTER_LAYERS = [
   'events',
   'events/webhook',
   'events/cdr',
+  'events/history',
   'tokens',
   'media-nodes/driver',
   'media-nodes/drivers/kubernetes',

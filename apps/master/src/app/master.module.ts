@@ -10,6 +10,7 @@ import { readinessChecks } from '../api/health/readiness.js'
 import { MediaNodesApiModule } from '../api/media-nodes/media-nodes-api.module.js'
 import { SessionsApiModule } from '../api/sessions/sessions-api.module.js'
 import { AutoscalingModule } from '../autoscaling/autoscaling.module.js'
+import { HistoryModule } from '../events/history/history.module.js'
 import { CdrModule } from '../events/cdr/cdr.module.js'
 import { WebhookModule } from '../events/webhook/webhook.module.js'
 import { MasterMembership } from '../media-nodes/master-membership.js'
@@ -43,6 +44,7 @@ export class MasterModule {
         JobsModule.forRoot({ imports: [MediaNodesModule], membership: MasterMembership }),
         WebhookModule,
         CdrModule,
+        HistoryModule,
         AutoscalingModule,
         SpeechToTextModule,
         RecordingsModule,

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import type { EventDraft, EventParticipant, EventSession, WebrtcLink } from './event-drafts.js'
+import { type EventDraft, type EventParticipant, type EventSession, isHistoryRecord, type WebrtcLink } from './event-drafts.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
 import type { OutboxEntity } from './outbox.entity.js'
 
@@ -48,7 +48,8 @@ export class EventLog {
   ) {}
 
   get isOn(): boolean {
-    return this.config.SERVICE_CDR || this.config.SERVICE_WEBHOOK
+    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_HISTORY } = this.config
+    return SERVICE_CDR || SERVICE_WEBHOOK || SERVICE_HISTORY
   }
 
   /** Calls the listener after each commit of this master that recorded an event. */
@@ -140,7 +141,9 @@ export class EventLog {
           entries.map(({ consumer }) => consumer),
           entries.map(({ payload }) => sessionOf(payload) ?? CLUSTER_KEY),
           entries.map(({ name }) => name),
-          entries.map(({ payload }) => JSON.stringify(payload)),
+          entries.map(({ payload, details, consumer }) =>
+            JSON.stringify(consumer === 'history' ? { ...payload, ...details } : payload),
+          ),
           entries.map(({ payload }) => payload.timestamp),
           after ?? null,
         ],
@@ -149,10 +152,13 @@ export class EventLog {
   }
 
   #consumersOf(name: EventDraft['name']): OutboxEntity['consumer'][] {
-    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS } = this.config
+    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS, SERVICE_HISTORY } = this.config
+    const history = SERVICE_HISTORY && isHistoryRecord(name) ? (['history'] as const) : []
+    if (name === 'networkQualityLevelChanged') return [...history]
     return [
       ...(SERVICE_CDR && name !== 'transcriptReady' ? (['cdr'] as const) : []),
       ...(SERVICE_WEBHOOK && SERVICE_WEBHOOK_EVENTS.includes(name) ? (['webhook'] as const) : []),
+      ...history,
     ]
   }
 
