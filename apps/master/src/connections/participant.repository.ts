@@ -264,7 +264,11 @@ export class ParticipantRepository {
     const [endReason, now] = [endedByLast(reason), this.clock.now()]
     const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, endReason, now)
     const leaving = this.events.isOn ? await this.#camerasLeaving(manager, session, endReason, now) : []
-    await record(...leaving, ...events, sessionDestroyed(session, endReason, now, { mediaNodeId: session.place?.nodeId ?? null }))
+    await record(
+      ...leaving,
+      ...events,
+      sessionDestroyed(session, endReason, now, { mediaNodeId: session.place?.nodeId ?? null }),
+    )
     await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
     return recordingIds
   }

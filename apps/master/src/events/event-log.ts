@@ -3,7 +3,13 @@ import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import { type EventDraft, type EventParticipant, type EventSession, isHistoryRecord, type WebrtcLink } from './event-drafts.js'
+import {
+  type EventDraft,
+  type EventParticipant,
+  type EventSession,
+  isHistoryRecord,
+  type WebrtcLink,
+} from './event-drafts.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
 import type { OutboxEntity } from './outbox.entity.js'
 

@@ -31,13 +31,18 @@ export class NetworkQualityReports {
   /** Stores a level and notifies the clients, once. Reports are repeated, and may arrive late. */
   async changed(change: NetworkQualityChange): Promise<void> {
     const { roomId, connectionId, level: newValue } = change
-    const params = await this.events.change({ where: 's.unique_id = $1', values: [roomId] }, async (manager, record) => {
-      const former = await this.#store(manager, change)
-      if (!former || former.level === newValue) return undefined
-      const changed = { connectionId, newValue, ...(former.level !== null && { oldValue: former.level }) }
-      await record(networkQualityChanged({ id: former.sessionId, uniqueSessionId: roomId }, changed, this.clock.now()))
-      return changed
-    })
+    const params = await this.events.change(
+      { where: 's.unique_id = $1', values: [roomId] },
+      async (manager, record) => {
+        const former = await this.#store(manager, change)
+        if (!former || former.level === newValue) return undefined
+        const changed = { connectionId, newValue, ...(former.level !== null && { oldValue: former.level }) }
+        await record(
+          networkQualityChanged({ id: former.sessionId, uniqueSessionId: roomId }, changed, this.clock.now()),
+        )
+        return changed
+      },
+    )
     if (!params) return
     const level = LEVELS[newValue]
     if (level) this.#changes.inc({ level })

@@ -278,7 +278,11 @@ export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; r
     response: '{"sessionCreated":{"sessionId":"standup","timestamp":1790000000000}}\n',
   },
   listEndedSessions: {
-    response: { ...WHOLE, content: [ENDED_SESSION], next: `${ENDED_SESSION.destroyedAt}-${ENDED_SESSION.uniqueSessionId}` },
+    response: {
+      ...WHOLE,
+      content: [ENDED_SESSION],
+      next: `${ENDED_SESSION.destroyedAt}-${ENDED_SESSION.uniqueSessionId}`,
+    },
   },
   getEndedSession: { response: { ...ENDED_SESSION, users: { ...WHOLE, content: [USER] }, recordings: NONE } },
   listMediaNodes: { response: { ...WHOLE, content: [NODE] } },

@@ -169,7 +169,7 @@ describe('the history', () => {
 
   it('reads a page of 10,000 sessions by an index, and deletes by another one', async () => {
     await database.query(
-      `INSERT INTO session_history SELECT 'ses_' || n, 'ses' || n % 100, '', n, n, 1, 'automaticStop', NULL, NULL, NULL,
+      `INSERT INTO session_history SELECT 'ses_' || n, 'ses' || n % 10, '', n, n, 1, 'automaticStop', NULL, NULL, NULL,
          1, 1, 0, '{"users":{},"recordings":{}}' FROM generate_series(1, $1::int) n`,
       [ROWS],
     )

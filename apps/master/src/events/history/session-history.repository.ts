@@ -100,11 +100,7 @@ export class SessionHistoryRepository {
   }
 
   get(uniqueSessionId: string): Promise<SessionHistoryEntity | null> {
-    return this.#sessions
-      .createQueryBuilder('ended')
-      .addSelect('ended.details')
-      .where({ uniqueSessionId })
-      .getOne()
+    return this.#sessions.createQueryBuilder('ended').addSelect('ended.details').where({ uniqueSessionId }).getOne()
   }
 
   /** Whether there was such a session. */
