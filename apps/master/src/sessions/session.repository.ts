@@ -186,11 +186,7 @@ export class SessionRepository {
       const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, reason, now)
       if (this.events.isOn) {
         const leaving = participants.length === 0 ? [] : await this.#leaving(manager, session, reason, now)
-        await record(
-          ...leaving,
-          ...events,
-          sessionDestroyed(session, reason, now, { mediaNodeId: placeOf(session)?.nodeId ?? null }),
-        )
+        await record(...leaving, ...events, sessionDestroyed(session, reason, now, { mediaNodeId: session.nodeId }))
       }
       await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
       const { id, uniqueSessionId, createdAt } = session

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { BACKEND_EVENTS } from '../events/events.js'
 import { NetworkQualityLevel } from '../network-quality.js'
-import { SessionEndReason } from '../reasons.js'
+import { SessionEndReason, WebrtcEndReason } from '../reasons.js'
+import { TypeOfVideo } from './connection.js'
 import { RecordingStatus } from './recording.js'
 
 const listOf = <S extends z.ZodType>(element: S, elements: string) =>
@@ -25,18 +25,17 @@ export const HistoryQualityView = z.object({
 export type HistoryQualityView = z.infer<typeof HistoryQualityView>
 
 /** Media that a connection published or received, in one use of one media node. */
-export const HistoryMediaView = BACKEND_EVENTS.webrtcConnectionDestroyed
-  .pick({
-    streamId: true,
-    receivingFrom: true,
-    videoSource: true,
-    videoFramerate: true,
-    videoDimensions: true,
-    audioEnabled: true,
-    videoEnabled: true,
-    reason: true,
-  })
-  .extend(period('media'))
+export const HistoryMediaView = z.object({
+  streamId: z.string().describe('Identifier of the stream'),
+  ...period('media'),
+  reason: WebrtcEndReason.describe('Why it ended'),
+  receivingFrom: z.string().optional().describe('The publisher of a received stream'),
+  videoSource: TypeOfVideo.optional().describe('Where the video comes from; absent without video'),
+  videoFramerate: z.number().nullable().optional().describe('Frames per second, where known'),
+  videoDimensions: z.string().nullable().optional().describe('JSON text with `width` and `height`, where known'),
+  audioEnabled: z.boolean().describe('Whether it has audio'),
+  videoEnabled: z.boolean().describe('Whether it has video'),
+})
 export type HistoryMediaView = z.infer<typeof HistoryMediaView>
 
 /** A connection of an ended session. */
@@ -83,7 +82,7 @@ export const HistorySessionView = z.object({
   reason: SessionEndReason.describe('Why it ended'),
   mediaMode: z.enum(['ROUTED', 'RELAYED']).nullable().describe('As at its creation'),
   recordingMode: z.enum(['ALWAYS', 'MANUAL']).nullable().describe('As at its creation'),
-  mediaNodeId: z.string().nullable().describe('The last media node with its media; null when nobody joined'),
+  mediaNodeId: z.string().nullable().describe('The last media node with its media; null when no client joined'),
   numberOfUsers: z.number().int().describe('Number of users'),
   numberOfConnections: z.number().int().describe('Number of connections that joined'),
   numberOfRecordings: z.number().int().describe('Number of recordings'),
