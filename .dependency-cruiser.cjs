@@ -32,6 +32,7 @@ const MASTER_LAYERS = [
   'events/webhook',
   'events/cdr',
   'events/history',
+  'events/search',
   'tokens',
   'media-nodes/driver',
   'media-nodes/drivers/kubernetes',

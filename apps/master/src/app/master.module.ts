@@ -12,6 +12,7 @@ import { SessionsApiModule } from '../api/sessions/sessions-api.module.js'
 import { AutoscalingModule } from '../autoscaling/autoscaling.module.js'
 import { HistoryModule } from '../events/history/history.module.js'
 import { CdrModule } from '../events/cdr/cdr.module.js'
+import { SearchModule } from '../events/search/search.module.js'
 import { WebhookModule } from '../events/webhook/webhook.module.js'
 import { MasterMembership } from '../media-nodes/master-membership.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
@@ -45,6 +46,7 @@ export class MasterModule {
         WebhookModule,
         CdrModule,
         HistoryModule,
+        SearchModule,
         AutoscalingModule,
         SpeechToTextModule,
         RecordingsModule,

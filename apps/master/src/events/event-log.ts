@@ -11,7 +11,7 @@ import {
   type WebrtcLink,
 } from './event-drafts.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
-import type { OutboxEntity } from './outbox.entity.js'
+import type { Consumer } from './outbox.entity.js'
 
 /** The session key of events of the cluster: they keep their order among themselves as those of a session do. */
 const CLUSTER_KEY = 'cluster'
@@ -31,6 +31,12 @@ export interface LockedSessions {
   where: string
   values: unknown[]
 }
+
+/** Whether ended sessions are summarized, for the history or the search server. */
+export const hasSummaries = ({
+  SERVICE_HISTORY,
+  SERVICE_PRO_SEARCH,
+}: Pick<MasterConfig, 'SERVICE_HISTORY' | 'SERVICE_PRO_SEARCH'>): boolean => SERVICE_HISTORY || SERVICE_PRO_SEARCH
 
 /** Select lists of tables that higher layers own: their entities cannot be imported here. */
 const SESSION = 's.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt"'
@@ -54,8 +60,8 @@ export class EventLog {
   ) {}
 
   get isOn(): boolean {
-    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_HISTORY } = this.config
-    return SERVICE_CDR || SERVICE_WEBHOOK || SERVICE_HISTORY
+    const { SERVICE_CDR, SERVICE_WEBHOOK } = this.config
+    return SERVICE_CDR || SERVICE_WEBHOOK || hasSummaries(this.config)
   }
 
   /** Calls the listener after each commit of this master that recorded an event. */
@@ -157,15 +163,15 @@ export class EventLog {
     return identified.map(({ id }) => id)
   }
 
-  #consumersOf(name: EventDraft['name']): OutboxEntity['consumer'][] {
-    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS, SERVICE_HISTORY } = this.config
-    const history = SERVICE_HISTORY && isHistoryRecord(name) ? (['history'] as const) : []
-    if (name === 'networkQualityLevelChanged') return [...history]
-    return [
-      ...(SERVICE_CDR && name !== 'transcriptReady' ? (['cdr'] as const) : []),
-      ...(SERVICE_WEBHOOK && SERVICE_WEBHOOK_EVENTS.includes(name) ? (['webhook'] as const) : []),
-      ...history,
-    ]
+  #consumersOf(name: EventDraft['name']): Consumer[] {
+    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS, SERVICE_PRO_SEARCH } = this.config
+    const isForBackends = name !== 'networkQualityLevelChanged'
+    const consumers: Consumer[] = []
+    if (SERVICE_CDR && isForBackends && name !== 'transcriptReady') consumers.push('cdr')
+    if (SERVICE_WEBHOOK && isForBackends && SERVICE_WEBHOOK_EVENTS.includes(name)) consumers.push('webhook')
+    if (hasSummaries(this.config) && isHistoryRecord(name)) consumers.push('history')
+    if (SERVICE_PRO_SEARCH) consumers.push('search')
+    return consumers
   }
 
   /** Clocks of masters differ by a few ms: the time of the last event of a session is stored in its row. */

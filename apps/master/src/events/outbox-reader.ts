@@ -1,9 +1,12 @@
+import { backoffMs } from '@session-service/server-kit'
 import type { EntityManager } from 'typeorm'
 import type { EventLog } from './event-log.js'
 import type { OutboxRepository, QueuedEvent, SerialConsumer } from './outbox.repository.js'
 
 /** Interval of reading the outbox, ms: for events of other masters. */
 const POLL_EVERY_MS = 1_000
+/** Of the handler. */
+const RETRY = { firstMs: 1_000, longestMs: 30_000 }
 /** Events handled per transaction. */
 const BATCH = 500
 
@@ -13,7 +16,7 @@ interface OutboxReaderOptions {
   consumer: SerialConsumer
   /** Handles the next events in the transaction that removes them from the outbox. */
   handle: (events: QueuedEvent[], manager: EntityManager) => Promise<void>
-  /** The events stay in the outbox, and are read again after the interval. */
+  /** The events stay in the outbox, and are read again after a back-off delay. */
   onError: (error: unknown) => void
 }
 
@@ -22,11 +25,13 @@ export class OutboxReader {
   #timer: NodeJS.Timeout | undefined
   #reading: Promise<void> | undefined
   #isStopping = false
+  #failures = 0
 
   constructor(private readonly options: OutboxReaderOptions) {}
 
   start(): void {
-    this.options.events.onRecorded(() => this.#poll())
+    // After a failure, events do not shorten the delay of the retry.
+    this.options.events.onRecorded(() => this.#failures === 0 && this.#poll())
     this.#poll()
   }
 
@@ -42,7 +47,8 @@ export class OutboxReader {
     clearTimeout(this.#timer)
     this.#reading = this.#readAll().finally(() => {
       this.#reading = undefined
-      if (!this.#isStopping) this.#timer = setTimeout(() => this.#poll(), POLL_EVERY_MS)
+      const delayMs = this.#failures === 0 ? POLL_EVERY_MS : backoffMs(this.#failures, RETRY)
+      if (!this.#isStopping) this.#timer = setTimeout(() => this.#poll(), delayMs)
     })
   }
 
@@ -51,7 +57,9 @@ export class OutboxReader {
     try {
       let read = BATCH
       while (read === BATCH && !this.#isStopping) read = await outbox.take(consumer, BATCH, handle)
+      this.#failures = 0
     } catch (error) {
+      this.#failures++
       onError(error)
     }
   }

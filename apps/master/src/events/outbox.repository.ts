@@ -6,9 +6,17 @@ import { OutboxEntity } from './outbox.entity.js'
 
 const QUEUED = ['position', 'id', 'name', 'sessionKey', 'payload', 'attempts'] as const
 export type QueuedEvent = Pick<OutboxEntity, (typeof QUEUED)[number]>
+/** A document for one consumer. */
+export interface QueuedDocument {
+  id: string
+  /** The session's unique id. */
+  sessionKey: string
+  name: string
+  payload: object & { timestamp: number }
+}
 const QUEUED_COLUMNS = columns(OutboxEntity, 'o', QUEUED)
 /** Consumers that one master at a time serves, with numbers that nothing else in the database locks. */
-const LOCKS = { cdr: 7_230_004, history: 7_230_006 } as const
+const LOCKS = { cdr: 7_230_004, history: 7_230_006, search: 7_230_007 } as const
 export type SerialConsumer = keyof typeof LOCKS
 const MAX_DEAD_LETTERS = 1_000
 /** An event waits at most this long, s, for the first attempt of the event that it has to follow. */
@@ -113,6 +121,26 @@ export class OutboxRepository {
       ...(id !== undefined && { id }),
     })
     return affected ?? 0
+  }
+
+  /** Queues documents that are no events, in a transaction; one that is queued already has no effect. */
+  async add(manager: EntityManager, consumer: SerialConsumer, documents: readonly QueuedDocument[]): Promise<void> {
+    if (documents.length === 0) return
+    await execute(
+      manager,
+      `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at)
+       SELECT id, $1, session_key, name, payload, created_at
+       FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
+         AS r(id, session_key, name, payload, created_at) ON CONFLICT DO NOTHING`,
+      [
+        consumer,
+        documents.map(({ id }) => id),
+        documents.map(({ sessionKey }) => sessionKey),
+        documents.map(({ name }) => name),
+        documents.map(({ payload }) => JSON.stringify(payload)),
+        documents.map(({ payload }) => payload.timestamp),
+      ],
+    )
   }
 
   /**

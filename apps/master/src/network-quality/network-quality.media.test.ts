@@ -61,8 +61,7 @@ describe('the network quality of a publisher', () => {
       connection.networkQuality,
     ])
     expect(Object.fromEntries(present)).toMatchObject({ [connectionId]: 3, [watcher.connectionId]: undefined })
-    await Promise.all([publisher, watcher, late].map((each) => each.close()))
-    await stack.api.deleteSession(id)
+    await Promise.all([publisher, watcher, late].map((each) => each.leave()))
     const ended = await until('the session is in the history', async () => {
       const { content } = await stack.api.listEndedSessions({ session: id })
       return content[0]

@@ -9,12 +9,13 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleD
 import type { EntityManager } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { Job, type JobRun } from '../../platform/jobs/job.js'
-import { EventLog } from '../event-log.js'
+import { EventLog, hasSummaries } from '../event-log.js'
 import { OutboxReader } from '../outbox-reader.js'
 import { OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
 import type { SessionHistoryEntity } from './session-history.entity.js'
 import { type HistoryPosition, SessionHistoryRepository } from './session-history.repository.js'
 import { summarize } from './summary.js'
+import { summaryDocuments } from './summary-documents.js'
 
 const PURGE_EVERY_MS = 3_600_000
 const PURGE_BATCH = 1_000
@@ -26,7 +27,7 @@ export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #reader: OutboxReader
 
   constructor(
-    outbox: OutboxRepository,
+    private readonly outbox: OutboxRepository,
     events: EventLog,
     private readonly history: SessionHistoryRepository,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -41,7 +42,7 @@ export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   onApplicationBootstrap(): void {
-    if (this.config.SERVICE_HISTORY) this.#reader.start()
+    if (hasSummaries(this.config)) this.#reader.start()
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -93,7 +94,8 @@ export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
     const before = changed.length === 0 ? [] : await this.history.storedOf(manager, changed)
     for (const session of new Set(ended)) {
       const summary = summarize(await this.history.takeRecords(manager, session))
-      if (summary) await this.history.insert(manager, summary)
+      if (summary && this.config.SERVICE_HISTORY) await this.history.insert(manager, summary)
+      if (summary && this.config.SERVICE_PRO_SEARCH) await this.outbox.add(manager, 'search', summaryDocuments(summary))
     }
     for (const session of new Set(before)) {
       const records = await this.history.takeRecords(manager, session)
