@@ -25,14 +25,14 @@ export function summaryDocuments({ users, ...session }: SessionSummary): QueuedD
         ...user,
         connections: {
           numberOfElements: connections.numberOfElements,
-          content: connections.content.map(({ publishers, subscribers, networkQuality: _, ...connection }) => ({
+          content: connections.content.map(({ publishers, subscribers, ...connection }) => ({
             ...connection,
             publishers: { numberOfElements: publishers.numberOfElements },
             subscribers: { numberOfElements: subscribers.numberOfElements },
           })),
         },
       }),
-      ...connections.content.map(({ networkQuality: _, ...connection }) =>
+      ...connections.content.map((connection) =>
         document('connectionSummary', connection.connectionId, { user: user.id, ...connection }),
       ),
     ]),

@@ -13,7 +13,7 @@ const queued = (id: string, name: string, payload: object): QueuedEvent => ({
 const linesOf = (events: QueuedEvent[]): unknown[] =>
   bulkBody(events, 'cluster')
     .split('\n')
-    .map((line) => (line === '' ? line : JSON.parse(line)))
+    .map((line) => (line === '' ? line : (JSON.parse(line) as unknown)))
 
 describe('the body of a bulk request', () => {
   it('has an action and a document for each event, and ends with a line feed', () => {
