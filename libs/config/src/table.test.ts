@@ -60,10 +60,19 @@ const SHOWN = [
   'SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY',
 ]
 
+/** Not in the contract. */
+const LIMITS = [
+  'SERVICE_SESSIONS_MAX_CONCURRENT',
+  'SERVICE_SESSIONS_MAX_PARTICIPANTS',
+  'SERVICE_SESSIONS_MAX_STREAMS',
+  'SERVICE_SESSIONS_MAX_DURATION',
+  'SERVICE_RECORDING_MAX_CONCURRENT',
+]
+
 describe('the table', () => {
-  it('marks exactly the properties that the contract allows a restart to change', () => {
+  it('marks exactly the limits and the properties that the contract allows a restart to change', () => {
     const marked = PROPERTY_NAMES.filter((name) => table[name]?.restartable)
-    expect(marked.sort()).toEqual([...RESTARTABLE].sort())
+    expect(marked.sort()).toEqual([...RESTARTABLE, ...LIMITS].sort())
   })
 
   it('contains every property of the contract, for the master', () => {

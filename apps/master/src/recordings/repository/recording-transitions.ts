@@ -13,7 +13,7 @@ import { EventLog, type Record } from '../../events/event-log.js'
 import type { EventDraft } from '../../events/event-drafts.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { type MaybePlace, PLACE, placeOf } from '../../media-nodes/session-place.js'
-import { insertPart, insertRecording, type RecordableSession } from './recording-inserts.js'
+import { insertPart, insertRecording, type RecordableSession, requireFreeRecording } from './recording-inserts.js'
 import { type FinishedFile, IS_OVERDUE, type NewPart, RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
 import { isLive, mayBecome } from './recording-states.js'
 import { RecordingEntity, RecordingPartEntity } from './recording.entity.js'
@@ -48,7 +48,8 @@ export class RecordingTransitions {
 
   /**
    * Creates a `starting` recording with its first part, on the media node of the session. `decide` may refuse.
-   * @throws ServiceError CONFLICT when the session is being recorded, UNAVAILABLE while the session has no media
+   * @throws ServiceError CONFLICT when the session is being recorded, UNAVAILABLE while the session has no media,
+   *   NO_CAPACITY when the cluster has its maximum of recordings
    */
   create(
     sessionId: string,
@@ -69,6 +70,7 @@ export class RecordingTransitions {
       }
       const place = placeOf(session)
       if (!place) throw new ServiceError('UNAVAILABLE', `the media of session ${sessionId} is being moved`)
+      await requireFreeRecording(manager, this.config.SERVICE_RECORDING_MAX_CONCURRENT)
       const decideFor = (id: string): RecordingProperties => decide(session.recordingProperties, id, place)
       const recording = await insertRecording(manager, session, decideFor, {
         mediaNodeId: place.nodeId,

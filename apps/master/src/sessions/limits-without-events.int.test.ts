@@ -1,0 +1,104 @@
+import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { ENTITIES } from '../app/entities.js'
+import { AdmissionRepository } from '../connections/admission.repository.js'
+import { EventLog } from '../events/event-log.js'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { createDataSource } from '../platform/database/data-source.js'
+import { migrate } from '../platform/database/migrate.js'
+import { StreamRepository } from '../streams/stream.repository.js'
+import { insertParticipants, insertSession } from './fixtures/rows.js'
+
+/** Without events a join takes no lock, unless its session has a limit. */
+const CONFIG = { SERVICE_CDR: false, SERVICE_WEBHOOK: false } as unknown as MasterConfig
+
+let database: TestDatabase
+const sources: DataSource[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  for (let master = 0; master < 2; master++)
+    sources.push(await createDataSource(database.url, ENTITIES, () => undefined).initialize())
+  await migrate(sources[0] as DataSource)
+})
+afterAll(async () => {
+  for (const source of sources) await source.destroy()
+  await database.drop()
+})
+beforeEach(async () => {
+  await database.query('DELETE FROM session')
+  await insertSession(database, 'ses')
+})
+
+const admissionsOf = (dataSource: DataSource): AdmissionRepository =>
+  new AdmissionRepository(dataSource, new EventLog(dataSource, CONFIG))
+const taken = {
+  clientData: '',
+  ip: '127.0.0.1',
+  platform: 'test',
+  location: 'unknown',
+  resumeHash: Buffer.from('resume'),
+  masterId: 'one',
+}
+const outcomes = (results: PromiseSettledResult<unknown>[]): string[] =>
+  results
+    .map((result) =>
+      result.status === 'rejected'
+        ? String((result.reason as { code?: string }).code)
+        : result.value === undefined
+          ? 'no such token'
+          : 'joined',
+    )
+    .toSorted()
+
+it('admits exactly the maximum of participants when two masters take their tokens concurrently', async () => {
+  const ids = Array.from({ length: 20 }, (_, nth) => `con_${nth}`)
+  await insertParticipants(database, 'ses', ...ids)
+  await database.query(`UPDATE connection SET status = 'pending'`)
+  await database.query('UPDATE session SET max_participants = 10, max_duration = 60')
+  const masters = sources.map(admissionsOf)
+  const results = await Promise.allSettled(
+    ids.map((id, nth) => masters[nth % 2]?.take(Buffer.from(id), { ...taken, resumeHash: Buffer.from(id) })),
+  )
+  expect(outcomes(results)).toEqual([...Array<string>(10).fill('LIMIT_REACHED'), ...Array<string>(10).fill('joined')])
+  const [session] = await database.query('SELECT ends_at > clock_timestamp() AS ends FROM session')
+  expect(session).toEqual({ ends: true })
+})
+
+it('admits a token once, and says that a used one is not valid, while the session has its maximum', async () => {
+  await insertParticipants(database, 'ses', 'alice')
+  await database.query(`UPDATE connection SET status = 'pending'`)
+  await database.query('UPDATE session SET max_participants = 1')
+  const masters = sources.map(admissionsOf)
+  const results = await Promise.allSettled(masters.map((master) => master.take(Buffer.from('alice'), taken)))
+  expect(outcomes(results)).toEqual(['joined', 'no such token'])
+})
+
+it('admits exactly the maximum of streams when two masters insert those of one participant', async () => {
+  await insertParticipants(database, 'ses', 'alice', 'bob')
+  await database.query(
+    `UPDATE session SET max_streams = 5, media_node_id = 'node', media_node_boot_id = 'boot', media_epoch = 1`,
+  )
+  const masters = sources.map(
+    (source) => new StreamRepository(source, new EventLog(source, CONFIG), new ClusterClock()),
+  )
+  const insert = (connectionId: string, nth: number) =>
+    masters[nth % 2]?.insert({
+      id: `${connectionId}_${nth}`,
+      sessionId: 'ses',
+      connectionId,
+      createdAt: nth,
+      mediaOptions: { hasAudio: true, hasVideo: false, filter: {} },
+      mediaEpoch: 1,
+      maxStreams: 5,
+    })
+  const results = await Promise.allSettled(
+    ['alice', 'bob'].flatMap((id) => Array.from({ length: 10 }, (_, nth) => insert(id, nth))),
+  )
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
+  expect(refused).toMatchObject(Array.from({ length: 10 }, () => ({ code: 'LIMIT_REACHED' })))
+  const counts = await database.query('SELECT count(*)::integer AS n FROM stream GROUP BY connection_id')
+  expect(counts).toEqual([{ n: 5 }, { n: 5 }])
+})
