@@ -31,7 +31,7 @@ export const SECTIONS: readonly (readonly [title: string, properties: Readonly<R
   ['Every process', COMMON],
   ['Master', MASTER],
   ['Clients of the master', CLIENTS],
-  ['Limits', LIMITS],
+  ['Limits and retention', LIMITS],
   ['Recording, call records, webhook', FEATURES],
   ['Storage of recordings', STORAGE],
   ['Cluster and statistics', CLUSTER],

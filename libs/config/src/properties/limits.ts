@@ -13,7 +13,10 @@ const limit = (max: number, meaning: string, unit?: string) =>
     meaning: `${meaning}; 0: no limit`,
   })
 
-/** Limits of sessions and of the cluster. */
+/** 1 PiB. */
+const MAX_MIB = 1_073_741_824
+
+/** Limits of sessions and of the cluster, and the retention of recordings. */
 export const LIMITS = {
   SERVICE_SESSIONS_MAX_CONCURRENT: limit(MOST, 'Maximum number of sessions in the cluster at the same time'),
   SERVICE_SESSIONS_MAX_PARTICIPANTS: limit(
@@ -27,4 +30,22 @@ export const LIMITS = {
     's',
   ),
   SERVICE_RECORDING_MAX_CONCURRENT: limit(MOST, 'Maximum number of running recordings in the cluster'),
+  SERVICE_RECORDING_RETENTION_DAYS: property('master', integer(0, 36_500), {
+    default: 0,
+    unit: 'days',
+    restartable: true,
+    meaning: 'Age at which finished recordings are deleted; 0: never',
+  }),
+  SERVICE_RECORDING_RETENTION_SIZE: property('master', integer(0, MAX_MIB), {
+    default: 0,
+    unit: 'MiB',
+    restartable: true,
+    meaning: 'Total size of finished recordings above which the oldest ones are deleted; 0: no limit',
+  }),
+  SERVICE_RECORDING_RETENTION_NOTICE: property('master', integer(0, 8_760), {
+    default: 24,
+    unit: 'hours',
+    restartable: true,
+    meaning: 'Time between the event `recordingRemovalAnnounced` and the deletion of the recording by the retention',
+  }),
 }

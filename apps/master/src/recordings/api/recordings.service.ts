@@ -24,7 +24,7 @@ import { decideProperties, isCustomLayout } from '../repository/recording-proper
 import { RecordingReconciler } from '../lifecycle/recording-reconciler.service.js'
 import { RecordingQueries, type StartContext } from '../repository/recording-queries.js'
 import type { RecordingRow } from '../repository/recording-row.js'
-import { RecordingTransitions } from '../repository/recording-transitions.js'
+import { RecordingRemovals } from '../repository/recording-removals.js'
 import { recordingView } from '../repository/recording.view.js'
 
 const Target = z.object({ session: SessionRef })
@@ -41,7 +41,7 @@ export const noSuchRecording = (id: string): ServiceError =>
 export class RecordingsService {
   constructor(
     private readonly queries: RecordingQueries,
-    private readonly transitions: RecordingTransitions,
+    private readonly removals: RecordingRemovals,
     private readonly starter: RecordingStarter,
     private readonly reconciler: RecordingReconciler,
     private readonly finalizer: RecordingFinalizer,
@@ -120,7 +120,7 @@ export class RecordingsService {
 
   async delete(id: string): Promise<void> {
     this.#requireEnabled()
-    const row = await this.transitions.remove(id)
+    const row = await this.removals.remove(id)
     if (!row) throw noSuchRecording(id)
     await this.finalizer.remove(row)
   }
