@@ -39,7 +39,7 @@ describe('loadMasterConfig', () => {
       SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: 70,
       SUPPORT_DEPRECATED_API: true,
     })
-    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(16)
+    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(18)
   })
 
   it.each<[Environment, object]>([
@@ -165,7 +165,7 @@ describe('loadMasterConfig', () => {
     const config = loadMasterConfig(LEAST)
     expect(Object.isFrozen(config)).toBe(true)
     expect(() => config.SERVICE_WEBHOOK_EVENTS.push('signalSent')).toThrow(TypeError)
-    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(16)
+    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(18)
   })
 
   it('contains no property of media nodes', () => {

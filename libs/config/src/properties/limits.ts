@@ -16,7 +16,9 @@ const limit = (max: number, meaning: string, unit?: string) =>
 /** 1 PiB. */
 const MAX_MIB = 1_073_741_824
 
-/** Limits of sessions and of the cluster, and the retention of recordings. */
+const MOST_REQUESTS = 100_000
+
+/** Limits of sessions, requests and the cluster, and the retention of recordings. */
 export const LIMITS = {
   SERVICE_SESSIONS_MAX_CONCURRENT: limit(MOST, 'Maximum number of sessions in the cluster at the same time'),
   SERVICE_SESSIONS_MAX_PARTICIPANTS: limit(
@@ -47,5 +49,20 @@ export const LIMITS = {
     unit: 'hours',
     restartable: true,
     meaning: 'Time between the event `recordingRemovalAnnounced` and the deletion of the recording by the retention',
+  }),
+  SERVICE_REST_RATE_LIMIT: property('master', integer(0, MOST_REQUESTS), {
+    default: 0,
+    unit: 'requests/s',
+    restartable: true,
+    meaning:
+      'Steady rate of REST requests of each credential at each master, beyond which they are answered with 429; 0: no limit',
+  }),
+  SERVICE_REST_RATE_BURST: property('master', integer(1, 10 * MOST_REQUESTS), {
+    derived: {
+      text: 'twice SERVICE_REST_RATE_LIMIT',
+      from: ({ values }) => Math.max(2 * Number(values.SERVICE_REST_RATE_LIMIT), 1),
+    },
+    restartable: true,
+    meaning: 'Number of REST requests that a credential may send at once before SERVICE_REST_RATE_LIMIT applies',
   }),
 }

@@ -49,7 +49,7 @@ export const faults = <const T extends Readonly<Record<number, string>>>(byStatu
 /** Additional answers of every operation. */
 export const COMMON_ANSWERS: Readonly<Record<number, Answer>> = faults({
   401: 'The Authorization header is missing or wrong',
-  429: 'Invalid credentials after too many failed attempts from this address: retry after `Retry-After` seconds',
+  429: 'Invalid credentials after too many failed attempts from this address, or more requests with these credentials than SERVICE_REST_RATE_LIMIT permits: retry after `Retry-After` seconds',
   503: 'Temporarily unavailable: retry after `Retry-After` seconds',
 })
 /** Additional answers of every operation that changes state. */

@@ -3,10 +3,12 @@ import { FastifyAdapter } from '@nestjs/platform-fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
 import { readBodies, refuseTransferCodings } from './bodies.js'
+import type { RequestLimiter } from '../limits/request-limiter.js'
 import { answerBrokenRequest } from './broken-requests.js'
 import { refuseForeignPages } from './cross-site.js'
 import { measureRequests } from './http-metrics.js'
 import { answerUnknownRoutes, logRequests, newRequestId, protect, refuse } from './http-server.js'
+import { limitRequests } from './limit-requests.js'
 import { addProtectiveHeaders, protectAnswers } from './response-headers.js'
 import { discardUnreadBodies } from './unread-bodies.js'
 
@@ -42,6 +44,8 @@ export interface HttpOptions {
   namedOrigins?: ReadonlySet<string>
   /** Paths that need no credentials, or check their own. */
   open?: readonly RegExp[]
+  /** The limit of requests of each credential, and the paths that do not count. */
+  rate?: { limiter: RequestLimiter; exempt: readonly RegExp[] } | undefined
   limits?: Partial<HttpLimits>
 }
 
@@ -52,6 +56,7 @@ export function createHttpAdapter({
   trustedProxies,
   namedOrigins = new Set(),
   open = [],
+  rate,
   limits = {},
 }: HttpOptions): FastifyAdapter {
   const { bodyBytes, headerBytes, headersMs, requestMs, keepAliveMs, checkMs } = { ...LIMITS, ...limits }
@@ -86,6 +91,7 @@ export function createHttpAdapter({
   protectAnswers(fastify)
   discardUnreadBodies(fastify)
   protect(fastify, guard, open)
+  if (rate) limitRequests(fastify, rate.limiter, rate.exempt)
   refuseForeignPages(fastify, namedOrigins)
   refuseTransferCodings(fastify)
   answerUnknownRoutes(fastify)
