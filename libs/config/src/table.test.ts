@@ -62,6 +62,7 @@ const SHOWN = [
 
 /** Not in the contract. */
 const LIMITS = [
+  'SERVICE_SECRET_PREVIOUS',
   'SERVICE_SESSIONS_MAX_CONCURRENT',
   'SERVICE_SESSIONS_MAX_PARTICIPANTS',
   'SERVICE_SESSIONS_MAX_STREAMS',
@@ -75,7 +76,7 @@ const LIMITS = [
 ]
 
 describe('the table', () => {
-  it('marks exactly the limits and the properties that the contract allows a restart to change', () => {
+  it('marks exactly the limits, the previous secret and the properties that the contract allows a restart to change', () => {
     const marked = PROPERTY_NAMES.filter((name) => table[name]?.restartable)
     expect(marked.sort()).toEqual([...RESTARTABLE, ...LIMITS].sort())
   })
@@ -98,6 +99,8 @@ describe('the table', () => {
 
   it.each([
     'SERVICE_SECRET',
+    'SERVICE_SECRET_PREVIOUS',
+    'SERVICE_API_SECRETS',
     'DATABASE_URL',
     'NATS_URL',
     'MEDIA_NODE_NATS_URL',

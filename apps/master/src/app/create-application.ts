@@ -9,7 +9,7 @@ import {
 } from '@session-service/server-kit'
 import { NestFactory } from '@nestjs/core'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
-import { BasicCredentials, MAIN_CREDENTIAL } from '../platform/authentication/basic-credentials.js'
+import { accountsOf, BasicCredentials } from '../platform/authentication/basic-credentials.js'
 import { BasicAuthGuard } from '../platform/authentication/basic-auth-guard.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { bindPattern } from './bindings.js'
@@ -23,6 +23,7 @@ import { answerRetries } from '../platform/http/idempotency/idempotency.js'
 import { RequestLimiter } from '../platform/limits/request-limiter.js'
 import { IdempotentCalls } from '../platform/http/idempotency/idempotent-calls.service.js'
 import { rejectDuringRestart } from '../platform/http/reject-during-restart.js'
+import { routeAccess } from './route-access.js'
 import { type Infrastructure, MasterModule } from './master.module.js'
 import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
 import { openRecordingAddresses, routeRecordingFiles } from '../recordings/api/recording-routes.js'
@@ -41,7 +42,7 @@ export async function createApplication(
 ): Promise<NestFastifyApplication> {
   const { config, bus, lifecycle } = infrastructure
   const errors = new HttpErrorFilter(translateDatabaseError)
-  const guard = new BasicAuthGuard(new BasicCredentials([{ name: MAIN_CREDENTIAL, secret: config.SERVICE_SECRET }]))
+  const guard = new BasicAuthGuard(new BasicCredentials(accountsOf(config)))
   const adapter = createHttpAdapter({
     guard,
     errors,
@@ -49,6 +50,7 @@ export async function createApplication(
     namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
     open: openRecordingAddresses(config),
     rate: requestRate(config),
+    accessOf: routeAccess,
   })
   listenOnPrivilegedPort(adapter.getInstance().server, { host: config.SERVICE_HOST, port: config.SERVICE_PORT })
   rejectDuringRestart(adapter.getInstance(), lifecycle)

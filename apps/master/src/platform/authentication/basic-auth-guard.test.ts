@@ -10,7 +10,7 @@ const WRONG = basic('guess')
 function guardAt(clock: { now: number }): (authorization: string | undefined, address?: string) => number {
   const attempts = new RateLimiter({ burst: 3, perSecond: 0.5, sources: 100 })
   const guard = new BasicAuthGuard(
-    new BasicCredentials([{ name: 'main', secret: 'right-secret' }]),
+    new BasicCredentials([{ name: 'main', secret: 'right-secret', role: 'all' }]),
     attempts,
     () => clock.now,
   )

@@ -5,8 +5,8 @@ const basic = (text: string): string => `Basic ${Buffer.from(text).toString('bas
 
 describe('BasicCredentials', () => {
   const credentials = new BasicCredentials([
-    { name: 'main', secret: 'right-secret' },
-    { name: 'other', secret: 'other-secret' },
+    { name: 'main', secret: 'right-secret', role: 'all' },
+    { name: 'other', secret: 'other-secret', role: 'all' },
   ])
   it.each<[string, string | undefined, string | undefined]>([
     ['right', basic('SERVICEAPP:right-secret'), 'main'],
@@ -27,6 +27,6 @@ describe('BasicCredentials', () => {
   })
 
   it('does not give the secret away', () => {
-    expect(credentials.find(basic('SERVICEAPP:right-secret'))).toEqual({ name: 'main' })
+    expect(credentials.find(basic('SERVICEAPP:right-secret'))).toEqual({ name: 'main', role: 'all' })
   })
 })

@@ -1,27 +1,27 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { ApiSecret, MasterConfig } from '@session-service/config'
 
 const USER = 'SERVICEAPP'
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /** The secret that a request used, without the secret itself. */
-export interface Credential {
-  /** For logs and limits. */
-  name: string
-}
+export type Credential = Omit<ApiSecret, 'secret'>
 
-/** A password of the only user. */
-export interface Account extends Credential {
-  secret: string
-}
+type Configured = Pick<MasterConfig, 'SERVICE_SECRET' | 'SERVICE_SECRET_PREVIOUS' | 'SERVICE_API_SECRETS'>
 
-/** The name of the credential SERVICE_SECRET. */
-export const MAIN_CREDENTIAL = 'SERVICE_SECRET'
+/** All passwords of the only user. */
+export const accountsOf = (config: Configured): ApiSecret[] => [
+  ...(['SERVICE_SECRET', 'SERVICE_SECRET_PREVIOUS'] as const).flatMap((name) =>
+    config[name] ? [{ name, secret: config[name], role: 'all' as const }] : [],
+  ),
+  ...config.SERVICE_API_SECRETS,
+]
 
 /** Checks Basic credentials of the only user, who may have several passwords, in constant time. */
 export class BasicCredentials {
   readonly #accounts: readonly { expected: Buffer; credential: Credential }[]
 
-  constructor(accounts: readonly Account[]) {
+  constructor(accounts: readonly ApiSecret[]) {
     this.#accounts = accounts.map(({ secret, ...credential }) => ({
       expected: digest(`${USER}:${secret}`),
       credential,

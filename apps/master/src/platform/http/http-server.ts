@@ -66,7 +66,15 @@ export function logRequests(fastify: FastifyInstance): void {
     const path = request.url.split('?', 1)[0]
     const ms = Math.round(reply.elapsedTime)
     logger.debug(
-      { requestId, method, path, status: reply.statusCode, ms, ip, ...(credential && { credential: credential.name }) },
+      {
+        requestId,
+        method,
+        path,
+        status: reply.statusCode,
+        ms,
+        ip,
+        ...(credential && { credentialName: credential.name }),
+      },
       'answered',
     )
   })

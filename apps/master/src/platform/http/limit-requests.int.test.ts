@@ -15,7 +15,9 @@ let now = 0
 beforeAll(async () => {
   const names = ['one', 'two']
   adapter = createHttpAdapter({
-    guard: new BasicAuthGuard(new BasicCredentials(names.map((name) => ({ name, secret: name })))),
+    guard: new BasicAuthGuard(
+      new BasicCredentials(names.map((name) => ({ name, secret: name, role: 'all' as const }))),
+    ),
     errors: new HttpErrorFilter(),
     trustedProxies: [],
     open: [/^\/open$/],

@@ -1,3 +1,4 @@
+import { MAX_API_SECRETS } from '@session-service/config'
 import { metrics } from '@session-service/server-kit'
 import type { FastifyInstance } from 'fastify'
 import type { RequestLimiter } from '../limits/request-limiter.js'
@@ -8,7 +9,8 @@ const HEALTH = /^\/service\/api\/health\/?(?:\?|$)/
 
 const refused = metrics.counter('http_requests_limited_total', {
   help: 'Requests beyond SERVICE_REST_RATE_LIMIT',
-  labels: {},
+  // SERVICE_SECRET and its predecessor come in addition.
+  labels: { credential: MAX_API_SECRETS + 2 },
 })
 
 /**
@@ -21,7 +23,7 @@ export function limitRequests(fastify: FastifyInstance, limiter: RequestLimiter,
     if (!credential || [HEALTH, ...exempt].some((path) => path.test(url))) return undefined
     const seconds = limiter.wait(credential.name)
     if (seconds === 0) return undefined
-    refused.inc({})
+    refused.inc({ credential: credential.name })
     void reply.header('retry-after', String(seconds))
     return sendError(request, reply, 429, 'more requests than SERVICE_REST_RATE_LIMIT permits this credential')
   })

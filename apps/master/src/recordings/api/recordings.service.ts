@@ -12,6 +12,7 @@ import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { z } from 'zod'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { streamedList } from '../../platform/http/streamed-list.js'
+import type { Viewer } from '../../platform/http/viewer.js'
 import { SessionQueries } from '../../connections/session-queries.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
@@ -108,11 +109,14 @@ export class RecordingsService {
     return this.#view(await this.#require(id))
   }
 
-  /** All recordings as a stream of JSON; `shape` converts each to the representation of the caller. */
-  list(shape: (recording: RecordingView) => object = (recording) => recording): Promise<StreamableFile> {
+  /** All recordings of the viewer as a stream of JSON; `shape` converts each to the representation of the caller. */
+  list(
+    { prefix }: Viewer,
+    shape: (recording: RecordingView) => object = (recording) => recording,
+  ): Promise<StreamableFile> {
     this.#requireEnabled()
     return streamedList(
-      (after) => this.queries.page(after),
+      (after) => this.queries.page(prefix, after),
       (row) => shape(this.#view(row)),
       { items: 'items', count: 'count' },
     )

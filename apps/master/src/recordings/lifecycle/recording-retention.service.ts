@@ -27,7 +27,11 @@ export class RecordingRetention {
   ) {}
 
   /** Also runs without bounds: an announcement must not be old when they are configured again. */
-  @Job({ name: 'recording retention', scope: 'leader', everyMs: EVERY_MS })
+  @Job({
+    name: 'recording retention',
+    scope: 'leader',
+    everyMs: ({ SERVICE_RECORDING }) => (SERVICE_RECORDING ? EVERY_MS : undefined),
+  })
   async enforce({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     const { SERVICE_RECORDING_RETENTION_DAYS: days, SERVICE_RECORDING_RETENTION_SIZE: mebibytes } = this.config
     const bounds = { days, mebibytes }

@@ -54,7 +54,7 @@ const due = async (given: RetentionBounds) => (await master().due(given, 100)).m
 const master = (nth = 0): RecordingRemovals => masters[nth] as RecordingRemovals
 const events = async () =>
   (await database.query('SELECT name, payload FROM outbox ORDER BY position')).map(({ name, payload }) => ({
-    name,
+    event: name,
     ...(JSON.parse(String(payload)) as object),
   }))
 
@@ -99,7 +99,7 @@ describe('the removal of a recording', () => {
     expect(announced.toSorted()).toEqual([false, true])
     const [event, ...others] = await events()
     expect(others).toEqual([])
-    expect(event).toMatchObject({ name: 'recordingRemovalAnnounced', id: 'old', reason: 'age', size: MIB })
+    expect(event).toMatchObject({ event: 'recordingRemovalAnnounced', id: 'old', reason: 'age', size: MIB })
     const { timestamp, removalAt } = event as unknown as { timestamp: number; removalAt: number }
     expect(Math.abs(removalAt - timestamp - 2 * HOUR_S * 1_000)).toBeLessThan(60_000)
     expect(await unannounced(bounds(5, 0))).toEqual([])
@@ -115,8 +115,8 @@ describe('the removal of a recording', () => {
     const removed = await Promise.all(masters.map((each) => each.removeAnnounced({ id: 'old', reason: totalSize })))
     expect(removed.filter((row) => row !== undefined)).toMatchObject([{ id: 'old' }])
     expect(await events()).toMatchObject([
-      { name: 'recordingRemovalAnnounced' },
-      { name: 'recordingRemoved', id: 'old', reason: 'totalSize', size: MIB },
+      { event: 'recordingRemovalAnnounced' },
+      { event: 'recordingRemoved', id: 'old', reason: 'totalSize', size: MIB },
     ])
     const [row] = await database.query('SELECT removed_at IS NOT NULL AS removed FROM recording')
     expect(row).toEqual({ removed: true })

@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm'
 import { Job } from '../../jobs/job.js'
 import { z } from 'zod'
 import { execute, rows } from '../../database/sql.js'
+import { signingSecrets } from '../../authentication/signing-secrets.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../config/configuration.module.js'
 import { seal, unseal } from '../../config/sealed.js'
 import { IdempotentCallEntity } from './idempotent-call.entity.js'
@@ -82,7 +83,7 @@ export class IdempotentCalls {
     if (claimed.length > 0) return { state: 'claimed', claim }
     const call = await this.dataSource.getRepository(IdempotentCallEntity).findOneBy({ key: keyDigest })
     if (call && call.request !== requestDigest) return { state: 'different' }
-    const answer = call?.answer == null ? undefined : unseal(call.answer, this.config.SERVICE_SECRET)
+    const answer = call?.answer == null ? undefined : unseal(call.answer, signingSecrets(this.config))
     return answer === undefined
       ? { state: 'inProgress' }
       : { state: 'answered', answer: Answer.parse(JSON.parse(answer)) }
