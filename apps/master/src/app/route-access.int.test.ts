@@ -163,5 +163,20 @@ describe('SERVICE_SECRET_PREVIOUS', () => {
       expect(new URL(shown).searchParams.get('token')).toBe(new URL(String(token)).searchParams.get('token'))
     }
     expect(await statusOf(new ServiceApi(stack.masterUrl, ROTATED), 'GET', path)).toBe(401)
+    const create = async (at: string, secret: string, body: object) => {
+      const { status, headers } = await fetch(`${at}/service/api/sessions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${Buffer.from(`SERVICEAPP:${secret}`).toString('base64')}`,
+          'content-type': 'application/json',
+          'idempotency-key': 'across-the-rotation',
+        },
+        body: JSON.stringify(body),
+      })
+      return [status, headers.get('idempotent-replayed')]
+    }
+    expect(await create(stack.masterUrl, stack.secret, {})).toEqual([200, null])
+    expect(await create(url, ROTATED, {})).toEqual([200, 'true'])
+    expect(await create(url, ROTATED, { mediaMode: 'RELAYED' })).toEqual([422, null])
   })
 })
