@@ -82,10 +82,22 @@ export class ParticipantRepository {
         [connectionId, RECORDER_AWAITED_S],
       )
       await record(...leaving)
+      if (row?.status === 'pending') await this.#forgetStart(manager, session.id)
       if (row?.status !== 'pending' || !(await this.#isRecorded(manager, session.uniqueSessionId))) return NOTHING_ENDED
       const ended = await this.#endIfEmpty(manager, record, session, 'networkDisconnect')
       return { place: session.place, sessionEnded: ended !== undefined, recordingIds: ended ?? [] }
     })
+  }
+
+  /** The maximum duration of a session that no participant has joined does not run: a session that was left has ended. */
+  async #forgetStart(manager: Manager, sessionId: string): Promise<void> {
+    await execute(
+      manager,
+      `UPDATE session s SET ends_at = NULL WHERE s.id = $1 AND s.ends_at IS NOT NULL AND NOT s.was_emptied
+         AND NOT EXISTS (SELECT 1 FROM connection c
+                         WHERE c.session_id = s.id AND c.status = 'active' AND c.type = 'WEBRTC')`,
+      [sessionId],
+    )
   }
 
   /** Events of a participant's departure; none when the connection is not a participant. */

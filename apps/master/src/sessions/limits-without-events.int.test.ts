@@ -1,9 +1,11 @@
 import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { RecordingProperties } from '@session-service/contract'
+import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
 import { ENTITIES } from '../app/entities.js'
 import { AdmissionRepository } from '../connections/admission.repository.js'
+import { ParticipantRepository } from '../connections/participant.repository.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -12,6 +14,7 @@ import { migrate } from '../platform/database/migrate.js'
 import { RecordingTransitions } from '../recordings/repository/recording-transitions.js'
 import { StreamRepository } from '../streams/stream.repository.js'
 import { insertParticipants, insertSession } from './fixtures/rows.js'
+import { SessionEndHooks } from './session-end-hooks.js'
 
 /** Without events a join takes no lock, unless its session has a limit. */
 const CONFIG = {
@@ -102,6 +105,26 @@ it('admits a token once, and says that a used one is not valid, while the sessio
   const masters = sources.map(admissionsOf)
   const results = await Promise.allSettled(masters.map((master) => master.take(Buffer.from('alice'), taken)))
   expect(outcomes(results)).toEqual(['joined', 'no such token'])
+})
+
+it('starts the maximum duration with the first join that succeeds, and not again', async () => {
+  await insertParticipants(database, 'ses', 'alice', 'bob')
+  await database.query(`UPDATE connection SET status = 'pending'`)
+  await database.query('UPDATE session SET max_duration = 60')
+  const [source] = sources as [DataSource]
+  const noHooks = new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService)
+  const participants = new ParticipantRepository(source, new EventLog(source, CONFIG), noHooks, new ClusterClock())
+  const take = (id: string) => admissionsOf(source).take(Buffer.from(id), { ...taken, resumeHash: Buffer.from(id) })
+  const endsAt = async () => (await database.query('SELECT ends_at FROM session'))[0]?.ends_at
+  await take('alice')
+  expect(await endsAt()).not.toBeNull()
+  await participants.releaseToken('alice')
+  expect(await endsAt()).toBeNull()
+  await take('alice')
+  const end = await endsAt()
+  await take('bob')
+  await participants.releaseToken('bob')
+  expect(await endsAt()).toEqual(end)
 })
 
 it('admits exactly the maximum of streams when two masters insert those of one participant', async () => {
