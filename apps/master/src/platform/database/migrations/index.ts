@@ -7,6 +7,8 @@ import { StreamFilters1790000000061 } from './1790000000061-stream-filters.js'
 import { DrivenNodes1790000000062 } from './1790000000062-driven-nodes.js'
 import { NetworkQuality1790000000063 } from './1790000000063-network-quality.js'
 import { History1790000000064 } from './1790000000064-history.js'
+import { SessionLimits1790000000070 } from './1790000000070-session-limits.js'
+import { RecordingRetention1790000000071 } from './1790000000071-recording-retention.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -19,6 +21,8 @@ export const MIGRATIONS = [
   DrivenNodes1790000000062,
   NetworkQuality1790000000063,
   History1790000000064,
+  SessionLimits1790000000070,
+  RecordingRetention1790000000071,
 ] as const
 
 /**
