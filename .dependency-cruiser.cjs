@@ -93,6 +93,7 @@ const MEDIA_NODE_LAYERS = [
   'filters',
   'adaptive-bitrate',
   'network-quality',
+  'media-statistics',
   'ip-cameras',
   'cluster',
   'monitoring',
