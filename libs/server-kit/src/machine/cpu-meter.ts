@@ -32,6 +32,11 @@ export class CpuMeter {
     if (this.#samples.length > this.span + 1) this.#samples.shift()
   }
 
+  /** Whether there are enough samples for a load. */
+  get isMeasured(): boolean {
+    return this.#samples.length > 1
+  }
+
   get load(): number {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)]
     if (!first || !last || last.total <= first.total) return 0
