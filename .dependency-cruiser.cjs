@@ -60,6 +60,7 @@ const MASTER_LAYERS = [
   'signalling/sockets',
   'signalling/rpc-handlers',
   'signalling/gateway',
+  'monitoring',
   'api/configuration',
   'api/health',
   'api/docs',

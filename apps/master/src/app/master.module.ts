@@ -14,6 +14,7 @@ import { CdrModule } from '../events/cdr/cdr.module.js'
 import { WebhookModule } from '../events/webhook/webhook.module.js'
 import { MasterMembership } from '../media-nodes/master-membership.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
+import { MonitoringModule } from '../monitoring/monitoring.module.js'
 import type { Configuration } from '../platform/config/configuration.module.js'
 import { JobsModule } from '../platform/jobs/jobs.module.js'
 import { PlatformModule } from '../platform/platform.module.js'
@@ -44,6 +45,7 @@ export class MasterModule {
         WebhookModule,
         CdrModule,
         AutoscalingModule,
+        MonitoringModule,
         SpeechToTextModule,
         RecordingsModule,
         SignallingModule,
