@@ -9,7 +9,14 @@ export { createLogger, ServiceLogger, type LoggerOptions, type LogLevel } from '
 export { redact, redactText } from './logging/redact.js'
 export { CpuMeter, cpuTimes } from './machine/cpu-meter.js'
 export { MachineMonitor, type MachineMonitorOptions } from './machine/machine-monitor.js'
-export { metrics, registry, type CounterMetric, type GaugeMetric, type HistogramMetric, type Series } from './metrics.js'
+export {
+  metrics,
+  registry,
+  type CounterMetric,
+  type GaugeMetric,
+  type HistogramMetric,
+  type Series,
+} from './metrics.js'
 export { OpsModule } from './ops/ops.module.js'
 export { OpsService } from './ops/ops.service.js'
 export { serveStartProbes, type StartProbes } from './ops/start-probes.js'

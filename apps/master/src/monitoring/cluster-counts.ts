@@ -8,7 +8,8 @@ export interface ClusterCount {
   value: number
 }
 
-const age = (time: string): string => `coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(${time}))), 0)::float8`
+const age = (time: string): string =>
+  `coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(${time}))), 0)::float8`
 
 /** Counts sessions, connections and streams once; everything else has a partial index. */
 const LIVE = `

@@ -47,7 +47,9 @@ export class ClockSyncService implements OnModuleDestroy {
     const { nodeId, bootId } = this.identity
     const fact = { kind: 'clock' as const, factId: newSecret(), nodeId, bootId }
     const askedAt = performance.now()
-    const { now, statistics } = await this.bus.request(SUBJECT.fact(nodeId), REPORT_RPC, fact, { timeoutMs: TIMEOUT_MS })
+    const { now, statistics } = await this.bus.request(SUBJECT.fact(nodeId), REPORT_RPC, fact, {
+      timeoutMs: TIMEOUT_MS,
+    })
     // Absent in the answer of an older master.
     if (statistics) this.statistics.intervals = statistics
     if (now === undefined) return

@@ -10,7 +10,10 @@ const PROTOCOL = ['udp', 'tcp', 'none'] as const
 export function exportMediaGauges(media: MediaService): void {
   metrics.sampledSeries(
     'media_tracks',
-    { help: 'Tracks of publishers (in) and tracks sent to subscribers (out)', labels: { direction: DIRECTION, kind: KIND } },
+    {
+      help: 'Tracks of publishers (in) and tracks sent to subscribers (out)',
+      labels: { direction: DIRECTION, kind: KIND },
+    },
     () => {
       const kinds = { in: inKinds(media), out: outKinds(media) }
       return DIRECTION.flatMap((direction) =>

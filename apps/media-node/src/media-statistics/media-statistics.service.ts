@@ -74,8 +74,16 @@ export class MediaStatisticsService implements OnModuleInit, OnModuleDestroy {
     return [
       ...producers.map((track) => () => this.#sampleTrack({ direction: 'in', track })),
       ...consumers.map((track) => () => this.#sampleTrack({ direction: 'out', track })),
-      ...publishers.map(({ send }) => () => this.#sampleBitrate('in', send.transport)),
-      ...receivers.map(({ recv }) => () => this.#sampleBitrate('out', recv.transport)),
+      ...publishers.map(
+        ({ send }) =>
+          () =>
+            this.#sampleBitrate('in', send.transport),
+      ),
+      ...receivers.map(
+        ({ recv }) =>
+          () =>
+            this.#sampleBitrate('out', recv.transport),
+      ),
     ]
   }
 

@@ -20,6 +20,7 @@ export class MachineMonitor {
     help: 'Bytes that the machine has received and sent, without loopback and bridges of containers',
     labels: { direction: ['received', 'sent'] },
   })
+  readonly #options: MachineMonitorOptions
   #cpu = new CpuMeter(1)
   #cpuRatio: number | undefined
   #memoryRatio: number | undefined
@@ -28,7 +29,8 @@ export class MachineMonitor {
   #dueAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
-  constructor(private readonly options: MachineMonitorOptions) {
+  constructor(options: MachineMonitorOptions) {
+    this.#options = options
     metrics.sampled('machine_cpu_ratio', 'CPU load of the machine in the last interval, 0 to 1', () => this.#cpuRatio)
     metrics.sampled('machine_memory_used_ratio', 'Used memory of the machine, 0 to 1', () => this.#memoryRatio)
     metrics.sampled('machine_recording_disk_free_bytes', 'Free space on the disk of recordings', () => this.#freeBytes)
@@ -44,7 +46,7 @@ export class MachineMonitor {
 
   /** Takes a sample if it is due at this time (monotonic, ms). */
   async sample(now: number): Promise<void> {
-    const intervalMs = this.options.intervalMs()
+    const intervalMs = this.#options.intervalMs()
     if (intervalMs === 0) return this.#forget()
     if (now < this.#dueAt) return
     this.#dueAt = now + intervalMs
@@ -62,7 +64,7 @@ export class MachineMonitor {
   }
 
   async #sampleDisk(): Promise<void> {
-    const { folder } = this.options
+    const { folder } = this.#options
     // The folder may not exist before the first recording.
     const disk = folder === undefined ? undefined : await statfs(folder).catch(() => undefined)
     this.#freeBytes = disk && disk.bavail * disk.bsize

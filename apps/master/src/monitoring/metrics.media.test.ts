@@ -1,0 +1,96 @@
+import { startStack, type Stack, SyntheticParticipant, until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { scrape } from './fixtures/series.js'
+
+const INTERVALS = { SERVICE_PRO_STATS_WEBRTC_INTERVAL: 1, SERVICE_PRO_STATS_MONITORING_INTERVAL: 1 }
+let stack: Stack
+
+beforeAll(async () => {
+  const masterEnv = Object.fromEntries(Object.entries(INTERVALS).map(([name, value]) => [name, String(value)]))
+  stack = await startStack({ masterEnv: { ...masterEnv, SERVICE_EDITION: 'enterprise' } })
+})
+afterAll(() => stack.stop())
+
+const ofNode = async (name: string): Promise<number> => (await scrape(stack.nodes[0])).get(name) ?? 0
+const ofMaster = async (name: string): Promise<number> => (await scrape(stack.masters[0])).get(name) ?? 0
+const track = (name: string, direction: string, kind: string): string =>
+  `${name}{direction="${direction}",kind="${kind}"}`
+
+describe('the metrics of a session with two participants', () => {
+  it('count the packets, losses and conditions of the media on the node, until the interval is 0', async () => {
+    const { id } = await stack.api.createSession()
+    const tokens = await Promise.all([0, 1].map(() => stack.api.createConnection(id)))
+    const uplink = { lossRate: 0 }
+    const publisher = await SyntheticParticipant.join(tokens[0]?.token ?? '', { uplink })
+    const receiver = await SyntheticParticipant.join(tokens[1]?.token ?? '')
+    const stream = await publisher.publish({ audio: true, video: true, kbps: 600 })
+    const subscription = await receiver.subscribe(stream.streamId)
+
+    await until('audio is counted in both directions', async () => {
+      const counts = await Promise.all(['in', 'out'].map((way) => ofNode(track('media_packets_total', way, 'audio'))))
+      return counts.every((count) => count > 50)
+    })
+    const counted = await scrape(stack.nodes[0])
+    expect(counted.get(track('media_packets_total', 'in', 'audio'))).toBeLessThanOrEqual(
+      stream.stats().audio?.packets ?? 0,
+    )
+    expect(counted.get(track('media_packets_total', 'out', 'video'))).toBeGreaterThan(0)
+    expect(counted.get(track('media_bytes_total', 'in', 'video'))).toBeGreaterThan(1_000)
+    expect(counted.get(track('media_packets_lost_total', 'in', 'audio')) ?? 0).toBe(0)
+    expect(counted.get(track('media_tracks', 'in', 'video'))).toBe(1)
+    expect(counted.get(track('media_tracks', 'out', 'audio'))).toBe(1)
+    expect(counted.get('media_transports{direction="in",protocol="udp"}')).toBe(1)
+    expect(counted.get('media_transports{direction="in",protocol="none"}')).toBe(1)
+
+    uplink.lossRate = 0.2
+    const lost = track('media_packets_lost_total', 'in', 'audio')
+    await until('losses are counted', async () => (await ofNode(lost)) > 5)
+    await until(
+      'lost video is requested again',
+      async () => (await ofNode(track('media_nacks_total', 'in', 'video'))) > 0,
+    )
+    const lossy = await scrape(stack.nodes[0])
+    expect(lossy.get('media_loss_ratio_bucket{le="+Inf",direction="in",kind="audio"}')).toBeGreaterThan(0)
+    expect(lossy.get(`media_transport_bits_per_second_count{direction="in"}`)).toBeGreaterThan(0)
+    expect(lossy.get('machine_cpu_ratio')).toBeLessThanOrEqual(1)
+    expect(subscription.stats().audio?.packets ?? 0).toBeGreaterThan(0)
+
+    expect((await scrape(stack.masters[0])).has('machine_memory_used_ratio')).toBe(true)
+
+    const off = Object.fromEntries(Object.keys(INTERVALS).map((name) => [name, 0]))
+    expect((await stack.rest('POST', '/restart', off)).status).toBe(200)
+    // The node gets both intervals at once, and without samples it has no gauges of its machine.
+    await until('the node has the new intervals', async () => (await ofNode('machine_memory_used_ratio')) === 0)
+    const sent = (): number => stream.stats().audio?.packets ?? 0
+    const packets: number[] = []
+    for (let at = 0; at < 2; at++) {
+      const before = sent()
+      await until('another second of audio is sent', () => sent() > before + 50)
+      packets.push(await ofNode(track('media_packets_total', 'in', 'audio')))
+    }
+    expect(packets[1]).toBe(packets[0])
+    await Promise.all([publisher, receiver].map((each) => each.close()))
+    await stack.api.deleteSession(id)
+  })
+
+  it('measure joins and count failed ones by cause on the master, which is the leader', async () => {
+    const { id } = await stack.api.createSession()
+    await stack.join(id)
+    const { token } = await stack.api.createConnection(id)
+    await expect(SyntheticParticipant.join((token ?? '').replace(/tok_\w+/, 'tok_wrong'))).rejects.toThrow()
+    expect(await ofMaster('join_failures_total{reason="UNAUTHENTICATED"}')).toBeGreaterThanOrEqual(1)
+    for (const step of ['token', 'placement', 'media_node', 'answer', 'total'])
+      expect(await ofMaster(`join_step_seconds_count{step="${step}"}`)).toBeGreaterThanOrEqual(1)
+    const active = 'cluster_connections{type="WEBRTC",status="active"}'
+    await until('the leader exports the cluster', async () => (await ofMaster(active)) === 1)
+    const series = await scrape(stack.masters[0])
+    expect(series.get('cluster_sessions{placed="yes"}')).toBe(1)
+    expect(series.get('cluster_queue_age_seconds{queue="webhook"}')).toBe(0)
+    expect(series.get('database_pool_size')).toBe(16)
+    expect(series.get('database_connections{state="used"}')).toBeGreaterThanOrEqual(1)
+    expect(series.get('database_batch_items_count{table="connection"}')).toBeGreaterThanOrEqual(1)
+    expect(series.get('bus_connected')).toBe(1)
+    expect(series.get('bus_request_seconds_count{subject="command",outcome="answered"}')).toBeGreaterThanOrEqual(1)
+    await stack.api.deleteSession(id)
+  })
+})
