@@ -28,12 +28,12 @@ export class ClusterGauges {
     private readonly dataSource: DataSource,
     private readonly mediaNodes: MediaNodesService,
   ) {
-    this.#export('sessions', 'Sessions, by whether they have a media node', 'placed', ['yes', 'no'])
+    this.#export('cluster_sessions', 'Sessions, by whether they have a media node', 'placed', ['yes', 'no'])
     this.#exportConnections()
-    this.#export('streams', 'Published streams, by their tracks', 'kind', ['audio', 'video', 'audio_video'])
-    this.#export('recordings', 'Recordings by status', 'status', RecordingStatus.options)
-    this.#export('cameras', 'Cameras on the network by status', 'status', CameraStatus.options)
-    this.#export('queue_age', 'Age of the oldest entry of a queue', 'queue', QUEUES, 'cluster_queue_age_seconds')
+    this.#export('cluster_streams', 'Published streams, by their tracks', 'kind', ['audio', 'video', 'audio_video'])
+    this.#export('cluster_recordings', 'Recordings by status', 'status', RecordingStatus.options)
+    this.#export('cluster_cameras', 'Cameras on the network by status', 'status', CameraStatus.options)
+    this.#export('cluster_queue_age_seconds', 'Age of the oldest entry of a queue', 'queue', QUEUES)
     this.#exportSlots()
   }
 
@@ -52,13 +52,13 @@ export class ClusterGauges {
   }
 
   /** Empty unless this master is the leader. */
-  #of(gauge: string): readonly ClusterCount[] {
-    return this.#isCurrent ? [...this.#live, ...this.#settled].filter((count) => count.gauge === gauge) : []
+  #of(name: string): readonly ClusterCount[] {
+    return this.#isCurrent ? [...this.#live, ...this.#settled].filter(({ gauge }) => gauge === name) : []
   }
 
-  #export(gauge: string, help: string, label: string, values: readonly string[], name = `cluster_${gauge}`): void {
+  #export(name: string, help: string, label: string, values: readonly string[]): void {
     metrics.sampledSeries(name, { help, labels: { [label]: values } }, () => {
-      const counts = this.#of(gauge)
+      const counts = this.#of(name)
       // Values without a row are 0, so that a graph shows them.
       return this.#isCurrent
         ? values.map((value) => [{ [label]: value }, counts.find(({ one }) => one === value)?.value ?? 0] as const)
@@ -71,7 +71,7 @@ export class ClusterGauges {
     metrics.sampledSeries(
       'cluster_connections',
       { help: 'Connections by type and status; hidden ones are recorders', labels },
-      () => this.#of('connections').map(({ one, two, value }) => [{ type: one, status: two }, value] as const),
+      () => this.#of('cluster_connections').map(({ one, two, value }) => [{ type: one, status: two }, value] as const),
     )
   }
 
