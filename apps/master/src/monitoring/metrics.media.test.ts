@@ -2,12 +2,12 @@ import { startStack, type Stack, SyntheticParticipant, until } from '@session-se
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { scrape } from './fixtures/series.js'
 
-const INTERVALS = { SERVICE_PRO_STATS_WEBRTC_INTERVAL: 1, SERVICE_PRO_STATS_MONITORING_INTERVAL: 1 }
+const INTERVALS = ['SERVICE_PRO_STATS_WEBRTC_INTERVAL', 'SERVICE_PRO_STATS_MONITORING_INTERVAL']
+const intervals = <T>(value: T): Record<string, T> => Object.fromEntries(INTERVALS.map((name) => [name, value]))
 let stack: Stack
 
 beforeAll(async () => {
-  const masterEnv = Object.fromEntries(Object.entries(INTERVALS).map(([name, value]) => [name, String(value)]))
-  stack = await startStack({ masterEnv: { ...masterEnv, SERVICE_EDITION: 'enterprise' } })
+  stack = await startStack({ masterEnv: { ...intervals('0'), SERVICE_EDITION: 'enterprise' } })
 })
 afterAll(() => stack.stop())
 
@@ -17,7 +17,23 @@ const track = (name: string, direction: string, kind: string): string =>
   `${name}{direction="${direction}",kind="${kind}"}`
 
 describe('the metrics of a session with two participants', () => {
-  it('count the packets, losses and conditions of the media on the node, until the interval is 0', async () => {
+  it('contain no samples with an interval of 0, and samples on running nodes after a restart with another one', async () => {
+    const { id } = await stack.api.createSession()
+    const { token } = await stack.api.createConnection(id)
+    const publisher = await SyntheticParticipant.join(token ?? '')
+    const stream = await publisher.publish({ video: false })
+    await until('two seconds of audio are sent', () => (stream.stats().audio?.packets ?? 0) > 100)
+    const names = [...(await scrape(stack.nodes[0])).keys(), ...(await scrape(stack.masters[0])).keys()]
+    expect(names.filter((name) => /^(media_packets|media_transport_bits|machine)_\w+/.test(name))).toEqual([])
+    await publisher.close()
+    await stack.api.deleteSession(id)
+
+    expect((await stack.rest('POST', '/restart', intervals(1))).status).toBe(200)
+    await until('the node has the new intervals', async () => (await ofNode('machine_cpu_ratio')) > 0)
+    await until('the master has the new intervals', async () => (await ofMaster('machine_cpu_ratio')) > 0)
+  })
+
+  it('count the packets, losses and conditions of the media on the node', async () => {
     const { id } = await stack.api.createSession()
     const tokens = await Promise.all([0, 1].map(() => stack.api.createConnection(id)))
     const uplink = { lossRate: 0 }
@@ -37,6 +53,7 @@ describe('the metrics of a session with two participants', () => {
     expect(counted.get(track('media_packets_total', 'out', 'video'))).toBeGreaterThan(0)
     expect(counted.get(track('media_bytes_total', 'in', 'video'))).toBeGreaterThan(1_000)
     expect(counted.get(track('media_packets_lost_total', 'in', 'audio')) ?? 0).toBe(0)
+    expect(counted.get(track('media_plis_total', 'in', 'video'))).toBe(1)
     expect(counted.get(track('media_tracks', 'in', 'video'))).toBe(1)
     expect(counted.get(track('media_tracks', 'out', 'audio'))).toBe(1)
     expect(counted.get('media_transports{direction="in",protocol="udp"}')).toBe(1)
@@ -45,30 +62,15 @@ describe('the metrics of a session with two participants', () => {
     uplink.lossRate = 0.2
     const lost = track('media_packets_lost_total', 'in', 'audio')
     await until('losses are counted', async () => (await ofNode(lost)) > 5)
-    await until(
-      'lost video is requested again',
-      async () => (await ofNode(track('media_nacks_total', 'in', 'video'))) > 0,
-    )
     const lossy = await scrape(stack.nodes[0])
+    const sent = stream.stats().audio?.packets ?? 0
+    expect(lossy.get(lost)).toBeLessThan(sent / 2)
     expect(lossy.get('media_loss_ratio_bucket{le="+Inf",direction="in",kind="audio"}')).toBeGreaterThan(0)
     expect(lossy.get(`media_transport_bits_per_second_count{direction="in"}`)).toBeGreaterThan(0)
     expect(lossy.get('machine_cpu_ratio')).toBeLessThanOrEqual(1)
     expect(subscription.stats().audio?.packets ?? 0).toBeGreaterThan(0)
 
     expect((await scrape(stack.masters[0])).has('machine_memory_used_ratio')).toBe(true)
-
-    const off = Object.fromEntries(Object.keys(INTERVALS).map((name) => [name, 0]))
-    expect((await stack.rest('POST', '/restart', off)).status).toBe(200)
-    // The node gets both intervals at once, and without samples it has no gauges of its machine.
-    await until('the node has the new intervals', async () => (await ofNode('machine_memory_used_ratio')) === 0)
-    const sent = (): number => stream.stats().audio?.packets ?? 0
-    const packets: number[] = []
-    for (let at = 0; at < 2; at++) {
-      const before = sent()
-      await until('another second of audio is sent', () => sent() > before + 50)
-      packets.push(await ofNode(track('media_packets_total', 'in', 'audio')))
-    }
-    expect(packets[1]).toBe(packets[0])
     await Promise.all([publisher, receiver].map((each) => each.close()))
     await stack.api.deleteSession(id)
   })
