@@ -52,7 +52,7 @@ export class JoinRpcHandlers {
       const enteredAt = performance.now()
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
-      socket.participant = { ...participant, place: isLost ? null : place }
+      socket.participant = { ...participant, place: isLost ? null : place, hasToReportJoin: true }
       await this.#requireConnected(socket, place)
       const [snapshot] = await Promise.all([
         this.snapshots.read(participant),
