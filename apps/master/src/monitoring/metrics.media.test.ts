@@ -95,4 +95,24 @@ describe('the metrics of a session with two participants', () => {
     expect(series.get('bus_request_seconds_count{subject="command",outcome="answered"}')).toBeGreaterThanOrEqual(1)
     await stack.api.deleteSession(id)
   })
+
+  it('contain the reports of clients, within their limits', async () => {
+    const { id } = await stack.api.createSession()
+    const member = await stack.join(id)
+    const join = { socketMs: 40, answerMs: 60, iceMs: 200 }
+    const playback = { videoSeconds: 30, freezes: 2, frozenSeconds: 3 }
+    await expect(member.request('reportExperience', { join: { ...join, iceMs: 60_001 } })).rejects.toThrow('iceMs')
+    await member.request('reportExperience', { join, candidate: 'relay', playback })
+    // More often than permitted: ignored.
+    await member.request('reportExperience', { join, candidate: 'relay', playback })
+    const series = await scrape(stack.masters[0])
+    expect(series.get('client_join_step_seconds_count{step="ice"}')).toBe(1)
+    expect(series.get('client_join_step_seconds_sum{step="ice"}')).toBe(0.2)
+    expect(series.has('client_join_step_seconds_count{step="media"}')).toBe(false)
+    expect(series.get('client_transports_total{candidate="relay"}')).toBe(1)
+    expect(series.get('client_frozen_ratio_sum')).toBeCloseTo(0.1)
+    expect(series.get('client_freezes_total')).toBe(2)
+    expect(series.get('client_video_seconds_total')).toBe(30)
+    await stack.api.deleteSession(id)
+  })
 })
