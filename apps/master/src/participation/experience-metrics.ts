@@ -31,7 +31,7 @@ export function observeExperience(report: SignallingCall<'reportExperience'>, is
   if (isFirst && join) {
     const { socketMs: socket, answerMs: answer, iceMs: ice, mediaMs: media } = join
     for (const [step, ms] of Object.entries({ socket, answer, ice, media }))
-      if (ms !== undefined) steps.observe({ step: step as (typeof STEPS)[number] }, ms / 1_000)
+      if (ms !== undefined) steps.observe({ step }, ms / 1_000)
   }
   if (isFirst && candidate) transports.inc({ candidate })
   if (!playback || playback.videoSeconds === 0) return

@@ -76,11 +76,7 @@ export class LocalParticipant implements SessionContext {
     options: LocalParticipantOptions,
   ) {
     this.#options = options
-    this.experience = new Experience(times, {
-      clock: options.clock,
-      stats: () => this.media.engine.stats(),
-      send: (report) => signalling.report(report),
-    })
+    this.experience = new Experience(times, this)
     this.roster = new Roster(ownInfo(joined), this.#filters)
     this.speechToText = new SpeechToText({
       session: this,

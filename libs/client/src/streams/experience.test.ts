@@ -14,7 +14,7 @@ let experience: Experience
 let reads: number
 
 const asReport = (stats: Stats): RTCStatsReport =>
-  new Map(Object.entries(stats).map(([id, members]) => [id, { id, ...members }])) as unknown as RTCStatsReport
+  new Map(Object.entries(stats).map(([id, members]) => [id, { id, ...members }]))
 
 function pair(local: object): Stats {
   return {
@@ -37,11 +37,15 @@ beforeEach(() => {
     { socketMs: 20, answerMs: 30 },
     {
       clock,
-      stats: async () => {
-        reads++
-        return { send: asReport({}), recv: asReport(recv) }
+      media: {
+        engine: {
+          stats: async () => {
+            reads++
+            return { send: asReport({}), recv: asReport(recv) }
+          },
+        },
       },
-      send: (report) => sent.push(report),
+      signalling: { report: (report) => sent.push(report) },
     },
   )
   experience.start()
@@ -90,7 +94,11 @@ describe('the report of a join', () => {
     experience.stop()
     const slow = new Experience(
       { socketMs: 90_000, answerMs: 1e9 },
-      { clock, stats: () => Promise.reject(new Error('lost')), send: (report) => sent.push(report) },
+      {
+        clock,
+        media: { engine: { stats: () => Promise.reject(new Error('lost')) } },
+        signalling: { report: (report) => sent.push(report) },
+      },
     )
     slow.start()
     clock.pass(10_000)

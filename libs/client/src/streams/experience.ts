@@ -6,10 +6,11 @@ import type { JoinTimes } from '../signalling/signalling.js'
 type Report = SignallingParams<'reportExperience'>
 type Playback = NonNullable<Report['playback']>
 
-export interface ExperienceOptions {
+/** The session whose experience is reported. */
+export interface ReportedSession {
   readonly clock: Clock
-  readonly stats: () => ReturnType<Engine['stats']>
-  readonly send: (report: Report) => void
+  readonly media: { readonly engine: Pick<Engine, 'stats'> }
+  readonly signalling: { report(report: Report): void }
 }
 
 /** Time for the steps of joining before they are reported, ms. */
@@ -82,7 +83,7 @@ export function playbackBetween(
 /** Measures what the participant experiences, and reports it to the service for its metrics. */
 export class Experience {
   readonly #join: JoinTimes
-  readonly #options: ExperienceOptions
+  readonly #session: ReportedSession
   #isJoinReported = false
   #connectingAt: number | undefined
   #subscribedAt: number | undefined
@@ -90,9 +91,9 @@ export class Experience {
   #countedAt = 0
   #cancel = (): void => {}
 
-  constructor(join: JoinTimes, options: ExperienceOptions) {
+  constructor(join: JoinTimes, session: ReportedSession) {
     this.#join = join
-    this.#options = options
+    this.#session = session
   }
 
   start(): void {
@@ -105,7 +106,7 @@ export class Experience {
 
   /** The connection of a media transport has changed. */
   stateChanged(state: RTCPeerConnectionState): void {
-    const now = this.#options.clock.now()
+    const now = this.#session.clock.now()
     if (state === 'connecting') this.#connectingAt ??= now
     if (state === 'connected' && this.#connectingAt !== undefined) this.#join.iceMs ??= now - this.#connectingAt
   }
@@ -113,12 +114,12 @@ export class Experience {
   /** Returns the function to call when the subscription shows its first frame. */
   subscribing(): () => void {
     if (this.#subscribedAt !== undefined) return () => {}
-    const subscribedAt = (this.#subscribedAt = this.#options.clock.now())
-    return () => (this.#join.mediaMs ??= this.#options.clock.now() - subscribedAt)
+    const subscribedAt = (this.#subscribedAt = this.#session.clock.now())
+    return () => (this.#join.mediaMs ??= this.#session.clock.now() - subscribedAt)
   }
 
   #schedule(ms: number): void {
-    this.#cancel = this.#options.clock.after(ms, () => {
+    this.#cancel = this.#session.clock.after(ms, () => {
       let isStopped = false
       this.#cancel = () => (isStopped = true)
       void this.#report(() => isStopped).then(() => isStopped || this.#schedule(REPORTS_MS))
@@ -132,7 +133,7 @@ export class Experience {
     const candidate = isFirst ? (candidateOf(recv) ?? candidateOf(send)) : undefined
     const playback = this.#playback(recv)
     if (isStopped() || (!isFirst && !playback)) return
-    this.#options.send({
+    this.#session.signalling.report({
       ...(isFirst && { join: bounded(this.#join) }),
       ...(candidate && { candidate }),
       ...(playback && { playback }),
@@ -142,7 +143,7 @@ export class Experience {
   /** Empty while the media is lost. */
   async #stats(): Promise<Record<TransportDirection, Stat[]>> {
     try {
-      const { send, recv } = await this.#options.stats()
+      const { send, recv } = await this.#session.media.engine.stats()
       return { send: valuesOf(send), recv: valuesOf(recv) }
     } catch {
       return { send: [], recv: [] }
@@ -152,7 +153,7 @@ export class Experience {
   #playback(recv: readonly Stat[]): Playback | undefined {
     const [before, beforeAt] = [this.#counts, this.#countedAt]
     this.#counts = countsOf(recv)
-    this.#countedAt = this.#options.clock.now()
+    this.#countedAt = this.#session.clock.now()
     return playbackBetween(before, this.#counts, (this.#countedAt - beforeAt) / 1_000)
   }
 }
