@@ -174,7 +174,7 @@ export class LocalParticipant implements SessionContext {
 
   /** Emits the events of the joined session's state, then those of all notifications. */
   start(): void {
-    this.#stopPageListener = onPageHide(() => this.signalling.notifyLeave())
+    this.#stopPageListener = onPageHide(() => this.#pageHidden())
     this.#options.emit('connectionCreated', { connection: this.roster.own })
     this.#rosterEvents.emitAll(this.roster.applySnapshot(this.joined.snapshot))
     this.recordings.applySnapshot(this.joined.snapshot.recordings)
@@ -196,6 +196,7 @@ export class LocalParticipant implements SessionContext {
   }
 
   async leave(): Promise<void> {
+    this.experience.stop()
     const left = this.signalling.leave(LEAVE_TIMEOUT_MS)
     this.end('disconnect')
     await left
@@ -216,6 +217,11 @@ export class LocalParticipant implements SessionContext {
     this.speechToText.close()
     this.media.close()
     this.#options.emit('sessionDisconnected', { reason })
+  }
+
+  #pageHidden(): void {
+    this.experience.stop()
+    this.signalling.notifyLeave()
   }
 
   #notified(notification: ServerNotification): void {

@@ -100,8 +100,11 @@ export class Experience {
     this.#schedule(FIRST_REPORT_MS)
   }
 
+  /** Ends the reports. Reports a short participation now, without the statistics, which take time. */
   stop(): void {
     this.#cancel()
+    if (!this.#isJoinReported) this.#session.signalling.report({ join: bounded(this.#join) })
+    this.#isJoinReported = true
   }
 
   /** The connection of a media transport has changed. */
