@@ -85,7 +85,7 @@ export class SessionRepository {
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.#creations = new GroupCommit((sessions) => this.#insertAll(sessions), isDataFault)
+    this.#creations = new GroupCommit('session', (sessions) => this.#insertAll(sessions), isDataFault)
   }
 
   /** CONFLICT when a live session has the id, NO_CAPACITY when the cluster has its maximum of sessions. */

@@ -43,7 +43,7 @@ export class StreamRepository {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.#insertions = new GroupCommit((streams) => this.#insertAll(streams), isDataFault)
+    this.#insertions = new GroupCommit('stream', (streams) => this.#insertAll(streams), isDataFault)
   }
 
   /**
