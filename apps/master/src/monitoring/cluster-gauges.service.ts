@@ -12,7 +12,7 @@ const SETTLED_MS = 300_000
 /** Older counts are those of a former leader: another master exports newer ones. */
 const MAX_AGE_MS = 3 * LIVE_MS
 
-const QUEUES = ['webhook', 'cdr', 'finalizing', 'removal', 'transcript', 'eviction'] as const
+const QUEUES = ['webhook', 'cdr', 'history', 'search', 'finalizing', 'removal', 'transcript', 'eviction'] as const
 const SLOTS = ['recording', 'speechToText'] as const
 
 /** Gauges of the whole cluster, read by the leader at an interval and exported by it alone. */
