@@ -31,6 +31,8 @@ const MASTER_LAYERS = [
   'events',
   'events/webhook',
   'events/cdr',
+  'events/history',
+  'events/search',
   'tokens',
   'media-nodes/driver',
   'media-nodes/drivers/kubernetes',

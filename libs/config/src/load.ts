@@ -63,6 +63,7 @@ function fillDerivedDefaults(process: ProcessKind, values: Record<string, unknow
 type MasterProperty = PropertyName & keyof MasterConfig
 const MISSING: readonly (readonly [name: MasterProperty, when: MasterProperty, meaning: string])[] = [
   ['SERVICE_WEBHOOK_ENDPOINT', 'SERVICE_WEBHOOK', 'SERVICE_WEBHOOK is true'],
+  ['SERVICE_PRO_SEARCH_HOST', 'SERVICE_PRO_SEARCH', 'SERVICE_PRO_SEARCH is true'],
   ['TURN_SHARED_SECRET_KEY', 'TURN_IP', 'TURN_IP is given'],
   ['SERVICE_PRO_AWS_SECRET_KEY', 'SERVICE_PRO_AWS_ACCESS_KEY', 'SERVICE_PRO_AWS_ACCESS_KEY is given'],
 ]

@@ -23,6 +23,15 @@ export const StreamDestroyedReason = z.enum([
 ])
 export type StreamDestroyedReason = z.infer<typeof StreamDestroyedReason>
 
+/** The reason why a participant's media in one direction ended. */
+export const WebrtcEndReason = z.enum([
+  'unsubscribe',
+  ...StreamDestroyedReason.options,
+  'lastParticipantLeft',
+  'automaticStop',
+])
+export type WebrtcEndReason = z.infer<typeof WebrtcEndReason>
+
 /** The reason why a session ended. */
 export const SessionEndReason = z.enum(['lastParticipantLeft', 'automaticStop', ...DisconnectReason.options])
 export type SessionEndReason = z.infer<typeof SessionEndReason>

@@ -82,6 +82,15 @@ export class RestClient implements Complete {
   sendSignal(body: BodyOf<'sendSignal'>, options?: CallOptions): Result<'sendSignal'> {
     return call(this.transport, 'sendSignal', { body, ...options })
   }
+  listEndedSessions(query?: QueryOf<'listEndedSessions'>, options?: CallOptions): Result<'listEndedSessions'> {
+    return call(this.transport, 'listEndedSessions', { query, ...options })
+  }
+  getEndedSession(uniqueSessionId: string, options?: CallOptions): Result<'getEndedSession'> {
+    return call(this.transport, 'getEndedSession', { path: { uniqueSessionId }, ...options })
+  }
+  deleteEndedSession(uniqueSessionId: string, options?: CallOptions): Result<'deleteEndedSession'> {
+    return call(this.transport, 'deleteEndedSession', { path: { uniqueSessionId }, ...options })
+  }
   getConfiguration(options?: CallOptions): Result<'getConfiguration'> {
     return call(this.transport, 'getConfiguration', { ...options })
   }

@@ -2,6 +2,7 @@ import { ClusterEntity, ConfigOverrideEntity, RestartEntity } from '../platform/
 import { ConnectionEntity } from '../connections/connection.entity.js'
 import { MasterEntity } from '../media-nodes/master.entity.js'
 import { FilterListenerEntity, StreamFilterEntity } from '../filters/filter.entity.js'
+import { SessionHistoryEntity, SessionRecordEntity } from '../events/history/session-history.entity.js'
 import { OutboxEntity } from '../events/outbox.entity.js'
 import { IdempotentCallEntity } from '../platform/http/idempotency/idempotent-call.entity.js'
 import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
@@ -22,6 +23,8 @@ export const ENTITIES = [
   FilterListenerEntity,
   MasterEntity,
   OutboxEntity,
+  SessionHistoryEntity,
+  SessionRecordEntity,
   MediaNodeEntity,
   RecordingEntity,
   RecordingPartEntity,

@@ -10,7 +10,9 @@ import { readinessChecks } from '../api/health/readiness.js'
 import { MediaNodesApiModule } from '../api/media-nodes/media-nodes-api.module.js'
 import { SessionsApiModule } from '../api/sessions/sessions-api.module.js'
 import { AutoscalingModule } from '../autoscaling/autoscaling.module.js'
+import { HistoryModule } from '../events/history/history.module.js'
 import { CdrModule } from '../events/cdr/cdr.module.js'
+import { SearchModule } from '../events/search/search.module.js'
 import { WebhookModule } from '../events/webhook/webhook.module.js'
 import { MasterMembership } from '../media-nodes/master-membership.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
@@ -43,6 +45,8 @@ export class MasterModule {
         JobsModule.forRoot({ imports: [MediaNodesModule], membership: MasterMembership }),
         WebhookModule,
         CdrModule,
+        HistoryModule,
+        SearchModule,
         AutoscalingModule,
         SpeechToTextModule,
         RecordingsModule,

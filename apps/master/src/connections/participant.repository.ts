@@ -201,7 +201,7 @@ export class ParticipantRepository {
   async #endIfEmpty(
     manager: EntityManager,
     record: Record,
-    session: EventSession,
+    session: EventSession & { place: RoomPlace | null },
     reason: DisconnectReason,
   ): Promise<string[] | undefined> {
     if (await this.#hasRegular(manager, session.id)) return undefined
@@ -212,7 +212,11 @@ export class ParticipantRepository {
     const [endReason, now] = [endedByLast(reason), this.clock.now()]
     const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, endReason, now)
     const leaving = this.events.isOn ? await this.#camerasLeaving(manager, session, endReason, now) : []
-    await record(...leaving, ...events, sessionDestroyed(session, endReason, now))
+    await record(
+      ...leaving,
+      ...events,
+      sessionDestroyed(session, endReason, now, { mediaNodeId: session.place?.nodeId ?? null }),
+    )
     await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
     return recordingIds
   }

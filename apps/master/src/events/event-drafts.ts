@@ -8,8 +8,42 @@ import type {
   WebrtcEndReason,
 } from '@session-service/contract'
 
+/** A change of the network quality of a publisher: only the history has it. */
+export interface NetworkQualityDraft {
+  name: 'networkQualityLevelChanged'
+  payload: BackendEvent<'sessionCreated'> & { connectionId: string; newValue: number; oldValue?: number }
+  details?: undefined
+}
+
+/** What the history stores in addition: the members of webhooks and call records are fixed. */
+export interface HistoryDetails {
+  mediaMode?: 'ROUTED' | 'RELAYED'
+  recordingMode?: 'ALWAYS' | 'MANUAL'
+  customSessionId?: string
+  mediaNodeId?: string | null
+}
+
 /** An event before it has an id; its members are those of the call records. */
-export type EventDraft = { [N in BackendEventName]: { name: N; payload: BackendEvent<N> } }[BackendEventName]
+export type EventDraft =
+  | { [N in BackendEventName]: { name: N; payload: BackendEvent<N>; details?: HistoryDetails } }[BackendEventName]
+  | NetworkQualityDraft
+
+/** The events that the history of a session needs: those of an end contain the members of the beginning. */
+const HISTORY_RECORDS = [
+  'sessionCreated',
+  'participantLeft',
+  'webrtcConnectionDestroyed',
+  'recordingStatusChanged',
+  'networkQualityLevelChanged',
+  'sessionDestroyed',
+] as const satisfies readonly EventDraft['name'][]
+type HistoryRecordName = (typeof HISTORY_RECORDS)[number]
+/** An event as the history gets it. */
+export type HistoryRecord = {
+  [N in HistoryRecordName]: { name: N; payload: Extract<EventDraft, { name: N }>['payload'] & HistoryDetails }
+}[HistoryRecordName]
+export const isHistoryRecord = (name: string): name is HistoryRecordName =>
+  HISTORY_RECORDS.some((known) => known === name)
 
 export interface EventSession {
   id: string
@@ -57,15 +91,28 @@ export const configurationRolledBack = (
   { at, properties, reason }: ConfigurationRollback,
 ): EventDraft => ({ name: 'configurationRolledBack', payload: { timestamp: at, clusterId, properties, reason } })
 
-export const sessionCreated = (session: EventSession): EventDraft => ({
+export const sessionCreated = (session: EventSession, details: HistoryDetails): EventDraft => ({
   name: 'sessionCreated',
   payload: common(session, session.createdAt),
+  details,
 })
 
-export const sessionDestroyed = (session: EventSession, reason: SessionEndReason, now: number): EventDraft => ({
+export const sessionDestroyed = (
+  session: EventSession,
+  reason: SessionEndReason,
+  now: number,
+  details: HistoryDetails = {},
+): EventDraft => ({
   name: 'sessionDestroyed',
   payload: { ...common(session, now), ...since(session.createdAt, now), reason },
+  details,
 })
+
+export const networkQualityChanged = (
+  session: SessionIds,
+  change: Pick<NetworkQualityDraft['payload'], 'connectionId' | 'newValue' | 'oldValue'>,
+  now: number,
+): NetworkQualityDraft => ({ name: 'networkQualityLevelChanged', payload: { ...common(session, now), ...change } })
 
 const participantMembers = ({ connectionId, location, ip, platform, clientData, serverData }: EventParticipant) => ({
   participantId: connectionId,

@@ -3,9 +3,15 @@ import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import type { EventDraft, EventParticipant, EventSession, WebrtcLink } from './event-drafts.js'
+import {
+  type EventDraft,
+  type EventParticipant,
+  type EventSession,
+  isHistoryRecord,
+  type WebrtcLink,
+} from './event-drafts.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
-import type { OutboxEntity } from './outbox.entity.js'
+import type { Consumer } from './outbox.entity.js'
 
 /** The session key of events of the cluster: they keep their order among themselves as those of a session do. */
 const CLUSTER_KEY = 'cluster'
@@ -27,6 +33,12 @@ export interface LockedSessions {
   /** Locks them also while events are off. */
   isAlwaysLocked?: boolean
 }
+
+/** Whether ended sessions are summarized, for the history or the search server. */
+export const hasSummaries = ({
+  SERVICE_HISTORY,
+  SERVICE_PRO_SEARCH,
+}: Pick<MasterConfig, 'SERVICE_HISTORY' | 'SERVICE_PRO_SEARCH'>): boolean => SERVICE_HISTORY || SERVICE_PRO_SEARCH
 
 /** Select lists of tables that higher layers own: their entities cannot be imported here. */
 const SESSION = 's.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt"'
@@ -50,7 +62,8 @@ export class EventLog {
   ) {}
 
   get isOn(): boolean {
-    return this.config.SERVICE_CDR || this.config.SERVICE_WEBHOOK
+    const { SERVICE_CDR, SERVICE_WEBHOOK } = this.config
+    return SERVICE_CDR || SERVICE_WEBHOOK || hasSummaries(this.config)
   }
 
   /** Calls the listener after each commit of this master that recorded an event. */
@@ -145,7 +158,9 @@ export class EventLog {
           entries.map(({ consumer }) => consumer),
           entries.map(({ payload }) => sessionOf(payload) ?? CLUSTER_KEY),
           entries.map(({ name }) => name),
-          entries.map(({ payload }) => JSON.stringify(payload)),
+          entries.map(({ payload, details, consumer }) =>
+            JSON.stringify(consumer === 'history' ? { ...payload, ...details } : payload),
+          ),
           entries.map(({ payload }) => payload.timestamp),
           after ?? null,
         ],
@@ -153,12 +168,15 @@ export class EventLog {
     return identified.map(({ id }) => id)
   }
 
-  #consumersOf(name: EventDraft['name']): OutboxEntity['consumer'][] {
-    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS } = this.config
-    return [
-      ...(SERVICE_CDR && name !== 'transcriptReady' ? (['cdr'] as const) : []),
-      ...(SERVICE_WEBHOOK && SERVICE_WEBHOOK_EVENTS.includes(name) ? (['webhook'] as const) : []),
-    ]
+  #consumersOf(name: EventDraft['name']): Consumer[] {
+    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_WEBHOOK_EVENTS, SERVICE_PRO_SEARCH } = this.config
+    const isForBackends = name !== 'networkQualityLevelChanged'
+    const consumers: Consumer[] = []
+    if (SERVICE_CDR && isForBackends && name !== 'transcriptReady') consumers.push('cdr')
+    if (SERVICE_WEBHOOK && isForBackends && SERVICE_WEBHOOK_EVENTS.includes(name)) consumers.push('webhook')
+    if (hasSummaries(this.config) && isHistoryRecord(name)) consumers.push('history')
+    if (SERVICE_PRO_SEARCH) consumers.push('search')
+    return consumers
   }
 
   /** Clocks of masters differ by a few ms: the time of the last event of a session is stored in its row. */

@@ -1,5 +1,8 @@
 import { Column, Entity, Index, PrimaryGeneratedColumn, Unique } from 'typeorm'
 
+/** Who gets events: the call records, the webhook, the history of sessions, and a search server. */
+export type Consumer = 'cdr' | 'webhook' | 'history' | 'search'
+
 /** An event that is still to be delivered to one consumer; positions within a session have the order of the changes. */
 @Entity('outbox')
 @Unique('outbox_id', ['id', 'consumer'])
@@ -15,7 +18,7 @@ export class OutboxEntity {
   id!: string
 
   @Column({ type: 'text' })
-  consumer!: 'cdr' | 'webhook'
+  consumer!: Consumer
 
   /** The session's unique id, or one key for all events of the cluster. */
   @Column({ name: 'session_key', type: 'text' })

@@ -6,9 +6,18 @@ import { OutboxEntity } from './outbox.entity.js'
 
 const QUEUED = ['position', 'id', 'name', 'sessionKey', 'payload', 'attempts'] as const
 export type QueuedEvent = Pick<OutboxEntity, (typeof QUEUED)[number]>
+/** A document for one consumer. */
+export interface QueuedDocument {
+  id: string
+  /** The session's unique id. */
+  sessionKey: string
+  name: string
+  payload: object & { timestamp: number }
+}
 const QUEUED_COLUMNS = columns(OutboxEntity, 'o', QUEUED)
-/** Any number that nothing else in the database locks. */
-const CDR_LOCK = 7_230_004
+/** Consumers that one master at a time serves, with numbers that nothing else in the database locks. */
+const LOCKS = { cdr: 7_230_004, history: 7_230_006, search: 7_230_007 } as const
+export type SerialConsumer = keyof typeof LOCKS
 const MAX_DEAD_LETTERS = 1_000
 /** An event waits at most this long, s, for the first attempt of the event that it has to follow. */
 const PREDECESSOR_WAIT_S = 15
@@ -114,28 +123,53 @@ export class OutboxRepository {
     return affected ?? 0
   }
 
+  /** Queues documents that are no events, in a transaction; one that is queued already has no effect. */
+  async add(manager: EntityManager, consumer: SerialConsumer, documents: readonly QueuedDocument[]): Promise<void> {
+    if (documents.length === 0) return
+    await execute(
+      manager,
+      `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at)
+       SELECT id, $1, session_key, name, payload, created_at
+       FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
+         AS r(id, session_key, name, payload, created_at) ON CONFLICT DO NOTHING`,
+      [
+        consumer,
+        documents.map(({ id }) => id),
+        documents.map(({ sessionKey }) => sessionKey),
+        documents.map(({ name }) => name),
+        documents.map(({ payload }) => JSON.stringify(payload)),
+        documents.map(({ payload }) => payload.timestamp),
+      ],
+    )
+  }
+
   /**
-   * Passes the next call records to `write` and deletes them when it resolves; returns their number. One master at a
-   * time. A master that dies between both causes a repeated line, never a lost one.
+   * Passes the next events of a consumer to `handle` and deletes them when it resolves; returns their number. One master
+   * at a time. Changes by the transaction's manager happen once; other effects are repeated when a master dies between
+   * both, and never lost.
    */
-  takeCallRecords(limit: number, write: (events: QueuedEvent[]) => Promise<void>): Promise<number> {
+  take(
+    consumer: SerialConsumer,
+    limit: number,
+    handle: (events: QueuedEvent[], manager: EntityManager) => Promise<void>,
+  ): Promise<number> {
     return this.dataSource.transaction(async (manager) => {
-      if (!(await hasLock(manager))) return 0
-      // Hand-written, because a busy master reads thousands of call records per second.
+      if (!(await hasLock(manager, LOCKS[consumer]))) return 0
+      // Hand-written, because a busy master reads thousands of events per second.
       const events = await rows<QueuedEvent>(
         manager,
-        `SELECT ${QUEUED_COLUMNS} FROM outbox o WHERE o.consumer = 'cdr' ORDER BY o.position LIMIT $1`,
-        [limit],
+        `SELECT ${QUEUED_COLUMNS} FROM outbox o WHERE o.consumer = $1 ORDER BY o.position LIMIT $2`,
+        [consumer, limit],
       )
       if (events.length === 0) return 0
-      await write(events)
+      await handle(events, manager)
       await execute(manager, 'DELETE FROM outbox WHERE position = ANY($1)', [events.map(({ position }) => position)])
       return events.length
     })
   }
 }
 
-async function hasLock(manager: EntityManager): Promise<boolean> {
-  const row = await firstRow<{ taken: boolean }>(manager, 'SELECT pg_try_advisory_xact_lock($1) AS taken', [CDR_LOCK])
+async function hasLock(manager: EntityManager, lock: number): Promise<boolean> {
+  const row = await firstRow<{ taken: boolean }>(manager, 'SELECT pg_try_advisory_xact_lock($1) AS taken', [lock])
   return row?.taken === true
 }

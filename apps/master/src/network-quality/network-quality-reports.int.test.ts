@@ -3,11 +3,16 @@ import { createTestDatabase, type TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
 import { ENTITIES } from '../app/entities.js'
+import { EventLog } from '../events/event-log.js'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import type { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { NetworkQualityReports } from './network-quality-reports.service.js'
+
+const OFF = { SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_HISTORY: false } as unknown as MasterConfig
 
 let database: TestDatabase
 let dataSource: DataSource
@@ -27,7 +32,11 @@ it('notifies once of each level, whatever the order and number of the reports is
   await insertParticipants(database, 'ses', 'alice')
   const sent: unknown[] = []
   const broadcast = { notify: (_: string, { params }: SessionNotification) => void sent.push(params) }
-  const reports = new NetworkQualityReports(dataSource, broadcast as unknown as SessionBroadcast)
+  const reports = new NetworkQualityReports(
+    new EventLog(dataSource, OFF),
+    broadcast as unknown as SessionBroadcast,
+    new ClusterClock(),
+  )
   const changed = (more: Partial<NetworkQualityChange>): Promise<void> =>
     reports.changed({ roomId: 'ses_1', connectionId: 'alice', epoch: 1, revision: 1, level: 5, ...more })
   const connectionId = 'alice'

@@ -13,7 +13,11 @@ let stack: Stack
 beforeAll(async () => {
   stack = await startStack({
     masters: 2,
-    masterEnv: { SERVICE_PRO_NETWORK_QUALITY: 'true', SERVICE_PRO_NETWORK_QUALITY_INTERVAL: '1' },
+    masterEnv: {
+      SERVICE_PRO_NETWORK_QUALITY: 'true',
+      SERVICE_PRO_NETWORK_QUALITY_INTERVAL: '1',
+      SERVICE_HISTORY: 'true',
+    },
   })
 })
 afterAll(() => stack.stop())
@@ -57,7 +61,18 @@ describe('the network quality of a publisher', () => {
       connection.networkQuality,
     ])
     expect(Object.fromEntries(present)).toMatchObject({ [connectionId]: 3, [watcher.connectionId]: undefined })
-    await Promise.all([publisher, watcher, late].map((each) => each.close()))
-    await stack.api.deleteSession(id)
+    await Promise.all([publisher, watcher, late].map((each) => each.leave()))
+    const ended = await until('the session is in the history', async () => {
+      const { content } = await stack.api.listEndedSessions({ session: id })
+      return content[0]
+    })
+    expect(ended).toMatchObject({ reason: 'lastParticipantLeft', numberOfConnections: 3 })
+    expect(ended.mediaNodeId).toMatch(/^media_/)
+    const { users } = await stack.api.getEndedSession(ended.uniqueSessionId)
+    const connections = users.content.flatMap(({ connections: { content } }) => content)
+    const past = connections.find((each) => each.connectionId === connectionId)
+    expect(past?.publishers.content).toMatchObject([{ audioEnabled: true, videoEnabled: true, reason: 'disconnect' }])
+    const levels = past?.networkQuality.content.map(({ newValue, oldValue }) => ({ newValue, oldValue }))
+    expect(levels).toEqual(changes.map(({ newValue, oldValue }) => ({ newValue, oldValue })))
   })
 })

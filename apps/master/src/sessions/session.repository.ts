@@ -6,7 +6,7 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
-import { departures, sessionCreated, sessionDestroyed } from '../events/event-drafts.js'
+import { departures, type EventDraft, sessionCreated, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { insertSessions, type NewSession, type Uninserted } from './session-inserts.js'
@@ -71,6 +71,9 @@ const isWithoutClients = (participants: ClosedSession['participants']): boolean 
 /** Selects the session to delete; with `epoch` only if it has not been placed again since. */
 type SessionSelector = { id: string } | { uniqueSessionId: string; epoch?: number }
 
+const createdEvent = ({ mediaMode, recordingMode, hasCustomId, ...session }: NewSession): EventDraft =>
+  sessionCreated(session, { mediaMode, recordingMode, customSessionId: hasCustomId ? session.id : '' })
+
 @Injectable()
 export class SessionRepository {
   readonly #creations: GroupCommit<NewSession, true>
@@ -97,7 +100,7 @@ export class SessionRepository {
     const most = this.config.SERVICE_SESSIONS_MAX_CONCURRENT
     const insert = async (manager: Manager, record: Record): Promise<Map<string, Uninserted>> => {
       const uninserted = await insertSessions(manager, given, most)
-      await record(...given.filter(({ id }) => !uninserted.has(id)).map(sessionCreated))
+      await record(...given.filter(({ id }) => !uninserted.has(id)).map(createdEvent))
       return uninserted
     }
     const uninserted = await (most > 0 ? this.events.transaction(insert) : this.events.change(NO_SESSION_YET, insert))
@@ -163,7 +166,7 @@ export class SessionRepository {
       const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, reason, now)
       if (this.events.isOn) {
         const leaving = participants.length === 0 ? [] : await this.#leaving(manager, session, departure, now)
-        await record(...leaving, ...events, sessionDestroyed(session, reason, now))
+        await record(...leaving, ...events, sessionDestroyed(session, reason, now, { mediaNodeId: session.nodeId }))
       }
       await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
       const { id, uniqueSessionId, createdAt } = session

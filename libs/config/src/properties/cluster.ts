@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Known, property, type PropertyType } from '../property/property.js'
-import { boolean, choice, integer, path, percent, strings, text, urls } from '../property/types.js'
+import { boolean, choice, integer, path, percent, strings, text, url, urls } from '../property/types.js'
 
 const DAY_S = 86_400
 const MAX_NODES = 1_000
@@ -41,6 +41,14 @@ const speechEngine: typeof ENGINES = {
       abort: true,
     })
     .pipe(ENGINES.schema),
+}
+
+const HTTP_URL = url('http', 'https')
+const searchHost: typeof HTTP_URL = {
+  ...HTTP_URL,
+  schema: HTTP_URL.schema.refine((value) => new URL(value).username === '', {
+    error: 'must not contain credentials: use SEARCH_USERNAME and SEARCH_PASSWORD',
+  }),
 }
 
 /** Cluster, autoscaling and statistics. */
@@ -155,8 +163,20 @@ export const CLUSTER = {
     restartable: true,
     meaning: 'Interval between measurements of the network quality',
   }),
-  SERVICE_PRO_SEARCH: pending(boolean, false, { meaning: 'Send events and statistics to a search server' }),
-  SERVICE_PRO_SEARCH_HOST: pending(text, '', { meaning: 'Address of the search server' }),
+  SERVICE_PRO_SEARCH: property('master', boolean, {
+    default: false,
+    meaning: 'Send events and summaries of sessions to a search server, OpenSearch or a compatible one',
+  }),
+  SERVICE_PRO_SEARCH_HOST: property('master', searchHost, {
+    default: '',
+    meaning: 'URL of the search server; mandatory when SERVICE_PRO_SEARCH is true',
+  }),
+  SEARCH_USERNAME: property('master', text, { default: '', meaning: 'User name for the search server' }),
+  SEARCH_PASSWORD: property('master', text, {
+    default: '',
+    secret: true,
+    meaning: 'Password for the search server',
+  }),
   SERVICE_PRO_SEARCH_VERSION: version('the search server'),
   SERVICE_PRO_DASHBOARD: pending(boolean, false, { meaning: 'Offer a dashboard of the search server' }),
   SERVICE_PRO_DASHBOARD_HOST: pending(text, '', { meaning: 'Address of the dashboard' }),

@@ -54,6 +54,15 @@ export const FEATURES = {
     default: '/opt/service/cdr',
     meaning: 'Folder of the call detail records',
   }),
+  SERVICE_HISTORY: property('master', boolean, {
+    default: false,
+    meaning: 'Keep summaries of ended sessions in the database, for `GET history/sessions`',
+  }),
+  SERVICE_HISTORY_RETENTION: property('master', integer(0, 36_500), {
+    default: 30,
+    unit: 'days',
+    meaning: 'Time after which ended sessions are deleted from the history; 0: never',
+  }),
   SERVICE_RECORDING: property('master', boolean, {
     default: false,
     restartable: true,

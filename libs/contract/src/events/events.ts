@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DisconnectReason, RecordingRemovalReason, SessionEndReason, StreamDestroyedReason } from '../reasons.js'
+import { DisconnectReason, RecordingRemovalReason, SessionEndReason, WebrtcEndReason } from '../reasons.js'
 import { TypeOfVideo } from '../rest/connection.js'
 import { MediaNodeStatus, PlacementBackOff } from '../rest/media-node.js'
 import { OutputMode, RecordingLayout, RecordingStatus } from '../rest/recording.js'
@@ -82,7 +82,7 @@ export const BACKEND_EVENTS = {
     ...common,
     ...webrtcConnection,
     ...ended,
-    reason: z.enum(['unsubscribe', ...StreamDestroyedReason.options, 'lastParticipantLeft', 'automaticStop']),
+    reason: WebrtcEndReason,
   }),
   /** `from` is null for signals of the REST API; `to` names all receivers. */
   signalSent: z.strictObject({
@@ -211,7 +211,6 @@ export const isClusterEvent = (name: string): name is ClusterEventName => CLUSTE
 
 export type BackendEventName = keyof typeof BACKEND_EVENTS
 export type BackendEvent<N extends BackendEventName = BackendEventName> = z.infer<(typeof BACKEND_EVENTS)[N]>
-export type WebrtcEndReason = BackendEvent<'webrtcConnectionDestroyed'>['reason']
 
 /** Reasons of the last participant for which the session ends with `lastParticipantLeft`. */
 const INDIVIDUAL_REASONS: readonly DisconnectReason[] = [

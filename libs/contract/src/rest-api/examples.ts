@@ -147,6 +147,61 @@ const SENTENCE = {
   words: [{ word: 'can', start: 0, end: 0.21, confidence: 0.98 }],
 }
 const WHOLE = { numberOfElements: 1 }
+const NONE = { numberOfElements: 0, content: [] }
+const ENDED_SESSION = {
+  id: ID,
+  object: 'historySession',
+  uniqueSessionId: 'standup_1790000000000',
+  customSessionId: ID,
+  createdAt: 1_790_000_000_000,
+  destroyedAt: 1_790_000_600_000,
+  duration: 600,
+  reason: 'lastParticipantLeft',
+  mediaMode: 'ROUTED',
+  recordingMode: 'MANUAL',
+  mediaNodeId: NODE.id,
+  numberOfUsers: 1,
+  numberOfConnections: 1,
+  numberOfRecordings: 0,
+}
+const USER = {
+  id: '0f3a9c51d27be684',
+  location: 'Madrid, Spain',
+  platform: 'Chrome 140.0.0.0 on Linux 64-bit',
+  connections: {
+    ...WHOLE,
+    content: [
+      {
+        connectionId: 'con_Xnxg19tonh',
+        createdAt: 1_790_000_002_000,
+        destroyedAt: 1_790_000_600_000,
+        duration: 598,
+        reason: 'disconnect',
+        clientData: 'Alice',
+        serverData: 'user 42',
+        publishers: {
+          ...WHOLE,
+          content: [
+            {
+              streamId: 'str_CAM_nhWs_con_Xnxg19tonh',
+              createdAt: 1_790_000_003_000,
+              destroyedAt: 1_790_000_600_000,
+              duration: 597,
+              reason: 'disconnect',
+              videoSource: 'CAMERA',
+              videoFramerate: 30,
+              videoDimensions: '{"width":640,"height":480}',
+              audioEnabled: true,
+              videoEnabled: true,
+            },
+          ],
+        },
+        subscribers: NONE,
+        networkQuality: { ...WHOLE, content: [{ timestamp: 1_790_000_013_000, newValue: 5 }] },
+      },
+    ],
+  },
+}
 
 /** An example request body and successful answer of each operation; tests validate them against the schemas. */
 export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; response?: unknown }>>> = {
@@ -222,6 +277,14 @@ export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; r
   getCallRecords: {
     response: '{"sessionCreated":{"sessionId":"standup","timestamp":1790000000000}}\n',
   },
+  listEndedSessions: {
+    response: {
+      ...WHOLE,
+      content: [ENDED_SESSION],
+      next: `${ENDED_SESSION.destroyedAt}-${ENDED_SESSION.uniqueSessionId}`,
+    },
+  },
+  getEndedSession: { response: { ...ENDED_SESSION, users: { ...WHOLE, content: [USER] }, recordings: NONE } },
   listMediaNodes: { response: { ...WHOLE, content: [NODE] } },
   getMediaNode: {
     response: { ...NODE, languageModels: [{ lang: 'en-US', status: 'loaded', streams: 2, memory: 245_760 }] },

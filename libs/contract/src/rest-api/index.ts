@@ -3,6 +3,7 @@ export type { AddMediaNodeQuery, NodeDetailsQuery, RemoveMediaNodeQuery } from '
 export { openApiDocument } from './openapi.js'
 export { PATH_PARAMETERS, type PathParameter } from './parameters.js'
 export type { Answer, Method, Route } from './route.js'
+export { HISTORY_PAGE, type HistoryQuery } from './history-routes.js'
 export { ConfigurationView } from './configuration-routes.js'
 export {
   HealthView,

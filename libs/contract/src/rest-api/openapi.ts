@@ -32,6 +32,7 @@ const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   connectionId: 'Identifier of the connection',
   streamId: 'Identifier of the stream',
   recordingId: 'Identifier of the recording',
+  uniqueSessionId: 'Identifier of one use of a session id: the id, `_` and the time of its creation',
   mediaNodeId: 'Identifier of the media node',
   eventId: 'Identifier of the event, as in the header `webhook-id`',
   property: 'Name of the configuration property',

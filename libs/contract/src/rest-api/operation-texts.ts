@@ -10,6 +10,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Speech to text': 'Language models on media nodes, and transcripts. Paid editions.',
   Service: 'Configuration, health and restart.',
   Events: 'Events that a webhook could not deliver, and call detail records.',
+  History: 'Ended sessions, kept for a while. Addition to the contract.',
   'Deprecated paths': 'Paths without `/service`; `SUPPORT_DEPRECATED_API=false` switches them off.',
 }
 
@@ -72,6 +73,11 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   deleteDeadLetter: 'Deletes one dead letter.',
   listCallRecords: 'Names of the files that `SERVICE_CDR` writes.',
   getCallRecords: 'One JSON object per line, `{"<event>": {...}}`.',
+  listEndedSessions:
+    'Sessions that ended while `SERVICE_HISTORY` was true, for `SERVICE_HISTORY_RETENTION` days. A session appears within seconds of its end.',
+  getEndedSession:
+    'A user has the connections from one address with one platform. Recordings show their last status: one may become `ready` after the end of its session.',
+  deleteEndedSession: 'Recordings, transcripts and call records of the session stay.',
   listMediaNodes:
     'Includes media nodes that start, run or drain. `load` and `languageModels` are from the last heartbeat.',
   getMediaNode: 'Query parameters add sessions, recordings and details of the media server.',

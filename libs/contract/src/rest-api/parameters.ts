@@ -4,6 +4,10 @@ import { Id } from '../ids.js'
 /** The schemas of all path parameters. An invalid value gets the answer for an unknown id. */
 export const PATH_PARAMETERS = {
   sessionId: Id,
+  uniqueSessionId: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+$/, 'may hold only letters, digits, "-" and "_"')
+    .max(220),
   connectionId: Id,
   streamId: Id,
   mediaNodeId: Id,

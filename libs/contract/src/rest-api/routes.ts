@@ -7,6 +7,7 @@ import { CreateSessionBody, SessionListView, SessionView } from '../rest/session
 import { SendSignalBody, SessionRef } from '../rest/signal.js'
 import { CreateTokenBody, TokenView } from '../rest/token.js'
 import { CONFIGURATION } from './configuration-routes.js'
+import { HISTORY } from './history-routes.js'
 import { MEDIA_NODES } from './media-node-routes.js'
 import { TRANSCRIPTS } from './transcript-routes.js'
 import { SPEECH_TO_TEXT } from './speech-to-text-routes.js'
@@ -295,6 +296,7 @@ export const ROUTES = {
   ...TRANSCRIPTS,
   ...CONFIGURATION,
   ...EVENTS,
+  ...HISTORY,
   ...MEDIA_NODES,
 }
 export type Operation = keyof typeof ROUTES

@@ -30,6 +30,17 @@ describe('a closed synthetic participant', () => {
     await sfu.stop()
   })
 
+  it('leaves no socket of a resume that was in progress', async () => {
+    const sfu = await BareSfu.start()
+    const ann = await SyntheticParticipant.join(sfu.token())
+    const refused = expect(ann.resume()).rejects.toThrow('the participant was closed')
+    await ann.close()
+    await refused
+    const sockets = (): string[] => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap')
+    await until('all sockets are closed', () => sockets().length === 0)
+    await sfu.stop()
+  })
+
   it('sends no media of a publication that the server accepts while it closes', async () => {
     const sfu = await BareSfu.start()
     const socket = await SignallingClient.open(sfu.token())

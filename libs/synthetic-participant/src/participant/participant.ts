@@ -45,6 +45,7 @@ export class SyntheticParticipant {
   /** The time of the answer to `join`. */
   readonly joinedAt = epochMs()
   readonly #log: EventLog
+  #isClosed = false
 
   private constructor(
     /** The URL of the first socket. */
@@ -206,6 +207,8 @@ export class SyntheticParticipant {
       const receivedSignals = [...this.#formerSockets, this.#socket].flatMap((each) => each.receivedSignals)
       const last = receivedSignals.slice(-SIGNALLING_LIMITS.missedSignals.count)
       const resumed = await socket.request('resume', { connectionId, resumeKey, receivedSignals: last })
+      // Closed meanwhile: nothing would close the new socket, and the participant would never be evicted.
+      if (this.#isClosed) throw new Error('the participant was closed')
       this.#formerSockets.push(this.#socket)
       this.#socket = socket
       socket.keepAlive(pingInterval)
@@ -239,6 +242,7 @@ export class SyntheticParticipant {
 
   /** Closes media and socket without `leave`. Repeated calls have no effect. */
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#stopMedia()
     for (const former of this.#formerSockets.splice(0)) former.terminate()
     const timeout = setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS)

@@ -6,6 +6,7 @@ import { Cameras1790000000060 } from './1790000000060-cameras.js'
 import { StreamFilters1790000000061 } from './1790000000061-stream-filters.js'
 import { DrivenNodes1790000000062 } from './1790000000062-driven-nodes.js'
 import { NetworkQuality1790000000063 } from './1790000000063-network-quality.js'
+import { History1790000000064 } from './1790000000064-history.js'
 import { SessionLimits1790000000070 } from './1790000000070-session-limits.js'
 import { RecordingRetention1790000000071 } from './1790000000071-recording-retention.js'
 
@@ -19,6 +20,7 @@ export const MIGRATIONS = [
   StreamFilters1790000000061,
   DrivenNodes1790000000062,
   NetworkQuality1790000000063,
+  History1790000000064,
   SessionLimits1790000000070,
   RecordingRetention1790000000071,
 ] as const

@@ -1,0 +1,136 @@
+import {
+  type HistorySessionDetailsView,
+  type HistorySessionListView,
+  type HistorySessionView,
+  ServiceError,
+} from '@session-service/contract'
+import { HISTORY_PAGE, type HistoryQuery } from '@session-service/contract/rest-api'
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
+import type { EntityManager } from 'typeorm'
+import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { Job, type JobRun } from '../../platform/jobs/job.js'
+import { EventLog, hasSummaries } from '../event-log.js'
+import { OutboxReader } from '../outbox-reader.js'
+import { OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
+import type { SessionHistoryEntity } from './session-history.entity.js'
+import { type HistoryPosition, SessionHistoryRepository } from './session-history.repository.js'
+import { summarize } from './summary.js'
+import { summaryDocuments } from './summary-documents.js'
+
+const PURGE_EVERY_MS = 3_600_000
+const PURGE_BATCH = 1_000
+
+/** The history of ended sessions: collects the records of live ones, summarizes them at their end, deletes old ones. */
+@Injectable()
+export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
+  readonly #logger = new Logger(HistoryService.name)
+  readonly #reader: OutboxReader
+
+  constructor(
+    private readonly outbox: OutboxRepository,
+    events: EventLog,
+    private readonly history: SessionHistoryRepository,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {
+    this.#reader = new OutboxReader({
+      outbox,
+      events,
+      consumer: 'history',
+      handle: (records, manager) => this.#store(records, manager),
+      onError: (error) => this.#logger.error({ err: error }, 'writing the history failed, will retry'),
+    })
+  }
+
+  onApplicationBootstrap(): void {
+    if (hasSummaries(this.config)) this.#reader.start()
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.#reader.stop()
+  }
+
+  async list({ session, mediaNode, reason, from, to, limit, after }: HistoryQuery): Promise<HistorySessionListView> {
+    this.#assertOn()
+    const time = (value: string | undefined): number | undefined => (value === undefined ? undefined : Number(value))
+    const most = limit === undefined ? HISTORY_PAGE.default : Number(limit)
+    const filter = { sessionId: session, mediaNodeId: mediaNode, reason, from: time(from), to: time(to) }
+    // One more than the page has shows whether there is a next page.
+    const found = await this.history.find(filter, most + 1, after === undefined ? undefined : positionOf(after))
+    const content = found.slice(0, most)
+    const last = found.length > most ? content.at(-1) : undefined
+    return {
+      numberOfElements: content.length,
+      content: content.map(sessionView),
+      ...(last && { next: `${last.destroyedAt}-${last.uniqueSessionId}` }),
+    }
+  }
+
+  async get(uniqueSessionId: string): Promise<HistorySessionDetailsView> {
+    this.#assertOn()
+    const found = await this.history.get(uniqueSessionId)
+    if (!found) throw notFound(uniqueSessionId)
+    return { ...sessionView(found), ...found.details }
+  }
+
+  async delete(uniqueSessionId: string): Promise<void> {
+    this.#assertOn()
+    if (!(await this.history.delete(uniqueSessionId))) throw notFound(uniqueSessionId)
+  }
+
+  /** Also while the history is off. */
+  @Job({ name: 'old history', scope: 'leader', everyMs: PURGE_EVERY_MS })
+  async purgeOld({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
+    const days = this.config.SERVICE_HISTORY_RETENTION
+    const purge = async (): Promise<number> => (days === 0 ? 0 : await this.history.deleteOld(days, PURGE_BATCH))
+    while (!isStopping() && (await purge()) === PURGE_BATCH);
+    while (!isStopping() && (await this.history.deleteLeftover(PURGE_BATCH)) === PURGE_BATCH);
+  }
+
+  /** Summarizes the sessions of the batch that have ended; changes of recordings may follow later. */
+  async #store(events: readonly QueuedEvent[], manager: EntityManager): Promise<void> {
+    await this.history.addRecords(manager, events)
+    const ended = events.filter(({ name }) => name === 'sessionDestroyed').map(({ sessionKey }) => sessionKey)
+    const changed = events.filter(({ name }) => name === 'recordingStatusChanged').map(({ sessionKey }) => sessionKey)
+    const before = changed.length === 0 ? [] : await this.history.storedOf(manager, changed)
+    for (const session of new Set(ended)) {
+      const summary = summarize(await this.history.takeRecords(manager, session))
+      if (summary && this.config.SERVICE_HISTORY) await this.history.insert(manager, summary)
+      if (summary && this.config.SERVICE_PRO_SEARCH) await this.outbox.add(manager, 'search', summaryDocuments(summary))
+    }
+    for (const session of new Set(before)) {
+      const records = await this.history.takeRecords(manager, session)
+      const changes = records.flatMap(({ name, payload }) => (name === 'recordingStatusChanged' ? [payload] : []))
+      await this.history.addStatuses(manager, session, changes)
+    }
+  }
+
+  #assertOn(): void {
+    if (!this.config.SERVICE_HISTORY)
+      throw new ServiceError('DISABLED', 'the history is disabled: SERVICE_HISTORY is false')
+  }
+}
+
+const notFound = (id: string): ServiceError =>
+  new ServiceError('NOT_FOUND', `the history has no session with the unique id ${id}`, { subject: 'session' })
+
+function positionOf(after: string): HistoryPosition {
+  const [destroyedAt = ''] = after.split('-', 1)
+  return { destroyedAt: Number(destroyedAt), uniqueSessionId: after.slice(destroyedAt.length + 1) }
+}
+
+const sessionView = (row: SessionHistoryEntity): HistorySessionView => ({
+  id: row.sessionId,
+  object: 'historySession',
+  uniqueSessionId: row.uniqueSessionId,
+  customSessionId: row.customSessionId,
+  createdAt: row.createdAt,
+  destroyedAt: row.destroyedAt,
+  duration: row.duration,
+  reason: row.reason,
+  mediaMode: row.mediaMode,
+  recordingMode: row.recordingMode,
+  mediaNodeId: row.mediaNodeId,
+  numberOfUsers: row.numberOfUsers,
+  numberOfConnections: row.numberOfConnections,
+  numberOfRecordings: row.numberOfRecordings,
+})

@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals'
+import type { QueuedEvent } from '../outbox.repository.js'
+import { bulkBody, outcomeOf } from './bulk.js'
+
+const queued = (id: string, name: string, payload: object): QueuedEvent => ({
+  position: 1,
+  id,
+  name,
+  sessionKey: 'daily_1',
+  payload: JSON.stringify(payload),
+  attempts: 0,
+})
+const linesOf = (events: QueuedEvent[]): unknown[] =>
+  bulkBody(events, 'cluster')
+    .split('\n')
+    .map((line) => (line === '' ? line : (JSON.parse(line) as unknown)))
+
+describe('the body of a bulk request', () => {
+  it('has an action and a document for each event, and ends with a line feed', () => {
+    const event = queued('evt_1', 'participantJoined', { connectionId: 'a', clientData: 'two\nlines' })
+    expect(linesOf([event])).toEqual([
+      { index: { _index: 'service', _id: 'evt_1' } },
+      {
+        elastic_type: 'cdr',
+        cluster_id: 'cluster',
+        event: 'participantJoined',
+        connectionId: 'a',
+        clientData: 'two\nlines',
+      },
+      '',
+    ])
+  })
+
+  it.each([
+    ['networkQualityLevelChanged', 'networkQualityStats'],
+    ['sessionSummary', 'sessionSummary'],
+    ['userSummary', 'userSummary'],
+    ['connectionSummary', 'connectionSummary'],
+  ])('names the type of %s: %s', (name, type) => {
+    expect(linesOf([queued('1', name, { timestamp: 1 })])[1]).toEqual({
+      elastic_type: type,
+      cluster_id: 'cluster',
+      timestamp: 1,
+    })
+  })
+})
+
+describe('the outcome of a bulk request', () => {
+  const item = (_id: string, status: number, error?: { type: string; reason?: string }) => ({
+    index: { _id, status, ...(error && { error }) },
+  })
+
+  it.each([
+    ['all stored', [item('a', 201), item('b', 200)], { stored: 2, refused: [], mustRetry: false }],
+    ['an overloaded server', [item('a', 201), item('b', 429)], { stored: 1, refused: [], mustRetry: true }],
+    ['an unavailable shard', [item('a', 503)], { stored: 0, refused: [], mustRetry: true }],
+    [
+      'a document that does not fit the index',
+      [item('a', 400, { type: 'mapper_parsing_exception', reason: 'no number' }), item('b', 201), item('c', 403)],
+      {
+        stored: 1,
+        refused: [
+          { id: 'a', reason: 'mapper_parsing_exception: no number' },
+          { id: 'c', reason: 'status 403' },
+        ],
+        mustRetry: false,
+      },
+    ],
+  ])('with %s', (_, items, outcome) => {
+    expect(outcomeOf({ items })).toEqual(outcome)
+  })
+})

@@ -1,0 +1,72 @@
+import { metrics } from '@session-service/server-kit'
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
+import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { EventLog } from '../event-log.js'
+import { OutboxReader } from '../outbox-reader.js'
+import { OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
+import { BulkAnswer, bulkBody, outcomeOf } from './bulk.js'
+
+/** Of a bulk request: a connection of the database waits for it. */
+const TIMEOUT_MS = 10_000
+
+/** Sends events and summaries of sessions to the search server. They stay in the outbox while it is not available. */
+@Injectable()
+export class SearchService implements OnApplicationBootstrap, OnModuleDestroy {
+  readonly #logger = new Logger(SearchService.name)
+  readonly #reader: OutboxReader
+  readonly #documents = metrics.counter('search_documents_total', {
+    help: 'Documents for the search server, by result',
+    labels: { result: ['stored', 'refused'] as const },
+  })
+
+  constructor(
+    outbox: OutboxRepository,
+    events: EventLog,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {
+    this.#reader = new OutboxReader({
+      outbox,
+      events,
+      consumer: 'search',
+      handle: (queued) => this.#send(queued),
+      onError: (error) =>
+        this.#logger.warn({ err: error }, 'sending documents to the search server failed, will retry'),
+    })
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.config.SERVICE_PRO_SEARCH) this.#reader.start()
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.#reader.stop()
+  }
+
+  /** @throws Error when the server did not store all documents that it may store later */
+  async #send(queued: readonly QueuedEvent[]): Promise<void> {
+    const { SERVICE_PRO_SEARCH_HOST: host, SERVICE_PRO_CLUSTER_ID: clusterId } = this.config
+    const response = await fetch(`${host}/_bulk`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-ndjson', ...this.#authorization },
+      body: bulkBody(queued, clusterId),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    if (!response.ok) {
+      await response.body?.cancel()
+      throw new Error(`the search server answered ${response.status}`)
+    }
+    const { stored, refused, mustRetry } = outcomeOf(BulkAnswer.parse(await response.json()))
+    if (mustRetry) throw new Error('the search server is overloaded')
+    this.#documents.inc({ result: 'stored' }, stored)
+    if (refused.length === 0) return
+    this.#documents.inc({ result: 'refused' }, refused.length)
+    this.#logger.error({ count: refused.length, first: refused[0] }, 'the search server refused documents')
+  }
+
+  get #authorization(): Record<string, string> {
+    const { SEARCH_USERNAME: user, SEARCH_PASSWORD: password } = this.config
+    if (user === '') return {}
+    return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
+  }
+}
