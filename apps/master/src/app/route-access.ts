@@ -51,6 +51,10 @@ const ROUTE_ACCESS: Readonly<Record<string, Access>> = {
   [`GET ${API}/docs/openapi.json`]: 'any',
   'GET /service/layouts/*': 'any',
   [`GET ${API}/transcripts`]: 'cluster',
+  // Unique session ids of other sessions may start with the prefix.
+  [`GET ${API}/history/sessions`]: 'cluster',
+  [`GET ${API}/history/sessions/:uniqueSessionId`]: 'cluster',
+  [`DELETE ${API}/history/sessions/:uniqueSessionId`]: 'cluster',
   [`POST ${API}/speech-to-text/load`]: 'cluster',
   [`POST ${API}/speech-to-text/unload`]: 'cluster',
   'GET /service/cdr': 'cluster',

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join as folderPath } from 'node:path'
 import {
   EventSink,
   ServiceApi,
@@ -24,6 +26,7 @@ beforeAll(async () => {
     SERVICE_SESSIONS_MAX_CONCURRENT: '8',
     SERVICE_SESSIONS_MAX_PARTICIPANTS: '3',
     SERVICE_RECORDING_MAX_CONCURRENT: '2',
+    SERVICE_RECORDING_RETENTION_NOTICE: '0',
   }
   stack = await startStack({
     nodes: 0,
@@ -44,7 +47,7 @@ afterAll(async () => {
   await sink.close()
 })
 
-/** The same request twice as often as the limit allows, alternating between both masters. */
+/** Sends requests at once, alternating between both masters. */
 const atBothMasters = <T>(count: number, request: (api: ServiceApi, nth: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, nth) => request(apis[nth % apis.length] as ServiceApi, nth)))
 
@@ -182,5 +185,38 @@ describe('maxDuration', () => {
       const { body } = await stack.rest('GET', `/recordings/${id}`)
       return (body as { status: string }).status === 'ready'
     })
+  })
+})
+
+describe('SERVICE_RECORDING_RETENTION_DAYS', () => {
+  async function record(): Promise<string> {
+    const { id } = await stack.api.createSession()
+    await (await join(id)).request('publish', { tracks: [SILENT_TRACK] })
+    expect((await stack.rest('POST', '/recordings/start', { session: id })).status).toBe(200)
+    expect((await stack.rest('POST', `/recordings/stop/${id}`)).status).toBe(200)
+    await until(`the recording ${id} is ready`, async () => {
+      const { body } = await stack.rest('GET', `/recordings/${id}`)
+      return (body as { status: string }).status === 'ready'
+    })
+    return id
+  }
+
+  it('deletes an old recording with its files and announces that before, and keeps a new one', async () => {
+    const [old, recent] = [await record(), await record()]
+    const { postgres, recordingsFolder, rest } = stack
+    await postgres.query('UPDATE recording SET created_at = created_at - 2 * 86400000 WHERE id = $1', [old])
+    expect(existsSync(folderPath(recordingsFolder, old))).toBe(true)
+    expect((await rest('POST', '/restart', { SERVICE_RECORDING_RETENTION_DAYS: 1 })).status).toBe(200)
+    const eventsOf = (id: string) =>
+      sink.ofSession(id).flatMap(({ event }) => (event.event.startsWith('recordingRemov') ? [event] : []))
+    await until('the removal is reported', () => eventsOf(old).some(({ event }) => event === 'recordingRemoved'))
+    expect(eventsOf(old)).toMatchObject([
+      { event: 'recordingRemovalAnnounced', id: old, reason: 'age', removalAt: expect.any(Number) },
+      { event: 'recordingRemoved', id: old, reason: 'age' },
+    ])
+    await until('its files are gone', () => !existsSync(folderPath(recordingsFolder, old)))
+    const statusOf = (id: string) => rest('GET', `/recordings/${id}`).then(({ status }) => status)
+    await until('the recording is not found', async () => (await statusOf(old)) === 404)
+    expect([await statusOf(recent), eventsOf(recent)]).toEqual([200, []])
   })
 })
