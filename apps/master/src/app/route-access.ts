@@ -52,9 +52,6 @@ const ROUTE_ACCESS: Readonly<Record<string, Access>> = {
   'GET /service/layouts/*': 'any',
   [`GET ${API}/transcripts`]: 'cluster',
   // Unique session ids of other sessions may start with the prefix.
-  [`GET ${API}/history/sessions`]: 'cluster',
-  [`GET ${API}/history/sessions/:uniqueSessionId`]: 'cluster',
-  [`DELETE ${API}/history/sessions/:uniqueSessionId`]: 'cluster',
   [`POST ${API}/speech-to-text/load`]: 'cluster',
   [`POST ${API}/speech-to-text/unload`]: 'cluster',
   'GET /service/cdr': 'cluster',
