@@ -70,6 +70,8 @@ it('the gauges of the cluster count the rows, give the age of each queue, and ex
   expect(Object.fromEntries(ages.map(([name, value]) => [/"(\w+)"/.exec(name)?.[1], Math.floor(value)]))).toEqual({
     webhook: 40,
     cdr: 0,
+    history: 0,
+    search: 0,
     finalizing: 70,
     removal: 30,
     transcript: 0,
