@@ -1,6 +1,6 @@
 import { registry } from '@session-service/server-kit'
 import { createTestDatabase, type TestDatabase } from '@session-service/testing'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 import type { DataSource } from 'typeorm'
 import { ENTITIES } from '../app/entities.js'
 import type { MediaNodesService } from '../media-nodes/media-nodes.service.js'
@@ -35,7 +35,7 @@ async function insertRecording(id: string, status: string, age: string, removed 
   )
 }
 
-it('the gauges of the cluster count the rows, give the age of each queue, and exist only after a read of the leader', async () => {
+it('the gauges of the cluster count the rows, give the age of each queue, and exist only while the leader reads them', async () => {
   const slots = { recording: { used: 1, total: 4 }, speechToText: { used: 0, total: 2 } }
   const mediaNodes = { live: () => [{ slots }, { slots: { recording: slots.recording } }, {}] }
   const gauges = new ClusterGauges(dataSource, mediaNodes as unknown as MediaNodesService)
@@ -100,4 +100,11 @@ it('the gauges of the cluster count the rows, give the age of each queue, and ex
     'cluster_slots{kind="speechToText",state="used"}': 0,
     'cluster_slots{kind="speechToText",state="total"}': 2,
   })
+
+  // Another master has become the leader since then, and exports newer values.
+  const late = performance.now() + 30_001
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(late)
+  expect(await clusterSeries()).toEqual({})
+  clock.mockRestore()
+  expect(await clusterSeries()).toEqual(series)
 })

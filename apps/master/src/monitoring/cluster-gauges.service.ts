@@ -2,6 +2,7 @@ import { CameraStatus, RecordingStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import type { Consumer } from '../events/outbox.entity.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { Job } from '../platform/jobs/job.js'
 import { type ClusterCount, liveCounts, settledCounts } from './cluster-counts.js'
@@ -12,7 +13,11 @@ const SETTLED_MS = 300_000
 /** Older counts are those of a former leader: another master exports newer ones. */
 const MAX_AGE_MS = 3 * LIVE_MS
 
-const QUEUES = ['webhook', 'cdr', 'history', 'search', 'finalizing', 'removal', 'transcript', 'eviction'] as const
+/** Queues of events by their consumer, and others. */
+const QUEUES = Object.keys({
+  ...({ webhook: 0, cdr: 0, history: 0, search: 0 } satisfies Record<Consumer, 0>),
+  ...{ finalizing: 0, removal: 0, transcript: 0, eviction: 0 },
+})
 const SLOTS = ['recording', 'speechToText'] as const
 
 /** Gauges of the whole cluster, read by the leader at an interval and exported by it alone. */

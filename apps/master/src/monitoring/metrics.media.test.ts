@@ -35,7 +35,7 @@ describe('the metrics of a session with two participants', () => {
 
   it('count the packets, losses and conditions of the media on the node', async () => {
     const { id } = await stack.api.createSession()
-    const tokens = await Promise.all([0, 1].map(() => stack.api.createConnection(id)))
+    const tokens = await Promise.all([0, 1, 2].map(() => stack.api.createConnection(id)))
     const uplink = { lossRate: 0 }
     const publisher = await SyntheticParticipant.join(tokens[0]?.token ?? '', { uplink })
     const receiver = await SyntheticParticipant.join(tokens[1]?.token ?? '')
@@ -58,6 +58,12 @@ describe('the metrics of a session with two participants', () => {
     expect(counted.get(track('media_tracks', 'out', 'audio'))).toBe(1)
     expect(counted.get('media_transports{direction="in",protocol="udp"}')).toBe(1)
     expect(counted.get('media_transports{direction="in",protocol="none"}')).toBe(1)
+
+    const keyFrames = counted.get('media_key_frames_total') ?? 0
+    const late = await SyntheticParticipant.join(tokens[2]?.token ?? '')
+    await late.subscribe(stream.streamId)
+    await until('a key frame for the new subscriber', async () => (await ofNode('media_key_frames_total')) > keyFrames)
+    await late.close()
 
     uplink.lossRate = 0.2
     const lost = track('media_packets_lost_total', 'in', 'audio')

@@ -3,6 +3,7 @@ import type { types } from 'mediasoup'
 import { StatisticsSettings } from '../node/statistics-settings.js'
 import { MediaService } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
+import { KeyFrames } from './key-frames.js'
 import { exportMediaGauges } from './media-gauges.js'
 import { MediaMetrics } from './media-metrics.js'
 import { batchSize } from './pacing.js'
@@ -18,6 +19,7 @@ type Sample = () => Promise<void>
 export class MediaStatisticsService implements OnModuleInit, OnModuleDestroy {
   readonly #logger = new Logger(MediaStatisticsService.name)
   readonly #metrics = new MediaMetrics()
+  readonly #keyFrames = new KeyFrames()
   readonly #counted = new WeakMap<SampledTrack['track'], CountersBySsrc>()
   #waiting: Sample[] = []
   /** By the monotonic clock, ms. */
@@ -54,7 +56,7 @@ export class MediaStatisticsService implements OnModuleInit, OnModuleDestroy {
     const { media: intervalMs } = this.settings.intervals
     if (intervalMs === 0) {
       this.#waiting = []
-      return
+      return this.#keyFrames.stop()
     }
     if (this.#waiting.length === 0 && now >= this.#roundStart + intervalMs) {
       this.#roundStart = now
@@ -72,7 +74,7 @@ export class MediaStatisticsService implements OnModuleInit, OnModuleDestroy {
       [...subscriptions.values()].flatMap((subscription) => subscription.consumers),
     )
     return [
-      ...producers.map((track) => () => this.#sampleTrack({ direction: 'in', track })),
+      ...producers.map((track) => () => this.#sampleProducer(track)),
       ...consumers.map((track) => () => this.#sampleTrack({ direction: 'out', track })),
       ...publishers.map(
         ({ send }) =>
@@ -85,6 +87,11 @@ export class MediaStatisticsService implements OnModuleInit, OnModuleDestroy {
             this.#sampleBitrate('out', recv.transport),
       ),
     ]
+  }
+
+  #sampleProducer(track: types.Producer): Promise<void> {
+    this.#keyFrames.follow(track)
+    return this.#sampleTrack({ direction: 'in', track })
   }
 
   async #sampleTrack(sampled: SampledTrack): Promise<void> {

@@ -174,7 +174,7 @@ export class LocalParticipant implements SessionContext {
 
   /** Emits the events of the joined session's state, then those of all notifications. */
   start(): void {
-    this.#stopPageListener = onPageHide(() => this.#pageHidden())
+    this.#stopPageListener = onPageHide(() => (this.experience.stop(), this.signalling.notifyLeave()))
     this.#options.emit('connectionCreated', { connection: this.roster.own })
     this.#rosterEvents.emitAll(this.roster.applySnapshot(this.joined.snapshot))
     this.recordings.applySnapshot(this.joined.snapshot.recordings)
@@ -217,11 +217,6 @@ export class LocalParticipant implements SessionContext {
     this.speechToText.close()
     this.media.close()
     this.#options.emit('sessionDisconnected', { reason })
-  }
-
-  #pageHidden(): void {
-    this.experience.stop()
-    this.signalling.notifyLeave()
   }
 
   #notified(notification: ServerNotification): void {
