@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readJestResult } from './results.mjs'
 
@@ -22,29 +22,33 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 
 /**
  * Runs compiled test files in one process of jest, one after another unless `parallel`; resolves to
- * `{ passed, failed, output, failedFiles: [{ file, passed, failed }], tests: [{ test, ms }] }`. `results` names the file that jest writes, `show`
- * says to show its output at once.
+ * `{ passed, failed, output, failedFiles: [{ file, passed, failed }], tests: [{ test, ms }], processorMs }`. `results` names
+ * the file that jest writes, `show` says to show its output at once.
  */
 export async function runJest({ folder, files, results, parallel, env, options, show, endTimeoutMs }) {
-  if (interrupted) return { passed: 0, failed: 0, output: '', failedFiles: [], tests: [] }
-  rmSync(results, { force: true })
+  if (interrupted) return { passed: 0, failed: 0, output: '', failedFiles: [], tests: [], processorMs: 0 }
+  const times = `${results}.processor-ms`
+  for (const file of [results, times]) rmSync(file, { force: true })
   const { code, output } = await spawnJest(
     [
       '--experimental-vm-modules',
       '--enable-source-maps',
       '--disable-warning=ExperimentalWarning',
-      ...['--import', join(ROOT, 'tools/test/open-handles.mjs')],
+      ...['open-handles', 'processor-time'].flatMap((name) => ['--import', join(ROOT, `tools/test/${name}.mjs`)]),
       join(ROOT, 'node_modules/jest/bin/jest.js'),
       ...['--config', JSON.stringify(configuration(folder, files, parallel))],
       ...['--json', '--outputFile', results, ...options],
     ],
-    { results, show, env, endTimeoutMs },
+    { results, show, env: { ...env, PROCESSOR_TIME_FILE: times }, endTimeoutMs },
   )
+  // Absent after a kill.
+  const processorMs = existsSync(times) ? Number(readFileSync(times, 'utf8')) : 0
+  rmSync(times, { force: true })
   const counts = readJestResult(results) ?? { passed: 0, failed: 1, files: [], tests: [] }
   // A process that exits with an error fails the run, also when its results do not.
   const failed = counts.failed === 0 && code !== 0 ? 1 : counts.failed
   const failedFiles = counts.files.filter((each) => each.failed > 0)
-  return { passed: counts.passed, failed, output, failedFiles, tests: counts.tests }
+  return { passed: counts.passed, failed, output, failedFiles, tests: counts.tests, processorMs }
 }
 
 const configuration = (folder, files, parallel) => ({

@@ -50,7 +50,7 @@ export async function runUnitTests(files, { root, options, show = false }) {
   const [{ folder, suite }] = files
   const home = join(root, folder)
   const started = performance.now()
-  const { failedFiles, ...run } = await runJest({
+  const { failedFiles, processorMs, ...run } = await runJest({
     folder: home,
     files: files.map(({ file }) => join(home, file)),
     results: resultsFile(root, folder, 'unit'),
@@ -59,7 +59,8 @@ export async function runUnitTests(files, { root, options, show = false }) {
     show,
   })
   const failures = failedFiles.map((each) => ({ ...each, file: relative(home, each.file) }))
-  return { suite, ...run, ms: performance.now() - started, failures }
+  const processorTimes = [{ file: 'all files', ms: processorMs }]
+  return { suite, ...run, ms: performance.now() - started, failures, processorTimes }
 }
 
 function resultsFile(root, folder, name) {
@@ -82,5 +83,6 @@ export function sumRuns(suite, runs) {
       .join('\n'),
     failures: runs.flatMap((run) => run.failures),
     tests: runs.flatMap((run) => run.tests),
+    processorTimes: runs.map(({ file, processorMs }) => ({ file, ms: processorMs })),
   }
 }

@@ -56,6 +56,19 @@ export function slowestLines(suites, count = 10) {
   return slowest.map(({ suite, test, ms }) => `  ${`${(ms / 1000).toFixed(1)} s`.padStart(8)}  ${suite} ${test}`)
 }
 
+/** The files whose processes, with the programs that they started, used the processors longest; and the sum of all. */
+export function busiestLines(suites, count = 15) {
+  const files = suites.flatMap(({ suite, processorTimes = [] }) => processorTimes.map((each) => ({ suite, ...each })))
+  const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`.padStart(8)
+  return [
+    `  ${seconds(files.reduce((sum, { ms }) => sum + ms, 0))}  all files`,
+    ...files
+      .toSorted((a, b) => b.ms - a.ms)
+      .slice(0, count)
+      .map(({ suite, file, ms }) => `  ${seconds(ms)}  ${suite} ${file}`),
+  ]
+}
+
 /** The list of flaky files before the last line. */
 export function flakyLines(flaky) {
   if (flaky.length === 0) return ['flaky: none']

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { findTests, isKind, kindOf } from './kinds.mjs'
 import {
+  busiestLines,
   slowestLines,
   flakyLines,
   readJestResult,
@@ -87,6 +88,25 @@ test('the files of failed tests are read from the output of node', () => {
   assert.deepEqual(readTapFailures(output), [
     { file: '/t.mjs', failed: 2 },
     { file: '/u.mjs', failed: 1 },
+  ])
+})
+
+test('the summary lists the files that used the processors longest, and their sum', () => {
+  const suites = [
+    { suite: 'a unit', processorTimes: [{ file: 'all files', ms: 1_500 }] },
+    {
+      suite: 'b media',
+      processorTimes: [
+        { file: 'x.js', ms: 9_000 },
+        { file: 'y.js', ms: 20 },
+      ],
+    },
+    { suite: 'check lint' },
+  ]
+  assert.deepEqual(busiestLines(suites, 2), [
+    '    10.5 s  all files',
+    '     9.0 s  b media x.js',
+    '     1.5 s  a unit all files',
   ])
 })
 
