@@ -2,6 +2,7 @@ import { errors, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/tr
 import { busScope, type BusScope, DEFAULT_BUS_CLUSTER, ServiceError } from '@session-service/contract'
 import type { z } from 'zod'
 import { withTimeout } from '@session-service/server-kit/async'
+import { traceHandling, traceRequest } from './bus-trace.js'
 import { openConnection, type ConnectOptions } from './connection.js'
 import { Listener, type BusSubscription } from './listener.js'
 import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
@@ -77,7 +78,9 @@ export class Bus {
     if (!this.#connected) throw unavailable('the bus is not connected')
     let reply: Msg
     try {
-      reply = await this.#inbox.request(this.#scope.prefix + subject, payload, timeoutMs)
+      reply = await traceRequest(subject, (carrier) =>
+        this.#inbox.request(this.#scope.prefix + subject, payload, timeoutMs, carrier),
+      )
     } catch (error) {
       throw sendError(error, subject)
     }
@@ -94,7 +97,9 @@ export class Bus {
     const handle = async (msg: Msg): Promise<void> => {
       try {
         const input = this.#read(params, msg)
-        if (input) this.#reply(msg, result, await handler(input.value, this.#subjectOf(msg)))
+        if (!input) return
+        const to = this.#subjectOf(msg)
+        this.#reply(msg, result, await traceHandling(to, msg, async () => handler(input.value, to)))
       } catch (error) {
         this.#respondFailure(msg, error)
       }
