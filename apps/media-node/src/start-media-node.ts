@@ -3,11 +3,20 @@ import { Logger } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
 import { Bus, BusTransport, reportBusProblems, ReportSender } from '@session-service/messaging'
-import { createLogger, type RunningApplication, type ServiceLogger, dropPrivileges } from '@session-service/server-kit'
+import {
+  createLogger,
+  dropPrivileges,
+  OpsService,
+  type RunningApplication,
+  serveLogLevel,
+  type ServiceLogger,
+  startTracing,
+} from '@session-service/server-kit'
 import { AnnouncedAddress } from './address/announced-address.js'
 import { WorkerPool } from './workers/worker-pool.js'
 import type { Infrastructure } from './infrastructure.module.js'
 import { MediaNodeModule } from './media-node.module.js'
+import { VERSION } from './node/version.js'
 import { runAsOptions } from './node/run-as-options.js'
 import { bindCommands } from './commands/commands.controller.js'
 import { ClockSyncService } from './cluster/clock-sync.service.js'
@@ -40,8 +49,16 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   Logger.overrideLogger(logger)
   const infrastructure = await openInfrastructure(config, logger, signal)
   const { identity, bus, pool } = infrastructure
+  const stopTracing = await startTracing({
+    endpoint: config.SERVICE_TRACING_ENDPOINT,
+    headers: config.SERVICE_TRACING_HEADERS,
+    percent: config.SERVICE_TRACING_SAMPLING,
+    service: { name: 'media-node', version: VERSION, instanceId: identity.nodeId },
+    logger,
+  })
   const strategy = new BusTransport({ bus, bind: bindCommands(identity.nodeId) })
   const app = await NestFactory.createMicroservice(MediaNodeModule.forRoot(infrastructure), { strategy, logger })
+  serveLogLevel(app.get(OpsService), logger)
   // A signal during the start ends the wait for the registration.
   const stopWaiting = (): void => {
     infrastructure.announced.stop()
@@ -67,6 +84,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
       await bus.close(BUS_CLOSE_MS)
       infrastructure.announced.stop()
       await pool.close()
+      await stopTracing()
     },
   }
 }

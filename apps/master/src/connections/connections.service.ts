@@ -8,6 +8,7 @@ import {
   type TokenView,
   type UpdateConnectionBody,
 } from '@session-service/contract'
+import { currentTraceparent, describeSpan } from '@session-service/server-kit'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -63,7 +64,9 @@ export class ConnectionsService {
       iceServers: body.customIceServers,
       tokenNonce: nonce,
     }
-    await this.connections.insert({ ...connection, tokenHash: hash.toString('hex') })
+    describeSpan({ 'session.id': sessionId, 'connection.id': id })
+    const traceContext = currentTraceparent() ?? null
+    await this.connections.insert({ ...connection, tokenHash: hash.toString('hex'), traceContext })
     const row: ConnectionRow = {
       ...connection,
       type: 'WEBRTC',
@@ -96,6 +99,7 @@ export class ConnectionsService {
       iceServers: [],
       tokenNonce: nonce,
       tokenHash: hash.toString('hex'),
+      traceContext: null,
     }
     await this.recorders.insert(recorder)
     return token

@@ -43,6 +43,7 @@ const PARTICIPANT = `
     'clientData',
     'mediaserverOptions',
     'iceServers',
+    'traceContext',
   ])},
   s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec",
   s.allow_transcoding AS "allowTranscoding", s.recording_mode AS "recordingMode"`
@@ -99,8 +100,9 @@ export class ParticipantRepository {
     return this.events.change(session, async (manager, record) => {
       const participant = await this.#takeRow(manager, tokenHash, taken)
       if (participant && !participant.isHidden) {
-        const { sessionId: id, roomId: uniqueSessionId } = participant
-        await record(participantJoined({ id, uniqueSessionId }, { ...participant, ...taken }))
+        const { sessionId: id, roomId: uniqueSessionId, traceContext } = participant
+        const joined = participantJoined({ id, uniqueSessionId }, { ...participant, ...taken })
+        await record({ ...joined, traceContext })
       }
       return participant
     })

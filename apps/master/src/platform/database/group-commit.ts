@@ -1,3 +1,5 @@
+import { withoutSpan } from '@session-service/server-kit'
+
 /** When a batch fails, items that have waited for longer than this fail with it instead of trying another batch, ms. */
 const MAX_WAIT_MS = 1_000
 
@@ -24,7 +26,7 @@ export class GroupCommit<Item, Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject, since: this.now() })
       // In the next turn of the event loop, so that requests that arrived together are written together.
-      if (this.#writing < this.maxWriters) setImmediate(() => this.#next())
+      if (this.#writing < this.maxWriters) setImmediate(() => withoutSpan(() => this.#next()))
     })
   }
 

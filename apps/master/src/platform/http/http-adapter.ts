@@ -8,6 +8,7 @@ import { refuseForeignPages } from './cross-site.js'
 import { measureRequests } from './http-metrics.js'
 import { answerUnknownRoutes, logRequests, newRequestId, protect, refuse } from './http-server.js'
 import { addProtectiveHeaders, protectAnswers } from './response-headers.js'
+import { traceRequests } from './trace-requests.js'
 import { discardUnreadBodies } from './unread-bodies.js'
 
 /** Sizes in bytes, times in ms. */
@@ -82,6 +83,8 @@ export function createHttpAdapter({
   const fastify = adapter.getInstance()
   readBodies(fastify)
   measureRequests(fastify)
+  // Before the log, whose lines have the id of the trace.
+  traceRequests(fastify)
   logRequests(fastify)
   protectAnswers(fastify)
   discardUnreadBodies(fastify)

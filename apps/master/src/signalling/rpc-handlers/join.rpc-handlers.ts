@@ -17,6 +17,7 @@ import { RecentSignals } from '../../signals/recent-signals.js'
 import { iceServersFor } from '../ice/ice-servers.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
+import { traceJoin } from './call-trace.js'
 import { ParticipantState, syncEpoch } from './participant-state.js'
 
 /** The handlers of `join`, `resume` and `leave`: which participant a socket speaks for. */
@@ -40,7 +41,13 @@ export class JoinRpcHandlers {
   async join(socket: ClientSocket, call: SignallingCall<'join'>): Promise<SignallingResult<'join'>> {
     this.broadcast.requireBus()
     const { token, clientData, platform = socket.platform } = call
+    const startedAt = performance.now()
     const { participant, resumeKey } = await this.joins.take(token, { clientData, ip: socket.ip, platform })
+    return traceJoin(participant, startedAt, async (traced) => ({ ...(await this.#enter(socket, traced)), resumeKey }))
+  }
+
+  /** Undoes everything after a failure, so that the token can be used again. */
+  async #enter(socket: ClientSocket, participant: Participant): Promise<Omit<SignallingResult<'join'>, 'resumeKey'>> {
     const { roomId, connectionId } = participant
     socket.hold()
     try {
@@ -58,7 +65,6 @@ export class JoinRpcHandlers {
       this.joins.announce({ ...participant, role, record })
       return {
         ...this.#welcome({ ...participant, role, record }),
-        resumeKey,
         ...media,
         snapshot: { ...snapshot, mediaEpoch: place.epoch },
       }

@@ -7,6 +7,7 @@ import { StreamFilters1790000000061 } from './1790000000061-stream-filters.js'
 import { DrivenNodes1790000000062 } from './1790000000062-driven-nodes.js'
 import { NetworkQuality1790000000063 } from './1790000000063-network-quality.js'
 import { History1790000000064 } from './1790000000064-history.js'
+import { TraceContexts1790000000080 } from './1790000000080-trace-contexts.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -19,6 +20,7 @@ export const MIGRATIONS = [
   DrivenNodes1790000000062,
   NetworkQuality1790000000063,
   History1790000000064,
+  TraceContexts1790000000080,
 ] as const
 
 /**
