@@ -1,5 +1,5 @@
 import { availableParallelism, networkInterfaces } from 'node:os'
-import { Logger } from '@nestjs/common'
+import { type INestMicroservice, Logger } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
 import { Bus, BusTransport, reportBusProblems, ReportSender } from '@session-service/messaging'
@@ -49,13 +49,8 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   Logger.overrideLogger(logger)
   const infrastructure = await openInfrastructure(config, logger, signal)
   const { identity, bus, pool } = infrastructure
-  const stopTracing = await startTracing({
-    endpoint: config.SERVICE_TRACING_ENDPOINT,
-    headers: config.SERVICE_TRACING_HEADERS,
-    percent: config.SERVICE_TRACING_SAMPLING,
-    service: { name: 'media-node', version: VERSION, instanceId: identity.nodeId },
-    logger,
-  })
+  const service = { name: 'media-node', version: VERSION, instanceId: identity.nodeId }
+  const stopTracing = await startTracing({ config, service, logger })
   const strategy = new BusTransport({ bus, bind: bindCommands(identity.nodeId) })
   const app = await NestFactory.createMicroservice(MediaNodeModule.forRoot(infrastructure), { strategy, logger })
   serveLogLevel(app.get(OpsService), logger)
@@ -77,16 +72,20 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
     signalled: () => lifecycle.signalled(),
     ended: lifecycle.ended,
     close: async () => {
-      await app.get(RecordingsService).finishAll(FINISH_RECORDINGS_MS)
-      app.get(HeartbeatService).stop()
-      await app.get(ReportsService).deregister()
-      await app.close()
-      await bus.close(BUS_CLOSE_MS)
-      infrastructure.announced.stop()
-      await pool.close()
+      await close(app, infrastructure)
       await stopTracing()
     },
   }
+}
+
+async function close(app: INestMicroservice, { announced, bus, pool }: Infrastructure): Promise<void> {
+  await app.get(RecordingsService).finishAll(FINISH_RECORDINGS_MS)
+  app.get(HeartbeatService).stop()
+  await app.get(ReportsService).deregister()
+  await app.close()
+  await bus.close(BUS_CLOSE_MS)
+  announced.stop()
+  await pool.close()
 }
 
 /** Workers first: a node without workers must not appear on the bus. */

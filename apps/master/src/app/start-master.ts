@@ -27,13 +27,8 @@ export async function startMaster(env: Environment, signal: AbortSignal): Promis
   const logger = createLogger({ level: config.SERVICE_LOG_LEVEL, format: config.SERVICE_LOG_FORMAT, name: 'master' })
   await dropPrivileges({ ...runAsOptions(config), logger })
   for (const advice of configAdvice('master', env)) logger.warn(advice)
-  const stopTracing = await startTracing({
-    endpoint: config.SERVICE_TRACING_ENDPOINT,
-    headers: config.SERVICE_TRACING_HEADERS,
-    percent: config.SERVICE_TRACING_SAMPLING,
-    service: { name: 'master', version: VERSION, instanceId: randomUUID() },
-    logger,
-  })
+  const service = { name: 'master', version: VERSION, instanceId: randomUUID() }
+  const stopTracing = await startTracing({ config, service, logger })
   const lifecycle: Lifecycle = new Lifecycle(() => buildInstance({ env, lifecycle, logger, signal }), logger, signal)
   await lifecycle.start()
   return {

@@ -1,13 +1,9 @@
+import type { NodeConfig } from '@session-service/config'
 import { withTimeout } from '../async/index.js'
 import { useTraceBackend } from './trace.js'
 
 export interface TracingOptions {
-  /** The URL of an OTLP/HTTP collector; empty: no tracing. */
-  endpoint: string
-  /** Header lines for the collector. */
-  headers: readonly string[]
-  /** The share of new traces that are recorded, percent. */
-  percent: number
+  config: Pick<NodeConfig, 'SERVICE_TRACING_ENDPOINT' | 'SERVICE_TRACING_HEADERS' | 'SERVICE_TRACING_SAMPLING'>
   service: { name: string; version: string; instanceId: string }
   logger: { log(message: string): void; warn(fields: object, message: string): void }
 }
@@ -25,15 +21,15 @@ const headersOf = (lines: readonly string[]): Record<string, string> =>
   )
 
 /** Starts to record spans; loads nothing without an endpoint. Returns a function that sends the last spans and stops. */
-export async function startTracing(options: TracingOptions): Promise<() => Promise<void>> {
-  const { endpoint, headers, percent, service, logger } = options
+export async function startTracing({ config, service, logger }: TracingOptions): Promise<() => Promise<void>> {
+  const endpoint = config.SERVICE_TRACING_ENDPOINT
   if (endpoint === '') return () => Promise.resolve()
   // Dynamic: without tracing the SDK costs neither time nor memory.
   const { openTelemetry } = await import('./open-telemetry.js')
   const { backend, stop } = openTelemetry({
     url: tracesUrl(endpoint),
-    headers: headersOf(headers),
-    ratio: percent / 100,
+    headers: headersOf(config.SERVICE_TRACING_HEADERS),
+    ratio: config.SERVICE_TRACING_SAMPLING / 100,
     service,
     onFailure: (error) =>
       error
