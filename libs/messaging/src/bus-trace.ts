@@ -4,6 +4,7 @@ import {
   type ActiveSpan,
   currentTraceparent,
   inSpan,
+  isTracing,
   type SpanOptions,
   startChildSpan,
   withSpan,
@@ -41,6 +42,7 @@ async function finished<T>(span: ActiveSpan, send: (carrier?: MsgHdrs) => Promis
 
 /** Sends a request in a span of its own when a trace is recorded. */
 export function traceRequest<T>(subject: string, send: (carrier?: MsgHdrs) => Promise<T>): Promise<T> {
+  if (currentTraceparent() === undefined) return send()
   const span = startChildSpan(`bus ${operationOf(subject)}`, { kind: 'client', attributes: attributesOf(subject) })
   return span ? finished(span, send) : send()
 }
@@ -48,6 +50,6 @@ export function traceRequest<T>(subject: string, send: (carrier?: MsgHdrs) => Pr
 /** Handles a request in a span when its sender records a trace. */
 export function traceHandling<T>(subject: string, msg: Msg, handle: () => Promise<T>): Promise<T> {
   const parent = msg.headers?.get(TRACEPARENT)
-  if (!parent) return handle()
+  if (!parent || !isTracing()) return handle()
   return inSpan(`handle ${operationOf(subject)}`, { kind: 'server', attributes: attributesOf(subject), parent }, handle)
 }

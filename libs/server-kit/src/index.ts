@@ -24,6 +24,7 @@ export {
   failSpan,
   inChildSpan,
   inSpan,
+  isTracing,
   type SpanOptions,
   startChildSpan,
   startSpan,

@@ -40,6 +40,9 @@ export const useTraceBackend = (next: TraceBackend | undefined): void => {
   backend = next
 }
 
+/** For callers that would prepare the options of a span in vain. */
+export const isTracing = (): boolean => backend !== undefined
+
 const codeOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
     ? error.code

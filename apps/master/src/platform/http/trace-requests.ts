@@ -1,4 +1,4 @@
-import { type ActiveSpan, formatTraceparent, startSpan, withSpan } from '@session-service/server-kit'
+import { type ActiveSpan, formatTraceparent, isTracing, startSpan, withSpan } from '@session-service/server-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** Parameters of routes that are ids, by the attribute that shows them. */
@@ -42,7 +42,7 @@ export function traceRequests(fastify: FastifyInstance): void {
   const spans = new WeakMap<FastifyRequest, ActiveSpan>()
   // After all hooks of `onRequest`, which check the credentials.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
-    const span = start(request)
+    const span = isTracing() ? start(request) : undefined
     if (span) {
       spans.set(request, span)
       void reply.header('traceparent', formatTraceparent(span.position))

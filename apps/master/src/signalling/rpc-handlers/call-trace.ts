@@ -1,5 +1,5 @@
 import type { SignallingMethod } from '@session-service/contract'
-import { currentTraceparent, inSpan, type SpanOptions } from '@session-service/server-kit'
+import { currentTraceparent, inSpan, isTracing, type SpanOptions } from '@session-service/server-kit'
 import type { Participant } from '../../connections/connection.records.js'
 import type { ClientSocket } from '../sockets/client-socket.js'
 
@@ -18,7 +18,7 @@ export function traceOf(
 
 /** Runs the handler of a call in a span. That of `join` has its span when the token is known. */
 export function traceCall(socket: ClientSocket, method: SignallingMethod, handle: () => Promise<void>): Promise<void> {
-  if (method === 'join') return handle()
+  if (!isTracing() || method === 'join') return handle()
   const { participant } = socket
   const socketAgeMs = performance.now() - socket.openedAt
   return inSpan(
@@ -41,6 +41,7 @@ export function traceJoin<T>(
   startedAt: number,
   handle: (participant: Participant) => Promise<T>,
 ): Promise<T> {
+  if (!isTracing()) return handle(participant)
   const { traceContext } = participant
   return inSpan(
     'signalling join',
