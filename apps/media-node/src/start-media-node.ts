@@ -1,13 +1,22 @@
 import { availableParallelism, networkInterfaces } from 'node:os'
-import { Logger } from '@nestjs/common'
+import { type INestMicroservice, Logger } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
 import { Bus, BusTransport, reportBusProblems, ReportSender } from '@session-service/messaging'
-import { createLogger, type RunningApplication, type ServiceLogger, dropPrivileges } from '@session-service/server-kit'
+import {
+  createLogger,
+  dropPrivileges,
+  OpsService,
+  type RunningApplication,
+  serveLogLevel,
+  type ServiceLogger,
+  startTracing,
+} from '@session-service/server-kit'
 import { AnnouncedAddress } from './address/announced-address.js'
 import { WorkerPool } from './workers/worker-pool.js'
 import type { Infrastructure } from './infrastructure.module.js'
 import { MediaNodeModule } from './media-node.module.js'
+import { VERSION } from './node/version.js'
 import { runAsOptions } from './node/run-as-options.js'
 import { bindCommands } from './commands/commands.controller.js'
 import { ClockSyncService } from './cluster/clock-sync.service.js'
@@ -40,8 +49,11 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   Logger.overrideLogger(logger)
   const infrastructure = await openInfrastructure(config, logger, signal)
   const { identity, bus, pool } = infrastructure
+  const service = { name: 'media-node', version: VERSION, instanceId: identity.nodeId }
+  const stopTracing = await startTracing({ config, service, logger })
   const strategy = new BusTransport({ bus, bind: bindCommands(identity.nodeId) })
   const app = await NestFactory.createMicroservice(MediaNodeModule.forRoot(infrastructure), { strategy, logger })
+  serveLogLevel(app.get(OpsService), logger)
   // A signal during the start ends the wait for the registration.
   const stopWaiting = (): void => {
     infrastructure.announced.stop()
@@ -60,15 +72,20 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
     signalled: () => lifecycle.signalled(),
     ended: lifecycle.ended,
     close: async () => {
-      await app.get(RecordingsService).finishAll(FINISH_RECORDINGS_MS)
-      app.get(HeartbeatService).stop()
-      await app.get(ReportsService).deregister()
-      await app.close()
-      await bus.close(BUS_CLOSE_MS)
-      infrastructure.announced.stop()
-      await pool.close()
+      await close(app, infrastructure)
+      await stopTracing()
     },
   }
+}
+
+async function close(app: INestMicroservice, { announced, bus, pool }: Infrastructure): Promise<void> {
+  await app.get(RecordingsService).finishAll(FINISH_RECORDINGS_MS)
+  app.get(HeartbeatService).stop()
+  await app.get(ReportsService).deregister()
+  await app.close()
+  await bus.close(BUS_CLOSE_MS)
+  announced.stop()
+  await pool.close()
 }
 
 /** Workers first: a node without workers must not appear on the bus. */

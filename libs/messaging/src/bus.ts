@@ -3,6 +3,7 @@ import { busScope, type BusScope, DEFAULT_BUS_CLUSTER, ServiceError } from '@ses
 import type { z } from 'zod'
 import { withTimeout } from '@session-service/server-kit/async'
 import { countConnection, measureRequest } from './bus-metrics.js'
+import { traceHandling, traceRequest } from './bus-trace.js'
 import { openConnection, type ConnectOptions } from './connection.js'
 import { Listener, type BusSubscription } from './listener.js'
 import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
@@ -88,7 +89,9 @@ export class Bus {
     if (!this.#connected) throw unavailable('the bus is not connected')
     let reply: Msg
     try {
-      reply = await this.#inbox.request(this.#scope.prefix + subject, payload, timeoutMs)
+      reply = await traceRequest(subject, (carrier) =>
+        this.#inbox.request(this.#scope.prefix + subject, payload, timeoutMs, carrier),
+      )
     } catch (error) {
       throw sendError(error, subject)
     }
@@ -105,7 +108,9 @@ export class Bus {
     const handle = async (msg: Msg): Promise<void> => {
       try {
         const input = this.#read(params, msg)
-        if (input) this.#reply(msg, result, await handler(input.value, this.#subjectOf(msg)))
+        if (!input) return
+        const to = this.#subjectOf(msg)
+        this.#reply(msg, result, await traceHandling(to, msg, async () => handler(input.value, to)))
       } catch (error) {
         this.#respondFailure(msg, error)
       }

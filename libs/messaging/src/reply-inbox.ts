@@ -1,4 +1,4 @@
-import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { ServiceError } from '@session-service/contract'
 
 interface PendingRequest {
@@ -23,10 +23,10 @@ export class ReplyInbox {
   }
 
   /** @throws ServiceError TIMEOUT; the error of `rejectAll`; an error of the NATS client when it cannot send */
-  request(subject: string, payload: string, timeoutMs: number): Promise<Msg> {
+  request(subject: string, payload: string, timeoutMs: number, headers?: MsgHdrs): Promise<Msg> {
     const token = (this.#lastToken += 1).toString(36)
     return new Promise((resolve, reject) => {
-      this.#connection.publish(subject, payload, { reply: this.#prefix + token })
+      this.#connection.publish(subject, payload, { reply: this.#prefix + token, ...(headers && { headers }) })
       const timer = setTimeout(() => {
         this.#pending.delete(token)
         reject(new ServiceError('TIMEOUT', `no answer on ${subject} within ${timeoutMs} ms`))

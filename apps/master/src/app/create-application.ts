@@ -4,6 +4,7 @@ import {
   HttpErrorFilter,
   OpsService,
   listenOnPrivilegedPort,
+  serveLogLevel,
   type ServiceLogger,
   translateDatabaseError,
 } from '@session-service/server-kit'
@@ -72,6 +73,7 @@ export async function createApplication(
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })
   app.get(SignallingGateway).attachTo(app.getHttpServer())
   warnAboutUntrustedProxy(app.getHttpServer(), config.SERVICE_TRUSTED_PROXIES)
+  serveLogLevel(app.get(OpsService), logger)
   app.get(OpsService).addReadinessCheck('nodes', async () => {
     if (!app.get(ClusterMembership).hasQuorum)
       throw new ServiceError('UNAVAILABLE', 'this master receives no heartbeats of most media nodes')

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { configAdvice, type Environment, loadMasterConfig } from '@session-service/config'
 import {
   createLogger,
@@ -5,10 +6,12 @@ import {
   OpsService,
   serveStartProbes,
   sleep,
+  startTracing,
   translateDatabaseError,
 } from '@session-service/server-kit'
 import { currentGeneration, earlierSets, mayRollBack } from '../api/configuration/generations.js'
 import { type Instance, Lifecycle } from '../platform/config/lifecycle.js'
+import { VERSION } from '../platform/config/version.js'
 import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
 import { closeOpened, openDatabase, startApplication, type StartContext, untilReachable } from './start-application.js'
 import { recordServed } from './record-served.js'
@@ -24,9 +27,16 @@ export async function startMaster(env: Environment, signal: AbortSignal): Promis
   const logger = createLogger({ level: config.SERVICE_LOG_LEVEL, format: config.SERVICE_LOG_FORMAT, name: 'master' })
   await dropPrivileges({ ...runAsOptions(config), logger })
   for (const advice of configAdvice('master', env)) logger.warn(advice)
+  const service = { name: 'master', version: VERSION, instanceId: randomUUID() }
+  const stopTracing = await startTracing({ config, service, logger })
   const lifecycle: Lifecycle = new Lifecycle(() => buildInstance({ env, lifecycle, logger, signal }), logger, signal)
   await lifecycle.start()
-  return lifecycle
+  return {
+    close: async () => {
+      await lifecycle.close()
+      await stopTracing()
+    },
+  }
 }
 
 /** Builds the master with the configuration as it is now. When that fails, everything that was opened is closed. */

@@ -53,8 +53,9 @@ export class AdmissionRepository {
     return this.events.change({ where, values: [tokenHash], isAlwaysLocked: isLocked }, async (manager, record) => {
       const participant = await this.#takeRow(manager, tokenHash, taken, isLocked)
       if (participant && !participant.isHidden) {
-        const { sessionId: id, roomId: uniqueSessionId } = participant
-        await record(participantJoined({ id, uniqueSessionId }, { ...participant, ...taken }))
+        const { sessionId: id, roomId: uniqueSessionId, traceContext } = participant
+        const joined = participantJoined({ id, uniqueSessionId }, { ...participant, ...taken })
+        await record({ ...joined, traceContext })
       }
       return participant
     })

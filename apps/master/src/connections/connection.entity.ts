@@ -96,6 +96,10 @@ export class ConnectionEntity {
   @Column({ name: 'network_quality', type: 'jsonb', nullable: true })
   networkQuality!: Pick<NetworkQualityChange, 'epoch' | 'revision' | 'level'> | null
 
+  /** The `traceparent` of the request that created it, when its trace is recorded. */
+  @Column({ name: 'trace_context', type: 'text', nullable: true })
+  traceContext!: string | null
+
   /** No master starts the camera again before this time. */
   @Column({ name: 'camera_retry_at', type: 'timestamptz', nullable: true })
   cameraRetryAt!: Date | null

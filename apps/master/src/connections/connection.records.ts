@@ -13,6 +13,8 @@ export interface NewConnection {
   tokenNonce: string
   /** Hexadecimal. */
   tokenHash: string
+  /** The `traceparent` of the request, when its trace is recorded. */
+  traceContext: string | null
 }
 
 /** State that a master keeps of a participant whose socket it holds. */
@@ -37,6 +39,8 @@ export interface Participant {
   maxStreams: number | null
   /** A recorder: it receives media, and clients and backends are not notified of it. */
   isHidden: boolean
+  /** The `traceparent` of what its calls continue or link to; null when that was not recorded. */
+  traceContext: string | null
 }
 
 export interface RemovedConnection {

@@ -28,12 +28,13 @@ export class ConnectionRepository {
       this.dataSource.manager,
       `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint,
               "serverData" text, record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb,
-              "tokenNonce" text, "tokenHash" text)),
+              "tokenNonce" text, "tokenHash" text, "traceContext" text)),
             live AS (SELECT id FROM session WHERE id = ANY(ARRAY(SELECT "sessionId" FROM r)) FOR KEY SHARE)
        INSERT INTO connection (id, session_id, type, status, created_at, server_data, record, role,
-                               mediaserver_options, ice_servers, token_nonce, token_hash)
+                               mediaserver_options, ice_servers, token_nonce, token_hash, trace_context)
        SELECT r.id, r."sessionId", 'WEBRTC', 'pending', r."createdAt", r."serverData", r.record, r.role,
-              nullif(r."mediaserverOptions", 'null'), r."iceServers", r."tokenNonce", decode(r."tokenHash", 'hex')
+              nullif(r."mediaserverOptions", 'null'), r."iceServers", r."tokenNonce", decode(r."tokenHash", 'hex'),
+              r."traceContext"
        FROM r JOIN live ON live.id = r."sessionId" RETURNING id`,
       [JSON.stringify(connections)],
     )

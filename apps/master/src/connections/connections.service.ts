@@ -8,6 +8,7 @@ import {
   type TokenView,
   type UpdateConnectionBody,
 } from '@session-service/contract'
+import { currentTraceparent, describeSpan } from '@session-service/server-kit'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -65,7 +66,8 @@ export class ConnectionsService {
       tokenNonce: nonce,
       tokenHash: hash.toString('hex'),
     }
-    await this.connections.insert(connection)
+    describeSpan({ 'session.id': sessionId, 'connection.id': id })
+    await this.connections.insert({ ...connection, traceContext: currentTraceparent() ?? null })
     const row: ConnectionRow = {
       ...connection,
       type: 'WEBRTC',
@@ -98,6 +100,7 @@ export class ConnectionsService {
       iceServers: [],
       tokenNonce: nonce,
       tokenHash: hash.toString('hex'),
+      traceContext: null,
     }
     await this.recorders.insert(recorder)
     return token

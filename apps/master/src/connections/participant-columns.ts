@@ -14,6 +14,7 @@ export const PARTICIPANT = `
     'clientData',
     'mediaserverOptions',
     'iceServers',
+    'traceContext',
   ])},
   s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec",
   s.allow_transcoding AS "allowTranscoding", s.recording_mode AS "recordingMode",

@@ -24,9 +24,13 @@ export interface HistoryDetails {
 }
 
 /** An event before it has an id; its members are those of the call records. */
-export type EventDraft =
+export type EventDraft = (
   | { [N in BackendEventName]: { name: N; payload: BackendEvent<N>; details?: HistoryDetails } }[BackendEventName]
   | NetworkQualityDraft
+) & {
+  /** The `traceparent` of the change; the current span's by default. */
+  traceContext?: string | null
+}
 
 /** The events that the history of a session needs: those of an end contain the members of the beginning. */
 const HISTORY_RECORDS = [

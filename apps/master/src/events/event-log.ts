@@ -1,4 +1,5 @@
 import { newEventId } from '@session-service/contract'
+import { currentTraceparent } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
@@ -140,7 +141,8 @@ export class EventLog {
   }
 
   async #insert(manager: Manager, events: readonly EventDraft[], after: string | undefined): Promise<string[]> {
-    const identified = events.map((event) => ({ id: newEventId(), ...event }))
+    const traceContext = currentTraceparent() ?? null
+    const identified = events.map((event) => ({ id: newEventId(), traceContext, ...event }))
     const consumed = identified.filter(({ name }) => this.#consumersOf(name).length > 0)
     const entries = (await this.#inOrder(manager, consumed)).flatMap((event) =>
       this.#consumersOf(event.name).map((consumer) => ({ ...event, consumer })),
@@ -149,10 +151,11 @@ export class EventLog {
       // One statement in order, because positions decide which event is delivered first.
       await execute(
         manager,
-        `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at, after_id)
-         SELECT r.id, r.consumer, r.session_key, r.name, r.payload, r.created_at, $7
-         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
-           AS r(id, consumer, session_key, name, payload, created_at, nth) ORDER BY r.nth`,
+        `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at, trace_context, after_id)
+         SELECT r.id, r.consumer, r.session_key, r.name, r.payload, r.created_at, r.trace_context, $8
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
+           WITH ORDINALITY AS r(id, consumer, session_key, name, payload, created_at, trace_context, nth)
+         ORDER BY r.nth`,
         [
           entries.map(({ id }) => id),
           entries.map(({ consumer }) => consumer),
@@ -162,6 +165,7 @@ export class EventLog {
             JSON.stringify(consumer === 'history' ? { ...payload, ...details } : payload),
           ),
           entries.map(({ payload }) => payload.timestamp),
+          entries.map((entry) => entry.traceContext),
           after ?? null,
         ],
       )

@@ -35,6 +35,10 @@ export class OutboxEntity {
   @Column({ type: 'text' })
   payload!: string
 
+  /** The `traceparent` of the change, when its trace is recorded. */
+  @Column({ name: 'trace_context', type: 'text', nullable: true })
+  traceContext!: string | null
+
   /** UTC ms. */
   @Column({ name: 'created_at', type: 'bigint' })
   createdAt!: number

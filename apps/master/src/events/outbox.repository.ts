@@ -4,7 +4,7 @@ import { DataSource, type EntityManager, IsNull, Not, Raw, type Repository } fro
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
 import { OutboxEntity } from './outbox.entity.js'
 
-const QUEUED = ['position', 'id', 'name', 'sessionKey', 'payload', 'attempts'] as const
+const QUEUED = ['position', 'id', 'name', 'sessionKey', 'payload', 'attempts', 'traceContext'] as const
 export type QueuedEvent = Pick<OutboxEntity, (typeof QUEUED)[number]>
 /** A document for one consumer. */
 export interface QueuedDocument {

@@ -1,4 +1,5 @@
 import { ServiceError, type DisconnectReason } from '@session-service/contract'
+import { currentTraceparent, describeSpan } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
@@ -71,12 +72,17 @@ const isWithoutClients = (participants: ClosedSession['participants']): boolean 
 /** Selects the session to delete; with `epoch` only if it has not been placed again since. */
 type SessionSelector = { id: string } | { uniqueSessionId: string; epoch?: number }
 
-const createdEvent = ({ mediaMode, recordingMode, hasCustomId, ...session }: NewSession): EventDraft =>
-  sessionCreated(session, { mediaMode, recordingMode, customSessionId: hasCustomId ? session.id : '' })
+/** A group commit writes the sessions of several requests, each with a trace of its own. */
+type Insertion = NewSession & { traceContext: string | null }
+
+const createdEvent = ({ mediaMode, recordingMode, hasCustomId, traceContext, ...session }: Insertion): EventDraft => ({
+  ...sessionCreated(session, { mediaMode, recordingMode, customSessionId: hasCustomId ? session.id : '' }),
+  traceContext,
+})
 
 @Injectable()
 export class SessionRepository {
-  readonly #creations: GroupCommit<NewSession, true>
+  readonly #creations: GroupCommit<Insertion, true>
 
   constructor(
     private readonly dataSource: DataSource,
@@ -90,11 +96,12 @@ export class SessionRepository {
 
   /** CONFLICT when a live session has the id, NO_CAPACITY when the cluster has its maximum of sessions. */
   insert(session: NewSession): Promise<true> {
-    return this.#creations.add(session)
+    describeSpan({ 'session.id': session.id })
+    return this.#creations.add({ ...session, traceContext: currentTraceparent() ?? null })
   }
 
-  async #insertAll(sessions: NewSession[]): Promise<(true | Error)[]> {
-    const first = new Map<string, NewSession>()
+  async #insertAll(sessions: Insertion[]): Promise<(true | Error)[]> {
+    const first = new Map<string, Insertion>()
     for (const session of sessions) if (!first.has(session.id)) first.set(session.id, session)
     const given = [...first.values()]
     const most = this.config.SERVICE_SESSIONS_MAX_CONCURRENT

@@ -1,4 +1,5 @@
 import { type MediaOptions, ServiceError, type StreamDestroyedReason, type StreamInfo } from '@session-service/contract'
+import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource, In } from 'typeorm'
 import { type EventDraft, webrtcCreated, webrtcDestroyed } from '../events/event-drafts.js'
@@ -17,10 +18,13 @@ const MOST_KEPT_FILTERS = 8
 /** The select list of a StreamInfo, from a stream row `p`. */
 const STREAM_INFO = `p.id AS "streamId", ${columns(StreamEntity, 'p', ['connectionId', 'createdAt', 'mediaOptions'])}`
 
-function publicationEvents(session: SessionIds | undefined, stream: NewStream): EventDraft[] {
-  const { id: streamId, connectionId, createdAt: startTime, mediaOptions, rtspUri = null } = stream
+/** A group commit writes the streams of several calls, each with a trace of its own. */
+type Insertion = NewStream & { traceContext: string | null }
+
+function publicationEvents(session: SessionIds | undefined, stream: Insertion): EventDraft[] {
+  const { id: streamId, connectionId, createdAt: startTime, mediaOptions, rtspUri = null, traceContext } = stream
   const link = { streamId, publisherId: connectionId, connectionId, isInbound: false, startTime, mediaOptions, rtspUri }
-  return session ? [webrtcCreated(session, link)] : []
+  return session ? [{ ...webrtcCreated(session, link), traceContext }] : []
 }
 
 /** Why a stream was not inserted; its connection publishes `published` streams. */
@@ -36,7 +40,7 @@ function refusal({ id, maxStreams }: NewStream, existing: ReadonlySet<string>, p
 /** The rows of published streams. */
 @Injectable()
 export class StreamRepository {
-  readonly #insertions: GroupCommit<NewStream, true>
+  readonly #insertions: GroupCommit<Insertion, true>
 
   constructor(
     private readonly dataSource: DataSource,
@@ -51,10 +55,10 @@ export class StreamRepository {
    * LIMIT_REACHED when the publisher has its maximum of streams.
    */
   insert(stream: NewStream): Promise<true> {
-    return this.#insertions.add(stream)
+    return this.#insertions.add({ ...stream, traceContext: currentTraceparent() ?? null })
   }
 
-  async #insertAll(streams: NewStream[]): Promise<(true | Error)[]> {
+  async #insertAll(streams: Insertion[]): Promise<(true | Error)[]> {
     const sessionIds = streams.map(({ sessionId }) => sessionId)
     const isAlwaysLocked = streams.some(({ maxStreams }) => maxStreams !== null)
     const locked = { where: 's.id = ANY($1)', values: [sessionIds], isAlwaysLocked }

@@ -1,4 +1,5 @@
 import { ServiceError } from '@session-service/contract'
+import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { type EventDraft, webrtcCreated } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
@@ -19,6 +20,9 @@ export interface NewSubscription {
   replace?: boolean
 }
 
+/** A group commit writes the subscriptions of several calls, each with a trace of its own. */
+type Insertion = NewSubscription & { traceContext: string | null }
+
 interface WrittenSubscription extends Pick<NewSubscription, 'connectionId' | 'streamId'> {
   /** False: the row existed, and its time has been replaced. */
   isNew: boolean
@@ -30,7 +34,7 @@ const keyOf = ({ connectionId, streamId }: Pick<NewSubscription, 'connectionId' 
 /** The rows of subscriptions. */
 @Injectable()
 export class SubscriptionRepository {
-  readonly #insertions: GroupCommit<NewSubscription, true>
+  readonly #insertions: GroupCommit<Insertion, true>
 
   constructor(
     private readonly events: EventLog,
@@ -41,11 +45,12 @@ export class SubscriptionRepository {
 
   /** NOT_FOUND when the subscriber, the stream or the session's media has ended meanwhile. */
   insert(subscription: NewSubscription): Promise<true> {
-    return this.#insertions.add(subscription)
+    return this.#insertions.add({ ...subscription, traceContext: currentTraceparent() ?? null })
   }
 
-  async #insertAll(subscriptions: NewSubscription[]): Promise<(true | Error)[]> {
-    const distinct = [...new Map(subscriptions.map((subscription) => [keyOf(subscription), subscription])).values()]
+  async #insertAll(subscriptions: Insertion[]): Promise<(true | Error)[]> {
+    const byKey = new Map(subscriptions.map((subscription) => [keyOf(subscription), subscription]))
+    const distinct = [...byKey.values()]
     const sessions = {
       where: 's.id IN (SELECT session_id FROM stream WHERE id = ANY($1))',
       values: [distinct.map(({ streamId }) => streamId)],
@@ -54,7 +59,9 @@ export class SubscriptionRepository {
       const written = await this.#insertRows(manager, distinct)
       if (this.events.isOn) {
         for (const subscription of written.filter(({ isNew }) => isNew)) {
-          await record(...(await this.#startEvents(manager, subscription)))
+          const { traceContext = null } = byKey.get(keyOf(subscription)) ?? {}
+          const events = await this.#startEvents(manager, subscription)
+          await record(...events.map((event) => ({ ...event, traceContext })))
         }
       }
       return new Set(written.map(keyOf))

@@ -5,7 +5,7 @@ import {
   type NodeCommandCall,
   type RoomEvent,
 } from '@session-service/contract'
-import { KeyedMutex } from '@session-service/server-kit'
+import { describeSpan, KeyedMutex } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
@@ -201,6 +201,7 @@ export class MediaService implements Commands {
 
   /** Runs a task after the earlier commands of the connection. */
   inOrder<T>({ roomId, connectionId }: PeerRef, task: () => Promise<T>): Promise<T> {
+    describeSpan({ 'room.id': roomId, 'connection.id': connectionId })
     return this.#commands.run(`${roomId}/${connectionId}`, task)
   }
 

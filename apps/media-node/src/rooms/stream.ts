@@ -1,8 +1,10 @@
 import { ServiceError, type NodeCommandCall } from '@session-service/contract'
+import { inChildSpan } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { sendLimit, simulcastLimit } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { Publisher } from './publisher.js'
+import { traceFirstMedia } from '../tracks/first-media.js'
 import { ReceiverMaxima } from '../tracks/receiver-maxima.js'
 import { publishable } from '../tracks/rtp.js'
 import { PublishedTrack } from '../tracks/published-track.js'
@@ -208,12 +210,15 @@ export class Stream {
 
 async function produce(publisher: Publisher, { kind, rtpParameters }: Track, paused: boolean): Promise<PublishedTrack> {
   try {
-    const producer = await publisher.ingress(kind).produce({
-      kind,
-      rtpParameters: publishable(rtpParameters),
-      paused,
-      ...(kind === 'video' && { keyFrameRequestDelay: KEY_FRAME_REQUEST_DELAY_MS }),
-    })
+    const producer = await inChildSpan('worker produce', { 'track.kind': kind }, () =>
+      publisher.ingress(kind).produce({
+        kind,
+        rtpParameters: publishable(rtpParameters),
+        paused,
+        ...(kind === 'video' && { keyFrameRequestDelay: KEY_FRAME_REQUEST_DELAY_MS }),
+      }),
+    )
+    traceFirstMedia(producer, 'published', publisher.connectionId)
     return new PublishedTrack(producer, publisher.roomRouter, kind === 'video' ? publisher.catchUp : undefined)
   } catch (error) {
     throw mediaError(`the ${kind} track can not be published`, error, 'INVALID')

@@ -1,9 +1,11 @@
 import type { Layers, NodeCommandCall, RtpCapabilities, ServiceError, SubscribedTrack } from '@session-service/contract'
+import { inChildSpan } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
 import { decodableTrack } from './decodable-track.js'
 import type { Peer } from './peer.js'
+import { traceFirstMedia } from '../tracks/first-media.js'
 import type { CatchUpReceiver } from '../tracks/catch-up.js'
 import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
@@ -283,12 +285,16 @@ async function consume(
 ): Promise<types.Consumer> {
   const spatialLayer = catchUp?.liveLayer ?? ceiling
   try {
-    return await peer.recv.transport.consume({
-      producerId: producer.id,
-      rtpCapabilities,
-      paused: peer.recv.connected,
-      ...(spatialLayer !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer } }),
-    })
+    const consumer = await inChildSpan('worker consume', { 'track.kind': producer.kind }, () =>
+      peer.recv.transport.consume({
+        producerId: producer.id,
+        rtpCapabilities,
+        paused: peer.recv.connected,
+        ...(spatialLayer !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer } }),
+      }),
+    )
+    traceFirstMedia(consumer, 'received', peer.connectionId)
+    return consumer
   } catch (error) {
     throw mediaError(`cannot consume the ${producer.kind} track with these rtpCapabilities`, error, 'INVALID')
   }

@@ -1,4 +1,5 @@
 import { ServiceError } from '@session-service/contract'
+import { inChildSpan } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { routerCodecs, type RoomCodecs } from './codecs.js'
 import { RouterPipe } from './router-pipe.js'
@@ -99,7 +100,10 @@ export class RoomRouter {
 
   async #open(codecs: RoomCodecs): Promise<void> {
     try {
-      const router = await this.worker.worker.createRouter({ mediaCodecs: routerCodecs(codecs) })
+      const mediaCodecs = routerCodecs(codecs)
+      const router = await inChildSpan('worker createRouter', {}, () =>
+        this.worker.worker.createRouter({ mediaCodecs }),
+      )
       if (this.#closed) router.close()
       else this.#router = router
     } catch (error) {

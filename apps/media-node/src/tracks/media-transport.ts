@@ -6,6 +6,7 @@ import {
   type TransportDirection,
   type TransportOptions,
 } from '@session-service/contract'
+import { inChildSpan } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { INITIAL_OUTGOING_BPS, type TransportBitrates } from './bandwidth.js'
 import type { RoomRouter } from '../routers/room-router.js'
@@ -42,13 +43,15 @@ export class MediaTransport {
 
   static async open(roomRouter: RoomRouter, direction: TransportDirection): Promise<MediaTransport> {
     try {
-      const transport = await roomRouter.router.createWebRtcTransport({
-        webRtcServer: roomRouter.worker.webRtcServer,
-        enableUdp: true,
-        enableTcp: true,
-        preferUdp: true,
-        initialAvailableOutgoingBitrate: INITIAL_OUTGOING_BPS,
-      })
+      const transport = await inChildSpan('worker createWebRtcTransport', { direction }, () =>
+        roomRouter.router.createWebRtcTransport({
+          webRtcServer: roomRouter.worker.webRtcServer,
+          enableUdp: true,
+          enableTcp: true,
+          preferUdp: true,
+          initialAvailableOutgoingBitrate: INITIAL_OUTGOING_BPS,
+        }),
+      )
       return new MediaTransport(direction, transport, announcedCandidates(roomRouter.worker, transport))
     } catch (error) {
       throw mediaError(`the ${direction} transport was not opened`, error)
@@ -94,7 +97,9 @@ export class MediaTransport {
       throw new ServiceError('CONFLICT', `the ${this.direction} transport is connected with other dtlsParameters`)
     }
     try {
-      await this.transport.connect({ dtlsParameters })
+      await inChildSpan('worker connect', { direction: this.direction }, () =>
+        this.transport.connect({ dtlsParameters }),
+      )
     } catch (error) {
       throw mediaError(`dtlsParameters of the ${this.direction} transport`, error, 'INVALID')
     }

@@ -1,5 +1,13 @@
 import { property } from '../property/property.js'
-import { address, choice, portOrFree, textMatching, urls } from '../property/types.js'
+import { address, choice, headerLines, portOrFree, share, textMatching, url, urls } from '../property/types.js'
+
+const HTTP_URL = url('http', 'https')
+const collector: typeof HTTP_URL = {
+  ...HTTP_URL,
+  schema: HTTP_URL.schema.refine((value) => new URL(value).username === '', {
+    error: 'must not contain credentials: use SERVICE_TRACING_HEADERS',
+  }),
+}
 
 export const COMMON = {
   NATS_URL: property('both', urls('nats', 'tls'), {
@@ -19,6 +27,20 @@ export const COMMON = {
   SERVICE_LOG_FORMAT: property('both', choice('json', 'pretty'), {
     default: 'json',
     meaning: 'Log format: one JSON object per line, or readable text',
+  }),
+  SERVICE_TRACING_ENDPOINT: property('both', collector, {
+    default: '',
+    meaning: 'URL of an OTLP/HTTP collector that gets spans, without `/v1/traces`; empty: no tracing',
+  }),
+  SERVICE_TRACING_HEADERS: property('both', headerLines, {
+    default: [],
+    secret: true,
+    meaning: 'Additional headers of requests to the collector',
+  }),
+  SERVICE_TRACING_SAMPLING: property('both', share, {
+    default: 100,
+    unit: '%',
+    meaning: 'Share of new traces that are recorded; a trace of a caller is recorded when the caller records it',
   }),
   SERVICE_RUN_AS: property(
     'both',

@@ -36,6 +36,18 @@ export const port = integer(1, 65_535)
 /** 0: the system chooses a free port. */
 export const portOrFree = integer(0, 65_535)
 export const percent = integer(0, 100)
+const SHARE = 'a number from 0 to 100'
+/** Percent, with fractions. */
+export const share: PropertyType<number> = {
+  label: SHARE,
+  schema: z
+    .string()
+    .regex(/^\d{1,3}(\.\d{1,6})?$/, `must be ${SHARE}`)
+    .transform(Number)
+    .refine((value) => value <= 100, `must be ${SHARE}`),
+  show: String,
+  json: { type: 'number', minimum: 0, maximum: 100 },
+}
 
 const MAX_TEXT = 1_024
 const MAX_URL = 4_096

@@ -1,9 +1,14 @@
 import type { LoggerService } from '@nestjs/common'
 import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger as Pino } from 'pino'
 import { prettyLine } from './pretty.js'
+import { currentTraceId } from '../tracing/trace.js'
 import { redact, redactText } from './redact.js'
 
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
+/** The most important first. */
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+const rank = (level: LogLevel): number => LOG_LEVELS.indexOf(level)
 
 export interface LoggerOptions {
   level: LogLevel
@@ -56,9 +61,21 @@ const NEST_CONTEXTS: ReadonlySet<unknown> = new Set([
 /** Writes structured log lines with pino; usable as Nest's logger: `logger.log({ sessionId }, 'session closed')`. */
 export class ServiceLogger implements LoggerService {
   readonly #pino: Pino
+  /** Shared with all children. */
+  readonly #threshold: { level: LogLevel }
 
-  constructor(target: Pino) {
+  constructor(target: Pino, threshold: { level: LogLevel }) {
     this.#pino = target
+    this.#threshold = threshold
+  }
+
+  /** The lowest level that is logged. A change takes effect at once, also for children. */
+  get level(): LogLevel {
+    return this.#threshold.level
+  }
+
+  set level(level: LogLevel) {
+    this.#threshold.level = level
   }
 
   log(message: unknown, ...rest: unknown[]): void {
@@ -82,12 +99,14 @@ export class ServiceLogger implements LoggerService {
 
   /** A logger that adds `fields` to each line. */
   child(fields: Fields): ServiceLogger {
-    return new ServiceLogger(this.#pino.child(redact(fields) as Fields))
+    return new ServiceLogger(this.#pino.child(redact(fields) as Fields), this.#threshold)
   }
 
   #write(level: LogLevel, message: unknown, rest: readonly unknown[]): void {
-    if (!this.#pino.isLevelEnabled(level)) return
+    if (rank(level) > rank(this.#threshold.level)) return
     const { fields, text } = toEntry(message, rest)
+    const traceId = currentTraceId()
+    if (traceId !== undefined) fields.traceId ??= traceId
     this.#pino[level](redact(fields), text === undefined ? undefined : redactText(text))
   }
 }
@@ -103,7 +122,8 @@ export const createLogger = (options: LoggerOptions): ServiceLogger =>
     pino(
       {
         name: options.name,
-        level: options.level,
+        // `ServiceLogger` decides, because the level of a child of pino does not follow that of its parent.
+        level: 'trace',
         base: { pid: process.pid },
         timestamp: stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
@@ -112,4 +132,5 @@ export const createLogger = (options: LoggerOptions): ServiceLogger =>
       },
       streamOf(options),
     ),
+    { level: options.level },
   )

@@ -171,7 +171,7 @@ describe('the listener', () => {
   it('accepts a POST from this machine, and not from its browsers', async () => {
     const ops = await context()
     let calls = 0
-    ops.onPost('/drain', () => calls++)
+    ops.onPost('/drain', () => void calls++)
     const post = (headers: Record<string, string> = {}) =>
       fetch(`http://127.0.0.1:${ops.port}/drain`, { method: 'POST', headers })
     expect((await post()).status).toBe(202)

@@ -19,16 +19,19 @@ import { OPS_OPTIONS, type OpsOptions } from './options.js'
 const LONGEST_LAG_MS = 5_000
 const CHECK_TIMEOUT_MS = 2_000
 
-interface Answer {
+export interface Answer {
   status: number
   type?: string
   body: string
 }
-const json = (status: number, body: unknown): Answer => ({
+export const json = (status: number, body: unknown): Answer => ({
   status,
   type: 'application/json',
   body: JSON.stringify(body),
 })
+
+/** Gets the query of the request; the answer is 202 without one of its own. */
+type PostHandler = (query: URLSearchParams) => Answer | void
 
 const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
@@ -49,7 +52,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   readonly #adapterHost: HttpAdapterHost
   readonly #lag = new LoopLag()
   readonly #server: Server
-  readonly #postHandlers = new Map<string, () => void>()
+  readonly #postHandlers = new Map<string, PostHandler>()
   readonly #readiness: Record<string, () => Promise<void>>
   #started = false
   #draining = false
@@ -88,9 +91,9 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
 
   /**
    * Handles `POST` requests of this machine to the path, on any listening address: for a hook of the process supervisor.
-   * The answer is 202 and does not wait for the handler's effects.
+   * An answer of 202 does not wait for the handler's effects.
    */
-  onPost(path: string, handler: () => void): void {
+  onPost(path: string, handler: PostHandler): void {
     this.#postHandlers.set(path, handler)
   }
 
@@ -153,11 +156,10 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   }
 
   /** Rejects requests with an Origin: a page in a browser of this machine must not send them. */
-  #post(handler: () => void, { socket, headers }: IncomingMessage): Answer {
+  #post(handler: PostHandler, { socket, headers, url = '' }: IncomingMessage): Answer {
     if (!isLoopback(socket.remoteAddress ?? '') || headers.origin !== undefined)
       return json(403, { error: 'taken from this machine only' })
-    handler()
-    return json(202, { status: 'accepted' })
+    return handler(new URL(url, 'http://ops').searchParams) ?? json(202, { status: 'accepted' })
   }
 
   /** Returns only the names of failed checks, no details: the port needs no credentials. */

@@ -9,6 +9,7 @@ const queued = (id: string, name: string, payload: object): QueuedEvent => ({
   sessionKey: 'daily_1',
   payload: JSON.stringify(payload),
   attempts: 0,
+  traceContext: null,
 })
 const linesOf = (events: QueuedEvent[]): unknown[] =>
   bulkBody(events, 'cluster')

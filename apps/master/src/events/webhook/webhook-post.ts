@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import http, { type ClientRequest, type IncomingMessage, OutgoingMessage, type RequestOptions } from 'node:http'
 import https from 'node:https'
 import { rootCertificates } from 'node:tls'
-import { isErrno } from '@session-service/server-kit'
+import { currentTraceparent, isErrno } from '@session-service/server-kit'
 import { AddressGuard, type Resolve } from './webhook-address.js'
 import { retryAfter } from './retry-after.js'
 import { webhookHeaders } from './webhook-signature.js'
@@ -103,6 +103,8 @@ export class WebhookPost {
     message.setHeader('content-type', 'application/json; charset=utf-8')
     const signed = webhookHeaders(this.receiver.secrets, { id, body, now: this.receiver.now() })
     for (const [name, value] of Object.entries(signed)) message.setHeader(name, value)
+    const traceparent = currentTraceparent()
+    if (traceparent !== undefined) message.setHeader('traceparent', traceparent)
   }
 }
 

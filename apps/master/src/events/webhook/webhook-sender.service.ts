@@ -1,4 +1,12 @@
-import { backoffMs, cachedFor, metrics } from '@session-service/server-kit'
+import {
+  type ActiveSpan,
+  backoffMs,
+  cachedFor,
+  metrics,
+  startSpan,
+  withoutSpan,
+  withSpan,
+} from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
@@ -107,7 +115,8 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   #start(event: QueuedEvent): void {
-    const attempt = this.#deliver(event)
+    // A claim starts within the request that recorded an event, and also claims events of others.
+    const attempt = withoutSpan(() => this.#deliver(event))
       .catch((error: unknown) =>
         this.#logger.warn({ err: error }, 'storing the outcome of an attempt failed, the event is posted again'),
       )
@@ -119,9 +128,13 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     this.#inFlight.add(attempt)
   }
 
-  async #deliver({ position, id, name, payload, attempts }: QueuedEvent): Promise<void> {
+  async #deliver(event: QueuedEvent): Promise<void> {
+    const { position, id, name, payload, attempts } = event
     const body = JSON.stringify({ event: name, ...(JSON.parse(payload) as object) })
-    const result = await this.#post(id, body)
+    const span = spanOf(event)
+    const result = await withSpan(span, () => this.#post(id, body))
+    if (result?.outcome !== 'delivered') span?.fail(result?.outcome ?? 'aborted')
+    span?.end()
     if (!result) return this.outbox.release(position)
     this.#attempts.inc({ outcome: result.outcome })
     if (result.outcome === 'delivered') return this.outbox.delivered(position)
@@ -145,4 +158,11 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     this.#lastPurge = performance.now()
     await this.outbox.purge({ olderThanDays: this.config.SERVICE_WEBHOOK_KEEP_DEAD })
   }
+}
+
+/** A span of the attempt, in the trace of the change that the event reports. */
+function spanOf({ id, name, attempts, traceContext }: QueuedEvent): ActiveSpan | undefined {
+  if (traceContext === null) return undefined
+  const attributes = { 'event.id': id, 'event.attempt': attempts + 1 }
+  return startSpan(`webhook ${name}`, { kind: 'client', parent: traceContext, attributes })
 }

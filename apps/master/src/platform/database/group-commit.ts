@@ -1,3 +1,4 @@
+import { withoutSpan } from '@session-service/server-kit'
 import { observeBatch } from './database-metrics.js'
 
 /** When a batch fails, items that have waited for longer than this fail with it instead of trying another batch, ms. */
@@ -30,7 +31,7 @@ export class GroupCommit<Item, Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject, since: this.now() })
       // In the next turn of the event loop, so that requests that arrived together are written together.
-      if (this.#writing < this.maxWriters) setImmediate(() => this.#next())
+      if (this.#writing < this.maxWriters) setImmediate(() => withoutSpan(() => this.#next()))
     })
   }
 

@@ -11,6 +11,7 @@ import { answerUnknownRoutes, logRequests, newRequestId, protect, refuse } from 
 import { limitRequests } from './limit-requests.js'
 import { type AccessOf, requireAccess } from './require-access.js'
 import { addProtectiveHeaders, protectAnswers } from './response-headers.js'
+import { traceRequests } from './trace-requests.js'
 import { discardUnreadBodies } from './unread-bodies.js'
 
 /** Sizes in bytes, times in ms. */
@@ -100,6 +101,8 @@ export function createHttpAdapter({
   const fastify = adapter.getInstance()
   readBodies(fastify)
   measureRequests(fastify)
+  // Before the log, whose lines have the id of the trace.
+  traceRequests(fastify)
   logRequests(fastify)
   protectAnswers(fastify)
   discardUnreadBodies(fastify)

@@ -6,11 +6,12 @@ import {
   type SignallingMethod,
   type SignallingResult,
 } from '@session-service/contract'
-import { translateDatabaseError } from '@session-service/server-kit'
+import { failSpan, translateDatabaseError } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
 import { countFailedJoin } from '../../participation/join-metrics.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
+import { traceCall } from '../rpc-handlers/call-trace.js'
 import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
 import { isMediaMethod, MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
 import { isPrivileged, requireRight } from '../rpc-handlers/rights.js'
@@ -32,11 +33,16 @@ export class RpcDispatcher {
     private readonly broadcast: SessionBroadcast,
   ) {}
 
-  async handle(socket: ClientSocket, method: SignallingMethod, { id, params }: RpcRequest): Promise<void> {
+  handle(socket: ClientSocket, method: SignallingMethod, request: RpcRequest): Promise<void> {
+    return traceCall(socket, method, () => this.#handle(socket, method, request))
+  }
+
+  async #handle(socket: ClientSocket, method: SignallingMethod, { id, params }: RpcRequest): Promise<void> {
     try {
       await this.#dispatch(socket, method, params ?? {}, id)
     } catch (error) {
       const known = error instanceof ServiceError ? error : translateDatabaseError(error)
+      failSpan(known?.code ?? 'INTERNAL')
       if (!known) this.#logger.error({ err: error, method }, 'a call of a client failed')
       if (method === 'join') countFailedJoin(known)
       socket.refuse(id, known ?? new ServiceError('INTERNAL', 'internal error'))

@@ -18,6 +18,7 @@ import { RecentSignals } from '../../signals/recent-signals.js'
 import { iceServersFor } from '../ice/ice-servers.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
+import { traceJoin } from './call-trace.js'
 import { ParticipantState, syncEpoch } from './participant-state.js'
 
 /** The handlers of `join`, `resume` and `leave`: which participant a socket speaks for. */
@@ -40,10 +41,17 @@ export class JoinRpcHandlers {
 
   async join(socket: ClientSocket, call: SignallingCall<'join'>): Promise<SignallingResult<'join'>> {
     this.broadcast.requireBus()
-    const startedAt = performance.now()
     const { token, clientData, platform = socket.platform } = call
+    const startedAt = performance.now()
     const { participant, resumeKey } = await this.joins.take(token, { clientData, ip: socket.ip, platform })
     observeJoinStep('token', performance.now() - startedAt)
+    const entered = await traceJoin(participant, startedAt, (traced) => this.#enter(socket, traced))
+    observeJoinStep('total', performance.now() - startedAt)
+    return { ...entered, resumeKey }
+  }
+
+  /** Undoes everything after a failure, so that the token can be used again. */
+  async #enter(socket: ClientSocket, participant: Participant): Promise<Omit<SignallingResult<'join'>, 'resumeKey'>> {
     const { roomId, connectionId } = participant
     socket.hold()
     try {
@@ -61,10 +69,8 @@ export class JoinRpcHandlers {
       const { role, record } = socket.participant
       this.joins.announce({ ...participant, role, record })
       observeJoinStep('answer', performance.now() - enteredAt)
-      observeJoinStep('total', performance.now() - startedAt)
       return {
         ...this.#welcome({ ...participant, role, record }),
-        resumeKey,
         ...media,
         snapshot: { ...snapshot, mediaEpoch: place.epoch },
       }

@@ -9,6 +9,7 @@ import { NetworkQuality1790000000063 } from './1790000000063-network-quality.js'
 import { History1790000000064 } from './1790000000064-history.js'
 import { SessionLimits1790000000070 } from './1790000000070-session-limits.js'
 import { RecordingRetention1790000000071 } from './1790000000071-recording-retention.js'
+import { TraceContexts1790000000080 } from './1790000000080-trace-contexts.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -23,6 +24,7 @@ export const MIGRATIONS = [
   History1790000000064,
   SessionLimits1790000000070,
   RecordingRetention1790000000071,
+  TraceContexts1790000000080,
 ] as const
 
 /**
