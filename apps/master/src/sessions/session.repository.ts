@@ -92,7 +92,7 @@ export class SessionRepository {
     private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
   ) {
-    this.#creations = new GroupCommit((sessions) => this.#insertAll(sessions), isDataFault)
+    this.#creations = new GroupCommit('session', (sessions) => this.#insertAll(sessions), isDataFault)
   }
 
   /** CONFLICT when a live session has the id. */

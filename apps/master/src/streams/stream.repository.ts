@@ -45,7 +45,7 @@ export class StreamRepository {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.#insertions = new GroupCommit((streams) => this.#insertAll(streams), isDataFault)
+    this.#insertions = new GroupCommit('stream', (streams) => this.#insertAll(streams), isDataFault)
   }
 
   /** NOT_FOUND when the publisher or the session's media has ended meanwhile, CONFLICT when the stream exists. */

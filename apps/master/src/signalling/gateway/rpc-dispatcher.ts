@@ -9,6 +9,7 @@ import {
 import { translateDatabaseError } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
+import { countFailedJoin } from '../../participation/join-metrics.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
 import { isMediaMethod, MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
@@ -37,6 +38,7 @@ export class RpcDispatcher {
     } catch (error) {
       const known = error instanceof ServiceError ? error : translateDatabaseError(error)
       if (!known) this.#logger.error({ err: error, method }, 'a call of a client failed')
+      if (method === 'join') countFailedJoin(known)
       socket.refuse(id, known ?? new ServiceError('INTERNAL', 'internal error'))
       if (isEntry(method) && !socket.participant && socket.countFailedJoin()) refusals.inc({ limit: 'failed_joins' })
     }

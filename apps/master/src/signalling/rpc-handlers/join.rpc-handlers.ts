@@ -5,6 +5,7 @@ import { ConnectionsService } from '../../connections/connections.service.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { resolveLimits } from '../../participation/bandwidth.js'
+import { observeJoinStep } from '../../participation/join-metrics.js'
 import { JoinService } from '../../participation/join.service.js'
 import { ParticipantPresence } from '../../participation/participant-presence.js'
 import { RoomEntry } from '../../participation/room-entry.js'
@@ -39,16 +40,19 @@ export class JoinRpcHandlers {
 
   async join(socket: ClientSocket, call: SignallingCall<'join'>): Promise<SignallingResult<'join'>> {
     this.broadcast.requireBus()
+    const startedAt = performance.now()
     const { token, clientData, platform = socket.platform } = call
     const { participant, resumeKey } = await this.joins.take(token, { clientData, ip: socket.ip, platform })
+    observeJoinStep('token', performance.now() - startedAt)
     const { roomId, connectionId } = participant
     socket.hold()
     try {
       await this.sockets.attach(roomId, connectionId, socket)
       const { media, place } = await this.entry.enter(participant)
+      const enteredAt = performance.now()
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
-      socket.participant = { ...participant, place: isLost ? null : place }
+      socket.participant = { ...participant, place: isLost ? null : place, hasToReportJoin: true }
       await this.#requireConnected(socket, place)
       const [snapshot] = await Promise.all([
         this.snapshots.read(participant),
@@ -56,6 +60,8 @@ export class JoinRpcHandlers {
       ])
       const { role, record } = socket.participant
       this.joins.announce({ ...participant, role, record })
+      observeJoinStep('answer', performance.now() - enteredAt)
+      observeJoinStep('total', performance.now() - startedAt)
       return {
         ...this.#welcome({ ...participant, role, record }),
         resumeKey,
