@@ -3,6 +3,8 @@ import { scoped } from './scope.mjs'
 /** Columns of a Grafana dashboard. */
 const COLUMNS = 24
 const SCHEMA_VERSION = 39
+/** Type of a variable's query in the editor for Prometheus. */
+const LABEL_VALUES = 1
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' }
 const SIZES = {
   stat: { w: 4, h: 4 },
@@ -113,7 +115,7 @@ const queryVariable = (name, label, query) => ({
   type: 'query',
   datasource: DATASOURCE,
   definition: query,
-  query: { query, refId: `variable-${name}` },
+  query: { qryType: LABEL_VALUES, query, refId: `variable-${name}` },
   refresh: 2,
   sort: 1,
   multi: true,
@@ -133,7 +135,6 @@ const DATASOURCE_VARIABLE = {
   refresh: 1,
   multi: false,
   includeAll: false,
-  current: {},
   hide: 0,
   options: [],
 }
