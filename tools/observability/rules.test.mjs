@@ -5,9 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { parseYaml } from '@redocly/openapi-core'
 import { findPrometheus } from '../bootstrap/prometheus.mjs'
 import { ALERT_CASES } from './alert-cases.mjs'
-import { ALERTS, plainGroups } from './rules.mjs'
+import { ALERTS, chartRulesFile, plainGroups } from './rules.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const RULES = join(ROOT, 'deploy/observability/rules.yaml')
@@ -46,13 +47,17 @@ function unitTest(alert, values, labels) {
   }
 }
 
-function run(t, tests) {
+/** The path of a file with the value as JSON, which is YAML. */
+function temporaryFile(t, value) {
   const folder = mkdtempSync(join(tmpdir(), 'rules-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'tests.yaml')
-  writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }))
-  return promtool('test', 'rules', file)
+  const file = join(folder, 'file.yaml')
+  writeFileSync(file, JSON.stringify(value))
+  return file
 }
+
+const run = (t, tests) =>
+  promtool('test', 'rules', temporaryFile(t, { rule_files: [RULES], evaluation_interval: '1m', tests }))
 
 test('every alert has a case in which it fires and one in which it does not', () => {
   assert.deepEqual(Object.keys(ALERT_CASES).sort(), ALERTS.map(({ name }) => name).sort())
@@ -61,6 +66,18 @@ test('every alert has a case in which it fires and one in which it does not', ()
 test('the rules are valid', { skip }, () => {
   const { status, stderr } = promtool('check', 'rules', '--lint-fatal', RULES)
   assert.equal(status, 0, stderr)
+})
+
+test('the rules of the chart are valid and cover the cluster of the release alone', { skip }, (t) => {
+  const groups = parseYaml(chartRulesFile().replaceAll('@NAMESPACE@', 'conference').replaceAll('@FULLNAME@', 'calls'))
+  const { status, stderr } = promtool('check', 'rules', '--lint-fatal', temporaryFile(t, { groups }))
+  assert.equal(status, 0, stderr)
+  const all = groups.flatMap(({ rules: own }) => own)
+  assert.equal(all.length, plainGroups().flatMap(({ rules: own }) => own).length)
+  for (const { expr } of all) {
+    const series = expr.match(/\b(session_service[_:]|up\{)/g).length
+    assert.equal(expr.split('cluster="conference/calls"').length - 1, series, expr)
+  }
 })
 
 test('each alert fires with the series that describe its cause', { skip }, (t) => {
