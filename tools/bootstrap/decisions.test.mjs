@@ -151,6 +151,7 @@ test('each purpose has its needs', () => {
     'mediaProcessor',
     'screen',
     'coturn',
+    'prometheus',
     'speech',
     'build',
   ])

@@ -10,6 +10,7 @@ const NOTHING = {
   mediaProcessor: false,
   screen: false,
   coturn: false,
+  prometheus: false,
   speech: false,
   build: false,
 }
@@ -23,6 +24,7 @@ const EVERYTHING = {
   mediaProcessor: 'needed',
   screen: 'needed',
   coturn: true,
+  prometheus: 'wanted',
   speech: 'wanted',
   build: true,
 }
@@ -40,7 +42,7 @@ const IMAGE = {
 
 /**
  * The needs of a purpose beside Node and the npm packages. `start` uses a server that the environment names instead of
- * starting one. Recording, cameras, the media processor and speech are 'wanted' where the rest works without them. `named`: the
+ * starting one. Recording, cameras, the media processor, Prometheus and speech are 'wanted' where the rest works without them. `named`: the
  * needs of the named benchmarks, and those that options of "start" add: 'speech' is the engine Vosk with its English model.
  */
 export function needsOf(purpose, env = {}, named) {
@@ -63,6 +65,7 @@ export function needsOf(purpose, env = {}, named) {
     mediaProcessor: 'wanted',
     screen,
     coturn: false,
+    prometheus: false,
     speech: named?.includes('speech') ? 'vosk' : false,
   }
 }

@@ -14,6 +14,7 @@ import { ensurePostgresUser } from './os-user.mjs'
 import { ensurePackages } from './packages.mjs'
 import { detectPlatform } from './platform.mjs'
 import { ensureChromium, ensureNats, ensureTurnServer } from './programs.mjs'
+import { ensurePrometheus } from './prometheus.mjs'
 import { ensureRecording } from './recording.mjs'
 import { describeRootChanges, rootChanges } from './root-changes.mjs'
 import { ensureScreen } from './screen.mjs'
@@ -54,6 +55,7 @@ async function prepare(context, purpose, needs) {
   if (needs.postgres) await ensurePostgresUser(context)
   if (needs.chromium) found.CHROMIUM_BIN = await ensureChromium(context)
   if (needs.coturn) await ensureTurnServer(context)
+  if (needs.prometheus) found.PROMETHEUS_BIN = await ensurePrometheus(context)
   if (needs.worker) found.MEDIASOUP_WORKER_BIN = await ensureWorker(context)
   if (needs.recording) found.COMPOSITOR_BIN = await ensureRecording(context, { optional: needs.recording === 'wanted' })
   if (needs.cameras) found.CAMERA_BIN = await ensureCameras(context, { optional: needs.cameras === 'wanted' })

@@ -1,11 +1,12 @@
-// Writes the files generated from the tables of configuration properties, REST routes and bus permissions, and from the
-// values of the chart: node tools/generate/run.mjs [--check]
+// Writes the files generated from the tables of configuration properties, REST routes, bus permissions, dashboards and
+// alerts, and from the values of the chart: node tools/generate/run.mjs [--check]
 // With --check it writes nothing, prints the stale files and exits with 1. Needs the libraries below to be built.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configurationPage, environmentExample } from './configuration.mjs'
 import { chartReadme } from './chart/readme.mjs'
 import { valuesSchema } from './chart/schema.mjs'
+import { observabilityFiles } from '../observability/files.mjs'
 import { chartAuthorization, composeAuthorization } from './nats.mjs'
 import { restApiPage } from './rest-api.mjs'
 
@@ -37,6 +38,7 @@ const FILES = {
   [`${CHART}/README.md`]: chartReadme(introduction, values, SECTIONS),
   [`${CHART}/charts/nats/files/authorization.conf`]: chartAuthorization(natsUsers),
   'deploy/compose/nats.conf': composeAuthorization(natsUsers),
+  ...observabilityFiles(CHART),
 }
 
 const contentOf = (file) => (existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : undefined)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { metrics, registry } from './metrics.js'
+import { type LabelBounds, metrics, registry } from './metrics.js'
 
 const shown = async (name: string): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line.startsWith(`session_service_${name}`))
@@ -10,6 +10,24 @@ describe('metrics', () => {
     created.inc({})
     created.inc({}, 2)
     expect(await shown('sessions_created_total')).toEqual(['session_service_sessions_created_total 3'])
+  })
+
+  it('exports a counter with lists of label values from the start, with 0', async () => {
+    metrics.counter('failures_total', { help: 'x', labels: { cause: ['a', 'b'], kind: ['k'] } })
+    expect(await shown('failures_total')).toEqual([
+      'session_service_failures_total{cause="a",kind="k"} 0',
+      'session_service_failures_total{cause="b",kind="k"} 0',
+    ])
+  })
+
+  it.each<[string, LabelBounds]>([
+    ['values that are not listed', { route: 3, kind: ['k'] }],
+    ['more than 64 combinations', { one: 'a b c d e f g h i'.split(' '), two: '1 2 3 4 5 6 7 8'.split(' ') }],
+  ])('exports a counter with %s when it is incremented', async (_, labels) => {
+    const counter = metrics.counter('later_total', { help: 'x', labels })
+    expect(await shown('later_total')).toEqual([])
+    counter.inc(Object.fromEntries(Object.keys(labels).map((name) => [name, 'k'])))
+    expect(await shown('later_total')).toHaveLength(1)
   })
 
   it('replaces a label value that is not listed by other', async () => {

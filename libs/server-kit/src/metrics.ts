@@ -5,6 +5,8 @@ const PREFIX = 'session_service_'
 const OTHER = 'other'
 /** Time limit of a sampled gauge, for which the scrape waits, ms. */
 const SAMPLE_TIMEOUT_MS = 1_000
+/** The most time series that a counter exports before its first increment. */
+const MAX_INITIAL_SERIES = 64
 
 /** The values of a label: a list, or a maximum number of distinct ones. Any other value becomes `other`. */
 export type LabelBounds = Readonly<Record<string, readonly string[] | number>>
@@ -36,6 +38,16 @@ function bounded<L extends LabelBounds>(bounds: L): (labels: Labels<L>) => Recor
 
 const namesOf = (labels: LabelBounds | undefined): string[] => Object.keys(labels ?? {})
 const boundsOf = <L extends LabelBounds>(labels: L | undefined): L => labels ?? ({} as L)
+
+/** All combinations of the listed values; none when a label has no list, or when there are too many. */
+function combinations(bounds: LabelBounds): Record<string, string>[] {
+  let found: Record<string, string>[] = [{}]
+  for (const [name, bound] of Object.entries(bounds)) {
+    if (typeof bound === 'number' || found.length * bound.length > MAX_INITIAL_SERIES) return []
+    found = found.flatMap((labels) => bound.map((value) => ({ ...labels, [name]: value })))
+  }
+  return found
+}
 
 /** A process may create an application twice (tests, restart): the later metric replaces the earlier one. */
 function replacingName(name: string): string {
@@ -73,6 +85,8 @@ export const metrics = {
   ): CounterMetric<L> {
     const counter = new Counter({ name: replacingName(name), help, labelNames: namesOf(labels), registers: [registry] })
     const bind = bounded(boundsOf(labels))
+    // Prometheus sees an increase only between two values: without the zero it would miss the first failure.
+    for (const series of combinations(boundsOf(labels))) counter.inc(series, 0)
     return { inc: (given, by = 1) => counter.inc(bind(given), by) }
   },
 

@@ -1,0 +1,142 @@
+/**
+ * For each alert the series with which it fires after ten minutes, the labels of its alerts, and the series with which it
+ * does not. Samples are one minute apart: `0+3x20` starts with 0 and grows by 3.
+ */
+const node = 'cluster="main",instance="node:4481"'
+const master = 'cluster="main",instance="master:4480"'
+const CLUSTER = { cluster: 'main' }
+const NODE = { cluster: 'main', instance: 'node:4481' }
+const MASTER = { cluster: 'main', instance: 'master:4480' }
+const s = (name, labels = master) => `session_service_${name}{${labels}}`
+
+/** A case whose values alone differ: `{ series: [firing, quiet] }`. */
+const values = (labels, series) => {
+  const pick = (index) => Object.fromEntries(Object.entries(series).map(([name, each]) => [name, each[index]]))
+  return { labels, fires: pick(0), quiet: pick(1) }
+}
+const gauge = (labels, name, fires, quiet) => values(labels, { [name]: [`${fires}x20`, `${quiet}x20`] })
+
+const failed = (reason) => s('join_failures_total', `${master},reason="${reason}"`)
+const joined = s('join_step_seconds_count', `${master},step="total"`)
+const joinBucket = (le) => s('join_step_seconds_bucket', `${master},step="total",le="${le}"`)
+const requests = (status) => s('http_request_seconds_count', `${master},status="${status}"`)
+const nodes = s('cluster_media_nodes', `${master},status="running"`)
+const queue = (name) => s('cluster_queue_age_seconds', `${master},queue="${name}"`)
+const slots = (state) => s('cluster_slots', `${master},kind="recording",state="${state}"`)
+const lossBucket = (le) => s('media_loss_ratio_bucket', `${node},direction="out",le="${le}"`)
+const losses = s('media_loss_ratio_count', `${node},direction="out"`)
+const disk = s('machine_recording_disk_free_bytes', node)
+
+export const ALERT_CASES = {
+  SessionServiceTargetDown: values(
+    { job: 'session-service-media-node', ...NODE },
+    {
+      [`up{job="session-service-media-node",${node}}`]: ['0x20', '1x20'],
+      'up{job="another-program",instance="x:1"}': ['0x20', '0x20'],
+    },
+  ),
+  SessionServiceNoMaster: { labels: {}, fires: {}, quiet: { [s('client_sockets')]: '0x20' } },
+  SessionServiceNoLeader: {
+    labels: CLUSTER,
+    fires: { [s('database_pool_size')]: '16x20' },
+    quiet: { [s('database_pool_size')]: '16x20', [s('cluster_sessions', `${master},placed="yes"`)]: '0x20' },
+  },
+  SessionServiceNoMediaNode: [
+    gauge(CLUSTER, nodes, 0, 1),
+    values(CLUSTER, { [nodes]: ['1x20', '1x20'], [s('media_workers_usable', node)]: ['0x20', '1x20'] }),
+  ],
+  SessionServiceClusterNearlyFull: gauge(CLUSTER, s('cluster_capacity_used_ratio'), 0.86, 0.84),
+  SessionServicePlacementFailures: values(CLUSTER, {
+    [s('placements_total', `${master},outcome="none"`)]: ['0+1x20', '7x20'],
+    [s('placements_total', `${master},outcome="placed"`)]: ['0+1x20', '0+9x20'],
+  }),
+  SessionServiceMediaNodeLost: values(CLUSTER, {
+    [s('sessions_moved_total', `${master},reason="nodeCrashed"`)]: ['0x12 3x8', '3x20'],
+    [s('sessions_moved_total', `${master},reason="mediaServerDisconnect"`)]: ['0x20', '0+1x20'],
+  }),
+  SessionServiceMediaNodeCrashLoop: gauge(CLUSTER, s('media_nodes_backed_off'), 1, 0),
+  SessionServiceJoinFailures: [
+    values(CLUSTER, { [failed('NO_CAPACITY')]: ['0+6x20', '0+4x20'], [joined]: ['0+94x20', '0+96x20'] }),
+    // Wrong tokens are no failures of the service.
+    values(CLUSTER, {
+      [failed('INTERNAL')]: ['0+9x20', '0x20'],
+      [failed('UNAUTHENTICATED')]: ['0x20', '0+500x20'],
+      [joined]: ['0x20', '0+9x20'],
+    }),
+  ],
+  SessionServiceSlowJoins: values(CLUSTER, {
+    [joinBucket('2')]: ['0+80x30', '0+99x30'],
+    [joinBucket('5')]: ['0+100x30', '0+100x30'],
+    [joinBucket('+Inf')]: ['0+100x30', '0+100x30'],
+  }),
+  SessionServiceServerErrors: values(CLUSTER, {
+    [requests('5xx')]: ['0+6x20', '0+4x20'],
+    [requests('2xx')]: ['0+94x20', '0+96x20'],
+  }),
+  SessionServiceDatabaseUnreachable: values(MASTER, {
+    [s('database_errors_total', `${master},class="connection"`)]: ['0+5x20', '5x20'],
+    [s('database_errors_total', `${master},class="constraint"`)]: ['0x20', '0+5x20'],
+  }),
+  SessionServiceDatabasePoolExhausted: gauge(
+    { ...MASTER, state: 'waiting' },
+    s('database_connections', `${master},state="waiting"`),
+    6,
+    5,
+  ),
+  SessionServiceBusUnreachable: gauge(NODE, s('bus_connected', node), 0, 1),
+  SessionServiceWebhookUndelivered: values(CLUSTER, {
+    [queue('webhook')]: ['301x20', '299x20'],
+    [queue('cdr')]: ['0x20', '900x20'],
+  }),
+  SessionServiceWebhookDead: gauge(CLUSTER, s('webhook_dead'), 1, 0),
+  SessionServiceConfigurationRolledBack: values(CLUSTER, {
+    [s('configuration_rollbacks_total')]: ['0x5 1x15', '1x20'],
+  }),
+  SessionServiceWorkerDeaths: values(NODE, { [s('media_worker_deaths_total', node)]: ['0x5 4x15', '0x5 1x15'] }),
+  SessionServiceWorkerCrashLoop: gauge(NODE, s('media_workers_usable', node), 0, 1),
+  SessionServiceNodeFenced: gauge(NODE, s('fenced', node), 1, 0),
+  SessionServiceAddressUnknown: gauge(NODE, s('announced_address_known', node), 0, 1),
+  SessionServiceDrainOverdue: [
+    values(NODE, {
+      [s('draining', node)]: ['1x20', '1x20'],
+      [s('drain_remaining_seconds', node)]: ['0x20', '900x20'],
+    }),
+    // A node that does not drain has no time left either.
+    values(NODE, {
+      [s('draining', node)]: ['1x20', '0x20'],
+      [s('drain_remaining_seconds', node)]: ['0x20', '0x20'],
+    }),
+  ],
+  SessionServiceReceiverLoss: values(NODE, {
+    [lossBucket('0.05')]: ['0+70x30', '0+90x30'],
+    [lossBucket('+Inf')]: ['0+100x30', '0+100x30'],
+    [losses]: ['0+100x30', '0+100x30'],
+  }),
+  SessionServiceFrozenVideo: values(CLUSTER, {
+    [s('client_frozen_seconds_total')]: ['0+6x30', '0+4x30'],
+    [s('client_video_seconds_total')]: ['0+100x30', '0+100x30'],
+  }),
+  SessionServiceRecordingStalled: gauge(NODE, s('recording_fragment_age_seconds', node), 11, 9),
+  SessionServiceRecordingsFailed: values(CLUSTER, {
+    [s('recordings_finished_total', `${master},result="failed"`)]: ['0x5 1x15', '1x20'],
+    [s('recordings_finished_total', `${master},result="ready"`)]: ['0x20', '0+1x20'],
+  }),
+  SessionServiceRecordingPartsFailed: values(NODE, {
+    [s('recordings_ended_total', `${node},result="not_started"`)]: ['0x5 4x15', '0x5 1x15'],
+    [s('recordings_ended_total', `${node},result="stopped"`)]: ['0x20', '0+1x20'],
+  }),
+  SessionServiceRecordingsWaiting: gauge(CLUSTER, queue('finalizing'), 1801, 1799),
+  SessionServiceRecordingStorageFailures: values(CLUSTER, {
+    [s('recording_storage_failures_total')]: ['0x5 1x15', '1x20'],
+  }),
+  SessionServiceRecordingSlotsUsed: [
+    values(CLUSTER, { [slots('used')]: ['10x20', '8x20'], [slots('total')]: ['10x20', '10x20'] }),
+    // Nodes without recording have no slots.
+    values(CLUSTER, { [slots('used')]: ['2x20', '0x20'], [slots('total')]: ['2x20', '0x20'] }),
+  ],
+  SessionServiceDiskLow: gauge(NODE, disk, 10e9, 11e9),
+  SessionServiceDiskFull: gauge(NODE, disk, 1e9, 2e9),
+  SessionServiceEventLoopLag: gauge(NODE, s('eventloop_lag_seconds', node), 0.6, 0.4),
+  SessionServiceMachineBusy: gauge(NODE, s('machine_cpu_ratio', node), 0.95, 0.85),
+  SessionServiceMemoryLow: gauge(NODE, s('machine_memory_used_ratio', node), 0.95, 0.9),
+}
