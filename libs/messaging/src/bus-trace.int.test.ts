@@ -40,7 +40,7 @@ afterAll(async () => {
   await stopTracing()
   collector.closeAllConnections()
   collector.close()
-  nats.kill()
+  await nats.kill()
 })
 
 const seen = () => ({ traceId: currentTraceId(), traceparent: currentTraceparent() })
