@@ -10,6 +10,7 @@ import { FiltersModule } from './filters/filters.module.js'
 import { InfrastructureModule, type Infrastructure } from './infrastructure.module.js'
 import { IpCamerasModule } from './ip-cameras/ip-cameras.module.js'
 import { LifecycleModule } from './lifecycle/lifecycle.module.js'
+import { MediaStatisticsModule } from './media-statistics/media-statistics.module.js'
 import { MonitoringModule } from './monitoring/monitoring.module.js'
 import { readinessChecks } from './monitoring/readiness.js'
 import { NetworkQualityModule } from './network-quality/network-quality.module.js'
@@ -50,6 +51,7 @@ const opsOptions = (
     TranscodingModule,
     AdaptiveBitrateModule,
     NetworkQualityModule,
+    MediaStatisticsModule,
     ClusterModule,
     MonitoringModule,
     LifecycleModule,

@@ -67,6 +67,13 @@ const selectedPair = (page: Page, direction: 'send' | 'recv') =>
     return pair && { local: local?.candidateType, sent: Number(pair.bytesSent), received: Number(pair.bytesReceived) }
   }, direction)
 
+/** A metric of the reports of clients. */
+async function reported(name: string): Promise<number> {
+  const text = await (await fetch(`${stack.masters[0]?.opsUrl}/metrics`)).text()
+  const line = text.split('\n').find((each) => each.startsWith(`session_service_client_${name} `))
+  return Number(line?.split(' ').at(-1) ?? 0)
+}
+
 it('carries the media of clients that cannot reach a media node', async () => {
   const [sender, receiver] = [await join(), await join()]
   await sender.evaluate(async () => void (await window.relayed.publish({})))
@@ -87,6 +94,12 @@ it('carries the media of clients that cannot reach a media node', async () => {
   )
   expect([sent.local, received.local]).toEqual(['relay', 'relay'])
   expect(turn.lines.join('\n')).toMatch(/user <\d+:[A-Za-z0-9]{8}>: incoming packet ALLOCATE processed, success/)
+  await until(
+    'both clients report the relay',
+    async () => (await reported('transports_total{candidate="relay"}')) === 2,
+  )
+  expect(await reported('join_step_seconds_count{step="ice"}')).toBe(2)
+  expect(await reported('join_step_seconds_count{step="media"}')).toBe(1)
   await Promise.all([sender.close(), receiver.close()])
 })
 

@@ -39,7 +39,7 @@ describe('loadMasterConfig', () => {
       SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD: 70,
       SUPPORT_DEPRECATED_API: true,
     })
-    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(16)
+    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(18)
   })
 
   it.each<[Environment, object]>([
@@ -116,6 +116,16 @@ describe('loadMasterConfig', () => {
     })
   })
 
+  it('rejects a secret with a role that equals a secret for everything', () => {
+    const secret = 'a-secret-of-20-chars'
+    const env = { ...LEAST, SERVICE_API_SECRETS: JSON.stringify([{ name: 'reports', secret, role: 'read-only' }]) }
+    const problem =
+      'SERVICE_API_SECRETS: the secret reports must differ from SERVICE_SECRET and SERVICE_SECRET_PREVIOUS'
+    expect(problemsOf(loadMasterConfig, { ...env, SERVICE_SECRET: secret })).toEqual([problem])
+    expect(problemsOf(loadMasterConfig, { ...env, SERVICE_SECRET_PREVIOUS: secret })).toEqual([problem])
+    expect(loadMasterConfig(env).SERVICE_API_SECRETS).toHaveLength(1)
+  })
+
   it('requires a bucket for the storage s3, and a secret key with an access key', () => {
     const env = { ...LEAST, SERVICE_PRO_RECORDING_STORAGE: 's3', SERVICE_PRO_AWS_ACCESS_KEY: 'key' }
     expect(problemsOf(loadMasterConfig, env)).toEqual([
@@ -165,7 +175,7 @@ describe('loadMasterConfig', () => {
     const config = loadMasterConfig(LEAST)
     expect(Object.isFrozen(config)).toBe(true)
     expect(() => config.SERVICE_WEBHOOK_EVENTS.push('signalSent')).toThrow(TypeError)
-    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(16)
+    expect(loadMasterConfig(LEAST).SERVICE_WEBHOOK_EVENTS).toHaveLength(18)
   })
 
   it('contains no property of media nodes', () => {

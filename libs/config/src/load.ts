@@ -99,6 +99,18 @@ const disordered = (values: Partial<MasterConfig>): string[] =>
     Number(values[low]) > Number(values[high]) ? [`${low}: must not be greater than ${high}`] : [],
   )
 
+/** The role of a limited secret would have no effect if it were also a secret for everything. */
+const ambiguous = ({
+  SERVICE_API_SECRETS: secrets = [],
+  SERVICE_SECRET: current,
+  SERVICE_SECRET_PREVIOUS: previous,
+}: Partial<MasterConfig>): string[] =>
+  secrets.flatMap(({ name, secret }) =>
+    secret === current || secret === previous
+      ? [`SERVICE_API_SECRETS: the secret ${name} must differ from SERVICE_SECRET and SERVICE_SECRET_PREVIOUS`]
+      : [],
+  )
+
 function parseAll(
   process: ProcessKind,
   env: Environment,
@@ -120,7 +132,7 @@ function load<K extends ProcessKind>(process: K, env: Environment): Config<K> {
   const problems: string[] = []
   const values = parseAll(process, env, PROPERTY_NAMES, problems)
   fillPlainDefaults(process, values)
-  problems.push(...missing(values), ...disordered(values))
+  problems.push(...missing(values), ...disordered(values), ...ambiguous(values))
   if (problems.length > 0) throw new ConfigError(problems)
   fillDerivedDefaults(process, values)
   for (const value of Object.values(values)) Object.freeze(value)

@@ -60,10 +60,25 @@ const SHOWN = [
   'SERVICE_PRO_SPEECH_TO_TEXT_MODEL_LOAD_STRATEGY',
 ]
 
+/** Not in the contract. */
+const LIMITS = [
+  'SERVICE_SECRET_PREVIOUS',
+  'SERVICE_SESSIONS_MAX_CONCURRENT',
+  'SERVICE_SESSIONS_MAX_PARTICIPANTS',
+  'SERVICE_SESSIONS_MAX_STREAMS',
+  'SERVICE_SESSIONS_MAX_DURATION',
+  'SERVICE_RECORDING_MAX_CONCURRENT',
+  'SERVICE_RECORDING_RETENTION_DAYS',
+  'SERVICE_RECORDING_RETENTION_SIZE',
+  'SERVICE_RECORDING_RETENTION_NOTICE',
+  'SERVICE_REST_RATE_LIMIT',
+  'SERVICE_REST_RATE_BURST',
+]
+
 describe('the table', () => {
-  it('marks exactly the properties that the contract allows a restart to change', () => {
+  it('marks exactly the limits, the previous secret and the properties that the contract allows a restart to change', () => {
     const marked = PROPERTY_NAMES.filter((name) => table[name]?.restartable)
-    expect(marked.sort()).toEqual([...RESTARTABLE].sort())
+    expect(marked.sort()).toEqual([...RESTARTABLE, ...LIMITS].sort())
   })
 
   it('contains every property of the contract, for the master', () => {
@@ -84,6 +99,8 @@ describe('the table', () => {
 
   it.each([
     'SERVICE_SECRET',
+    'SERVICE_SECRET_PREVIOUS',
+    'SERVICE_API_SECRETS',
     'DATABASE_URL',
     'NATS_URL',
     'MEDIA_NODE_NATS_URL',

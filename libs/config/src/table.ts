@@ -3,6 +3,7 @@ import { CLUSTER } from './properties/cluster.js'
 import { COMMON } from './properties/common.js'
 import { FEATURES } from './properties/features.js'
 import { KUBERNETES } from './properties/kubernetes.js'
+import { LIMITS } from './properties/limits.js'
 import { MASTER } from './properties/master.js'
 import { NODE } from './properties/node.js'
 import { STORAGE } from './properties/storage.js'
@@ -13,6 +14,7 @@ export const PROPERTIES = {
   ...COMMON,
   ...MASTER,
   ...CLIENTS,
+  ...LIMITS,
   ...FEATURES,
   ...STORAGE,
   ...CLUSTER,
@@ -29,6 +31,7 @@ export const SECTIONS: readonly (readonly [title: string, properties: Readonly<R
   ['Every process', COMMON],
   ['Master', MASTER],
   ['Clients of the master', CLIENTS],
+  ['Limits and retention', LIMITS],
   ['Recording, call records, webhook', FEATURES],
   ['Storage of recordings', STORAGE],
   ['Cluster and statistics', CLUSTER],

@@ -53,6 +53,10 @@ export const RecordingStopReason = z.enum([
 ])
 export type RecordingStopReason = z.infer<typeof RecordingStopReason>
 
+/** The reason why the retention deletes a recording: its age, or the total size of all recordings. */
+export const RecordingRemovalReason = z.enum(['age', 'totalSize'])
+export type RecordingRemovalReason = z.infer<typeof RecordingRemovalReason>
+
 /** The reason why a property of a stream changed. */
 export const StreamChangeReason = z.enum([
   'publishVideo',

@@ -2,6 +2,7 @@ import { errors, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/tr
 import { busScope, type BusScope, DEFAULT_BUS_CLUSTER, ServiceError } from '@session-service/contract'
 import type { z } from 'zod'
 import { withTimeout } from '@session-service/server-kit/async'
+import { countConnection, measureRequest } from './bus-metrics.js'
 import { traceHandling, traceRequest } from './bus-trace.js'
 import { openConnection, type ConnectOptions } from './connection.js'
 import { Listener, type BusSubscription } from './listener.js'
@@ -51,6 +52,7 @@ export class Bus {
     this.#scope = scope
     this.#onProblem = onProblem
     this.#inbox = new ReplyInbox(connection, scope.inbox, (error) => this.#connectionProblem(error))
+    countConnection(true, false)
     void this.#followStatus()
   }
 
@@ -68,11 +70,20 @@ export class Bus {
    * @throws ServiceError with the code of the responder; INVALID naming the field; TIMEOUT;
    * UNAVAILABLE immediately when the subject has no subscriber or the bus is down
    */
-  async request<I extends z.ZodType, O extends z.ZodType>(
+  request<I extends z.ZodType, O extends z.ZodType>(
+    subject: string,
+    rpc: Rpc<I, O>,
+    input: z.input<I>,
+    options: { timeoutMs?: number } = {},
+  ): Promise<z.output<O>> {
+    return measureRequest(subject, () => this.#request(subject, rpc, input, options))
+  }
+
+  async #request<I extends z.ZodType, O extends z.ZodType>(
     subject: string,
     [params, result, deadlineMs]: Rpc<I, O>,
     input: z.input<I>,
-    { timeoutMs = deadlineMs }: { timeoutMs?: number } = {},
+    { timeoutMs = deadlineMs }: { timeoutMs?: number },
   ): Promise<z.output<O>> {
     const payload = encode(params, input)
     if (!this.#connected) throw unavailable('the bus is not connected')
@@ -244,6 +255,7 @@ export class Bus {
   #setConnected(connected: boolean, reason = ''): void {
     if (connected === this.#connected) return
     this.#connected = connected
+    countConnection(connected, connected)
     if (!connected) this.#inbox.rejectAll(() => unavailable(reason))
     for (const listener of this.#statusListeners) {
       try {

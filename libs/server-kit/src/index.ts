@@ -7,7 +7,16 @@ export { HTTP_STATUS, RETRY_AFTER_S } from './http/status.js'
 export { StatusWhenMissing, type StatusBySubject } from './http/status-when-missing.js'
 export { createLogger, LOG_LEVELS, ServiceLogger, type LoggerOptions, type LogLevel } from './logging/logger.js'
 export { redact, redactText } from './logging/redact.js'
-export { metrics, registry, type CounterMetric, type GaugeMetric, type HistogramMetric } from './metrics.js'
+export { CpuMeter, cpuTimes } from './machine/cpu-meter.js'
+export { MachineMonitor, type MachineMonitorOptions } from './machine/machine-monitor.js'
+export {
+  metrics,
+  registry,
+  type CounterMetric,
+  type GaugeMetric,
+  type HistogramMetric,
+  type Series,
+} from './metrics.js'
 export { OpsModule } from './ops/ops.module.js'
 export { OpsService } from './ops/ops.service.js'
 export { serveStartProbes, type StartProbes } from './ops/start-probes.js'

@@ -75,6 +75,30 @@ describe('metrics', () => {
     expect(await shown('flaky')).toEqual(['session_service_flaky 4'])
   })
 
+  it('reads a sampled gauge with labels at each scrape, and adds the values of other labels', async () => {
+    let read: () => (readonly [{ kind: string }, number])[] = () => [
+      [{ kind: 'audio' }, 1],
+      [{ kind: 'x' }, 2],
+      [{ kind: 'y' }, 3],
+    ]
+    metrics.sampledSeries('kinds', { help: 'x', labels: { kind: ['audio', 'video'] } }, () => read())
+    expect(await shown('kinds')).toEqual([
+      'session_service_kinds{kind="audio"} 1',
+      'session_service_kinds{kind="other"} 5',
+    ])
+    read = () => [[{ kind: 'video' }, 7]]
+    expect(await shown('kinds')).toEqual(['session_service_kinds{kind="video"} 7'])
+    read = () => {
+      throw new Error('no database')
+    }
+    expect(await shown('kinds')).toEqual([])
+  })
+
+  it('omits a sampled gauge without a value', async () => {
+    metrics.sampled('unknown', 'x', () => undefined)
+    expect(await shown('unknown')).toEqual([])
+  })
+
   it('exports the default metrics of the process', async () => {
     const all = await registry.metrics()
     for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_seconds'])

@@ -44,13 +44,16 @@ function replacingName(name: string): string {
 }
 
 /** Undefined when reading fails or times out. */
-async function sampleOf(read: () => number | Promise<number>): Promise<number | undefined> {
+async function sampleOf<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return await withTimeout(read, SAMPLE_TIMEOUT_MS, 'reading the gauge')
+    return await withTimeout(async () => read(), SAMPLE_TIMEOUT_MS, 'reading the gauge')
   } catch {
     return undefined
   }
 }
+
+/** The labels and the value of a time series. */
+export type Series<L extends LabelBounds> = readonly [labels: Labels<L>, value: number]
 
 export interface CounterMetric<L extends LabelBounds> {
   inc(labels: Labels<L>, by?: number): void
@@ -79,8 +82,8 @@ export const metrics = {
     return { set: (given, value) => gauge.set(bind(given), value) }
   },
 
-  /** A gauge that is read at each scrape; the scrape omits it when reading fails. */
-  sampled(name: string, help: string, read: () => number | Promise<number>): void {
+  /** A gauge that is read at each scrape; the scrape omits it when it is undefined or reading fails. */
+  sampled(name: string, help: string, read: () => number | undefined | Promise<number | undefined>): void {
     new Gauge({
       name: replacingName(name),
       help,
@@ -89,6 +92,27 @@ export const metrics = {
         const value = await sampleOf(read)
         if (value === undefined) this.remove()
         else this.set(value)
+      },
+    })
+  },
+
+  /** A gauge with labels that is read at each scrape; the scrape omits it when reading fails. */
+  sampledSeries<L extends LabelBounds>(
+    name: string,
+    { help, labels }: Described<L>,
+    read: () => Iterable<Series<L>> | Promise<Iterable<Series<L>>>,
+  ): void {
+    const bind = bounded(boundsOf(labels))
+    new Gauge({
+      name: replacingName(name),
+      help,
+      labelNames: namesOf(labels),
+      registers: [registry],
+      async collect() {
+        const series = (await sampleOf(read)) ?? []
+        // Without an interruption, for scrapes at the same time. Values whose labels became `other` are added.
+        this.reset()
+        for (const [given, value] of series) this.inc(bind(given), value)
       },
     })
   },

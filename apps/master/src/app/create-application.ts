@@ -10,8 +10,9 @@ import {
 } from '@session-service/server-kit'
 import { NestFactory } from '@nestjs/core'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
-import { BasicCredentials } from '../platform/authentication/basic-credentials.js'
+import { accountsOf, BasicCredentials } from '../platform/authentication/basic-credentials.js'
 import { BasicAuthGuard } from '../platform/authentication/basic-auth-guard.js'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { bindPattern } from './bindings.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { serveClientLibrary } from '../platform/http/client-library.js'
@@ -20,13 +21,20 @@ import { namedOrigins } from '../platform/http/cross-site.js'
 import { warnAboutUntrustedProxy } from '../platform/http/forwarded-headers.js'
 import { createHttpAdapter } from '../platform/http/http-adapter.js'
 import { answerRetries } from '../platform/http/idempotency/idempotency.js'
+import { RequestLimiter } from '../platform/limits/request-limiter.js'
 import { IdempotentCalls } from '../platform/http/idempotency/idempotent-calls.service.js'
 import { rejectDuringRestart } from '../platform/http/reject-during-restart.js'
+import { routeAccess } from './route-access.js'
 import { type Infrastructure, MasterModule } from './master.module.js'
 import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
 import { openRecordingAddresses, routeRecordingFiles } from '../recordings/api/recording-routes.js'
+import { RECORDING_ADDRESS } from '../recordings/storage/serve-recordings.js'
 import { RecordingParts } from '../recordings/repository/recording-parts.js'
 import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
+
+/** Downloads of recordings do not count: players send many requests for ranges. */
+const requestRate = ({ SERVICE_REST_RATE_LIMIT: perSecond, SERVICE_REST_RATE_BURST: burst }: MasterConfig) =>
+  perSecond === 0 ? undefined : { limiter: new RequestLimiter({ perSecond, burst }), exempt: [RECORDING_ADDRESS] }
 
 /** Creates the Nest application of a master with its routes; it is not initialized yet. */
 export async function createApplication(
@@ -35,13 +43,15 @@ export async function createApplication(
 ): Promise<NestFastifyApplication> {
   const { config, bus, lifecycle } = infrastructure
   const errors = new HttpErrorFilter(translateDatabaseError)
-  const guard = new BasicAuthGuard(new BasicCredentials(config.SERVICE_SECRET))
+  const guard = new BasicAuthGuard(new BasicCredentials(accountsOf(config)))
   const adapter = createHttpAdapter({
     guard,
     errors,
     trustedProxies: config.SERVICE_TRUSTED_PROXIES,
     namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
     open: openRecordingAddresses(config),
+    rate: requestRate(config),
+    accessOf: routeAccess,
   })
   listenOnPrivilegedPort(adapter.getInstance().server, { host: config.SERVICE_HOST, port: config.SERVICE_PORT })
   rejectDuringRestart(adapter.getInstance(), lifecycle)

@@ -16,6 +16,7 @@ import { SearchModule } from '../events/search/search.module.js'
 import { WebhookModule } from '../events/webhook/webhook.module.js'
 import { MasterMembership } from '../media-nodes/master-membership.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
+import { MonitoringModule } from '../monitoring/monitoring.module.js'
 import type { Configuration } from '../platform/config/configuration.module.js'
 import { JobsModule } from '../platform/jobs/jobs.module.js'
 import { PlatformModule } from '../platform/platform.module.js'
@@ -48,6 +49,7 @@ export class MasterModule {
         HistoryModule,
         SearchModule,
         AutoscalingModule,
+        MonitoringModule,
         SpeechToTextModule,
         RecordingsModule,
         SignallingModule,

@@ -35,6 +35,8 @@ export interface Participant {
   forcedVideoCodec: 'VP8' | 'H264' | 'NONE' | 'VP9' | 'MEDIA_SERVER_PREFERRED'
   allowTranscoding: boolean
   recordingMode: 'ALWAYS' | 'MANUAL'
+  /** Streams that it publishes at most; null: no limit. */
+  maxStreams: number | null
   /** A recorder: it receives media, and clients and backends are not notified of it. */
   isHidden: boolean
   /** The `traceparent` of what its calls continue or link to; null when that was not recorded. */

@@ -14,7 +14,7 @@ export class ConnectionRepository {
   readonly #creations: GroupCommit<NewConnection, true>
 
   constructor(private readonly dataSource: DataSource) {
-    this.#creations = new GroupCommit((connections) => this.#insertAll(connections), isDataFault)
+    this.#creations = new GroupCommit('connection', (connections) => this.#insertAll(connections), isDataFault)
   }
 
   /** NOT_FOUND when there is no such session. */

@@ -21,6 +21,8 @@ export interface ConnectionRow {
   ip: string | null
   platform: string | null
   tokenNonce: string
+  /** Hexadecimal. */
+  tokenHash: string
   camera: Camera | null
   cameraState: CameraState | null
   publishers: { streamId: string; createdAt: number; mediaOptions: MediaOptions }[]
@@ -48,7 +50,7 @@ export const CONNECTION_ROW = `
     'tokenNonce',
     'camera',
     'cameraState',
-  ])},
+  ])}, encode(c.token_hash, 'hex') AS "tokenHash",
   (SELECT coalesce(json_agg(json_build_object('streamId', p.id, 'createdAt', p.created_at,
      'mediaOptions', p.media_options) ORDER BY p.created_at, p.id), '[]')
    FROM stream p WHERE p.connection_id = c.id) AS publishers,
@@ -113,3 +115,16 @@ export function connectionView(row: ConnectionRow, tokenUrl: string): Connection
     subscribers: isActive ? row.subscribers : null,
   }
 }
+
+/** For viewers that may not use what a connection grants access to. */
+export function withoutSecrets(view: ConnectionView): ConnectionView {
+  const publishers =
+    view.publishers?.map(({ streamId, createdAt, mediaOptions }) => ({ streamId, createdAt, mediaOptions })) ?? null
+  return { ...view, token: null, customIceServers: null, rtspUri: null, publishers }
+}
+
+/** The stored members from which the token of a connection is derived. */
+export const tokenOf = ({ tokenNonce: nonce, tokenHash: hash }: ConnectionRow): { nonce: string; hash: string } => ({
+  nonce,
+  hash,
+})

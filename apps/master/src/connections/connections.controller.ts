@@ -6,6 +6,7 @@ import { Paid } from '../platform/config/edition.js'
 import { API_PREFIX } from '../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../platform/http/parameters.js'
 import { parsed } from '../platform/http/parsed.js'
+import { RequestViewer, type Viewer } from '../platform/http/viewer.js'
 import { ConnectionsService } from './connections.service.js'
 import { SessionFirst } from './session-first.js'
 
@@ -17,8 +18,9 @@ export class ConnectionsController {
   list(
     @PathParam('sessionId') sessionId: string,
     @QueryParams(ROUTES.listConnections.query) { pendingConnections }: PendingQuery,
+    @RequestViewer() viewer: Viewer,
   ): Promise<StreamableFile> {
-    return this.connections.list(sessionId, isTrue(pendingConnections, true))
+    return this.connections.list(sessionId, isTrue(pendingConnections, true), viewer)
   }
 
   @Get(':connectionId')
@@ -26,8 +28,9 @@ export class ConnectionsController {
   get(
     @PathParam('sessionId') sessionId: string,
     @PathParam('connectionId') connectionId: string,
+    @RequestViewer() viewer: Viewer,
   ): Promise<ConnectionView> {
-    return this.connections.get(sessionId, connectionId)
+    return this.connections.get(sessionId, connectionId, viewer)
   }
 
   @Patch(':connectionId')

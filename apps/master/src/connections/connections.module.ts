@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common'
+import { AdmissionRepository } from './admission.repository.js'
 import { CameraRepository } from './camera.repository.js'
 import { ConnectionRepository } from './connection.repository.js'
 import { ConnectionsController } from './connections.controller.js'
@@ -19,6 +20,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
   imports: [EventsModule, MediaNodesModule, SessionsModule, TokensModule],
   controllers: [ConnectionsController, TokensController],
   providers: [
+    AdmissionRepository,
     CameraRepository,
     ConnectionRepository,
     ParticipantRepository,
@@ -28,6 +30,13 @@ import { TokensModule } from '../tokens/tokens.module.js'
     EndpointsService,
     SessionQueries,
   ],
-  exports: [CameraRepository, ParticipantRepository, PresenceRepository, ConnectionsService, SessionQueries],
+  exports: [
+    AdmissionRepository,
+    CameraRepository,
+    ParticipantRepository,
+    PresenceRepository,
+    ConnectionsService,
+    SessionQueries,
+  ],
 })
 export class ConnectionsModule {}

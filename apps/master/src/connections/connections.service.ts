@@ -13,13 +13,14 @@ import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { streamedList } from '../platform/http/streamed-list.js'
+import { FULL_VIEW } from '../platform/http/viewer.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { TokensService } from '../tokens/tokens.service.js'
 import type { ChangedRights, RemovedConnection } from './connection.records.js'
 import { ConnectionRepository } from './connection.repository.js'
-import { type ConnectionRow, connectionView } from './connection.view.js'
+import { type ConnectionRow, connectionView, tokenOf, withoutSecrets } from './connection.view.js'
 import { ParticipantRepository } from './participant.repository.js'
 import { RecorderRepository } from './recorder.repository.js'
 import { tokenView } from './token.view.js'
@@ -63,10 +64,11 @@ export class ConnectionsService {
       mediaserverOptions: body.mediaserverOptions ?? null,
       iceServers: body.customIceServers,
       tokenNonce: nonce,
+      tokenHash: hash.toString('hex'),
     }
     describeSpan({ 'session.id': sessionId, 'connection.id': id })
     const traceContext = currentTraceparent() ?? null
-    await this.connections.insert({ ...connection, tokenHash: hash.toString('hex'), traceContext })
+    await this.connections.insert({ ...connection, traceContext })
     const row: ConnectionRow = {
       ...connection,
       type: 'WEBRTC',
@@ -105,19 +107,19 @@ export class ConnectionsService {
     return token
   }
 
-  async get(sessionId: string, id: string): Promise<ConnectionView> {
+  async get(sessionId: string, id: string, viewer = FULL_VIEW): Promise<ConnectionView> {
     const row = await this.connections.find(sessionId, id)
-    if (row) return this.#view(row)
+    if (row) return this.#view(row, viewer)
     await this.sessions.require(sessionId)
     throw noSuchConnection(id)
   }
 
   /** Streams all connections of a session as JSON. */
-  async list(sessionId: string, withPending: boolean): Promise<StreamableFile> {
+  async list(sessionId: string, withPending: boolean, viewer = FULL_VIEW): Promise<StreamableFile> {
     await this.sessions.require(sessionId)
     return streamedList(
       (after) => this.connections.page(sessionId, withPending, after),
-      (row) => this.#view(row),
+      (row) => this.#view(row, viewer),
     )
   }
 
@@ -185,7 +187,8 @@ export class ConnectionsService {
     else if (place) await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
   }
 
-  #view(row: ConnectionRow): ConnectionView {
-    return connectionView(row, this.tokens.url(row.sessionId, row.id, row.tokenNonce))
+  #view(row: ConnectionRow, { seesSecrets } = FULL_VIEW): ConnectionView {
+    const view = connectionView(row, this.tokens.url(row.sessionId, row.id, tokenOf(row)))
+    return seesSecrets ? view : withoutSecrets(view)
   }
 }

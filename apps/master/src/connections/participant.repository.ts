@@ -8,53 +8,21 @@ import {
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { columns, execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
-import {
-  departures,
-  type EventDraft,
-  type EventSession,
-  participantJoined,
-  sessionDestroyed,
-} from '../events/event-drafts.js'
+import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
+import { departures, type EventDraft, type EventSession, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import { cameraMembers } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
-import type {
-  Participant,
-  RemovedConnection,
-  Rights,
-  SignalRecipients,
-  TakeToken,
-  TokenRelease,
-} from './connection.records.js'
+import type { Participant, RemovedConnection, Rights, SignalRecipients, TokenRelease } from './connection.records.js'
+import { PARTICIPANT } from './participant-columns.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
-
-const PARTICIPANT = `
-  c.id AS "connectionId", s.unique_id AS "roomId", c.status = 'hidden' AS "isHidden",
-  ${columns(ConnectionEntity, 'c', [
-    'sessionId',
-    'role',
-    'record',
-    'createdAt',
-    'activeAt',
-    'serverData',
-    'clientData',
-    'mediaserverOptions',
-    'iceServers',
-    'traceContext',
-  ])},
-  s.forced_node_id AS "forcedNodeId", s.forced_video_codec AS "forcedVideoCodec",
-  s.allow_transcoding AS "allowTranscoding", s.recording_mode AS "recordingMode"`
 
 const NOTHING_ENDED: TokenRelease = { place: null, sessionEnded: false, recordingIds: [] }
 
-/** UTC ms by the clock of the database, which all masters share. */
-const NOW_MS = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
-
 /**
- * Turns a connection into a participant, moves it to another socket, and removes it. Hand-written: the statements lock
+ * Moves participants to other sockets, and removes them. Hand-written: the statements lock
  * the session's row and are on the path of every join and leave.
  */
 @Injectable()
@@ -94,40 +62,6 @@ export class ParticipantRepository {
     )
   }
 
-  /** Uses up the token. Undefined when it is unknown or used already. */
-  take(tokenHash: Buffer, taken: Omit<TakeToken, 'connectionId'>): Promise<Participant | undefined> {
-    const session = { where: 's.id = (SELECT session_id FROM connection WHERE token_hash = $1)', values: [tokenHash] }
-    return this.events.change(session, async (manager, record) => {
-      const participant = await this.#takeRow(manager, tokenHash, taken)
-      if (participant && !participant.isHidden) {
-        const { sessionId: id, roomId: uniqueSessionId, traceContext } = participant
-        const joined = participantJoined({ id, uniqueSessionId }, { ...participant, ...taken })
-        await record({ ...joined, traceContext })
-      }
-      return participant
-    })
-  }
-
-  #takeRow(
-    manager: EntityManager,
-    tokenHash: Buffer,
-    taken: Omit<TakeToken, 'connectionId'>,
-  ): Promise<Participant | undefined> {
-    return firstRow<Participant>(
-      manager,
-      // With the share lock, a session that ends concurrently waits for this join, or this join finds it deleted.
-      `WITH s AS (SELECT * FROM session
-                  WHERE id = (SELECT session_id FROM connection WHERE token_hash = $1) FOR KEY SHARE)
-       UPDATE connection c SET status = CASE c.status WHEN 'awaited' THEN 'hidden' ELSE 'active' END,
-              active_at = ${NOW_MS}, client_data = $2, ip = $3, platform = $4,
-              location = $5, resume_hash = $6, master_id = $7, evict_at = NULL
-       FROM s WHERE s.id = c.session_id AND c.token_hash = $1
-         AND (c.status = 'pending' OR c.status = 'awaited' AND c.evict_at > clock_timestamp())
-       RETURNING ${PARTICIPANT}`,
-      [tokenHash, taken.clientData, taken.ip, taken.platform, taken.location, taken.resumeHash, taken.masterId],
-    )
-  }
-
   /**
    * Makes the token usable again after a failed join. Other participants may have left meanwhile without ending the
    * session, because this one counted as present: a recorded session that is empty now ends as with its last
@@ -148,10 +82,22 @@ export class ParticipantRepository {
         [connectionId, RECORDER_AWAITED_S],
       )
       await record(...leaving)
+      if (row?.status === 'pending') await this.#forgetStart(manager, session.id)
       if (row?.status !== 'pending' || !(await this.#isRecorded(manager, session.uniqueSessionId))) return NOTHING_ENDED
       const ended = await this.#endIfEmpty(manager, record, session, 'networkDisconnect')
       return { place: session.place, sessionEnded: ended !== undefined, recordingIds: ended ?? [] }
     })
+  }
+
+  /** The maximum duration of a session that no participant has joined does not run: a session that was left has ended. */
+  async #forgetStart(manager: Manager, sessionId: string): Promise<void> {
+    await execute(
+      manager,
+      `UPDATE session s SET ends_at = NULL WHERE s.id = $1 AND s.ends_at IS NOT NULL AND NOT s.was_emptied
+         AND NOT EXISTS (SELECT 1 FROM connection c
+                         WHERE c.session_id = s.id AND c.status = 'active' AND c.type = 'WEBRTC')`,
+      [sessionId],
+    )
   }
 
   /** Events of a participant's departure; none when the connection is not a participant. */

@@ -4,12 +4,13 @@ import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { rows } from '../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position, streamedList } from '../platform/http/streamed-list.js'
+import { FULL_VIEW, type Viewer } from '../platform/http/viewer.js'
 import { SESSION_ROW, type SessionRow } from '../sessions/session.repository.js'
 import { sessionView } from '../sessions/session.view.js'
 import { noSuchSession } from '../sessions/sessions.service.js'
 import { TokensService } from '../tokens/tokens.service.js'
 import { EndpointsService, type Transports, withEndpoints } from './endpoints.service.js'
-import { CONNECTION_ROW, type ConnectionRow, connectionView } from './connection.view.js'
+import { CONNECTION_ROW, type ConnectionRow, connectionView, tokenOf, withoutSecrets } from './connection.view.js'
 
 type WholeSession = SessionRow & { connections: ConnectionRow[]; transports?: Transports }
 
@@ -17,6 +18,7 @@ type WholeSession = SessionRow & { connections: ConnectionRow[]; transports?: Tr
 export interface SessionDetails {
   withPending?: boolean
   withEndpoints?: boolean
+  viewer?: Viewer
 }
 
 /**
@@ -44,20 +46,20 @@ export class SessionQueries {
     const found = await this.#read('WHERE s.id = $2', [details.withPending ?? false, id])
     const [row] = details.withEndpoints ? await this.#connected(found) : found
     if (!row) throw noSuchSession(id)
-    return this.#view(row)
+    return this.#view(row, details.viewer)
   }
 
-  /** All sessions, as a stream of JSON; `shape` converts each view to what the caller answers. */
+  /** All sessions of the viewer, as a stream of JSON; `shape` converts each view to what the caller answers. */
   list(
-    { withPending = false, withEndpoints: hasEndpoints = false }: SessionDetails = {},
+    { withPending = false, withEndpoints: hasEndpoints = false, viewer = FULL_VIEW }: SessionDetails = {},
     shape: (session: SessionView) => object = (session) => session,
   ): Promise<StreamableFile> {
     return streamedList(
       async (after) => {
-        const page = await this.#page(withPending, after)
+        const page = await this.#page(withPending, viewer.prefix, after)
         return hasEndpoints ? this.#connected(page) : page
       },
-      (row) => shape(this.#view(row)),
+      (row) => shape(this.#view(row, viewer)),
     )
   }
 
@@ -73,23 +75,23 @@ export class SessionQueries {
     return page.map((row) => ({ ...row, transports }))
   }
 
-  #page(withPending: boolean, after: Position = BEFORE_ALL): Promise<WholeSession[]> {
-    return this.#read(`WHERE (s.created_at, s.id) > ($2, $3) ORDER BY s.created_at, s.id LIMIT ${PAGE_ROWS}`, [
-      withPending,
-      after.createdAt,
-      after.id,
-    ])
+  #page(withPending: boolean, prefix: string, after: Position = BEFORE_ALL): Promise<WholeSession[]> {
+    return this.#read(
+      `WHERE (s.created_at, s.id) > ($2, $3) AND starts_with(s.id, $4) ORDER BY s.created_at, s.id LIMIT ${PAGE_ROWS}`,
+      [withPending, after.createdAt, after.id, prefix],
+    )
   }
 
   #read(condition: string, values: unknown[]): Promise<WholeSession[]> {
     return rows<WholeSession>(this.dataSource.manager, `SELECT ${WHOLE_SESSION} FROM session s ${condition}`, values)
   }
 
-  #view(row: WholeSession): SessionView {
+  #view(row: WholeSession, { seesSecrets }: Viewer = FULL_VIEW): SessionView {
     const { transports } = row
     const connections = row.connections.map((connection) => {
-      const view = connectionView(connection, this.tokens.url(row.id, connection.id, connection.tokenNonce))
-      return transports ? withEndpoints(view, transports) : view
+      const view = connectionView(connection, this.tokens.url(row.id, connection.id, tokenOf(connection)))
+      const shown = seesSecrets ? view : withoutSecrets(view)
+      return transports ? withEndpoints(shown, transports) : shown
     })
     // Media nodes are visible in the paid editions only.
     return sessionView(this.config.SERVICE_EDITION === 'ce' ? { ...row, mediaNodeId: null } : row, connections)

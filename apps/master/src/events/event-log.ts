@@ -31,6 +31,8 @@ export interface TransactionOptions {
 export interface LockedSessions {
   where: string
   values: unknown[]
+  /** Locks them also while events are off. */
+  isAlwaysLocked?: boolean
 }
 
 /** Whether ended sessions are summarized, for the history or the search server. */
@@ -70,9 +72,12 @@ export class EventLog {
     this.#listeners.push(listener)
   }
 
-  /** Runs a change of one statement: with events on in a transaction that locks the sessions, else without one. */
+  /**
+   * Runs a change of one statement: in a transaction that locks the sessions with events on or `isAlwaysLocked`, else
+   * without one.
+   */
   change<T>(sessions: LockedSessions, run: (manager: EntityManager, record: Record) => Promise<T>): Promise<T> {
-    if (!this.isOn) return run(this.dataSource.manager, nothing)
+    if (!this.isOn && !sessions.isAlwaysLocked) return run(this.dataSource.manager, nothing)
     return this.transaction(async (manager, record) => {
       // In the order of ids: two changes of several sessions cannot deadlock.
       await execute(

@@ -81,8 +81,14 @@ export class OutboxRepository {
     await this.#repository.update({ position }, { nextAttemptAt: NOW })
   }
 
-  count(condition: 'pending' | 'dead'): Promise<number> {
-    return this.#repository.countBy({ consumer: 'webhook', deadAt: condition === 'dead' ? Not(IsNull()) : IsNull() })
+  /** The numbers of events for the webhook: those that wait, and those that were given up. */
+  async counts(): Promise<{ pending: number; dead: number }> {
+    const counts = await firstRow<{ pending: number; dead: number }>(
+      this.dataSource,
+      `SELECT (SELECT count(*)::int FROM outbox WHERE consumer = 'webhook' AND dead_at IS NULL) AS pending,
+              (SELECT count(*)::int FROM outbox WHERE consumer = 'webhook' AND dead_at IS NOT NULL) AS dead`,
+    )
+    return counts ?? { pending: 0, dead: 0 }
   }
 
   /** The oldest thousand dead letters, in the order in which they were given up. */

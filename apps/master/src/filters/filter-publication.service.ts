@@ -2,12 +2,14 @@ import { checkFilter, newStreamId, type SignallingCall, type SignallingResult } 
 import { Injectable } from '@nestjs/common'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { mediaOptionsOf, streamKindOf } from '../streams/media-options.js'
-import { type PublishedFilter, StreamsService } from '../streams/streams.service.js'
+import { type PublishedFilter, type Publisher, StreamsService } from '../streams/streams.service.js'
 import { announceFilter, type StreamRef } from './announce-filter.js'
-import { requireFilterRight, requireTrack } from './filter-rights.js'
+import { type FilterUser, requireFilterRight, requireTrack } from './filter-rights.js'
 import { appliedFilter, FilterRepository, type StoredFilter } from './filter.repository.js'
 import { filterView } from './filter-view.js'
-import { FiltersService, newFilterId, type PlacedFilterUser } from './filters.service.js'
+import { FiltersService, newFilterId } from './filters.service.js'
+
+type FilteringPublisher = Publisher & FilterUser
 
 /** Publishes streams with filters: new ones, and those whose media was lost with the filter that they had. */
 @Injectable()
@@ -21,7 +23,7 @@ export class FilterPublication {
 
   /** Only new streams take the filter of the call: another client may have changed the filter of a former one. */
   async publish(
-    user: PlacedFilterUser,
+    user: FilteringPublisher,
     { filter, ...call }: SignallingCall<'publish'>,
   ): Promise<SignallingResult<'publish'>> {
     const { streamId } = call
@@ -30,7 +32,7 @@ export class FilterPublication {
   }
 
   async #publishNew(
-    user: PlacedFilterUser,
+    user: FilteringPublisher,
     { filter: wanted, ...call }: SignallingCall<'publish'> & Required<Pick<SignallingCall<'publish'>, 'filter'>>,
   ): Promise<SignallingResult<'publish'>> {
     const { roomId, connectionId } = user
@@ -52,7 +54,7 @@ export class FilterPublication {
   }
 
   async #publishAgain(
-    user: PlacedFilterUser,
+    user: FilteringPublisher,
     call: Omit<SignallingCall<'publish'>, 'filter'> & { streamId: string },
   ): Promise<SignallingResult<'publish'>> {
     const stream = { streamId: call.streamId, connectionId: user.connectionId }

@@ -94,7 +94,14 @@ export class CameraStarter {
     const mediaOptions = { ...cameraMediaOptions(camera, tracks), ...(filter && { filter: filter.view }) }
     const stream = { connectionId, createdAt: this.clock.now(), mediaOptions }
     try {
-      await this.streams.insert({ id: streamId, sessionId, mediaEpoch: place.epoch, rtspUri, ...stream })
+      await this.streams.insert({
+        id: streamId,
+        sessionId,
+        mediaEpoch: place.epoch,
+        maxStreams: null,
+        rtspUri,
+        ...stream,
+      })
     } catch (error) {
       // Another master has started it as well.
       if (error instanceof ServiceError && error.code === 'CONFLICT') return

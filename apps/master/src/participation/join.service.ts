@@ -1,5 +1,6 @@
 import { type ConnectionInfo, newSecret, ServiceError } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
+import { AdmissionRepository } from '../connections/admission.repository.js'
 import type { Participant } from '../connections/connection.records.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
@@ -21,6 +22,7 @@ export interface JoiningClient {
 @Injectable()
 export class JoinService {
   constructor(
+    private readonly admissions: AdmissionRepository,
     private readonly participants: ParticipantRepository,
     private readonly sessions: SessionsService,
     private readonly placement: RoomPlacement,
@@ -32,7 +34,7 @@ export class JoinService {
   /** Takes the token, exactly once over all masters and sockets. UNAUTHENTICATED does not say which part was wrong. */
   async take(token: string, client: JoiningClient): Promise<{ participant: Participant; resumeKey: string }> {
     const resumeKey = newSecret()
-    const participant = await this.participants.take(digest(token), {
+    const participant = await this.admissions.take(digest(token), {
       ...client,
       location: this.locations.of(client.ip),
       resumeHash: digest(resumeKey),

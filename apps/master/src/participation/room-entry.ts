@@ -10,6 +10,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configurati
 import { SessionRecovery } from '../recovery/session-recovery.service.js'
 import { TranscriptionsService } from '../speech-to-text/transcriptions.service.js'
 import { resolveLimits } from './bandwidth.js'
+import { observeJoinStep } from './join-metrics.js'
 
 /**
  * The timeout of a node's answer when a new session can go to another node, ms: a node that has just died still counts
@@ -36,17 +37,23 @@ export class RoomEntry {
 
   /** Places the session first if it has no node. */
   async enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
+    const startedAt = performance.now()
+    let commandMs = 0
     const { result: media, place } = await this.attempts.enter(participant, {
       run: async (candidate, canFailOver) => {
         // The value that the node gets: a concurrent change of the rights also changes the participant.
         const { record } = participant
+        const commandAt = performance.now()
         const opened = await this.#openTransports(candidate, participant, canFailOver)
+        commandMs = performance.now() - commandAt
         await this.#correctRecord(participant, candidate, record)
         this.#transcribe(participant, candidate)
         return opened
       },
       onFull: (refused) => this.#moveRefusedSession(participant.roomId, refused),
     })
+    observeJoinStep('media_node', commandMs)
+    observeJoinStep('placement', performance.now() - startedAt - commandMs)
     return { media, place }
   }
 

@@ -54,6 +54,7 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
       createdAt: Date.now(),
       mediaOptions: { hasAudio: true, hasVideo: false, filter: {} },
       mediaEpoch,
+      maxStreams: null,
     })
   const watch = (streamId: string, mediaEpoch: number) =>
     subscriptions.insert({ connectionId: 'bob', streamId, createdAt: Date.now(), mediaEpoch })

@@ -1,9 +1,11 @@
 import { type NodeFact, type NodeFactAnswer, ServiceError, SUBJECT } from '@session-service/contract'
 import { BusContext, BusController } from '@session-service/messaging'
+import { Inject } from '@nestjs/common'
 import { Ctx, MessagePattern, Payload } from '@nestjs/microservices'
 import { FilterReports } from '../filters/filter-reports.service.js'
 import { CameraReports } from '../ip-cameras/camera-reports.service.js'
 import { NetworkQualityReports } from '../network-quality/network-quality-reports.service.js'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { RecordingReconciler } from '../recordings/lifecycle/recording-reconciler.service.js'
 import { TranscriptsService } from '../speech-to-text/transcripts.service.js'
@@ -22,6 +24,7 @@ export class NodeReportsController {
     private readonly filters: FilterReports,
     private readonly networkQuality: NetworkQualityReports,
     private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
   @MessagePattern(FACT_PATTERN)
@@ -29,11 +32,16 @@ export class NodeReportsController {
     // The subject authenticates the node: the bus permits each node to publish only on its own.
     if (context.getSubject() !== SUBJECT.fact(fact.nodeId))
       throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${context.getSubject()}`)
-    if (fact.kind === 'clock') return { dropRoomIds: [], now: this.clock.now() }
+    if (fact.kind === 'clock') return this.#clockAnswer()
     if (fact.kind === 'hello' || fact.kind === 'roomsLost' || fact.kind === 'goodbye')
       return this.failures.handleReport(fact)
     await this.#report(fact)
     return { dropRoomIds: [] }
+  }
+
+  #clockAnswer(): NodeFactAnswer {
+    const { SERVICE_PRO_STATS_WEBRTC_INTERVAL: media, SERVICE_PRO_STATS_MONITORING_INTERVAL: machine } = this.config
+    return { dropRoomIds: [], now: this.clock.now(), statistics: { media: media * 1_000, machine: machine * 1_000 } }
   }
 
   #report(fact: Exclude<NodeFact, { kind: 'clock' | 'hello' | 'roomsLost' | 'goodbye' }>): Promise<void> {

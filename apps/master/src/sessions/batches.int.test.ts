@@ -11,10 +11,16 @@ import { migrate } from '../platform/database/migrate.js'
 import { EventLog } from '../events/event-log.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { type NewSubscription, SubscriptionRepository } from '../streams/subscription.repository.js'
-import { type NewSession, SessionRepository } from './session.repository.js'
+import type { NewSession } from './session-inserts.js'
+import { SessionRepository } from './session.repository.js'
 import { insertParticipants } from './fixtures/rows.js'
 
-const CONFIG = { SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_RECORDING: false } as unknown as MasterConfig
+const CONFIG = {
+  SERVICE_CDR: false,
+  SERVICE_WEBHOOK: false,
+  SERVICE_RECORDING: false,
+  SERVICE_SESSIONS_MAX_CONCURRENT: 0,
+} as unknown as MasterConfig
 
 let database: TestDatabase
 let dataSource: DataSource
@@ -44,6 +50,9 @@ const session = (id: string): NewSession => ({
   allowTranscoding: false,
   recordingProperties: RecordingProperties.parse({}),
   forcedNodeId: null,
+  maxParticipants: null,
+  maxStreams: null,
+  maxDuration: null,
 })
 
 /** Two writers write the same three items in opposite orders while a third transaction holds the middle one. */
@@ -77,6 +86,7 @@ it('creates each session once when two masters create the same sessions in oppos
       events,
       new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService),
       clock,
+      CONFIG,
     )
   const [one, other] = [sessions(), sessions()]
   const items: [NewSession, NewSession, NewSession] = [session('a'), session('m'), session('z')]

@@ -6,6 +6,7 @@ import { Check, Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm'
 @Unique('session_unique_id', ['uniqueSessionId'])
 @Index('session_created', ['createdAt', 'id'])
 @Index('session_place', ['mediaNodeId', 'mediaNodeBootId'], { where: 'media_node_id IS NOT NULL' })
+@Index('session_ends_at', ['endsAt'], { where: 'ends_at IS NOT NULL' })
 @Check('session_whole_place', '(media_node_id IS NULL) = (media_node_boot_id IS NULL)')
 export class SessionEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'session_pk' })
@@ -66,6 +67,22 @@ export class SessionEntity {
   /** The language in which the whole session is transcribed. */
   @Column({ name: 'transcription_lang', type: 'text', nullable: true })
   transcriptionLang!: string | null
+
+  /** Participants that join at most; null: no limit. */
+  @Column({ name: 'max_participants', type: 'integer', nullable: true })
+  maxParticipants!: number | null
+
+  /** Streams that a participant publishes at most; null: no limit. */
+  @Column({ name: 'max_streams', type: 'integer', nullable: true })
+  maxStreams!: number | null
+
+  /** Seconds after the first join; null: no limit. */
+  @Column({ name: 'max_duration', type: 'integer', nullable: true })
+  maxDuration!: number | null
+
+  /** Its end by `maxDuration`; null until the first join. */
+  @Column({ name: 'ends_at', type: 'timestamptz', nullable: true })
+  endsAt!: Date | null
 
   /** Time of its last event; stays 0 while events are off. */
   @Column({ name: 'told_at', type: 'bigint', default: 0 })

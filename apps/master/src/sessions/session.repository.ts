@@ -1,13 +1,8 @@
-import {
-  ServiceError,
-  type CreateSessionBody,
-  type DisconnectReason,
-  type ForcedVideoCodec,
-  type RecordingProperties,
-} from '@session-service/contract'
+import { ServiceError, type DisconnectReason } from '@session-service/contract'
 import { currentTraceparent, describeSpan } from '@session-service/server-kit'
-import { Injectable } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm'
+import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
 import { isDataFault } from '../platform/database/errors.js'
@@ -15,22 +10,10 @@ import { GroupCommit } from '../platform/database/group-commit.js'
 import { departures, type EventDraft, sessionCreated, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
+import { insertSessions, type NewSession, type Uninserted } from './session-inserts.js'
 import { SessionEntity } from './session.entity.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
-
-export interface NewSession {
-  id: string
-  uniqueSessionId: string
-  createdAt: number
-  mediaMode: CreateSessionBody['mediaMode']
-  recordingMode: CreateSessionBody['recordingMode']
-  hasCustomId: boolean
-  forcedVideoCodec: ForcedVideoCodec
-  allowTranscoding: boolean
-  recordingProperties: RecordingProperties
-  forcedNodeId: string | null
-}
 
 /** A session as the REST API shows it, without its connections. */
 export interface SessionRow extends NewSession {
@@ -52,6 +35,9 @@ export const SESSION_ROW = `
     'recordingProperties',
     'forcedNodeId',
     'mediaNodeId',
+    'maxParticipants',
+    'maxStreams',
+    'maxDuration',
   ])},
   EXISTS (SELECT 1 FROM recording r WHERE r.unique_session_id = s.unique_id AND r.status = 'started') AS "isRecorded"`
 
@@ -66,8 +52,14 @@ export interface ClosedSession {
   recordingIds: string[]
 }
 
+const tooManySessions = (most: number): ServiceError =>
+  new ServiceError('NO_CAPACITY', `the cluster has its maximum of ${most} sessions (SERVICE_SESSIONS_MAX_CONCURRENT)`)
+
 /** A session that is being created is not visible to other transactions, and needs no lock. */
 const NO_SESSION_YET = { where: 'false', values: [] }
+
+/** The reason of participants that leave a session whose maximum duration has passed. */
+export const EXPIRED_DEPARTURE = 'sessionClosedByServer' satisfies DisconnectReason
 
 /** Reasons for the end of a session without participants. */
 export type EmptyEnd = 'automaticStop' | 'lastParticipantLeft'
@@ -97,11 +89,12 @@ export class SessionRepository {
     private readonly events: EventLog,
     private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.#creations = new GroupCommit((sessions) => this.#insertAll(sessions), isDataFault)
+    this.#creations = new GroupCommit('session', (sessions) => this.#insertAll(sessions), isDataFault)
   }
 
-  /** CONFLICT when a live session has the id. */
+  /** CONFLICT when a live session has the id, NO_CAPACITY when the cluster has its maximum of sessions. */
   insert(session: NewSession): Promise<true> {
     describeSpan({ 'session.id': session.id })
     return this.#creations.add({ ...session, traceContext: currentTraceparent() ?? null })
@@ -111,36 +104,18 @@ export class SessionRepository {
     const first = new Map<string, Insertion>()
     for (const session of sessions) if (!first.has(session.id)) first.set(session.id, session)
     const given = [...first.values()]
-    const ids = await this.events.change(NO_SESSION_YET, async (manager, record) => {
-      const inserted = new Set(await this.#insertRows(manager, given))
-      await record(...given.filter(({ id }) => inserted.has(id)).map(createdEvent))
-      return inserted
+    const most = this.config.SERVICE_SESSIONS_MAX_CONCURRENT
+    const insert = async (manager: Manager, record: Record): Promise<Map<string, Uninserted>> => {
+      const uninserted = await insertSessions(manager, given, most)
+      await record(...given.filter(({ id }) => !uninserted.has(id)).map(createdEvent))
+      return uninserted
+    }
+    const uninserted = await (most > 0 ? this.events.transaction(insert) : this.events.change(NO_SESSION_YET, insert))
+    return sessions.map((session) => {
+      if (uninserted.get(session.id) === 'full') return tooManySessions(most)
+      if (!uninserted.has(session.id) && first.get(session.id) === session) return true
+      return new ServiceError('CONFLICT', `a session with the id ${session.id} exists`)
     })
-    return sessions.map((session) =>
-      ids.has(session.id) && first.get(session.id) === session
-        ? true
-        : new ServiceError('CONFLICT', `a session with the id ${session.id} exists`),
-    )
-  }
-
-  /**
-   * Inserts in the order of ids, so that two masters that create the same sessions do not deadlock. Hand-written: a
-   * group commit inserts all sessions in one statement.
-   */
-  async #insertRows(manager: Manager, sessions: NewSession[]): Promise<string[]> {
-    const inserted = await rows<{ id: string }>(
-      manager,
-      `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
-                            allow_transcoding, recording_properties, forced_node_id)
-       SELECT r.id, r."uniqueSessionId", r."createdAt", r."mediaMode", r."recordingMode", r."hasCustomId",
-              r."forcedVideoCodec", r."allowTranscoding", r."recordingProperties", r."forcedNodeId"
-       FROM jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueSessionId" text, "createdAt" bigint, "mediaMode" text,
-              "recordingMode" text, "hasCustomId" boolean, "forcedVideoCodec" text, "allowTranscoding" boolean,
-              "recordingProperties" jsonb, "forcedNodeId" text)
-       ORDER BY r.id ON CONFLICT DO NOTHING RETURNING id`,
-      [JSON.stringify(sessions)],
-    )
-    return inserted.map(({ id }) => id)
   }
 
   exists(id: string): Promise<boolean> {
@@ -149,7 +124,7 @@ export class SessionRepository {
 
   /** Deletes the session with its connections and streams. Undefined when there is no such session. */
   delete(where: SessionSelector, reason: DisconnectReason, afterEventId?: string): Promise<ClosedSession | undefined> {
-    return this.#deleteIf(where, reason, () => true, afterEventId)
+    return this.#deleteIf(where, reason, () => true, { after: afterEventId })
   }
 
   /** Deletes the session unless it has participants other than cameras. */
@@ -166,11 +141,16 @@ export class SessionRepository {
     )
   }
 
+  /** Deletes a session whose maximum duration has passed: its participants get a reason that their clients know. */
+  deleteExpired(uniqueSessionId: string): Promise<ClosedSession | undefined> {
+    return this.#deleteIf({ uniqueSessionId }, 'automaticStop', () => true, { departure: EXPIRED_DEPARTURE })
+  }
+
   #deleteIf(
     where: SessionSelector,
     reason: DisconnectReason | EmptyEnd,
     condition: (participants: ClosedSession['participants'], session: Pick<SessionEntity, 'wasEmptied'>) => boolean,
-    after?: string,
+    { after, departure = reason }: { after?: string | undefined; departure?: DisconnectReason | EmptyEnd } = {},
   ): Promise<ClosedSession | undefined> {
     const run = async (manager: EntityManager, record: Record): Promise<ClosedSession | undefined> => {
       const [column, value] = 'id' in where ? ['id', where.id] : ['unique_id', where.uniqueSessionId]
@@ -192,7 +172,7 @@ export class SessionRepository {
       const now = this.clock.now()
       const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, reason, now)
       if (this.events.isOn) {
-        const leaving = participants.length === 0 ? [] : await this.#leaving(manager, session, reason, now)
+        const leaving = participants.length === 0 ? [] : await this.#leaving(manager, session, departure, now)
         await record(...leaving, ...events, sessionDestroyed(session, reason, now, { mediaNodeId: session.nodeId }))
       }
       await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
@@ -227,6 +207,16 @@ export class SessionRepository {
       where: { createdAt: LessThanOrEqual(time) },
       order: { createdAt: 'ASC', id: 'ASC' },
     })
+    return sessions.map(({ uniqueSessionId }) => uniqueSessionId)
+  }
+
+  /** The sessions whose maximum duration has passed, at most `limit`, the most overdue first. */
+  async expired(limit: number): Promise<string[]> {
+    const sessions = await rows<{ uniqueSessionId: string }>(
+      this.dataSource.manager,
+      `SELECT unique_id AS "uniqueSessionId" FROM session WHERE ends_at < clock_timestamp() ORDER BY ends_at LIMIT $1`,
+      [limit],
+    )
     return sessions.map(({ uniqueSessionId }) => uniqueSessionId)
   }
 

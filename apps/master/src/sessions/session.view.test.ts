@@ -39,6 +39,9 @@ describe('sessionView', () => {
     isRecorded: false,
     forcedNodeId: null,
     mediaNodeId: null,
+    maxParticipants: null,
+    maxStreams: null,
+    maxDuration: null,
   } as const
 
   it('contains customSessionId and mediaNodeId only where they apply', () => {
@@ -47,5 +50,12 @@ describe('sessionView', () => {
     const generated = sessionView({ ...row, hasCustomId: false, mediaNodeId: 'media_1' }, [])
     expect(generated).not.toHaveProperty('customSessionId')
     expect(generated.mediaNodeId).toBe('media_1')
+  })
+
+  it('contains the limits of the session only where there are any', () => {
+    const members = ['maxParticipants', 'maxStreamsPerParticipant', 'maxDuration']
+    for (const member of members) expect(sessionView(row, [])).not.toHaveProperty(member)
+    const limited = sessionView({ ...row, maxParticipants: 2, maxStreams: 3, maxDuration: 4 }, [])
+    expect(limited).toMatchObject({ maxParticipants: 2, maxStreamsPerParticipant: 3, maxDuration: 4 })
   })
 })

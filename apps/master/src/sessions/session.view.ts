@@ -45,5 +45,8 @@ export function sessionView(row: SessionRow, connections: ConnectionView[]): Ses
     allowTranscoding: row.allowTranscoding,
     ...(row.mediaNodeId !== null && { mediaNodeId: row.mediaNodeId }),
     ...(row.forcedNodeId !== null && { mediaNode: { id: row.forcedNodeId } }),
+    ...(row.maxParticipants !== null && { maxParticipants: row.maxParticipants }),
+    ...(row.maxStreams !== null && { maxStreamsPerParticipant: row.maxStreams }),
+    ...(row.maxDuration !== null && { maxDuration: row.maxDuration }),
   }
 }

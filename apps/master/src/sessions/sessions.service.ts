@@ -18,13 +18,17 @@ import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionMediaRepository, type BootFilter } from '../placement/session-media.repository.js'
-import { type ClosedSession, type EmptyEnd, SessionRepository } from './session.repository.js'
+import { type ClosedSession, type EmptyEnd, EXPIRED_DEPARTURE, SessionRepository } from './session.repository.js'
+import { sessionLimits } from './session-limits.js'
 import { sessionView } from './session.view.js'
 
 export const noSuchSession = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no session with the id ${id}`, { subject: 'session' })
 
-/** Concurrency of `closeAll`. */
+/** Sessions that one run of the job ends after their maximum duration. */
+const EXPIRED_IN_A_RUN = 200
+
+/** Concurrency of ends of sessions. */
 const CLOSED_AT_ONCE = 8
 
 @Injectable()
@@ -56,6 +60,7 @@ export class SessionsService {
       allowTranscoding: body.allowTranscoding ?? this.config.SERVICE_STREAMS_ALLOW_TRANSCODING,
       recordingProperties: body.defaultRecordingProperties ?? legacyRecordingProperties(body),
       forcedNodeId: this.config.SERVICE_EDITION === 'ce' ? null : (body.mediaNode?.id ?? null),
+      ...sessionLimits(body, this.config),
     }
     await this.sessions.insert(session)
     return sessionView({ ...session, mediaNodeId: null, isRecorded: false }, [])
@@ -148,6 +153,23 @@ export class SessionsService {
       const closed = await this.sessions.deleteUnused(uniqueSessionId)
       if (closed) await this.release(closed)
     }
+  }
+
+  /** Ends sessions whose maximum duration has passed. Those that fail, or do not fit into one run, follow with the next. */
+  @Job({ name: 'session durations', scope: 'leader', everyMs: 0 })
+  async closeExpired({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
+    await mapConcurrent(await this.sessions.expired(EXPIRED_IN_A_RUN), CLOSED_AT_ONCE, async (uniqueSessionId) => {
+      if (isStopping()) return
+      try {
+        const closed = await this.sessions.deleteExpired(uniqueSessionId)
+        if (closed) await this.#announceEnd(closed, EXPIRED_DEPARTURE)
+      } catch (error) {
+        this.#logger.warn(
+          { err: error, uniqueSessionId },
+          'ending the session after its maximum duration failed, will retry',
+        )
+      }
+    })
   }
 
   /**

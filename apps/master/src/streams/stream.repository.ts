@@ -8,21 +8,9 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { columns, execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
-import { placedSessions } from './placed-sessions.js'
+import { insertStreams, type NewStream } from './stream-inserts.js'
 import { type SessionIds, streamEndEvents } from './stream-events.js'
 import { StreamEntity } from './stream.entity.js'
-
-export interface NewStream {
-  id: string
-  sessionId: string
-  connectionId: string
-  createdAt: number
-  mediaOptions: MediaOptions
-  /** The epoch of the media that the stream is published to. */
-  mediaEpoch: number
-  /** Address of a camera in events. */
-  rtspUri?: string
-}
 
 /** The most filters of a connection that stay without a stream: a client decides how many it leaves. */
 const MOST_KEPT_FILTERS = 8
@@ -39,6 +27,16 @@ function publicationEvents(session: SessionIds | undefined, stream: Insertion): 
   return session ? [{ ...webrtcCreated(session, link), traceContext }] : []
 }
 
+/** Why a stream was not inserted; its connection publishes `published` streams. */
+function refusal({ id, maxStreams }: NewStream, existing: ReadonlySet<string>, published: number): ServiceError {
+  if (existing.has(id)) return new ServiceError('CONFLICT', `streamId: the stream ${id} is published already`)
+  if (maxStreams !== null && published >= maxStreams) {
+    const text = `maxStreamsPerParticipant: the participant publishes its maximum of ${maxStreams} streams`
+    return new ServiceError('LIMIT_REACHED', text)
+  }
+  return new ServiceError('NOT_FOUND', 'the connection has ended', { subject: 'connection' })
+}
+
 /** The rows of published streams. */
 @Injectable()
 export class StreamRepository {
@@ -49,53 +47,47 @@ export class StreamRepository {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.#insertions = new GroupCommit((streams) => this.#insertAll(streams), isDataFault)
+    this.#insertions = new GroupCommit('stream', (streams) => this.#insertAll(streams), isDataFault)
   }
 
-  /** NOT_FOUND when the publisher or the session's media has ended meanwhile, CONFLICT when the stream exists. */
+  /**
+   * NOT_FOUND when the publisher or the session's media has ended meanwhile, CONFLICT when the stream exists,
+   * LIMIT_REACHED when the publisher has its maximum of streams.
+   */
   insert(stream: NewStream): Promise<true> {
     return this.#insertions.add({ ...stream, traceContext: currentTraceparent() ?? null })
   }
 
   async #insertAll(streams: Insertion[]): Promise<(true | Error)[]> {
     const sessionIds = streams.map(({ sessionId }) => sessionId)
-    const locked = { where: 's.id = ANY($1)', values: [sessionIds] }
+    const isAlwaysLocked = streams.some(({ maxStreams }) => maxStreams !== null)
+    const locked = { where: 's.id = ANY($1)', values: [sessionIds], isAlwaysLocked }
     const insertedIds = await this.events.change(locked, async (manager, record) => {
-      const inserted = new Set(await this.#insertRows(manager, streams))
+      const inserted = new Set(await insertStreams(manager, streams))
       const sessions = this.events.isOn ? await this.#sessionsById(manager, sessionIds) : undefined
       const published = streams.filter(({ id }) => inserted.has(id))
       await record(...published.flatMap((stream) => publicationEvents(sessions?.get(stream.sessionId), stream)))
       return inserted
     })
-    const existing = await this.existing(streams.map(({ id }) => id).filter((id) => !insertedIds.has(id)))
-    return streams.map(({ id }) => {
-      if (insertedIds.has(id)) return true
-      if (existing.has(id)) return new ServiceError('CONFLICT', `streamId: the stream ${id} is published already`)
-      return new ServiceError('NOT_FOUND', 'the connection has ended', { subject: 'connection' })
-    })
+    const others = streams.filter(({ id }) => !insertedIds.has(id))
+    const [existing, counts] = await Promise.all([
+      this.existing(others.map(({ id }) => id)),
+      this.#counts(others.filter(({ maxStreams }) => maxStreams !== null).map(({ connectionId }) => connectionId)),
+    ])
+    return streams.map((stream) =>
+      insertedIds.has(stream.id) ? true : refusal(stream, existing, counts.get(stream.connectionId) ?? 0),
+    )
   }
 
-  /** Written by hand: one statement inserts the streams of a group commit and locks what they depend on. */
-  async #insertRows(queryable: Queryable, streams: NewStream[]): Promise<string[]> {
-    const inserted = await rows<{ id: string }>(
-      queryable,
-      `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "connectionId" text,
-              "createdAt" bigint, "mediaOptions" jsonb, "mediaEpoch" integer)),
-            ${placedSessions('SELECT "sessionId" FROM r')},
-            live AS (SELECT c.id, c.type, placed.media_epoch FROM connection c JOIN placed ON placed.id = c.session_id
-                     WHERE c.id = ANY(ARRAY(SELECT "connectionId" FROM r)) AND c.status = 'active'
-                     FOR KEY SHARE OF c),
-            inserted AS (INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
-              SELECT r.id, r."sessionId", r."connectionId", r."createdAt", r."mediaOptions"
-              FROM r JOIN live ON live.id = r."connectionId" AND live.media_epoch = r."mediaEpoch"
-              ON CONFLICT DO NOTHING RETURNING id, session_id, connection_id),
-            awaited AS (UPDATE recording SET autostop_at = NULL FROM inserted
-              JOIN live ON live.id = inserted.connection_id AND live.type = 'WEBRTC'
-              WHERE recording.session_id = inserted.session_id AND recording.autostop_at IS NOT NULL)
-       SELECT id FROM inserted`,
-      [JSON.stringify(streams)],
+  /** The numbers of published streams of these connections. */
+  async #counts(connectionIds: string[]): Promise<Map<string, number>> {
+    if (connectionIds.length === 0) return new Map()
+    const counted = await rows<{ id: string; streams: number }>(
+      this.dataSource.manager,
+      'SELECT connection_id AS id, count(*) AS streams FROM stream WHERE connection_id = ANY($1) GROUP BY connection_id',
+      [connectionIds],
     )
-    return inserted.map(({ id }) => id)
+    return new Map(counted.map(({ id, streams }) => [id, streams]))
   }
 
   async #sessionsById(queryable: Queryable, ids: string[]): Promise<Map<string, SessionIds>> {

@@ -37,6 +37,11 @@ export interface PlacedParticipant {
   place: RoomPlace
 }
 
+/** A participant that publishes. */
+export interface Publisher extends PlacedParticipant {
+  maxStreams: number | null
+}
+
 const noSuchStream = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no stream with the id ${id}`, { subject: 'stream' })
 
@@ -65,11 +70,11 @@ export class StreamsService {
   ) {}
 
   async publish(
-    participant: PlacedParticipant,
+    participant: Publisher,
     call: SignallingCall<'publish'>,
     filter?: PublishedFilter,
   ): Promise<SignallingResult<'publish'>> {
-    const { sessionId, roomId, connectionId, place } = participant
+    const { sessionId, roomId, connectionId, place, maxStreams } = participant
     const mediaOptions = { ...mediaOptionsOf(call), ...(filter && { filter: filter.view }) }
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
     const { tracks, audioActive, videoActive, dtlsParameters } = call
@@ -96,6 +101,7 @@ export class StreamsService {
         createdAt,
         mediaOptions,
         mediaEpoch: place.epoch,
+        maxStreams,
       })
     } catch (error) {
       await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId })

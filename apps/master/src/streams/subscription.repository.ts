@@ -40,7 +40,7 @@ export class SubscriptionRepository {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.#insertions = new GroupCommit((subscriptions) => this.#insertAll(subscriptions), isDataFault)
+    this.#insertions = new GroupCommit('subscription', (subscriptions) => this.#insertAll(subscriptions), isDataFault)
   }
 
   /** NOT_FOUND when the subscriber, the stream or the session's media has ended meanwhile. */

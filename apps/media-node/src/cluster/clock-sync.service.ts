@@ -3,13 +3,17 @@ import { newSecret, SUBJECT } from '@session-service/contract'
 import { Bus, REPORT_RPC } from '@session-service/messaging'
 import { serviceClock } from '@session-service/server-kit'
 import { NodeIdentity } from '../node/identity.js'
+import { StatisticsSettings } from '../node/statistics-settings.js'
 
 const INTERVAL_MS = 5_000
 const TIMEOUT_MS = 2_000
 /** Smaller steps are normal corrections of synchronised clocks. */
 const WARN_STEP_MS = 500
 
-/** Measures the clock of the masters, which follows the database, so that a wrong clock of this machine has no effect. */
+/**
+ * Measures the clock of the masters, which follows the database, so that a wrong clock of this machine has no effect.
+ * The same answer contains the intervals of the statistics.
+ */
 @Injectable()
 export class ClockSyncService implements OnModuleDestroy {
   readonly #logger = new Logger(ClockSyncService.name)
@@ -19,6 +23,7 @@ export class ClockSyncService implements OnModuleDestroy {
   constructor(
     private readonly identity: NodeIdentity,
     private readonly bus: Bus,
+    private readonly statistics: StatisticsSettings,
   ) {}
 
   start(): void {
@@ -42,7 +47,11 @@ export class ClockSyncService implements OnModuleDestroy {
     const { nodeId, bootId } = this.identity
     const fact = { kind: 'clock' as const, factId: newSecret(), nodeId, bootId }
     const askedAt = performance.now()
-    const { now } = await this.bus.request(SUBJECT.fact(nodeId), REPORT_RPC, fact, { timeoutMs: TIMEOUT_MS })
+    const { now, statistics } = await this.bus.request(SUBJECT.fact(nodeId), REPORT_RPC, fact, {
+      timeoutMs: TIMEOUT_MS,
+    })
+    // Absent in the answer of an older master.
+    if (statistics) this.statistics.intervals = statistics
     if (now === undefined) return
     const stepMs = serviceClock.note({ askedAt, answeredAt: performance.now(), referenceAt: now })
     if (Math.abs(stepMs) < WARN_STEP_MS) return

@@ -1,6 +1,5 @@
 import { HEARTBEAT_INTERVAL_MS, ServiceError } from '@session-service/contract'
-import { serviceClock } from '@session-service/server-kit'
-import { CpuMeter } from './cpu-meter.js'
+import { CpuMeter, serviceClock } from '@session-service/server-kit'
 import { RUNNING, type LifecycleState } from './lifecycle-state.js'
 
 /** The CPU load in heartbeats is the mean of this time. */

@@ -63,6 +63,11 @@ export class MediaTransport {
     return this.#connectedWith !== undefined
   }
 
+  /** The protocol of the selected candidates; undefined while none are. */
+  get protocol(): types.TransportProtocol | undefined {
+    return this.transport.iceSelectedTuple?.protocol
+  }
+
   get options(): TransportOptions {
     const { id, iceParameters, dtlsParameters } = this.transport
     const { iceCandidates } = this

@@ -56,6 +56,7 @@ describe('MediaEngine', () => {
       clock: new ManualClock(),
       call,
       exception: () => {},
+      stateChanged: () => {},
       ...own,
     })
     return { engine, calls, consumers, renewed }

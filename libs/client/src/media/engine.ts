@@ -31,6 +31,7 @@ export interface EngineOptions {
   readonly rtcConfiguration?: RTCConfiguration
   readonly clock: Clock
   readonly call: Call
+  readonly stateChanged: (state: RTCPeerConnectionState) => void
   readonly exception: (name: Parameters<IceRecoveryHandlers['exception']>[0], direction: TransportDirection) => void
 }
 
@@ -239,7 +240,10 @@ export class MediaEngine {
       restart: () => this.#restart(direction),
       exception: (name) => this.#options.exception(name, direction),
     })
-    transport.on('connectionstatechange', (state) => ice.changed(state))
+    transport.on('connectionstatechange', (state) => {
+      this.#options.stateChanged(state)
+      ice.changed(state)
+    })
     return { transport, ice }
   }
 

@@ -29,7 +29,7 @@ describe('MediaConnection', () => {
     answers = [at(2)]
     const stubs = stubEngines()
     engines = stubs.engines
-    const options = { clock, call: () => Promise.reject(unavailable()), exception: () => {} }
+    const options = { clock, call: () => Promise.reject(unavailable()), exception: () => {}, stateChanged: () => {} }
     const open = (place: Parameters<typeof stubs.open>[0]): Promise<Engine> => stubs.open(place, options)
     connection = new MediaConnection(await open(at(1)), 1, {
       clock,

@@ -11,6 +11,7 @@ import { Filters } from './filters.js'
 import { MediaRecovery } from './media-recovery.js'
 import type { Emit, SessionContext } from '../streams/context.js'
 import type { ExceptionName, SessionOrigin } from '../streams/events.js'
+import { Experience } from '../streams/experience.js'
 import { PendingStreams } from '../streams/pending-streams.js'
 import { type Engine, type MediaLocation, type OpenEngine, engineOpener } from '../media/engine.js'
 import { MediaConnection } from '../media/media-connection.js'
@@ -20,7 +21,7 @@ import { Recordings } from './recordings.js'
 import { RosterEvents } from './roster-events.js'
 import { Roster, ownInfo } from './roster.js'
 import type { RosterSnapshot, RosterChange, ServerNotification } from '../signalling/notification.js'
-import { type JoinResult, type ResumeResult, Signalling } from '../signalling/signalling.js'
+import { type JoinResult, type JoinTimes, type ResumeResult, Signalling } from '../signalling/signalling.js'
 import { emitSignal } from './signals.js'
 import { SpeechToText } from './speech-to-text.js'
 import type { Stream } from '../streams/stream.js'
@@ -55,6 +56,7 @@ export class LocalParticipant implements SessionContext {
   readonly speechToText: SpeechToText
   readonly #filters = new Filters(this)
   readonly media: MediaConnection
+  readonly experience: Experience
   state: 'connected' | 'reconnecting' | 'disconnected' = 'connected'
   /** A socket is open, or the client is moving to another server without interrupting the session. */
   #socketIsUp = true
@@ -70,9 +72,11 @@ export class LocalParticipant implements SessionContext {
     readonly signalling: Signalling,
     engine: Engine,
     open: (place: MediaLocation) => Promise<Engine>,
+    times: JoinTimes,
     options: LocalParticipantOptions,
   ) {
     this.#options = options
+    this.experience = new Experience(times, this)
     this.roster = new Roster(ownInfo(joined), this.#filters)
     this.speechToText = new SpeechToText({
       session: this,
@@ -114,7 +118,7 @@ export class LocalParticipant implements SessionContext {
   ): Promise<LocalParticipant> {
     const openEngine = options.openEngine ?? engineOpener()
     let participant: LocalParticipant | undefined
-    const { joined, signalling } = await Signalling.join(url, params, options.clock, {
+    const { joined, signalling, times } = await Signalling.join(url, params, options.clock, {
       notified: (notification) => participant && participant.#notified(notification),
       reconnecting: () => participant && participant.#socketLost(),
       resumed: (result) => participant && participant.#socketResumed(result),
@@ -124,10 +128,11 @@ export class LocalParticipant implements SessionContext {
       openEngine(place, {
         ...options,
         call: (method, call) => signalling.call(method, call),
+        stateChanged: (state) => participant?.experience.stateChanged(state),
         exception: (name, direction) => participant && participant.#iceException(name, direction),
       })
     try {
-      participant = new LocalParticipant(joined, signalling, await open(joined), open, options)
+      participant = new LocalParticipant(joined, signalling, await open(joined), open, times, options)
       return participant
     } catch (error) {
       await signalling.leave(LEAVE_TIMEOUT_MS)
@@ -169,11 +174,12 @@ export class LocalParticipant implements SessionContext {
 
   /** Emits the events of the joined session's state, then those of all notifications. */
   start(): void {
-    this.#stopPageListener = onPageHide(() => this.signalling.notifyLeave())
+    this.#stopPageListener = onPageHide(() => (this.experience.stop(), this.signalling.notifyLeave()))
     this.#options.emit('connectionCreated', { connection: this.roster.own })
     this.#rosterEvents.emitAll(this.roster.applySnapshot(this.joined.snapshot))
     this.recordings.applySnapshot(this.joined.snapshot.recordings)
     this.signalling.start()
+    this.experience.start()
     // Runs after the requests that the application sends now, because creating transports takes as long as an answer.
     this.clock.after(0, () => this.media.engine.createTransports())
   }
@@ -190,6 +196,7 @@ export class LocalParticipant implements SessionContext {
   }
 
   async leave(): Promise<void> {
+    this.experience.stop()
     const left = this.signalling.leave(LEAVE_TIMEOUT_MS)
     this.end('disconnect')
     await left
@@ -201,6 +208,7 @@ export class LocalParticipant implements SessionContext {
     this.state = 'disconnected'
     this.#stopPageListener()
     this.#mediaRecovery.stop()
+    this.experience.stop()
     this.signalling.close()
     for (const publisher of [...this.publishers.values(), ...this.#publishing]) publisher.destroyed(reason)
     for (const subscriber of this.subscribers.values()) subscriber.destroyed(reason)

@@ -125,8 +125,8 @@ export class RpcSocket {
   }
 
   /** Sends a notification, which needs no answer. Used when the page is unloaded. */
-  notify(method: SignallingMethod): void {
-    if (!this.#lost) this.#socket.send(JSON.stringify({ jsonrpc: '2.0', method, params: {} }))
+  notify<M extends SignallingMethod>(method: M, params: SignallingParams<M>): void {
+    if (!this.#lost) this.#socket.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 
   /** Closes the socket. Pending requests reject with `SocketLost`. */

@@ -21,6 +21,7 @@ export type JoinResult = SignallingResult<'join'>
 export type ResumeResult = SignallingResult<'resume'>
 export type RejoinResult = SignallingResult<'rejoin'>
 type JoinParams = SignallingParams<'join'>
+export type JoinTimes = NonNullable<SignallingParams<'reportExperience'>['join']>
 
 type State = 'up' | 'recovering' | 'ended'
 
@@ -103,12 +104,15 @@ export class Signalling {
     params: JoinParams,
     clock: Clock,
     handlers: SignallingHandlers,
-  ): Promise<{ joined: JoinResult; signalling: Signalling }> {
+  ): Promise<{ joined: JoinResult; signalling: Signalling; times: JoinTimes }> {
     const call = validated('join', params)
+    const startedAt = clock.now()
     const socket = await RpcSocket.open(url, clock, SIGNALLING_TIMEOUTS.open)
+    const openAt = clock.now()
     try {
       const joined = await socket.request('join', call, SIGNALLING_TIMEOUTS.request)
-      return { joined, signalling: new Signalling(url, joined, socket, clock, handlers) }
+      const times = { socketMs: openAt - startedAt, answerMs: clock.now() - openAt }
+      return { joined, signalling: new Signalling(url, joined, socket, clock, handlers), times }
     } catch (error) {
       socket.close()
       if (!(error instanceof SocketLost)) throw error
@@ -142,7 +146,12 @@ export class Signalling {
 
   /** Sends `leave` without waiting for the answer. Used when the page is unloaded. */
   notifyLeave(): void {
-    if (this.#state === 'up') this.#socket?.notify('leave')
+    if (this.#state === 'up') this.#socket?.notify('leave', {})
+  }
+
+  /** Sends a report without waiting for an answer, if a socket is open. */
+  report(experience: SignallingParams<'reportExperience'>): void {
+    if (this.#state === 'up') this.#socket?.notify('reportExperience', experience)
   }
 
   /** Sends `leave`, waits at most `ms` for the answer, and ends. */

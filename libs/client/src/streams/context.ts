@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.js'
 import type { ExceptionName, SessionEvents, SessionOrigin } from './events.js'
+import type { Experience } from './experience.js'
 import type { PendingStreams } from './pending-streams.js'
 import type { Call } from '../media/engine.js'
 import type { MediaConnection } from '../media/media-connection.js'
@@ -29,6 +30,7 @@ export interface SessionContext {
   readonly publishers: Map<string, Publisher>
   readonly subscribers: Map<string, Subscriber>
   readonly ownConnectionId: string
+  readonly experience: Experience
   exception(name: ExceptionName, message: string, origin: SessionOrigin): void
   /** Applies an own change locally, as the server's notification does for the other participants. */
   changed(change: RosterChange): void

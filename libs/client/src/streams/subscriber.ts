@@ -57,6 +57,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     )
     this.#context = context
     this.stream = stream
+    this.once('streamPlaying', context.experience.subscribing())
     this.#wanted = { audio: options.subscribeToAudio ?? true, video: options.subscribeToVideo ?? true }
   }
 

@@ -57,15 +57,17 @@ export const CLUSTER = {
   MEDIASERVER_URIS: pending(strings, [], {
     meaning: 'List that `GET config` shows instead of the connected media nodes; media nodes register without it',
   }),
-  SERVICE_PRO_STATS_MONITORING_INTERVAL: pending(integer(0, DAY_S), 10, {
+  SERVICE_PRO_STATS_MONITORING_INTERVAL: property('master', integer(0, DAY_S), {
+    default: 10,
     unit: 's',
     restartable: true,
-    meaning: 'Interval between load samples of the machines; 0: never',
+    meaning: 'Interval between the samples of CPU, memory, disk and network of the machines for metrics; 0: never',
   }),
-  SERVICE_PRO_STATS_WEBRTC_INTERVAL: pending(integer(0, DAY_S), 30, {
+  SERVICE_PRO_STATS_WEBRTC_INTERVAL: property('master', integer(0, DAY_S), {
+    default: 30,
     unit: 's',
     restartable: true,
-    meaning: 'Interval between samples of the media transports; 0: never',
+    meaning: 'Interval between the samples of media transports and tracks on media nodes for metrics; 0: never',
   }),
   SERVICE_PRO_CLUSTER_ID: property('master', text, {
     default: '',

@@ -21,6 +21,8 @@ export const EVENT_NAMES = [
   'webrtcConnectionCreated',
   'webrtcConnectionDestroyed',
   'recordingStatusChanged',
+  'recordingRemovalAnnounced',
+  'recordingRemoved',
   'filterEventDispatched',
   'signalSent',
   'mediaNodeStatusChanged',

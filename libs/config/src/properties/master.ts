@@ -1,3 +1,4 @@
+import { apiSecrets } from '../property/api-secrets.js'
 import { iceServers } from '../property/ice-servers.js'
 import { property, type Known } from '../property/property.js'
 import { address, boolean, choice, integer, paths, port, strings, textMatching, url } from '../property/types.js'
@@ -39,6 +40,22 @@ export const MASTER = {
       meaning: 'Password of the user SERVICEAPP in the REST API',
     },
   ),
+  SERVICE_SECRET_PREVIOUS: property(
+    'master',
+    textMatching(/^[A-Za-z0-9_-]{0,1024}$/, 'up to 1024 letters, digits, "-" and "_"'),
+    {
+      default: '',
+      secret: true,
+      restartable: true,
+      meaning:
+        'SERVICE_SECRET before its last change: stays valid beside it in the REST API, and for everything that was signed with it; empty: none',
+    },
+  ),
+  SERVICE_API_SECRETS: property('master', apiSecrets, {
+    default: [],
+    secret: true,
+    meaning: 'Further passwords of the user SERVICEAPP, each with a name and a role',
+  }),
   DATABASE_URL: property('master', url('postgres', 'postgresql'), {
     mandatory: true,
     secret: true,

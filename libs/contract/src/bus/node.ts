@@ -374,12 +374,24 @@ export const NodeFact = z.discriminatedUnion('kind', [
   z.object({ ...factBase, kind: z.literal('goodbye'), rooms: z.array(HeldRoom) }),
 ])
 export type NodeFact = z.infer<typeof NodeFact>
+
+/** The intervals between samples that nodes take for their metrics, ms; 0: never. */
+export const StatisticsIntervals = z.object({
+  /** Of the media transports and their streams. */
+  media: z.number().int().nonnegative(),
+  /** Of the load of the machine. */
+  machine: z.number().int().nonnegative(),
+})
+export type StatisticsIntervals = z.infer<typeof StatisticsIntervals>
+
 export const NodeFactAnswer = z.object({
   dropRoomIds: z.array(Id).default([]),
   /** The reason why the process must exit: another one holds the id of the node. */
   refused: z.string().optional(),
   /** UTC ms of the masters' clock. */
   now: z.number().optional(),
+  /** In the answer to the fact `clock`, so that a node follows a restart of the masters. */
+  statistics: StatisticsIntervals.optional(),
 })
 export type NodeFactAnswer = z.infer<typeof NodeFactAnswer>
 

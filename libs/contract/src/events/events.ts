@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DisconnectReason, SessionEndReason, WebrtcEndReason } from '../reasons.js'
+import { DisconnectReason, RecordingRemovalReason, SessionEndReason, WebrtcEndReason } from '../reasons.js'
 import { TypeOfVideo } from '../rest/connection.js'
 import { MediaNodeStatus, PlacementBackOff } from '../rest/media-node.js'
 import { OutputMode, RecordingLayout, RecordingStatus } from '../rest/recording.js'
@@ -60,6 +60,16 @@ const scaledNode = z.strictObject({
 })
 const scaledNodes = z.array(scaledNode)
 
+const removedRecording = {
+  id: z.string(),
+  name: z.string(),
+  size: z.number(),
+  /** Seconds, with decimals. */
+  duration: z.number(),
+  startTime: z.number(),
+  reason: RecordingRemovalReason,
+}
+
 /** The events for backends by name: bodies of webhooks and lines of the call detail records. */
 export const BACKEND_EVENTS = {
   sessionCreated: z.strictObject(common),
@@ -113,6 +123,10 @@ export const BACKEND_EVENTS = {
     reason: z.string().optional(),
     media_node_id: z.string().optional(),
   }),
+  /** The retention will delete the recording, not before `removalAt`. */
+  recordingRemovalAnnounced: z.strictObject({ ...common, ...removedRecording, removalAt: z.number().int() }),
+  /** The retention has deleted the recording. */
+  recordingRemoved: z.strictObject({ ...common, ...removedRecording }),
   /** Opt-in: a session with a transcript has ended, and its sentences are stored. */
   transcriptReady: z.strictObject({
     ...common,

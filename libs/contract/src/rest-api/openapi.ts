@@ -5,7 +5,7 @@ import { FILE_ROUTES, FILE_TEXTS } from './file-routes.js'
 import { type Json, namedSchemas, schemaOf } from './openapi-schemas.js'
 import { OPERATION_TEXTS, TAGS } from './operation-texts.js'
 import { PATH_PARAMETERS, type PathParameter } from './parameters.js'
-import { type Answer, BODY_ANSWERS, CHANGE_ANSWERS, COMMON_ANSWERS, POST_ANSWERS, type Route } from './route.js'
+import { type Answer, BODY_ANSWERS, COMMON_ANSWERS, POST_ANSWERS, type Route } from './route.js'
 import { type Operation, ROUTES } from './routes.js'
 
 const IDEMPOTENCY_KEY: Json = {
@@ -67,7 +67,6 @@ function answersOf(route: Route): [status: string, Answer][] {
   const groups = [
     COMMON_ANSWERS,
     ...(route.body ? [BODY_ANSWERS] : []),
-    ...(route.method === 'GET' ? [] : [CHANGE_ANSWERS]),
     ...(route.method === 'POST' ? [POST_ANSWERS] : []),
   ]
   for (const [status, answer] of [...groups, route.answers].flatMap((group) => Object.entries<Answer>(group))) {

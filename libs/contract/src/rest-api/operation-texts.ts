@@ -17,7 +17,7 @@ export const TAGS: Readonly<Record<string, string>> = {
 /** The descriptions of the operations, in addition to their summaries. */
 export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   createSession:
-    'All members are optional. The session has no media node until its first participant joins. A session that no participant joins is removed after `SERVICE_SESSIONS_GARBAGE_THRESHOLD`.',
+    'All members are optional. The session has no media node until its first participant joins. A session that no participant joins is removed after `SERVICE_SESSIONS_GARBAGE_THRESHOLD`. Beyond `SERVICE_SESSIONS_MAX_CONCURRENT` the answer is 503 with `Retry-After`.',
   getSession: 'Includes the active connections with their streams and subscriptions.',
   listSessions: 'The answer is streamed. Each element has the form of a single session.',
   deleteSession:
@@ -33,7 +33,7 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   deleteStream:
     'Subscribers receive `streamDestroyed` with the reason `forceUnpublishByServer`; the participant stays. A missing session is a 400.',
   startRecording:
-    'Answers when the file exists and has data. Absent members take the defaults of the session. Without a free recorder or enough disk space the answer is 503 with `Retry-After`.',
+    'Answers when the file exists and has data. Absent members take the defaults of the session. Without a free recorder or enough disk space, and beyond `SERVICE_RECORDING_MAX_CONCURRENT`, the answer is 503 with `Retry-After`.',
   stopRecording:
     'In paid editions the answer is `stopped`, and `recordingStatusChanged` announces `ready` once the file is processed; else it is `ready`.',
   getRecording: '`size`, `duration` and `url` are final when the status is `ready`.',

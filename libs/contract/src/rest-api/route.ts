@@ -49,12 +49,9 @@ export const faults = <const T extends Readonly<Record<number, string>>>(byStatu
 /** Additional answers of every operation. */
 export const COMMON_ANSWERS: Readonly<Record<number, Answer>> = faults({
   401: 'The Authorization header is missing or wrong',
-  429: 'Invalid credentials after too many failed attempts from this address: retry after `Retry-After` seconds',
+  403: 'The role of the credential does not permit the operation, or a page of an origin that `SERVICE_CORS_ORIGINS` does not name sent a request that changes data',
+  429: 'Invalid credentials after too many failed attempts from this address, or more requests with these credentials than SERVICE_REST_RATE_LIMIT permits: retry after `Retry-After` seconds',
   503: 'Temporarily unavailable: retry after `Retry-After` seconds',
-})
-/** Additional answers of every operation that changes state. */
-export const CHANGE_ANSWERS: Readonly<Record<number, Answer>> = faults({
-  403: 'A page of an origin that `SERVICE_CORS_ORIGINS` does not name sent the request',
 })
 /** Additional answers of every operation with a request body. */
 export const BODY_ANSWERS: Readonly<Record<number, Answer>> = faults({

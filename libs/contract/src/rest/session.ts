@@ -18,6 +18,8 @@ export const CustomSessionId = z
 /** Accepts `{id}` and the plain string that some client SDKs send. */
 export const MediaNodeRef = z.union([text(200).transform((id) => ({ id })), z.object({ id: text(200) })])
 
+const Limit = z.int().min(0).max(2_147_483_647)
+
 export const CreateSessionBody = z.object({
   mediaMode: withDefault(MediaMode, 'ROUTED').describe('Only ROUTED sessions can be recorded'),
   recordingMode: withDefault(RecordingMode, 'MANUAL').describe(
@@ -39,6 +41,15 @@ export const CreateSessionBody = z.object({
   ),
   defaultCustomLayout: optional(CustomLayout).describe('Earlier form of `defaultRecordingProperties.customLayout`'),
   mediaNode: optional(MediaNodeRef).describe('Media node that hosts the session; paid editions'),
+  maxParticipants: optional(Limit).describe(
+    'Extension: maximum number of participants; moderators, IP cameras and recorders do not count. Joins beyond it are refused. Absent, 0 or above SERVICE_SESSIONS_MAX_PARTICIPANTS: that property',
+  ),
+  maxStreamsPerParticipant: optional(Limit).describe(
+    'Extension: maximum number of streams that a participant publishes at the same time. Absent, 0 or above SERVICE_SESSIONS_MAX_STREAMS: that property',
+  ),
+  maxDuration: optional(Limit).describe(
+    'Extension: time in seconds after the first participant joined at which the session ends. Absent, 0 or above SERVICE_SESSIONS_MAX_DURATION: that property',
+  ),
 })
 export type CreateSessionBody = z.output<typeof CreateSessionBody>
 
@@ -66,6 +77,15 @@ export const SessionView = z.object({
     .object({ id: z.string() })
     .optional()
     .describe('Media node that was forced at creation; older client SDKs read this name'),
+  maxParticipants: z.number().optional().describe('Extension: maximum number of participants; absent without a limit'),
+  maxStreamsPerParticipant: z
+    .number()
+    .optional()
+    .describe('Extension: maximum number of streams of a participant; absent without a limit'),
+  maxDuration: z
+    .number()
+    .optional()
+    .describe('Extension: time in seconds after the first join at which the session ends; absent without a limit'),
 })
 export type SessionView = z.infer<typeof SessionView>
 

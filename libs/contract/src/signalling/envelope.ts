@@ -60,6 +60,15 @@ export const SIGNALLING_LIMITS = {
   unjoinedSockets: { source: 256, total: 4_096 },
 } as const
 
+/** Limits of `reportExperience`: the most that a report may contain, and how often a participant may report. */
+export const EXPERIENCE_LIMITS = {
+  stepMs: 60_000,
+  videoSeconds: 7_200,
+  freezes: 10_000,
+  /** ms. */
+  every: 10_000,
+} as const
+
 /** The server's close codes. */
 export const CLOSE_CODE = {
   /** The participant left or received `sessionDisconnected`. */

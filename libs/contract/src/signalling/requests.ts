@@ -16,7 +16,7 @@ import {
   TransportDirection,
   TransportOptions,
 } from './rtp.js'
-import { SIGNALLING_LIMITS } from './envelope.js'
+import { EXPERIENCE_LIMITS, SIGNALLING_LIMITS } from './envelope.js'
 import { SessionSnapshot } from './views.js'
 
 const Nothing = z.object({})
@@ -59,6 +59,37 @@ const JoinResult = z.object({
   allowedFilters: z.array(z.string()).optional(),
 })
 
+const StepMs = z.number().min(0).max(EXPERIENCE_LIMITS.stepMs)
+const Seconds = z.number().min(0).max(EXPERIENCE_LIMITS.videoSeconds)
+
+/** What a participant experiences, measured by its client. */
+const Experience = z.object({
+  /** The time of each step of joining; only in the first report after `join`. */
+  join: z
+    .object({
+      /** Until the socket was open. */
+      socketMs: StepMs,
+      /** From then until the answer to `join`. */
+      answerMs: StepMs,
+      /** From the start of ICE until the first transport was connected. */
+      iceMs: StepMs.optional(),
+      /** From the first subscription until its first frame was shown. */
+      mediaMs: StepMs.optional(),
+    })
+    .optional(),
+  /** How the media is sent, in the first report: by a TURN relay, or else directly over UDP or TCP. */
+  candidate: z.enum(['udp', 'tcp', 'relay']).optional(),
+  /** The received videos since the last report. */
+  playback: z
+    .object({
+      /** The sum over all videos. */
+      videoSeconds: Seconds,
+      freezes: z.number().int().min(0).max(EXPERIENCE_LIMITS.freezes),
+      frozenSeconds: Seconds,
+    })
+    .optional(),
+})
+
 /**
  * The methods of clients: `[params, result]` each. Before `join` or `resume` all other methods fail with NOT_ALLOWED.
  */
@@ -91,6 +122,8 @@ export const SIGNALLING_METHODS = {
   rejoin: [Nothing, z.object(media)],
   ping: [Nothing, Nothing],
   leave: [Nothing, Nothing],
+  /** For the metrics of the service; sent without an `id`. Ignored more often than once in `EXPERIENCE_LIMITS.every`. */
+  reportExperience: [Experience, Nothing],
   connectTransport: [z.object({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing],
   /** New credentials, because those from joining may have expired. */
   restartIce: [

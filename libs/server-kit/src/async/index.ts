@@ -1,4 +1,5 @@
 export { backoffMs, type BackoffOptions } from './backoff.js'
+export { cachedFor } from './cached.js'
 export { KeyedMutex } from './keyed-mutex.js'
 export { mapConcurrent } from './map-concurrent.js'
 export { poll, type PollOptions } from './poll.js'

@@ -10,6 +10,7 @@ export const HTTP_STATUS: Record<ErrorCode, number> = {
   IN_USE: 405,
   NOT_READY: 406,
   CONFLICT: 409,
+  LIMIT_REACHED: 409,
   OUT_OF_RANGE: 422,
   RATE_LIMITED: 429,
   INTERNAL: 500,

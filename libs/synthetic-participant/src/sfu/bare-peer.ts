@@ -69,6 +69,7 @@ export class BarePeer {
     join: (params) => Promise.resolve(this.#join(params.clientData)),
     ping: () => Promise.resolve({}),
     leave: () => Promise.resolve({}),
+    reportExperience: () => Promise.resolve({}),
     connectTransport: async ({ direction, dtlsParameters }) => {
       await this.transports[direction].connect({ dtlsParameters })
       return {}

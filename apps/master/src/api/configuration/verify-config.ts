@@ -3,7 +3,8 @@ import { realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Environment, isWithin, type MasterConfig, overriddenPaths } from '@session-service/config'
 import { isErrno, makeFolder, withTimeout } from '@session-service/server-kit'
-import { BasicCredentials } from '../../platform/authentication/basic-credentials.js'
+import { accountsOf, BasicCredentials } from '../../platform/authentication/basic-credentials.js'
+import { signingSecrets } from '../../platform/authentication/signing-secrets.js'
 import { AddressGuard } from '../../events/webhook/webhook-address.js'
 import { WebhookPost } from '../../events/webhook/webhook-post.js'
 import { S3Storage } from '../../recordings/storage/s3-storage.js'
@@ -53,8 +54,8 @@ function checksOf({ config, changed }: Candidate): Check[] {
   if (has('SERVICE_SECRET'))
     checks.push(
       builds('SERVICE_SECRET', () => [
-        new BasicCredentials(config.SERVICE_SECRET),
-        new UploadTokens(config.SERVICE_SECRET),
+        new BasicCredentials(accountsOf(config)),
+        new UploadTokens(signingSecrets(config)),
       ]),
     )
   if (config.SERVICE_WEBHOOK && changed.some((name) => name.startsWith('SERVICE_WEBHOOK')))

@@ -2,6 +2,7 @@ import type { RecordingView } from '@session-service/contract'
 import { Body, Controller, Delete, Get, HttpCode, Inject, Post, type StreamableFile, UseGuards } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { PathParam } from '../../platform/http/parameters.js'
+import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
 import { RecordingEnabled } from '../../recordings/api/recording-enabled.guard.js'
 import { noSuchRecording, RecordingsService } from '../../recordings/api/recordings.service.js'
 import { type LegacyRecording, legacyRecording } from './legacy-views.js'
@@ -30,8 +31,8 @@ export class DeprecatedRecordingsController {
   }
 
   @Get()
-  list(): Promise<StreamableFile> {
-    return this.recordings.list((recording) => this.#view(recording))
+  list(@RequestViewer() viewer: Viewer): Promise<StreamableFile> {
+    return this.recordings.list(viewer, (recording) => this.#view(recording))
   }
 
   @Get(':recordingId')

@@ -18,6 +18,7 @@ import { SessionQueries } from '../../connections/session-queries.js'
 import { IpCamerasService } from '../../ip-cameras/ip-cameras.service.js'
 import { PathParam } from '../../platform/http/parameters.js'
 import { parsed } from '../../platform/http/parsed.js'
+import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 import { StreamsService } from '../../streams/streams.service.js'
 import { type LegacyConnection, legacyConnection, type LegacySession, legacySession } from './legacy-views.js'
@@ -46,13 +47,13 @@ export class DeprecatedSessionsController {
   }
 
   @Get()
-  list(): Promise<StreamableFile> {
-    return this.sessionQueries.list({}, legacySession)
+  list(@RequestViewer() viewer: Viewer): Promise<StreamableFile> {
+    return this.sessionQueries.list({ viewer }, legacySession)
   }
 
   @Get(':sessionId')
-  async get(@PathParam('sessionId') sessionId: string): Promise<LegacySession> {
-    return legacySession(await this.sessionQueries.get(sessionId))
+  async get(@PathParam('sessionId') sessionId: string, @RequestViewer() viewer: Viewer): Promise<LegacySession> {
+    return legacySession(await this.sessionQueries.get(sessionId, { viewer }))
   }
 
   @Delete(':sessionId')

@@ -5,6 +5,7 @@ import { type SessionDetails, SessionQueries } from '../../connections/session-q
 import { API_PREFIX } from '../../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../../platform/http/parameters.js'
 import { parsed } from '../../platform/http/parsed.js'
+import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 
 const detailsOf = ({ pendingConnections, webRtcStats }: SessionsQuery): SessionDetails => ({
@@ -26,16 +27,20 @@ export class SessionsController {
   }
 
   @Get()
-  list(@QueryParams(ROUTES.listSessions.query) query: SessionsQuery): Promise<StreamableFile> {
-    return this.queries.list(detailsOf(query))
+  list(
+    @QueryParams(ROUTES.listSessions.query) query: SessionsQuery,
+    @RequestViewer() viewer: Viewer,
+  ): Promise<StreamableFile> {
+    return this.queries.list({ ...detailsOf(query), viewer })
   }
 
   @Get(':sessionId')
   get(
     @PathParam('sessionId') sessionId: string,
     @QueryParams(ROUTES.getSession.query) query: SessionsQuery,
+    @RequestViewer() viewer: Viewer,
   ): Promise<SessionView> {
-    return this.queries.get(sessionId, detailsOf(query))
+    return this.queries.get(sessionId, { ...detailsOf(query), viewer })
   }
 
   @Delete(':sessionId')

@@ -3,6 +3,7 @@ import { type HistoryQuery, ROUTES } from '@session-service/contract/rest-api'
 import { Controller, Delete, Get, HttpCode } from '@nestjs/common'
 import { API_PREFIX } from '../../platform/http/api.js'
 import { PathParam, QueryParams } from '../../platform/http/parameters.js'
+import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
 import { HistoryService } from './history.service.js'
 
 /** Ended sessions: list, show and delete them. */
@@ -11,8 +12,11 @@ export class HistoryController {
   constructor(private readonly history: HistoryService) {}
 
   @Get()
-  list(@QueryParams(ROUTES.listEndedSessions.query) query: HistoryQuery): Promise<HistorySessionListView> {
-    return this.history.list(query)
+  list(
+    @QueryParams(ROUTES.listEndedSessions.query) query: HistoryQuery,
+    @RequestViewer() { prefix }: Viewer,
+  ): Promise<HistorySessionListView> {
+    return this.history.list(query, prefix)
   }
 
   @Get(':uniqueSessionId')

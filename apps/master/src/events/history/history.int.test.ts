@@ -115,6 +115,7 @@ describe('the history', () => {
       const listed = async (query: Parameters<HistoryService['list']>[0]): Promise<string[]> =>
         (await history.list(query)).content.map(({ uniqueSessionId }) => uniqueSessionId)
       expect(await listed({})).toEqual(['daily_3000', 'weekly_2000', 'daily_1000'])
+      expect((await history.list({}, 'week')).content).toMatchObject([{ id: 'weekly' }])
       expect(await listed({ session: 'daily' })).toEqual(['daily_3000', 'daily_1000'])
       expect(await listed({ mediaNode: 'media_weekly' })).toEqual(['weekly_2000'])
       expect(await listed({ reason: 'automaticStop' })).toEqual(['daily_3000', 'daily_1000'])

@@ -49,11 +49,13 @@ export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
     await this.#reader.stop()
   }
 
-  async list({ session, mediaNode, reason, from, to, limit, after }: HistoryQuery): Promise<HistorySessionListView> {
+  /** @param prefix only sessions whose ids start with it */
+  async list(query: HistoryQuery, prefix = ''): Promise<HistorySessionListView> {
     this.#assertOn()
+    const { session, mediaNode, reason, from, to, limit, after } = query
     const time = (value: string | undefined): number | undefined => (value === undefined ? undefined : Number(value))
     const most = limit === undefined ? HISTORY_PAGE.default : Number(limit)
-    const filter = { sessionId: session, mediaNodeId: mediaNode, reason, from: time(from), to: time(to) }
+    const filter = { prefix, sessionId: session, mediaNodeId: mediaNode, reason, from: time(from), to: time(to) }
     // One more than the page has shows whether there is a next page.
     const found = await this.history.find(filter, most + 1, after === undefined ? undefined : positionOf(after))
     const content = found.slice(0, most)

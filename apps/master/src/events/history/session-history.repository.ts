@@ -7,6 +7,8 @@ import { SessionHistoryEntity, SessionRecordEntity } from './session-history.ent
 import { listOf, type SessionSummary, withStatuses } from './summary.js'
 
 export interface HistoryFilter {
+  /** Only sessions whose ids start with it. */
+  prefix: string
   sessionId?: string | undefined
   mediaNodeId?: string | undefined
   reason?: string | undefined
@@ -88,8 +90,9 @@ export class SessionHistoryRepository {
 
   /** The last one that ended first. */
   find(filter: HistoryFilter, limit: number, after?: HistoryPosition): Promise<SessionHistoryEntity[]> {
-    const { sessionId, mediaNodeId, reason, from, to } = filter
+    const { prefix, sessionId, mediaNodeId, reason, from, to } = filter
     const query = this.#sessions.createQueryBuilder('ended')
+    if (prefix !== '') query.andWhere('starts_with(ended.sessionId, :prefix)', { prefix })
     if (sessionId !== undefined) query.andWhere({ sessionId })
     if (mediaNodeId !== undefined) query.andWhere({ mediaNodeId })
     if (reason !== undefined) query.andWhere({ reason })

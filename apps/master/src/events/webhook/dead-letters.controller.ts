@@ -16,7 +16,7 @@ export class DeadLettersController {
   /** The oldest thousand; `numberOfElements` counts all. */
   @Get()
   async list(): Promise<DeadLetterListView> {
-    const [content, numberOfElements] = await Promise.all([this.outbox.dead(), this.outbox.count('dead')])
+    const [content, { dead: numberOfElements }] = await Promise.all([this.outbox.dead(), this.outbox.counts()])
     return { numberOfElements, content }
   }
 

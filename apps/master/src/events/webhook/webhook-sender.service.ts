@@ -1,4 +1,12 @@
-import { type ActiveSpan, backoffMs, metrics, startSpan, withoutSpan, withSpan } from '@session-service/server-kit'
+import {
+  type ActiveSpan,
+  backoffMs,
+  cachedFor,
+  metrics,
+  startSpan,
+  withoutSpan,
+  withSpan,
+} from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
@@ -11,6 +19,8 @@ const POLL_EVERY_MS = 500
 /** A claim lasts this much longer than the time-out of an attempt, ms; no other master posts the event until then. */
 const LEASE_SLACK_MS = 5_000
 const PURGE_EVERY_MS = 3_600_000
+/** Gauges of one scrape share one read of the outbox, ms. */
+const COUNTS_MS = 1_000
 /** Time that attempts in progress have at shutdown, ms. */
 const SHUTDOWN_MS = 2_000
 
@@ -41,8 +51,9 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     if (!config.SERVICE_WEBHOOK) return
-    metrics.sampled('webhook_pending', 'Events that wait to be posted', () => outbox.count('pending'))
-    metrics.sampled('webhook_dead', 'Events that were given up', () => outbox.count('dead'))
+    const counts = cachedFor(COUNTS_MS, () => outbox.counts())
+    metrics.sampled('webhook_pending', 'Events that wait to be posted', async () => (await counts()).pending)
+    metrics.sampled('webhook_dead', 'Events that were given up', async () => (await counts()).dead)
   }
 
   onApplicationBootstrap(): void {

@@ -9,8 +9,15 @@ const WRONG = basic('guess')
 
 function guardAt(clock: { now: number }): (authorization: string | undefined, address?: string) => number {
   const attempts = new RateLimiter({ burst: 3, perSecond: 0.5, sources: 100 })
-  const guard = new BasicAuthGuard(new BasicCredentials('right-secret'), attempts, () => clock.now)
-  return (authorization, address = '192.0.2.1') => guard.refuse(authorization, address)?.status ?? 200
+  const guard = new BasicAuthGuard(
+    new BasicCredentials([{ name: 'main', secret: 'right-secret', role: 'all' }]),
+    attempts,
+    () => clock.now,
+  )
+  return (authorization, address = '192.0.2.1') => {
+    const result = guard.authenticate(authorization, address)
+    return 'status' in result ? result.status : 200
+  }
 }
 
 describe('BasicAuthGuard', () => {

@@ -1,6 +1,6 @@
 import { metrics } from '@session-service/server-kit'
 import { Logger } from '@nestjs/common'
-import type { BasicCredentials } from './basic-credentials.js'
+import type { BasicCredentials, Credential } from './basic-credentials.js'
 import { RateLimiter, sourceOf } from './rate-limiter.js'
 
 /** The answer to a request without valid credentials. */
@@ -24,8 +24,9 @@ export class BasicAuthGuard {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  refuse(authorization: string | undefined, address: string): Refusal | undefined {
-    if (this.credentials.verify(authorization)) return undefined
+  authenticate(authorization: string | undefined, address: string): Credential | Refusal {
+    const credential = this.credentials.find(authorization)
+    if (credential) return credential
     // A request without credentials is not an attempt: browsers send one first.
     if (authorization === undefined) return { status: 401, message: 'the Authorization header is missing' }
     failures.inc({})

@@ -4,21 +4,29 @@ import { BasicCredentials } from './basic-credentials.js'
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`
 
 describe('BasicCredentials', () => {
-  const credentials = new BasicCredentials('right-secret')
-  it.each<[string, string | undefined, boolean]>([
-    ['right', basic('SERVICEAPP:right-secret'), true],
-    ['scheme in lower case', basic('SERVICEAPP:right-secret').replace('Basic', 'basic'), true],
-    ['none', undefined, false],
-    ['empty', '', false],
-    ['wrong secret', basic('SERVICEAPP:wrong'), false],
-    ['secret with a tail', basic('SERVICEAPP:right-secret2'), false],
-    ['user in the wrong case', basic('serviceapp:right-secret'), false],
-    ['no colon', basic('SERVICEAPPright-secret'), false],
-    ['another scheme', basic('SERVICEAPP:right-secret').replace('Basic', 'Bearer'), false],
-    ['not base64', 'Basic %%%', false],
-    ['scheme alone', 'Basic', false],
-    ['a megabyte', `Basic ${'A'.repeat(1_000_000)}`, false],
+  const credentials = new BasicCredentials([
+    { name: 'main', secret: 'right-secret', role: 'all' },
+    { name: 'other', secret: 'other-secret', role: 'all' },
+  ])
+  it.each<[string, string | undefined, string | undefined]>([
+    ['right', basic('SERVICEAPP:right-secret'), 'main'],
+    ['scheme in lower case', basic('SERVICEAPP:right-secret').replace('Basic', 'basic'), 'main'],
+    ['another secret', basic('SERVICEAPP:other-secret'), 'other'],
+    ['none', undefined, undefined],
+    ['empty', '', undefined],
+    ['wrong secret', basic('SERVICEAPP:wrong'), undefined],
+    ['secret with a tail', basic('SERVICEAPP:right-secret2'), undefined],
+    ['user in the wrong case', basic('serviceapp:right-secret'), undefined],
+    ['no colon', basic('SERVICEAPPright-secret'), undefined],
+    ['another scheme', basic('SERVICEAPP:right-secret').replace('Basic', 'Bearer'), undefined],
+    ['not base64', 'Basic %%%', undefined],
+    ['scheme alone', 'Basic', undefined],
+    ['a megabyte', `Basic ${'A'.repeat(1_000_000)}`, undefined],
   ])('%s', (_, header, expected) => {
-    expect(credentials.verify(header)).toBe(expected)
+    expect(credentials.find(header)?.name).toBe(expected)
+  })
+
+  it('does not give the secret away', () => {
+    expect(credentials.find(basic('SERVICEAPP:right-secret'))).toEqual({ name: 'main', role: 'all' })
   })
 })

@@ -1,18 +1,38 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { ApiSecret, MasterConfig } from '@session-service/config'
 
 const USER = 'SERVICEAPP'
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** Checks Basic credentials against the only user, in constant time. */
-export class BasicCredentials {
-  readonly #expected: Buffer
+/** The secret that a request used, without the secret itself. */
+export type Credential = Omit<ApiSecret, 'secret'>
 
-  constructor(secret: string) {
-    this.#expected = digest(`${USER}:${secret}`)
+type Configured = Pick<MasterConfig, 'SERVICE_SECRET' | 'SERVICE_SECRET_PREVIOUS' | 'SERVICE_API_SECRETS'>
+
+/** All passwords of the only user. */
+export const accountsOf = (config: Configured): ApiSecret[] => [
+  ...(['SERVICE_SECRET', 'SERVICE_SECRET_PREVIOUS'] as const).flatMap((name) =>
+    config[name] ? [{ name, secret: config[name], role: 'all' as const }] : [],
+  ),
+  ...config.SERVICE_API_SECRETS,
+]
+
+/** Checks Basic credentials of the only user, who may have several passwords, in constant time. */
+export class BasicCredentials {
+  readonly #accounts: readonly { expected: Buffer; credential: Credential }[]
+
+  constructor(accounts: readonly ApiSecret[]) {
+    this.#accounts = accounts.map(({ secret, ...credential }) => ({
+      expected: digest(`${USER}:${secret}`),
+      credential,
+    }))
   }
 
-  verify(authorization: string | undefined): boolean {
+  find(authorization: string | undefined): Credential | undefined {
     const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization ?? '') ?? []
-    return timingSafeEqual(digest(Buffer.from(encoded, 'base64').toString('utf8')), this.#expected)
+    const given = digest(Buffer.from(encoded, 'base64').toString('utf8'))
+    // Compares with all of them: the time does not depend on which one matches.
+    const matching = this.#accounts.filter(({ expected }) => timingSafeEqual(given, expected))
+    return matching[0]?.credential
   }
 }

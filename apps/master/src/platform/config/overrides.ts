@@ -17,12 +17,16 @@ const isSecret = (name: string): boolean =>
 /** Overrides are sealed with the secret of the environment, which no restart changes. */
 const sealingSecret = (env: Environment): string => env.SERVICE_SECRET?.trim() ?? ''
 
+/** Never an empty one, with which anybody could seal. */
+const unsealingSecrets = (env: Environment): string[] =>
+  [sealingSecret(env), env.SERVICE_SECRET_PREVIOUS?.trim() ?? ''].filter((secret) => secret !== '')
+
 /** @throws ConfigError when a secret was stored under another SERVICE_SECRET */
 export function readOverrides(stored: StoredOverrides, env: Environment): Record<string, string> {
   const values: Record<string, string> = {}
   const problems: string[] = []
   for (const [name, text] of Object.entries(stored)) {
-    const value = isSecret(name) ? unseal(text, sealingSecret(env)) : text
+    const value = isSecret(name) ? unseal(text, unsealingSecrets(env)) : text
     if (value === undefined) problems.push(`${name}: the stored override cannot be read with this SERVICE_SECRET`)
     else values[name] = value
   }

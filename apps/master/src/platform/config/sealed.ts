@@ -14,8 +14,16 @@ export function seal(text: string, secret: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
 }
 
-/** The text; undefined when it was sealed with another secret. */
-export function unseal(sealed: string, secret: string): string | undefined {
+/** The text; undefined when it was sealed with none of these secrets. */
+export function unseal(sealed: string, secrets: readonly string[]): string | undefined {
+  for (const secret of secrets) {
+    const text = unsealWith(sealed, secret)
+    if (text !== undefined) return text
+  }
+  return undefined
+}
+
+function unsealWith(sealed: string, secret: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64')
   try {
     const decipher = createDecipheriv(CIPHER, keyOf(secret), bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })

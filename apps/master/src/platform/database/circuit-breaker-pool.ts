@@ -1,4 +1,6 @@
 import { Client, Pool, type PoolClient, type PoolConfig } from 'pg'
+import { countQueryError } from './database-metrics.js'
+import { NO_ANSWER } from './errors.js'
 
 type Release = (release?: boolean | Error) => void
 type OnClient = (error: Error | undefined, client: PoolClient | undefined, done: Release) => void
@@ -6,8 +8,6 @@ type OnClient = (error: Error | undefined, client: PoolClient | undefined, done:
 /** Time-out of a probe, and the pause before the next one, ms. */
 const PROBE_MS = 1_000
 const PROBE_EVERY_MS = 250
-/** The driver's errors when a server accepts connections and does not answer. */
-const NO_ANSWER = /query read timeout|timeout exceeded when trying to connect|due to connection timeout/i
 
 const noAnswerError = (): Error => Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT' })
 const ignore = (): void => undefined
@@ -49,9 +49,17 @@ export class CircuitBreakerPool extends Pool {
     super.connect((error, client, done) => {
       // The callback was rejected meanwhile: the client goes back to the pool.
       if (!this.#waiting.delete(callback)) return client && done()
-      if (error) this.#openIfHung(error)
+      if (error) {
+        countQueryError(error)
+        this.#openIfHung(error)
+      }
       callback(error, client, done)
     })
+  }
+
+  /** Requests for a client that wait, all of them: the pool itself counts those for which it has no client yet. */
+  get pending(): number {
+    return this.#waiting.size
   }
 
   /** Sees the failures of queries that return a promise, as all of TypeORM's do. */
@@ -67,6 +75,7 @@ export class CircuitBreakerPool extends Pool {
   }
 
   #handleFailure(client: PoolClient, error: unknown): void {
+    countQueryError(error)
     if (!(error instanceof Error) || !NO_ANSWER.test(error.message)) return
     if (client instanceof Client) client.connection.stream.destroy()
     this.#openIfHung(error)

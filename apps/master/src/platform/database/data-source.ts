@@ -39,6 +39,12 @@ export function createDataSource(
   })
 }
 
+/** The connection pool of an initialized data source of `createDataSource`. */
+export function poolOf({ driver }: DataSource): CircuitBreakerPool {
+  if ('master' in driver && driver.master instanceof CircuitBreakerPool) return driver.master
+  throw new Error('the data source has no connection pool')
+}
+
 /** A migration that waits for a lock blocks the queries that wait behind it: it gives up and is repeated, ms. */
 const MIGRATION_LOCK_TIMEOUT_MS = 5_000
 

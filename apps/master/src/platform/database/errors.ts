@@ -8,3 +8,30 @@ const sqlState = (error: unknown): string | undefined => {
 
 /** Whether the error is about the values written (data or constraint), not about the state of the database. */
 export const isDataFault = (error: unknown): boolean => /^2[23]/.test(sqlState(error) ?? '')
+
+/** The driver's errors when a server accepts connections and does not answer. */
+export const NO_ANSWER = /query read timeout|timeout exceeded when trying to connect|due to connection timeout/i
+
+/** SQLSTATEs by their first characters, the longest first. */
+const CLASSES = [
+  ['57014', 'timeout'],
+  ['55P03', 'lock'],
+  ['25P03', 'timeout'],
+  ['40', 'conflict'],
+  ['22', 'data'],
+  ['23', 'constraint'],
+  ['53', 'resources'],
+  ['08', 'connection'],
+  ['57', 'connection'],
+] as const
+export const ERROR_CLASSES = [...new Set(CLASSES.map(([, name]) => name))]
+
+/** The class of a failed query, for metrics; `other` for a mistake in a statement, for example. */
+export function errorClass(error: unknown): (typeof ERROR_CLASSES)[number] | 'other' {
+  const state = sqlState(error) ?? ''
+  const known = CLASSES.find(([prefix]) => state.startsWith(prefix))?.[1]
+  if (known) return known
+  const message = error instanceof Error ? error.message : ''
+  if (NO_ANSWER.test(message)) return 'timeout'
+  return /^E[A-Z]+$/.test(state) || /connection/i.test(message) ? 'connection' : 'other'
+}

@@ -21,7 +21,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe('GroupCommit', () => {
   it('writes items that arrive together in one batch, and resolves each after the write', async () => {
     const { batches, write } = heldWriter()
-    const group = new GroupCommit(write, never, 100, 1)
+    const group = new GroupCommit('test', write, never, 100, 1)
     const answers = [1, 2, 3].map((item) => group.add(item))
     await turn()
     expect(batches.map(({ items }) => items)).toEqual([[1, 2, 3]])
@@ -31,7 +31,7 @@ describe('GroupCommit', () => {
 
   it('collects items that arrive during a write into the next batches of at most maxBatch', async () => {
     const { batches, write } = heldWriter()
-    const group = new GroupCommit(write, never, 2, 1)
+    const group = new GroupCommit('test', write, never, 2, 1)
     const answers = [group.add(1)]
     await turn()
     answers.push(...[2, 3, 4].map((item) => group.add(item)))
@@ -48,6 +48,7 @@ describe('GroupCommit', () => {
 
   it('rejects only the item that failed', async () => {
     const group = new GroupCommit(
+      'test',
       (items: number[]) => Promise.resolve(items.map((item) => (item < 0 ? new Error(`bad ${item}`) : item))),
       never,
     )
@@ -58,6 +59,7 @@ describe('GroupCommit', () => {
   it('writes items one by one when one of them makes the whole batch fail', async () => {
     const batches: number[][] = []
     const group = new GroupCommit(
+      'test',
       (items: number[]) => {
         batches.push(items)
         return items.includes(-1) ? Promise.reject(new Error('data fault')) : Promise.resolve(items)
@@ -72,6 +74,7 @@ describe('GroupCommit', () => {
   it('rejects a whole batch when the writer fails, and writes the next one', async () => {
     let isUnavailable = true
     const group = new GroupCommit(
+      'test',
       (items: number[]) => (isUnavailable ? Promise.reject(new Error('unavailable')) : Promise.resolve(items)),
       never,
     )
@@ -87,7 +90,7 @@ describe('GroupCommit', () => {
     const written: number[][] = []
     const write = (items: number[]): Promise<number[]> =>
       written.push(items) === 1 ? new Promise((_, reject) => failures.push(reject)) : Promise.resolve(items)
-    const group = new GroupCommit(write, never, 100, 1, () => now)
+    const group = new GroupCommit('test', write, never, 100, 1, () => now)
     const first = group.add(1)
     await turn()
     const overdue = group.add(2)

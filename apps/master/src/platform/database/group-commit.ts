@@ -1,4 +1,5 @@
 import { withoutSpan } from '@session-service/server-kit'
+import { observeBatch } from './database-metrics.js'
 
 /** When a batch fails, items that have waited for longer than this fail with it instead of trying another batch, ms. */
 const MAX_WAIT_MS = 1_000
@@ -12,8 +13,12 @@ export class GroupCommit<Item, Result> {
   #waiting: Pending<Item, Result>[] = []
   #writing = 0
 
-  /** `write` gives one result or error for each item, in their order; it gets at most `maxBatch` items. */
+  /**
+   * `table` is for the metrics. `write` gives one result or error for each item, in their order; it gets at most `maxBatch`
+   * items.
+   */
   constructor(
+    private readonly table: string,
     private readonly write: (items: Item[]) => Promise<(Result | Error)[]>,
     private readonly isItemFault: (error: unknown) => boolean,
     private readonly maxBatch = 500,
@@ -41,8 +46,10 @@ export class GroupCommit<Item, Result> {
   }
 
   async #commit(batch: Pending<Item, Result>[]): Promise<void> {
+    const startedAt = this.now()
     try {
       const results = await this.write(batch.map(({ item }) => item))
+      observeBatch(this.table, batch.length, this.now() - startedAt)
       batch.forEach(({ resolve, reject }, index) => {
         const result = results[index]
         if (result === undefined || result instanceof Error) reject(result ?? new Error('no result for an item'))

@@ -3,10 +3,13 @@ import { FastifyAdapter } from '@nestjs/platform-fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
 import { readBodies, refuseTransferCodings } from './bodies.js'
+import type { RequestLimiter } from '../limits/request-limiter.js'
 import { answerBrokenRequest } from './broken-requests.js'
 import { refuseForeignPages } from './cross-site.js'
 import { measureRequests } from './http-metrics.js'
 import { answerUnknownRoutes, logRequests, newRequestId, protect, refuse } from './http-server.js'
+import { limitRequests } from './limit-requests.js'
+import { type AccessOf, requireAccess } from './require-access.js'
 import { addProtectiveHeaders, protectAnswers } from './response-headers.js'
 import { traceRequests } from './trace-requests.js'
 import { discardUnreadBodies } from './unread-bodies.js'
@@ -43,20 +46,21 @@ export interface HttpOptions {
   namedOrigins?: ReadonlySet<string>
   /** Paths that need no credentials, or check their own. */
   open?: readonly RegExp[]
+  /** The limit of requests of each credential, and the paths that do not count. */
+  rate?: { limiter: RequestLimiter; exempt: readonly RegExp[] } | undefined
+  /** What each route requires of credentials with roles; without it every credential may use all routes. */
+  accessOf?: AccessOf
   limits?: Partial<HttpLimits>
 }
 
-/** The hardened HTTP adapter: all routes need credentials, and all requests have to keep the limits. */
-export function createHttpAdapter({
+function fastifyAdapter({
   guard,
   errors,
   trustedProxies,
-  namedOrigins = new Set(),
-  open = [],
-  limits = {},
-}: HttpOptions): FastifyAdapter {
+  limits,
+}: Pick<HttpOptions, 'guard' | 'errors' | 'trustedProxies' | 'limits'>): FastifyAdapter {
   const { bodyBytes, headerBytes, headersMs, requestMs, keepAliveMs, checkMs } = { ...LIMITS, ...limits }
-  const adapter = new FastifyAdapter({
+  return new FastifyAdapter({
     // The router's own errors are shown only with valid credentials, too.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void reply.header('x-request-id', request.id)
@@ -80,6 +84,20 @@ export function createHttpAdapter({
     genReqId: newRequestId,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
   })
+}
+
+/** The hardened HTTP adapter: all routes need credentials, and all requests have to keep the limits. */
+export function createHttpAdapter({
+  guard,
+  errors,
+  trustedProxies,
+  namedOrigins = new Set(),
+  open = [],
+  rate,
+  accessOf,
+  limits = {},
+}: HttpOptions): FastifyAdapter {
+  const adapter = fastifyAdapter({ guard, errors, trustedProxies, limits })
   const fastify = adapter.getInstance()
   readBodies(fastify)
   measureRequests(fastify)
@@ -89,6 +107,8 @@ export function createHttpAdapter({
   protectAnswers(fastify)
   discardUnreadBodies(fastify)
   protect(fastify, guard, open)
+  if (accessOf) requireAccess(fastify, accessOf)
+  if (rate) limitRequests(fastify, rate.limiter, rate.exempt)
   refuseForeignPages(fastify, namedOrigins)
   refuseTransferCodings(fastify)
   answerUnknownRoutes(fastify)

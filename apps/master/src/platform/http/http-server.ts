@@ -2,13 +2,22 @@ import { randomUUID } from 'node:crypto'
 import { Logger } from '@nestjs/common'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
+import type { Credential } from '../authentication/basic-credentials.js'
 import { sendError } from './errors.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The credential of the request; null on paths that need none. */
+    credential: Credential | null
+  }
+}
 
 /** Needs no credentials: the client library, also by version. Other spellings of these paths need credentials. */
 const PUBLIC = /^\/service\/client\/(\d+\.\d+\.\d+-[0-9a-f]{12}\/)?[A-Za-z0-9._-]+(\?|$)/
 
 /** Checks the credentials first, on all paths except those that are open, and adds the request id to all answers. */
 export function protect(fastify: FastifyInstance, guard: BasicAuthGuard, open: readonly RegExp[] = []): void {
+  fastify.decorateRequest('credential', null)
   fastify.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
     const isOpen = [PUBLIC, ...open].some((address) => address.test(request.url))
@@ -19,11 +28,14 @@ export function protect(fastify: FastifyInstance, guard: BasicAuthGuard, open: r
 
 /** Answers a request without valid credentials; returns whether it did. */
 export function refuse(guard: BasicAuthGuard, request: FastifyRequest, reply: FastifyReply): boolean {
-  const refusal = guard.refuse(request.headers.authorization, request.ip)
-  if (!refusal) return false
-  if (refusal.status === 401) void reply.header('www-authenticate', 'Basic realm="service", charset="UTF-8"')
-  else void reply.header('retry-after', String(refusal.retryAfterSeconds))
-  sendError(request, reply, refusal.status, refusal.message)
+  const result = guard.authenticate(request.headers.authorization, request.ip)
+  if (!('status' in result)) {
+    request.credential = result
+    return false
+  }
+  if (result.status === 401) void reply.header('www-authenticate', 'Basic realm="service", charset="UTF-8"')
+  else void reply.header('retry-after', String(result.retryAfterSeconds))
+  sendError(request, reply, result.status, result.message)
   return true
 }
 
@@ -50,10 +62,21 @@ export function answerUnknownRoutes(fastify: FastifyInstance): void {
 export function logRequests(fastify: FastifyInstance): void {
   const logger = new Logger('Http')
   fastify.addHook('onResponse', async (request, reply) => {
-    const { id: requestId, method, ip } = request
+    const { id: requestId, method, ip, credential } = request
     const path = request.url.split('?', 1)[0]
     const ms = Math.round(reply.elapsedTime)
-    logger.debug({ requestId, method, path, status: reply.statusCode, ms, ip }, 'answered')
+    logger.debug(
+      {
+        requestId,
+        method,
+        path,
+        status: reply.statusCode,
+        ms,
+        ip,
+        ...(credential && { credentialName: credential.name }),
+      },
+      'answered',
+    )
   })
 }
 

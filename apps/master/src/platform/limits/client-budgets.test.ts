@@ -22,6 +22,17 @@ describe('ClientBudget', () => {
   })
 })
 
+describe('the reports of a client', () => {
+  it('count once in ten seconds, also on a new socket', () => {
+    const budgets = new ClientBudgets()
+    const mayReport = (now: number): boolean => {
+      budgets.forgetFull(now)
+      return budgets.of('con_a', now).mayReport(now)
+    }
+    expect([0, 1, 9_999, 10_000, 10_001, 20_000].map(mayReport)).toEqual([true, false, false, true, false, true])
+  })
+})
+
 describe('ClientBudgets', () => {
   it('keeps the budget of a participant until it is full, so that a new socket does not fill it', () => {
     const budgets = new ClientBudgets()

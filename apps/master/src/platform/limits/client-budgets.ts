@@ -1,17 +1,21 @@
-import { SIGNALLING_LIMITS } from '@session-service/contract'
+import { EXPERIENCE_LIMITS, SIGNALLING_LIMITS } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { TokenBucket } from './token-bucket.js'
+
+const REPORTS = { burst: 1, perSecond: 1_000 / EXPERIENCE_LIMITS.every }
 
 /** The rate limits of one client: its calls, their bytes, and the deliveries that its signals cause. */
 export class ClientBudget {
   readonly #calls: TokenBucket
   readonly #bytes: TokenBucket
   readonly #deliveries: TokenBucket
+  readonly #reports: TokenBucket
 
   constructor(now: number) {
     this.#calls = new TokenBucket(SIGNALLING_LIMITS.calls, now)
     this.#bytes = new TokenBucket(SIGNALLING_LIMITS.bytes, now)
     this.#deliveries = new TokenBucket(SIGNALLING_LIMITS.deliveries, now)
+    this.#reports = new TokenBucket(REPORTS, now)
   }
 
   /** The budget that a frame of `bytes` exceeds; undefined when it is within both. */
@@ -25,8 +29,13 @@ export class ClientBudget {
     return this.#deliveries.spend(now, (bytes + SIGNALLING_LIMITS.deliveryOverhead) * recipients)
   }
 
+  /** Whether a report of the client's experience counts now. */
+  mayReport(now: number): boolean {
+    return this.#reports.spend(now)
+  }
+
   isFull(now: number): boolean {
-    return [this.#calls, this.#bytes, this.#deliveries].every((bucket) => bucket.isFull(now))
+    return [this.#calls, this.#bytes, this.#deliveries, this.#reports].every((bucket) => bucket.isFull(now))
   }
 }
 

@@ -26,6 +26,12 @@ export class TokenBucket {
     return true
   }
 
+  /** Time until one unit can be taken, ms. */
+  msUntil(now: number): number {
+    this.#refill(now)
+    return (Math.max(1 - this.#left, 0) / this.limit.perSecond) * 1_000
+  }
+
   /** A full bucket is equal to a new one. */
   isFull(now: number): boolean {
     this.#refill(now)

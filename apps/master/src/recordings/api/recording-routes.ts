@@ -10,6 +10,7 @@ import { RecordingFolders } from '../muxing/recording-folders.js'
 import { RECORDING_ADDRESS, serveRecordings } from '../storage/serve-recordings.js'
 import { takeUploads, UPLOAD_ADDRESS } from '../storage/upload-routes.js'
 import { UploadTokens } from '../storage/upload-token.js'
+import { signingSecrets } from '../../platform/authentication/signing-secrets.js'
 
 interface Dependencies {
   gate: BasicAuthGuard
@@ -34,9 +35,9 @@ export async function routeRecordingFiles(
 ): Promise<void> {
   if (!config.SERVICE_RECORDING) return
   const folders = new RecordingFolders(config.SERVICE_RECORDING_PATH)
-  const tokens = new UploadTokens(config.SERVICE_SECRET)
+  const tokens = new UploadTokens(signingSecrets(config))
   await takeUploads(fastify, { uploads: new PartUploads(folders, hasPart), tokens, errors })
   await serveRecordings(fastify, { folders, errors })
-  const cookies = new LayoutCookies(config.SERVICE_SECRET)
+  const cookies = new LayoutCookies(signingSecrets(config))
   await serveLayouts(fastify, { root: config.SERVICE_RECORDING_CUSTOM_LAYOUT, cookies, clock, gate, errors })
 }

@@ -2,6 +2,7 @@ import type { RecordingView } from '@session-service/contract'
 import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile, UseGuards } from '@nestjs/common'
 import { API_PREFIX } from '../../platform/http/api.js'
 import { PathParam } from '../../platform/http/parameters.js'
+import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
 import { RecordingEnabled } from './recording-enabled.guard.js'
 import { RecordingsService } from './recordings.service.js'
 
@@ -24,8 +25,8 @@ export class RecordingsController {
   }
 
   @Get()
-  list(): Promise<StreamableFile> {
-    return this.recordings.list()
+  list(@RequestViewer() viewer: Viewer): Promise<StreamableFile> {
+    return this.recordings.list(viewer)
   }
 
   @Get(':recordingId')

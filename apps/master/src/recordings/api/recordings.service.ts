@@ -12,6 +12,7 @@ import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { z } from 'zod'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { streamedList } from '../../platform/http/streamed-list.js'
+import type { Viewer } from '../../platform/http/viewer.js'
 import { SessionQueries } from '../../connections/session-queries.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
@@ -24,7 +25,7 @@ import { decideProperties, isCustomLayout } from '../repository/recording-proper
 import { RecordingReconciler } from '../lifecycle/recording-reconciler.service.js'
 import { RecordingQueries, type StartContext } from '../repository/recording-queries.js'
 import type { RecordingRow } from '../repository/recording-row.js'
-import { RecordingTransitions } from '../repository/recording-transitions.js'
+import { RecordingRemovals } from '../repository/recording-removals.js'
 import { recordingView } from '../repository/recording.view.js'
 
 const Target = z.object({ session: SessionRef })
@@ -41,7 +42,7 @@ export const noSuchRecording = (id: string): ServiceError =>
 export class RecordingsService {
   constructor(
     private readonly queries: RecordingQueries,
-    private readonly transitions: RecordingTransitions,
+    private readonly removals: RecordingRemovals,
     private readonly starter: RecordingStarter,
     private readonly reconciler: RecordingReconciler,
     private readonly finalizer: RecordingFinalizer,
@@ -108,11 +109,14 @@ export class RecordingsService {
     return this.#view(await this.#require(id))
   }
 
-  /** All recordings as a stream of JSON; `shape` converts each to the representation of the caller. */
-  list(shape: (recording: RecordingView) => object = (recording) => recording): Promise<StreamableFile> {
+  /** All recordings of the viewer as a stream of JSON; `shape` converts each to the representation of the caller. */
+  list(
+    { prefix }: Viewer,
+    shape: (recording: RecordingView) => object = (recording) => recording,
+  ): Promise<StreamableFile> {
     this.#requireEnabled()
     return streamedList(
-      (after) => this.queries.page(after),
+      (after) => this.queries.page(prefix, after),
       (row) => shape(this.#view(row)),
       { items: 'items', count: 'count' },
     )
@@ -120,7 +124,7 @@ export class RecordingsService {
 
   async delete(id: string): Promise<void> {
     this.#requireEnabled()
-    const row = await this.transitions.remove(id)
+    const row = await this.removals.remove(id)
     if (!row) throw noSuchRecording(id)
     await this.finalizer.remove(row)
   }

@@ -7,6 +7,7 @@ import { type LayoutAddress, layoutAddress } from './layout-address.js'
 import { LayoutCookies } from './layout-cookies.js'
 import { openLayoutFile } from './layout-file.js'
 import { LAYOUTS_PATH } from './layout-routes.js'
+import { signingSecrets } from '../../platform/authentication/signing-secrets.js'
 
 type LayoutPage = Extract<RecordingJob['output'], { kind: 'CUSTOM' }>['page']
 
@@ -22,7 +23,7 @@ export class LayoutsService {
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.#cookies = new LayoutCookies(config.SERVICE_SECRET)
+    this.#cookies = new LayoutCookies(signingSecrets(config))
   }
 
   /** @throws ServiceError INVALID for a layout that does not exist or that the operator has not allowed */

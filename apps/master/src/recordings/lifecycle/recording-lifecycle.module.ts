@@ -3,6 +3,7 @@ import { MediaNodesModule } from '../../media-nodes/media-nodes.module.js'
 import { RecordingFinalizeModule } from '../finalize/recording-finalize.module.js'
 import { LayoutsModule } from '../layouts/layouts.module.js'
 import { RecordingReconciler } from './recording-reconciler.service.js'
+import { RecordingRetention } from './recording-retention.service.js'
 import { RecordingStarter } from './recording-starter.service.js'
 import { SessionRecordingHook } from './session-recording-hook.js'
 import { RecordingRepositoryModule } from '../repository/recording-repository.module.js'
@@ -19,7 +20,7 @@ import { SessionsModule } from '../../sessions/sessions.module.js'
     RecordingStorageModule,
     SessionsModule,
   ],
-  providers: [RecordingStarter, RecordingReconciler, SessionRecordingHook],
+  providers: [RecordingStarter, RecordingReconciler, RecordingRetention, SessionRecordingHook],
   exports: [RecordingStarter, RecordingReconciler],
 })
 export class RecordingLifecycleModule {}

@@ -1,9 +1,13 @@
-import type { RecordingProperties } from '@session-service/contract'
-import type { EntityManager } from 'typeorm'
-import { firstRow, rows } from '../../platform/database/sql.js'
+import { type RecordingProperties, ServiceError } from '@session-service/contract'
+import { type EntityManager, In } from 'typeorm'
+import { execute, firstRow, rows } from '../../platform/database/sql.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { recordingId } from './recording-properties.js'
 import { RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
+import { RecordingEntity } from './recording.entity.js'
+
+/** Any number that nothing else in the database locks: held while recordings are counted and inserted. */
+const CREATION_LOCK = 7_230_011
 
 /** The columns of a session that the start of a recording reads. */
 export interface RecordableSession {
@@ -17,6 +21,20 @@ interface NewRecording {
   isAutomatic: boolean
   claimedBy: string
   now: number
+}
+
+/**
+ * Locks the creation of recordings until the end of the transaction, and counts those that run. 0: no limit.
+ * @throws ServiceError NO_CAPACITY when `most` recordings run
+ */
+export async function requireFreeRecording(manager: EntityManager, most: number): Promise<void> {
+  if (most === 0) return
+  // Statements of their own: the count sees what the former holder of the lock has committed.
+  await execute(manager, 'SELECT pg_advisory_xact_lock($1)', [CREATION_LOCK])
+  const running = await manager.countBy(RecordingEntity, { status: In(['starting', 'started']) })
+  if (running < most) return
+  const text = `the cluster has its maximum of ${most} recordings (SERVICE_RECORDING_MAX_CONCURRENT)`
+  throw new ServiceError('NO_CAPACITY', text)
 }
 
 /** Inserts a `starting` recording under the lowest free id of the session; another session may have one of its ids. */

@@ -65,13 +65,14 @@ export class RecordingQueries {
     )
   }
 
-  page(after: Position = BEFORE_ALL): Promise<RecordingRow[]> {
+  /** Recordings of sessions whose ids start with `prefix`. */
+  page(prefix = '', after: Position = BEFORE_ALL): Promise<RecordingRow[]> {
     // Hand-written: the row comparison uses the index, and raw rows cost less than entities in a long list.
     return rows<RecordingRow>(
       this.dataSource,
-      `SELECT ${RECORDING_COLUMNS} FROM recording r WHERE (r.created_at, r.id) > ($1, $2) AND r.removed_at IS NULL
+      `SELECT ${RECORDING_COLUMNS} FROM recording r WHERE (r.created_at, r.id) > ($1, $2) AND r.removed_at IS NULL AND starts_with(r.session_id, $3)
        ORDER BY r.created_at, r.id LIMIT ${PAGE_ROWS}`,
-      [after.createdAt, after.id],
+      [after.createdAt, after.id, prefix],
     )
   }
 

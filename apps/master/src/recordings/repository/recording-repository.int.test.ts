@@ -10,6 +10,7 @@ import { EventLog } from '../../events/event-log.js'
 import { RecordingClaims } from './recording-claims.js'
 import { RecordingParts } from './recording-parts.js'
 import { RecordingQueries } from './recording-queries.js'
+import { RecordingRemovals } from './recording-removals.js'
 import { LOST_NODE_FAILURE } from './recording-row.js'
 import { RecordingTransitions } from './recording-transitions.js'
 import { insertParticipants, insertSession } from '../../sessions/fixtures/rows.js'
@@ -17,7 +18,7 @@ import { insertParticipants, insertSession } from '../../sessions/fixtures/rows.
 const FILE = { size: 1, duration: 2, hasAudio: true, hasVideo: false, file: 'take.mp4' }
 const CONFIG = {
   ...{ SERVICE_CDR: false, SERVICE_WEBHOOK: true, SERVICE_WEBHOOK_EVENTS: ['recordingStatusChanged'] },
-  ...{ SERVICE_EDITION: 'pro', SERVICE_RECORDING: true },
+  ...{ SERVICE_EDITION: 'pro', SERVICE_RECORDING: true, SERVICE_RECORDING_MAX_CONCURRENT: 0 },
 } as unknown as MasterConfig
 
 let database: TestDatabase
@@ -29,6 +30,7 @@ interface Repositories {
 let one: Repositories
 let other: Repositories
 let queries: RecordingQueries
+let removals: RecordingRemovals
 let parts: RecordingParts
 
 beforeAll(async () => {
@@ -38,6 +40,7 @@ beforeAll(async () => {
   const eventLog = new EventLog(dataSource, CONFIG)
   queries = new RecordingQueries(dataSource, CONFIG)
   parts = new RecordingParts(dataSource)
+  removals = new RecordingRemovals(dataSource, eventLog, new ClusterClock())
   const at = (master: string): Repositories => ({
     transitions: new RecordingTransitions(dataSource, eventLog, new ClusterClock(), CONFIG, master),
     claims: new RecordingClaims(dataSource, master),
@@ -98,7 +101,7 @@ describe('the file of a recording', () => {
   })
 
   it('cannot be finished after a deletion, and the id stays taken until no file can appear any more', async () => {
-    expect(await other.transitions.remove('take')).toMatchObject({ id: 'take' })
+    expect(await removals.remove('take')).toMatchObject({ id: 'take' })
     expect(await one.claims.renew('take')).toBe(false)
     expect(await one.transitions.markReady('take', FILE, [part])).toBeUndefined()
     await other.claims.deleteRemoved('take')
@@ -113,7 +116,7 @@ describe('the file of a recording', () => {
 describe('a recording that is deleted', () => {
   it('is found by no query except that for its remaining files', async () => {
     await end()
-    expect(await one.transitions.remove('take')).toMatchObject({ id: 'take' })
+    expect(await removals.remove('take')).toMatchObject({ id: 'take' })
     expect(await queries.find('take')).toBeUndefined()
     expect(await queries.page()).toEqual([])
     expect(await parts.exists(part)).toBe(false)
@@ -123,13 +126,13 @@ describe('a recording that is deleted', () => {
     await one.claims.removeLater('take', 60)
     expect(await queries.unsettled()).toMatchObject([{ id: 'take', isClaimed: true }])
     // Another deletion tries again.
-    expect(await one.transitions.remove('take')).toMatchObject({ id: 'take' })
+    expect(await removals.remove('take')).toMatchObject({ id: 'take' })
   })
 
   it('loses its row with its files', async () => {
-    await one.transitions.remove('take')
+    await removals.remove('take')
     await one.claims.deleteRemoved('take')
-    expect(await one.transitions.remove('take')).toBeUndefined()
+    expect(await removals.remove('take')).toBeUndefined()
     expect(await partRows()).toEqual([])
   })
 })

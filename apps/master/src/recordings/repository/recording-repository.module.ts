@@ -3,12 +3,13 @@ import { EventsModule } from '../../events/events.module.js'
 import { RecordingClaims } from './recording-claims.js'
 import { RecordingParts } from './recording-parts.js'
 import { RecordingQueries } from './recording-queries.js'
+import { RecordingRemovals } from './recording-removals.js'
 import { RecordingTransitions } from './recording-transitions.js'
 
 /** The tables of recordings and their parts. */
 @Module({
   imports: [EventsModule],
-  providers: [RecordingQueries, RecordingTransitions, RecordingClaims, RecordingParts],
-  exports: [RecordingQueries, RecordingTransitions, RecordingClaims, RecordingParts],
+  providers: [RecordingQueries, RecordingTransitions, RecordingRemovals, RecordingClaims, RecordingParts],
+  exports: [RecordingQueries, RecordingTransitions, RecordingRemovals, RecordingClaims, RecordingParts],
 })
 export class RecordingRepositoryModule {}

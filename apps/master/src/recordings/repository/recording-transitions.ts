@@ -9,28 +9,19 @@ import { DataSource, type EntityManager, In } from 'typeorm'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { execute, firstRow, rows } from '../../platform/database/sql.js'
-import { EventLog, type Record } from '../../events/event-log.js'
+import { EventLog } from '../../events/event-log.js'
 import type { EventDraft } from '../../events/event-drafts.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { type MaybePlace, PLACE, placeOf } from '../../media-nodes/session-place.js'
-import { insertPart, insertRecording, type RecordableSession } from './recording-inserts.js'
+import { changeRecording, type RecordingChange } from './recording-change.js'
+import { insertPart, insertRecording, type RecordableSession, requireFreeRecording } from './recording-inserts.js'
 import { type FinishedFile, IS_OVERDUE, type NewPart, RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
 import { isLive, mayBecome } from './recording-states.js'
 import { RecordingEntity, RecordingPartEntity } from './recording.entity.js'
 import { recordingStatusChanged, type ReportedState } from './recording.events.js'
 
-/** A master that still makes a file of a deleted recording has noticed the deletion by then, s. */
-const LAST_FILE_S = 75
-
 /** The reason of a `ready` that follows another final state. */
 const RECOVERED = 'recovered'
-
-/** A recording under its lock, and the function that records the events of the change. */
-interface Change {
-  manager: EntityManager
-  record: Record
-  row: RecordingRow
-}
 
 /**
  * Changes the state of recordings, with their events. Each change holds the locks of the session, if it exists, and of
@@ -48,7 +39,8 @@ export class RecordingTransitions {
 
   /**
    * Creates a `starting` recording with its first part, on the media node of the session. `decide` may refuse.
-   * @throws ServiceError CONFLICT when the session is being recorded, UNAVAILABLE while the session has no media
+   * @throws ServiceError CONFLICT when the session is being recorded, UNAVAILABLE while the session has no media,
+   *   NO_CAPACITY when the cluster has its maximum of recordings
    */
   create(
     sessionId: string,
@@ -69,6 +61,7 @@ export class RecordingTransitions {
       }
       const place = placeOf(session)
       if (!place) throw new ServiceError('UNAVAILABLE', `the media of session ${sessionId} is being moved`)
+      await requireFreeRecording(manager, this.config.SERVICE_RECORDING_MAX_CONCURRENT)
       const decideFor = (id: string): RecordingProperties => decide(session.recordingProperties, id, place)
       const recording = await insertRecording(manager, session, decideFor, {
         mediaNodeId: place.nodeId,
@@ -136,7 +129,7 @@ export class RecordingTransitions {
     })
   }
 
-  async #stopLocked(change: Change, reason: RecordingStopReason): Promise<RecordingRow | undefined> {
+  async #stopLocked(change: RecordingChange, reason: RecordingStopReason): Promise<RecordingRow | undefined> {
     if (change.row.status !== 'started') return undefined
     return this.#update(change, 'stopped', {
       reason,
@@ -220,54 +213,12 @@ export class RecordingTransitions {
     })
   }
 
-  /**
-   * Deletes it, except its files; also a recording whose files could not be removed before. Undefined when there is
-   * none. While a master makes its file, the row stays until that file can no longer appear.
-   * @throws ServiceError CONFLICT while it is recorded
-   */
-  async remove(id: string): Promise<RecordingRow | undefined> {
-    const removed = await this.#change(id, async ({ manager, row }) => {
-      if (isLive(row.status)) throw new ServiceError('CONFLICT', `recording ${id} is ${row.status}: stop it first`)
-      await execute(
-        manager,
-        `UPDATE recording SET removed_at = clock_timestamp(), claimed_by = NULL,
-                claimed_until = CASE WHEN claimed_by IS NOT NULL AND claimed_until > clock_timestamp()
-                                THEN clock_timestamp() + $2 * interval '1 second' END WHERE id = $1`,
-        [id, LAST_FILE_S],
-      )
-      return row
-    })
-    return removed ?? (await this.#findRemoved(id))
-  }
-
-  #findRemoved(id: string): Promise<RecordingRow | undefined> {
-    return firstRow<RecordingRow>(
-      this.dataSource,
-      `SELECT ${RECORDING_COLUMNS} FROM recording r WHERE r.id = $1 AND r.removed_at IS NOT NULL`,
-      [id],
-    )
-  }
-
-  /** Runs `run` under the locks of the recording and its session; undefined when there is no such recording. */
-  #change<T>(id: string, run: (change: Change) => Promise<T>): Promise<T | undefined> {
-    return this.events.transaction(async (manager, record) => {
-      await rows(
-        manager,
-        `SELECT 1 FROM session WHERE unique_id = (SELECT unique_session_id FROM recording WHERE id = $1)
-         FOR NO KEY UPDATE`,
-        [id],
-      )
-      const row = await firstRow<RecordingRow>(
-        manager,
-        `SELECT ${RECORDING_COLUMNS} FROM recording r WHERE r.id = $1 AND r.removed_at IS NULL FOR UPDATE`,
-        [id],
-      )
-      return row && run({ manager, record, row })
-    })
+  #change<T>(id: string, run: (change: RecordingChange) => Promise<T>): Promise<T | undefined> {
+    return changeRecording(this.events, id, run)
   }
 
   async #update(
-    { manager, record, row: { id } }: Change,
+    { manager, record, row: { id } }: RecordingChange,
     status: ReportedState,
     { reason, set, values }: { reason?: string | undefined; set: string; values: unknown[] },
   ): Promise<RecordingRow> {

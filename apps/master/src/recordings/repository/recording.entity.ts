@@ -15,6 +15,7 @@ export type RecordingState = z.infer<typeof RecordingStatus>
 @Index('recording_session', ['sessionId'])
 @Index('recording_live', ['uniqueSessionId'], { unique: true, where: `status IN ('starting', 'started')` })
 @Index('recording_unsettled', ['status'], { where: `status IN ('starting', 'started', 'stopped')` })
+@Index('recording_removal_at', ['removalAt'], { where: 'removal_at IS NOT NULL' })
 @Index('recording_removed', ['removedAt'], { where: 'removed_at IS NOT NULL' })
 export class RecordingEntity {
   /** Free again once the recording and its files are deleted: only the numbers of parts distinguish two uses. */
@@ -90,6 +91,10 @@ export class RecordingEntity {
   /** Files of a lost media node came after it was finished: it is finished once more with them. */
   @Column({ name: 'is_recovered', type: 'boolean', default: false })
   isRecovered!: boolean
+
+  /** The announced time of its deletion by the retention. */
+  @Column({ name: 'removal_at', type: 'timestamptz', nullable: true })
+  removalAt!: Date | null
 
   /** The time of its deletion: requests no longer find it, but its files are not all removed yet. */
   @Column({ name: 'removed_at', type: 'timestamptz', nullable: true })

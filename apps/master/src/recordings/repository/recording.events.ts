@@ -1,3 +1,4 @@
+import type { RecordingRemovalReason } from '@session-service/contract'
 import type { EventDraft } from '../../events/event-drafts.js'
 import type { RecordingRow } from './recording-row.js'
 import { shownProperties } from './recording.view.js'
@@ -43,3 +44,33 @@ export function recordingStatusChanged(row: RecordingRow, { status, reason, now,
     },
   }
 }
+
+interface Removal {
+  reason: RecordingRemovalReason
+  /** UTC ms. */
+  now: number
+}
+
+const removalMembers = (row: RecordingRow, { reason, now }: Removal) => ({
+  sessionId: row.sessionId,
+  uniqueSessionId: row.uniqueSessionId,
+  timestamp: now,
+  id: row.id,
+  name: row.properties.name,
+  size: row.size,
+  duration: row.duration,
+  startTime: row.createdAt,
+  reason,
+})
+
+/** The retention will delete the recording at `removalAt`, UTC ms. */
+export const recordingRemovalAnnounced = (
+  row: RecordingRow,
+  { removalAt, ...removal }: Removal & { removalAt: number },
+): EventDraft => ({ name: 'recordingRemovalAnnounced', payload: { ...removalMembers(row, removal), removalAt } })
+
+/** The retention has deleted the recording. */
+export const recordingRemoved = (row: RecordingRow, removal: Removal): EventDraft => ({
+  name: 'recordingRemoved',
+  payload: removalMembers(row, removal),
+})

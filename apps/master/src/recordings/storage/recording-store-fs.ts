@@ -21,6 +21,7 @@ import { S3Storage } from './s3-storage.js'
 import { requireSpaceIn } from './space.js'
 import { runTool } from '../muxing/tool.js'
 import { UploadTokens } from './upload-token.js'
+import { signingSecrets } from '../../platform/authentication/signing-secrets.js'
 
 const SCRATCH_PREFIX = '.work.'
 const VERSION_TIMEOUT_MS = 20_000
@@ -63,7 +64,7 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
   constructor(@Inject(MASTER_CONFIG) private readonly config: MasterConfig) {
     super()
     this.folders = new RecordingFolders(config.SERVICE_RECORDING_PATH)
-    this.#tokens = new UploadTokens(config.SERVICE_SECRET)
+    this.#tokens = new UploadTokens(signingSecrets(config))
     const isS3 = config.SERVICE_PRO_RECORDING_STORAGE === 's3'
     this.#storage = isS3 ? new S3Storage(config) : new LocalStorage(config.SERVICE_PUBLICURL)
   }

@@ -31,7 +31,7 @@ const basic = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).t
 describe('an uploaded file', () => {
   const ref = { recordingId: 'up', part: 2 }
   const folder = (): string => join(root, '.parts', 'up', '2')
-  const bearer = (): Headers => ({ authorization: `Bearer ${new UploadTokens(stack.secret).of(ref)}` })
+  const bearer = (): Headers => ({ authorization: `Bearer ${new UploadTokens([stack.secret]).of(ref)}` })
   const CONTENT = randomBytes(3_000_000)
 
   const send = async (method: string, file: string, headers: Headers = {}, body?: Buffer) => {
@@ -106,7 +106,7 @@ describe('an uploaded file', () => {
   })
 
   it('of a deleted recording is refused with the header recording-gone', async () => {
-    const token = new UploadTokens(stack.secret).of({ recordingId: 'up', part: 3 })
+    const token = new UploadTokens([stack.secret]).of({ recordingId: 'up', part: 3 })
     const url = `${stack.masterUrl}/service/internal/recordings/up/3/a.mp4`
     const headers = { authorization: `Bearer ${token}`, 'content-range': 'bytes 0-0/1' }
     const asked = await fetch(url, { method: 'HEAD', headers })
@@ -125,7 +125,7 @@ describe('an uploaded file', () => {
        RETURNING part`,
     )
     const part = Number(row?.part)
-    const token = new UploadTokens(stack.secret).of({ recordingId: 'away', part })
+    const token = new UploadTokens([stack.secret]).of({ recordingId: 'away', part })
     const ask = async (): Promise<[number, boolean]> => {
       const url = `${stack.masterUrl}/service/internal/recordings/away/${part}/a.mp4`
       const answer = await fetch(url, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } })
@@ -174,6 +174,6 @@ describe('an uploaded file', () => {
       ),
     )
     expect(answers.map(({ status }) => status)).toEqual([401, 401])
-    expect(stack.journal.find(new UploadTokens(stack.secret).of(ref))).toEqual([])
+    expect(stack.journal.find(new UploadTokens([stack.secret]).of(ref))).toEqual([])
   })
 })

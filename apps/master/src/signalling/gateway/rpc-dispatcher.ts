@@ -9,6 +9,7 @@ import {
 import { failSpan, translateDatabaseError } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
+import { countFailedJoin } from '../../participation/join-metrics.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { traceCall } from '../rpc-handlers/call-trace.js'
 import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
@@ -43,6 +44,7 @@ export class RpcDispatcher {
       const known = error instanceof ServiceError ? error : translateDatabaseError(error)
       failSpan(known?.code ?? 'INTERNAL')
       if (!known) this.#logger.error({ err: error, method }, 'a call of a client failed')
+      if (method === 'join') countFailedJoin(known)
       socket.refuse(id, known ?? new ServiceError('INTERNAL', 'internal error'))
       if (isEntry(method) && !socket.participant && socket.countFailedJoin()) refusals.inc({ limit: 'failed_joins' })
     }

@@ -5,6 +5,7 @@ import { ConnectionsService } from '../../connections/connections.service.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { resolveLimits } from '../../participation/bandwidth.js'
+import { observeJoinStep } from '../../participation/join-metrics.js'
 import { JoinService } from '../../participation/join.service.js'
 import { ParticipantPresence } from '../../participation/participant-presence.js'
 import { RoomEntry } from '../../participation/room-entry.js'
@@ -40,10 +41,15 @@ export class JoinRpcHandlers {
 
   async join(socket: ClientSocket, call: SignallingCall<'join'>): Promise<SignallingResult<'join'>> {
     this.broadcast.requireBus()
-    const { token, clientData, platform = socket.platform } = call
     const startedAt = performance.now()
+    const { token, clientData, platform = socket.platform } = call
     const { participant, resumeKey } = await this.joins.take(token, { clientData, ip: socket.ip, platform })
-    return traceJoin(participant, startedAt, async (traced) => ({ ...(await this.#enter(socket, traced)), resumeKey }))
+    observeJoinStep('token', performance.now() - startedAt)
+    return traceJoin(participant, startedAt, async (traced) => {
+      const entered = await this.#enter(socket, traced)
+      observeJoinStep('total', performance.now() - startedAt)
+      return { ...entered, resumeKey }
+    })
   }
 
   /** Undoes everything after a failure, so that the token can be used again. */
@@ -53,9 +59,10 @@ export class JoinRpcHandlers {
     try {
       await this.sockets.attach(roomId, connectionId, socket)
       const { media, place } = await this.entry.enter(participant)
+      const enteredAt = performance.now()
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
-      socket.participant = { ...participant, place: isLost ? null : place }
+      socket.participant = { ...participant, place: isLost ? null : place, hasToReportJoin: true }
       await this.#requireConnected(socket, place)
       const [snapshot] = await Promise.all([
         this.snapshots.read(participant),
@@ -63,6 +70,7 @@ export class JoinRpcHandlers {
       ])
       const { role, record } = socket.participant
       this.joins.announce({ ...participant, role, record })
+      observeJoinStep('answer', performance.now() - enteredAt)
       return {
         ...this.#welcome({ ...participant, role, record }),
         ...media,

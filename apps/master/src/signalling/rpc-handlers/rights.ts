@@ -3,6 +3,7 @@ import { type Role, ServiceError, type SignallingMethod } from '@session-service
 const SUBSCRIBER: readonly SignallingMethod[] = [
   'ping',
   'leave',
+  'reportExperience',
   'rejoin',
   'connectTransport',
   'restartIce',

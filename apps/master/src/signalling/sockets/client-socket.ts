@@ -27,6 +27,8 @@ const INVALID_REQUEST = -32600
 /** A participant with a socket. `place` is null from the loss of its media until it has rejoined. */
 export interface JoinedParticipant extends Participant {
   place: RoomPlace | null
+  /** After `join`, until the client has reported how long that took; never after `resume`. */
+  hasToReportJoin?: boolean
 }
 
 export type RpcId = number | string | null

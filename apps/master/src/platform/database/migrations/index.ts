@@ -7,6 +7,8 @@ import { StreamFilters1790000000061 } from './1790000000061-stream-filters.js'
 import { DrivenNodes1790000000062 } from './1790000000062-driven-nodes.js'
 import { NetworkQuality1790000000063 } from './1790000000063-network-quality.js'
 import { History1790000000064 } from './1790000000064-history.js'
+import { SessionLimits1790000000070 } from './1790000000070-session-limits.js'
+import { RecordingRetention1790000000071 } from './1790000000071-recording-retention.js'
 import { TraceContexts1790000000080 } from './1790000000080-trace-contexts.js'
 
 /** In the order they run. */
@@ -20,6 +22,8 @@ export const MIGRATIONS = [
   DrivenNodes1790000000062,
   NetworkQuality1790000000063,
   History1790000000064,
+  SessionLimits1790000000070,
+  RecordingRetention1790000000071,
   TraceContexts1790000000080,
 ] as const
 

@@ -4,7 +4,8 @@ import { Inject, Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { Job } from '../../jobs/job.js'
 import { z } from 'zod'
-import { execute, rows } from '../../database/sql.js'
+import { execute, firstRow, rows } from '../../database/sql.js'
+import { signingSecrets } from '../../authentication/signing-secrets.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../config/configuration.module.js'
 import { seal, unseal } from '../../config/sealed.js'
 import { IdempotentCallEntity } from './idempotent-call.entity.js'
@@ -38,6 +39,8 @@ interface Outcome {
 @Injectable()
 export class IdempotentCalls {
   readonly #digestKey: Buffer
+  /** Of masters that sign with the other secret during a rotation. */
+  readonly #otherDigestKeys: readonly Buffer[]
   /** Outcomes that could not be stored because the database was unreachable. */
   readonly #unsettled = new Set<Outcome>()
 
@@ -47,7 +50,11 @@ export class IdempotentCalls {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     // A separate key, because callers choose the text: the digest must not equal another value derived from the secret.
-    this.#digestKey = createHmac('sha256', config.SERVICE_SECRET).update('idempotency key').digest()
+    const [digestKey, ...others] = signingSecrets(config).map((secret) =>
+      createHmac('sha256', secret).update('idempotency key').digest(),
+    )
+    this.#digestKey = digestKey ?? Buffer.alloc(0)
+    this.#otherDigestKeys = others
   }
 
   /**
@@ -55,6 +62,8 @@ export class IdempotentCalls {
    * unknown how far it came.
    */
   async claim(key: string, request: string): Promise<Claim> {
+    const elsewhere = await this.#claimedWithOtherSecret(key, request)
+    if (elsewhere) return elsewhere
     const claim = newSecret()
     try {
       return await this.#insertClaim(key, request, claim)
@@ -63,6 +72,29 @@ export class IdempotentCalls {
       this.#settleLater({ key, claim })
       throw error
     }
+  }
+
+  /** The state of a call of a master that signs with the other secret during a rotation. */
+  async #claimedWithOtherSecret(key: string, request: string): Promise<Claim | undefined> {
+    for (const digestKey of this.#otherDigestKeys) {
+      const call = await firstRow<Pick<IdempotentCallEntity, 'request' | 'answer'>>(
+        this.dataSource,
+        `SELECT request, answer FROM idempotent_call c
+         WHERE key = $1 AND asked_at >= clock_timestamp() - $2 * interval '1 hour'
+           AND (answer IS NOT NULL OR EXISTS (SELECT 1 FROM master m WHERE m.id = c.master_id))`,
+        [digest(digestKey, key), KEPT_HOURS],
+      )
+      if (call) return this.#stateOf(call, digest(digestKey, request))
+    }
+    return undefined
+  }
+
+  #stateOf(call: Pick<IdempotentCallEntity, 'request' | 'answer'> | null, requestDigest: string): Claim {
+    if (call && call.request !== requestDigest) return { state: 'different' }
+    const answer = call?.answer == null ? undefined : unseal(call.answer, signingSecrets(this.config))
+    return answer === undefined
+      ? { state: 'inProgress' }
+      : { state: 'answered', answer: Answer.parse(JSON.parse(answer)) }
   }
 
   async #insertClaim(key: string, request: string, claim: string): Promise<Claim> {
@@ -81,11 +113,7 @@ export class IdempotentCalls {
     )
     if (claimed.length > 0) return { state: 'claimed', claim }
     const call = await this.dataSource.getRepository(IdempotentCallEntity).findOneBy({ key: keyDigest })
-    if (call && call.request !== requestDigest) return { state: 'different' }
-    const answer = call?.answer == null ? undefined : unseal(call.answer, this.config.SERVICE_SECRET)
-    return answer === undefined
-      ? { state: 'inProgress' }
-      : { state: 'answered', answer: Answer.parse(JSON.parse(answer)) }
+    return this.#stateOf(call, requestDigest)
   }
 
   /** Stores the outcome. Rejects when that fails; it is retried in the background. */
@@ -136,6 +164,8 @@ export class IdempotentCalls {
   }
 
   #digest(text: string): string {
-    return createHmac('sha256', this.#digestKey).update(text).digest('base64url')
+    return digest(this.#digestKey, text)
   }
 }
+
+const digest = (key: Buffer, text: string): string => createHmac('sha256', key).update(text).digest('base64url')

@@ -1,15 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import { CpuMeter, cpuTimes } from './cpu-meter.js'
-import { NodeState } from './node-state.js'
 
 describe('the CPU load', () => {
   it('is the busy share of all CPUs over the span', () => {
     const meter = new CpuMeter(2)
     expect(meter.load).toBe(0)
     meter.add({ idle: 0, total: 0 })
-    expect(meter.load).toBe(0)
+    expect([meter.load, meter.isMeasured]).toEqual([0, false])
     meter.add({ idle: 1_000, total: 1_000 })
-    expect(meter.load).toBe(0)
+    expect([meter.load, meter.isMeasured]).toEqual([0, true])
     meter.add({ idle: 1_500, total: 2_000 })
     expect(meter.load).toBe(25)
     // The first idle interval has left the span.
@@ -30,17 +29,5 @@ describe('the CPU load', () => {
     const processor = (idle: number) => ({ times: { user: 1, nice: 2, sys: 3, idle, irq: 4 } })
     expect(cpuTimes([processor(10), processor(20)])).toEqual({ idle: 30, total: 50 })
     expect(cpuTimes().total).toBeGreaterThan(cpuTimes().idle)
-  })
-})
-
-describe('a new room', () => {
-  it('is accepted at any CPU load and rejected while the node drains', () => {
-    const state = new NodeState()
-    state.cpu.add({ idle: 0, total: 0 })
-    state.cpu.add({ idle: 0, total: 1_000 })
-    expect(state.cpu.load).toBe(100)
-    expect(() => state.requireAcceptingRooms()).not.toThrow()
-    state.lifecycle = { phase: 'draining', deadline: null, final: false }
-    expect(() => state.requireAcceptingRooms()).toThrow(expect.objectContaining({ code: 'NO_CAPACITY' }))
   })
 })

@@ -23,13 +23,21 @@ export function cpuTimes(processors: readonly Pick<CpuInfo, 'times'>[] = cpus())
 /** CPU load of the machine over the last samples, 0–100. */
 export class CpuMeter {
   readonly #samples: CpuTimes[] = []
+  readonly #span: number
 
   /** `span`: the number of intervals between samples that the load covers. */
-  constructor(private readonly span: number) {}
+  constructor(span: number) {
+    this.#span = span
+  }
 
   add(times: CpuTimes): void {
     this.#samples.push(times)
-    if (this.#samples.length > this.span + 1) this.#samples.shift()
+    if (this.#samples.length > this.#span + 1) this.#samples.shift()
+  }
+
+  /** Whether there are enough samples for a load. */
+  get isMeasured(): boolean {
+    return this.#samples.length > 1
   }
 
   get load(): number {

@@ -1,0 +1,41 @@
+import { type Queryable, rows } from '../platform/database/sql.js'
+
+/** One value of a gauge, by its name, with at most two labels; an absent one is empty. */
+export interface ClusterCount {
+  gauge: string
+  one: string
+  two: string
+  value: number
+}
+
+const age = (time: string): string =>
+  `coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(${time}))), 0)::float8`
+
+/** Counts sessions, connections and streams once; everything else has a partial index. */
+const LIVE = `
+  SELECT 'cluster_sessions' AS gauge, CASE WHEN media_node_id IS NULL THEN 'no' ELSE 'yes' END AS one, '' AS two,
+         count(*)::float8 AS value
+    FROM session GROUP BY 2
+  UNION ALL SELECT 'cluster_connections', type, status, count(*)::float8 FROM connection GROUP BY 2, 3
+  UNION ALL SELECT 'cluster_streams', CASE WHEN media_options->>'hasAudio' = 'true' THEN
+                                CASE WHEN media_options->>'hasVideo' = 'true' THEN 'audio_video' ELSE 'audio' END
+                              ELSE 'video' END, '', count(*)::float8
+    FROM stream GROUP BY 2
+  UNION ALL SELECT 'cluster_cameras', coalesce(camera_state->>'status', 'connecting'), '', count(*)::float8
+    FROM connection WHERE camera IS NOT NULL GROUP BY 2
+  UNION ALL SELECT 'cluster_recordings', status, '', count(*)::float8
+    FROM recording WHERE status IN ('starting', 'started', 'stopped') AND removed_at IS NULL GROUP BY 2
+  UNION ALL SELECT 'cluster_queue_age_seconds', consumer, '', ${age('queued_at')} FROM outbox WHERE dead_at IS NULL GROUP BY 2
+  UNION ALL SELECT 'cluster_queue_age_seconds', 'finalizing', '', ${age('changed_at')}
+    FROM recording WHERE status = 'stopped' AND removed_at IS NULL
+  UNION ALL SELECT 'cluster_queue_age_seconds', 'removal', '', ${age('removed_at')} FROM recording WHERE removed_at IS NOT NULL
+  UNION ALL SELECT 'cluster_queue_age_seconds', 'transcript', '', ${age('ended_at')} FROM ended_transcript
+  UNION ALL SELECT 'cluster_queue_age_seconds', 'eviction', '', ${age('evict_at')} FROM connection WHERE evict_at < clock_timestamp()`
+
+/** Reads a whole table that grows with its use. */
+const SETTLED = `
+  SELECT 'cluster_recordings' AS gauge, status AS one, '' AS two, count(*)::float8 AS value
+    FROM recording WHERE status IN ('ready', 'failed') AND removed_at IS NULL GROUP BY 2`
+
+export const liveCounts = (queryable: Queryable): Promise<ClusterCount[]> => rows<ClusterCount>(queryable, LIVE)
+export const settledCounts = (queryable: Queryable): Promise<ClusterCount[]> => rows<ClusterCount>(queryable, SETTLED)

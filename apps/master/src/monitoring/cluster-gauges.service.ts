@@ -1,0 +1,95 @@
+import { CameraStatus, RecordingStatus } from '@session-service/contract'
+import { metrics } from '@session-service/server-kit'
+import { Injectable } from '@nestjs/common'
+import { DataSource } from 'typeorm'
+import type { Consumer } from '../events/outbox.entity.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { Job } from '../platform/jobs/job.js'
+import { type ClusterCount, liveCounts, settledCounts } from './cluster-counts.js'
+
+const LIVE_MS = 10_000
+/** Recordings that are ready or failed accumulate, and counting them reads all of them. */
+const SETTLED_MS = 300_000
+/** Older counts are those of a former leader: another master exports newer ones. */
+const MAX_AGE_MS = 3 * LIVE_MS
+
+/** Queues of events by their consumer, and others. */
+const QUEUES = Object.keys({
+  ...({ webhook: 0, cdr: 0, history: 0, search: 0 } satisfies Record<Consumer, 0>),
+  ...{ finalizing: 0, removal: 0, transcript: 0, eviction: 0 },
+})
+const SLOTS = ['recording', 'speechToText'] as const
+
+/** Gauges of the whole cluster, read by the leader at an interval and exported by it alone. */
+@Injectable()
+export class ClusterGauges {
+  #live: readonly ClusterCount[] = []
+  #settled: readonly ClusterCount[] = []
+  /** By the monotonic clock, ms. */
+  #readAt = -Infinity
+  #settledAt = -Infinity
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly mediaNodes: MediaNodesService,
+  ) {
+    this.#export('cluster_sessions', 'Sessions, by whether they have a media node', 'placed', ['yes', 'no'])
+    this.#exportConnections()
+    this.#export('cluster_streams', 'Published streams, by their tracks', 'kind', ['audio', 'video', 'audio_video'])
+    this.#export('cluster_recordings', 'Recordings by status', 'status', RecordingStatus.options)
+    this.#export('cluster_cameras', 'Cameras on the network by status', 'status', CameraStatus.options)
+    this.#export('cluster_queue_age_seconds', 'Age of the oldest entry of a queue', 'queue', QUEUES)
+    this.#exportSlots()
+  }
+
+  @Job({ name: 'cluster gauges', scope: 'leader', everyMs: LIVE_MS })
+  async read({ now }: { now: number }): Promise<void> {
+    this.#live = await liveCounts(this.dataSource)
+    if (now - this.#settledAt >= SETTLED_MS) {
+      this.#settled = await settledCounts(this.dataSource)
+      this.#settledAt = now
+    }
+    this.#readAt = performance.now()
+  }
+
+  get #isCurrent(): boolean {
+    return performance.now() - this.#readAt <= MAX_AGE_MS
+  }
+
+  /** Empty unless this master is the leader. */
+  #of(name: string): readonly ClusterCount[] {
+    return this.#isCurrent ? [...this.#live, ...this.#settled].filter(({ gauge }) => gauge === name) : []
+  }
+
+  #export(name: string, help: string, label: string, values: readonly string[]): void {
+    metrics.sampledSeries(name, { help, labels: { [label]: values } }, () => {
+      const counts = this.#of(name)
+      // Values without a row are 0, so that a graph shows them.
+      return this.#isCurrent
+        ? values.map((value) => [{ [label]: value }, counts.find(({ one }) => one === value)?.value ?? 0] as const)
+        : []
+    })
+  }
+
+  #exportConnections(): void {
+    const labels = { type: ['WEBRTC', 'IPCAM'], status: ['pending', 'awaited', 'active', 'hidden'] }
+    metrics.sampledSeries(
+      'cluster_connections',
+      { help: 'Connections by type and status; hidden ones are recorders', labels },
+      () => this.#of('cluster_connections').map(({ one, two, value }) => [{ type: one, status: two }, value] as const),
+    )
+  }
+
+  #exportSlots(): void {
+    const labels = { kind: SLOTS, state: ['used', 'total'] }
+    metrics.sampledSeries('cluster_slots', { help: 'Slots of all media nodes for jobs, by kind', labels }, () => {
+      if (!this.#isCurrent) return []
+      const nodes = this.mediaNodes.live()
+      return SLOTS.flatMap((kind) => {
+        const slots = nodes.flatMap((node) => node.slots?.[kind] ?? [])
+        const sum = (of: 'used' | 'total'): number => slots.reduce((all, each) => all + each[of], 0)
+        return [[{ kind, state: 'used' }, sum('used')] as const, [{ kind, state: 'total' }, sum('total')] as const]
+      })
+    })
+  }
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals'
+import { errorClass } from './errors.js'
+
+const failed = (code: string | undefined, message = 'failed'): Error => Object.assign(new Error(message), { code })
+
+describe('the class of a failed query', () => {
+  it.each<[string, Error, string]>([
+    ['a canceled statement', failed('57014'), 'timeout'],
+    ['a lock that was not granted in time', failed('55P03'), 'lock'],
+    ['a transaction that was idle for too long', failed('25P03'), 'timeout'],
+    ['a deadlock', failed('40P01'), 'conflict'],
+    ['a serialization failure', failed('40001'), 'conflict'],
+    ['a value that is too long', failed('22001'), 'data'],
+    ['a duplicate key', failed('23505'), 'constraint'],
+    ['too many connections', failed('53300'), 'resources'],
+    ['a server that shuts down', failed('57P01'), 'connection'],
+    ['a refused connection', failed('ECONNREFUSED'), 'connection'],
+    ['a lost connection', failed(undefined, 'Connection terminated unexpectedly'), 'connection'],
+    ['a server that hangs', failed(undefined, 'Query read timeout'), 'timeout'],
+    ['a mistake in a statement', failed('42601'), 'other'],
+  ])('%s', (_, error, expected) => {
+    expect(errorClass(error)).toBe(expected)
+  })
+})

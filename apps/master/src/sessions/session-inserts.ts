@@ -1,0 +1,69 @@
+import type { CreateSessionBody, ForcedVideoCodec, RecordingProperties } from '@session-service/contract'
+import { execute, rows } from '../platform/database/sql.js'
+import type { Manager } from '../events/event-log.js'
+import type { SessionLimits } from './session-limits.js'
+
+export interface NewSession extends SessionLimits {
+  id: string
+  uniqueSessionId: string
+  createdAt: number
+  mediaMode: CreateSessionBody['mediaMode']
+  recordingMode: CreateSessionBody['recordingMode']
+  hasCustomId: boolean
+  forcedVideoCodec: ForcedVideoCodec
+  allowTranscoding: boolean
+  recordingProperties: RecordingProperties
+  forcedNodeId: string | null
+}
+
+/** Any number that nothing else in the database locks: held while sessions are counted and inserted. */
+const CREATION_LOCK = 7_230_010
+
+/** Why a session was not inserted. */
+export type Uninserted = 'exists' | 'full'
+
+/**
+ * Inserts sessions and returns the reason for each that it did not insert, by id. `most`: the number of sessions in the
+ * cluster that it never exceeds, 0: no limit. With a limit it needs a transaction. Hand-written: a group commit inserts
+ * all sessions in one statement.
+ */
+export async function insertSessions(
+  manager: Manager,
+  sessions: readonly NewSession[],
+  most: number,
+): Promise<Map<string, Uninserted>> {
+  // A statement of its own: the next one sees what the former holder of the lock has committed.
+  if (most > 0) await execute(manager, 'SELECT pg_advisory_xact_lock($1)', [CREATION_LOCK])
+  const inserted = await insertRows(manager, sessions, most)
+  const missing = sessions.map(({ id }) => id).filter((id) => !inserted.has(id))
+  const existing = most > 0 && missing.length > 0 ? await existingAmong(manager, missing) : new Set(missing)
+  return new Map(missing.map((id) => [id, existing.has(id) ? 'exists' : 'full']))
+}
+
+/** Inserts in the order of ids, so that two masters that create the same sessions do not deadlock. */
+async function insertRows(manager: Manager, sessions: readonly NewSession[], most: number): Promise<Set<string>> {
+  const inserted = await rows<{ id: string }>(
+    manager,
+    `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
+                          allow_transcoding, recording_properties, forced_node_id, max_participants, max_streams,
+                          max_duration)
+     SELECT f.id, f."uniqueSessionId", f."createdAt", f."mediaMode", f."recordingMode", f."hasCustomId",
+            f."forcedVideoCodec", f."allowTranscoding", f."recordingProperties", f."forcedNodeId", f."maxParticipants",
+            f."maxStreams", f."maxDuration"
+     FROM (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueSessionId" text, "createdAt" bigint,
+             "mediaMode" text, "recordingMode" text, "hasCustomId" boolean, "forcedVideoCodec" text,
+             "allowTranscoding" boolean, "recordingProperties" jsonb, "forcedNodeId" text, "maxParticipants" integer,
+             "maxStreams" integer, "maxDuration" integer)
+           WHERE $2 = 0 OR NOT EXISTS (SELECT 1 FROM session s WHERE s.id = r.id)
+           ORDER BY "createdAt", id
+           LIMIT CASE WHEN $2 > 0 THEN greatest($2 - (SELECT count(*) FROM session), 0) END) f
+     ORDER BY f.id ON CONFLICT DO NOTHING RETURNING id`,
+    [JSON.stringify(sessions), most],
+  )
+  return new Set(inserted.map(({ id }) => id))
+}
+
+async function existingAmong(manager: Manager, ids: string[]): Promise<Set<string>> {
+  const existing = await rows<{ id: string }>(manager, 'SELECT id FROM session WHERE id = ANY($1)', [ids])
+  return new Set(existing.map(({ id }) => id))
+}

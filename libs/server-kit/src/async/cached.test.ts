@@ -1,0 +1,22 @@
+import { expect, it } from '@jest/globals'
+import { cachedFor } from './cached.js'
+
+it('shares one read among the calls within the time, and reads again afterwards', async () => {
+  let [now, reads] = [0, 0]
+  const read = cachedFor(
+    1_000,
+    async () => {
+      if (++reads === 2) throw new Error('no database')
+      return reads
+    },
+    () => now,
+  )
+  expect(await Promise.all([read(), read()])).toEqual([1, 1])
+  now = 999
+  expect(await read()).toBe(1)
+  now = 1_000
+  await expect(read()).rejects.toThrow('no database')
+  await expect(read()).rejects.toThrow('no database')
+  now = 2_000
+  expect(await read()).toBe(3)
+})

@@ -1,0 +1,83 @@
+import { readFile, statfs } from 'node:fs/promises'
+import { freemem, totalmem } from 'node:os'
+import { metrics } from '../metrics.js'
+import { CpuMeter, cpuTimes } from './cpu-meter.js'
+import { type NetworkBytes, networkBytes } from './network-bytes.js'
+
+/** How often it is checked whether a sample is due, ms. */
+const TICK_MS = 1_000
+
+export interface MachineMonitorOptions {
+  /** The interval between samples, ms; 0: no samples. It may change at any time. */
+  intervalMs: () => number
+  /** The folder whose disk is measured; undefined: none is. */
+  folder: string | undefined
+}
+
+/** Samples CPU, memory, disk and network of the machine for its metrics; in a container, CPU and memory of the host. */
+export class MachineMonitor {
+  readonly #network = metrics.counter('machine_network_bytes_total', {
+    help: 'Bytes that the machine has received and sent, without loopback and bridges of containers',
+    labels: { direction: ['received', 'sent'] },
+  })
+  readonly #options: MachineMonitorOptions
+  #cpu = new CpuMeter(1)
+  #cpuRatio: number | undefined
+  #memoryRatio: number | undefined
+  #freeBytes: number | undefined
+  #bytes: NetworkBytes | undefined
+  #dueAt = -Infinity
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: MachineMonitorOptions) {
+    this.#options = options
+    metrics.sampled('machine_cpu_ratio', 'CPU load of the machine in the last interval, 0 to 1', () => this.#cpuRatio)
+    metrics.sampled('machine_memory_used_ratio', 'Used memory of the machine, 0 to 1', () => this.#memoryRatio)
+    metrics.sampled('machine_recording_disk_free_bytes', 'Free space on the disk of recordings', () => this.#freeBytes)
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.sample(performance.now()), TICK_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Takes a sample if it is due at this time (monotonic, ms). */
+  async sample(now: number): Promise<void> {
+    const intervalMs = this.#options.intervalMs()
+    if (intervalMs === 0) return this.#forget()
+    if (now < this.#dueAt) return
+    this.#dueAt = now + intervalMs
+    this.#cpu.add(cpuTimes())
+    this.#cpuRatio = this.#cpu.isMeasured ? this.#cpu.load / 100 : undefined
+    this.#memoryRatio = 1 - freemem() / totalmem()
+    await Promise.all([this.#sampleDisk(), this.#sampleNetwork()])
+  }
+
+  /** Old samples would look like the present load. */
+  #forget(): void {
+    this.#cpu = new CpuMeter(1)
+    this.#cpuRatio = this.#memoryRatio = this.#freeBytes = undefined
+    this.#dueAt = -Infinity
+  }
+
+  async #sampleDisk(): Promise<void> {
+    const { folder } = this.#options
+    // The folder may not exist before the first recording.
+    const disk = folder === undefined ? undefined : await statfs(folder).catch(() => undefined)
+    this.#freeBytes = disk && disk.bavail * disk.bsize
+  }
+
+  async #sampleNetwork(): Promise<void> {
+    const table = await readFile('/proc/net/dev', 'utf8').catch(() => undefined)
+    if (table === undefined) return
+    const [before, now] = [this.#bytes, networkBytes(table)]
+    this.#bytes = now
+    if (!before) return
+    // An interface that has gone takes its bytes with it.
+    this.#network.inc({ direction: 'received' }, Math.max(0, now.received - before.received))
+    this.#network.inc({ direction: 'sent' }, Math.max(0, now.sent - before.sent))
+  }
+}
