@@ -36,6 +36,7 @@ beforeAll(async () => {
     SERVICE_RECORDING: 'true',
     SERVICE_PRO_SPEECH_TO_TEXT: 'vosk',
     SUPPORT_DEPRECATED_API: 'true',
+    SERVICE_HISTORY: 'true',
   }
   stack = await startStack({ nodes: 0, masterEnv })
   sessionId = (await stack.api.createSession()).id

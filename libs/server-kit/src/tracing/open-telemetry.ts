@@ -81,7 +81,8 @@ function reporting(exporter: SpanExporter, onFailure: OpenTelemetryOptions['onFa
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
-        const failed = result.code !== EXPORTED
+        const code: number = result.code
+        const failed = code !== EXPORTED
         if (failed !== isFailing) onFailure(failed ? (result.error ?? new Error('unknown reason')) : undefined)
         isFailing = failed
         done(result)

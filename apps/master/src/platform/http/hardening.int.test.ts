@@ -292,6 +292,12 @@ describe('headers of answers', () => {
     expect(await raw(['nonsense'])).toMatch(/^x-content-type-options: nosniff\r\ncache-control: no-store\r$/m)
   })
 
+  it('have no traceparent while tracing is off', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    const { status, headers } = await call('GET', '/sessions', { traceparent })
+    expect([status, headers.get('traceparent')]).toEqual([200, null])
+  })
+
   it('let browsers cache the client library', async () => {
     const answer = await fetch(`${stack.masterUrl}/service/client/session-client.js`)
     expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([200, 'nosniff'])
