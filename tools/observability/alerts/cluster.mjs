@@ -30,7 +30,7 @@ export const CLUSTER_ALERTS = [
     meaning:
       'Masters run, and none exports the values of the leader. Recovery of sessions, autoscaling and clean-up jobs stand still.',
     look: 'Log lines of masters about the leader lease and `scheduled job failed`; errors of the database on the dashboard API.',
-    act: 'Correct the database first: the lease is a row in it. Then restart a master whose log repeats the failure.',
+    act: 'Correct the database first: the lease is an advisory lock of it. Then restart a master whose log repeats the failure.',
   },
   {
     name: 'SessionServiceNoMediaNode',
