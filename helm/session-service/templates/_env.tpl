@@ -66,11 +66,11 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Secret properties of the user: from their Secrets, or from that of the chart. */}}
+{{/* Secret properties of the user: from their Secrets, or from that of the chart. dict "root" $ "component" "master" or "media-node" "sources" <by name> */}}
 {{- define "session-service.secretConfigEnv" -}}
-{{- $full := include "session-service.fullname" . -}}
-{{- range $name, $source := .Values.master.secretConfig }}
-{{ include "session-service.secretEnv" (dict "name" $name "secret" ($source.existingSecret | default (printf "%s-master" $full)) "key" ($source.key | default $name)) }}
+{{- $own := printf "%s-%s" (include "session-service.fullname" .root) .component -}}
+{{- range $name, $source := .sources }}
+{{ include "session-service.secretEnv" (dict "name" $name "secret" ($source.existingSecret | default $own) "key" ($source.key | default $name)) }}
 {{- end }}
 {{- end -}}
 
@@ -154,7 +154,7 @@
 {{- if and .Values.recording.enabled (eq .Values.recording.storage "s3") }}
 {{- include "session-service.s3Env" . }}
 {{- end }}
-{{- include "session-service.secretConfigEnv" . }}
+{{- include "session-service.secretConfigEnv" (dict "root" . "component" "master" "sources" .Values.master.secretConfig) }}
 {{- include "session-service.plainEnv" (dict "values" (include "session-service.masterProperties" . | fromJson)) }}
 {{- with .Values.master.extraEnv }}
 {{ toYaml . }}
@@ -201,6 +201,7 @@
 {{- end }}
 {{- end }}
 {{ include "session-service.natsEnv" (dict "root" .root "role" "node") }}
+{{- include "session-service.secretConfigEnv" (dict "root" .root "component" "media-node" "sources" .root.Values.mediaNodes.secretConfig) }}
 {{- include "session-service.plainEnv" (dict "values" (include "session-service.mediaNodeProperties" . | fromJson)) }}
 {{- with .root.Values.mediaNodes.extraEnv }}
 {{ toYaml . }}

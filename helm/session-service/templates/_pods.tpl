@@ -272,7 +272,7 @@ labels:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 annotations:
-  checksum/secrets: {{ include "session-service.secretsChecksum" (dict "root" .root "keys" (list "nats/node" "nats/nodeUrl")) }}
+  checksum/secrets: {{ include "session-service.secretsChecksum" (dict "root" .root "keys" (list "nats/node" "nats/nodeUrl" "media-node")) }}
   {{- with .root.Values.mediaNodes.podAnnotations }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

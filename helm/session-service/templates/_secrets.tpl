@@ -80,14 +80,16 @@ kept for the whole rendering, so that checksums agree with the Secret. dict "roo
 {{- $s3 := .Values.recording.s3 -}}
 {{- $_ := set $secrets "s3" (dict "component" "master" "data" (dict $s3.accessKeyKey $s3.accessKey $s3.secretKeyKey $s3.secretKey)) -}}
 {{- end -}}
+{{- range $component, $sources := dict "master" .Values.master.secretConfig "media-node" .Values.mediaNodes.secretConfig -}}
 {{- $own := dict -}}
-{{- range $name, $source := .Values.master.secretConfig -}}
+{{- range $name, $source := $sources -}}
 {{- if not $source.existingSecret -}}
 {{- $_ := set $own ($source.key | default $name) (include "session-service.text" $source.value) -}}
 {{- end -}}
 {{- end -}}
 {{- if $own -}}
-{{- $_ := set $secrets "master" (dict "component" "master" "data" $own) -}}
+{{- $_ := set $secrets $component (dict "component" $component "data" $own) -}}
+{{- end -}}
 {{- end -}}
 {{- toJson $secrets -}}
 {{- end -}}

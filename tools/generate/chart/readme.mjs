@@ -56,7 +56,7 @@ ${introduction}
 ${tables.join('\n')}
 ## Properties with a value of their own
 
-All other properties of [configuration.md](../../docs/configuration.md) go to \`master.config\`, \`master.secretConfig\` and \`mediaNodes.config\`.
+All other properties of [configuration.md](../../docs/configuration.md) go to \`master.config\`, \`master.secretConfig\`, \`mediaNodes.config\` and \`mediaNodes.secretConfig\`.
 
 ${ownTable(sections)}
 `

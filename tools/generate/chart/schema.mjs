@@ -105,11 +105,12 @@ const fromTable = (properties, schemaOf) =>
 
 /** Schemas by path of the values that take properties of libs/config. */
 function configSchemas(sections) {
-  const master = propertiesOf('master', sections)
+  const [master, node] = ['master', 'node'].map((kind) => propertiesOf(kind, sections))
   return {
     'master.config': fromTable(master.config, schemaOfProperty),
     'master.secretConfig': fromTable(master.secretConfig, secretSource),
-    'mediaNodes.config': fromTable(propertiesOf('node', sections).config, schemaOfProperty),
+    'mediaNodes.config': fromTable(node.config, schemaOfProperty),
+    'mediaNodes.secretConfig': fromTable(node.secretConfig, secretSource),
   }
 }
 
