@@ -124,3 +124,14 @@ it('a document that the search server refuses does not hold up the others', asyn
   expect(server.ofType('cdr').map(({ event }) => event)).toEqual(['sessionCreated', 'sessionDestroyed'])
   expect(server.ofType('connectionSummary')).toHaveLength(1)
 })
+
+it('a search server that does not answer does not delay the shutdown, and no document is lost', async () => {
+  server.hangs = true
+  await recordSession()
+  await until('a request waits', () => server.requests > 0)
+  const stopped = Promise.all(running.map((each) => each.onModuleDestroy())).then(() => 'stopped')
+  const timedOut = new Promise((resolve) => setTimeout(resolve, 8_000, 'timed out').unref())
+  expect(await Promise.race([stopped, timedOut])).toBe('stopped')
+  const [row] = await database.query(`SELECT count(*)::int AS count FROM outbox WHERE consumer = 'search'`)
+  expect(row?.count).toBeGreaterThan(0)
+})

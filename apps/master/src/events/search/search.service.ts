@@ -14,6 +14,7 @@ const TIMEOUT_MS = 10_000
 export class SearchService implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #logger = new Logger(SearchService.name)
   readonly #reader: OutboxReader
+  readonly #stopping = new AbortController()
   readonly #documents = metrics.counter('search_documents_total', {
     help: 'Documents for the search server, by result',
     labels: { result: ['stored', 'refused'] as const },
@@ -38,7 +39,9 @@ export class SearchService implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.config.SERVICE_PRO_SEARCH) this.#reader.start()
   }
 
+  /** A request in progress is aborted: another master repeats it with the same ids. */
   async onModuleDestroy(): Promise<void> {
+    this.#stopping.abort()
     await this.#reader.stop()
   }
 
@@ -50,7 +53,7 @@ export class SearchService implements OnApplicationBootstrap, OnModuleDestroy {
       headers: { 'content-type': 'application/x-ndjson', ...this.#authorization },
       body: bulkBody(queued, clusterId),
       redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
     if (!response.ok) {
       await response.body?.cancel()
