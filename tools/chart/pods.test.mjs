@@ -13,6 +13,7 @@ const environmentOf = (pod) => new Map(pod.spec.containers[0].env.map((variable)
 const SECRETS = {
   SERVICE_WEBHOOK_SECRETS: '["whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"]',
   SERVICE_WEBHOOK_HEADERS: '["Authorization: Bearer key"]',
+  SERVICE_TRACING_HEADERS: '["Authorization: Bearer key"]',
   DATABASE_URL: 'postgres://user:password@db/calls',
   NATS_URL: 'nats://user:password@bus:4222',
 }
