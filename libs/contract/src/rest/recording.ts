@@ -141,6 +141,7 @@ export const RecordingPropertiesView = z.object({
 export type RecordingPropertiesView = z.infer<typeof RecordingPropertiesView>
 
 export const RecordingStatus = z.enum(['starting', 'started', 'stopped', 'ready', 'failed'])
+export type RecordingStatus = z.infer<typeof RecordingStatus>
 
 /** `size` in bytes, `duration` in seconds and `url` are final when `ready`. Times in UTC ms. */
 export const RecordingView = z.object({

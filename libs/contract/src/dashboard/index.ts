@@ -1,0 +1,3 @@
+export * from './account.js'
+export * from './queries.js'
+export type * from './views.js'
