@@ -9,6 +9,7 @@ export type BenchmarkName =
   | 'recording'
   | 'cameras'
   | 'speech-to-text'
+  | 'monitoring'
   | 'recorded-session'
   | 'watched-cameras'
 

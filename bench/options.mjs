@@ -40,6 +40,10 @@ export const BENCHMARKS = {
     title: 'Speech to text: streams per core in a meeting of eight, against one recognizer for each stream',
     needs: ['speech'],
   },
+  monitoring: {
+    title: 'Monitoring: a session of 50 with statistics, network quality, history and traces, against without',
+    needs: ['worker', 'nats', 'postgres'],
+  },
   'recorded-session': {
     title: 'Recorded session: three browsers; one comes late, one mutes, one shares a screen, one leaves',
     needs: ['worker', 'nats', 'postgres', 'chromium', 'recording'],

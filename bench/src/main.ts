@@ -6,6 +6,7 @@ import { autoscaling } from './autoscaling/autoscaling.js'
 import { forwarding } from './forwarding/forwarding.js'
 import { join } from './join/join.js'
 import { largeSession } from './large-session/large-session.js'
+import { monitoring } from './monitoring/monitoring.js'
 import { placement } from './placement/placement.js'
 import { recordedSession } from './recorded-session/recorded-session.js'
 import { recording } from './recording/recording.js'
@@ -25,6 +26,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   recording,
   cameras,
   'speech-to-text': speechToText,
+  monitoring,
   'recorded-session': recordedSession,
   'watched-cameras': watchedCameras,
 }
