@@ -1,4 +1,4 @@
-import { SyntheticParticipant, until } from '@session-service/testing'
+import { postponeEviction, SyntheticParticipant, until } from '@session-service/testing'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { Tab } from './fixtures/tab.js'
 import { useCall } from './fixtures/call.js'
@@ -39,19 +39,6 @@ describe('a loss of the connection', () => {
     })
   const heal = (tab: Tab): Promise<void> => tab.page.evaluate(() => (window as unknown as { heal(): void }).heal())
 
-  /**
-   * Adds an hour to every eviction deadline of the tab's participant: on a busy machine, steps of a test during a loss
-   * take longer than the eviction timeout. A trigger, because the master sets and shortens deadlines at any time.
-   */
-  const postponeEviction = async (tab: Tab): Promise<void> => {
-    const connectionId = await tab.connectionId
-    const { postgres } = call.stack
-    await postgres.query(`CREATE OR REPLACE FUNCTION postpone() RETURNS trigger LANGUAGE plpgsql
-      AS $$ BEGIN NEW.evict_at := NEW.evict_at + interval '1 hour'; RETURN NEW; END $$`)
-    await postgres.query(`CREATE TRIGGER "postpone ${connectionId}" BEFORE UPDATE OF evict_at ON connection
-      FOR EACH ROW WHEN (NEW.id = '${connectionId}') EXECUTE FUNCTION postpone()`)
-  }
-
   it('replaces a cut socket without an event for the others and without interrupting media', async () => {
     const [ada, grace] = await both()
     await ada.page.evaluate(() => window.playground.session?.dropSocket())
@@ -65,7 +52,7 @@ describe('a loss of the connection', () => {
 
   it('shows a banner during a loss of the socket, keeps media running, and emits missed events once', async () => {
     const [ada, grace] = await both()
-    await postponeEviction(ada)
+    await postponeEviction(call.stack.postgres, await ada.connectionId)
     await cut(ada)
     await ada.page.getByText('Connection lost. Reconnecting…').waitFor()
     await grace.page.keyboard.press('m')

@@ -76,6 +76,8 @@ const IS_STOPPED = `c.camera IS NOT NULL AND c.status = 'active'
   AND (c.camera_retry_at IS NULL OR c.camera_retry_at < clock_timestamp()
     OR c.camera_retry_at > clock_timestamp() + ${CLAIM_S} * interval '1 second')`
 
+export const STOPPED_CAMERAS = `SELECT 1 FROM connection c WHERE ${IS_STOPPED}`
+
 /**
  * The rows of cameras on the network. Hand-written: the statements lock the session's row, compare states or use the
  * database's clock.

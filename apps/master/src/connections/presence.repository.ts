@@ -1,6 +1,24 @@
+import { SIGNALLING_WINDOWS } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { execute, rows } from '../platform/database/sql.js'
+
+/** Condition on `connection`: its participant did not resume in time. */
+const IS_OVERDUE = 'evict_at < clock_timestamp()'
+
+/**
+ * Condition on `connection`: its master is dead, and it has no deadline yet. A deadline later than `ms` from now was set
+ * before the clock of the database was set back, or is that of a camera.
+ */
+const isLeftBehind = (ms: string): string => `
+  master_id IS NOT NULL AND (status IN ('active', 'hidden') OR status = 'awaited' AND type = 'IPCAM')
+  AND (evict_at IS NULL OR evict_at > clock_timestamp() + ${ms} * interval '1 millisecond')
+  AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = connection.master_id)`
+
+/** Participants to evict. */
+export const OVERDUE_PARTICIPANTS = `SELECT 1 FROM connection WHERE ${IS_OVERDUE}`
+/** Participants of dead masters without a deadline. */
+export const LEFT_BEHIND_PARTICIPANTS = `SELECT 1 FROM connection WHERE ${isLeftBehind(String(SIGNALLING_WINDOWS.evict))}`
 
 /**
  * Records which master holds the socket of a participant, and until when a participant without one may resume.
@@ -31,7 +49,7 @@ export class PresenceRepository {
   async overdue(): Promise<string[]> {
     const found = await rows<{ id: string }>(
       this.dataSource.manager,
-      `SELECT id FROM connection WHERE evict_at < clock_timestamp() ORDER BY evict_at LIMIT 1000`,
+      `SELECT id FROM connection WHERE ${IS_OVERDUE} ORDER BY evict_at LIMIT 1000`,
     )
     return found.map(({ id }) => id)
   }
@@ -60,16 +78,14 @@ export class PresenceRepository {
 
   /**
    * Starts the eviction deadline of participants whose master died, and of cameras that it was starting. A later deadline
-   * was set before the clock of the database was set back, or is that of a camera, and is shortened.
+   * is shortened.
    */
   async markLostOfDeadMasters(ms: number): Promise<void> {
     await execute(
       this.dataSource.manager,
       `UPDATE connection SET evict_at = clock_timestamp() + $1 * interval '1 millisecond',
               last_signal_id = CASE WHEN evict_at IS NOT NULL THEN last_signal_id END
-       WHERE master_id IS NOT NULL AND (status IN ('active', 'hidden') OR status = 'awaited' AND type = 'IPCAM')
-         AND (evict_at IS NULL OR evict_at > clock_timestamp() + $1 * interval '1 millisecond')
-         AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = connection.master_id)`,
+       WHERE ${isLeftBehind('$1')}`,
       [ms],
     )
   }

@@ -1,6 +1,11 @@
 import { mapConcurrent } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
-import { type CameraConnection, CameraRepository, type PublishedCamera } from '../connections/camera.repository.js'
+import {
+  type CameraConnection,
+  CameraRepository,
+  type PublishedCamera,
+  STOPPED_CAMERAS,
+} from '../connections/camera.repository.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { Job } from '../platform/jobs/job.js'
@@ -8,7 +13,6 @@ import { StreamsService } from '../streams/streams.service.js'
 import { withoutSecretsOf } from './camera-address.js'
 import { CameraStarter } from './camera-starter.service.js'
 
-const RESTART_EVERY_MS = 1_000
 const CONCURRENCY = 16
 
 /**
@@ -32,7 +36,7 @@ export class CameraRestarts implements OnModuleDestroy {
   }
 
   /** In the background: other jobs must not wait for media nodes that do not answer. */
-  @Job({ name: 'cameras', scope: 'leader', everyMs: RESTART_EVERY_MS })
+  @Job({ name: 'cameras', scope: 'leader', everyMs: 0, due: STOPPED_CAMERAS })
   async restartAll(): Promise<void> {
     if (this.#pending.size === 0) this.restartSoon()
   }

@@ -9,6 +9,11 @@ import { MediaNodesService } from './media-nodes.service.js'
 /** A master that did not renew its row for this long is dead, s. */
 export const MASTER_SILENT_SECONDS = 5
 
+/** A time in the future was written before the clock of the database was set back: that master counts as dead too. */
+const IS_DEAD = `alive_at NOT BETWEEN clock_timestamp() - ${MASTER_SILENT_SECONDS} * interval '1 second'
+                               AND clock_timestamp() + ${MASTER_SILENT_SECONDS} * interval '1 second'`
+export const DEAD_MASTERS = `SELECT 1 FROM master WHERE ${IS_DEAD}`
+
 /** The rows of live masters, and whether this master is on the majority side of a split bus. */
 @Injectable()
 export class MasterMembership extends ClusterMembership {
@@ -52,13 +57,7 @@ export class MasterMembership extends ClusterMembership {
     })
   }
 
-  /** A time in the future was written before the clock of the database was set back: that master counts as dead too. */
   async removeDeadMasters(): Promise<void> {
-    await execute(
-      this.dataSource.manager,
-      `DELETE FROM master WHERE alive_at NOT BETWEEN clock_timestamp() - $1 * interval '1 second'
-                                                 AND clock_timestamp() + $1 * interval '1 second'`,
-      [MASTER_SILENT_SECONDS],
-    )
+    await execute(this.dataSource.manager, `DELETE FROM master WHERE ${IS_DEAD}`)
   }
 }

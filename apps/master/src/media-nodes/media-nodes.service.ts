@@ -63,6 +63,8 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   #deferred = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   #reads = 0
+  /** Of the last complete read, by `performance.now()`. */
+  #readAt = -Infinity
 
   constructor(
     private readonly bus: Bus,
@@ -174,6 +176,7 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   async refresh(): Promise<void> {
     const nth = ++this.#reads
     const rows = await this.repository.all()
+    this.#readAt = performance.now()
     if (nth === this.#reads) this.#known = new Map(rows.map((row) => [row.id, row]))
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
     this.#deferred = new Set([...this.#deferred].filter((nodeId) => live.has(nodeId) && !this.#known.has(nodeId)))
@@ -263,8 +266,13 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   }
 
   async #refreshQuietly(): Promise<void> {
-    const written = this.#saveHeartbeats().then(() => this.refresh())
-    await written.catch((error: unknown) => this.#logger.debug(`reading the media nodes failed: ${String(error)}`))
+    try {
+      await this.#saveHeartbeats()
+      // A scheduled job of the leader reads them as well.
+      if (performance.now() - this.#readAt > REFRESH_MS * 0.9) await this.refresh()
+    } catch (error) {
+      this.#logger.debug(`reading the media nodes failed: ${String(error)}`)
+    }
   }
 }
 

@@ -2,12 +2,15 @@ import { SIGNALLING_WINDOWS } from '@session-service/contract'
 import { mapConcurrent } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { ConnectionsService } from '../connections/connections.service.js'
-import { PresenceRepository } from '../connections/presence.repository.js'
-import { MASTER_SILENT_SECONDS, MasterMembership } from '../media-nodes/master-membership.js'
+import {
+  LEFT_BEHIND_PARTICIPANTS,
+  OVERDUE_PARTICIPANTS,
+  PresenceRepository,
+} from '../connections/presence.repository.js'
+import { DEAD_MASTERS, MASTER_SILENT_SECONDS, MasterMembership } from '../media-nodes/master-membership.js'
 import { MASTER_ID } from '../platform/config/configuration.module.js'
 import { Job } from '../platform/jobs/job.js'
 
-const DEAD_MASTERS_EVERY_MS = 1_000
 /** Bounds the delay that a media node without answers causes for other evictions. */
 const CONCURRENT_EVICTIONS = 8
 
@@ -29,7 +32,12 @@ export class ParticipantPresence {
     return this.presence.markLost(connectionId, this.masterId, remainingMs, lastSignalId)
   }
 
-  @Job({ name: 'dead masters', scope: 'leader', everyMs: DEAD_MASTERS_EVERY_MS })
+  @Job({
+    name: 'dead masters',
+    scope: 'leader',
+    everyMs: 0,
+    due: `${DEAD_MASTERS} UNION ALL ${LEFT_BEHIND_PARTICIPANTS}`,
+  })
   async markLostOfDeadMasters(): Promise<void> {
     await this.presence.clearDeadlinesOfDeadMasters(MASTER_SILENT_SECONDS)
     await this.membership.removeDeadMasters()
@@ -37,7 +45,7 @@ export class ParticipantPresence {
     await this.presence.markLostOfDeadMasters(SIGNALLING_WINDOWS.evict)
   }
 
-  @Job({ name: 'evictions', scope: 'leader', everyMs: 0 })
+  @Job({ name: 'evictions', scope: 'leader', everyMs: 0, due: OVERDUE_PARTICIPANTS })
   async evictOverdue(): Promise<void> {
     await mapConcurrent(await this.presence.overdue(), CONCURRENT_EVICTIONS, (connectionId) =>
       this.connections.depart(connectionId, 'networkDisconnect', true).catch((error: unknown) => {

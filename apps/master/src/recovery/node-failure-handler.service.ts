@@ -115,11 +115,11 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
   @Job({ name: 'lost media nodes', scope: 'leader', everyMs: 0 })
   async upkeep({ now }: Pick<JobRun, 'now'>): Promise<void> {
     await this.mediaNodes.refresh()
-    await this.#updateSilent(now)
+    const hasSessions = await this.#updateSilent(now)
     for (const row of this.mediaNodes.rows().filter(isConnected))
       if (this.#isSilent(bootOf(row), now) && !this.mediaNodes.isAlive(bootOf(row)))
         await this.handleSilent(bootOf(row))
-    await this.loseRooms()
+    if (hasSessions) await this.loseRooms()
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)
         await this.settle(row).catch((error: unknown) => {
@@ -127,13 +127,18 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
         })
   }
 
-  /** Records which boots send no heartbeats to this master: those of connected nodes, and those that hold sessions. */
-  async #updateSilent(now: number): Promise<void> {
+  /**
+   * Records which boots send no heartbeats to this master: those of connected nodes, and those that hold sessions. Returns
+   * whether any boot holds sessions.
+   */
+  async #updateSilent(now: number): Promise<boolean> {
     const live = new Set(this.mediaNodes.live().map(keyOf))
-    const boots = [...this.mediaNodes.rows().filter(isConnected).map(bootOf), ...(await this.sessions.usedBoots())]
+    const used = await this.sessions.usedBoots()
+    const boots = [...this.mediaNodes.rows().filter(isConnected).map(bootOf), ...used]
     const silent = new Set(boots.map(keyOf).filter((key) => !live.has(key)))
     for (const key of this.#silentSince.keys()) if (!silent.has(key)) this.#silentSince.delete(key)
     for (const key of silent) if (!this.#silentSince.has(key)) this.#silentSince.set(key, now)
+    return used.length > 0
   }
 
   /** Whether the boot has sent no heartbeat for longer than the silent window. */

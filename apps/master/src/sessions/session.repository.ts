@@ -80,6 +80,10 @@ const createdEvent = ({ mediaMode, recordingMode, hasCustomId, traceContext, ...
   traceContext,
 })
 
+/** Condition on `session`: its maximum duration has passed. */
+const IS_EXPIRED = 'ends_at < clock_timestamp()'
+export const EXPIRED_SESSIONS = `SELECT 1 FROM session WHERE ${IS_EXPIRED}`
+
 @Injectable()
 export class SessionRepository {
   readonly #creations: GroupCommit<Insertion, true>
@@ -214,7 +218,7 @@ export class SessionRepository {
   async expired(limit: number): Promise<string[]> {
     const sessions = await rows<{ uniqueSessionId: string }>(
       this.dataSource.manager,
-      `SELECT unique_id AS "uniqueSessionId" FROM session WHERE ends_at < clock_timestamp() ORDER BY ends_at LIMIT $1`,
+      `SELECT unique_id AS "uniqueSessionId" FROM session WHERE ${IS_EXPIRED} ORDER BY ends_at LIMIT $1`,
       [limit],
     )
     return sessions.map(({ uniqueSessionId }) => uniqueSessionId)

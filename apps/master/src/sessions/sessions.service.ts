@@ -18,7 +18,13 @@ import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionMediaRepository, type BootFilter } from '../placement/session-media.repository.js'
-import { type ClosedSession, type EmptyEnd, EXPIRED_DEPARTURE, SessionRepository } from './session.repository.js'
+import {
+  type ClosedSession,
+  type EmptyEnd,
+  EXPIRED_DEPARTURE,
+  EXPIRED_SESSIONS,
+  SessionRepository,
+} from './session.repository.js'
 import { sessionLimits } from './session-limits.js'
 import { sessionView } from './session.view.js'
 
@@ -156,7 +162,7 @@ export class SessionsService {
   }
 
   /** Ends sessions whose maximum duration has passed. Those that fail, or do not fit into one run, follow with the next. */
-  @Job({ name: 'session durations', scope: 'leader', everyMs: 0 })
+  @Job({ name: 'session durations', scope: 'leader', everyMs: 0, due: EXPIRED_SESSIONS })
   async closeExpired({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     await mapConcurrent(await this.sessions.expired(EXPIRED_IN_A_RUN), CLOSED_AT_ONCE, async (uniqueSessionId) => {
       if (isStopping()) return

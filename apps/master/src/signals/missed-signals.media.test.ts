@@ -1,5 +1,5 @@
 import { SIGNALLING_LIMITS, type SignallingResult } from '@session-service/contract'
-import { type SignallingClient, startStack, type Stack, until } from '@session-service/testing'
+import { postponeEviction, type SignallingClient, startStack, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 let stack: Stack
@@ -120,6 +120,7 @@ describe('signals that a participant misses while its socket is away', () => {
   it('are bounded: the oldest are dropped', async () => {
     const { id, alice, send } = await pair()
     const { count } = SIGNALLING_LIMITS.missedSignals
+    await postponeEviction(stack.postgres, alice.joined.connectionId)
     alice.client.terminate()
     await until('the loss is noticed', () => isMarkedLost(alice))
     const texts = Array.from({ length: count + 20 }, (_, index) => String(index))

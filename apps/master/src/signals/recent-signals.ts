@@ -82,7 +82,7 @@ export class RecentSignals {
   }
 
   /** Deletes the signals beyond the bounds, of all sessions in one statement. */
-  @Job({ name: 'recent signals', scope: 'leader', everyMs: 0 })
+  @Job({ name: 'recent signals', scope: 'leader', everyMs: 0, due: 'SELECT 1 FROM recent_signal' })
   async trim(): Promise<void> {
     await execute(
       this.dataSource,

@@ -23,6 +23,8 @@ const STABLE_MS = 30_000
 const RETRY_MS = 15_000
 /** Streams that are being finished delay the end of a model by this, ms. */
 const FINISH_MS = 500
+/** Heartbeats use a reading of the available memory for this long, ms: it reads several files. */
+const MEMORY_READING_MS = 2_000
 
 export interface LanguageModelsOptions {
   /** The folder with a folder for each language. */
@@ -45,6 +47,7 @@ export class LanguageModels {
   readonly #shutdown = new AbortController()
   /** Of slots that have ended. */
   #droppedBefore = 0
+  #memoryReading = { at: -Infinity, available: 0 }
 
   constructor(private readonly options: LanguageModelsOptions) {}
 
@@ -57,7 +60,10 @@ export class LanguageModels {
   }
 
   get slots(): z.infer<typeof Slots> {
-    return slotsOf(this.#load)
+    const now = performance.now()
+    if (now - this.#memoryReading.at >= MEMORY_READING_MS)
+      this.#memoryReading = { at: now, available: this.options.availableMemory() }
+    return slotsOf(this.#loadWith(this.#memoryReading.available))
   }
 
   /** Seconds of audio that were dropped because recognizers were too slow. */
@@ -138,11 +144,15 @@ export class LanguageModels {
   }
 
   get #load(): Load {
+    return this.#loadWith(this.options.availableMemory())
+  }
+
+  #loadWith(available: number): Load {
     const loading = [...this.#entries.values()].filter(({ slot }) => !slot)
     return {
       slots: this.options.slots,
       models: this.#entries.size,
-      available: this.options.availableMemory(),
+      available,
       reserved: loading.reduce((sum, { memory }) => sum + memory.model, 0),
     }
   }

@@ -1,60 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, it } from '@jest/globals'
 import { LoopLag } from './loop-lag.js'
 
-let clock = 0
 let lag: LoopLag | undefined
 afterEach(() => lag?.stop())
 
-/** Each tick is `[ms since the previous tick, expected longest delay]`. */
-it.each<[string, [number, number][]]>([
-  ['an idle loop has no delay', Array.from({ length: 600 }, () => [20, 0])],
+/** A histogram to which the test adds durations, ms. */
+class Durations {
+  max = 0
+  add(ms: number): void {
+    this.max = Math.max(this.max, ms * 1e6)
+  }
+  reset(): void {
+    this.max = 0
+  }
+  enable = (): boolean => true
+  disable = (): boolean => true
+}
+
+/** Each window is `[durations of iterations in it, ms, expected longest delay]`. */
+it.each<[string, [number[], number][]]>([
   [
-    'a delay is kept for the next ticks',
+    'an idle loop has no delay',
     [
-      [20, 0],
-      [520, 500],
-      [20, 500],
-      [120, 500],
+      [[], 0],
+      [[], 0],
     ],
   ],
   [
-    'a delay that is longer than a window is kept for the next ticks',
+    'a delay counts in its window and in the next one',
     [
-      [20, 0],
-      [6_020, 6_000],
-      [20, 6_000],
+      [[3, 500, 2], 500],
+      [[3], 500],
+      [[3], 3],
     ],
   ],
   [
     'the longest delay of two windows counts',
     [
-      [4_990, 4_970],
-      [1_020, 4_970],
-      [20, 4_970],
-      [2_020, 4_970],
+      [[4_970], 4_970],
+      [[1_000], 4_970],
+      [[2_000], 2_000],
     ],
   ],
-])('%s', (_, ticks) => {
-  clock = 1_000
-  lag = new LoopLag(() => clock)
-  for (const [passed, longest] of ticks) {
-    clock += passed
-    expect(lag.longest()).toBe(longest)
-    lag.tick()
-    expect(lag.longest()).toBe(longest)
+])('%s', async (_, windows) => {
+  const durations = new Durations()
+  lag = new LoopLag(durations)
+  for (const [iterations, longest] of windows) {
+    iterations.forEach((ms) => durations.add(ms))
+    expect(await lag.longest()).toBe(longest)
+    lag.nextWindow()
+    expect(await lag.longest()).toBe(Math.max(0, ...iterations))
   }
 })
 
-it('drops a delay when the window after its own has passed', () => {
-  clock = 0
-  lag = new LoopLag(() => clock)
-  const pass = (ms: number): void => {
-    for (const end = clock + ms; clock < end; lag?.tick()) clock += 20
-  }
-  clock = 520
-  lag.tick()
-  pass(9_400)
-  expect(lag.longest()).toBe(500)
-  pass(200)
-  expect(lag.longest()).toBe(0)
+it('measures how long the loop was blocked, and not how long it waited for events', async () => {
+  lag = new LoopLag()
+  await delay(1_000)
+  expect(await lag.longest()).toBeLessThan(900)
+  const end = performance.now() + 400
+  while (performance.now() < end);
+  expect(await lag.longest()).toBeGreaterThanOrEqual(399)
 })

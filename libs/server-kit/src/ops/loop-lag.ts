@@ -1,47 +1,46 @@
+import { type ELDHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { setImmediate as endOfIteration } from 'node:timers/promises'
+
 const WINDOW_MS = 5_000
-const TICK_MS = 20
+
+/** The durations of the iterations of the event loop, ns, without the time in which it waits for events. */
+type Durations = Pick<ELDHistogram, 'enable' | 'disable' | 'reset' | 'max'>
 
 /**
- * Measures the longest delay of the event loop in the last five to ten seconds. Node's own histogram misses a delay
- * between its reset and its next tick.
+ * Measures the longest delay of the event loop in the last five to ten seconds: the longest iteration, which is how long
+ * a timer or a request waited. Node takes the samples, so that an idle process is not woken up for them.
  */
 export class LoopLag {
+  readonly #durations: Durations
   readonly #timer: NodeJS.Timeout
-  readonly #now: () => number
-  #tickedAt: number
-  #windowEndsAt: number
-  #currentMs = 0
   #earlierMs = 0
 
-  /** `now` is monotonic, ms. */
-  constructor(now = () => performance.now()) {
-    this.#now = now
-    this.#tickedAt = now()
-    this.#windowEndsAt = this.#tickedAt + WINDOW_MS
-    this.#timer = setInterval(() => this.tick(), TICK_MS)
-    this.#timer.unref()
+  constructor(durations: Durations = monitorEventLoopDelay({ samplePerIteration: true })) {
+    this.#durations = durations
+    durations.enable()
+    // The first sample lasts until the first check for events, which does not wait while an immediate is pending.
+    setImmediate(() => undefined)
+    this.#timer = setInterval(() => this.nextWindow(), WINDOW_MS).unref()
   }
 
-  /** In ms. A delay counts as soon as it is over, before the delayed timers have run. */
-  longest(): number {
-    return Math.max(this.#earlierMs, this.#currentMs, this.#lateness(this.#now()))
+  /** In ms, with the delay that has just ended. */
+  async longest(): Promise<number> {
+    // The current iteration counts at its end.
+    await endOfIteration()
+    return Math.max(this.#earlierMs, this.#currentMs)
   }
 
-  tick(): void {
-    const now = this.#now()
-    this.#currentMs = Math.max(this.#currentMs, this.#lateness(now))
-    this.#tickedAt = now
-    if (now < this.#windowEndsAt) return
+  nextWindow(): void {
     this.#earlierMs = this.#currentMs
-    this.#currentMs = 0
-    this.#windowEndsAt = now + WINDOW_MS
+    this.#durations.reset()
   }
 
   stop(): void {
     clearInterval(this.#timer)
+    this.#durations.disable()
   }
 
-  #lateness(now: number): number {
-    return Math.max(0, now - this.#tickedAt - TICK_MS)
+  get #currentMs(): number {
+    return this.#durations.max / 1e6
   }
 }

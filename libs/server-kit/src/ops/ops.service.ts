@@ -70,7 +70,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
     metrics.sampled(
       'eventloop_lag_seconds',
       'Longest delay of the event loop in the last 5 to 10 seconds',
-      () => this.#lag.longest() / 1_000,
+      async () => (await this.#lag.longest()) / 1_000,
     )
   }
 
@@ -145,7 +145,9 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
     if (handler || (method !== 'GET' && method !== 'HEAD')) return json(405, { error: 'method not allowed' })
     switch (path) {
       case '/healthz':
-        return this.#lag.longest() < LONGEST_LAG_MS ? json(200, { status: 'ok' }) : json(503, { status: 'stuck' })
+        return (await this.#lag.longest()) < LONGEST_LAG_MS
+          ? json(200, { status: 'ok' })
+          : json(503, { status: 'stuck' })
       case '/readyz':
         return this.#ready()
       case '/metrics':

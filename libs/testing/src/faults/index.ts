@@ -1,4 +1,5 @@
 export { ClockShift } from './clock-shift.js'
+export { postponeEviction } from './eviction.js'
 export { EventSink, webhookEnv, type Behaviour, type Received } from './event-sink.js'
 export { statusOf } from './health-watch.js'
 export { countOf } from './multiset.js'

@@ -6,6 +6,7 @@ export interface RegisteredJob {
   name: string
   scope: JobScope
   everyMs: number
+  due?: string
   run: (run: JobRun) => Promise<void>
 }
 

@@ -11,6 +11,11 @@ export interface JobOptions {
   scope: JobScope
   /** The interval, ms; 0 means every tick of the scheduler. The job never runs when the function gives undefined. */
   everyMs: number | ((config: MasterConfig) => number | undefined)
+  /**
+   * A SELECT of rows that the job would change. The scheduler asks for all jobs at once whether there are any, and skips
+   * the others. Without it the job always runs.
+   */
+  due?: string
 }
 
 /** The argument of a job. */

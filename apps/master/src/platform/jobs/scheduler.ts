@@ -13,6 +13,7 @@ import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../config/configuration.module.js'
 import { ClusterMembership } from './cluster-membership.js'
 import { type RegisteredJob, registeredJobs } from './job-registry.js'
+import { dueJobs } from './due-jobs.js'
 import { LeaderLease } from './leader-lease.js'
 
 const TICK_MS = 1_000
@@ -30,7 +31,7 @@ export class Scheduler implements OnModuleInit, OnApplicationBootstrap, OnModule
   #isStopping = false
 
   constructor(
-    dataSource: DataSource,
+    private readonly dataSource: DataSource,
     private readonly bus: Bus,
     private readonly membership: ClusterMembership,
     private readonly discovery: DiscoveryService,
@@ -77,14 +78,19 @@ export class Scheduler implements OnModuleInit, OnApplicationBootstrap, OnModule
       const isLeader = hasQuorum && (await this.#lease.acquire())
       // Jobs notify clients and nodes of what they change.
       if (!this.bus.connected) return
-      for (const job of this.#jobs) if (isLeader || job.scope !== 'leader') await this.#runIfDue(job, now)
+      const jobs = this.#jobs.filter((job) => (isLeader || job.scope !== 'leader') && this.#isTimeFor(job, now))
+      for (const job of await dueJobs(this.dataSource, jobs)) await this.#run(job, now)
     } catch (error) {
       this.#logger.warn({ err: error }, 'the scheduled jobs could not run')
     }
   }
 
-  async #runIfDue({ name, everyMs, run }: RegisteredJob, now: number): Promise<void> {
-    if (now - (this.#lastRun.get(name) ?? -Infinity) < everyMs || this.#isStopping) return
+  #isTimeFor({ name, everyMs }: RegisteredJob, now: number): boolean {
+    return now - (this.#lastRun.get(name) ?? -Infinity) >= everyMs
+  }
+
+  async #run({ name, run }: RegisteredJob, now: number): Promise<void> {
+    if (this.#isStopping) return
     this.#lastRun.set(name, now)
     const context = {
       now,

@@ -10,7 +10,12 @@ import { RecordingFinalizer } from '../finalize/recording-finalizer.service.js'
 import { RecordingStore } from '../storage/recording-store.js'
 import { RecordingStarter } from './recording-starter.service.js'
 import { RecordingParts } from '../repository/recording-parts.js'
-import { RecordingQueries, type UnsettledPart, type UnsettledRow } from '../repository/recording-queries.js'
+import {
+  RecordingQueries,
+  UNSETTLED_RECORDINGS,
+  type UnsettledPart,
+  type UnsettledRow,
+} from '../repository/recording-queries.js'
 import { LOST_NODE_FAILURE, type RecordingRow } from '../repository/recording-row.js'
 import { RecordingTransitions } from '../repository/recording-transitions.js'
 import { type SessionEndHandler, SessionEndHook } from '../../sessions/session-end-hooks.js'
@@ -62,7 +67,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     await Promise.all(this.#running.values())
   }
 
-  @Job({ name: 'recordings', scope: 'leader', everyMs: 0 })
+  @Job({ name: 'recordings', scope: 'leader', everyMs: 0, due: UNSETTLED_RECORDINGS })
   async tick({ now }: JobRun): Promise<void> {
     const rows = await this.queries.unsettled()
     this.#noteUnlisted(rows, now)

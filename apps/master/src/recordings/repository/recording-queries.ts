@@ -40,6 +40,10 @@ const NOTIFIED_ROLES = {
   none: [],
 } satisfies { [setting in MasterConfig['SERVICE_RECORDING_NOTIFICATION']]: Role[] }
 
+/** Condition on `recording r`: it may need a next step. */
+const IS_UNSETTLED = `r.status IN ('starting', 'started', 'stopped') OR r.removed_at IS NOT NULL`
+export const UNSETTLED_RECORDINGS = `SELECT 1 FROM recording r WHERE ${IS_UNSETTLED}`
+
 /** Reads recordings. */
 @Injectable()
 export class RecordingQueries {
@@ -131,7 +135,7 @@ export class RecordingQueries {
                  'sinceRequestMs', ${AGE_MS('p.asked_at')}, 'sinceEndMs', coalesce(${AGE_MS('p.ended_at')}, 0)
                ) ORDER BY p.part), '[]') FROM recording_part p WHERE p.recording_id = r.id) AS parts
        FROM recording r LEFT JOIN session s ON s.unique_id = r.unique_session_id
-       WHERE (r.status IN ('starting', 'started', 'stopped') OR r.removed_at IS NOT NULL)
+       WHERE (${IS_UNSETTLED})
          AND ($1::text IS NULL OR r.id = $1)`,
       [id ?? null, NOT_ENOUGH_DISK],
     )
