@@ -1,12 +1,9 @@
 import { TestEnvironment } from 'jest-environment-node'
-import { scaleTimeouts } from './scale-timeouts.mjs'
+import { scaleState } from './scale-timeouts.mjs'
 
-/** The environment of all tests: the time-outs of tests and hooks are scaled by TEST_SLOWNESS. */
+/** The environment of unit tests: the time-outs of tests and hooks are scaled by TEST_SLOWNESS. */
 export default class ScaledEnvironment extends TestEnvironment {
   handleTestEvent(event, state) {
-    if (event.name !== 'run_start') return
-    const slowness = Number(process.env.TEST_SLOWNESS ?? 1)
-    state.testTimeout *= slowness
-    scaleTimeouts(state.rootDescribeBlock, slowness)
+    if (event.name === 'run_start') scaleState(state, Number(process.env.TEST_SLOWNESS ?? 1))
   }
 }

@@ -21,26 +21,49 @@ for (const signal of ['SIGINT', 'SIGTERM'])
   })
 
 /**
- * Runs compiled test files in one process of jest, one after another unless `parallel`; resolves to
- * `{ passed, failed, output, failedFiles: [{ file, passed, failed }], tests: [{ test, ms }], processorMs }`. `results` names
- * the file that jest writes, `show` says to show its output at once.
+ * Runs compiled test files in one process of jest, which has workers; resolves to `{ passed, failed, output,
+ * failedFiles: [{ file, passed, failed }], tests: [{ test, ms }], processorMs }`. `results` names the file that jest writes,
+ * `show` says to show its output at once.
  */
-export async function runJest({ folder, files, results, parallel, env, options, show, endTimeoutMs }) {
+export const runJest = ({ folder, files, options, ...run }) =>
+  runTests({
+    ...run,
+    // The sum of the results on stdout is also in the file.
+    stdout: 'ignore',
+    args: [
+      '--experimental-vm-modules',
+      join(ROOT, 'node_modules/jest/bin/jest.js'),
+      ...['--config', JSON.stringify(configuration(folder, files))],
+      ...['--json', '--outputFile', run.results, ...options],
+    ],
+  })
+
+/** Runs one compiled test file in a process of its own; otherwise as `runJest`. The only option is `-t`. */
+export const runTestFile = ({ file, options, ...run }) =>
+  runTests({ ...run, stdout: 'pipe', args: [join(ROOT, 'tools/test/run-file.mjs'), file, run.results, ...options] })
+
+const configuration = (folder, files) => ({
+  rootDir: folder,
+  roots: ['<rootDir>/dist'],
+  testMatch: files,
+  testEnvironment: join(ROOT, 'tools/test/environment.mjs'),
+  transform: {},
+})
+
+const COMMON_OPTIONS = [
+  '--enable-source-maps',
+  '--disable-warning=ExperimentalWarning',
+  ...['open-handles', 'processor-time'].flatMap((name) => ['--import', join(ROOT, `tools/test/${name}.mjs`)]),
+]
+
+async function runTests({ args, stdout, results, env, show, endTimeoutMs }) {
   if (interrupted) return { passed: 0, failed: 0, output: '', failedFiles: [], tests: [], processorMs: 0 }
   const times = `${results}.processor-ms`
   for (const file of [results, times]) rmSync(file, { force: true })
-  const { code, output } = await spawnJest(
-    [
-      '--experimental-vm-modules',
-      '--enable-source-maps',
-      '--disable-warning=ExperimentalWarning',
-      ...['open-handles', 'processor-time'].flatMap((name) => ['--import', join(ROOT, `tools/test/${name}.mjs`)]),
-      join(ROOT, 'node_modules/jest/bin/jest.js'),
-      ...['--config', JSON.stringify(configuration(folder, files, parallel))],
-      ...['--json', '--outputFile', results, ...options],
-    ],
-    { results, show, env: { ...env, PROCESSOR_TIME_FILE: times }, endTimeoutMs },
-  )
+  const { code, output } = await spawnTests([...COMMON_OPTIONS, ...args], {
+    ...{ stdout, results, show, endTimeoutMs },
+    env: { ...env, PROCESSOR_TIME_FILE: times },
+  })
   // Absent after a kill.
   const processorMs = existsSync(times) ? Number(readFileSync(times, 'utf8')) : 0
   rmSync(times, { force: true })
@@ -51,18 +74,9 @@ export async function runJest({ folder, files, results, parallel, env, options, 
   return { passed: counts.passed, failed, output, failedFiles, tests: counts.tests, processorMs }
 }
 
-const configuration = (folder, files, parallel) => ({
-  rootDir: folder,
-  roots: ['<rootDir>/dist'],
-  testMatch: files,
-  testEnvironment: join(ROOT, 'tools/test/environment.mjs'),
-  transform: {},
-  ...(!parallel && { maxWorkers: 1, testTimeout: 60_000 }),
-})
-
-function spawnJest(args, { results, show, env, endTimeoutMs = END_TIMEOUT_MS }) {
+function spawnTests(args, { stdout, results, show, env, endTimeoutMs = END_TIMEOUT_MS }) {
   const child = spawn(process.execPath, args, {
-    stdio: ['inherit', 'ignore', 'pipe'],
+    stdio: ['inherit', stdout, 'pipe'],
     env: { ...process.env, ...env, ...(show && process.stderr.isTTY && { FORCE_COLOR: '1' }) },
   })
   children.add(child)
@@ -71,7 +85,7 @@ function spawnJest(args, { results, show, env, endTimeoutMs = END_TIMEOUT_MS }) 
     if (show) process.stderr.write(text)
     output = (output + text).slice(-KEPT_OUTPUT)
   }
-  child.stderr.on('data', add)
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', add)
   const watch = endWhenDone(child, { results, endTimeoutMs, say: add })
   return new Promise((done) => {
     child.once('close', (code) => {

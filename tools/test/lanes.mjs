@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
-import { runJest } from './jest-run.mjs'
+import { runJest, runTestFile } from './jest-run.mjs'
 
 /** Files that run side by side slow each other down: time budgets grow by this, except beside quiet files. */
 const CROWDED = 1.5
@@ -32,9 +32,8 @@ export async function runFile(file, { root, options = [], show = false, env = {}
   const name = basename(file.file).replace(/(\.test)?\.js$/, '')
   const results = resultsFile(root, file.folder, `${name}-${++runCount}`)
   const started = performance.now()
-  const { failedFiles: _, ...run } = await runJest({
-    folder: join(root, file.folder),
-    files: [join(root, file.folder, file.file)],
+  const { failedFiles: _, ...run } = await runTestFile({
+    file: join(root, file.folder, file.file),
     results,
     env,
     options,
@@ -54,7 +53,6 @@ export async function runUnitTests(files, { root, options, show = false }) {
     folder: home,
     files: files.map(({ file }) => join(home, file)),
     results: resultsFile(root, folder, 'unit'),
-    parallel: true,
     options,
     show,
   })

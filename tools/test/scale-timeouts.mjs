@@ -3,3 +3,9 @@ export function scaleTimeouts(block, factor) {
   for (const item of [...block.hooks, ...block.tests]) if (item.timeout !== undefined) item.timeout *= factor
   for (const child of block.children) if (child.type === 'describeBlock') scaleTimeouts(child, factor)
 }
+
+/** Multiplies the default time-out of a run of jest-circus and all explicit ones. */
+export function scaleState(state, factor) {
+  state.testTimeout *= factor
+  scaleTimeouts(state.rootDescribeBlock, factor)
+}
