@@ -29,3 +29,4 @@ export type LiveQuery<V extends LiveViewName = LiveViewName> = z.output<(typeof 
 
 /** The query of `GET search`. */
 export const SearchQuery = z.strictObject({ text: z.string().trim().min(1).max(200) })
+export type SearchQuery = z.output<typeof SearchQuery>

@@ -67,7 +67,10 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
       answerOf(() => this.#liveMasters()),
       answerOf(() => latestRollback(this.dataSource)),
     ])
-    return { ...(await this.#ofCluster(masters ?? [this.#self()])), ...(rollback && { configurationRollback: rollback }) }
+    return {
+      ...(await this.#ofCluster(masters ?? [this.#self()])),
+      ...(rollback && { configurationRollback: rollback }),
+    }
   }
 
   async #withoutRollback(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {

@@ -2,6 +2,7 @@ import type { RecordingStatus } from '@session-service/contract'
 import type { LiveViews } from '@session-service/contract/dashboard'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import { RecentEvents } from '../../../events/recent-events.service.js'
 import { rows } from '../../../platform/database/sql.js'
 import { HealthService } from '../../health/health.service.js'
 import { MediaNodeQueries } from '../../media-nodes/media-node-queries.service.js'
@@ -10,6 +11,7 @@ import { maySee, type Rights } from './rights.js'
 import { sessionRows } from './session-rows.js'
 
 const BUSIEST = 10
+const EVENTS = 20
 
 /** $1: prefix of sessions. Bounded by the index of recordings by creation, and by the one of unfinished recordings. */
 const RECORDINGS = `SELECT r.status, count(*)::int AS count FROM recording r
@@ -24,20 +26,22 @@ export class OverviewReader {
     private readonly dataSource: DataSource,
     private readonly health: HealthService,
     private readonly mediaNodes: MediaNodeQueries,
+    private readonly events: RecentEvents,
   ) {}
 
   async read(rights: Rights): Promise<LiveViews['overview']> {
     const { prefix } = rights
-    const [nodes, { rows: busiest }, recordings, { nodes: masters }] = await Promise.all([
+    const [nodes, { rows: busiest }, recordings, { nodes: masters }, events] = await Promise.all([
       maySee(rights, 'media-nodes') ? this.mediaNodes.figures() : [],
       sessionRows(this.dataSource, { prefix, search: '', sort: 'participants', page: 1, limit: BUSIEST }),
       rows<{ status: RecordingStatus; count: number }>(this.dataSource, RECORDINGS, [prefix]),
       this.health.cluster(),
+      this.events.find({ prefix, limit: EVENTS }),
     ])
     return {
       nodes: nodes.map(nodeRow),
       busiest,
-      events: [],
+      events,
       recordings,
       masters: Object.values(masters).map(({ id, uri, status }) => ({ id, uri, status })),
     }

@@ -1,10 +1,5 @@
 import type { MediaNodeStatus } from '@session-service/contract'
-
-/** `view` names one that shows the cause. */
-export interface Problem {
-  text: string
-  view: 'media-nodes' | 'configuration' | 'recordings' | 'events' | 'dead-letters'
-}
+import type { Problem } from '@session-service/contract/dashboard'
 
 /** What problems are derived from. Times in UTC ms, ages in seconds. */
 export interface ProblemFacts {
