@@ -68,6 +68,9 @@ const MASTER_LAYERS = [
   'api/docs',
   'api/media-nodes',
   'api/sessions',
+  'api/dashboard/views',
+  'api/dashboard/live',
+  'api/dashboard',
   'api/deprecated',
   'app',
 ]
