@@ -171,6 +171,13 @@ module.exports = {
       },
       to: {},
     },
+    {
+      name: 'dashboard-depends-on-contract',
+      comment: 'A page, which uses the types and small constants of the contract, and the style of pages.',
+      severity: 'error',
+      from: { path: '^apps/dashboard/', pathNot: TESTS },
+      to: { path: OURS, pathNot: ['^apps/dashboard/', inLib('contract')] },
+    },
     libraryRule('rest-client', ['contract']),
     libraryRule('synthetic-participant', ['contract', 'local-stack']),
     libraryRule('server-kit', ['contract', 'config']),
