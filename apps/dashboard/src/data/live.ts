@@ -15,7 +15,7 @@ import {
   type LiveEvent,
   type LiveState,
 } from '../platform/live-state.js'
-import { loadAccount } from './account.js'
+import { expire, loadAccount } from './account.js'
 import { setServiceClock } from './clock.js'
 
 /** Of the last live view, for the header. */
@@ -90,6 +90,7 @@ class LiveStream<V extends LiveViewName> {
       setServiceClock(event.value.now)
     }
     this.#onEvent(event)
+    if (event.name === 'failure' && event.value.status === 401) expire()
     if (event.name === 'failure' && isFinal(event.value)) this.close()
   }
 

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { HistorySessionListView, HistorySessionView } from '@session-service/contract'
-import { apiPath, request } from '../data/account.js'
+import { account, apiPath, request } from '../data/account.js'
 import { messageFrom } from '../data/http.js'
 import { route, setQuery } from '../data/route.js'
 import { capitalized, formatDuration, formatNumber, spaced } from '../platform/format.js'
@@ -9,7 +9,7 @@ import { dayOf, historyQuery, REASONS, startOfDay } from '../platform/history-qu
 import { linkTo } from '../platform/routes.js'
 import { Button } from '../ui/buttons.js'
 import { SearchField, Select, TextField } from '../ui/fields.js'
-import { Id, Loading, Problem, Time } from '../ui/marks.js'
+import { Empty, Id, Loading, Problem, Time } from '../ui/marks.js'
 import { Screen } from '../ui/screen.js'
 import { Table, type Column } from '../ui/table.js'
 
@@ -68,7 +68,16 @@ const REASON_OPTIONS = [
   ...REASONS.map((reason) => [reason, capitalized(spaced(reason))] as const),
 ]
 
-export function History(): VNode {
+export const History = (): VNode =>
+  account.value?.features.history ? (
+    <EndedSessions />
+  ) : (
+    <Screen title="History">
+      <Empty>The service keeps no history: SERVICE_HISTORY is false.</Empty>
+    </Screen>
+  )
+
+function EndedSessions(): VNode {
   const { query } = route.value
   const filter = historyQuery(query)
   const { rows, next, error, more } = useHistory(filter)
