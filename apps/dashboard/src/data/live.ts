@@ -71,11 +71,11 @@ class LiveStream<V extends LiveViewName> {
     if (connection.value !== 'lost') connection.value = 'connecting'
     const source = new EventSource(this.#url)
     this.#source = source
-    source.onopen = () => {
+    source.addEventListener('open', () => {
       this.#attempts = 0
       connection.value = 'open'
-    }
-    source.onerror = () => this.#onError(source)
+    })
+    source.addEventListener('error', () => this.#onError(source))
     for (const name of LIVE_EVENTS) {
       source.addEventListener(name, ({ data }: MessageEvent<string>) => {
         const event = readLiveEvent<V>(name, data)

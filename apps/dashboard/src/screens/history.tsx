@@ -83,32 +83,7 @@ function EndedSessions(): VNode {
   const { rows, next, error, more } = useHistory(filter)
   return (
     <Screen title="History" note="Sessions that have ended, the last one first.">
-      <div class="filters">
-        <SearchField label="Session id" value={query.session ?? ''} onSearch={(session) => setQuery({ session })} />
-        <SearchField
-          label="Media node"
-          value={query.mediaNode ?? ''}
-          onSearch={(mediaNode) => setQuery({ mediaNode })}
-        />
-        <Select
-          label="Reason"
-          value={query.reason ?? ''}
-          options={REASON_OPTIONS}
-          onChoose={(reason) => setQuery({ reason })}
-        />
-        <TextField
-          label="Ended from"
-          type="date"
-          value={dayOf(query.from)}
-          onEnter={(day) => setQuery({ from: startOfDay(day, 0) })}
-        />
-        <TextField
-          label="Ended until"
-          type="date"
-          value={dayOf(query.to, -1)}
-          onEnter={(day) => setQuery({ to: startOfDay(day, 1) })}
-        />
-      </div>
+      <Filters query={query} />
       {error && <Problem>{error}</Problem>}
       {rows === undefined && !error && <Loading />}
       {rows && (
@@ -126,5 +101,32 @@ function EndedSessions(): VNode {
         </p>
       )}
     </Screen>
+  )
+}
+
+function Filters({ query }: { query: Readonly<Record<string, string>> }): VNode {
+  return (
+    <div class="filters">
+      <SearchField label="Session id" value={query.session ?? ''} onSearch={(session) => setQuery({ session })} />
+      <SearchField label="Media node" value={query.mediaNode ?? ''} onSearch={(mediaNode) => setQuery({ mediaNode })} />
+      <Select
+        label="Reason"
+        value={query.reason ?? ''}
+        options={REASON_OPTIONS}
+        onChoose={(reason) => setQuery({ reason })}
+      />
+      <TextField
+        label="Ended from"
+        type="date"
+        value={dayOf(query.from)}
+        onEnter={(day) => setQuery({ from: startOfDay(day, 0) })}
+      />
+      <TextField
+        label="Ended until"
+        type="date"
+        value={dayOf(query.to, -1)}
+        onEnter={(day) => setQuery({ to: startOfDay(day, 1) })}
+      />
+    </div>
   )
 }

@@ -99,6 +99,8 @@ export function Participant({ row }: { row: ParticipantRow }): VNode {
 }
 
 const Client = ({ row, isNamed }: { row: ParticipantRow; isNamed: boolean }): VNode | null => {
-  const known = [isNamed && row.id, row.platform, row.ip, row.location, row.rtspUri].filter((text) => text && text !== 'unknown')
+  const known = [isNamed && row.id, row.platform, row.ip, row.location, row.rtspUri].filter(
+    (text) => text && text !== 'unknown',
+  )
   return known.length > 0 ? <span class="note id">{known.join(' · ')}</span> : null
 }
