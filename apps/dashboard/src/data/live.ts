@@ -15,8 +15,9 @@ import {
   type LiveEvent,
   type LiveState,
 } from '../platform/live-state.js'
-import { expire, loadAccount } from './account.js'
+import { expire } from './account.js'
 import { setServiceClock } from './clock.js'
+import { failureOf } from './http.js'
 
 /** Of the last live view, for the header. */
 export const summary = signal<ClusterSummary | undefined>(undefined)
@@ -100,8 +101,14 @@ class LiveStream<V extends LiveViewName> {
     connection.value = 'lost'
     if (source.readyState !== EventSource.CLOSED) return
     this.#attempts += 1
-    void loadAccount().catch(() => {})
-    this.#timer = setTimeout(() => !this.#isEnded && this.#connect(), retryDelayMs(this.#attempts))
+    this.#timer = setTimeout(() => this.#connect(), retryDelayMs(this.#attempts))
+    void this.#explain()
+  }
+
+  /** An EventSource hides the answer that it did not accept. */
+  async #explain(): Promise<void> {
+    const value = await failureOf(this.#url)
+    if (value && !this.#isEnded) this.#receive({ name: 'failure', value })
   }
 }
 
