@@ -35,13 +35,18 @@ export class LiveController {
     if (!credential) throw new ServiceError('NOT_ALLOWED', 'live views need credentials')
     const refusal = viewRefusal(view, query, credential)
     if (refusal !== undefined) throw new ServiceError('NOT_ALLOWED', refusal)
-    void reply
-      .type('text/event-stream')
-      .header('cache-control', 'no-store, no-transform')
-      // For nginx, which otherwise collects answers before it sends them.
-      .header('x-accel-buffering', 'no')
-    if (method === 'HEAD') return reply.send('')
     const lifetimeMs = signIn ? signIn.expiresAt - serviceClock.now() : undefined
-    return reply.send(this.streams.open({ view, query, rights: rightsOf(credential) }, lifetimeMs))
+    const rights = rightsOf(credential)
+    const stream = method === 'HEAD' ? '' : this.streams.open({ view, query, rights }, lifetimeMs)
+    return (
+      reply
+        .type('text/event-stream')
+        .header('cache-control', 'no-store, no-transform')
+        // A connection that becomes idle during a shutdown would delay it until its time-out.
+        .header('connection', 'close')
+        // For nginx, which otherwise collects answers before it sends them.
+        .header('x-accel-buffering', 'no')
+        .send(stream)
+    )
   }
 }
