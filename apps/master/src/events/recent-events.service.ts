@@ -55,14 +55,14 @@ export async function insertRecent(
 export class RecentEvents {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The latest first. Hand-written: a search looks into the JSON. */
+  /** The latest first. Hand-written: a search looks into the JSON, where it ignores the case of ASCII letters. */
   find({ prefix = '', sessionId, name = '', search = '', limit }: RecentEventFilter): Promise<RecentEvent[]> {
     return rows<RecentEvent>(
       this.dataSource,
       `SELECT ${RECENT} FROM recent_event e
        WHERE ($1 = '' OR starts_with(e.session_id, $1)) AND ($2::text IS NULL OR e.session_id = $2)
          AND ($3 = '' OR e.name = $3)
-         AND ($4 = '' OR strpos(lower(e.id || ' ' || e.name || ' ' || e.payload), lower($4)) > 0)
+         AND ($4 = '' OR strpos(lower(concat_ws(' ', e.id, e.name, e.payload) COLLATE "C"), lower($4 COLLATE "C")) > 0)
        ORDER BY e.position DESC LIMIT $5`,
       [prefix, sessionId ?? null, name, search, limit],
     )

@@ -2,6 +2,7 @@ import type { ClusterSummary } from '@session-service/contract/dashboard'
 import { ServiceError } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import type { Consumer } from '../../../events/outbox.entity.js'
 import { isUp } from '../../../media-nodes/media-node-status.js'
 import { isConnected, MediaNodesService } from '../../../media-nodes/media-nodes.service.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../../platform/config/configuration.module.js'
@@ -10,7 +11,10 @@ import { firstRow } from '../../../platform/database/sql.js'
 import { RecordingStore } from '../../../recordings/storage/recording-store.js'
 import { HealthService } from '../../health/health.service.js'
 import { type ProblemFacts, problemsOf } from './problems.js'
+import { IS_OF_LAST_DAY, IS_UNFINISHED } from './recording-rows.js'
 import { maySee, type Rights } from './rights.js'
+
+const CONSUMERS = ['webhook', 'cdr', 'history', 'search'] as const satisfies Consumer[]
 
 interface Counts {
   sessions: number
@@ -22,24 +26,23 @@ interface Counts {
   queueAges: { consumer: string; seconds: number }[]
 }
 
-/**
- * $1: prefix of sessions. A recording that failed within the last hour was created within the last day: its index by
- * creation bounds the read. The first position of a queue is its oldest event, which an index finds in a long queue.
- */
+/** The age of the oldest event of a consumer. Its name is a literal, by whose frequency the planner chooses the index. */
+const queueAge = (consumer: Consumer): string => `SELECT '${consumer}' AS consumer,
+  (SELECT extract(epoch FROM clock_timestamp() - o.queued_at)::float8 FROM outbox o
+   WHERE o.consumer = '${consumer}' AND o.dead_at IS NULL ORDER BY o.position LIMIT 1) AS seconds`
+
+/** $1: prefix of sessions. A recording that failed within the last hour was created within the last day. */
 const COUNTS = `SELECT
   (SELECT count(*)::int FROM session s WHERE starts_with(s.id, $1)) AS sessions,
   (SELECT count(*)::int FROM connection c WHERE c.status = 'active' AND starts_with(c.session_id, $1)) AS participants,
   (SELECT count(*)::int FROM stream p WHERE starts_with(p.session_id, $1)) AS streams,
-  (SELECT count(*)::int FROM recording r WHERE r.status IN ('starting', 'started', 'stopped')
+  (SELECT count(*)::int FROM recording r WHERE ${IS_UNFINISHED}
      AND r.removed_at IS NULL AND starts_with(r.session_id, $1)) AS recordings,
   (SELECT count(*)::int FROM recording r WHERE r.status = 'failed' AND r.removed_at IS NULL
-     AND r.created_at > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 86400000
-     AND r.changed_at > clock_timestamp() - interval '1 hour' AND starts_with(r.session_id, $1)) AS "failedRecordings",
+     AND ${IS_OF_LAST_DAY} AND r.changed_at > now() - interval '1 hour'
+     AND starts_with(r.session_id, $1)) AS "failedRecordings",
   (SELECT count(*)::int FROM outbox o WHERE o.dead_at IS NOT NULL) AS "deadLetters",
-  (SELECT coalesce(json_agg(json_build_object('consumer', q.consumer, 'seconds', q.seconds)), '[]')
-   FROM (SELECT k.consumer, (SELECT extract(epoch FROM clock_timestamp() - o.queued_at)::float8 FROM outbox o
-           WHERE o.consumer = k.consumer AND o.dead_at IS NULL ORDER BY o.position LIMIT 1) AS seconds
-         FROM unnest(ARRAY['webhook', 'cdr', 'history', 'search']) AS k(consumer)) q
+  (SELECT coalesce(json_agg(q), '[]') FROM (${CONSUMERS.map(queueAge).join(' UNION ALL ')}) q
    WHERE q.seconds IS NOT NULL) AS "queueAges"`
 
 /** Reads the state of the cluster at a glance. */

@@ -7,17 +7,21 @@ import { rows } from '../../../platform/database/sql.js'
 import { HealthService } from '../../health/health.service.js'
 import { MediaNodeQueries } from '../../media-nodes/media-node-queries.service.js'
 import { nodeRow } from './node-rows.js'
+import { IS_OF_LAST_DAY, IS_UNFINISHED } from './recording-rows.js'
 import { maySee, type Rights } from './rights.js'
 import { sessionRows } from './session-rows.js'
 
 const BUSIEST = 10
 const EVENTS = 20
 
-/** $1: prefix of sessions. Bounded by the index of recordings by creation, and by the one of unfinished recordings. */
-const RECORDINGS = `SELECT r.status, count(*)::int AS count FROM recording r
-  WHERE r.removed_at IS NULL AND starts_with(r.session_id, $1) AND (r.status IN ('starting', 'started', 'stopped')
-    OR r.created_at > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 86400000)
-  GROUP BY r.status ORDER BY r.status`
+/** $1: prefix of sessions. Each part has an index, so that the read is bounded. */
+const RECORDINGS = `SELECT status, count(*)::int AS count FROM (
+    SELECT r.status FROM recording r
+    WHERE ${IS_UNFINISHED} AND r.removed_at IS NULL AND starts_with(r.session_id, $1)
+    UNION ALL
+    SELECT r.status FROM recording r WHERE r.status IN ('ready', 'failed') AND ${IS_OF_LAST_DAY}
+      AND r.removed_at IS NULL AND starts_with(r.session_id, $1)) shown
+  GROUP BY status ORDER BY status`
 
 /** Reads the first view of the dashboard. */
 @Injectable()
