@@ -34,6 +34,17 @@ export async function send<T>(method: string, path: string, options: SendOptions
   throw new RequestError(answer.status, messageOf(text, answer), Number.isFinite(retryAfter) ? retryAfter : undefined)
 }
 
+/** Why a GET is no success; undefined when it is one, and when the service does not answer. */
+export async function failureOf(path: string): Promise<{ status: number; message: string } | undefined> {
+  const end = new AbortController()
+  const answer = await fetch(path, { signal: end.signal }).catch(() => undefined)
+  if (!answer) return undefined
+  const failure = answer.ok ? undefined : { status: answer.status, message: messageOf(await answer.text(), answer) }
+  // The body of a success may be an endless stream.
+  end.abort()
+  return failure
+}
+
 function messageOf(text: string, answer: Response): string {
   try {
     const { message } = JSON.parse(text) as { message?: unknown }

@@ -15,8 +15,9 @@ import {
   type LiveEvent,
   type LiveState,
 } from '../platform/live-state.js'
-import { loadAccount } from './account.js'
+import { expire } from './account.js'
 import { setServiceClock } from './clock.js'
+import { failureOf } from './http.js'
 
 /** Of the last live view, for the header. */
 export const summary = signal<ClusterSummary | undefined>(undefined)
@@ -71,11 +72,11 @@ class LiveStream<V extends LiveViewName> {
     if (connection.value !== 'lost') connection.value = 'connecting'
     const source = new EventSource(this.#url)
     this.#source = source
-    source.onopen = () => {
+    source.addEventListener('open', () => {
       this.#attempts = 0
       connection.value = 'open'
-    }
-    source.onerror = () => this.#onError(source)
+    })
+    source.addEventListener('error', () => this.#onError(source))
     for (const name of LIVE_EVENTS) {
       source.addEventListener(name, ({ data }: MessageEvent<string>) => {
         const event = readLiveEvent<V>(name, data)
@@ -90,6 +91,7 @@ class LiveStream<V extends LiveViewName> {
       setServiceClock(event.value.now)
     }
     this.#onEvent(event)
+    if (event.name === 'failure' && event.value.status === 401) expire()
     if (event.name === 'failure' && isFinal(event.value)) this.close()
   }
 
@@ -99,8 +101,14 @@ class LiveStream<V extends LiveViewName> {
     connection.value = 'lost'
     if (source.readyState !== EventSource.CLOSED) return
     this.#attempts += 1
-    void loadAccount().catch(() => {})
-    this.#timer = setTimeout(() => !this.#isEnded && this.#connect(), retryDelayMs(this.#attempts))
+    this.#timer = setTimeout(() => this.#connect(), retryDelayMs(this.#attempts))
+    void this.#explain()
+  }
+
+  /** An EventSource hides the answer that it did not accept. */
+  async #explain(): Promise<void> {
+    const value = await failureOf(this.#url)
+    if (value && !this.#isEnded) this.#receive({ name: 'failure', value })
   }
 }
 

@@ -29,8 +29,14 @@ describe('the state of a live view', () => {
     expect(readLiveEvent('view', text)).toBeUndefined(),
   )
 
-  it('ends with objects that do not exist and views that the credential may not read', () => {
-    expect([404, 403, 503, 500].map((status) => isFinal({ status, message: '' }))).toEqual([true, true, false, false])
+  it('ends with an expired sign-in, with views that the credential may not read and with objects that do not exist', () => {
+    expect([401, 403, 404, 500, 503].map((status) => isFinal({ status, message: '' }))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ])
   })
 
   it('waits longer before each attempt to connect again, at most ten seconds', () => {

@@ -41,8 +41,8 @@ export function nextLiveState<V extends keyof LiveViews>(state: LiveState<V>, ev
   return event.name === 'failure' ? { data: state.data, failure: event.value } : state
 }
 
-/** Whether the stream ends with this failure: the object does not exist, or the credential may not read it. */
-export const isFinal = ({ status }: Failure): boolean => status === 404 || status === 403
+/** Whether the stream ends with this failure: no valid sign-in, no right to read the view, or no such object. */
+export const isFinal = ({ status }: Failure): boolean => [401, 403, 404].includes(status)
 
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 10_000

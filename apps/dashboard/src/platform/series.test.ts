@@ -27,7 +27,7 @@ it.each([
       [0, 7],
       [4, 7],
     ],
-    'M0 12L100 12',
+    '',
   ],
 ])('outlines %s', (_, points, path) =>
   expect(sparklinePath(points.map(([at = 0, value = 0]) => ({ at, value })))).toBe(path),

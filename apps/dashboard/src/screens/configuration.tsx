@@ -71,7 +71,9 @@ function Property({ property }: { property: PropertyRow }): VNode {
           <strong class="id">{name}</strong>
           <Badge tone={TONES[source]}>{source}</Badge>
         </span>
-        <span class="note">{meaning}</span>
+        <span class="note">
+          {meaning.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}
+        </span>
         <span class="note">
           Of {SCOPES[scope]}
           {isRestartable ? '; POST restart changes it' : ''}

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { HistorySessionListView, HistorySessionView } from '@session-service/contract'
-import { apiPath, request } from '../data/account.js'
+import { account, apiPath, request } from '../data/account.js'
 import { messageFrom } from '../data/http.js'
 import { route, setQuery } from '../data/route.js'
 import { capitalized, formatDuration, formatNumber, spaced } from '../platform/format.js'
@@ -9,7 +9,7 @@ import { dayOf, historyQuery, REASONS, startOfDay } from '../platform/history-qu
 import { linkTo } from '../platform/routes.js'
 import { Button } from '../ui/buttons.js'
 import { SearchField, Select, TextField } from '../ui/fields.js'
-import { Id, Loading, Problem, Time } from '../ui/marks.js'
+import { Empty, Id, Loading, Problem, Time } from '../ui/marks.js'
 import { Screen } from '../ui/screen.js'
 import { Table, type Column } from '../ui/table.js'
 
@@ -68,38 +68,22 @@ const REASON_OPTIONS = [
   ...REASONS.map((reason) => [reason, capitalized(spaced(reason))] as const),
 ]
 
-export function History(): VNode {
+export const History = (): VNode =>
+  account.value?.features.history ? (
+    <EndedSessions />
+  ) : (
+    <Screen title="History">
+      <Empty>The service keeps no history: SERVICE_HISTORY is false.</Empty>
+    </Screen>
+  )
+
+function EndedSessions(): VNode {
   const { query } = route.value
   const filter = historyQuery(query)
   const { rows, next, error, more } = useHistory(filter)
   return (
     <Screen title="History" note="Sessions that have ended, the last one first.">
-      <div class="filters">
-        <SearchField label="Session id" value={query.session ?? ''} onSearch={(session) => setQuery({ session })} />
-        <SearchField
-          label="Media node"
-          value={query.mediaNode ?? ''}
-          onSearch={(mediaNode) => setQuery({ mediaNode })}
-        />
-        <Select
-          label="Reason"
-          value={query.reason ?? ''}
-          options={REASON_OPTIONS}
-          onChoose={(reason) => setQuery({ reason })}
-        />
-        <TextField
-          label="Ended from"
-          type="date"
-          value={dayOf(query.from)}
-          onEnter={(day) => setQuery({ from: startOfDay(day, 0) })}
-        />
-        <TextField
-          label="Ended until"
-          type="date"
-          value={dayOf(query.to, -1)}
-          onEnter={(day) => setQuery({ to: startOfDay(day, 1) })}
-        />
-      </div>
+      <Filters query={query} />
       {error && <Problem>{error}</Problem>}
       {rows === undefined && !error && <Loading />}
       {rows && (
@@ -117,5 +101,32 @@ export function History(): VNode {
         </p>
       )}
     </Screen>
+  )
+}
+
+function Filters({ query }: { query: Readonly<Record<string, string>> }): VNode {
+  return (
+    <div class="filters">
+      <SearchField label="Session id" value={query.session ?? ''} onSearch={(session) => setQuery({ session })} />
+      <SearchField label="Media node" value={query.mediaNode ?? ''} onSearch={(mediaNode) => setQuery({ mediaNode })} />
+      <Select
+        label="Reason"
+        value={query.reason ?? ''}
+        options={REASON_OPTIONS}
+        onChoose={(reason) => setQuery({ reason })}
+      />
+      <TextField
+        label="Ended from"
+        type="date"
+        value={dayOf(query.from)}
+        onEnter={(day) => setQuery({ from: startOfDay(day, 0) })}
+      />
+      <TextField
+        label="Ended until"
+        type="date"
+        value={dayOf(query.to, -1)}
+        onEnter={(day) => setQuery({ to: startOfDay(day, 1) })}
+      />
+    </div>
   )
 }

@@ -33,7 +33,7 @@ export const Slots = ({ heartbeat }: Pick<NodeRow, 'heartbeat'>): VNode => (
   <span class="stack">
     {heartbeat?.slots.map(({ kind, used, total }) => (
       <span key={kind} class="figure">
-        {formatNumber(used)} of {formatNumber(total)} {SLOTS[kind]}
+        {formatNumber(used)}/{formatNumber(total)} {SLOTS[kind]}
       </span>
     ))}
     {!heartbeat?.slots.length && <span class="soft">none</span>}

@@ -28,7 +28,7 @@ function Sentence(): VNode {
   const now = summary.value
   if (!now) return <>Reading the state of the service…</>
   const texts = {
-    UP: 'The service works.',
+    UP: now.problems.length > 0 ? 'The service works, and something needs attention.' : 'The service works.',
     UNSTABLE: 'The service works, and something needs attention.',
     DOWN: 'The service cannot host sessions.',
   }

@@ -63,19 +63,14 @@ export function Participant({ row }: { row: ParticipantRow }): VNode {
           <strong class="id">{name || id}</strong>
           <Badge tone="neutral">{type === 'IPCAM' ? `camera ${row.cameraStatus ?? ''}` : words(role ?? '')}</Badge>
         </span>
-        {name && (
-          <span class="note">
-            <Id>{id}</Id>
-          </span>
-        )}
-        <Client row={row} />
+        <Client row={row} isNamed={name !== ''} />
         <span class="note">
           joined <Time at={activeAt ?? createdAt} />, receives {countOf(subscribers?.length ?? 0, 'stream')}
         </span>
         {row.cameraError && <span class="problem">{row.cameraError}</span>}
       </div>
       <div class="sends">
-        <Quality level={quality} />
+        {(quality !== null || !!publishers?.length) && <Quality level={quality} />}
         {publishers?.length ? (
           <ul class="streams">
             {publishers.map((stream) => (
@@ -103,7 +98,9 @@ export function Participant({ row }: { row: ParticipantRow }): VNode {
   )
 }
 
-const Client = ({ row }: { row: ParticipantRow }): VNode | null => {
-  const known = [row.platform, row.ip, row.location, row.rtspUri].filter(Boolean)
+const Client = ({ row, isNamed }: { row: ParticipantRow; isNamed: boolean }): VNode | null => {
+  const known = [isNamed && row.id, row.platform, row.ip, row.location, row.rtspUri].filter(
+    (text) => text && text !== 'unknown',
+  )
   return known.length > 0 ? <span class="note id">{known.join(' · ')}</span> : null
 }

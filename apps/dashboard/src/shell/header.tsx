@@ -37,7 +37,9 @@ const STATUS = {
 function Glance(): VNode | null {
   const now = summary.value
   if (!now) return null
-  const [tone, text] = STATUS[now.status]
+  const { status, problems } = now
+  const [tone, text] =
+    status === 'UP' && problems.length > 0 ? ['warn', countOf(problems.length, 'problem')] : STATUS[status]
   return (
     <p class="glance">
       <a class={`status ${tone}`} href={linkTo('overview')}>

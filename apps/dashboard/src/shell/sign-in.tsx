@@ -35,10 +35,8 @@ function useSignIn() {
 
 /** Shown in place of each screen while signed out; the address stays that of the screen. */
 export function SignIn(): VNode {
-  const { error, isBusy, field, submit } = useSignIn()
   useEffect(() => {
     document.title = `Sign in – ${PRODUCT}`
-    field.current?.focus()
   }, [])
   return (
     <main class="sign-in">
@@ -53,34 +51,42 @@ export function SignIn(): VNode {
             {signInNotice.value}
           </p>
         )}
-        <form onSubmit={submit}>
-          <div class="field">
-            <label for="user">User name</label>
-            <input id="user" name="username" autocomplete="username" value="SERVICEAPP" readOnly />
-          </div>
-          <div class="field">
-            <label for="secret">Secret</label>
-            <input
-              id="secret"
-              name="password"
-              type="password"
-              autocomplete="current-password"
-              required
-              maxLength={1024}
-              ref={field}
-              aria-invalid={error !== ''}
-              aria-describedby="sign-in-error"
-            />
-          </div>
-          <div id="sign-in-error" role="alert">
-            {error && <p class="problem">{error}</p>}
-          </div>
-          <button type="submit" class="primary" disabled={isBusy}>
-            {isBusy && <span class="spinner" aria-hidden="true" />}
-            Sign in
-          </button>
-        </form>
+        <SignInForm />
       </div>
     </main>
+  )
+}
+
+function SignInForm(): VNode {
+  const { error, isBusy, field, submit } = useSignIn()
+  useEffect(() => field.current?.focus(), [])
+  return (
+    <form onSubmit={submit}>
+      <div class="field">
+        <label for="user">User name</label>
+        <input id="user" name="username" autocomplete="username" value="SERVICEAPP" readOnly />
+      </div>
+      <div class="field">
+        <label for="secret">Secret</label>
+        <input
+          id="secret"
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          required
+          maxLength={1024}
+          ref={field}
+          aria-invalid={error !== ''}
+          aria-describedby="sign-in-error"
+        />
+      </div>
+      <div id="sign-in-error" role="alert">
+        {error && <p class="problem">{error}</p>}
+      </div>
+      <button type="submit" class="primary" disabled={isBusy}>
+        {isBusy && <span class="spinner" aria-hidden="true" />}
+        Sign in
+      </button>
+    </form>
   )
 }

@@ -28,7 +28,14 @@ const LEVELS = [1, 2, 3, 4, 5]
 /** Five bars and the word of the level. */
 export function Quality({ level }: { level: number | null }): VNode {
   const { text, tone } = qualityOf(level)
-  if (level === null) return <span class="soft">{text}</span>
+  if (level === null) {
+    return (
+      <span class="soft" title={text}>
+        <span aria-hidden="true">–</span>
+        <span class="visually-hidden">{text}</span>
+      </span>
+    )
+  }
   return (
     <span class={`quality ${tone}`}>
       <span class="quality-bars" aria-hidden="true">
