@@ -68,6 +68,9 @@ const MASTER_LAYERS = [
   'api/docs',
   'api/media-nodes',
   'api/sessions',
+  'api/dashboard/views',
+  'api/dashboard/live',
+  'api/dashboard',
   'api/deprecated',
   'app',
 ]
@@ -167,6 +170,13 @@ module.exports = {
         pathNot: [...MASTER_LAYERS.map(masterFolder), '^apps/master/src/(main.ts|system/)', TESTS],
       },
       to: {},
+    },
+    {
+      name: 'dashboard-depends-on-contract',
+      comment: 'A page, which uses the types and small constants of the contract, and the style of pages.',
+      severity: 'error',
+      from: { path: '^apps/dashboard/', pathNot: TESTS },
+      to: { path: OURS, pathNot: ['^apps/dashboard/', inLib('contract')] },
     },
     libraryRule('rest-client', ['contract']),
     libraryRule('synthetic-participant', ['contract', 'local-stack']),

@@ -1,6 +1,6 @@
 // Bundles, built after `tsc -b`: for browsers the client library as one ESM file, a variant for recorded pages, and the
-// playground's page; for Node the programs of master, media node and playground.
-// node tools/build-bundles.mjs [client|playground|master|media-node …]; without names all of them.
+// pages of playground and dashboard; for Node the programs of master, media node and playground.
+// node tools/build-bundles.mjs [client|dashboard|playground|master|media-node …]; without names all of them.
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -76,6 +76,16 @@ const BUNDLES = {
     rollTypes(path('libs/client/dist/index.d.ts'), path(types))
     for (const file of [outfile, types]) compress(file)
     return [outfile, recorder]
+  },
+  dashboard: async () => {
+    const from = 'apps/dashboard/src'
+    const outdir = 'apps/dashboard/dist/public'
+    mkdirSync(path(outdir), { recursive: true })
+    await build({ ...shared, entryPoints: ['apps/dashboard/dist/main.js'], outfile: `${outdir}/page.js` })
+    await build({ ...shared, entryPoints: [`${from}/css/page.css`], outfile: `${outdir}/page.css` })
+    for (const file of ['index.html', 'icon.svg']) cpSync(path(`${from}/${file}`), path(`${outdir}/${file}`))
+    for (const file of ['page.js', 'page.css', 'index.html', 'icon.svg']) compress(`${outdir}/${file}`)
+    return [`${outdir}/page.js`, `${outdir}/page.css`]
   },
   playground: async () => {
     const outdir = 'apps/playground/dist/public'

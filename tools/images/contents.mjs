@@ -19,12 +19,19 @@ export const PROGRAMS = {
 export const IMAGES = {
   master: {
     app: 'apps/master',
-    entries: ['apps/master/dist/main.js', 'libs/client/dist/bundle.js', 'libs/client/dist/recorder-bundle.js'],
+    entries: [
+      'apps/master/dist/main.js',
+      'libs/client/dist/bundle.js',
+      'libs/client/dist/recorder-bundle.js',
+      'apps/dashboard/dist/main.js',
+    ],
     files: [
       'apps/master/package.json',
       'apps/master/dist/bundle',
       ['libs/client/package.json', 'node_modules/@session-service/client/package.json'],
       ['libs/client/dist/bundle', 'node_modules/@session-service/client/dist/bundle'],
+      ['apps/dashboard/package.json', 'node_modules/@session-service/dashboard/package.json'],
+      ['apps/dashboard/dist/public', 'node_modules/@session-service/dashboard/dist/public'],
       ...['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js'].map(
         (file) => `node_modules/swagger-ui-dist/${file}`,
       ),

@@ -15,7 +15,7 @@ const GUARDED = [
   ['SERVICE_PRO_SEARCH_HOST', 'http://search:9200'],
   ['SEARCH_USERNAME', 'admin'],
   ['SEARCH_PASSWORD', 'other'],
-  ['SERVICE_PRO_DASHBOARD_HOST', 'dashboard'],
+  ['SERVICE_PRO_DASHBOARD_HOST', 'https://dashboard.example'],
 ] as const
 const UNKNOWN = [
   'CERTIFICATE_TYPE',

@@ -10,8 +10,14 @@ import {
 } from '@session-service/server-kit'
 import { NestFactory } from '@nestjs/core'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
+import { LiveViewStreams } from '../api/dashboard/live/live-views.service.js'
+import { LIVE_ADDRESS } from '../api/dashboard/live.controller.js'
+import { OPEN_DASHBOARD_ADDRESSES, serveDashboardPage } from '../api/dashboard/page-files.js'
+import { refreshAfterActions } from '../api/dashboard/refresh-after-actions.js'
+import type { SignIns } from '../api/dashboard/sign-in.controller.js'
 import { accountsOf, BasicCredentials } from '../platform/authentication/basic-credentials.js'
 import { BasicAuthGuard } from '../platform/authentication/basic-auth-guard.js'
+import { SignInCookies } from '../platform/authentication/sign-in-cookies.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { bindPattern } from './bindings.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -32,9 +38,19 @@ import { RECORDING_ADDRESS } from '../recordings/storage/serve-recordings.js'
 import { RecordingParts } from '../recordings/repository/recording-parts.js'
 import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
 
-/** Downloads of recordings do not count: players send many requests for ranges. */
+/** Downloads of recordings do not count: players send many requests for ranges. Nor do live views, which reconnect. */
 const requestRate = ({ SERVICE_REST_RATE_LIMIT: perSecond, SERVICE_REST_RATE_BURST: burst }: MasterConfig) =>
-  perSecond === 0 ? undefined : { limiter: new RequestLimiter({ perSecond, burst }), exempt: [RECORDING_ADDRESS] }
+  perSecond === 0
+    ? undefined
+    : { limiter: new RequestLimiter({ perSecond, burst }), exempt: [RECORDING_ADDRESS, LIVE_ADDRESS] }
+
+function createGuard(config: MasterConfig): { guard: BasicAuthGuard; signIns: SignIns | undefined } {
+  const accounts = accountsOf(config)
+  const isSecure = config.SERVICE_PUBLICURL.startsWith('https:')
+  const cookies = config.SERVICE_PRO_DASHBOARD ? new SignInCookies(accounts, isSecure) : undefined
+  const guard = new BasicAuthGuard(new BasicCredentials(accounts), { signIns: cookies })
+  return { guard, signIns: cookies && { guard, cookies } }
+}
 
 /** Creates the Nest application of a master with its routes; it is not initialized yet. */
 export async function createApplication(
@@ -43,20 +59,21 @@ export async function createApplication(
 ): Promise<NestFastifyApplication> {
   const { config, bus, lifecycle } = infrastructure
   const errors = new HttpErrorFilter(translateDatabaseError)
-  const guard = new BasicAuthGuard(new BasicCredentials(accountsOf(config)))
+  const { guard, signIns } = createGuard(config)
   const adapter = createHttpAdapter({
     guard,
     errors,
     trustedProxies: config.SERVICE_TRUSTED_PROXIES,
     namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
-    open: openRecordingAddresses(config),
+    open: [...openRecordingAddresses(config), ...(signIns ? [OPEN_DASHBOARD_ADDRESSES] : [])],
     rate: requestRate(config),
     accessOf: routeAccess,
   })
   listenOnPrivilegedPort(adapter.getInstance().server, { host: config.SERVICE_HOST, port: config.SERVICE_PORT })
   rejectDuringRestart(adapter.getInstance(), lifecycle)
   await serveClientLibrary(adapter.getInstance())
-  const app = await NestFactory.create<NestFastifyApplication>(MasterModule.forRoot(infrastructure), adapter, {
+  if (signIns) await serveDashboardPage(adapter.getInstance())
+  const app = await NestFactory.create<NestFastifyApplication>(MasterModule.forRoot(infrastructure, signIns), adapter, {
     logger,
     bodyParser: false,
     abortOnError: false,
@@ -68,6 +85,7 @@ export async function createApplication(
     clock: app.get(ClusterClock),
     hasPart: (part) => app.get(RecordingParts).exists(part),
   })
+  if (signIns) refreshAfterActions(adapter.getInstance(), () => app.get(LiveViewStreams).refresh())
   answerRetries(adapter.getInstance(), app.get(IdempotentCalls))
   app.useGlobalFilters(errors)
   app.connectMicroservice({ strategy: new BusTransport({ bus, bind: bindPattern }) })

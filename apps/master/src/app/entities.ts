@@ -4,6 +4,7 @@ import { MasterEntity } from '../media-nodes/master.entity.js'
 import { FilterListenerEntity, StreamFilterEntity } from '../filters/filter.entity.js'
 import { SessionHistoryEntity, SessionRecordEntity } from '../events/history/session-history.entity.js'
 import { OutboxEntity } from '../events/outbox.entity.js'
+import { RecentEventEntity } from '../events/recent-event.entity.js'
 import { IdempotentCallEntity } from '../platform/http/idempotency/idempotent-call.entity.js'
 import { MediaNodeEntity } from '../media-nodes/media-node.entity.js'
 import { RecordingEntity, RecordingPartEntity } from '../recordings/repository/recording.entity.js'
@@ -23,6 +24,7 @@ export const ENTITIES = [
   FilterListenerEntity,
   MasterEntity,
   OutboxEntity,
+  RecentEventEntity,
   SessionHistoryEntity,
   SessionRecordEntity,
   MediaNodeEntity,

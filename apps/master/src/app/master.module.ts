@@ -3,6 +3,8 @@ import { OpsModule } from '@session-service/server-kit'
 import { type DynamicModule, Module } from '@nestjs/common'
 import type { DataSource } from 'typeorm'
 import { RestartModule } from '../api/configuration/restart.module.js'
+import { DashboardModule } from '../api/dashboard/dashboard.module.js'
+import type { SignIns } from '../api/dashboard/sign-in.controller.js'
 import { DeprecatedModule } from '../api/deprecated/deprecated.module.js'
 import { DocsModule } from '../api/docs/docs.module.js'
 import { HealthModule } from '../api/health/health.module.js'
@@ -32,7 +34,8 @@ export interface Infrastructure extends Configuration {
 
 @Module({})
 export class MasterModule {
-  static forRoot({ bus, dataSource, ...configuration }: Infrastructure): DynamicModule {
+  /** `signIns`: of the dashboard; undefined while it is disabled. */
+  static forRoot({ bus, dataSource, ...configuration }: Infrastructure, signIns?: SignIns): DynamicModule {
     const { config } = configuration
     return {
       module: MasterModule,
@@ -58,6 +61,7 @@ export class MasterModule {
         RestartModule,
         HealthModule,
         DocsModule,
+        ...(signIns ? [DashboardModule.forRoot(signIns)] : []),
         ...(config.SUPPORT_DEPRECATED_API ? [DeprecatedModule] : []),
       ],
     }

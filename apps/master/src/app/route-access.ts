@@ -1,3 +1,4 @@
+import { DASHBOARD_PATH } from '@session-service/contract/dashboard'
 import type { Access } from '../platform/authentication/access.js'
 import type { AccessOf } from '../platform/http/require-access.js'
 
@@ -73,16 +74,23 @@ const ROUTE_ACCESS: Readonly<Record<string, Access>> = {
   [`GET ${API}/media-nodes/:mediaNodeId`]: 'administration',
   [`PATCH ${API}/media-nodes/:mediaNodeId`]: 'administration',
   [`DELETE ${API}/media-nodes/:mediaNodeId`]: 'administration',
+  [`POST ${DASHBOARD_PATH}/sign-in`]: 'open',
+  [`POST ${DASHBOARD_PATH}/sign-out`]: 'open',
+  [`GET ${DASHBOARD_PATH}`]: 'open',
+  [`GET ${DASHBOARD_PATH}/account`]: 'any',
+  [`GET ${DASHBOARD_PATH}/search`]: 'any',
+  // Each view has a requirement of its own.
+  [`GET ${DASHBOARD_PATH}/live/:view`]: 'any',
   // Media nodes have a token for each part.
   'GET /service/internal/recordings/:id/:part/:file': 'open',
   'PUT /service/internal/recordings/:id/:part/:file': 'open',
 }
 
-/** The path of the client library contains its version. */
-const CLIENT_LIBRARY = '/service/client/'
+/** The path of the client library contains its version; the files of the dashboard are those of its build. */
+const FILES = /^\/service\/(?:client\/|dashboard\/[\w-]+(?:\.[\w-]+)+$)/
 
 export const routeAccess: AccessOf = (method, template) => {
   const read = method === 'HEAD' ? 'GET' : method
-  if (read === 'GET' && template.startsWith(CLIENT_LIBRARY)) return 'open'
+  if (read === 'GET' && FILES.test(template)) return 'open'
   return ROUTE_ACCESS[`${read} ${template}`]
 }

@@ -13,6 +13,7 @@ import {
 } from './event-drafts.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
 import type { Consumer } from './outbox.entity.js'
+import { insertRecent } from './recent-events.service.js'
 
 /** The session key of events of the cluster: they keep their order among themselves as those of a session do. */
 const CLUSTER_KEY = 'cluster'
@@ -50,7 +51,7 @@ const PARTICIPANT = `c.id AS "connectionId", c.active_at AS "activeAt", c.locati
 
 /**
  * Writes events as rows of the outbox, in the transaction of the change that they report and under the session's row
- * lock, so that positions have the order of the changes. With neither call records nor webhook it reads and writes
+ * lock, so that positions have the order of the changes. With neither consumers nor the dashboard it reads and writes
  * nothing.
  */
 @Injectable()
@@ -63,8 +64,8 @@ export class EventLog {
   ) {}
 
   get isOn(): boolean {
-    const { SERVICE_CDR, SERVICE_WEBHOOK } = this.config
-    return SERVICE_CDR || SERVICE_WEBHOOK || hasSummaries(this.config)
+    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_PRO_DASHBOARD } = this.config
+    return SERVICE_CDR || SERVICE_WEBHOOK || SERVICE_PRO_DASHBOARD || hasSummaries(this.config)
   }
 
   /** Calls the listener after each commit of this master that recorded an event. */
@@ -143,8 +144,11 @@ export class EventLog {
   async #insert(manager: Manager, events: readonly EventDraft[], after: string | undefined): Promise<string[]> {
     const traceContext = currentTraceparent() ?? null
     const identified = events.map((event) => ({ id: newEventId(), traceContext, ...event }))
-    const consumed = identified.filter(({ name }) => this.#consumersOf(name).length > 0)
-    const entries = (await this.#inOrder(manager, consumed)).flatMap((event) =>
+    const isShown = this.config.SERVICE_PRO_DASHBOARD
+    const used = identified.filter(({ name }) => isShown || this.#consumersOf(name).length > 0)
+    const ordered = await this.#inOrder(manager, used)
+    if (isShown) await insertRecent(manager, ordered)
+    const entries = ordered.flatMap((event) =>
       this.#consumersOf(event.name).map((consumer) => ({ ...event, consumer })),
     )
     if (entries.length > 0)

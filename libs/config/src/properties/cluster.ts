@@ -180,8 +180,15 @@ export const CLUSTER = {
     meaning: 'Password for the search server',
   }),
   SERVICE_PRO_SEARCH_VERSION: version('the search server'),
-  SERVICE_PRO_DASHBOARD: pending(boolean, false, { meaning: 'Offer a dashboard of the search server' }),
-  SERVICE_PRO_DASHBOARD_HOST: pending(text, '', { meaning: 'Address of the dashboard' }),
+  SERVICE_PRO_DASHBOARD: property('master', boolean, {
+    default: false,
+    restartable: true,
+    meaning: 'Serve the dashboard for operators at `/service/dashboard/`',
+  }),
+  SERVICE_PRO_DASHBOARD_HOST: property('master', HTTP_URL, {
+    default: '',
+    meaning: 'URL of another dashboard, to which the dashboard links',
+  }),
   SERVICE_PRO_DASHBOARD_VERSION: version('the dashboard'),
   SERVICE_PRO_SPEECH_TO_TEXT: property('master', speechEngine, {
     default: 'disabled',

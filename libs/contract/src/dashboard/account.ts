@@ -1,11 +1,5 @@
 import { z } from 'zod'
 
-/** Path of the dashboard: its page and files, and the routes that only it uses. */
-export const DASHBOARD_PATH = '/service/dashboard'
-
-/** Header of requests with side effects that a sign-in cookie authenticates: the `csrfToken` of the account. */
-export const CSRF_HEADER = 'x-csrf-token'
-
 /** The body of `POST sign-in`. */
 export const SignInBody = z.strictObject({ secret: z.string().min(1).max(1_024) })
 export type SignInBody = z.infer<typeof SignInBody>

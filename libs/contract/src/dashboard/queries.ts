@@ -1,9 +1,6 @@
 import { z } from 'zod'
 import { RecordingStatus } from '../rest/recording.js'
 
-/** Rows of one page of a table. */
-export const PAGE_SIZE = 50
-
 const Search = z.string().max(200).default('')
 const Page = z.coerce.number().int().min(1).max(1_000_000).default(1)
 const Id = z.string().min(1).max(400)
@@ -29,3 +26,4 @@ export type LiveQuery<V extends LiveViewName = LiveViewName> = z.output<(typeof 
 
 /** The query of `GET search`. */
 export const SearchQuery = z.strictObject({ text: z.string().trim().min(1).max(200) })
+export type SearchQuery = z.output<typeof SearchQuery>

@@ -15,8 +15,13 @@ export interface ClusterSummary {
   recordings: number
   mediaNodes: { running: number; total: number }
   deadLetters: number
-  /** What an operator should look at, the most urgent first. `view` names the view that shows it. */
-  problems: { text: string; view: string }[]
+  /** What an operator should look at, the most urgent first; only what the role may open. `view` shows the cause. */
+  problems: Problem[]
+}
+
+export interface Problem {
+  text: string
+  view: 'media-nodes' | 'configuration' | 'recordings' | 'events' | 'dead-letters'
 }
 
 /** A page of rows; `total` counts all that match. */
@@ -54,7 +59,7 @@ export interface SessionRow {
   quality: number | null
 }
 
-/** A participant of a session, with the network quality of what it publishes. */
+/** A participant of a session, with the network quality of what it publishes. Without secrets, whatever the role. */
 export interface ParticipantRow extends ConnectionView {
   quality: number | null
 }
@@ -64,7 +69,7 @@ export interface RecordingRow extends RecordingView {
   path: string | null
 }
 
-/** An event as backends receive it. */
+/** An event as backends receive it; texts of more than 1,000 characters are cut. */
 export interface EventRow {
   id: string
   /** UTC ms. */
@@ -88,7 +93,7 @@ export interface PropertyRow {
   /** Of what it configures: masters, media nodes, or both. */
   scope: 'master' | 'node' | 'both'
   unit: string
-  /** The value in force as text; `***` for a secret that is set. */
+  /** The value in force as text; `***` for a secret that is set; empty for those of media nodes, whose environments differ. */
   value: string
   defaultValue: string
   source: 'default' | 'environment' | 'override'
@@ -99,11 +104,13 @@ export interface PropertyRow {
 /** The data of each live view. */
 export interface LiveViews {
   overview: {
+    /** Empty for roles without access to media nodes. */
     nodes: NodeRow[]
     /** The busiest sessions. */
     busiest: SessionRow[]
     /** The latest events; empty without them. */
     events: EventRow[]
+    /** Those of the last 24 hours, and all that are not finished. */
     recordings: { status: RecordingStatus; count: number }[]
     masters: { id: string; uri: string; status: 'UP' | 'UNSTABLE' | 'DOWN' }[]
   }
@@ -130,6 +137,7 @@ export interface SearchView {
   sessions: { id: string; participants: number }[]
   connections: { id: string; sessionId: string; data: string }[]
   recordings: { id: string; name: string; status: RecordingStatus }[]
+  /** Empty for roles without access to media nodes. */
   mediaNodes: { id: string; status: string }[]
   endedSessions: { uniqueSessionId: string; sessionId: string; destroyedAt: number }[]
 }
@@ -137,7 +145,7 @@ export interface SearchView {
 /**
  * The events of `GET live/<view>`, a stream of server-sent events. `summary` and `view` are sent at the start and after
  * changes; `failure` when the view cannot be read, with the status and the message that REST would answer; the stream
- * goes on after it unless the status is 404.
+ * goes on after it unless the status is 404, or 401 when the sign-in has expired.
  */
 export interface LiveEvents<V extends keyof LiveViews = keyof LiveViews> {
   summary: ClusterSummary

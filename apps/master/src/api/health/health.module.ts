@@ -8,5 +8,6 @@ import { MediaNodesModule } from '../../media-nodes/media-nodes.module.js'
   imports: [MediaNodesModule],
   controllers: [HealthController],
   providers: [HealthService],
+  exports: [HealthService],
 })
 export class HealthModule {}

@@ -61,6 +61,18 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
     return { status, body: { ...body, ...(rollback && { configurationRollback: rollback }) } }
   }
 
+  /** The same in the form of several masters, also of one. */
+  async cluster(): Promise<ClusterHealth> {
+    const [masters, rollback] = await Promise.all([
+      answerOf(() => this.#liveMasters()),
+      answerOf(() => latestRollback(this.dataSource)),
+    ])
+    return {
+      ...(await this.#ofCluster(masters ?? [this.#self()])),
+      ...(rollback && { configurationRollback: rollback }),
+    }
+  }
+
   async #withoutRollback(): Promise<{ status: HealthStatus; body: MasterHealth | ClusterHealth }> {
     const masters = await answerOf(() => this.#liveMasters())
     if (masters) this.#hasSeveralMasters = masters.length > 1 || this.config.SERVICE_EDITION === 'enterprise'

@@ -1,4 +1,5 @@
 import {
+  type Heartbeat,
   type MediaNodeListView,
   type MediaNodeView,
   type MediaserverInfo,
@@ -24,6 +25,13 @@ export interface NodeQuery {
   extraInfo: boolean
 }
 const PLAIN: NodeQuery = { sessions: false, recordings: false, extraInfo: false }
+
+/** `heartbeat`: the last one of the node's present run. */
+export interface NodeFigures {
+  view: MediaNodeView
+  sessionCount: number
+  heartbeat: Heartbeat | undefined
+}
 
 export const noSuchNode = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no media node with the id ${id}`, { subject: 'mediaNode' })
@@ -63,22 +71,37 @@ export class MediaNodeQueries {
   }
 
   async views(rows: readonly MediaNodeRow[], query: NodeQuery = PLAIN): Promise<MediaNodeListView> {
+    const content = (await this.#figures(rows, query)).map(({ view }) => view)
+    return { numberOfElements: content.length, content }
+  }
+
+  /** All nodes, or the one with the id, with what their views are made of. @throws ServiceError NOT_FOUND */
+  async figures(id?: string): Promise<NodeFigures[]> {
+    if (id === undefined) return this.#figures((await this.repository.all()).filter(isShown), PLAIN)
+    const row = await this.repository.find(id)
+    if (!row || !isShown(row)) throw noSuchNode(id)
+    return this.#figures([row], PLAIN)
+  }
+
+  async #figures(rows: readonly MediaNodeRow[], query: NodeQuery): Promise<NodeFigures[]> {
     const [counts, recordings] = await Promise.all([this.repository.sessionCounts(), this.repository.recordingIds()])
-    const content = await Promise.all(
-      rows.map(async (row) =>
-        mediaNodeView(row, {
-          heartbeat: this.mediaNodes.lastHeartbeat(row.id),
-          sessionCount: counts.get(row.id) ?? 0,
+    return Promise.all(
+      rows.map(async (row) => {
+        const heartbeat = this.mediaNodes.lastHeartbeat(row.id)
+        const sessionCount = counts.get(row.id) ?? 0
+        const view = mediaNodeView(row, {
+          heartbeat,
+          sessionCount,
           recordingIds: recordings.get(row.id) ?? [],
           withRecordings: query.recordings,
           now: this.clock.now(),
           hasSpeechToText: hasSpeechToText(this.config),
           ...(query.sessions && { sessions: await this.sessions.onNode(row.id) }),
           ...(query.extraInfo && { mediaserverInfo: await this.#describe(row) }),
-        }),
-      ),
+        })
+        return { view, sessionCount, heartbeat: heartbeat?.bootId === row.bootId ? heartbeat : undefined }
+      }),
     )
-    return { numberOfElements: content.length, content }
   }
 
   async #describe(row: MediaNodeRow): Promise<MediaserverInfo | undefined> {

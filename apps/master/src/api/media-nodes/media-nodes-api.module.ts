@@ -12,5 +12,6 @@ import { RecoveryModule } from '../../recovery/recovery.module.js'
   imports: [ConnectionsModule, MediaNodesModule, RecoveryModule],
   controllers: [MediaNodesController],
   providers: [AddMediaNode, RemoveMediaNode, MediaNodeQueries],
+  exports: [MediaNodeQueries],
 })
 export class MediaNodesApiModule {}

@@ -9,11 +9,10 @@ const WRONG = basic('guess')
 
 function guardAt(clock: { now: number }): (authorization: string | undefined, address?: string) => number {
   const attempts = new RateLimiter({ burst: 3, perSecond: 0.5, sources: 100 })
-  const guard = new BasicAuthGuard(
-    new BasicCredentials([{ name: 'main', secret: 'right-secret', role: 'all' }]),
+  const guard = new BasicAuthGuard(new BasicCredentials([{ name: 'main', secret: 'right-secret', role: 'all' }]), {
     attempts,
-    () => clock.now,
-  )
+    now: () => clock.now,
+  })
   return (authorization, address = '192.0.2.1') => {
     const result = guard.authenticate(authorization, address)
     return 'status' in result ? result.status : 200

@@ -30,7 +30,16 @@ export class BasicCredentials {
 
   find(authorization: string | undefined): Credential | undefined {
     const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization ?? '') ?? []
-    const given = digest(Buffer.from(encoded, 'base64').toString('utf8'))
+    return this.#matching(Buffer.from(encoded, 'base64').toString('utf8'))
+  }
+
+  /** The credential with the secret, as a form sends it. */
+  ofSecret(secret: string): Credential | undefined {
+    return this.#matching(`${USER}:${secret}`)
+  }
+
+  #matching(userAndSecret: string): Credential | undefined {
+    const given = digest(userAndSecret)
     // Compares with all of them: the time does not depend on which one matches.
     const matching = this.#accounts.filter(({ expected }) => timingSafeEqual(given, expected))
     return matching[0]?.credential

@@ -96,10 +96,10 @@ describe('the schema', () => {
   })
 
   // TypeORM has no option for unlogged tables: only the migration declares it.
-  it('keeps recent signals, and nothing else, in an unlogged table', async () => {
+  it('keeps recent signals and events, and nothing else, in unlogged tables', async () => {
     await migrate(dataSource)
-    const unlogged = `SELECT relname FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r'`
-    expect(await database.query(unlogged)).toEqual([{ relname: 'recent_signal' }])
+    const unlogged = `SELECT relname FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r' ORDER BY 1`
+    expect(await database.query(unlogged)).toEqual([{ relname: 'recent_event' }, { relname: 'recent_signal' }])
   })
 
   it('is removed completely by undoing the migrations', async () => {

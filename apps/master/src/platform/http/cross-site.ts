@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { sendError } from './errors.js'
 
-const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** Methods without side effects. */
+export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Headers in which browsers send the origin of the page that makes a request, and the request's host. */
 export interface Sender {

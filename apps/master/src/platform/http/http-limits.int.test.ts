@@ -28,11 +28,10 @@ let now = 0
 async function listen(limits: typeof SHORT_LIMITS): Promise<number> {
   const attempts = new RateLimiter({ burst: 3, perSecond: 0.5, sources: 100 })
   const adapter = createHttpAdapter({
-    guard: new BasicAuthGuard(
-      new BasicCredentials([{ name: 'main', secret: 'secret', role: 'all' }]),
+    guard: new BasicAuthGuard(new BasicCredentials([{ name: 'main', secret: 'secret', role: 'all' }]), {
       attempts,
-      () => now,
-    ),
+      now: () => now,
+    }),
     errors: new HttpErrorFilter(),
     trustedProxies: ['127.0.0.1'],
     limits,

@@ -129,6 +129,11 @@ export class RecordingsService {
     await this.finalizer.remove(row)
   }
 
+  /** A recording as REST shows it. */
+  shown(row: RecordingRow): RecordingView {
+    return this.#view(row)
+  }
+
   /** The row once the recording is no longer `stopped`; as it was when the master stops or the wait times out. */
   async #finished(stopped: RecordingRow): Promise<RecordingRow> {
     const probe = async (): Promise<RecordingRow | undefined> => {

@@ -10,6 +10,7 @@ import { History1790000000064 } from './1790000000064-history.js'
 import { SessionLimits1790000000070 } from './1790000000070-session-limits.js'
 import { RecordingRetention1790000000071 } from './1790000000071-recording-retention.js'
 import { TraceContexts1790000000080 } from './1790000000080-trace-contexts.js'
+import { RecentEvents1790000000090 } from './1790000000090-recent-events.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -25,6 +26,7 @@ export const MIGRATIONS = [
   SessionLimits1790000000070,
   RecordingRetention1790000000071,
   TraceContexts1790000000080,
+  RecentEvents1790000000090,
 ] as const
 
 /**

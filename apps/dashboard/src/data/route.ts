@@ -1,0 +1,20 @@
+import { signal } from '@preact/signals'
+import { linkTo, parseRoute, type Route } from '../platform/routes.js'
+
+export const route = signal<Route>(parseRoute(location.hash))
+
+export const followAddress = (): void => addEventListener('hashchange', () => (route.value = parseRoute(location.hash)))
+
+/** Changes parameters of the current screen. Goes back to the first page unless `page` is given. */
+export function setQuery(change: Readonly<Record<string, string | number>>): void {
+  const { screen, id, query } = route.value
+  if (!screen) return
+  const { page: _, ...rest } = query
+  const link = linkTo(screen, id, { ...rest, ...change })
+  // Typing in a field must not fill the history of the browser; a page of a table is a step back.
+  if ('page' in change) location.hash = link
+  else {
+    history.replaceState(null, '', link)
+    route.value = parseRoute(link)
+  }
+}
