@@ -15,7 +15,7 @@ let stack: Stack
 let main: DashboardClient
 let reader: DashboardClient
 let tenant: DashboardClient
-const open: LiveClient<LiveViewName>[] = []
+const open: { close(): void }[] = []
 
 beforeAll(async () => {
   const secrets = [
@@ -55,7 +55,7 @@ afterAll(() => stack.stop())
 
 async function live<V extends LiveViewName>(client: DashboardClient, view: V, query = {}): Promise<LiveClient<V>> {
   const opened = await client.live(view, query)
-  open.push(opened as unknown as LiveClient<LiveViewName>)
+  open.push(opened)
   return opened
 }
 /** The view as the client gets it first, and the summary with it. */

@@ -39,33 +39,32 @@ describe('a sign-in cookie', () => {
     expect(cookies.find(created('SERVICE_SECRET'), NOW)?.csrfToken).not.toBe(signIn?.csrfToken)
   })
 
-  it.each<[what: string, header: string | undefined, at: number, isValid: boolean]>([
-    ['alone', MINE, NOW, true],
-    ['among others', `a=b; ${MINE}; c=d`, NOW, true],
-    ['after an invalid one of the same name', `${changed({ expiry: '1' })}; ${MINE}`, NOW, true],
-    ['just before its expiry', MINE, NOW + 12 * HOUR - 1, true],
-    ['at its expiry', MINE, NOW + 12 * HOUR, false],
-    ['no cookie', undefined, NOW, false],
-    ['an empty header', '', NOW, false],
-    ['an empty value', 'session-service-sign-in=', NOW, false],
-    ['as the end of another name', `x${MINE}`, NOW, false],
-    ['as the value of another cookie', `a=${MINE}`, NOW, false],
-    ['with a later expiry', changed({ expiry: String(Number(expiry) + 1) }), NOW, false],
-    ['with a leading zero in the expiry', changed({ expiry: `0${expiry}` }), NOW, false],
-    ['for another credential', changed({ encoded: nameOf('SERVICE_SECRET') }), NOW, false],
-    ['for an unknown credential', changed({ encoded: nameOf('unknown') }), NOW, false],
-    ['for a member of every object', changed({ encoded: nameOf('constructor') }), NOW, false],
-    ['with a cut signature', changed({ signature: signature.slice(1) }), NOW, false],
-    ['with a longer signature', changed({ signature: `${signature}A` }), NOW, false],
-    ['with a signature of another cookie', changed({ signature: 'A'.repeat(43) }), NOW, false],
+  it.each<[what: string, isValid: boolean, header: string | undefined, at?: number]>([
+    ['alone', true, MINE],
+    ['among others', true, `a=b; ${MINE}; c=d`],
+    ['after an invalid one of the same name', true, `${changed({ expiry: '1' })}; ${MINE}`],
+    ['just before its expiry', true, MINE, NOW + 12 * HOUR - 1],
+    ['at its expiry', false, MINE, NOW + 12 * HOUR],
+    ['no cookie', false, undefined],
+    ['an empty header', false, ''],
+    ['an empty value', false, 'session-service-sign-in='],
+    ['as the end of another name', false, `x${MINE}`],
+    ['as the value of another cookie', false, `a=${MINE}`],
+    ['with a later expiry', false, changed({ expiry: String(Number(expiry) + 1) })],
+    ['with a leading zero in the expiry', false, changed({ expiry: `0${expiry}` })],
+    ['for another credential', false, changed({ encoded: nameOf('SERVICE_SECRET') })],
+    ['for an unknown credential', false, changed({ encoded: nameOf('unknown') })],
+    ['for a member of every object', false, changed({ encoded: nameOf('constructor') })],
+    ['with a cut signature', false, changed({ signature: signature.slice(1) })],
+    ['with a longer signature', false, changed({ signature: `${signature}A` })],
+    ['with a signature of another cookie', false, changed({ signature: 'A'.repeat(43) })],
     [
       'with the token in place of the signature',
-      changed({ signature: cookies.find(MINE, NOW)?.csrfToken ?? '' }),
-      NOW,
       false,
+      changed({ signature: cookies.find(MINE, NOW)?.csrfToken ?? '' }),
     ],
-    ['a megabyte of cookies', 'session-service-sign-in=a.1.'.repeat(40_000), NOW, false],
-  ])('%s: valid %s', (_, header, at, isValid) => {
+    ['a megabyte of cookies', false, 'session-service-sign-in=a.1.'.repeat(40_000)],
+  ])('%s: valid %s', (_, isValid, header, at = NOW) => {
     expect(cookies.find(header, at) !== undefined).toBe(isValid)
   })
 
@@ -88,15 +87,15 @@ describe('a sign-in cookie', () => {
 
 describe('isCsrfToken', () => {
   const signIn = cookies.find(MINE, NOW) ?? { csrfToken: '' }
-  it.each<[string, unknown, boolean]>([
-    ['the token', signIn.csrfToken, true],
-    ['a token with a tail', `${signIn.csrfToken}A`, false],
-    ['the signature of the cookie', signature, false],
-    ['the token of another sign-in', cookies.find(created('SERVICE_SECRET'), NOW)?.csrfToken, false],
-    ['an empty text', '', false],
-    ['nothing', undefined, false],
-    ['several headers', [signIn.csrfToken], false],
-  ])('%s: %s', (_, given, expected) => {
+  it.each<[string, boolean, unknown]>([
+    ['the token', true, signIn.csrfToken],
+    ['a token with a tail', false, `${signIn.csrfToken}A`],
+    ['the signature of the cookie', false, signature],
+    ['the token of another sign-in', false, cookies.find(created('SERVICE_SECRET'), NOW)?.csrfToken],
+    ['an empty text', false, ''],
+    ['nothing', false, undefined],
+    ['several headers', false, [signIn.csrfToken]],
+  ])('%s: %s', (_, expected, given) => {
     expect(isCsrfToken({ credential: MAIN, expiresAt: 0, csrfToken: signIn.csrfToken }, given)).toBe(expected)
   })
 })

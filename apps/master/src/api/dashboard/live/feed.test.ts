@@ -102,6 +102,8 @@ describe('Feed', () => {
 describe('LiveStream', () => {
   it('keeps one update of each event for a client that does not read, the latest', async () => {
     const stream = newStream()
+    // The client has read everything and wants more.
+    expect(text(stream)).toBe('')
     const large = JSON.stringify('x'.repeat(100_000))
     for (let nth = 0; nth < 1_000; nth += 1) {
       stream.send({ event: 'view', data: large })
