@@ -73,7 +73,7 @@ const COLUMNS: readonly Column<NodeRow>[] = [
           <Id>{id}</Id>
         </a>
         <span class="note">
-          {[ip, environmentId, heartbeat && `version ${heartbeat.version}`].filter(Boolean).join(', ')}
+          {[ip, environmentId, heartbeat?.version].filter(Boolean).join(', ')}
         </span>
       </span>
     ),
