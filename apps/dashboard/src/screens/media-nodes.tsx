@@ -72,9 +72,7 @@ const COLUMNS: readonly Column<NodeRow>[] = [
         <a class="strong" href={linkTo('media-node', id)}>
           <Id>{id}</Id>
         </a>
-        <span class="note">
-          {[ip, environmentId, heartbeat?.version].filter(Boolean).join(', ')}
-        </span>
+        <span class="note">{[ip, environmentId, heartbeat?.version].filter(Boolean).join(', ')}</span>
       </span>
     ),
   },
