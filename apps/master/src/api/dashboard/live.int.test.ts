@@ -1,5 +1,5 @@
 import type { LiveViewName } from '@session-service/contract/dashboard'
-import { type Stack, startStack, until } from '@session-service/testing'
+import { budgetMs, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { Client } from 'pg'
 import { SignInCookies } from '../../platform/authentication/sign-in-cookies.js'
@@ -83,7 +83,7 @@ describe('a live view', () => {
     const before = performance.now()
     expect((await main.request('POST', '/api/sessions', { customSessionId: 'live-1' })).status).toBe(200)
     await until('the new session is shown', () => sessions.view?.total === 1)
-    expect(performance.now() - before).toBeLessThan(1_500)
+    expect(performance.now() - before).toBeLessThan(budgetMs(1_500))
     const count = sessions.sent.filter(({ event }) => event === 'view').length
     await stack.api.createSession({ customSessionId: 'live-2' })
     await until('the next session is shown', () => sessions.view?.total === 2)
@@ -91,7 +91,9 @@ describe('a live view', () => {
       rows: [{ id: 'live-2' }, { id: 'live-1', participants: 0, isRecorded: false }],
     })
     expect(sessions.sent.filter(({ event }) => event === 'view')).toHaveLength(count + 1)
-    expect(sessions.last('summary')).toMatchObject({ status: 'UP', sessions: 4, mediaNodes: { running: 1, total: 1 } })
+    // The summary is read for itself.
+    await until('the summary counts both', () => sessions.last('summary')?.sessions === 4)
+    expect(sessions.last('summary')).toMatchObject({ status: 'UP', mediaNodes: { running: 1, total: 1 } })
     for (const id of ['live-1', 'live-2']) await stack.api.deleteSession(id)
     await until('both are gone', () => sessions.view?.total === 0)
   })
