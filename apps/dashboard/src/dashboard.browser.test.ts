@@ -304,10 +304,10 @@ describe('the dashboard for every user', () => {
     ['#/sessions/every', 'every'],
     ['#/media-nodes', 'Media nodes'],
     ['#/recordings', 'Recordings'],
-    ['#/events', 'Events'],
+    ['#/events?name=sessionCreated', 'Events'],
     ['#/dead-letters', 'Dead letters'],
     ['#/history', 'History'],
-    ['#/configuration', 'Configuration'],
+    ['#/configuration?search=SERVICE_SESSIONS', 'Configuration'],
     ['#/nowhere', 'Not found'],
   ] as const
   const PHONE = { width: 360, height: 740 }

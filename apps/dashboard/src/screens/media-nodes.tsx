@@ -32,7 +32,7 @@ const SLOTS = { recording: 'recording', speechToText: 'speech' } as const
 export const Slots = ({ heartbeat }: Pick<NodeRow, 'heartbeat'>): VNode => (
   <span class="stack">
     {heartbeat?.slots.map(({ kind, used, total }) => (
-      <span key={kind} class="figure">
+      <span key={kind} class="figure one-line">
         {formatNumber(used)}/{formatNumber(total)} {SLOTS[kind]}
       </span>
     ))}
@@ -67,12 +67,12 @@ const COLUMNS: readonly Column<NodeRow>[] = [
   {
     head: 'Media node',
     kind: 'main',
-    cell: ({ id, ip, environmentId }) => (
+    cell: ({ id, ip, environmentId, heartbeat }) => (
       <span class="stack">
         <a class="strong" href={linkTo('media-node', id)}>
           <Id>{id}</Id>
         </a>
-        <span class="note">{[ip, environmentId].filter(Boolean).join(', ')}</span>
+        <span class="note">{[ip, environmentId, heartbeat?.version].filter(Boolean).join(', ')}</span>
       </span>
     ),
   },
@@ -85,7 +85,6 @@ const COLUMNS: readonly Column<NodeRow>[] = [
     cell: ({ heartbeat }) => (heartbeat ? formatNumber(heartbeat.participants) : '–'),
   },
   { head: 'Slots in use', cell: ({ heartbeat }) => <Slots heartbeat={heartbeat} /> },
-  { head: 'Version', cell: ({ heartbeat }) => heartbeat?.version ?? '–' },
 ]
 const ACTIONS: Column<NodeRow> = { head: 'Actions', kind: 'actions', cell: (node) => <NodeActions node={node} /> }
 

@@ -89,9 +89,9 @@ function Figures({ now }: { now: ClusterSummary }): VNode {
       <Figure label="Streams" value={formatNumber(streams)} series="streams" />
       <Figure label="Active recordings" value={formatNumber(recordings)} href={linkTo('recordings')} />
       {mayView(role, 'media-nodes') ? (
-        <Figure label="Running media nodes" value={nodes} href={linkTo('media-nodes')} />
+        <Figure label="Media nodes" value={nodes} href={linkTo('media-nodes')} />
       ) : (
-        <Figure label="Running media nodes" value={nodes} />
+        <Figure label="Media nodes" value={nodes} />
       )}
     </section>
   )

@@ -9,10 +9,12 @@ const PAGE = 'index.html'
 const COMPRESSED = /\.(br|gz)$/
 /** The name contains a hash of the content. */
 const HASHED = /-[0-9A-Za-z]{8,}\.\w+$/
-/** Everything comes from this server; the page cannot be framed, and submits no forms by itself. */
+/** Everything but recordings comes from this server; the page cannot be framed, and submits no forms by itself. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
-  ...['script-src', 'style-src', 'font-src', 'connect-src', 'media-src'].map((kind) => `${kind} 'self'`),
+  ...['script-src', 'style-src', 'font-src', 'connect-src'].map((kind) => `${kind} 'self'`),
+  // Recordings in an object storage.
+  "media-src 'self' https:",
   "img-src 'self' data:",
   ...['base-uri', 'form-action', 'frame-ancestors'].map((kind) => `${kind} 'none'`),
 ].join('; ')
