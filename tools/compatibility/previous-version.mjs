@@ -30,7 +30,9 @@ export function buildVersion(ref, parent, tsc = join(ROOT, 'node_modules/typescr
 /** Both versions mostly have the same packages: then those of this one are linked, except for the workspace's own. */
 function installPackages(folder) {
   const lockOf = (root) => readFileSync(join(root, 'package-lock.json'), 'utf8')
-  if (lockOf(folder) !== lockOf(ROOT)) return run(folder, 'npm', 'ci', '--ignore-scripts', '--prefer-offline')
+  // Its own bootstrap also installs by lockfiles that "npm ci" refuses.
+  if (lockOf(folder) !== lockOf(ROOT))
+    return run(folder, process.execPath, 'tools/bootstrap/run.mjs', 'check', '--print-env')
   const from = join(ROOT, 'node_modules')
   const to = join(folder, 'node_modules')
   mkdirSync(to, { recursive: true })

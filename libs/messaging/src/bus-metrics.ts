@@ -1,13 +1,16 @@
 import { ServiceError } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 
-const SUBJECTS = { node: 'command', fact: 'report', master: 'health' } as const
+const SUBJECTS = { node: 'command', fact: 'report', repeatedFact: 'report', master: 'health' } as const
 
 const connected = metrics.gauge('bus_connected', { help: '1 while this process is connected to the message bus' })
 const reconnects = metrics.counter('bus_reconnects_total', { help: 'Reconnections of this process to the message bus' })
 const requests = metrics.histogram('bus_request_seconds', {
   help: 'Time until a request on the message bus was answered or failed, by kind of subject and outcome',
-  labels: { subject: Object.values(SUBJECTS), outcome: ['answered', 'refused', 'timeout', 'unavailable'] },
+  labels: {
+    subject: [...new Set(Object.values(SUBJECTS))],
+    outcome: ['answered', 'refused', 'timeout', 'unavailable'],
+  },
   buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
 })
 

@@ -10,7 +10,7 @@ import {
 import { until } from '@session-service/local-stack'
 import { z } from 'zod'
 import type { Bus } from './bus.js'
-import { REPORT_RPC, ReportSender, type ReportSenderOptions } from './report-sender.js'
+import { REPORT_RPC, type ReportBody, ReportSender, type ReportSenderOptions } from './report-sender.js'
 import { NatsServer } from './fixtures/nats-server.js'
 import { TestBuses } from './fixtures/test-buses.js'
 
@@ -53,7 +53,32 @@ function master(
     { queue: QUEUE.masters },
   )
 }
+/** The master that the queue group chooses receives reports and does not answer; another one receives repeated reports. */
+async function frozenAndOther(): Promise<{ frozen: Bus; other: Bus; repeated: NodeFact[] }> {
+  const [frozen, other] = [await buses.connect(nats.url), await buses.connect(nats.url)]
+  const repeated: NodeFact[] = []
+  frozen.serve(SUBJECT.allFacts, REPORT_RPC, () => new Promise<never>(() => undefined), { queue: QUEUE.masters })
+  other.serve(SUBJECT.allRepeatedFacts, REPORT_RPC, (fact) => {
+    repeated.push(fact)
+    return { dropRoomIds: [] }
+  })
+  await Promise.all([frozen.flush(), other.flush()])
+  return { frozen, other, repeated }
+}
 const held = (...roomIds: string[]): HeldRoom[] => roomIds.map((roomId) => ({ roomId, epoch: 1 }))
+const BODIES = {
+  hello: { kind: 'hello', ip: '127.0.0.1', rooms: [] },
+  roomsLost: { kind: 'roomsLost', rooms: held('r') },
+  filterEnded: {
+    kind: 'filterEnded',
+    roomId: 'r',
+    epoch: 1,
+    streamId: 's',
+    connectionId: 'c',
+    filterId: 'f',
+    reason: 'the program has ended',
+  },
+} satisfies Record<string, ReportBody>
 const roomsOf = (fact: NodeFact): HeldRoom[] => ('rooms' in fact ? fact.rooms : [])
 const rooms = (facts: readonly NodeFact[]): string[] =>
   facts.flatMap((fact) => roomsOf(fact).map(({ roomId }) => roomId))
@@ -137,6 +162,48 @@ describe('ReportSender', () => {
     isBroken = false
     await reports[0]
     expect(handled).toEqual(['r1', 'r2', 'r3', 'poison'])
+  })
+
+  it.each(['goodbye', 'roomsLost'] as const)(
+    'repeats the report %s to all masters when the chosen one does not answer, once and with the same id',
+    async (kind) => {
+      const { frozen, repeated } = await frozenAndOther()
+      const sender = senderOn(await buses.connect(nats.url), { attemptMs: 60_000, repeatMs: 20 })
+      expect(await sender.send({ kind, rooms: held('r') })).toEqual({ dropRoomIds: [] })
+      expect(repeated).toMatchObject([{ kind, rooms: held('r') }])
+      expect(sender.pending).toBe(0)
+      await frozen.close(10)
+    },
+  )
+
+  it('repeats a report that delays the loss of rooms behind it, and no other one', async () => {
+    const { frozen, repeated } = await frozenAndOther()
+    const sender = senderOn(await buses.connect(nats.url), { attemptMs: 60_000, repeatMs: 20 })
+    const [first, lost] = [sender.send(BODIES.filterEnded), sender.send(BODIES.roomsLost)]
+    expect(await first).toEqual({ dropRoomIds: [] })
+    expect(await lost).toEqual({ dropRoomIds: [] })
+    expect(repeated.map(({ kind }) => kind)).toEqual(['filterEnded', 'roomsLost'])
+    await frozen.close(10)
+  })
+
+  it.each([
+    ['a registration, also with a loss of rooms behind it', ['hello', 'roomsLost'] as const],
+    ['a report without urgency', ['filterEnded'] as const],
+  ])('leaves %s to the queue group', async (_what, kinds) => {
+    const { frozen, repeated } = await frozenAndOther()
+    const sender = senderOn(await buses.connect(nats.url), { attemptMs: 200, repeatMs: 20, firstPauseMs: 10 })
+    const sent = kinds.map((kind) => sender.send(BODIES[kind]))
+    const received: NodeFact[] = []
+    const late = await buses.connect(nats.url)
+    late.serve(SUBJECT.allFacts, REPORT_RPC, (fact) => {
+      received.push(fact)
+      if (received.length < 3) return new Promise<never>(() => undefined)
+      return { dropRoomIds: [] }
+    })
+    await Promise.all(sent)
+    expect(received.length).toBeGreaterThanOrEqual(3)
+    expect(repeated.map(({ kind }) => kind)).not.toContain(kinds[0])
+    await Promise.all([frozen.close(10), late.close(10)])
   })
 
   it('drops a report that masters reject as invalid and continues with the next', async () => {

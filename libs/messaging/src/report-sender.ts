@@ -5,11 +5,19 @@ import type { Bus } from './bus.js'
 import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
 import type { Rpc } from './wire.js'
 
-/** Masters serve it on `SUBJECT.allFacts` in the queue group `QUEUE.masters`. The deadline is that of one attempt. */
+/**
+ * Masters serve it on `SUBJECT.allFacts` in the queue group `QUEUE.masters`, and on `SUBJECT.allRepeatedFacts` without
+ * one. The deadline is that of one attempt.
+ */
 export const REPORT_RPC = [NodeFact, NodeFactAnswer, 2_000] as const satisfies Rpc<
   typeof NodeFact,
   typeof NodeFactAnswer
 >
+
+/** Participants have no media until a master has handled these. */
+const URGENT: ReadonlySet<NodeFact['kind']> = new Set(['goodbye', 'roomsLost'] as const)
+/** Longer than a healthy master needs, and short for a participant without media. */
+const REPEAT_MS = 250
 
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 /** A report without its id and its sender, which ReportSender adds. */
@@ -21,6 +29,8 @@ export interface ReportSenderOptions {
   /** Capacity of the queue; further reports are rejected. */
   limit?: number
   attemptMs?: number
+  /** When an unanswered urgent report, or the one before it, is repeated to all masters. */
+  repeatMs?: number
   firstPauseMs?: number
   longestPauseMs?: number
   onProblem?: OnProblem
@@ -37,7 +47,8 @@ interface QueuedReport {
 /**
  * Delivers reports to the masters in order and at least once: it retries each one until a master acknowledges it, also
  * during a long outage of the bus. A report that masters fail to handle moves to the end of the queue. A retry carries
- * the same `factId`.
+ * the same `factId`. A frozen master that stays in the queue group delays urgent reports by `repeatMs` only: then all
+ * masters receive them.
  */
 export class ReportSender {
   readonly #bus: Pick<Bus, 'request' | 'onStatus'>
@@ -53,6 +64,7 @@ export class ReportSender {
     this.#options = {
       limit: 1_000,
       attemptMs: REPORT_RPC[2],
+      repeatMs: REPEAT_MS,
       firstPauseMs: 100,
       longestPauseMs: 2_000,
       onProblem: warnOfProblem,
@@ -107,10 +119,9 @@ export class ReportSender {
   /** Returns a function that settles the caller's promise; undefined when a master failed and other reports are queued. */
   async #deliver(queued: QueuedReport): Promise<(() => void) | undefined> {
     const { report, resolve, reject } = queued
-    const { nodeId, attemptMs } = this.#options
     for (let attempt = 1; !this.#closed; attempt += 1) {
       try {
-        const answer = await this.#bus.request(SUBJECT.fact(nodeId), REPORT_RPC, report, { timeoutMs: attemptMs })
+        const answer = await this.#attempt(report)
         return () => resolve(answer)
       } catch (error) {
         // A retry of an invalid report cannot succeed, and must not block the reports behind it.
@@ -123,6 +134,32 @@ export class ReportSender {
       await this.#pause(attempt)
     }
     return () => undefined
+  }
+
+  /** The first answer counts. */
+  async #attempt(report: QueuedReport['report']): Promise<NodeFactAnswer> {
+    const { nodeId, attemptMs, repeatMs } = this.#options
+    const send = (subject: string): Promise<NodeFactAnswer> =>
+      this.#bus.request(subject, REPORT_RPC, report, { timeoutMs: attemptMs })
+    let timer: NodeJS.Timeout | undefined
+    const repeated = new Promise<NodeFactAnswer>((resolve) => {
+      timer = setInterval(() => {
+        if (!this.#isUrgent(report)) return
+        clearInterval(timer)
+        // The request in progress decides about failures, also where the bus does not permit this one.
+        send(SUBJECT.repeatedFact(nodeId)).then(resolve, () => undefined)
+      }, repeatMs)
+    })
+    try {
+      return await Promise.race([send(SUBJECT.fact(nodeId)), repeated])
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  /** A registration takes long when masters ask the former holder of the id, and not all of them shall do that. */
+  #isUrgent({ kind }: QueuedReport['report']): boolean {
+    return kind !== 'hello' && this.#queue.some(({ report }) => URGENT.has(report.kind))
   }
 
   /** Waits for the back-off delay; a reconnection of the bus ends it early. */

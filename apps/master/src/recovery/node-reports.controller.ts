@@ -11,8 +11,9 @@ import { RecordingReconciler } from '../recordings/lifecycle/recording-reconcile
 import { TranscriptsService } from '../speech-to-text/transcripts.service.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 
-/** Bound to its subject in `app/bindings.ts`. */
+/** Bound to their subjects in `app/bindings.ts`. */
 export const FACT_PATTERN = 'fact'
+export const REPEATED_FACT_PATTERN = 'repeatedFact'
 
 @BusController()
 export class NodeReportsController {
@@ -27,11 +28,12 @@ export class NodeReportsController {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  @MessagePattern(FACT_PATTERN)
+  @MessagePattern([FACT_PATTERN, REPEATED_FACT_PATTERN])
   async fact(@Payload() fact: NodeFact, @Ctx() context: BusContext): Promise<NodeFactAnswer> {
     // The subject authenticates the node: the bus permits each node to publish only on its own.
-    if (context.getSubject() !== SUBJECT.fact(fact.nodeId))
-      throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${context.getSubject()}`)
+    const subject = context.getSubject()
+    if (subject !== SUBJECT.fact(fact.nodeId) && subject !== SUBJECT.repeatedFact(fact.nodeId))
+      throw new ServiceError('INVALID', `nodeId: a fact of ${fact.nodeId} came on ${subject}`)
     if (fact.kind === 'clock') return this.#clockAnswer()
     if (fact.kind === 'hello' || fact.kind === 'roomsLost' || fact.kind === 'goodbye')
       return this.failures.handleReport(fact)

@@ -19,7 +19,7 @@ const EVERY_COMMAND = SUBJECT.nodeCommand('*', '*' as NodeCommand)
 export function busPermissions(cluster: string, role: BusRole): BusPermissions {
   const { prefix, inbox } = busScope(cluster, role)
   if (role === 'master') return { publish: [`${prefix}>`], subscribe: [`${prefix}>`], responds: false }
-  const reports = [SUBJECT.allHeartbeats, SUBJECT.allFacts, SUBJECT.roomEvent('*')]
+  const reports = [SUBJECT.allHeartbeats, SUBJECT.allFacts, SUBJECT.allRepeatedFacts, SUBJECT.roomEvent('*')]
   // A node that starts without a reachable master checks whether another process holds its id.
   const questions = [SUBJECT.nodeCommand('*', 'inventory')]
   return {

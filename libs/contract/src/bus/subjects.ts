@@ -9,6 +9,9 @@ export const SUBJECT = {
   allHeartbeats: 'heartbeat.*',
   fact: (nodeId: string): string => `fact.${nodeId}`,
   allFacts: 'fact.*',
+  /** Repeats a report to all masters: a queue group can choose a master that does not answer again and again. */
+  repeatedFact: (nodeId: string): string => `repeatedFact.${nodeId}`,
+  allRepeatedFacts: 'repeatedFact.*',
   /** Addresses one master. */
   masterHealth: (masterId: string): string => `master.${masterId}.health`,
   /** Addresses all masters. */

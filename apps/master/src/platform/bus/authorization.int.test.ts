@@ -72,10 +72,16 @@ describe('a process with the credentials of a media node', () => {
   })
 })
 
-it('a report whose node is not the one of its subject is rejected', async () => {
+it.each([
+  ['a report', SUBJECT.fact('node-b')],
+  ['a repeated report', SUBJECT.repeatedFact('node-b')],
+])('%s whose node is not the one of its subject is rejected', async (_what, subject) => {
   const bus = await Bus.connect({ servers: stack.nats.nodeUrl, name: 'rogue', role: 'node' })
   const fact = { factId: 'fact_1', nodeId: 'node-a', bootId: 'boot_1', kind: 'goodbye' as const, rooms: [] }
-  await expect(bus.request(SUBJECT.fact('node-b'), REPORT_RPC, fact)).rejects.toMatchObject({ code: 'INVALID' })
+  await expect(bus.request(subject, REPORT_RPC, fact)).rejects.toMatchObject({
+    code: 'INVALID',
+    message: `nodeId: a fact of node-a came on ${subject}`,
+  })
   await bus.close()
 })
 

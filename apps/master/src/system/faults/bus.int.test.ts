@@ -1,5 +1,6 @@
 import { HEARTBEAT_INTERVAL_MS } from '@session-service/contract'
 import { countOf, FaultRig, freeze, publishRaw, type RawMessage, statusOf, thaw, until } from '@session-service/testing'
+import { REPORT_RPC } from '@session-service/messaging'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(120_000)
@@ -144,6 +145,34 @@ describe('the bus', () => {
       const moved = await rig.stack.postgres.query('SELECT 1 FROM session WHERE media_epoch > 1 OR media_moved')
       expect(moved).toEqual([])
       await endSession(two)
+    }))
+
+  it('carries the goodbye of a media node past a frozen master, and participants are notified without its timeout', () =>
+    rig.run('frozen master', async ({ figure, mark, since, exempt }) => {
+      const notifiedMs: number[] = []
+      for (let round = 1; round <= 3; round++) {
+        const two = await pair()
+        const node = rig.node()
+        exempt(node)
+        exempt(rig.master(1))
+        freeze(rig.master(1))
+        try {
+          mark()
+          // A drain that has no time left.
+          node.kill('SIGTERM')
+          node.kill('SIGTERM')
+          await two.alice.waitFor('mediaLost')
+          notifiedMs.push(since())
+          await node.exited
+        } finally {
+          thaw(rig.master(1))
+        }
+        await rig.stack.revive(node)
+        await rig.becomes('ready', rig.master(1), '/readyz', 200)
+        await endSession(two)
+      }
+      figure('notified after ms', notifiedMs.join(', '))
+      expect(Math.max(...notifiedMs)).toBeLessThan(REPORT_RPC[2])
     }))
 
   it('disconnects a slow master, which reconnects and sends its clients a snapshot', () =>

@@ -46,3 +46,23 @@ describe('names in a pod', () => {
     expect(inPod(code)).toEqual(['127.70.0.5', null, ['127.70.0.6']])
   })
 })
+
+describe('the processors of a pod', () => {
+  it('are busy with its own program, and with no other one of the machine', () => {
+    const code = `import { spawn } from 'node:child_process'; import { cpus } from 'node:os'
+      const sum = () => cpus().reduce((all, { times }) =>
+        ({ busy: all.busy + times.user + times.sys + times.nice + times.irq, idle: all.idle + times.idle }), { busy: 0, idle: 0 })
+      const others = cpus().map(() => spawn(process.execPath, ['--eval', 'for (;;);']))
+      const idle = sum()
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      const waited = sum()
+      for (const end = performance.now() + 300; performance.now() < end; );
+      const worked = sum()
+      for (const other of others) other.kill()
+      const load = (from, to) => (to.busy - from.busy) / (to.busy - from.busy + to.idle - from.idle)
+      print([load(idle, waited), load(waited, worked)])`
+    const [waiting, working] = inPod(code) as [number, number]
+    expect(waiting).toBeLessThan(0.2)
+    expect(working).toBeGreaterThan(waiting)
+  })
+})

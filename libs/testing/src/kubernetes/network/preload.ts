@@ -1,8 +1,11 @@
-// Loaded by the Node programs of pods (--import): resolves the names of services and pods, as the DNS of a cluster does.
+// Loaded by the Node programs of pods (--import): resolves the names of services and pods, as the DNS of a cluster does,
+// and measures the program's own load.
 // RIG_HOSTS names the file that the rig keeps up to date; RIG_NAMESPACE and RIG_POD_ADDRESS are those of the pod.
 import dns, { type LookupAddress } from 'node:dns'
 import { readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
+import { ownProcessors } from './own-processors.js'
 
 const file = process.env.RIG_HOSTS ?? ''
 const namespace = process.env.RIG_NAMESPACE ?? 'default'
@@ -77,5 +80,6 @@ const resolveInClusterLater = async (name: string, ...rest: unknown[]): Promise<
 if (file !== '') {
   Object.assign(dns, { lookup: lookupInCluster, resolve4: resolveInCluster, resolve6: resolve6InCluster })
   Object.assign(dns.promises, { lookup: lookupInClusterLater, resolve4: resolveInClusterLater })
+  Object.assign(os, { cpus: ownProcessors })
   syncBuiltinESMExports()
 }
