@@ -20,6 +20,8 @@ const SCALED = {
   SERVICE_PRO_CLUSTER_AUTOSCALING: 'true',
   SERVICE_PRO_CLUSTER_AUTOSCALING_INTERVAL: '1',
   SERVICE_PRO_CLUSTER_AUTOSCALING_COOLDOWN: '2',
+  // A killed node returns within this time on a slow machine, too.
+  SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT: '120',
 }
 /** Two nodes, whatever the load. */
 const TWO_NODES = {
@@ -224,6 +226,25 @@ it('drains an evicted node with its call, and launches another one', async () =>
   expect(held.recoveries()).toBe(0)
   await held.end()
   await until('its pod is gone', () => podOf(held.nodeId) === undefined, TIMEOUT_MS)
+})
+
+it('A2: moves the call of a killed media node, which returns in its pod', async () => {
+  const held = await call()
+  const pod = podOf(held.nodeId)
+  process.kill(cluster.kubelet.pidsOf(pod?.metadata.name ?? '')[0] ?? 0, 'SIGKILL')
+  await until('the participants have rejoined', () => held.recoveries() > 0, TIMEOUT_MS)
+  await held.flows()
+  await until(
+    'the killed node is connected again',
+    async () => (await api.listMediaNodes()).content.find(({ id }) => id === held.nodeId)?.connected,
+    TIMEOUT_MS,
+  )
+  const restarted = podOf(held.nodeId)
+  expect(restarted?.metadata.uid).toBe(pod?.metadata.uid)
+  expect(restarted?.status.containerStatuses[0]?.restartCount).toBe(1)
+  await held.end()
+  // The autoscaling may have launched a third node meanwhile, since two are the minimum.
+  await until('no node is being launched', async () => (await rows()).every(({ status }) => status !== 'launching'))
 })
 
 it('continues with another master, and removes exactly the pods of the nodes that end', async () => {
