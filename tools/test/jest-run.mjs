@@ -40,7 +40,18 @@ export const runJest = ({ folder, files, options, ...run }) =>
 
 /** Runs one compiled test file in a process of its own; otherwise as `runJest`. The only option is `-t`. */
 export const runTestFile = ({ file, options, ...run }) =>
-  runTests({ ...run, stdout: 'pipe', args: [join(ROOT, 'tools/test/run-file.mjs'), file, run.results, ...options] })
+  runTests({
+    ...run,
+    stdout: 'pipe',
+    args: [
+      ...[join(ROOT, 'tools/test/run-file.mjs'), file, run.results],
+      // Libraries take the variable CI for a terminal with colors.
+      ...(isColored(run) ? [] : ['--no-color']),
+      ...options,
+    ],
+  })
+
+const isColored = ({ show }) => show && process.stderr.isTTY
 
 const configuration = (folder, files) => ({
   rootDir: folder,
@@ -77,7 +88,7 @@ async function runTests({ args, stdout, results, env, show, endTimeoutMs }) {
 function spawnTests(args, { stdout, results, show, env, endTimeoutMs = END_TIMEOUT_MS }) {
   const child = spawn(process.execPath, args, {
     stdio: ['inherit', stdout, 'pipe'],
-    env: { ...process.env, ...env, ...(show && process.stderr.isTTY && { FORCE_COLOR: '1' }) },
+    env: { ...process.env, ...env, ...(isColored({ show }) && { FORCE_COLOR: '1' }) },
   })
   children.add(child)
   let output = ''

@@ -17,7 +17,8 @@ const { default: runCircus } = require('jest-circus/runner')
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { testNamePattern: { type: 'string', short: 't' } },
+  // Libraries read the option --no-color themselves.
+  options: { testNamePattern: { type: 'string', short: 't' }, 'no-color': { type: 'boolean' } },
 })
 const [testFile, resultsFile] = positionals
 
