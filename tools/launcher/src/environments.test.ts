@@ -122,3 +122,8 @@ it('captions turn the engine on at masters, and name the files at media nodes, a
   expect(masterEnv(given, facts)).toMatchObject(given)
   expect(nodeEnv({}, facts, 0)).not.toHaveProperty('MEDIA_NODE_SPEECH_TO_TEXT_MODELS')
 })
+
+it('the dashboard is on unless the user disables it', () => {
+  expect(masterEnv({}, facts).SERVICE_PRO_DASHBOARD).toBe('true')
+  expect(masterEnv({ SERVICE_PRO_DASHBOARD: 'false' }, facts).SERVICE_PRO_DASHBOARD).toBe('false')
+})

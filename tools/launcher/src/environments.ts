@@ -61,6 +61,9 @@ const recordingsEnv = (dataFolder: string): Env => ({ SERVICE_RECORDING_PATH: jo
 const speechEnv = (speech: SpeechFiles | undefined): Env =>
   speech ? { MEDIA_NODE_SPEECH_TO_TEXT_MODELS: speech.models, MEDIA_NODE_VOSK_LIBRARY: speech.library } : {}
 
+/** The dashboard is on unless the user disables it. */
+export const dashboardEnv = ({ SERVICE_PRO_DASHBOARD = 'true' }: Env): Env => ({ SERVICE_PRO_DASHBOARD })
+
 export const masterEnv = (
   given: Env,
   { secret, databaseUrl, natsUrl, nodeNatsUrl, busCluster, ports, dataFolder, speech }: Facts,
@@ -71,6 +74,7 @@ export const masterEnv = (
   MEDIA_NODE_RECORDING_PATH: join(dataFolder, 'media-nodes'),
   // Without a compositor recording is unavailable, which the bootstrap has reported.
   SERVICE_RECORDING: String(given.COMPOSITOR_BIN !== undefined),
+  ...dashboardEnv(given),
   // Media nodes that the master starts take their properties from its environment.
   ...given,
   ...speechEnv(speech),

@@ -4,7 +4,7 @@ import { FolderInUseError, lockFolder, removePostgresData } from '@session-servi
 import { chooseAccount } from './run-as.js'
 import { banner } from './banner.js'
 import { ConsoleLog } from './console-log.js'
-import { givenEnv } from './environments.js'
+import { dashboardEnv, givenEnv } from './environments.js'
 import { LocalService } from './local-service.js'
 import { type Level, LEVELS, readLogLine } from './log-line.js'
 import { HELP, type LauncherOptions, OptionError, parseOptions } from './options.js'
@@ -64,7 +64,9 @@ async function run(options: LauncherOptions, host: LauncherHost): Promise<number
       const seconds = (performance.now() - started) / 1000
       const address = env.SERVICE_PUBLICURL || `http://localhost:${ports.service}`
       const { nodes, speech: captions } = options
-      log.print(banner({ page, service: address, secret, seconds, nodes, captions }, (text) => log.paint(1, text)))
+      const hasDashboard = dashboardEnv(givenEnv(env)).SERVICE_PRO_DASHBOARD === 'true'
+      const facts = { page, service: address, hasDashboard, secret, seconds, nodes, captions }
+      log.print(banner(facts, (text) => log.paint(1, text)))
       await ended
     }
     await service.stop()

@@ -82,19 +82,22 @@ it('the banner contains the addresses of the page and the API and an example cal
   const facts = {
     page: 'http://localhost:4444',
     service: 'http://localhost:4443/',
+    hasDashboard: true,
     secret: 'abc',
     seconds: 3.21,
     nodes: 2,
     captions: undefined,
   }
   const text = banner(facts, (words) => words)
-  expect(text).toContain('Page    http://localhost:4444')
-  expect(text).toContain('API     http://localhost:4443/service/api\n')
+  expect(text).toContain('Page       http://localhost:4444')
+  expect(text).toContain('API        http://localhost:4443/service/api\n')
   expect(text).toContain(
     "curl -u SERVICEAPP:abc -H 'Content-Type: application/json' -d '{}' http://localhost:4443/service/api/sessions",
   )
   expect(text).toContain('2 media nodes, 3.2 s')
   expect(banner({ ...facts, page: undefined }, (words) => words)).not.toContain('Page')
+  expect(text).toContain('Dashboard  http://localhost:4443/service/dashboard/\n')
+  expect(banner({ ...facts, hasDashboard: false }, (words) => words)).not.toContain('Dashboard')
   expect(text).not.toContain('captions')
-  expect(banner({ ...facts, captions: 'en-US' }, (words) => words)).toContain('Speech  live captions are on: en-US')
+  expect(banner({ ...facts, captions: 'en-US' }, (words) => words)).toContain('Speech     live captions are on: en-US')
 })
