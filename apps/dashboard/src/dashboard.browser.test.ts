@@ -340,6 +340,17 @@ describe('the dashboard for every user', () => {
     expect(await focused()).toBe('End session')
   })
 
+  it('closes a dialog when the browser goes back to another screen', async () => {
+    const { page } = dashboard.now
+    await dashboard.now.open('#/sessions', 'Sessions')
+    await dashboard.now.open('#/sessions/every', 'every')
+    await button('End session').click()
+    await page.getByRole('dialog').waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Sessions', level: 1 }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
   it('fits a phone without horizontal scrolling, with targets of at least 44 px and a menu', async () => {
     const { page } = dashboard.now
     await page.setViewportSize(PHONE)

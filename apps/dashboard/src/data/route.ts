@@ -1,9 +1,17 @@
 import { signal } from '@preact/signals'
 import { linkTo, parseRoute, type Route } from '../platform/routes.js'
+import { dialog } from './dialog.js'
+import { played } from './player.js'
 
 export const route = signal<Route>(parseRoute(location.hash))
 
-export const followAddress = (): void => addEventListener('hashchange', () => (route.value = parseRoute(location.hash)))
+/** Shows the screen of the address. A dialog belongs to the screen on which it was opened. */
+export const followAddress = (): void =>
+  addEventListener('hashchange', () => {
+    dialog.value = undefined
+    played.value = undefined
+    route.value = parseRoute(location.hash)
+  })
 
 /** Changes parameters of the current screen. Goes back to the first page unless `page` is given. */
 export function setQuery(change: Readonly<Record<string, string | number>>): void {

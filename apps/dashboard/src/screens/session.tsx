@@ -71,9 +71,9 @@ function SessionFacts({ session }: { session: View['session'] }): VNode {
           ['Media mode', words(session.mediaMode)],
           ['Recording mode', words(session.recordingMode)],
           ['Video codec', `${session.forcedVideoCodec}${session.allowTranscoding ? ', transcoded if needed' : ''}`],
-          ['Most participants', limit(maxParticipants)],
-          ['Most streams of one', limit(maxStreamsPerParticipant)],
-          ['Longest duration', limit(maxDuration, formatDuration(maxDuration ?? 0))],
+          ['Maximum participants', limit(maxParticipants)],
+          ['Maximum streams each', limit(maxStreamsPerParticipant)],
+          ['Maximum duration', limit(maxDuration, formatDuration(maxDuration ?? 0))],
         ]}
       />
     </Panel>
