@@ -5,6 +5,7 @@ import { Helper } from '../helper/helper.js'
 import { PARTICIPANTS } from '../participants/api.js'
 import { BARE_SERVER } from './api.js'
 import { type Clients, Room, type Run, type Server, type Shape } from './room.js'
+import { sessionTokens } from './session-tokens.js'
 
 /** Below the default limits of a media node, so that it forwards everything that bare mediasoup forwards. */
 const SHAPE: Shape = { publishers: 3, subscribers: 30, kbps: 900 }
@@ -36,17 +37,13 @@ export const forwarding: Benchmark = {
   },
 }
 
-function mediaNode({ nodes, api }: Stack): Server {
-  const [node] = nodes
+function mediaNode(stack: Stack): Server {
+  const [node] = stack.nodes
   if (!node) throw new Error('the stack has no media node')
   return {
     name: 'media node',
     pid: node.pid,
-    tokens: async (count) => {
-      const { id } = await api.createSession()
-      const connections = await Promise.all(Array.from({ length: count }, () => api.createConnection(id)))
-      return connections.map(({ token }) => token ?? '')
-    },
+    tokens: (count) => sessionTokens(stack, count),
   }
 }
 

@@ -2,6 +2,7 @@ import { type Stack, startStack } from '@session-service/testing'
 import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { type Clients, Room, type Run, type Server, type Shape } from '../forwarding/room.js'
+import { sessionTokens } from '../forwarding/session-tokens.js'
 import { Helper } from '../helper/helper.js'
 import { PARTICIPANTS } from '../participants/api.js'
 
@@ -41,11 +42,7 @@ async function node(stack: Stack, { name, env }: (typeof NODES)['spread']): Prom
   return {
     name,
     pid,
-    tokens: async (count) => {
-      const { id } = await stack.api.createSession({ mediaNode: { id: env.MEDIA_NODE_ID } })
-      const connections = await Promise.all(Array.from({ length: count }, () => stack.api.createConnection(id)))
-      return connections.map(({ token }) => token ?? '')
-    },
+    tokens: (count) => sessionTokens(stack, count, { mediaNode: { id: env.MEDIA_NODE_ID } }),
   }
 }
 

@@ -5,6 +5,7 @@ import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/
 import { cpuSeconds } from '../figures/cpu.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { type Clients, Room, type Run, type Server, type Shape } from '../forwarding/room.js'
+import { sessionTokens } from '../forwarding/session-tokens.js'
 import { Helper } from '../helper/helper.js'
 import { PARTICIPANTS } from '../participants/api.js'
 
@@ -93,17 +94,13 @@ function readMetrics({ masters, nodes }: Stack): () => void {
   return () => clearInterval(timer)
 }
 
-function serverOf(name: string, { nodes, api }: Stack): Server {
-  const [node] = nodes
+function serverOf(name: string, stack: Stack): Server {
+  const [node] = stack.nodes
   if (!node) throw new Error('the stack has no media node')
   return {
     name,
     pid: node.pid,
-    tokens: async (count) => {
-      const { id } = await api.createSession()
-      const connections = await Promise.all(Array.from({ length: count }, () => api.createConnection(id)))
-      return connections.map(({ token }) => token ?? '')
-    },
+    tokens: (count) => sessionTokens(stack, count),
   }
 }
 
