@@ -21,7 +21,7 @@ describe('the sign-in', () => {
     expect(await page.title()).toBe('Sign in – Session Service')
     await dashboard.now.signIn('a-wrong-secret-of-nothing')
     await page.getByRole('alert').getByText('This is not a secret of the service.').waitFor()
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('secret')
+    await until('the field has focus', () => page.evaluate(() => document.activeElement?.id === 'secret'))
     expect(await violationsOf(page)).toEqual([])
     await dashboard.now.signIn(stack.secret)
     await page.getByRole('heading', { name: 'Sessions', level: 1 }).waitFor()
@@ -133,7 +133,7 @@ describe('recordings', () => {
       page.locator('video').evaluate((video: HTMLVideoElement) => video.currentTime > 0),
     )
     await page.keyboard.press('Escape')
-    expect(await focused()).toBe('Play monday')
+    await until('the button has focus again', async () => (await focused()) === 'Play monday')
     const [download] = await Promise.all([page.waitForEvent('download'), link('Download monday').click()])
     expect(download.suggestedFilename()).toMatch(/^take-1\.(mp4|webm)$/)
     await button('Delete monday').click()
@@ -333,11 +333,12 @@ describe('the dashboard for every user', () => {
     const { page } = dashboard.now
     await dashboard.now.open('#/sessions/every', 'every')
     await button('End session').click()
+    await page.getByRole('dialog').waitFor()
     expect(await focused()).toBe('Cancel')
     expect(await violationsOf(page)).toEqual([])
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect(await focused()).toBe('End session')
+    await until('the button has focus again', async () => (await focused()) === 'End session')
   })
 
   it('closes a dialog when the browser goes back to another screen', async () => {

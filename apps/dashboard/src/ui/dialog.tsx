@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { dialog, type DialogRequest } from '../data/dialog.js'
 import { messageFrom } from '../data/http.js'
 import { IconButton } from './buttons.js'
@@ -13,7 +13,8 @@ export function DialogHost(): VNode | null {
 /** Opens the element as a modal dialog, and focuses the screen when the element that had focus has gone meanwhile. */
 export function useModal(onClosed: () => void) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before the next paint: keys that follow a click belong to the dialog.
+  useLayoutEffect(() => {
     const opener = document.activeElement
     element.current?.showModal()
     return () => {
