@@ -216,8 +216,10 @@ export class MediaNodeRepository {
     )
   }
 
-  /** `row` is locked and disconnected. */
+  /** `row` is locked and disconnected, and this master has just received a heartbeat. */
   async recover(change: NodeChange, row: MediaNodeRow, changes: Changes, now: number): Promise<MediaNodeRow> {
+    // A master that has not received one yet must not take the node for lost by the heartbeats before its loss.
+    await execute(change.manager, 'UPDATE media_node SET heard_at = $2 WHERE id = $1', [row.id, Math.round(now)])
     const until = backOffUntil(row.crashCount, now)
     const connected = { connectionTime: now, disconnectedAt: null, crashEventId: null, backOffUntil: until }
     const after = (await this.set(change, row.id, { ...changes, ...connected })) ?? row

@@ -132,8 +132,9 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
    * whether any boot holds sessions.
    */
   async #updateSilent(now: number): Promise<boolean> {
-    const live = new Set(this.mediaNodes.live().map(keyOf))
     const used = await this.sessions.usedBoots()
+    // Heartbeats and rows of the same moment: a node that recovers meanwhile must not look connected and silent.
+    const live = new Set(this.mediaNodes.live().map(keyOf))
     const boots = [...this.mediaNodes.rows().filter(isConnected).map(bootOf), ...used]
     const silent = new Set(boots.map(keyOf).filter((key) => !live.has(key)))
     for (const key of this.#silentSince.keys()) if (!silent.has(key)) this.#silentSince.delete(key)
