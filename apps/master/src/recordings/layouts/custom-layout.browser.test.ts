@@ -17,6 +17,8 @@ const about = (luma: number): unknown => expect.closeTo(((luma - 16) * 255) / 21
 let stack: Stack
 let sink: EventSink
 let folder: string
+/** The folder for the temporary files of the media nodes. */
+let scratch: string
 let participants: SyntheticParticipant[] = []
 
 beforeAll(async () => {
@@ -28,7 +30,9 @@ beforeAll(async () => {
     SERVICE_RECORDING_CUSTOM_LAYOUT: folder,
     SERVICE_PRO_SESSION_RECOVERY: 'true',
   }
-  stack = await startStack({ nodes: 1, masterEnv: { ...webhookEnv(sink), ...own } })
+  // Other test files record custom layouts at the same time.
+  scratch = mkdtempSync(joinPath(tmpdir(), 'l-'))
+  stack = await startStack({ nodes: 1, masterEnv: { ...webhookEnv(sink), ...own }, nodeEnv: { TMPDIR: scratch } })
 }, PATIENCE_MS)
 afterEach(async () => {
   await Promise.all(participants.map((person) => person.leave()))
@@ -39,10 +43,11 @@ afterAll(async () => {
   await sink.close()
   rmSync(folder, { recursive: true })
   expect(ourCommandLines()).toEqual([])
-  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('session-recorder-'))).toEqual([])
+  expect(readdirSync(scratch).filter((name) => name.startsWith('session-recorder-'))).toEqual([])
+  rmSync(scratch, { recursive: true })
 }, PATIENCE_MS)
 
-const ourCommandLines = (): string[] => commandLines().filter((line) => line.includes('session-recorder-'))
+const ourCommandLines = (): string[] => commandLines().filter((line) => line.includes(`${scratch}/session-recorder-`))
 const commandLines = (): string[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -94,7 +99,7 @@ describe('a recording with a custom layout', () => {
     const { createdAt } = body as { createdAt: number }
 
     const lines = commandLines()
-    expect(lines.filter((line) => line.includes('session-recorder-')).length).toBeGreaterThan(2)
+    expect(ourCommandLines().length).toBeGreaterThan(2)
     expect(lines.filter((line) => line.includes('tok_') && line.includes('session-recorder-'))).toEqual([])
     expect(lines.filter((line) => line.includes(stack.secret))).toEqual([])
     const [session, all] = [
