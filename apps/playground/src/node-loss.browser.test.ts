@@ -49,6 +49,21 @@ describe('the loss of a media node', () => {
         streams: keys(session?.streams),
       }
     })
+  /** The size of the shared screen, as the tab knows it. */
+  const screenSize = (tab: Tab): Promise<string> =>
+    tab.page.evaluate(() => {
+      const streams = [...(window.playground.session?.streams.values() ?? [])]
+      const size = streams.find(({ typeOfVideo }) => typeOfVideo === 'SCREEN')?.videoDimensions
+      return `${size?.width}x${size?.height}`
+    })
+  /** The size of the pictures that the tab captures. */
+  const sharedSize = (tab: Tab): Promise<string> =>
+    tab.page.evaluate(() => {
+      const publishers = [...(window.playground.session?.publishers.values() ?? [])]
+      const screen = publishers.find(({ typeOfVideo }) => typeOfVideo === 'SCREEN')
+      const { width, height } = screen?.mediaStream.getVideoTracks()[0]?.getSettings() ?? {}
+      return width === undefined ? 'unknown' : `${width}x${height}`
+    })
   /** Whether the elements are unchanged and all those with video show new frames. */
   const showsAll = async (tab: Tab): Promise<void> => {
     const frames = () =>
@@ -118,10 +133,9 @@ describe('the loss of a media node', () => {
     await grace.page.evaluate(() => window.playground.publisher?.mediaStream.getAudioTracks()[0]?.stop())
     await spare()
     const before = await Promise.all([held(ada), held(grace)])
+    // Known with the publication, or by an event after it.
     for (const tab of [ada, grace])
-      await until('the size of the screen is known', async () =>
-        (await tab.events()).some(({ reason }) => reason === 'screenResized'),
-      )
+      await until('the size of the screen is known', async () => (await screenSize(tab)) === (await sharedSize(ada)))
     await Promise.all([ada.forget(), grace.forget()])
     kill()
     await comesBack(ada, grace)
