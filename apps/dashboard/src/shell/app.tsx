@@ -74,9 +74,15 @@ export function App(): VNode {
   }
   return (
     <>
-      {account.value ? <Frame /> : <SignIn />}
-      <DialogHost />
-      <PlayerHost />
+      {account.value ? (
+        <>
+          <Frame />
+          <DialogHost />
+          <PlayerHost />
+        </>
+      ) : (
+        <SignIn />
+      )}
       <Toasts />
     </>
   )
