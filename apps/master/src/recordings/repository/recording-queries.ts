@@ -5,7 +5,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configur
 import { firstRow, rows } from '../../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position } from '../../platform/http/streamed-list.js'
 import type { NodeBoot } from '../../media-nodes/room-place.js'
-import { IS_OVERDUE, LOST_NODE_FAILURE, RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
+import { IS_OVERDUE, IS_UNFINISHED, LOST_NODE_FAILURE, RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
 import type { PartSnapshot, RecordingSnapshot } from './recording-snapshot.js'
 import { RecordingEntity } from './recording.entity.js'
 
@@ -41,7 +41,7 @@ const NOTIFIED_ROLES = {
 } satisfies { [setting in MasterConfig['SERVICE_RECORDING_NOTIFICATION']]: Role[] }
 
 /** Condition on `recording r`: it may need a next step. */
-const IS_UNSETTLED = `r.status IN ('starting', 'started', 'stopped') OR r.removed_at IS NOT NULL`
+const IS_UNSETTLED = `${IS_UNFINISHED} OR r.removed_at IS NOT NULL`
 export const UNSETTLED_RECORDINGS = `SELECT 1 FROM recording r WHERE ${IS_UNSETTLED}`
 
 /** Reads recordings. */

@@ -40,6 +40,9 @@ export const RECORDING_COLUMNS = columns(RecordingEntity, 'r', FIELDS)
 /** The failure of a part that ends because its media node is gone. The node may still come back with its files. */
 export const LOST_NODE_FAILURE = 'its media node was lost'
 
+/** Condition on `recording r`: it is running, or its file is being made. */
+export const IS_UNFINISHED = `r.status IN ('starting', 'started', 'stopped')`
+
 /**
  * SQL condition on `recording r`: its timeout has passed and no participant publishes, cameras apart. The recording of a
  * session without other participants stops at once when the recorded media is lost, because nothing more can be recorded.

@@ -11,7 +11,8 @@ import { firstRow } from '../../../platform/database/sql.js'
 import { RecordingStore } from '../../../recordings/storage/recording-store.js'
 import { HealthService } from '../../health/health.service.js'
 import { type ProblemFacts, problemsOf } from './problems.js'
-import { IS_OF_LAST_DAY, IS_UNFINISHED } from './recording-rows.js'
+import { IS_UNFINISHED } from '../../../recordings/repository/recording-row.js'
+import { IS_OF_LAST_DAY } from './recording-rows.js'
 import { maySee, type Rights } from './rights.js'
 
 const CONSUMERS = ['webhook', 'cdr', 'history', 'search'] as const satisfies Consumer[]

@@ -9,9 +9,8 @@ import {
   type RecordingRow as StoredRecording,
 } from '../../../recordings/repository/recording-row.js'
 
-/** Conditions on a recording `r` for which there are indexes: of times that are constant during a statement. */
+/** Condition on `recording r`, with an index: the time is constant during a statement. */
 export const IS_OF_LAST_DAY = 'r.created_at > (extract(epoch FROM now()) * 1000)::bigint - 86400000'
-export const IS_UNFINISHED = `r.status IN ('starting', 'started', 'stopped')`
 
 export interface RecordingFilter extends Pick<LiveQuery<'recordings'>, 'search' | 'status' | 'page'> {
   prefix: string
