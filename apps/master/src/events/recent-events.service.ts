@@ -69,7 +69,7 @@ export class RecentEvents {
   }
 
   /** Also while the dashboard is disabled. */
-  @Job({ name: 'old recent events', scope: 'leader', everyMs: PURGE_EVERY_MS })
+  @Job({ name: 'old recent events', scope: 'leader', everyMs: PURGE_EVERY_MS, due: 'SELECT 1 FROM recent_event' })
   async purge(): Promise<void> {
     await execute(
       this.dataSource,
