@@ -10,7 +10,7 @@ import {
 } from '@session-service/server-kit'
 import { NestFactory } from '@nestjs/core'
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
-import { LiveViewStreams } from '../api/dashboard/live/live-views.service.js'
+import { LiveViewStreams } from '../api/dashboard/live/live-view-streams.service.js'
 import { LIVE_ADDRESS } from '../api/dashboard/live.controller.js'
 import { OPEN_DASHBOARD_ADDRESSES, serveDashboardPage } from '../api/dashboard/page-files.js'
 import { refreshAfterActions } from '../api/dashboard/refresh-after-actions.js'

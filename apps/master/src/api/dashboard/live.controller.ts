@@ -3,7 +3,7 @@ import { DASHBOARD_PATH, LIVE_VIEWS, type LiveQuery, type LiveViewName } from '@
 import { serviceClock } from '@session-service/server-kit'
 import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { LiveViewStreams } from './live/live-views.service.js'
+import { LiveViewStreams } from './live/live-view-streams.service.js'
 import { rightsOf, viewRefusal } from './views/rights.js'
 
 const isView = (name: string): name is LiveViewName => Object.hasOwn(LIVE_VIEWS, name)

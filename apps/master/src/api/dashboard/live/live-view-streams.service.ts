@@ -3,7 +3,7 @@ import type { ClusterSummary, LiveQuery, LiveViewName } from '@session-service/c
 import { HTTP_STATUS, Semaphore, translateDatabaseError } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { ClusterSummaryReader } from '../views/cluster-summary.service.js'
-import { LiveViewReader } from '../views/live-views.service.js'
+import { LiveViewReader } from '../views/live-view-reader.service.js'
 import type { Rights } from '../views/rights.js'
 import { Feed } from './feed.js'
 import { LiveStream, type Update } from './live-stream.js'
