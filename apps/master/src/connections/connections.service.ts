@@ -116,10 +116,11 @@ export class ConnectionsService {
   /** Streams all connections of a session as JSON. */
   async list(sessionId: string, withPending: boolean, viewer = FULL_VIEW): Promise<StreamableFile> {
     await this.sessions.require(sessionId)
-    return streamedList(
-      (after) => this.connections.page(sessionId, withPending, after),
-      (row) => this.#view(row, viewer),
-    )
+    return streamedList({
+      key: ['connections', sessionId, withPending, viewer.seesSecrets],
+      readPage: (after) => this.connections.page(sessionId, withPending, after),
+      view: (row) => this.#view(row, viewer),
+    })
   }
 
   /** Changes role and record of a pending or active connection. Its published streams continue under any role. */

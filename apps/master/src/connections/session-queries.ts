@@ -3,7 +3,14 @@ import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { rows } from '../platform/database/sql.js'
-import { BEFORE_ALL, PAGE_ROWS, type Position, streamedList } from '../platform/http/streamed-list.js'
+import {
+  BEFORE_ALL,
+  type ListFormat,
+  PAGE_ROWS,
+  PLAIN_FORMAT,
+  type Position,
+  streamedList,
+} from '../platform/http/streamed-list.js'
 import { FULL_VIEW, type Viewer } from '../platform/http/viewer.js'
 import { SESSION_ROW, type SessionRow } from '../sessions/session.repository.js'
 import { sessionView } from '../sessions/session.view.js'
@@ -49,18 +56,19 @@ export class SessionQueries {
     return this.#view(row, details.viewer)
   }
 
-  /** All sessions of the viewer, as a stream of JSON; `shape` converts each view to what the caller answers. */
+  /** All sessions of the viewer, as a stream of JSON. */
   list(
     { withPending = false, withEndpoints: hasEndpoints = false, viewer = FULL_VIEW }: SessionDetails = {},
-    shape: (session: SessionView) => object = (session) => session,
+    format: ListFormat<SessionView> = PLAIN_FORMAT,
   ): Promise<StreamableFile> {
-    return streamedList(
-      async (after) => {
+    return streamedList({
+      key: ['sessions', withPending, hasEndpoints, viewer.prefix, viewer.seesSecrets, format.name],
+      readPage: async (after) => {
         const page = await this.#page(withPending, viewer.prefix, after)
         return hasEndpoints ? this.#connected(page) : page
       },
-      (row) => shape(this.#view(row, viewer)),
-    )
+      view: (row) => format.convert(this.#view(row, viewer)),
+    })
   }
 
   /** Sessions on a media node, oldest first. */

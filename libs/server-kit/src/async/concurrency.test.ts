@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { KeyedMutex } from './keyed-mutex.js'
 import { mapConcurrent } from './map-concurrent.js'
 import { Semaphore } from './semaphore.js'
+import { SharedWork } from './shared-work.js'
 
 describe('KeyedMutex', () => {
   it('runs tasks of one key one after another, also after a failure, and tasks of other keys beside them', async () => {
@@ -97,3 +98,43 @@ describe('mapConcurrent', () => {
     expect(await mapConcurrent([], 2, () => Promise.reject(new Error('not called')))).toEqual([])
   })
 })
+
+describe('SharedWork', () => {
+  it('answers callers of one key that wait for the same run with its result, which is not older than their calls', async () => {
+    const work = new SharedWork<number>()
+    let committed = 1
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let runs = 0
+    const read = async (): Promise<number> => {
+      const result = committed
+      await gates[runs++]?.promise
+      return result
+    }
+    const first = work.run('a', read)
+    committed = 2
+    const later = [work.run('a', read), work.run('a', read)]
+    const other = work.run('b', async () => 10)
+    expect(await other).toBe(10)
+    gates[0]?.resolve()
+    expect(await first).toBe(1)
+    gates[1]?.resolve()
+    expect(await Promise.all(later)).toEqual([2, 2])
+    expect(runs).toBe(2)
+    committed = 3
+    expect(await work.run('a', read)).toBe(3)
+  })
+
+  it('runs the next task after one that failed, and fails all callers of a run with it', async () => {
+    const work = new SharedWork<number>()
+    const failure = new Error('the read failed')
+    const first = work.run('a', () => Promise.reject(failure))
+    const second = work.run('a', async () => 2)
+    await expect(first).rejects.toThrow(failure)
+    expect(await second).toBe(2)
+    const failed = [work.run('a', async () => 3), work.run('a', () => Promise.reject(failure)), work.run('a', read4)]
+    expect(await failed[0]).toBe(3)
+    expect((await Promise.allSettled(failed.slice(1))).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  })
+})
+
+const read4 = async (): Promise<number> => 4

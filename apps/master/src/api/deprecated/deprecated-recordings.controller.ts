@@ -32,7 +32,7 @@ export class DeprecatedRecordingsController {
 
   @Get()
   list(@RequestViewer() viewer: Viewer): Promise<StreamableFile> {
-    return this.recordings.list(viewer, (recording) => this.#view(recording))
+    return this.recordings.list(viewer, { name: 'legacy', convert: (recording) => this.#view(recording) })
   }
 
   @Get(':recordingId')

@@ -48,7 +48,7 @@ export class DeprecatedSessionsController {
 
   @Get()
   list(@RequestViewer() viewer: Viewer): Promise<StreamableFile> {
-    return this.sessionQueries.list({ viewer }, legacySession)
+    return this.sessionQueries.list({ viewer }, { name: 'legacy', convert: legacySession })
   }
 
   @Get(':sessionId')

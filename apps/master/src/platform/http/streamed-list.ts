@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { StreamableFile } from '@nestjs/common'
-import { Semaphore } from '@session-service/server-kit'
+import { Semaphore, SharedWork } from '@session-service/server-kit'
 
 /** Rows of one statement; few, so that the first byte of an answer is sent soon. */
 export const PAGE_ROWS = 200
@@ -30,39 +30,72 @@ interface ListNames {
 }
 const CONTENT: ListNames = { items: 'content', count: 'numberOfElements' }
 
+/** Converts each view of a list to what the caller answers. */
+export interface ListFormat<V> {
+  /** Unique. */
+  name: string
+  convert: (view: V) => object
+}
+export const PLAIN_FORMAT: ListFormat<object> = { name: 'plain', convert: (view) => view }
+
+interface StreamedListOptions<R extends Position> {
+  /** What the list contains and how it shows it: lists with equal keys are equal. */
+  key: readonly (string | boolean)[]
+  readPage: ReadPage<R>
+  view: (row: R) => object
+  names?: ListNames
+}
+
+interface RenderedPage {
+  rows: number
+  json: string
+  last: Position | undefined
+}
+
+/** Equal lists that are read at the same time read, convert and write each of their pages once. */
+const sharedPages = new SharedWork<RenderedPage>()
+
 /**
  * The contract's list, `{content, numberOfElements}` unless `names` has others, written page by page at the speed of the
  * client: memory does not grow with its length, and no database connection waits for a slow client. The rows of one page
  * are of one moment, those of the whole list are not. A failure before the first byte rejects; a later one aborts the
  * answer.
  */
-export async function streamedList<R extends Position>(
-  readPage: ReadPage<R>,
-  view: (row: R) => object,
-  names: ListNames = CONTENT,
-): Promise<StreamableFile> {
-  const first = await readPage(undefined)
-  return new StreamableFile(Readable.from(pieces(first, readPage, view, names), { objectMode: false }), {
+export async function streamedList<R extends Position>(options: StreamedListOptions<R>): Promise<StreamableFile> {
+  const first = await renderedPage(options)
+  return new StreamableFile(Readable.from(pieces(first, options), { objectMode: false }), {
     type: 'application/json; charset=utf-8',
   })
 }
 
+function renderedPage<R extends Position>(
+  { key, readPage, view }: StreamedListOptions<R>,
+  after?: Position,
+): Promise<RenderedPage> {
+  return sharedPages.run(JSON.stringify([...key, after?.createdAt, after?.id]), async () => {
+    const rows = await (after ? laterPages.run(() => readPage(after)) : readPage(after))
+    const last = rows.at(-1)
+    return {
+      rows: rows.length,
+      json: rows.map((row) => JSON.stringify(view(row))).join(','),
+      last: last && { createdAt: last.createdAt, id: last.id },
+    }
+  })
+}
+
 async function* pieces<R extends Position>(
-  first: R[],
-  readPage: ReadPage<R>,
-  view: (row: R) => object,
-  names: ListNames,
+  first: RenderedPage,
+  options: StreamedListOptions<R>,
 ): AsyncGenerator<Buffer> {
-  const nextPage = (page: R[]): Promise<R[]> => laterPages.run(() => readPage(page.at(-1)))
+  const { items, count: total } = options.names ?? CONTENT
   let count = 0
-  for (let page = first; ; page = await nextPage(page)) {
-    const rows = page.map((row) => JSON.stringify(view(row))).join(',')
-    const before = count === 0 ? `{"${names.items}":[` : page.length > 0 ? ',' : ''
-    count += page.length
-    if (page.length < PAGE_ROWS) {
-      yield Buffer.from(`${before}${rows}],"${names.count}":${count}}`)
+  for (let page = first; ; page = await renderedPage(options, page.last)) {
+    const before = count === 0 ? `{"${items}":[` : page.rows > 0 ? ',' : ''
+    count += page.rows
+    if (page.rows < PAGE_ROWS) {
+      yield Buffer.from(`${before}${page.json}],"${total}":${count}}`)
       return
     }
-    yield Buffer.from(before + rows)
+    yield Buffer.from(before + page.json)
   }
 }

@@ -11,7 +11,7 @@ import { poll } from '@session-service/server-kit'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { z } from 'zod'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
-import { streamedList } from '../../platform/http/streamed-list.js'
+import { type ListFormat, PLAIN_FORMAT, streamedList } from '../../platform/http/streamed-list.js'
 import type { Viewer } from '../../platform/http/viewer.js'
 import { SessionQueries } from '../../connections/session-queries.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
@@ -109,17 +109,15 @@ export class RecordingsService {
     return this.#view(await this.#require(id))
   }
 
-  /** All recordings of the viewer as a stream of JSON; `shape` converts each to the representation of the caller. */
-  list(
-    { prefix }: Viewer,
-    shape: (recording: RecordingView) => object = (recording) => recording,
-  ): Promise<StreamableFile> {
+  /** All recordings of the viewer, as a stream of JSON. */
+  list({ prefix }: Viewer, format: ListFormat<RecordingView> = PLAIN_FORMAT): Promise<StreamableFile> {
     this.#requireEnabled()
-    return streamedList(
-      (after) => this.queries.page(prefix, after),
-      (row) => shape(this.#view(row)),
-      { items: 'items', count: 'count' },
-    )
+    return streamedList({
+      key: ['recordings', prefix, format.name],
+      readPage: (after) => this.queries.page(prefix, after),
+      view: (row) => format.convert(this.#view(row)),
+      names: { items: 'items', count: 'count' },
+    })
   }
 
   async delete(id: string): Promise<void> {
