@@ -18,6 +18,7 @@ const clientFolder = (name) => `^libs/client/src/${name}/`
 
 /** Lowest first, each exactly this folder: a folder never imports a later one, not even its types. */
 const MASTER_LAYERS = [
+  'platform/discovery',
   'platform/limits',
   'platform/database/migrations',
   'platform/database',

@@ -14,6 +14,25 @@ const IS_DEAD = `alive_at NOT BETWEEN clock_timestamp() - ${MASTER_SILENT_SECOND
                                AND clock_timestamp() + ${MASTER_SILENT_SECONDS} * interval '1 second'`
 export const DEAD_MASTERS = `SELECT 1 FROM master WHERE ${IS_DEAD}`
 
+/** A time of a heartbeat that was written less than this long ago is not written again, ms. */
+const SAVE_INTERVAL_MS = 500
+/** A difference that large means that the clock of the database was set back, ms. */
+const SET_BACK_MS = 30_000
+
+/**
+ * Writes the row of the master ($1 id, $2 address, $3 number of nodes) and, in the rows of the nodes ($4 ids, $5 boots), the
+ * times of the last heartbeats ($6, UTC ms). Skips locked rows: their owner knows.
+ */
+const RENEW = `WITH heard AS (
+    UPDATE media_node m SET heard_at = d.at FROM (
+      SELECT n.id, r.at FROM media_node n JOIN unnest($4::text[], $5::text[], $6::bigint[]) AS r(id, boot_id, at)
+        ON r.id = n.id AND r.boot_id = n.boot_id
+        AND (r.at > n.heard_at + ${SAVE_INTERVAL_MS} OR r.at < n.heard_at - ${SET_BACK_MS})
+      FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id)
+  INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
+  ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
+  RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`
+
 /** The rows of live masters, and whether this master is on the majority side of a split bus. */
 @Injectable()
 export class MasterMembership extends ClusterMembership {
@@ -34,13 +53,15 @@ export class MasterMembership extends ClusterMembership {
 
   async renew(): Promise<void> {
     const alive = this.mediaNodes.aliveHere.length
-    const others = await firstRow<{ most: number }>(
-      this.dataSource.manager,
-      `INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
-       ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
-       RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`,
-      [this.masterId, this.config.SERVICE_PUBLICURL, alive],
-    )
+    const heard = this.mediaNodes.heard()
+    const others = await firstRow<{ most: number }>(this.dataSource.manager, RENEW, [
+      this.masterId,
+      this.config.SERVICE_PUBLICURL,
+      alive,
+      heard.map(({ nodeId }) => nodeId),
+      heard.map(({ bootId }) => bootId),
+      heard.map(({ at }) => at),
+    ])
     this.#isInMinority = alive * 2 < this.mediaNodes.aliveAnywhere.length && alive < (others?.most ?? 0)
   }
 

@@ -34,7 +34,7 @@ it('a media node that recovers counts as alive at masters that have not received
     if (!entered) throw new Error('the node was not inserted')
     return repository.setStatus(change, entered, 'running')
   })
-  await repository.saveHeartbeats([{ nodeId: 'north', bootId: 'boot', at: lostAt - 3_000 }], 0)
+  await database.query('UPDATE media_node SET heard_at = $1', [lostAt - 3_000])
   const crashed = await repository.change(async (change) => {
     const locked = await repository.lock(change, 'north')
     return locked && repository.crash(change, locked, lostAt)

@@ -39,9 +39,6 @@ export interface MediaNodeRow {
   isSurge: boolean
 }
 
-/** A difference that large means that the clock of the database was set back, ms. */
-const SET_BACK_MS = 30_000
-
 /** A room on a boot that no longer exists. */
 export interface LostRoom extends PlacedRoom {
   isCrashed: boolean
@@ -97,6 +94,9 @@ const ROW = `(extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::floa
     'isSurge',
   ])}`
 
+/** All rows, with ended nodes until they are deleted, in the order of their launch: `MediaNodeRow`. */
+export const ALL_NODES = `SELECT ${ROW} FROM media_node n ORDER BY n.launching_time, n.id`
+
 /**
  * The media nodes of the cluster. A change holds the row's lock and records its events in the same transaction.
  * Hand-written: most statements lock rows, compute ages by the clock of the database, or join other tables.
@@ -114,12 +114,8 @@ export class MediaNodeRepository {
     return this.events.transaction((manager, record) => run({ manager, record: this.#paidOnly(record) }))
   }
 
-  /** All rows, with ended nodes until they are deleted, in the order of their launch. */
   all(): Promise<MediaNodeRow[]> {
-    return rows<MediaNodeRow>(
-      this.dataSource.manager,
-      `SELECT ${ROW} FROM media_node n ORDER BY n.launching_time, n.id`,
-    )
+    return rows<MediaNodeRow>(this.dataSource.manager, ALL_NODES)
   }
 
   find(id: string): Promise<MediaNodeRow | undefined> {
@@ -128,24 +124,6 @@ export class MediaNodeRepository {
 
   lock({ manager }: NodeChange, id: string): Promise<MediaNodeRow | undefined> {
     return firstRow<MediaNodeRow>(manager, `SELECT ${ROW} FROM media_node n WHERE n.id = $1 FOR UPDATE`, [id])
-  }
-
-  /** Writes the times of the last heartbeats, UTC ms, at most every `intervalMs`. Skips locked rows: their owner knows. */
-  async saveHeartbeats(nodes: readonly (NodeBoot & { at: number })[], intervalMs: number): Promise<void> {
-    await execute(
-      this.dataSource.manager,
-      `UPDATE media_node m SET heard_at = d.at FROM (
-         SELECT n.id, r.at FROM media_node n JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS r(id, boot_id, at)
-           ON r.id = n.id AND r.boot_id = n.boot_id AND (r.at > n.heard_at + $4 OR r.at < n.heard_at - $5)
-         FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id`,
-      [
-        nodes.map(({ nodeId }) => nodeId),
-        nodes.map(({ bootId }) => bootId),
-        nodes.map(({ at }) => at),
-        intervalMs,
-        SET_BACK_MS,
-      ],
-    )
   }
 
   /** Inserts a node as `launching`, in place of an ended one, whose crash count it keeps. Undefined when the id is in use. */

@@ -20,20 +20,17 @@ import {
 } from '@nestjs/common'
 import { DiscoveryService } from '@nestjs/core'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { providersWith } from '../platform/discovery.js'
+import { providersWith } from '../platform/discovery/providers-with.js'
+import { PeriodicRead, type PeriodicReader } from '../platform/jobs/periodic-read.js'
 import { inClusterTime } from './cluster-time.js'
 import { isBackedOff } from './flapping.js'
 import { isUp } from './media-node-status.js'
-import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
+import { ALL_NODES, MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
 import { isForeign } from './node-state.js'
 import type { NodeBoot } from './room-place.js'
 
 /** Tolerated delay of a heartbeat, ms. */
 const HEARTBEAT_DELAY_MS = 150
-/** Interval at which rows are read and times of heartbeats are written, ms. */
-const REFRESH_MS = 1_000
-/** A time of a heartbeat that was written less than this long ago is not written again, ms. */
-const SAVE_INTERVAL_MS = 500
 /** A node counts as alive when a master wrote its heartbeat less than this long ago, ms. */
 const ALIVE_MS = NODE_SILENT_MS - 500
 
@@ -53,18 +50,18 @@ export interface NodeHandler {
 export const NodeObserver = DiscoveryService.createDecorator()
 
 /** The directory of media nodes, from heartbeats and rows, and the commands to them. */
+@PeriodicRead()
 @Injectable()
-export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+  readonly periodicRead = ALL_NODES
   readonly #logger = new Logger(MediaNodesService.name)
   readonly #heartbeats: HeartbeatWatch
   #handlers: readonly NodeHandler[] = []
   #known = new Map<string, MediaNodeRow>()
   /** Unknown nodes whose registration was deferred. */
   #deferred = new Set<string>()
-  #timer: NodeJS.Timeout | undefined
-  #reads = 0
-  /** Of the last complete read, by `performance.now()`. */
-  #readAt = -Infinity
+  /** The start of the newest read, or the time of the newest write if that is later, by `performance.now()`. */
+  #knownAt = -Infinity
 
   constructor(
     private readonly bus: Bus,
@@ -93,13 +90,11 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   /** A master serves after one heartbeat interval, when it has received heartbeats of all nodes. */
   async onApplicationBootstrap(): Promise<void> {
     await this.refresh()
-    this.#timer = setInterval(() => void this.#refreshQuietly(), REFRESH_MS)
     await sleep(HEARTBEAT_INTERVAL_MS + HEARTBEAT_DELAY_MS)
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#heartbeats.stop()
+  onApplicationShutdown(): Promise<void> {
+    return this.#heartbeats.stop()
   }
 
   /** The last heartbeats of all nodes that are not lost, registered or not. */
@@ -172,20 +167,34 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
       .map(({ id }) => id)
   }
 
-  /** Reads all rows. The result of a read that a newer read or write overtook is discarded. */
+  /** Reads all rows now. */
   async refresh(): Promise<void> {
-    const nth = ++this.#reads
-    const rows = await this.repository.all()
-    this.#readAt = performance.now()
-    if (nth === this.#reads) this.#known = new Map(rows.map((row) => [row.id, row]))
+    const askedAt = performance.now()
+    this.receive(await this.repository.all(), askedAt)
+  }
+
+  /** The result of a read that a newer read or write overtook is discarded. */
+  receive(rows: readonly object[], askedAt: number): void {
+    if (askedAt >= this.#knownAt) {
+      this.#knownAt = askedAt
+      this.#known = new Map((rows as MediaNodeRow[]).map((row) => [row.id, row]))
+    }
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
     this.#deferred = new Set([...this.#deferred].filter((nodeId) => live.has(nodeId) && !this.#known.has(nodeId)))
   }
 
   /** Stores a row that this master has just read or written. */
   update(row: MediaNodeRow): void {
-    this.#reads++
+    this.#knownAt = performance.now()
     this.#known.set(row.id, row)
+  }
+
+  /** The nodes whose heartbeats this master receives, with the times of the last ones, UTC ms. */
+  heard(): (NodeBoot & { at: number })[] {
+    const [now, since] = [this.clock.now(), performance.now()]
+    return this.live().map(({ nodeId, bootId }) => {
+      return { nodeId, bootId, at: Math.round(now - (since - this.lastHeartbeatAt(nodeId))) }
+    })
   }
 
   /** Sends a command and waits for its result. Rejects with the node's ServiceError, UNAVAILABLE (node gone) or TIMEOUT. */
@@ -255,24 +264,6 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
 
   async #lost(node: Heartbeat): Promise<void> {
     for (const handler of this.#handlers) await handler.onLost(node)
-  }
-
-  async #saveHeartbeats(): Promise<void> {
-    const [now, since] = [this.clock.now(), performance.now()]
-    const beats = this.live().map(({ nodeId, bootId }) => {
-      return { nodeId, bootId, at: Math.round(now - (since - this.lastHeartbeatAt(nodeId))) }
-    })
-    if (beats.length > 0) await this.repository.saveHeartbeats(beats, SAVE_INTERVAL_MS)
-  }
-
-  async #refreshQuietly(): Promise<void> {
-    try {
-      await this.#saveHeartbeats()
-      // A scheduled job of the leader reads them as well.
-      if (performance.now() - this.#readAt > REFRESH_MS * 0.9) await this.refresh()
-    } catch (error) {
-      this.#logger.debug(`reading the media nodes failed: ${String(error)}`)
-    }
   }
 }
 

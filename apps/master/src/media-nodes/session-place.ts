@@ -15,6 +15,9 @@ export const USED_BOOTS = `RECURSIVE used_boot (node_id, boot_id) AS (
       WHERE media_node_id IS NOT NULL AND (media_node_id, media_node_boot_id) > (u.node_id, u.boot_id)
       ORDER BY 1, 2 LIMIT 1) next)`
 
+/** The boots that hold sessions: `NodeBoot`. */
+export const USED_BOOT_ROWS = `WITH ${USED_BOOTS} SELECT node_id AS "nodeId", boot_id AS "bootId" FROM used_boot`
+
 export type MaybePlace = RoomPlace | { nodeId: null }
 export const placeOf = (row: MaybePlace): RoomPlace | undefined =>
   row.nodeId === null ? undefined : { nodeId: row.nodeId, bootId: row.bootId, epoch: row.epoch }

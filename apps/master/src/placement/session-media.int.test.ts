@@ -6,6 +6,8 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { ENTITIES } from '../app/entities.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
+import { periodicStatement } from '../platform/jobs/periodic-read.js'
+import { USED_BOOT_ROWS } from '../media-nodes/session-place.js'
 import { EventLog } from '../events/event-log.js'
 import { StreamRepository } from '../streams/stream.repository.js'
 import { SubscriptionRepository } from '../streams/subscription.repository.js'
@@ -112,7 +114,8 @@ describe('the placement of sessions', () => {
       new ClusterClock(),
     )
     await database.query('DELETE FROM session')
-    expect(await media.usedBoots()).toEqual([])
+    const usedBoots = (): Promise<object[]> => database.query(periodicStatement([USED_BOOT_ROWS]))
+    expect(await usedBoots()).toMatchObject([{ rows: [[]] }])
     await database.query(
       `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
                             allow_transcoding, recording_properties, media_node_id, media_node_boot_id)
@@ -120,11 +123,12 @@ describe('the placement of sessions', () => {
        FROM (SELECT string_to_array(unnest(ARRAY['a north 1', 'b north 2', 'c north 2', 'd south 1']), ' ') AS place
              UNION ALL SELECT ARRAY['nowhere', NULL, NULL]) AS places`,
     )
-    expect(await media.usedBoots()).toEqual([
+    const boots = [
       { nodeId: 'north', bootId: '1' },
       { nodeId: 'north', bootId: '2' },
       { nodeId: 'south', bootId: '1' },
-    ])
+    ]
+    expect(await usedBoots()).toMatchObject([{ rows: [boots] }])
     const on = async (...where: Parameters<typeof media.placedOn>) =>
       (await media.placedOn(...where)).map(({ roomId }) => roomId).toSorted()
     expect(await on('north')).toEqual(['a', 'b', 'c'])

@@ -6,7 +6,7 @@ import { execute, firstRow, rows } from '../platform/database/sql.js'
 import { type EventSession, mediaEnded } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
 import type { NodeBoot, PlacedRoom, RoomPlace } from '../media-nodes/room-place.js'
-import { type MaybePlace, PLACE, placeOf, USED_BOOTS } from '../media-nodes/session-place.js'
+import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 
 /** The epoch of the current placement, or of the next one when the session has none. */
 const NEXT_EPOCH = 'media_epoch + (media_node_id IS NULL)::integer'
@@ -108,14 +108,6 @@ export class SessionMediaRepository {
       [sessionId],
     )
     return row?.epoch ?? 0
-  }
-
-  /** The boots that hold sessions, by the database. */
-  usedBoots(): Promise<NodeBoot[]> {
-    return rows<NodeBoot>(
-      this.dataSource.manager,
-      `WITH ${USED_BOOTS} SELECT node_id AS "nodeId", boot_id AS "bootId" FROM used_boot`,
-    )
   }
 
   /** The rooms on a node, by the database. */

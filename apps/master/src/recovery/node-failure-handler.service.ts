@@ -2,6 +2,7 @@ import { type HeldRoom, NODE_SILENT_MS, type NodeFact, type NodeFactAnswer } fro
 import { Bus } from '@session-service/messaging'
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import { Job, type JobRun } from '../platform/jobs/job.js'
+import { PeriodicRead, type PeriodicReader } from '../platform/jobs/periodic-read.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { NODE_DRIVER, type NodeDriver } from '../media-nodes/driver/node-driver.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
@@ -12,17 +13,22 @@ import { isLeaving, isUp } from '../media-nodes/media-node-status.js'
 import { type LostRoom, MediaNodeRepository, type MediaNodeRow } from '../media-nodes/media-node.repository.js'
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
+import { USED_BOOT_ROWS } from '../media-nodes/session-place.js'
 
 /**
  * Detects lost media nodes and passes their sessions to SessionRecovery. The row contains all state, so that `upkeep` of
  * the leader completes the work of a master that died.
  */
+@PeriodicRead()
 @Injectable()
-export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
+export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModuleDestroy {
+  readonly periodicRead = USED_BOOT_ROWS
   readonly #logger = new Logger(NodeFailureHandler.name)
   readonly #pending = new Set<Promise<void>>()
   /** Time of the first missed heartbeat of each boot in use, monotonic ms. */
   readonly #silentSince = new Map<string, number>()
+  /** The boots that hold sessions. */
+  #usedBoots: readonly NodeBoot[] = []
 
   constructor(
     private readonly bus: Bus,
@@ -112,14 +118,17 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
     }
   }
 
+  receive(rows: readonly object[]): void {
+    this.#usedBoots = rows as readonly NodeBoot[]
+  }
+
   @Job({ name: 'lost media nodes', scope: 'leader', everyMs: 0 })
   async upkeep({ now }: Pick<JobRun, 'now'>): Promise<void> {
-    await this.mediaNodes.refresh()
-    const hasSessions = await this.#updateSilent(now)
+    this.#updateSilent(now)
     for (const row of this.mediaNodes.rows().filter(isConnected))
       if (this.#isSilent(bootOf(row), now) && !this.mediaNodes.isAlive(bootOf(row)))
         await this.handleSilent(bootOf(row))
-    if (hasSessions) await this.loseRooms()
+    if (this.#usedBoots.length > 0) await this.loseRooms()
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)
         await this.settle(row).catch((error: unknown) => {
@@ -127,19 +136,13 @@ export class NodeFailureHandler implements OnModuleInit, OnModuleDestroy {
         })
   }
 
-  /**
-   * Records which boots send no heartbeats to this master: those of connected nodes, and those that hold sessions. Returns
-   * whether any boot holds sessions.
-   */
-  async #updateSilent(now: number): Promise<boolean> {
-    const used = await this.sessions.usedBoots()
-    // Heartbeats and rows of the same moment: a node that recovers meanwhile must not look connected and silent.
+  /** Records which boots send no heartbeats to this master: those of connected nodes, and those that hold sessions. */
+  #updateSilent(now: number): void {
     const live = new Set(this.mediaNodes.live().map(keyOf))
-    const boots = [...this.mediaNodes.rows().filter(isConnected).map(bootOf), ...used]
+    const boots = [...this.mediaNodes.rows().filter(isConnected).map(bootOf), ...this.#usedBoots]
     const silent = new Set(boots.map(keyOf).filter((key) => !live.has(key)))
     for (const key of this.#silentSince.keys()) if (!silent.has(key)) this.#silentSince.delete(key)
     for (const key of silent) if (!this.#silentSince.has(key)) this.#silentSince.set(key, now)
-    return used.length > 0
   }
 
   /** Whether the boot has sent no heartbeat for longer than the silent window. */

@@ -3,7 +3,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common'
 import { DiscoveryService } from '@nestjs/core'
 import type { EntityManager } from 'typeorm'
 import type { EventDraft } from '../events/event-drafts.js'
-import { providersWith } from '../platform/discovery.js'
+import { providersWith } from '../platform/discovery/providers-with.js'
 
 /** Effects of the end of a session on other features. */
 export interface EndedWithSession {

@@ -124,11 +124,6 @@ export class SessionsService {
     if (place) await this.mediaNodes.notify(place, 'closeRoom', { roomId: uniqueSessionId, epoch: place.epoch })
   }
 
-  /** The boots of media nodes that hold sessions. */
-  usedBoots(): Promise<NodeBoot[]> {
-    return this.media.usedBoots()
-  }
-
   placedOn(nodeId: string, boots?: BootFilter): Promise<PlacedRoom[]> {
     return this.media.placedOn(nodeId, boots)
   }

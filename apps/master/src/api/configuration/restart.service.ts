@@ -16,22 +16,23 @@ import {
 } from '../../platform/config/configuration.module.js'
 import { mediaserverUris, withoutMasks } from './configuration.view.js'
 import { Lifecycle } from '../../platform/config/lifecycle.js'
+import { PeriodicRead, type PeriodicReader } from '../../platform/jobs/periodic-read.js'
 import { removeOverrides, saveOverrides } from '../../platform/config/overrides.js'
 import { latestRestart } from '../../platform/config/restarts.js'
 import { verifyConfig } from './verify-config.js'
 
-/** A master reads the table this often, ms, because it may have missed the message of a restart. */
-const CHECK_EVERY_MS = 3_000
 /** The sockets here may take this long to close, ms. */
 const SOCKETS_MS = 2_000
 const POLL_EVERY_MS = 20
 
 /** Changes the configuration: stores new values and restarts every master with them. */
+@PeriodicRead()
 @Injectable()
-export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
+export class RestartService implements PeriodicReader, OnApplicationBootstrap, OnModuleDestroy {
+  /** A master may have missed the message of a restart. */
+  readonly periodicRead = 'SELECT max(id) AS generation FROM restart'
   readonly #logger = new Logger(RestartService.name)
   #subscription: BusSubscription | undefined
-  #timer: NodeJS.Timeout | undefined
 
   constructor(
     private readonly bus: Bus,
@@ -47,12 +48,14 @@ export class RestartService implements OnApplicationBootstrap, OnModuleDestroy {
 
   onApplicationBootstrap(): void {
     this.#subscription = this.bus.subscribe(SUBJECT.restart, RestartCall, () => this.#check())
-    this.#timer = setInterval(() => void this.#check(), CHECK_EVERY_MS)
   }
 
   async onModuleDestroy(): Promise<void> {
-    clearInterval(this.#timer)
     await this.#subscription?.stop()
+  }
+
+  receive([latest]: readonly object[]): void {
+    this.#catchUp((latest as { generation: number | null } | undefined)?.generation ?? 0)
   }
 
   /** @throws ServiceError INVALID naming each property at fault; CONFLICT when another restart came first */

@@ -1,13 +1,15 @@
+import type { ClockSample } from '@session-service/server-kit'
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { ClusterClock } from './cluster-clock.js'
 import { firstRow } from './sql.js'
 
-const SAMPLE_EVERY_MS = 1_000
+/** Precise samples; others come every second with what a master reads anyway, and show a step of the clock. */
+const SAMPLE_EVERY_MS = 10_000
 /** Smaller steps are corrections by NTP and are not logged. */
 const MIN_REPORTED_STEP_MS = 500
 
-/** Measures the offset to the database's clock every second. */
+/** Measures the offset to the database's clock. */
 @Injectable()
 export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
   readonly #logger = new Logger(ClockSampler.name)
@@ -44,8 +46,12 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
       this.dataSource,
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
     )
-    if (!row) return
-    const stepMs = this.clock.note({ askedAt, answeredAt: performance.now(), referenceAt: row.now })
+    if (row) this.note({ askedAt, answeredAt: performance.now(), referenceAt: row.now })
+  }
+
+  /** Adds a sample that came with another statement. */
+  note(sample: ClockSample): void {
+    const stepMs = this.clock.note(sample)
     if (Math.abs(stepMs) < MIN_REPORTED_STEP_MS) return
     this.#logger.warn({ stepMs: Math.round(stepMs) }, 'the clock of the database has stepped')
   }

@@ -11,7 +11,7 @@ export class DatabaseModule {
     return {
       module: DatabaseModule,
       providers: [{ provide: DataSource, useValue: dataSource }, ClusterClock, ClockSampler],
-      exports: [DataSource, ClusterClock],
+      exports: [DataSource, ClusterClock, ClockSampler],
     }
   }
 }

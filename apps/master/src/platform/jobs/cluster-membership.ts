@@ -1,6 +1,6 @@
 /** This master among the masters of the cluster, as the scheduler needs it. */
 export abstract class ClusterMembership {
-  /** Reports to the other masters that this one is alive. */
+  /** Reports to the other masters that this one is alive, and which media nodes it hears. */
   abstract renew(): Promise<void>
   /** Whether this master may act for the cluster, as of the last renewal. */
   abstract readonly hasQuorum: boolean

@@ -1,43 +1,51 @@
 import { createTestDatabase, type TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { DataSource } from 'typeorm'
-import { dueJobs } from './due-jobs.js'
-import type { RegisteredJob } from './job-registry.js'
+import { dueJobsSelect } from './due-jobs.js'
+import { type PeriodicRows, periodicStatement } from './periodic-read.js'
 
 let database: TestDatabase
-let source: DataSource
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  source = await new DataSource({ type: 'postgres', url: database.url }).initialize()
-  await source.query('CREATE TABLE work (kind text)')
+  await database.query('CREATE TABLE work (kind text)')
 })
-afterAll(async () => {
-  await source?.destroy()
-  await database?.drop()
-})
+afterAll(() => database?.drop())
 
-const job = (name: string, due?: string): RegisteredJob => ({
-  name,
-  scope: 'leader',
-  everyMs: 0,
-  run: () => Promise.resolve(),
-  ...(due !== undefined && { due }),
-})
 const of = (kind: string): string => `SELECT 1 FROM work WHERE kind = '${kind}'`
 
+async function read(...selects: string[]): Promise<PeriodicRows> {
+  const [answer] = await database.query(periodicStatement(selects))
+  return answer as unknown as PeriodicRows
+}
+
 it('chooses the jobs that have work, and those that do not declare theirs, in their order', async () => {
-  const jobs = [job('a', of('a')), job('always'), job('b', `${of('b')} UNION ALL ${of('c')}`), job('d', of('d'))]
-  const names = async (): Promise<string[]> => (await dueJobs(source, jobs)).map(({ name }) => name)
-  expect(await names()).toEqual(['always'])
-  await source.query(`INSERT INTO work VALUES ('c')`)
-  expect(await names()).toEqual(['always', 'b'])
-  await source.query(`INSERT INTO work VALUES ('a'), ('a'), ('d')`)
-  expect(await names()).toEqual(['a', 'always', 'b', 'd'])
+  const jobs = [
+    { name: "a's", due: of('a') },
+    { name: 'always' },
+    { name: 'b', due: `${of('b')} UNION ALL ${of('c')}` },
+    { name: 'd', due: of('d') },
+  ]
+  const names = async (): Promise<unknown[]> => (await read(dueJobsSelect(jobs))).rows
+  expect(await names()).toEqual([[{ name: 'always' }]])
+  await database.query(`INSERT INTO work VALUES ('c')`)
+  expect(await names()).toEqual([[{ name: 'always' }, { name: 'b' }]])
+  await database.query(`INSERT INTO work VALUES ('a'), ('a'), ('d')`)
+  expect(await names()).toEqual([[{ name: "a's" }, { name: 'always' }, { name: 'b' }, { name: 'd' }]])
 })
 
-it('reads nothing when no job declares its work', async () => {
-  const closed = { query: () => Promise.reject(new Error('the database is unreachable')) }
-  expect(await dueJobs(closed, [job('always')])).toHaveLength(1)
-  await expect(dueJobs(closed, [job('a', of('a'))])).rejects.toThrow('unreachable')
+it('reads the rows of all readers in one statement, in their order, with the time', async () => {
+  const { now, rows } = await read(
+    `SELECT n, 'x' AS "someName" FROM generate_series(1, 3) n ORDER BY n DESC`,
+    'SELECT 1 AS one WHERE false',
+    dueJobsSelect([]),
+    'WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 2) SELECT n FROM t',
+  )
+  const named = [3, 2, 1].map((n) => ({ n, someName: 'x' }))
+  expect(rows).toEqual([named, [], [], [{ n: 1 }, { n: 2 }]])
+  const [age] = await database.query(
+    'SELECT extract(epoch FROM clock_timestamp())::float8 - $1::float8 / 1000 AS seconds',
+    [now],
+  )
+  expect(age?.seconds).toBeGreaterThanOrEqual(0)
+  expect(age?.seconds).toBeLessThan(60)
 })

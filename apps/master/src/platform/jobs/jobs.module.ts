@@ -1,5 +1,6 @@
 import { type DynamicModule, Module, type ModuleMetadata, type Type } from '@nestjs/common'
 import { ClusterMembership } from './cluster-membership.js'
+import { ClusterTick } from './cluster-tick.js'
 import { Scheduler } from './scheduler.js'
 
 interface JobsOptions extends Pick<ModuleMetadata, 'imports'> {
@@ -14,7 +15,7 @@ export class JobsModule {
     return {
       module: JobsModule,
       imports,
-      providers: [{ provide: ClusterMembership, useExisting: membership }, Scheduler],
+      providers: [{ provide: ClusterMembership, useExisting: membership }, Scheduler, ClusterTick],
       exports: [ClusterMembership],
     }
   }

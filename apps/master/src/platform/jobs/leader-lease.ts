@@ -16,6 +16,8 @@ export class LeaderLease {
   #backend = 0
   #renewal: NodeJS.Timeout | undefined
   #lastTouch: Promise<unknown> = Promise.resolve()
+  /** The start of the last touch that succeeded, by `performance.now()`. */
+  #touchedAt = -Infinity
 
   constructor(
     private readonly dataSource: DataSource,
@@ -28,7 +30,7 @@ export class LeaderLease {
     try {
       if (this.#holder) {
         // Proves that the connection, and so the lock, still exists.
-        await this.#touch(runner)
+        if (performance.now() - this.#touchedAt >= this.leaseMs / RENEWALS) await this.#touch(runner)
         return true
       }
       const row = await firstRow<{ taken: boolean; backend: number }>(
@@ -96,11 +98,18 @@ export class LeaderLease {
     clearInterval(this.#renewal)
     this.#holder = undefined
     this.#backend = 0
+    this.#touchedAt = -Infinity
+  }
+
+  async #prove(runner: QueryRunner): Promise<void> {
+    const now = performance.now()
+    await execute(runner.manager, 'SELECT 1')
+    this.#touchedAt = now
   }
 
   /** Serialized, because a connection takes one query at a time. */
   #touch(runner: QueryRunner): Promise<unknown> {
-    const answer = this.#lastTouch.then(() => execute(runner.manager, 'SELECT 1'))
+    const answer = this.#lastTouch.then(() => this.#prove(runner))
     this.#lastTouch = answer.catch(() => undefined)
     return answer
   }

@@ -1,0 +1,83 @@
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common'
+import { DiscoveryService } from '@nestjs/core'
+import { DataSource } from 'typeorm'
+import { ClockSampler } from '../database/clock-sampler.js'
+import { firstRow } from '../database/sql.js'
+import { providersWith } from '../discovery/providers-with.js'
+import { ClusterMembership } from './cluster-membership.js'
+import { PeriodicRead, type PeriodicReader, type PeriodicRows, periodicStatement } from './periodic-read.js'
+import { Scheduler } from './scheduler.js'
+
+const TICK_MS = 1_000
+
+/**
+ * What a master says and reads every second: one statement reports that it is alive, one reads the rows of all periodic
+ * readers. An idle master sends hardly any other.
+ */
+@Injectable()
+export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+  readonly #logger = new Logger(ClusterTick.name)
+  #readers: PeriodicReader[] = []
+  #statement = ''
+  #timer: NodeJS.Timeout | undefined
+  #isReading = true
+  #isStopped = false
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly membership: ClusterMembership,
+    private readonly scheduler: Scheduler,
+    private readonly clock: ClockSampler,
+    private readonly discovery: DiscoveryService,
+  ) {}
+
+  onModuleInit(): Promise<void> {
+    return this.membership.renew()
+  }
+
+  onApplicationBootstrap(): void {
+    // The jobs of the scheduler use what the other readers have received.
+    this.#readers = [...providersWith<PeriodicReader>(this.discovery, PeriodicRead), this.scheduler]
+    this.#statement = periodicStatement(this.#readers.map(({ periodicRead }) => periodicRead))
+    this.#schedule()
+  }
+
+  /** The membership continues until the shutdown is complete: the clients move to other masters meanwhile. */
+  onModuleDestroy(): void {
+    this.#isReading = false
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.membership.leave().catch(() => undefined)
+  }
+
+  #schedule(): void {
+    if (!this.#isStopped) this.#timer = setTimeout(() => void this.#tick().finally(() => this.#schedule()), TICK_MS)
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.membership.renew()
+      if (this.#isReading) await this.#read()
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'the state of the cluster could not be read')
+    }
+  }
+
+  async #read(): Promise<void> {
+    const askedAt = performance.now()
+    const answer = await firstRow<PeriodicRows>(this.dataSource, this.#statement)
+    if (!answer || !this.#isReading) return
+    this.clock.note({ askedAt, answeredAt: performance.now(), referenceAt: answer.now })
+    this.#readers.forEach((reader, nth) => reader.receive(answer.rows[nth] ?? [], askedAt))
+  }
+}

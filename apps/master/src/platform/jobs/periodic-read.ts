@@ -1,0 +1,26 @@
+import { DiscoveryService } from '@nestjs/core'
+
+/** A provider that reads rows every second. The rows of all such providers are read by one statement. */
+export interface PeriodicReader {
+  /** A SELECT without parameters; its rows arrive as JSON. Read once, when the application has started. */
+  readonly periodicRead: string
+  /** `askedAt`: the start of the read, by `performance.now()`, ms. */
+  receive(rows: readonly object[], askedAt: number): void
+}
+
+/** Marks a provider as a PeriodicReader. */
+export const PeriodicRead = DiscoveryService.createDecorator()
+
+export interface PeriodicRows {
+  /** The clock of the database, UTC ms. */
+  now: number
+  /** The rows of each SELECT, in their order. */
+  rows: object[][]
+}
+
+/** One statement for all SELECTs; gives one row of `PeriodicRows`. */
+export function periodicStatement(selects: readonly string[]): string {
+  const arrays = selects.map((select) => `(SELECT coalesce(json_agg(r), '[]') FROM (${select}) r)`)
+  return `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
+    json_build_array(${arrays.join(',\n')}) AS rows`
+}
