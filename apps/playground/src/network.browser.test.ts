@@ -1,5 +1,6 @@
 import { type Stack, type TestBrowser, freePorts, launchBrowser, startStack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { keepPeerConnections, receivedTracks } from './fixtures/peer-connections.js'
 import { Tab } from './fixtures/tab.js'
 import { routeThrough } from './fixtures/route-through.js'
 import { useSmallCamera } from './fixtures/small-camera.js'
@@ -21,6 +22,7 @@ describe('media over a bad network', () => {
     ])
     await routeThrough(proxy, browser.context)
     await useSmallCamera(browser.context)
+    await keepPeerConnections(browser.context)
   })
   afterAll(async () => {
     await browser?.close()
@@ -70,6 +72,13 @@ describe('media over a bad network', () => {
     for (const [nth, { repairsAsked }] of storm.entries())
       expect(repairsAsked).toBeGreaterThan(calm[nth]?.repairsAsked ?? 0)
     await until('each sees the poor network of the other', () => eachSees(/(very )?poor network/), 30_000)
+    for (const { page } of [ada, grace]) {
+      const tracks = await receivedTracks(page)
+      const probes = tracks.filter(({ mid }) => mid === 'probator')
+      expect(probes.length).toBe(1)
+      expect(probes[0]).toMatchObject({ packetsReceived: expect.any(Number), nackCount: 0 })
+      expect(tracks.some(({ kind, nackCount = 0 }) => kind === 'video' && nackCount > 0)).toBe(true)
+    }
     proxy.weather = undefined
     await until('each sees that the network is good again', () => eachSees(undefined), 30_000)
     await Promise.all([ada.seesFrames(20), grace.seesFrames(20)])

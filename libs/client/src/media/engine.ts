@@ -18,6 +18,7 @@ import type { RejoinResult } from '../signalling/signalling.js'
 import { requireWebRtc, warmDevice } from './device.js'
 import type { Encoding } from './encodings.js'
 import { IceRecovery, type IceRecoveryHandlers } from './ice-recovery.js'
+import { neverRequestProbation, withoutProbation } from './probation.js'
 
 type Transport = types.Transport
 type Producer = types.Producer
@@ -183,7 +184,7 @@ export class MediaEngine {
 
   async stats(): Promise<Record<TransportDirection, RTCStatsReport>> {
     const [send, recv] = [this.#transport('send').getStats(), this.#transport('recv').getStats()]
-    return { send: await send, recv: await recv }
+    return { send: await send, recv: withoutProbation(await recv) }
   }
 
   /** The node is lost: stops sending and ICE restarts, but the last received video frame stays visible. */
@@ -260,6 +261,7 @@ export class MediaEngine {
 
   #createRecvTransport(): Transport {
     const transport = this.#device.createRecvTransport({ ...this.#place.recvTransport, ...this.#configuration() })
+    neverRequestProbation(transport)
     transport.on('connect', ({ dtlsParameters }, done) => {
       this.#recvDtls = dtlsParameters
       void this.#connectRecv(dtlsParameters)
