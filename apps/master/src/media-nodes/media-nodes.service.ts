@@ -30,6 +30,8 @@ import type { NodeBoot } from './room-place.js'
 
 /** Tolerated delay of a heartbeat, ms. */
 const HEARTBEAT_DELAY_MS = 150
+/** Heartbeats of an ended process arrive no longer than this after its end, ms. */
+const LATE_HEARTBEAT_MS = 2 * NODE_SILENT_MS
 /** Interval at which rows are read and times of heartbeats are written, ms. */
 const REFRESH_MS = 1_000
 /** A time of a heartbeat that was written less than this long ago is not written again, ms. */
@@ -61,6 +63,8 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   #known = new Map<string, MediaNodeRow>()
   /** Unknown nodes whose registration was deferred. */
   #deferred = new Set<string>()
+  /** Processes that have ended, and when this master learned it, monotonic ms. */
+  readonly #ended = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
   #reads = 0
   /** Of the last complete read, by `performance.now()`. */
@@ -74,8 +78,8 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   ) {
     this.#heartbeats = new HeartbeatWatch(bus, {
       adjust: (beat) => inClusterTime(beat, clock.now()),
-      accepts: (node) => !isForeign(this.#known.get(node.nodeId), node),
-      onBeat: (node) => this.#handlers.forEach((handler) => handler.onHeartbeat(node)),
+      accepts: (node) => !this.#ended.has(node.bootId) && !isForeign(this.#known.get(node.nodeId), node),
+      onBeat: (node) => this.#onBeat(node),
       onLost: (node) => (this.isAlive(node) ? false : this.#lost(node)),
     })
     metrics.sampled('media_nodes', 'Media nodes whose heartbeats this master receives', () => this.live().length)
@@ -134,6 +138,14 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   /** The last heartbeat of the node; undefined once its loss was handled. */
   lastHeartbeat(nodeId: string): Heartbeat | undefined {
     return this.#heartbeats.table.get(nodeId)
+  }
+
+  /** Ignores the heartbeats of a process that has ended: the last ones may still arrive through other bus servers. */
+  forget({ nodeId, bootId }: NodeBoot): void {
+    const now = performance.now()
+    for (const [boot, at] of this.#ended) if (now - at >= LATE_HEARTBEAT_MS) this.#ended.delete(boot)
+    this.#ended.set(bootId, now)
+    if (this.lastHeartbeat(nodeId)?.bootId === bootId) this.#heartbeats.table.forget(nodeId)
   }
 
   /** Applies a heartbeat of a process that was considered foreign with an outdated row. */
@@ -251,6 +263,13 @@ export class MediaNodesService implements OnModuleInit, OnApplicationBootstrap, 
   get aliveHere(): MediaNodeRow[] {
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
     return this.aliveAnywhere.filter(({ id }) => live.has(id))
+  }
+
+  #onBeat(node: Heartbeat): void {
+    const endedAt = this.#ended.get(node.bootId)
+    if (endedAt !== undefined && performance.now() - endedAt < LATE_HEARTBEAT_MS) return
+    this.#ended.delete(node.bootId)
+    for (const handler of this.#handlers) handler.onHeartbeat(node)
   }
 
   async #lost(node: Heartbeat): Promise<void> {
