@@ -53,7 +53,9 @@ async function measure(rig: Rig, { quick, log }: BenchmarkOptions): Promise<Benc
     <T>(what: string, run: () => Promise<T>) =>
     async (): Promise<T> => {
       const result = await run()
-      log(`${what}: ${JSON.stringify(result, (_key, value: unknown) => (typeof value === 'number' ? Math.round(value) : value))} ms`)
+      log(
+        `${what}: ${JSON.stringify(result, (_key, value: unknown) => (typeof value === 'number' ? Math.round(value) : value))} ms`,
+      )
       return result
     }
   const anew = logged('set up without a loss', () => setUp(rig))
@@ -64,7 +66,10 @@ async function measure(rig: Rig, { quick, log }: BenchmarkOptions): Promise<Benc
   })
   const killed = logged('worker', () => killWorker(rig))
   const workers = await interleave(kills, { ours: async () => (await killed()).picture, reference: anew })
-  const masters = await interleave(kills, { ours: logged('master', () => killMaster(rig)), reference: logged('join', () => joinOnce(rig)) })
+  const masters = await interleave(kills, {
+    ours: logged('master', () => killMaster(rig)),
+    reference: logged('join', () => joinOnce(rig)),
+  })
   return {
     names: { ours: 'after the kill', reference: 'reference' },
     settings: { kills, masters: rig.stack.masters.length, nodes: rig.stack.nodes.length },
@@ -75,8 +80,14 @@ async function measure(rig: Rig, { quick, log }: BenchmarkOptions): Promise<Benc
     ],
     notes: [
       'reference: for nodes a node whose end masters detect by the silent window; for workers a meeting that is set up; for masters a join',
-      tail('node', nodes.ours.map(({ picture }) => picture)),
-      tail('node, former detection', nodes.reference.map(({ picture }) => picture)),
+      tail(
+        'node',
+        nodes.ours.map(({ picture }) => picture),
+      ),
+      tail(
+        'node, former detection',
+        nodes.reference.map(({ picture }) => picture),
+      ),
       tail('worker', workers.ours),
       tail('master', masters.ours),
     ],
@@ -195,8 +206,14 @@ const of = (
 const nodeFigures = (pairs: Pairs<Recovery>): Comparison[] => [
   { figure: 'node: first picture, ms', ...of(pairs, ({ picture }) => picture), aim: { most: AIMS.node } },
   { figure: 'node: publisher notified of the loss, ms', ...of(pairs, ({ notified }) => notified) },
-  { figure: 'node: from there until it has published, ms', ...of(pairs, ({ published, notified }) => published - notified) },
-  { figure: 'node: from there until the first picture, ms', ...of(pairs, ({ picture, published }) => picture - published) },
+  {
+    figure: 'node: from there until it has published, ms',
+    ...of(pairs, ({ published, notified }) => published - notified),
+  },
+  {
+    figure: 'node: from there until the first picture, ms',
+    ...of(pairs, ({ picture, published }) => picture - published),
+  },
 ]
 
 const valuesOf = ({ ours, reference }: Pairs<number>): Pick<Comparison, 'ours' | 'reference'> => ({ ours, reference })

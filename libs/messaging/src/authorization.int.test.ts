@@ -80,7 +80,12 @@ describe('a bus with authorization', () => {
     const node = await connect({ servers: nats.url, user, pass: password, name: nodeClientName('media_a', 'boot_a') })
     await node.close()
     await until('the end is reported', () => names.own.includes('media_a/boot_a'))
-    const other = await connect({ servers: nats.url, user: others.node.user, pass: others.node.password, name: 'south/1' })
+    const other = await connect({
+      servers: nats.url,
+      user: others.node.user,
+      pass: others.node.password,
+      name: 'south/1',
+    })
     await other.close()
     await until('the end in the other cluster is reported there', () => names.other.includes('south/1'))
     expect(names.other).not.toContain('media_a/boot_a')

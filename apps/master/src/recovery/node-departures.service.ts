@@ -14,6 +14,8 @@ const CHECK_AGAIN_MS = 60_000
 const RETRY_MS = 10_000
 /** The kernel closes the sockets of a killed process one after another. A live process reconnects meanwhile. */
 const PAUSES_MS = [0, 10, 20, 50, 100, 200, 400, 800]
+/** No further attempt starts after this: the silent window decides. */
+const GIVE_UP_MS = 2_000
 
 interface Listener {
   address: OpsAddress
@@ -101,14 +103,18 @@ export class NodeDepartures implements OnModuleInit, OnModuleDestroy, NodeHandle
   }
 
   async #examine(boot: NodeBoot, address: OpsAddress, reason: string): Promise<void> {
+    const startedAt = performance.now()
     for (const pauseMs of PAUSES_MS) {
       await sleep(pauseMs, this.#stopping.signal)
       if (this.#stopping.signal.aborted) return
+      if (performance.now() - startedAt > GIVE_UP_MS) break
       const [holder, process] = await Promise.all([this.claims.probe(boot), probeProcess(address, boot.bootId)])
       const decision = decideDeparture({ holder, process })
       if (decision === 'ended') return this.failures.handleEnded(boot)
       if (decision === 'alive') break
     }
-    this.#logger.log(`media node ${boot.nodeId} has lost its connection to the bus (${reason}), its process is not lost`)
+    this.#logger.log(
+      `media node ${boot.nodeId} has lost its connection to the bus (${reason}), and nothing proves its end`,
+    )
   }
 }
