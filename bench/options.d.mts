@@ -10,6 +10,7 @@ export type BenchmarkName =
   | 'cameras'
   | 'speech-to-text'
   | 'monitoring'
+  | 'failover'
   | 'recorded-session'
   | 'watched-cameras'
 

@@ -44,6 +44,10 @@ export const BENCHMARKS = {
     title: 'Monitoring: a session of 50 with statistics, network quality, history and traces, against without',
     needs: ['worker', 'nats', 'postgres'],
   },
+  failover: {
+    title: 'Failover: from the kill of a media node, a worker or a master until a tab has media and signalling again',
+    needs: ['worker', 'nats', 'postgres', 'chromium'],
+  },
   'recorded-session': {
     title: 'Recorded session: three browsers; one comes late, one mutes, one shares a screen, one leaves',
     needs: ['worker', 'nats', 'postgres', 'chromium', 'recording'],

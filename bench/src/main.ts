@@ -3,6 +3,7 @@ import type { Benchmark } from './benchmark/benchmark.js'
 import { report } from './benchmark/report.js'
 import { cameras } from './cameras/cameras.js'
 import { autoscaling } from './autoscaling/autoscaling.js'
+import { failover } from './failover/failover.js'
 import { forwarding } from './forwarding/forwarding.js'
 import { join } from './join/join.js'
 import { largeSession } from './large-session/large-session.js'
@@ -27,6 +28,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   cameras,
   'speech-to-text': speechToText,
   monitoring,
+  failover,
   'recorded-session': recordedSession,
   'watched-cameras': watchedCameras,
 }

@@ -123,7 +123,7 @@ test('the users of the bus are those in the configuration of nats-server, with p
   for (const service of ['master', 'media-node']) {
     const { username, password } = new URL(environmentOf(service, env).NATS_URL)
     const variable = Object.keys(env).find((name) => env[name] === password)
-    assert.ok(configuration.includes(`user: "${username}"\n      password: $${variable}\n`), service)
+    assert.ok(configuration.includes(`user: "${username}"\n        password: $${variable}\n`), service)
   }
   const others = { clusterUsers: () => ({}), natsAuthorization: () => ['password: "$OTHER"'] }
   assert.throws(() => composeAuthorization(others), /NATS_MASTER_PASSWORD/)

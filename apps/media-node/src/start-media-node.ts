@@ -2,6 +2,7 @@ import { availableParallelism, networkInterfaces } from 'node:os'
 import { type INestMicroservice, Logger } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
+import { nodeClientName } from '@session-service/contract'
 import { Bus, BusTransport, reportBusProblems, ReportSender } from '@session-service/messaging'
 import {
   createLogger,
@@ -20,6 +21,7 @@ import { VERSION } from './node/version.js'
 import { runAsOptions } from './node/run-as-options.js'
 import { bindCommands } from './commands/commands.controller.js'
 import { ClockSyncService } from './cluster/clock-sync.service.js'
+import { serveProcessProbe } from './cluster/process-probe.js'
 import { HeartbeatService } from './cluster/heartbeat.service.js'
 import { identify } from './node/identity.js'
 import { LifecycleService } from './lifecycle/lifecycle.service.js'
@@ -54,6 +56,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   const strategy = new BusTransport({ bus, bind: bindCommands(identity.nodeId) })
   const app = await NestFactory.createMicroservice(MediaNodeModule.forRoot(infrastructure), { strategy, logger })
   serveLogLevel(app.get(OpsService), logger)
+  serveProcessProbe(app.get(OpsService), identity.bootId)
   // A signal during the start ends the wait for the registration.
   const stopWaiting = (): void => {
     infrastructure.announced.stop()
@@ -107,7 +110,7 @@ async function openInfrastructure(
     const onProblem = reportBusProblems(logger)
     const bus = await Bus.connect({
       servers: config.NATS_URL,
-      name: identity.nodeId,
+      name: nodeClientName(identity.nodeId, identity.bootId),
       cluster: config.SERVICE_BUS_CLUSTER,
       role: 'node',
       onProblem,

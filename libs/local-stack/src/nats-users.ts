@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { type BusRole, busPermissions } from '@session-service/contract'
+import {
+  type BusRole,
+  busAccount,
+  busPermissions,
+  busScope,
+  disconnectAdvisory,
+  SUBJECT,
+} from '@session-service/contract'
 import { hashSync } from 'bcryptjs'
 
 /** The lowest cost of bcrypt: the passwords are random, and the server checks one with each connection. */
@@ -45,30 +52,53 @@ export function natsUrlOf(serverUrl: string, { user, password }: NatsUser): stri
 
 const list = (subjects: readonly string[]): string => `[${subjects.map((each) => JSON.stringify(each)).join(', ')}]`
 
+const SYSTEM_ACCOUNT = 'SYS'
+
 function userLines({ user, password }: NatsUser, cluster: string, role: BusRole): string[] {
   const { publish, subscribe, responds } = busPermissions(cluster, role)
   return [
-    '    {',
-    `      user: ${JSON.stringify(user)}`,
-    `      password: ${JSON.stringify(password)}`,
-    '      permissions: {',
-    `        publish: { allow: ${list(publish)} }`,
-    `        subscribe: { allow: ${list(subscribe)} }`,
+    '      {',
+    `        user: ${JSON.stringify(user)}`,
+    `        password: ${JSON.stringify(password)}`,
+    '        permissions: {',
+    `          publish: { allow: ${list(publish)} }`,
+    `          subscribe: { allow: ${list(subscribe)} }`,
     // The command that starts a recording is answered when its file has content, which may take 35 s.
-    ...(responds ? ['        allow_responses: { max: 1, expires: "1m" }'] : []),
+    ...(responds ? ['          allow_responses: { max: 1, expires: "1m" }'] : []),
+    '        }',
     '      }',
-    '    }',
   ]
 }
 
-/** The authorization section of the configuration of nats-server (2.9 or later); it rejects all other clients. */
+/** Only the account of a cluster may import the reports about its own connections. */
+const exportLines = ({ cluster }: ClusterUsers): string[] => [
+  `      { stream: "${disconnectAdvisory(cluster)}", accounts: ["${busAccount(cluster)}"] }`,
+]
+
+const accountLines = (users: ClusterUsers): string[] => [
+  `  "${busAccount(users.cluster)}": {`,
+  '    imports: [',
+  `      { stream: { account: "${SYSTEM_ACCOUNT}", subject: "${disconnectAdvisory(users.cluster)}" }, to: "${busScope(users.cluster, 'master').prefix}${SUBJECT.disconnected}" }`,
+  '    ]',
+  '    users: [',
+  ...userLines(users.master, users.cluster, 'master'),
+  ...userLines(users.node, users.cluster, 'node'),
+  '    ]',
+  '  }',
+]
+
+/**
+ * The accounts in the configuration of nats-server (2.9 or later), which rejects all other clients. NATS sends no
+ * advisories about its default account, so each cluster has its own.
+ */
 export const natsAuthorization = (clusters: readonly ClusterUsers[]): string[] => [
-  'authorization {',
-  '  users: [',
-  ...clusters.flatMap((users) => [
-    ...userLines(users.master, users.cluster, 'master'),
-    ...userLines(users.node, users.cluster, 'node'),
-  ]),
-  '  ]',
+  `system_account: "${SYSTEM_ACCOUNT}"`,
+  'accounts {',
+  `  "${SYSTEM_ACCOUNT}": {`,
+  '    exports: [',
+  ...clusters.flatMap(exportLines),
+  '    ]',
+  '  }',
+  ...clusters.flatMap(accountLines),
   '}',
 ]

@@ -1,12 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { busScope, SUBJECT } from '@session-service/contract'
+import { busScope, DisconnectAdvisory, nodeClientName, SUBJECT } from '@session-service/contract'
 import { type LocalNats, natsUrlOf, newClusterUsers, startNats, until } from '@session-service/local-stack'
 import { z } from 'zod'
 import { TestBuses } from './fixtures/test-buses.js'
 
 const Message = z.object({ n: z.number() })
 const ECHO = [Message, Message, 2_000] as const
+/** Of the bus server itself. */
+const Advisory = z.object({ type: z.literal('io.nats.server.advisory.v1.client_disconnect') })
 const CLUSTER = 'north'
 const { prefix } = busScope(CLUSTER, 'node')
 
@@ -68,17 +70,42 @@ describe('a bus with authorization', () => {
     expect(buses.problems).toEqual([])
   })
 
+  it('reports to masters the end of the connections of their own cluster, with the name of the client', async () => {
+    const [master, stranger] = [await busOf('master'), await busOf('master', others)]
+    const names: Record<'own' | 'other', string[]> = { own: [], other: [] }
+    master.subscribe(SUBJECT.disconnected, DisconnectAdvisory, ({ client }) => void names.own.push(client.name))
+    stranger.subscribe(SUBJECT.disconnected, DisconnectAdvisory, ({ client }) => void names.other.push(client.name))
+    await Promise.all([master.flush(), stranger.flush()])
+    const { user, password } = users.node
+    const node = await connect({ servers: nats.url, user, pass: password, name: nodeClientName('media_a', 'boot_a') })
+    await node.close()
+    await until('the end is reported', () => names.own.includes('media_a/boot_a'))
+    const other = await connect({
+      servers: nats.url,
+      user: others.node.user,
+      pass: others.node.password,
+      name: 'south/1',
+    })
+    await other.close()
+    await until('the end in the other cluster is reported there', () => names.other.includes('south/1'))
+    expect(names.other).not.toContain('media_a/boot_a')
+    expect(names.own).not.toContain('south/1')
+  })
+
   it.each([
     ['a restart of the masters', SUBJECT.restart],
     ['a message to the sockets of a session', SUBJECT.session('room')],
     ['a placement', SUBJECT.placed('media_b')],
     ['a request for the health of a master', SUBJECT.masterHealth('master_a')],
     ['a command to a media node', SUBJECT.nodeCommand('media_b', 'terminate')],
+    ['the end of the connection of another media node', SUBJECT.disconnected],
     ['a reply to a master without a request', 'inbox.master.x.1'],
   ])('does not let a media node publish %s', async (_what, subject) => {
     const master = await busOf('master')
     const received: string[] = []
-    master.subscribe('>', z.unknown(), (_message, from) => void received.push(from))
+    master.subscribe('>', z.unknown(), (message, from) => {
+      if (!Advisory.safeParse(message).success) received.push(from)
+    })
     await master.flush()
     const { peer, serverErrors } = await roguePeer()
     peer.publish(prefix + subject, '{}')
@@ -94,10 +121,12 @@ describe('a bus with authorization', () => {
     ['every subject of the cluster', '>'],
     ['restarts', SUBJECT.restart],
     ['reports of other nodes', SUBJECT.allFacts],
+    ['ended connections of other nodes', SUBJECT.disconnected],
+    ['the advisories of the bus server', '$SYS.>', ''],
     ['replies to masters', 'inbox.master.>'],
-  ])('does not let a media node subscribe to %s', async (_what, subject) => {
+  ])('does not let a media node subscribe to %s', async (_what, subject, before = prefix) => {
     const { peer } = await roguePeer()
-    const rejected = new Promise<Error | null>((resolve) => peer.subscribe(prefix + subject, { callback: resolve }))
+    const rejected = new Promise<Error | null>((resolve) => peer.subscribe(before + subject, { callback: resolve }))
     expect((await rejected)?.message).toMatch(/permissions violation for subscription/i)
   })
 

@@ -60,6 +60,11 @@ export class Bus {
     return this.#connected
   }
 
+  /** The address from which the bus server sees this process. */
+  get ownAddress(): string | undefined {
+    return this.#connection.info?.client_ip
+  }
+
   /** Calls the listener at each change, not with the current state. Returns a function that removes it. */
   onStatus(listener: (connected: boolean) => void): () => void {
     this.#statusListeners.add(listener)

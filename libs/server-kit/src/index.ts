@@ -18,7 +18,7 @@ export {
   type Series,
 } from './metrics.js'
 export { OpsModule } from './ops/ops.module.js'
-export { OpsService } from './ops/ops.service.js'
+export { json, OpsService } from './ops/ops.service.js'
 export { serveStartProbes, type StartProbes } from './ops/start-probes.js'
 export type { OpsOptions } from './ops/options.js'
 export { takeAllBut, takeProperties } from './own-environment.js'

@@ -31,6 +31,8 @@ import type { NodeBoot } from './room-place.js'
 
 /** Tolerated delay of a heartbeat, ms. */
 const HEARTBEAT_DELAY_MS = 150
+/** Heartbeats of an ended process arrive no longer than this after its end, ms. */
+const LATE_HEARTBEAT_MS = 2 * NODE_SILENT_MS
 /** A node counts as alive when a master wrote its heartbeat less than this long ago, ms. */
 const ALIVE_MS = NODE_SILENT_MS - 500
 
@@ -62,6 +64,8 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   #deferred = new Set<string>()
   /** The start of the newest read, or the time of the newest write if that is later, by `performance.now()`. */
   #knownAt = -Infinity
+  /** Processes that have ended, and when this master learned it, monotonic ms. */
+  readonly #ended = new Map<string, number>()
 
   constructor(
     private readonly bus: Bus,
@@ -71,8 +75,8 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   ) {
     this.#heartbeats = new HeartbeatWatch(bus, {
       adjust: (beat) => inClusterTime(beat, clock.now()),
-      accepts: (node) => !isForeign(this.#known.get(node.nodeId), node),
-      onBeat: (node) => this.#handlers.forEach((handler) => handler.onHeartbeat(node)),
+      accepts: (node) => !this.#ended.has(node.bootId) && !isForeign(this.#known.get(node.nodeId), node),
+      onBeat: (node) => this.#onBeat(node),
       onLost: (node) => (this.isAlive(node) ? false : this.#lost(node)),
     })
     metrics.sampled('media_nodes', 'Media nodes whose heartbeats this master receives', () => this.live().length)
@@ -129,6 +133,14 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   /** The last heartbeat of the node; undefined once its loss was handled. */
   lastHeartbeat(nodeId: string): Heartbeat | undefined {
     return this.#heartbeats.table.get(nodeId)
+  }
+
+  /** Ignores the heartbeats of a process that has ended: the last ones may still arrive through other bus servers. */
+  forget({ nodeId, bootId }: NodeBoot): void {
+    const now = performance.now()
+    for (const [boot, at] of this.#ended) if (now - at >= LATE_HEARTBEAT_MS) this.#ended.delete(boot)
+    this.#ended.set(bootId, now)
+    if (this.lastHeartbeat(nodeId)?.bootId === bootId) this.#heartbeats.table.forget(nodeId)
   }
 
   /** Applies a heartbeat of a process that was considered foreign with an outdated row. */
@@ -260,6 +272,13 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   get aliveHere(): MediaNodeRow[] {
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
     return this.aliveAnywhere.filter(({ id }) => live.has(id))
+  }
+
+  #onBeat(node: Heartbeat): void {
+    const endedAt = this.#ended.get(node.bootId)
+    if (endedAt !== undefined && performance.now() - endedAt < LATE_HEARTBEAT_MS) return
+    this.#ended.delete(node.bootId)
+    for (const handler of this.#handlers) handler.onHeartbeat(node)
   }
 
   async #lost(node: Heartbeat): Promise<void> {

@@ -1,5 +1,6 @@
 import { type HeldRoom, NODE_SILENT_MS, type NodeFact, type NodeFactAnswer } from '@session-service/contract'
 import { Bus } from '@session-service/messaging'
+import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import { Job, type JobRun } from '../platform/jobs/job.js'
 import { PeriodicRead, type PeriodicReader } from '../platform/jobs/periodic-read.js'
@@ -14,6 +15,11 @@ import { type LostRoom, MediaNodeRepository, type MediaNodeRow } from '../media-
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 import { USED_BOOT_ROWS } from '../media-nodes/session-place.js'
+
+const losses = metrics.counter('media_nodes_lost_total', {
+  help: 'Losses of media nodes that this master recorded: after the silent window, or at the end of the process',
+  labels: { detected_by: ['silence', 'end'] },
+})
 
 /**
  * Detects lost media nodes and passes their sessions to SessionRecovery. The row contains all state, so that `upkeep` of
@@ -51,13 +57,24 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     await Promise.all(this.#pending)
   }
 
-  /** Handles the loss of a node. One of the masters records it, then moves its sessions. */
-  async handleSilent({ nodeId, bootId }: NodeBoot): Promise<void> {
+  /** Handles the loss of a node that no master hears. */
+  async handleSilent(boot: NodeBoot): Promise<void> {
+    await this.#declareLost(boot, 'silence')
+  }
+
+  /** Handles the loss of a node whose process has provably ended. */
+  async handleEnded(boot: NodeBoot): Promise<void> {
+    this.mediaNodes.forget(boot)
+    await this.#declareLost(boot, 'end')
+  }
+
+  /** One of the masters records the loss, then moves the sessions of the node. */
+  async #declareLost({ nodeId, bootId }: NodeBoot, detectedBy: 'silence' | 'end'): Promise<void> {
     const row = await this.repository.change(async (change) => {
       const found = await this.repository.lock(change, nodeId)
       if (!found || found.bootId !== bootId || !isConnected(found)) return undefined
       // Another master receives its heartbeats: this master is disconnected, or the bus is split.
-      if (this.mediaNodes.isAlive({ nodeId, bootId }, found)) return undefined
+      if (detectedBy === 'silence' && this.mediaNodes.isAlive({ nodeId, bootId }, found)) return undefined
       const now = this.clock.now()
       // A terminating node has ended, with or without deregistering.
       if (found.status === 'terminating') return this.repository.set(change, nodeId, { disconnectedAt: now })
@@ -65,7 +82,8 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     })
     if (!row) return
     this.mediaNodes.update(row)
-    this.#logger.warn(`media node ${nodeId} is lost`)
+    losses.inc({ detected_by: detectedBy })
+    this.#logger.warn({ detectedBy }, `media node ${nodeId} is lost`)
     const work = this.#finish(row)
       .catch((error: unknown) =>
         this.#logger.warn({ err: error }, `handling the loss of media node ${nodeId} failed, will retry`),

@@ -44,7 +44,7 @@ export class NodeIdClaims {
     const holder = this.#holderOf(node.nodeId, row)
     if (holder === undefined || holder.bootId === node.bootId) return undefined
     const decision = decideClaim({
-      holder: await this.#probe(holder),
+      holder: await this.probe(holder),
       isConnected: row !== undefined && isConnected(row),
       isAliveElsewhere: this.mediaNodes.isAlive(holder, row) && !this.mediaNodes.isAliveHere(holder),
       busSettledMs: performance.now() - this.#connectedAt,
@@ -74,7 +74,8 @@ export class NodeIdClaims {
     return this.mediaNodes.live().find((beat) => beat.nodeId === nodeId)
   }
 
-  async #probe(holder: NodeBoot): Promise<HolderAnswer> {
+  /** Whether the process listens on the bus. */
+  async probe(holder: NodeBoot): Promise<HolderAnswer> {
     try {
       await this.bus.request(SUBJECT.nodeBoot(holder.nodeId, holder.bootId), NODE_BOOT_RPC, {})
       return 'alive'

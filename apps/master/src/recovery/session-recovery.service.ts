@@ -23,9 +23,12 @@ const CONCURRENCY = 8
  */
 const SPREAD_MS_EACH = 15
 const SPREAD_MS_MOST = 3_000
+/** This many clients reconnect at once: a spread would delay each of them more than the others do. */
+const AT_ONCE = 8
 
 /** Time over which the reconnects of this many clients are spread, ms. */
-export const spreadOf = (participants: number): number => Math.min(participants * SPREAD_MS_EACH, SPREAD_MS_MOST)
+export const spreadOf = (participants: number): number =>
+  participants <= AT_ONCE ? 0 : Math.min(participants * SPREAD_MS_EACH, SPREAD_MS_MOST)
 
 /** Recovers sessions that lost their room: moves them to another node, or ends them when recovery is off. */
 @Injectable()

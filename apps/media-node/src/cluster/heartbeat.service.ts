@@ -1,8 +1,9 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
+import type { NodeConfig } from '@session-service/config'
 import type { z } from 'zod'
 import { Bus, usedCapacity } from '@session-service/messaging'
-import { cpuTimes, metrics, serviceClock } from '@session-service/server-kit'
+import { cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { committedTo } from './commitment.js'
@@ -10,7 +11,8 @@ import { Fence } from '../node/fence.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
 import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
 import { NodeIdentity } from '../node/identity.js'
-import { NodeState } from '../node/node-state.js'
+import { NODE_CONFIG, NodeState } from '../node/node-state.js'
+import { opsAddress } from './process-probe.js'
 import { VERSION } from '../node/version.js'
 
 /** Sends every master a heartbeat with the load of the node twice a second. */
@@ -28,6 +30,8 @@ export class HeartbeatService implements OnModuleDestroy {
     private readonly pool: WorkerPool,
     private readonly recordings: RecordingsService,
     private readonly speech: SpeechToTextService,
+    private readonly ops: OpsService,
+    @Inject(NODE_CONFIG) private readonly config: NodeConfig,
   ) {
     metrics.sampled('capacity_used_ratio', 'Used share of the scarcest resource of this node; 1 is full', () =>
       usedCapacity(this.#heartbeat()),
@@ -86,6 +90,7 @@ export class HeartbeatService implements OnModuleDestroy {
       launchedAt,
       version: VERSION,
       ip: address,
+      ops: opsAddress(this.config.SERVICE_OPS_HOST, this.ops.port, this.bus.ownAddress),
       uri: this.identity.uri(this.pool.firstPort),
       environmentId,
       joins,

@@ -3,10 +3,10 @@ import { describe, expect, it } from '@jest/globals'
 import { isFinalClose, isPermanent, isRefusal, retryDelay, retryTimeout } from './retry.js'
 
 describe('retryDelay', () => {
-  it('retries first within 250 ms, then with growing delays of up to two seconds', () => {
+  it('retries first within 50 ms, then with growing delays of up to two seconds', () => {
     expect([0, 1, 2, 3, 4, 20].map((attempt) => retryDelay(attempt, 0))).toEqual([0, 250, 500, 1_000, 1_000, 1_000])
     expect([0, 1, 2, 3, 4, 20].map((attempt) => Math.round(retryDelay(attempt, 0.9999)))).toEqual([
-      250, 500, 1_000, 2_000, 2_000, 2_000,
+      50, 500, 1_000, 2_000, 2_000, 2_000,
     ])
   })
 })

@@ -1,6 +1,8 @@
 import { CLOSE_CODE, type ErrorCode } from '@session-service/contract'
 import { backoffMs } from '../platform/delay.js'
 
+/** The close of a socket is known at once, and another server is usually there already. */
+const AT_ONCE_MS = 50
 const FIRST_MS = 250
 const LONGEST_MS = 2_000
 const FIRST_TIMEOUT_MS = 3_000
@@ -8,7 +10,7 @@ const LONGEST_TIMEOUT_MS = 10_000
 
 /** The delay before attempt `attempt` (from 0) to open a socket, ms. `random` in [0, 1) spreads the clients of a server. */
 export const retryDelay = (attempt: number, random: number): number =>
-  attempt === 0 ? random * FIRST_MS : backoffMs(attempt, FIRST_MS, LONGEST_MS) * (0.5 + random / 2)
+  attempt === 0 ? random * AT_ONCE_MS : backoffMs(attempt, FIRST_MS, LONGEST_MS) * (0.5 + random / 2)
 
 /**
  * The time limit of attempt `attempt` (from 0) to open a socket, and of its resume request, ms. It grows, because browsers

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AppliedFilter, FilterEvent } from '../filters/filter.js'
 import { Id } from '../ids.js'
 import { CameraChange, CameraSource, CameraTracks } from './cameras.js'
+import { OpsAddress } from './liveness.js'
 import { LanguageModelState, SpeechEngineName, SpeechSettings, TranscriptSentence } from './speech-to-text.js'
 import { NetworkQualityChange } from '../network-quality.js'
 import { Language, SpeechToTextMessage } from '../signalling/speech-to-text.js'
@@ -293,6 +294,8 @@ export const Heartbeat = z.object({
   launchedAt: z.number().default(0),
   version: z.string().default(''),
   ip: z.string(),
+  /** Where masters on the same network may reach the listener for probes; null while it is unknown. */
+  ops: OpsAddress.nullable().default(null),
   /** Identifies the node in `POST media-nodes`: `ws://<address>:<port of the first worker>/mediaserver`. */
   uri: z.string().default(''),
   /** The name of the machine, from the operator or a driver. */

@@ -16,6 +16,11 @@ export const SUBJECT = {
   masterHealth: (masterId: string): string => `master.${masterId}.health`,
   /** Addresses all masters. */
   restart: 'masters.restart',
+  /**
+   * The bus server reports that a client of the cluster has disconnected: NATS advisories, which the account of the
+   * cluster imports from the system account. Without this import no message arrives.
+   */
+  disconnected: 'disconnected',
   /** Reports to all masters that a session was placed on the node. */
   placed: (nodeId: string): string => `placed.${nodeId}`,
   allPlaced: 'placed.*',
@@ -45,3 +50,9 @@ export const busScope = (cluster: string, role: BusRole): BusScope => {
   const prefix = `service.${cluster}.`
   return { prefix, inboxes: `${prefix}inbox.`, inbox: `${prefix}inbox.${role}` }
 }
+
+/** The account of the users of a cluster on a bus server with authorization. */
+export const busAccount = (cluster: string): string => `service-${cluster}`
+
+/** The subject of the system account on which NATS reports ended connections of the account of a cluster. */
+export const disconnectAdvisory = (cluster: string): string => `$SYS.ACCOUNT.${busAccount(cluster)}.DISCONNECT`

@@ -32,10 +32,13 @@ export const json = (status: number, body: unknown): Answer => ({
 
 /** Gets the query of the request; the answer is 202 without one of its own. */
 type PostHandler = (query: URLSearchParams) => Answer | void
+type GetHandler = (query: URLSearchParams) => Answer
 
 const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
 LOOPBACK.addAddress('::1', 'ipv6')
+
+const queryOf = (url: string): URLSearchParams => new URL(url, 'http://ops').searchParams
 
 /** Unwraps IPv4-mapped IPv6 addresses. */
 export const isLoopback = (address: string): boolean => {
@@ -53,6 +56,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   readonly #lag = new LoopLag()
   readonly #server: Server
   readonly #postHandlers = new Map<string, PostHandler>()
+  readonly #getHandlers = new Map<string, GetHandler>()
   readonly #readiness: Record<string, () => Promise<void>>
   #started = false
   #draining = false
@@ -95,6 +99,11 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
    */
   onPost(path: string, handler: PostHandler): void {
     this.#postHandlers.set(path, handler)
+  }
+
+  /** Answers `GET` requests to the path, from any machine. */
+  onGet(path: string, handler: GetHandler): void {
+    this.#getHandlers.set(path, handler)
   }
 
   async onModuleInit(): Promise<void> {
@@ -153,7 +162,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
       case '/metrics':
         return { status: 200, type: registry.contentType, body: await registry.metrics() }
       default:
-        return json(404, { error: 'not found' })
+        return this.#getHandlers.get(path)?.(queryOf(url)) ?? json(404, { error: 'not found' })
     }
   }
 
@@ -161,7 +170,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   #post(handler: PostHandler, { socket, headers, url = '' }: IncomingMessage): Answer {
     if (!isLoopback(socket.remoteAddress ?? '') || headers.origin !== undefined)
       return json(403, { error: 'taken from this machine only' })
-    return handler(new URL(url, 'http://ops').searchParams) ?? json(202, { status: 'accepted' })
+    return handler(queryOf(url)) ?? json(202, { status: 'accepted' })
   }
 
   /** Returns only the names of failed checks, no details: the port needs no credentials. */
