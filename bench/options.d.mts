@@ -3,6 +3,7 @@ export type BenchmarkName =
   | 'join'
   | 'rest'
   | 'scale'
+  | 'lists'
   | 'autoscaling'
   | 'placement'
   | 'large-session'

@@ -19,6 +19,10 @@ export const BENCHMARKS = {
     title: 'Scale: calls with 10000 and 50000 live sessions, against the same with 100',
     needs: ['nats', 'postgres'],
   },
+  lists: {
+    title: 'Lists: creating a session while 150 clients request the list of 5,000 sessions, against while none does',
+    needs: ['nats', 'postgres'],
+  },
   autoscaling: { title: 'Autoscaling: node-hours over a day, against the lower bound', needs: [] },
   placement: {
     title: 'Placement: most loaded node over the mean, against an oracle that knows all committed load at once',

@@ -6,6 +6,7 @@ import { autoscaling } from './autoscaling/autoscaling.js'
 import { failover } from './failover/failover.js'
 import { forwarding } from './forwarding/forwarding.js'
 import { join } from './join/join.js'
+import { lists } from './lists/lists.js'
 import { largeSession } from './large-session/large-session.js'
 import { monitoring } from './monitoring/monitoring.js'
 import { placement } from './placement/placement.js'
@@ -21,6 +22,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   join,
   rest,
   scale,
+  lists,
   autoscaling,
   placement,
   'large-session': largeSession,

@@ -1,9 +1,9 @@
-import { RecordingProperties } from '@session-service/contract'
 import { freePorts } from '@session-service/local-stack'
 import { descendantsOf, heapInUse, inspectable, memoryOf, type Stack, startStack } from '@session-service/testing'
 import { cpuSeconds } from '../figures/cpu.js'
 import { median } from '../figures/statistics.js'
 import { Caller } from './calls.js'
+import { insertSessions } from './insert-sessions.js'
 
 export const KINDS = ['POST session', 'POST connection', 'GET session', 'DELETE session'] as const
 export type Kind = (typeof KINDS)[number]
@@ -35,13 +35,7 @@ export class Deployment {
   static async start(sessions: number): Promise<Deployment> {
     const [port = 0] = await freePorts(1)
     const stack = await startStack({ nodes: 0, ownPostgres: true, masterEnv: inspectable(port) })
-    await stack.postgres.query(
-      `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
-                            allow_transcoding, recording_properties)
-       SELECT 'room-' || n, 'room-' || n || '_' || n, $2::bigint + n, 'ROUTED', 'MANUAL', true, 'VP8', false, $3::jsonb
-       FROM generate_series(1, $1::int) AS n`,
-      [sessions, Date.now(), JSON.stringify(RecordingProperties.parse({}))],
-    )
+    await insertSessions(stack, sessions)
     await stack.postgres.query('ANALYZE')
     // Its workers start at any time, and their work is not part of a call.
     await stack.postgres.query('ALTER SYSTEM SET autovacuum = off')

@@ -48,9 +48,12 @@ interface StreamedListOptions<R extends Position> {
 
 interface RenderedPage {
   rows: number
-  json: string
+  /** The rows in JSON, with commas between them. */
+  json: Buffer
   last: Position | undefined
 }
+
+const COMMA = Buffer.from(',')
 
 /** Equal lists that are read at the same time read, convert and write each of their pages once. */
 const sharedPages = new SharedWork<RenderedPage>()
@@ -77,7 +80,7 @@ function renderedPage<R extends Position>(
     const last = rows.at(-1)
     return {
       rows: rows.length,
-      json: rows.map((row) => JSON.stringify(view(row))).join(','),
+      json: Buffer.from(rows.map((row) => JSON.stringify(view(row))).join(',')),
       last: last && { createdAt: last.createdAt, id: last.id },
     }
   })
@@ -90,12 +93,10 @@ async function* pieces<R extends Position>(
   const { items, count: total } = options.names ?? CONTENT
   let count = 0
   for (let page = first; ; page = await renderedPage(options, page.last)) {
-    const before = count === 0 ? `{"${items}":[` : page.rows > 0 ? ',' : ''
+    if (count === 0) yield Buffer.from(`{"${items}":[`)
+    else if (page.rows > 0) yield COMMA
+    yield page.json
     count += page.rows
-    if (page.rows < PAGE_ROWS) {
-      yield Buffer.from(`${before}${page.json}],"${total}":${count}}`)
-      return
-    }
-    yield Buffer.from(before + page.json)
+    if (page.rows < PAGE_ROWS) return yield Buffer.from(`],"${total}":${count}}`)
   }
 }
