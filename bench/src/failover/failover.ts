@@ -1,13 +1,12 @@
 import { epochMs } from '@session-service/synthetic-participant'
 import { type AppProcess, descendantsOf, launchBrowser, type Stack, startStack, until } from '@session-service/testing'
-import type { Page } from 'playwright-core'
 import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
 import type { Comparison } from '../figures/comparison.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { quantile } from '../figures/statistics.js'
 import { servePages } from '../join/page-server.js'
 import { type Balancer, startBalancer } from './balancer.js'
-import { end, eventAfter, meet, type Meeting, type Recovery, recoveryFrom } from './meeting.js'
+import { end, eventAfter, meet, type Meeting, type Recovery, recoveryFrom, type Tab } from './meeting.js'
 
 const PLANS = { quick: { kills: 4 }, full: { kills: 20 } }
 const TIMEOUT_MS = 60_000
@@ -19,7 +18,7 @@ const FORMER = { SERVICE_OPS_HOST: 'localhost' }
 
 interface Rig {
   stack: Stack
-  page: Page
+  page: Tab
   balancer: Balancer
 }
 
@@ -47,17 +46,20 @@ export const failover: Benchmark = {
   },
 }
 
+const rounded = (_key: string, value: unknown): unknown => (typeof value === 'number' ? Math.round(value) : value)
+
+const loggedBy =
+  (log: (line: string) => void) =>
+  <T>(what: string, run: () => Promise<T>) =>
+  async (): Promise<T> => {
+    const result = await run()
+    log(`${what}: ${JSON.stringify(result, rounded)} ms`)
+    return result
+  }
+
 async function measure(rig: Rig, { quick, log }: BenchmarkOptions): Promise<BenchmarkResult> {
   const { kills } = quick ? PLANS.quick : PLANS.full
-  const logged =
-    <T>(what: string, run: () => Promise<T>) =>
-    async (): Promise<T> => {
-      const result = await run()
-      log(
-        `${what}: ${JSON.stringify(result, (_key, value: unknown) => (typeof value === 'number' ? Math.round(value) : value))} ms`,
-      )
-      return result
-    }
+  const logged = loggedBy(log)
   const anew = logged('set up without a loss', () => setUp(rig))
   await anew()
   const nodes = await interleave(kills, {
@@ -115,20 +117,20 @@ async function untilUsable(stack: Stack): Promise<void> {
   )
 }
 
-async function accepts({ api, rest, join }: Stack, id: string | undefined): Promise<boolean> {
-  const { status, body } = await rest('POST', '/sessions', { mediaNode: { id } })
+async function accepts(stack: Stack, id: string | undefined): Promise<boolean> {
+  const { status, body } = await stack.rest('POST', '/sessions', { mediaNode: { id } })
   if (status !== 200) return false
   const session = (body as { id: string }).id
   try {
-    const client = await join(session)
-    const { mediaNodeId } = await api.getSession(session)
+    const client = await stack.join(session)
+    const { mediaNodeId } = await stack.api.getSession(session)
     await client.request('leave', {})
     await client.close()
     return mediaNodeId === id
   } catch {
     return false
   } finally {
-    await rest('DELETE', `/sessions/${session}`)
+    await stack.rest('DELETE', `/sessions/${session}`)
   }
 }
 

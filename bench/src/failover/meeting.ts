@@ -1,16 +1,18 @@
 import { epochMs, SyntheticParticipant } from '@session-service/synthetic-participant'
-import { type Stack, until } from '@session-service/testing'
-import type { Page } from 'playwright-core'
+import { type Stack, type TestBrowser, until } from '@session-service/testing'
 import type { WatcherEvent } from './page/watcher.js'
 
 const PICTURE = { width: 640, height: 360, fps: 25, kbps: 500 }
 const TIMEOUT_MS = 30_000
 
+/** A tab of the browser. */
+export type Tab = Awaited<ReturnType<TestBrowser['context']['newPage']>>
+
 /** A publisher without a browser, and a tab that shows its stream with the client library. */
 export interface Meeting {
   id: string
   publisher: SyntheticParticipant
-  page: Page
+  page: Tab
 }
 
 /** The times of a recovery, ms after the fault. */
@@ -24,7 +26,7 @@ export interface Recovery {
 }
 
 /** Resolves with the first event of the tab after `from`, epoch ms. */
-export const eventAfter = (page: Page, name: WatcherEvent['name'], from: number): Promise<number> =>
+export const eventAfter = (page: Tab, name: WatcherEvent['name'], from: number): Promise<number> =>
   until(
     `the tab reports: ${name}`,
     async () => (await page.evaluate(() => window.happened)).find((each) => each.name === name && each.at > from)?.at,
@@ -34,7 +36,7 @@ export const eventAfter = (page: Page, name: WatcherEvent['name'], from: number)
 /** Opens a meeting and resolves when the tab shows the first picture, with the time from the first join until then. */
 export async function meet(
   { api, atMaster }: Stack,
-  page: Page,
+  page: Tab,
   { node, watcherHost }: { node?: string; watcherHost?: string },
 ): Promise<{ meeting: Meeting; tookMs: number }> {
   const { id } = await api.createSession(node === undefined ? {} : { mediaNode: { id: node } })

@@ -54,7 +54,7 @@ window.follow = async (token) => {
   await own.connect(token)
 }
 window.unfollow = () => {
-  session?.disconnect()
+  void session?.disconnect()
   session = undefined
 }
 window.ready = true
