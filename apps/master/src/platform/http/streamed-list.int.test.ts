@@ -10,7 +10,7 @@ const MANY = 20_000
 const READERS = 150
 const LISTED = 5_000
 /** The longest iteration of the event loop of the master while lists are written, ms. */
-const LOOP_MS = 500
+const LOOP_MS = 1_000
 /** Recent, so that the garbage collection does not remove the sessions. */
 const SINCE = Date.now()
 let stack: Stack
