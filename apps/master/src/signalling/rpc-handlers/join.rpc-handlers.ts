@@ -39,25 +39,38 @@ export class JoinRpcHandlers {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  async join(socket: ClientSocket, call: SignallingCall<'join'>): Promise<SignallingResult<'join'>> {
+  /** A join that the caller aborts is undone as after a failure. */
+  async join(
+    socket: ClientSocket,
+    call: SignallingCall<'join'>,
+    signal?: AbortSignal,
+  ): Promise<SignallingResult<'join'>> {
     this.broadcast.requireBus()
     const { token, clientData, platform = socket.platform } = call
     const startedAt = performance.now()
     const { participant, resumeKey } = await this.joins.take(token, { clientData, ip: socket.ip, platform })
     observeJoinStep('token', performance.now() - startedAt)
-    const entered = await traceJoin(participant, startedAt, (traced) => this.#enter(socket, traced))
+    const entered = await traceJoin(participant, startedAt, (traced) => this.#enter(socket, traced, signal))
     observeJoinStep('total', performance.now() - startedAt)
     return { ...entered, resumeKey }
   }
 
   /** Undoes everything after a failure, so that the token can be used again. */
-  async #enter(socket: ClientSocket, participant: Participant): Promise<Omit<SignallingResult<'join'>, 'resumeKey'>> {
+  async #enter(
+    socket: ClientSocket,
+    participant: Participant,
+    signal?: AbortSignal,
+  ): Promise<Omit<SignallingResult<'join'>, 'resumeKey'>> {
     const { roomId, connectionId } = participant
     socket.hold()
     try {
       await this.sockets.attach(roomId, connectionId, socket)
       const { media, place } = await this.entry.enter(participant)
       const enteredAt = performance.now()
+      if (signal?.aborted) {
+        await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
+        throw new ServiceError('TIMEOUT', 'joining took too long')
+      }
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
       socket.participant = { ...participant, place: isLost ? null : place, hasToReportJoin: true }
