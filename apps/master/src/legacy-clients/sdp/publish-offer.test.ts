@@ -96,6 +96,15 @@ describe('the tracks of an offer', () => {
     expect({ audio, video }).toEqual({ audio: [1, 2, 4], video: [2, 3, 4, 10, 11, 13, 14] })
   })
 
+  it('have texts for names that look like numbers', () => {
+    const offer = offerOf('chromium-simulcast')
+      .replaceAll('VuIMGa9KXpQA2Qkp', '12')
+      .replaceAll(/rdiv[42]/g, '4')
+    const [audio, video] = readPublishOffer(offer, ANY).tracks
+    expect(audio?.rtpParameters.rtcp?.cname).toBe('12')
+    expect(video?.rtpParameters.encodings.map(({ rid }) => rid)).toEqual(['4', '4', 'rdiv1'])
+  })
+
   it('have the name of their source, so that audio and video are in sync', () => {
     const { tracks } = readPublishOffer(offerOf('firefox-simulcast'), ANY)
     const names = new Set(tracks.map(({ rtpParameters }) => rtpParameters.rtcp?.cname))

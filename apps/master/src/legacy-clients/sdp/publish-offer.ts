@@ -12,7 +12,15 @@ import { getRtpEncodings } from 'mediasoup-client/handlers/sdp/unifiedPlanUtils'
 import * as ortc from 'mediasoup-client/ortc'
 import type { types } from 'mediasoup-client'
 import { parseSimulcastStreamList } from 'sdp-transform'
-import { invalidSdp, isRefused, type MediaSection, readDtlsParameters, readSdp, type ReadSdp } from './read-sdp.js'
+import {
+  asText,
+  invalidSdp,
+  isRefused,
+  type MediaSection,
+  readDtlsParameters,
+  readSdp,
+  type ReadSdp,
+} from './read-sdp.js'
 import { remoteSdp } from './remote-sdp.js'
 
 /** A stream that a client offers to publish. */
@@ -101,7 +109,7 @@ function trackOf({ section, sending }: Match): PublishedTrack {
       ...sending,
       mid: section.mid,
       encodings: encodingsOf(section, sending),
-      rtcp: { ...(cname && { cname: String(cname) }) },
+      rtcp: { ...(cname && { cname: asText(cname) }) },
     },
   }
   const read = OfferedTrack.safeParse(track)
@@ -115,7 +123,7 @@ function encodingsOf(section: MediaSection, { codecs }: types.RtpParameters): ty
   const { simulcast, ssrcs = [] } = section
   const layers = simulcast?.dir1 === 'send' ? simulcast.list1 : simulcast?.list2
   if (layers !== undefined && simulcast) {
-    return parseSimulcastStreamList(layers).flatMap(([first]) => (first ? [{ rid: String(first.scid) }] : []))
+    return parseSimulcastStreamList(asText(layers)).flatMap(([first]) => (first ? [{ rid: String(first.scid) }] : []))
   }
   // The worker then finds the track by its mid.
   if (ssrcs.length === 0) return [{}]

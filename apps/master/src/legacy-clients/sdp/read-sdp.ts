@@ -14,6 +14,9 @@ export interface ReadSdp {
 export const invalidSdp = (name: string, reason: string, cause?: unknown): ServiceError =>
   new ServiceError('INVALID', `${name}: ${reason}`, { cause })
 
+/** The parser makes numbers of texts that look like one, unlike its types say. */
+export const asText = (value: string | number): string => String(value)
+
 /** Reads an SDP with one section for audio, one for video, or both. @throws ServiceError INVALID */
 export function readSdp(name: string, text: string): ReadSdp {
   const session = parsed(name, text)
@@ -52,6 +55,5 @@ function mediaSection(name: string, section: MediaDescription, index: number): M
     throw invalidSdp(name, `section ${index} is for ${type}, not for audio or video`)
   }
   if (mid === undefined) throw invalidSdp(name, `section ${index} has no a=mid`)
-  // The parser makes numbers of values that look like one.
-  return { ...section, type, mid: String(mid) }
+  return { ...section, type, mid: asText(mid) }
 }
