@@ -34,6 +34,7 @@ const MASTER_LAYERS = [
   'events/history',
   'events/search',
   'tokens',
+  'legacy-clients/sdp',
   'media-nodes/driver',
   'media-nodes/drivers/kubernetes',
   'media-nodes/drivers',
