@@ -30,6 +30,8 @@ import { answerRetries } from '../platform/http/idempotency/idempotency.js'
 import { RequestLimiter } from '../platform/limits/request-limiter.js'
 import { IdempotentCalls } from '../platform/http/idempotency/idempotent-calls.service.js'
 import { rejectDuringRestart } from '../platform/http/reject-during-restart.js'
+import { legacyAddresses, translateLegacyRequests } from '../legacy-clients/rest/legacy-rest.js'
+import { legacyNames, type LegacyNames } from '../legacy-clients/wire/names.js'
 import { routeAccess } from './route-access.js'
 import { type Infrastructure, MasterModule } from './master.module.js'
 import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
@@ -44,11 +46,14 @@ const requestRate = ({ SERVICE_REST_RATE_LIMIT: perSecond, SERVICE_REST_RATE_BUR
     ? undefined
     : { limiter: new RequestLimiter({ perSecond, burst }), exempt: [RECORDING_ADDRESS, LIVE_ADDRESS] }
 
-function createGuard(config: MasterConfig): { guard: BasicAuthGuard; signIns: SignIns | undefined } {
+function createGuard(
+  config: MasterConfig,
+  legacy: LegacyNames | undefined,
+): { guard: BasicAuthGuard; signIns: SignIns | undefined } {
   const accounts = accountsOf(config)
   const isSecure = config.SERVICE_PUBLICURL.startsWith('https:')
   const cookies = config.SERVICE_PRO_DASHBOARD ? new SignInCookies(accounts, isSecure) : undefined
-  const guard = new BasicAuthGuard(new BasicCredentials(accounts), { signIns: cookies })
+  const guard = new BasicAuthGuard(new BasicCredentials(accounts, legacy ? [legacy.user] : []), { signIns: cookies })
   return { guard, signIns: cookies && { guard, cookies } }
 }
 
@@ -59,7 +64,8 @@ export async function createApplication(
 ): Promise<NestFastifyApplication> {
   const { config, bus, lifecycle } = infrastructure
   const errors = new HttpErrorFilter(translateDatabaseError)
-  const { guard, signIns } = createGuard(config)
+  const legacy = config.SERVICE_COMPAT_PREFIX ? legacyNames(config.SERVICE_COMPAT_PREFIX) : undefined
+  const { guard, signIns } = createGuard(config, legacy)
   const adapter = createHttpAdapter({
     guard,
     errors,
@@ -68,7 +74,9 @@ export async function createApplication(
     open: [...openRecordingAddresses(config), ...(signIns ? [OPEN_DASHBOARD_ADDRESSES] : [])],
     rate: requestRate(config),
     accessOf: routeAccess,
+    rewriteUrl: legacy && legacyAddresses(legacy),
   })
+  if (legacy) translateLegacyRequests(adapter.getInstance(), legacy)
   listenOnPrivilegedPort(adapter.getInstance().server, { host: config.SERVICE_HOST, port: config.SERVICE_PORT })
   rejectDuringRestart(adapter.getInstance(), lifecycle)
   await serveClientLibrary(adapter.getInstance())
