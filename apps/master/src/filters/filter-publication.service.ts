@@ -1,8 +1,8 @@
-import { checkFilter, newStreamId, type SignallingCall, type SignallingResult } from '@session-service/contract'
+import { checkFilter, newStreamId, type SignallingCall } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { mediaOptionsOf, streamKindOf } from '../streams/media-options.js'
-import { type PublishedFilter, type Publisher, StreamsService } from '../streams/streams.service.js'
+import { type PublishedFilter, type PublishedStream, type Publisher, StreamsService } from '../streams/streams.service.js'
 import { announceFilter, type StreamRef } from './announce-filter.js'
 import { type FilterUser, requireFilterRight, requireTrack } from './filter-rights.js'
 import { appliedFilter, FilterRepository, type StoredFilter } from './filter.repository.js'
@@ -25,7 +25,7 @@ export class FilterPublication {
   async publish(
     user: FilteringPublisher,
     { filter, ...call }: SignallingCall<'publish'>,
-  ): Promise<SignallingResult<'publish'>> {
+  ): Promise<PublishedStream> {
     const { streamId } = call
     if (streamId !== undefined) return this.#publishAgain(user, { ...call, streamId })
     return filter ? this.#publishNew(user, { ...call, filter }) : this.streams.publish(user, call)
@@ -34,7 +34,7 @@ export class FilterPublication {
   async #publishNew(
     user: FilteringPublisher,
     { filter: wanted, ...call }: SignallingCall<'publish'> & Required<Pick<SignallingCall<'publish'>, 'filter'>>,
-  ): Promise<SignallingResult<'publish'>> {
+  ): Promise<PublishedStream> {
     const { roomId, connectionId } = user
     requireFilterRight(user, connectionId, wanted.type)
     const spec = checkFilter(wanted, 'filter.')
@@ -56,7 +56,7 @@ export class FilterPublication {
   async #publishAgain(
     user: FilteringPublisher,
     call: Omit<SignallingCall<'publish'>, 'filter'> & { streamId: string },
-  ): Promise<SignallingResult<'publish'>> {
+  ): Promise<PublishedStream> {
     const stream = { streamId: call.streamId, connectionId: user.connectionId }
     const filter = await this.ofFormer(stream)
     const published = await this.streams.publish(user, call, filter)

@@ -1,4 +1,4 @@
-import type { NodeCommandResult } from '@session-service/contract'
+import type { NodeCommandParams, NodeCommandResult } from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { Participant } from '../connections/connection.records.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
@@ -36,7 +36,27 @@ export class RoomEntry {
   ) {}
 
   /** Places the session first if it has no node. */
-  async enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
+  enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
+    return this.#enter(participant, (place, options) =>
+      this.mediaNodes.request(place, 'join', this.#joining(place, participant), options),
+    )
+  }
+
+  /**
+   * As `enter`, for a client that opens another transport for each stream. Its video is forwarded while it is muted: it
+   * then sends black pictures, and its receivers wait for pictures.
+   */
+  enterPerStream(participant: Participant): Promise<{ media: NodeCommandResult<'joinPerStream'>; place: RoomPlace }> {
+    return this.#enter(participant, (place, options) => {
+      const joining = { ...this.#joining(place, participant), mutedVideo: 'forwarded' as const }
+      return this.mediaNodes.request(place, 'joinPerStream', joining, options)
+    })
+  }
+
+  async #enter<M>(
+    participant: Participant,
+    open: (place: RoomPlace, options: { timeoutMs?: number }) => Promise<M>,
+  ): Promise<{ media: M; place: RoomPlace }> {
     const startedAt = performance.now()
     let commandMs = 0
     const { result: media, place } = await this.attempts.enter(participant, {
@@ -44,7 +64,7 @@ export class RoomEntry {
         // The value that the node gets: a concurrent change of the rights also changes the participant.
         const { record } = participant
         const commandAt = performance.now()
-        const opened = await this.#openTransports(candidate, participant, canFailOver)
+        const opened = await open(candidate, canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {})
         commandMs = performance.now() - commandAt
         await this.#correctRecord(participant, candidate, record)
         this.#transcribe(participant, candidate)
@@ -77,9 +97,9 @@ export class RoomEntry {
     await this.recovery.mediaLost([{ roomId, place }], { reason: 'mediaServerDisconnect' })
   }
 
-  #openTransports(place: RoomPlace, participant: Participant, canFailOver: boolean): Promise<OpenedTransports> {
+  #joining(place: RoomPlace, participant: Participant): NodeCommandParams<'join'> {
     const { roomId, connectionId, sessionId, record, clientData, serverData } = participant
-    const params = {
+    return {
       roomId,
       connectionId,
       sessionId,
@@ -92,6 +112,5 @@ export class RoomEntry {
       serverData,
       networkQualityMs: measurementIntervalMs(this.config),
     }
-    return this.mediaNodes.request(place, 'join', params, canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {})
   }
 }

@@ -11,6 +11,7 @@ import {
   type StreamDestroyedReason,
   type StreamInfo,
   type StreamKind,
+  type TransportOptions,
 } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -41,6 +42,13 @@ export interface PlacedParticipant {
 export interface Publisher extends PlacedParticipant {
   maxStreams: number | null
 }
+
+/** The transport that was opened for the stream, when its participant has one for each. */
+interface OpenedTransport {
+  transport?: TransportOptions | undefined
+}
+export type PublishedStream = SignallingResult<'publish'> & OpenedTransport
+export type SubscribedStream = SignallingResult<'subscribe'> & OpenedTransport
 
 const noSuchStream = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no stream with the id ${id}`, { subject: 'stream' })
@@ -73,7 +81,7 @@ export class StreamsService {
     participant: Publisher,
     call: SignallingCall<'publish'>,
     filter?: PublishedFilter,
-  ): Promise<SignallingResult<'publish'>> {
+  ): Promise<PublishedStream> {
     const { sessionId, roomId, connectionId, place, maxStreams } = participant
     const mediaOptions = { ...mediaOptionsOf(call), ...(filter && { filter: filter.view }) }
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
@@ -89,7 +97,7 @@ export class StreamsService {
       dtlsParameters,
       ...(filter && { filter: filter.applied }),
     })
-    await this.#undoIfUncertain(request, () =>
+    const { transport } = await this.#undoIfUncertain(request, () =>
       this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId }),
     )
     const createdAt = this.clock.now()
@@ -109,7 +117,7 @@ export class StreamsService {
     }
     const params = { streamId, connectionId, createdAt, mediaOptions }
     this.broadcast.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
-    return { streamId, createdAt, ...(filter && { filter: filter.view }) }
+    return { streamId, createdAt, ...(filter && { filter: filter.view }), ...(transport && { transport }) }
   }
 
   /** @param keepFilter for the next publication with this id */
@@ -183,17 +191,14 @@ export class StreamsService {
     }
   }
 
-  async subscribe(
-    participant: PlacedParticipant,
-    call: SignallingCall<'subscribe'>,
-  ): Promise<SignallingResult<'subscribe'>> {
+  async subscribe(participant: PlacedParticipant, call: SignallingCall<'subscribe'>): Promise<SubscribedStream> {
     const { roomId, connectionId, place } = participant
     const { streamId, rtpCapabilities, replace = false } = call
     const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
     const subscription = { roomId, connectionId, streamId, rtpCapabilities, replace }
     const request = this.mediaNodes.request(place, 'subscribe', subscription)
     // A client that replaces a subscription keeps it, and tries again.
-    const { tracks } = await (replace ? request : this.#undoIfUncertain(request, undo))
+    const { tracks, transport } = await (replace ? request : this.#undoIfUncertain(request, undo))
     const createdAt = this.clock.now()
     try {
       await this.subscriptions.insert({ connectionId, streamId, createdAt, mediaEpoch: place.epoch, replace })
@@ -201,7 +206,7 @@ export class StreamsService {
       await undo()
       throw error
     }
-    return { createdAt, tracks }
+    return { createdAt, tracks, ...(transport && { transport }) }
   }
 
   async unsubscribe({ roomId, connectionId, place }: PlacedParticipant, streamId: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { RtpCapabilities } from '@session-service/contract'
+import type { RtpCapabilities, SessionSnapshot, SignallingParams, StreamInfo } from '@session-service/contract'
 import type { SharedNotification } from '../../signalling/sockets/shared-notification.js'
 import type { ClientNotification, SocketDialect, SocketWindows } from '../../signalling/sockets/socket-dialect.js'
 import { legacyNotifications } from '../translation/notifications.js'
@@ -21,15 +21,44 @@ export type MediaEvent =
   /** The media of a stream was replaced, or its publisher has published it again. */
   | { kind: 'replaced'; streamId: string }
 
+/** The stream that a client publishes. */
+export interface OwnStream {
+  streamId: string
+  createdAt: number
+  /** The epoch of its media. */
+  epoch: number
+  options: Pick<
+    SignallingParams<'publish'>,
+    'audioActive' | 'videoActive' | 'typeOfVideo' | 'frameRate' | 'videoDimensions'
+  >
+}
+
+/** Cameras on the network have no client. */
+const optionsOf = ({ mediaOptions }: StreamInfo): OwnStream['options'] => {
+  const { audioActive, videoActive, typeOfVideo, frameRate, videoDimensions } = mediaOptions
+  return {
+    audioActive,
+    videoActive,
+    typeOfVideo: typeOfVideo === 'IPCAM' ? undefined : typeOfVideo,
+    frameRate,
+    videoDimensions,
+  }
+}
+
 /** What a master knows of a participant with a client of version 2. A new socket takes it over. */
 export class LegacyParticipant {
   readonly roster: Roster
-  /** The stream that the client publishes. */
-  ownStreamId: string | undefined
-  /** What its browser can receive; undefined until the room or the client has shown it. */
-  rtpCapabilities: RtpCapabilities | undefined
-  /** The streams that it receives. */
-  readonly subscriptions = new Set<string>()
+  own: OwnStream | undefined
+  /** The media that the room forwards. */
+  routerCapabilities: RtpCapabilities | undefined
+  /** What the browser receives as far as its own offer has shown it. */
+  clientCapabilities: RtpCapabilities | undefined
+  /** The epochs of the media of the streams that it receives. */
+  readonly subscriptions = new Map<string, number>()
+  /** The epoch of the media that its own and its received streams use. */
+  epoch = 0
+  /** After a loss of the media, until the publishers had time to return: missing streams have not ended. */
+  awaitsStreams = false
   onMedia: (event: MediaEvent) => void = () => undefined
 
   constructor(
@@ -39,15 +68,31 @@ export class LegacyParticipant {
     this.roster = new Roster(connectionId)
   }
 
+  enter(routerCapabilities: RtpCapabilities | undefined, epoch: number): void {
+    this.routerCapabilities = routerCapabilities
+    this.epoch = epoch
+  }
+
+  /** Takes over the state of the session at another master, where the client was notified of it. */
+  assume({ streams, ...snapshot }: SessionSnapshot): void {
+    this.roster.join({ streams, ...snapshot })
+    for (const { streamId } of streams) if (this.roster.has(streamId)) this.subscriptions.set(streamId, this.epoch)
+    const own = streams.find(({ connectionId }) => connectionId === this.roster.ownId)
+    if (own) this.own = { streamId: own.streamId, createdAt: own.createdAt, epoch: this.epoch, options: optionsOf(own) }
+  }
+
   /** Before the notification changes the roster. */
   observe({ method, params }: ClientNotification): void {
-    if (method === 'mediaLost') return this.onMedia({ kind: 'lost', afterMs: params.afterMs })
+    if (method === 'mediaLost') {
+      this.awaitsStreams = true
+      return this.onMedia({ kind: 'lost', afterMs: params.afterMs })
+    }
     if (method === 'subscriptionReplaced') return this.onMedia({ kind: 'replaced', streamId: params.streamId })
     if (method === 'streamCreated' && this.roster.has(params.streamId))
       return this.onMedia({ kind: 'replaced', streamId: params.streamId })
     if (method !== 'streamDestroyed') return
     this.subscriptions.delete(params.streamId)
-    if (params.streamId === this.ownStreamId) this.ownStreamId = undefined
+    if (params.streamId === this.own?.streamId) this.own = undefined
   }
 }
 
@@ -67,8 +112,8 @@ export class LegacyClient implements SocketDialect {
     const { participant, serverStopped } = this
     if (!participant) return []
     participant.observe(notification)
-    const { roster, sessionId } = participant
-    return legacyNotifications(notification, roster, { sessionId, serverStopped }).map(legacyFrame)
+    const { roster, sessionId, awaitsStreams } = participant
+    return legacyNotifications(notification, roster, { sessionId, serverStopped, awaitsStreams }).map(legacyFrame)
   }
 }
 

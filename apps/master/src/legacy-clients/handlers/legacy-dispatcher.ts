@@ -7,6 +7,7 @@ import { LEGACY_CALLS, type LegacyCall, type LegacyMethod } from '../wire/calls.
 import { LEGACY_ERROR, legacyCode } from '../wire/errors.js'
 import type { LegacyClient } from './legacy-client.js'
 import { LegacyJoin } from './legacy-join.js'
+import { isSdpMethod, LegacyMedia } from './legacy-media.js'
 import { isRoomMethod, LegacyRoom } from './legacy-room.js'
 
 /** Calls the handler of a request of version 2, and sends the answer. */
@@ -16,6 +17,7 @@ export class LegacyDispatcher {
 
   constructor(
     private readonly joins: LegacyJoin,
+    private readonly media: LegacyMedia,
     private readonly room: LegacyRoom,
   ) {}
 
@@ -59,7 +61,9 @@ export class LegacyDispatcher {
       return socket.closeEnded('disconnect')
     }
     const { participant: legacy } = client
-    if (isRoomMethod(method))
+    if (isSdpMethod(method))
+      socket.answer(id, await this.media.call(method, participant, readLegacyCall(method, params), legacy))
+    else if (isRoomMethod(method))
       socket.answer(id, await this.room.call(method, participant, readLegacyCall(method, params), legacy))
     else socket.answer(id, {})
   }

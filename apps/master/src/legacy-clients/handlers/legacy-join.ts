@@ -1,4 +1,4 @@
-import { ServiceError } from '@session-service/contract'
+import { ServiceError, type SessionSnapshot, type SignallingCall } from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
@@ -8,7 +8,9 @@ import { readCall } from '../../signalling/rpc-handlers/read-call.js'
 import type { ClientSocket, JoinedParticipant, RpcId } from '../../signalling/sockets/client-socket.js'
 import { joinResult } from '../translation/views.js'
 import { type LegacyCall, tokenOf } from '../wire/calls.js'
+import { readReconnectKey, writeReconnectKey } from '../wire/reconnect-key.js'
 import { type LegacyClient, LegacyParticipant } from './legacy-client.js'
+import { LegacyMediaRecovery } from './legacy-media-recovery.js'
 import { LegacyParticipants } from './legacy-participants.js'
 
 /** The library gives up after 10 s, and would leave a participant behind that it does not know of. */
@@ -24,6 +26,7 @@ export class LegacyJoin {
   constructor(
     private readonly joins: JoinRpcHandlers,
     private readonly participants: LegacyParticipants,
+    private readonly recovery: LegacyMediaRecovery,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
@@ -41,8 +44,9 @@ export class LegacyJoin {
     const { participant } = socket
     if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
     const { connectionId, sessionId } = joined
-    const legacy = this.#add(client, new LegacyParticipant(connectionId, sessionId))
-    legacy.rtpCapabilities = joined.routerRtpCapabilities
+    const legacy = this.#add(socket, client, new LegacyParticipant(connectionId, sessionId))
+    const { routerRtpCapabilities: rtpCapabilities, resumeKey } = joined
+    legacy.enter(rtpCapabilities, joined.snapshot.mediaEpoch)
     const result = joinResult({
       ...joined,
       clientData: participant.clientData,
@@ -50,7 +54,7 @@ export class LegacyJoin {
       recordings: joined.snapshot.recordings,
       iceServers: this.#iceServers(participant),
       ownIceServer: { url: `stun:${this.config.DOMAIN_OR_PUBLIC_IP}:${this.config.TURN_PORT}` },
-      reconnectKey: `${connectionId}.${joined.resumeKey}`,
+      reconnectKey: writeReconnectKey({ connectionId, resumeKey, rtpCapabilities }),
       sdkVersion,
     })
     socket.onJoined()
@@ -62,11 +66,11 @@ export class LegacyJoin {
   async #joinInTime(
     socket: ClientSocket,
     client: LegacyClient,
-    call: Parameters<JoinRpcHandlers['join']>[1],
-  ): ReturnType<JoinRpcHandlers['join']> {
+    call: SignallingCall<'join'>,
+  ): ReturnType<JoinRpcHandlers['joinPerStream']> {
     const controller = new AbortController()
     client.isJoining = true
-    const joining = this.joins.join(socket, call, controller.signal).finally(() => (client.isJoining = false))
+    const joining = this.joins.joinPerStream(socket, call, controller.signal).finally(() => (client.isJoining = false))
     const late = new Promise<never>((_, reject) => {
       const timeout = setTimeout(() => {
         controller.abort()
@@ -105,20 +109,26 @@ export class LegacyJoin {
     id: RpcId | undefined,
   ): Promise<void> {
     requireNew(socket, client)
-    const [connectionId = '', resumeKey = ''] = key.split('.')
-    const call = readCall('resume', { connectionId, resumeKey })
-    const { snapshot } = await this.joins.resume(socket, call)
+    const { connectionId, resumeKey, rtpCapabilities } = readReconnectKey(key)
+    const { snapshot } = await this.joins.resume(socket, readCall('resume', { connectionId, resumeKey }))
     const { participant } = socket
     if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
     const known = this.participants.get(connectionId)
-    const legacy = this.#add(client, known ?? new LegacyParticipant(connectionId, participant.sessionId))
-    // Another master knows what the client has been notified of: a repetition would cost it its media.
-    if (!known) legacy.roster.join(snapshot)
-    legacy.ownStreamId = snapshot.streams.find((stream) => stream.connectionId === connectionId)?.streamId
+    const legacy = this.#add(socket, client, known ?? new LegacyParticipant(connectionId, participant.sessionId))
+    if (!known) {
+      legacy.enter(rtpCapabilities, snapshot.mediaEpoch)
+      // At another master: to notify the client of a known stream again would cost it its media.
+      legacy.assume(snapshot)
+    }
+    if (legacy.epoch < snapshot.mediaEpoch) participant.place = null
+    const isLost = !participant.place
+    if (isLost) legacy.awaitsStreams = true
     socket.onJoined()
     socket.answer(id, { sessionId: key, value: 'reconnection successful' })
     socket.notify('snapshot', snapshot)
+    if (!isLost) endMissingOwn(socket, legacy, snapshot)
     socket.releaseAfter(snapshot)
+    if (isLost) legacy.onMedia({ kind: 'lost', afterMs: 0 })
   }
 
   async leave(socket: ClientSocket, participant: JoinedParticipant): Promise<void> {
@@ -126,9 +136,10 @@ export class LegacyJoin {
     this.participants.delete(participant.connectionId)
   }
 
-  #add(client: LegacyClient, legacy: LegacyParticipant): LegacyParticipant {
+  #add(socket: ClientSocket, client: LegacyClient, legacy: LegacyParticipant): LegacyParticipant {
     client.participant = legacy
     this.participants.set(legacy.roster.ownId, legacy)
+    legacy.onMedia = (event) => this.recovery.handle(socket, legacy, event)
     return legacy
   }
 }
@@ -136,4 +147,11 @@ export class LegacyJoin {
 function requireNew(socket: ClientSocket, client: LegacyClient): void {
   if (socket.participant || client.isJoining) throw new ServiceError('CONFLICT', 'this socket has joined already')
   if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')
+}
+
+/** The client could not be notified of the end of its stream. */
+function endMissingOwn(socket: ClientSocket, { own, roster }: LegacyParticipant, { streams }: SessionSnapshot): void {
+  if (!own || streams.some(({ streamId }) => streamId === own.streamId)) return
+  const params = { streamId: own.streamId, connectionId: roster.ownId, reason: 'forceUnpublishByServer' as const }
+  socket.notify('streamDestroyed', params)
 }

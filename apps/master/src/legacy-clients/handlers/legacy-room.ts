@@ -52,7 +52,7 @@ export class LegacyRoom {
     unpublishVideo: async (participant, _call, legacy) => {
       const streamId = ownStreamOf(legacy)
       await this.calls.call('unpublish', participant, { streamId })
-      legacy.ownStreamId = undefined
+      legacy.own = undefined
     },
     unsubscribeFromVideo: async (participant, { sender }, legacy) => {
       const streamId = legacy.roster.streamOf(sender)
@@ -106,9 +106,9 @@ export class LegacyRoom {
 const flagOf = (value: unknown): boolean | undefined =>
   value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined
 
-function ownStreamOf({ ownStreamId }: LegacyParticipant): string {
-  if (ownStreamId === undefined) throw new ServiceError('NOT_FOUND', 'nothing is published', { subject: 'stream' })
-  return ownStreamId
+function ownStreamOf({ own }: LegacyParticipant): string {
+  if (!own) throw new ServiceError('NOT_FOUND', 'nothing is published', { subject: 'stream' })
+  return own.streamId
 }
 
 export const isRoomMethod = (method: LegacyMethod): method is LegacyRoomMethod =>

@@ -7,13 +7,15 @@ interface Context {
   sessionId: string
   /** The name of the reason `serviceServerStopped`. */
   serverStopped: string
+  /** Whether streams that a snapshot does not contain may return. */
+  awaitsStreams?: boolean
 }
 
 /** The notifications of version 2 for one of ours; the roster changes with them. */
 export function legacyNotifications(
   notification: ClientNotification,
   roster: Roster,
-  { sessionId, serverStopped }: Context,
+  { sessionId, serverStopped, awaitsStreams = false }: Context,
 ): LegacyNotification[] {
   const reasonOf = (reason: string): string => (reason === 'serviceServerStopped' ? serverStopped : reason)
   const { method, params } = notification
@@ -27,7 +29,7 @@ export function legacyNotifications(
     case 'streamDestroyed':
       return roster.unpublished(params, reasonOf(params.reason))
     case 'snapshot':
-      return roster.update(params)
+      return roster.update(params, awaitsStreams)
     case 'sessionDisconnected':
       return one('participantEvicted', { connectionId: roster.ownId, reason: reasonOf(params.reason) })
     case 'streamPropertyChanged':

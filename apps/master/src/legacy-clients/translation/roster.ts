@@ -105,15 +105,19 @@ export class Roster {
     return [...further, connectionId].map((wireId) => leftOf(wireId, reason))
   }
 
-  /** The changes from what the client knows to the snapshot, after messages may have been lost. */
-  update({ connections, streams }: SessionSnapshot): LegacyNotification[] {
+  /**
+   * The changes from what the client knows to the snapshot, after messages may have been lost.
+   *
+   * @param awaitsStreams whether missing streams may return
+   */
+  update({ connections, streams }: SessionSnapshot, awaitsStreams = false): LegacyNotification[] {
     const present = new Set(connections.map(({ connectionId }) => connectionId))
     const published = new Set(streams.map(({ streamId }) => streamId))
     const reason: DisconnectReason = 'networkDisconnect'
     const gone = [...this.#members.keys()].filter((connectionId) => !present.has(connectionId))
     return [
       ...gone.flatMap((connectionId) => this.left(connectionId, reason)),
-      ...this.#ended(published).flatMap((stream) => this.unpublished(stream, 'unpublish')),
+      ...(awaitsStreams ? [] : this.#ended(published)).flatMap((stream) => this.unpublished(stream, 'unpublish')),
       ...connections.flatMap((connection) => this.joined(connection)),
       ...oldestFirst(streams).flatMap((stream) => this.published(stream)),
     ]

@@ -64,7 +64,7 @@ export const LEGACY_CALLS = {
     metadata: optional(text),
     secret: optional(text),
   }),
-  connect: z.object({ sessionId: z.string().max(512) }),
+  connect: z.object({ sessionId: z.string().max(16_384) }),
   leaveRoom: Nothing,
   publishVideo: z.object({
     sdpOffer: sdp,

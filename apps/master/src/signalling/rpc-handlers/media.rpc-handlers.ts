@@ -1,4 +1,5 @@
 import {
+  type NodeCommandResult,
   type Role,
   ServiceError,
   type SignallingCall,
@@ -9,7 +10,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
 import { RecordingStarter } from '../../recordings/lifecycle/recording-starter.service.js'
-import { RoomEntry } from '../../participation/room-entry.js'
+import { type OpenedTransports, RoomEntry } from '../../participation/room-entry.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { RoomPlacement } from '../../placement/room-placement.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
@@ -164,12 +165,28 @@ export class MediaRpcHandlers {
   }
 
   /** Opens new transports at the session's current place; `socket` holds notifications until the answer is sent. */
-  async rejoin(socket: ClientSocket, participant: JoinedParticipant): Promise<SignallingResult<'rejoin'>> {
+  rejoin(socket: ClientSocket, participant: JoinedParticipant): Promise<SignallingResult<'rejoin'>> {
+    return this.#rejoin(socket, participant, () => this.entry.enter(participant))
+  }
+
+  /** As `rejoin`, for a client with a transport for each stream. */
+  rejoinPerStream(
+    socket: ClientSocket,
+    participant: JoinedParticipant,
+  ): Promise<Omit<SignallingResult<'rejoin'>, keyof OpenedTransports> & NodeCommandResult<'joinPerStream'>> {
+    return this.#rejoin(socket, participant, () => this.entry.enterPerStream(participant))
+  }
+
+  async #rejoin<M>(
+    socket: ClientSocket,
+    participant: JoinedParticipant,
+    open: () => Promise<{ media: M; place: RoomPlace }>,
+  ): Promise<M & Omit<SignallingResult<'rejoin'>, keyof OpenedTransports>> {
     const { roomId, connectionId, sessionId } = participant
     const former = participant.place
     participant.place = null
     if (former) await this.streams.endMediaOf({ sessionId, roomId, connectionId })
-    const { media, place } = await this.entry.enter(participant)
+    const { media, place } = await open()
     if (!(await this.participants.rights(connectionId))) {
       await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
       throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')

@@ -196,17 +196,17 @@ export class ClientSocket {
   }
 
   #send(message: unknown): void {
-    if (this.isOpen) this.#write(JSON.stringify(message))
+    if (this.isOpen) this.write(JSON.stringify(message))
   }
 
   #writeShared(shared: SharedNotification): void {
     if (!this.isOpen) return
     this.lastSignalId = Math.max(this.lastSignalId, shared.signalId ?? 0)
-    for (const frame of this.dialect.framesOf(shared)) this.#write(frame)
+    for (const frame of this.dialect.framesOf(shared)) this.write(frame)
   }
 
-  /** Buffers are sent without a copy: the sockets of a room share them. */
-  #write(frame: string | Buffer): void {
+  /** Sends a frame. Buffers are sent without a copy: the sockets of a room share them. */
+  write(frame: string | Buffer): void {
     if (!this.isOpen) return
     if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) return this.terminate()
     this.socket.send(frame, { binary: false })
