@@ -20,8 +20,10 @@ const FAILOVER_TIMEOUT_MS = 1_500
 
 /** The transports of a participant on a media node. */
 export type OpenedTransports = NodeCommandResult<'join'>
+/** What a participant with a transport for each stream needs to know. */
+export type PerStreamMedia = NodeCommandResult<'joinPerStream'>
 
-/** Opens a participant's transports in the room of its session, on another node when the first one refuses. */
+/** Opens a participant's media in the room of its session, on another node when the first one refuses. */
 @Injectable()
 export class RoomEntry {
   readonly #logger = new Logger(RoomEntry.name)
@@ -37,26 +39,23 @@ export class RoomEntry {
 
   /** Places the session first if it has no node. */
   enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
-    return this.#enter(participant, (place, options) =>
-      this.mediaNodes.request(place, 'join', this.#joining(place, participant), options),
-    )
+    return this.#enter(participant, (place, params, options) => this.mediaNodes.request(place, 'join', params, options))
   }
 
   /**
-   * As `enter`, for a client that opens another transport for each stream. Its video is forwarded while it is muted: it
-   * then sends black pictures, and its receivers wait for pictures.
+   * As `enter`, for a client that uses another transport for each stream. The node does not pause its muted video: the
+   * client sends black pictures.
    */
-  enterPerStream(participant: Participant): Promise<{ media: NodeCommandResult<'joinPerStream'>; place: RoomPlace }> {
-    return this.#enter(participant, (place, options) => {
-      const joining = { ...this.#joining(place, participant), mutedVideo: 'forwarded' as const }
-      return this.mediaNodes.request(place, 'joinPerStream', joining, options)
-    })
+  enterPerStream(participant: Participant): Promise<{ media: PerStreamMedia; place: RoomPlace }> {
+    return this.#enter(participant, (place, params, options) =>
+      this.mediaNodes.request(place, 'joinPerStream', { ...params, mutedVideo: 'forwarded' }, options),
+    )
   }
 
-  async #enter<M>(
+  async #enter<Media>(
     participant: Participant,
-    open: (place: RoomPlace, options: { timeoutMs?: number }) => Promise<M>,
-  ): Promise<{ media: M; place: RoomPlace }> {
+    open: (place: RoomPlace, params: NodeCommandParams<'join'>, options: { timeoutMs?: number }) => Promise<Media>,
+  ): Promise<{ media: Media; place: RoomPlace }> {
     const startedAt = performance.now()
     let commandMs = 0
     const { result: media, place } = await this.attempts.enter(participant, {
@@ -64,7 +63,8 @@ export class RoomEntry {
         // The value that the node gets: a concurrent change of the rights also changes the participant.
         const { record } = participant
         const commandAt = performance.now()
-        const opened = await open(candidate, canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {})
+        const options = canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {}
+        const opened = await open(candidate, this.#paramsOf(participant, candidate), options)
         commandMs = performance.now() - commandAt
         await this.#correctRecord(participant, candidate, record)
         this.#transcribe(participant, candidate)
@@ -97,7 +97,7 @@ export class RoomEntry {
     await this.recovery.mediaLost([{ roomId, place }], { reason: 'mediaServerDisconnect' })
   }
 
-  #joining(place: RoomPlace, participant: Participant): NodeCommandParams<'join'> {
+  #paramsOf(participant: Participant, place: RoomPlace): NodeCommandParams<'join'> {
     const { roomId, connectionId, sessionId, record, clientData, serverData } = participant
     return {
       roomId,

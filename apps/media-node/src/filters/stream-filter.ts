@@ -20,6 +20,8 @@ export interface StreamFilterOptions {
   source: PublishedTrack
   filter: AppliedFilter
   pipelines: OperatorPipelines
+  /** The latest parameters of each method that was executed on the filter that it continues. */
+  methods?: ReadonlyMap<string, Record<string, unknown>>
   /** How long it continues after it was removed, until the subscriptions have other tracks, ms. */
   lingerMs: number
   onEvent: (type: string, data: unknown) => void
@@ -34,6 +36,7 @@ export class StreamFilter {
   readonly ready: Promise<void>
   readonly #firstMedia = Promise.withResolvers<void>()
   readonly #closed = Promise.withResolvers<never>()
+  readonly #methods: Map<string, Record<string, unknown>>
   #processed: ProcessedTrack | undefined
   #tap: PlainRtpTap | undefined
   #processor: MediaProcessor | undefined
@@ -42,6 +45,7 @@ export class StreamFilter {
   #closeReason: ServiceError | undefined
 
   constructor(private readonly options: StreamFilterOptions) {
+    this.#methods = new Map(options.methods)
     this.#closed.promise.catch(() => undefined)
     this.#source.observer.once('close', this.#sourceClosed)
     this.#source.observer.on('pause', this.#pauseChanged).on('resume', this.#pauseChanged)
@@ -57,8 +61,22 @@ export class StreamFilter {
     this.ready.catch(() => undefined)
   }
 
+  get filter(): AppliedFilter {
+    return this.options.filter
+  }
+
   get filterId(): string {
     return this.options.filter.filterId
+  }
+
+  /** The latest parameters of each executed method. */
+  get methods(): ReadonlyMap<string, Record<string, unknown>> {
+    return this.#methods
+  }
+
+  /** Whether its track is made of this one. */
+  takes(source: PublishedTrack): boolean {
+    return this.options.source === source
   }
 
   get kind(): types.MediaKind {
@@ -79,6 +97,7 @@ export class StreamFilter {
     await this.ready
     this.#requireOpen()
     await this.#processor?.execFilterMethod(method, params)
+    this.#methods.set(method, params)
   }
 
   /** Its track is not forwarded any more; subscriptions that have it still play it for a while. */
@@ -122,6 +141,7 @@ export class StreamFilter {
     this.#requireOpen()
     this.#processor = await this.#openProcessor(this.#tap, this.#processed)
     void this.#processor.exited.then(({ text }) => this.#exited(text))
+    for (const [method, params] of this.#methods) await this.#processor.execFilterMethod(method, params)
     this.#requireOpen()
     await this.#followPause()
     await this.#tap.start(this.#processor.ports)

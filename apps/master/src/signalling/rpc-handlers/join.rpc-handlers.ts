@@ -1,10 +1,4 @@
-import {
-  type NodeCommandResult,
-  ServiceError,
-  type SignallingCall,
-  type SignallingResult,
-  SIGNALLING_WINDOWS,
-} from '@session-service/contract'
+import { ServiceError, type SignallingCall, type SignallingResult, SIGNALLING_WINDOWS } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import type { Participant } from '../../connections/connection.records.js'
 import { ConnectionsService } from '../../connections/connections.service.js'
@@ -14,7 +8,7 @@ import { resolveLimits } from '../../participation/bandwidth.js'
 import { observeJoinStep } from '../../participation/join-metrics.js'
 import { JoinService } from '../../participation/join.service.js'
 import { ParticipantPresence } from '../../participation/participant-presence.js'
-import { type OpenedTransports, RoomEntry } from '../../participation/room-entry.js'
+import { type OpenedTransports, type PerStreamMedia, RoomEntry } from '../../participation/room-entry.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
@@ -55,11 +49,7 @@ export class JoinRpcHandlers {
   }
 
   /** For a client with a transport for each stream. A join that the caller aborts is undone as after a failure. */
-  joinPerStream(
-    socket: ClientSocket,
-    call: JoinCall,
-    signal: AbortSignal,
-  ): Promise<Joined<NodeCommandResult<'joinPerStream'>>> {
+  joinPerStream(socket: ClientSocket, call: JoinCall, signal: AbortSignal): Promise<Joined<PerStreamMedia>> {
     return this.#join(socket, call, (participant) => this.entry.enterPerStream(participant), signal)
   }
 

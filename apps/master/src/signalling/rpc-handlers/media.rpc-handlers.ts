@@ -1,5 +1,4 @@
 import {
-  type NodeCommandResult,
   type Role,
   ServiceError,
   type SignallingCall,
@@ -10,7 +9,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
 import { RecordingStarter } from '../../recordings/lifecycle/recording-starter.service.js'
-import { type OpenedTransports, RoomEntry } from '../../participation/room-entry.js'
+import { type OpenedTransports, type PerStreamMedia, RoomEntry } from '../../participation/room-entry.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { RoomPlacement } from '../../placement/room-placement.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
@@ -173,7 +172,7 @@ export class MediaRpcHandlers {
   rejoinPerStream(
     socket: ClientSocket,
     participant: JoinedParticipant,
-  ): Promise<Omit<SignallingResult<'rejoin'>, keyof OpenedTransports> & NodeCommandResult<'joinPerStream'>> {
+  ): Promise<Omit<SignallingResult<'rejoin'>, keyof OpenedTransports> & PerStreamMedia> {
     return this.#rejoin(socket, participant, () => this.entry.enterPerStream(participant))
   }
 
