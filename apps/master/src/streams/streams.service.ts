@@ -43,12 +43,10 @@ export interface Publisher extends PlacedParticipant {
   maxStreams: number | null
 }
 
-/** The transport that was opened for the stream, when its participant has one for each. */
-interface OpenedTransport {
+/** The transport of a stream or subscription of a participant that has one for each. */
+interface OwnTransport {
   transport?: TransportOptions | undefined
 }
-export type PublishedStream = SignallingResult<'publish'> & OpenedTransport
-export type SubscribedStream = SignallingResult<'subscribe'> & OpenedTransport
 
 const noSuchStream = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no stream with the id ${id}`, { subject: 'stream' })
@@ -81,7 +79,7 @@ export class StreamsService {
     participant: Publisher,
     call: SignallingCall<'publish'>,
     filter?: PublishedFilter,
-  ): Promise<PublishedStream> {
+  ): Promise<SignallingResult<'publish'> & OwnTransport> {
     const { sessionId, roomId, connectionId, place, maxStreams } = participant
     const mediaOptions = { ...mediaOptionsOf(call), ...(filter && { filter: filter.view }) }
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
@@ -118,6 +116,17 @@ export class StreamsService {
     const params = { streamId, connectionId, createdAt, mediaOptions }
     this.broadcast.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
     return { streamId, createdAt, ...(filter && { filter: filter.view }), ...(transport && { transport }) }
+  }
+
+  /** Replaces the tracks of an own stream, which continues: nothing changes in the database and for REST. */
+  async replaceMedia(
+    { sessionId, roomId, connectionId, place }: PlacedParticipant,
+    { streamId, tracks, dtlsParameters }: SignallingCall<'replaceMedia'>,
+  ): Promise<OwnTransport> {
+    const known = await this.streams.find(sessionId, streamId)
+    if (known?.connectionId !== connectionId) throw noSuchStream(streamId)
+    const media = { roomId, connectionId, streamId, tracks, dtlsParameters }
+    return this.mediaNodes.request(place, 'replaceMedia', media)
   }
 
   /** @param keepFilter for the next publication with this id */
@@ -191,7 +200,10 @@ export class StreamsService {
     }
   }
 
-  async subscribe(participant: PlacedParticipant, call: SignallingCall<'subscribe'>): Promise<SubscribedStream> {
+  async subscribe(
+    participant: PlacedParticipant,
+    call: SignallingCall<'subscribe'>,
+  ): Promise<SignallingResult<'subscribe'> & OwnTransport> {
     const { roomId, connectionId, place } = participant
     const { streamId, rtpCapabilities, replace = false } = call
     const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })

@@ -128,37 +128,34 @@ export class LegacyMedia {
     const { own } = legacy
     if (own?.streamId !== streamId)
       throw new ServiceError('NOT_FOUND', 'stream: is not published', { subject: 'stream' })
-    await this.calls.authorize(participant, 'publish')
     const offer = readPublishOffer(sdp, routerOf(legacy))
-    const place = await placeOf(participant)
+    const { epoch } = await placeOf(participant)
     const transport =
-      own.epoch === place.epoch
-        ? await this.#replaceMedia(participant, place, own, offer)
-        : await this.#publishAgain(participant, place, own, offer)
+      own.epoch === epoch
+        ? await this.#replaceMedia(participant, own, offer)
+        : await this.#publishAgain(participant, epoch, own, offer)
     return { sdpAnswer: offer.answer(transport), id: streamId, createdAt: own.createdAt }
   }
 
   /** The stream goes on with new tracks on a new transport. */
   async #replaceMedia(
-    { roomId, connectionId }: JoinedParticipant,
-    place: RoomPlace,
+    participant: JoinedParticipant,
     { streamId }: OwnStream,
     { tracks, dtlsParameters }: PublishOffer,
   ): Promise<TransportOptions> {
-    const params = { roomId, connectionId, streamId, tracks, dtlsParameters }
-    return transportOf(await this.mediaNodes.request(place, 'replaceMedia', params))
+    return transportOf(await this.calls.call('replaceMedia', participant, { streamId, tracks, dtlsParameters }))
   }
 
   /** The media was lost with its node, and the session has another place now. */
   async #publishAgain(
     participant: JoinedParticipant,
-    place: RoomPlace,
+    epoch: number,
     own: OwnStream,
     { tracks, dtlsParameters }: PublishOffer,
   ): Promise<TransportOptions> {
     const { streamId, options } = own
     const published = await this.calls.call('publish', participant, { tracks, dtlsParameters, ...options, streamId })
-    own.epoch = place.epoch
+    own.epoch = epoch
     own.createdAt = published.createdAt
     return transportOf(published)
   }

@@ -115,7 +115,7 @@ describe('the tracks of an offer', () => {
 describe('an offer', () => {
   it.each(['chromium-simulcast', 'firefox-simulcast', 'safari-written'])('of %s has the DTLS parameters', (file) => {
     const { role, fingerprints } = readPublishOffer(offerOf(file), ANY).dtlsParameters
-    expect([role, fingerprints.map(({ algorithm }) => algorithm)]).toEqual(['auto', ['sha-256']])
+    expect([role, fingerprints.map(({ algorithm }) => algorithm)]).toEqual(['client', ['sha-256']])
   })
 
   it('leaves the capabilities of the router unchanged', () => {

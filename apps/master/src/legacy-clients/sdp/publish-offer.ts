@@ -59,7 +59,8 @@ export function readPublishOffer(sdpOffer: string, router: RtpCapabilities): Pub
   const matches = sdp.sections.map((section) => matchSection(section, router))
   return {
     tracks: matches.map(trackOf),
-    dtlsParameters: readDtlsParameters(NAME, sdp.session),
+    // The answer is passive: the client opens DTLS, and with "auto" the worker would do so as well.
+    dtlsParameters: { ...readDtlsParameters(NAME, sdp.session), role: 'client' },
     rtpCapabilities: receivableOf(matches, router),
     answer: (transport) => writeAnswer(sdp, matches, transport),
   }

@@ -27,6 +27,7 @@ const MEDIA_METHODS = [
   'connectTransport',
   'restartIce',
   'publish',
+  'replaceMedia',
   'unpublish',
   'changeStream',
   'subscribe',
@@ -88,6 +89,10 @@ export class MediaRpcHandlers {
       const published = await this.filterPublication.publish(participant, call)
       if (participant.recordingMode === 'ALWAYS') void this.recordings.startAutomatically(participant.sessionId)
       return published
+    },
+    replaceMedia: async (participant, call) => {
+      await this.streams.replaceMedia(participant, call)
+      return {}
     },
     subscribe: (participant, call) => this.streams.subscribe(participant, call),
     unpublish: async (participant, { streamId, keepFilter }) => {
