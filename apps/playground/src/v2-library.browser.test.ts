@@ -44,7 +44,7 @@ describe('two pages with the unmodified library of version 2', () => {
       await ada.page.evaluate(() => window.v2.publisher?.publishAudio(false))
       await grace.event(`streamPropertyChanged ${adas} audioActive false publishAudio`)
       await ada.page.evaluate(() => window.v2.session.signal({ type: 'chat', data: 'hi' }))
-      await grace.event('signal ')
+      await grace.event('signal:chat hi')
       const { connections } = await stack.api.getSession(sessionId)
       const publishing = connections.content.find(({ id }) => id === ada.connectionId)?.publishers?.[0]
       expect(publishing).toMatchObject({

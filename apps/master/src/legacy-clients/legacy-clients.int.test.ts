@@ -57,7 +57,7 @@ describe('a client of version 2', () => {
       record: true,
       role: 'MODERATOR',
       customIceServers: [{ url: expect.stringMatching(/^stun:/) }],
-      sessionId: expect.stringMatching(new RegExp(String.raw`^${id}\.\w+$`)),
+      sessionId: expect.stringMatching(new RegExp(String.raw`^${id}\.\w+\.[\w-]+$`)),
     })
     expect(await stack.api.getConnection(sessionId, id)).toMatchObject({
       status: 'active',

@@ -3,6 +3,7 @@ import { MediaNodesModule } from '../../media-nodes/media-nodes.module.js'
 import { ParticipationModule } from '../../participation/participation.module.js'
 import { SignallingModule } from '../../signalling/gateway/signalling.module.js'
 import { SocketsModule } from '../../signalling/sockets/sockets.module.js'
+import { StreamsModule } from '../../streams/streams.module.js'
 import { LegacyDispatcher } from '../handlers/legacy-dispatcher.js'
 import { LegacyJoin } from '../handlers/legacy-join.js'
 import { LegacyMedia } from '../handlers/legacy-media.js'
@@ -13,7 +14,7 @@ import { LegacyEndpoint } from './legacy-endpoint.js'
 
 /** Unmodified clients of version 2; imported only with SERVICE_COMPAT_PREFIX. */
 @Module({
-  imports: [MediaNodesModule, ParticipationModule, SignallingModule, SocketsModule],
+  imports: [MediaNodesModule, ParticipationModule, SignallingModule, SocketsModule, StreamsModule],
   providers: [
     LegacyDispatcher,
     LegacyEndpoint,

@@ -11,6 +11,7 @@ import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
 import type { JoinedParticipant } from '../../signalling/sockets/client-socket.js'
+import { StreamsService } from '../../streams/streams.service.js'
 import { type PublishOffer, readPublishOffer } from '../sdp/publish-offer.js'
 import { readSubscribeAnswer, writeSubscribeOffer } from '../sdp/subscribe-offer.js'
 import { dimensionsOf, type LegacyCall, type LegacyMethod } from '../wire/calls.js'
@@ -39,6 +40,7 @@ const PLACE_POLL_MS = 100
 export class LegacyMedia {
   constructor(
     private readonly calls: ParticipantCalls,
+    private readonly streams: StreamsService,
     private readonly mediaNodes: MediaNodesService,
   ) {}
 
@@ -143,7 +145,9 @@ export class LegacyMedia {
     { streamId }: OwnStream,
     { tracks, dtlsParameters }: PublishOffer,
   ): Promise<TransportOptions> {
-    return transportOf(await this.calls.call('replaceMedia', participant, { streamId, tracks, dtlsParameters }))
+    await this.calls.authorize(participant, 'replaceMedia')
+    const placed = { ...participant, place: requirePlace(participant) }
+    return transportOf(await this.streams.replaceMedia(placed, { streamId, tracks, dtlsParameters }))
   }
 
   /** The media was lost with its node, and the session has another place now. */
