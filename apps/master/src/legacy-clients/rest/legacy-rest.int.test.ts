@@ -1,6 +1,7 @@
 import { startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { V2_PREFIX, V2Server } from '../fixtures/v2-packages.js'
+import { LEGACY_NODE_URIS, LEGACY_OPTIONS } from '../wire/names.js'
 import { V2Socket } from '../fixtures/v2-socket.js'
 
 let stack: Stack
@@ -44,14 +45,14 @@ describe('the unmodified SDK of version 2', () => {
   it('creates, changes and ends connections, with its own name of their options', async () => {
     const session = await server.createSession()
     const options = { videoMaxRecvBandwidth: 77, allowedFilters: ['GStreamerFilter'] }
-    const connection = await session.createConnection({ data: 'd', kurentoOptions: options })
-    expect(connection.connectionProperties).toMatchObject({ data: 'd', kurentoOptions: options })
+    const connection = await session.createConnection({ data: 'd', [LEGACY_OPTIONS]: options })
+    expect(connection.connectionProperties).toMatchObject({ data: 'd', [LEGACY_OPTIONS]: options })
     expect(await stack.api.getConnection(session.sessionId, connection.connectionId)).toMatchObject({
       mediaserverOptions: options,
     })
     const listed = await ask(`/${V2_PREFIX}/api/sessions/${session.sessionId}/connection`)
-    expect(listed.json).toMatchObject({ content: [{ kurentoOptions: options }] })
-    const token = await session.generateToken({ kurentoOptions: options })
+    expect(listed.json).toMatchObject({ content: [{ [LEGACY_OPTIONS]: options }] })
+    const token = await session.generateToken({ [LEGACY_OPTIONS]: options })
     expect(token).toContain('token=tok_')
     const client = await V2Socket.open(stack.masterUrl, `/${V2_PREFIX}?sessionId=${session.sessionId}`)
     await client.join(connection.token)
@@ -91,7 +92,7 @@ describe('the REST interface below the prefix of version 2', () => {
     expect(legacy).toMatchObject({
       VERSION: expect.any(String),
       [`${upper}_RECORDING`]: true,
-      KMS_URIS: expect.any(Array),
+      [LEGACY_NODE_URIS]: expect.any(Array),
     })
     expect(Object.keys(legacy).filter((name) => name.startsWith('SERVICE_'))).toEqual([])
     expect((await ask('/service/api/config')).json).toMatchObject({ SERVICE_RECORDING: true })
@@ -101,9 +102,10 @@ describe('the REST interface below the prefix of version 2', () => {
 
   it('names options on the deprecated paths as version 2 does for its user', async () => {
     const { sessionId } = await server.createSession()
-    const body = { session: sessionId, kurentoOptions: { videoMaxSendBandwidth: 5 } }
+    const mediaOptions = { videoMaxSendBandwidth: 5 }
+    const body = { session: sessionId, [LEGACY_OPTIONS]: mediaOptions }
     expect((await ask('/api/tokens', { method: 'POST', body })).json).toMatchObject({
-      kurentoOptions: body.kurentoOptions,
+      [LEGACY_OPTIONS]: mediaOptions,
     })
   })
 })

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from '@jest/globals'
-import { legacyNames } from '../wire/names.js'
+import { LEGACY_NODE_URIS, LEGACY_OPTIONS, legacyNames } from '../wire/names.js'
 import { legacyAddresses } from './legacy-rest.js'
 import { nativeMembers, renamedMembers, renamedStream } from './member-names.js'
 
@@ -13,17 +13,17 @@ const NATIVE = JSON.stringify({
   SERVICE_CDR: 'SERVICE_CDR',
   é: '€',
 })
-const LEGACY = NATIVE.replace('"mediaserverOptions":{', '"kurentoOptions":{')
-  .replace('"MEDIASERVER_URIS":', '"KMS_URIS":')
+const LEGACY = NATIVE.replace('"mediaserverOptions":{', `"${LEGACY_OPTIONS}":{`)
+  .replace('"MEDIASERVER_URIS":', `"${LEGACY_NODE_URIS}":`)
   .replace('"SERVICE_CDR":', '"OLD_CDR":')
 
 describe('the names of members', () => {
   it.each<[string, unknown, unknown]>([
-    ['options', { kurentoOptions: { a: 1 }, data: 'x' }, { mediaserverOptions: { a: 1 }, data: 'x' }],
-    ['both names', { kurentoOptions: 1, mediaserverOptions: 2 }, { mediaserverOptions: 1 }],
+    ['options', { [LEGACY_OPTIONS]: { a: 1 }, data: 'x' }, { mediaserverOptions: { a: 1 }, data: 'x' }],
+    ['both names', { [LEGACY_OPTIONS]: 1, mediaserverOptions: 2 }, { mediaserverOptions: 1 }],
     [
       'configuration',
-      { OLD_CDR: true, SERVICE_RECORDING: true, KMS_URIS: [] },
+      { OLD_CDR: true, SERVICE_RECORDING: true, [LEGACY_NODE_URIS]: [] },
       { SERVICE_CDR: true, SERVICE_RECORDING: true, MEDIASERVER_URIS: [] },
     ],
     ['our own names', { mediaserverOptions: 2 }, { mediaserverOptions: 2 }],
