@@ -193,9 +193,18 @@ describe('the answer', () => {
     ])
   })
 
-  it('refuses the layers of a codec without simulcast', () => {
-    const { media } = parse(readPublishOffer(offerOf('chromium-simulcast'), routerWith('VP9')).answer(TRANSPORT))
+  it('refuses the layers of a codec without simulcast, and their names in packets', () => {
+    const offer = readPublishOffer(offerOf('chromium-simulcast'), routerWith('VP9'))
+    const { media } = parse(offer.answer(TRANSPORT))
     expect([media[1]?.simulcast, media[1]?.rids]).toEqual([undefined, undefined])
+    const extensions = [
+      media[1]?.ext?.map(({ uri }) => uri),
+      offer.tracks[1]?.rtpParameters.headerExtensions?.map(({ uri }) => uri),
+    ]
+    for (const uris of extensions) {
+      expect(uris).toContain('urn:ietf:params:rtp-hdrext:sdes:mid')
+      expect(uris?.filter((uri) => uri.endsWith('rtp-stream-id'))).toEqual([])
+    }
   })
 
   it('requests one codec of each kind, with the profile that both have', () => {
