@@ -11,7 +11,7 @@ const ANY = routerWith('VP8', 'VP9', 'H264')
 const describeTracks = ({ tracks }: PublishOffer): string[] =>
   tracks.map(({ kind, rtpParameters: { mid, codecs, encodings } }) => {
     const names = codecs.map(({ mimeType, payloadType }) => `${mimeType.split('/')[1]}/${payloadType}`)
-    const layers = encodings.map(({ rid, ssrc, rtx }) => rid ?? `${ssrc}${rtx ? `+${rtx.ssrc}` : ''}`)
+    const layers = encodings.map(({ rid, ssrc, rtx }) => rid ?? `${ssrc ?? 'any'}${rtx ? `+${rtx.ssrc}` : ''}`)
     return `${mid} ${kind} ${names.join(' ')}: ${layers.join(' ')}`
   })
 
@@ -58,6 +58,18 @@ describe('the tracks of an offer', () => {
       'chromium-video',
       ['VP9', 'VP8', 'H264'],
       ['0 video VP9/98 rtx/99: 3374424328+1465006917'],
+    ],
+    [
+      'Chromium with three layers in a session that forces VP9, which has no simulcast,',
+      'chromium-simulcast',
+      ['VP9'],
+      ['0 audio opus/111: 4225085206', '1 video VP9/98 rtx/99: any'],
+    ],
+    [
+      'Firefox with three layers in a session that forces VP9',
+      'firefox-simulcast',
+      ['VP9'],
+      ['0 audio opus/109: 1861566512', '1 video VP9/121 rtx/125: 3416329488+1226511716'],
     ],
     [
       'Firefox with three layers',
@@ -115,6 +127,7 @@ describe('the tracks of an offer', () => {
 describe('an offer', () => {
   it.each(['chromium-simulcast', 'firefox-simulcast', 'safari-written'])('of %s has the DTLS parameters', (file) => {
     const { role, fingerprints } = readPublishOffer(offerOf(file), ANY).dtlsParameters
+    // The answer says that the server waits for the handshake.
     expect([role, fingerprints.map(({ algorithm }) => algorithm)]).toEqual(['client', ['sha-256']])
   })
 
@@ -180,6 +193,20 @@ describe('the answer', () => {
     ])
   })
 
+  it('refuses the layers of a codec without simulcast, and their names in packets', () => {
+    const offer = readPublishOffer(offerOf('chromium-simulcast'), routerWith('VP9'))
+    const { media } = parse(offer.answer(TRANSPORT))
+    expect([media[1]?.simulcast, media[1]?.rids]).toEqual([undefined, undefined])
+    const extensions = [
+      media[1]?.ext?.map(({ uri }) => uri),
+      offer.tracks[1]?.rtpParameters.headerExtensions?.map(({ uri }) => uri),
+    ]
+    for (const uris of extensions) {
+      expect(uris).toContain('urn:ietf:params:rtp-hdrext:sdes:mid')
+      expect(uris?.filter((uri) => uri.endsWith('rtp-stream-id'))).toEqual([])
+    }
+  })
+
   it('requests one codec of each kind, with the profile that both have', () => {
     const { media } = parse(readPublishOffer(offerOf('safari-written'), routerWith('H264')).answer(TRANSPORT))
     expect(media.map(({ payloads }) => String(payloads))).toEqual(['111', '98 99'])
@@ -202,6 +229,7 @@ describe('a refused offer', () => {
     ['only receives', audio.replace('a=sendonly', 'a=recvonly'), /the audio section sends nothing/],
     ['sends nothing', audio.replace('a=sendonly', 'a=inactive'), /the audio section sends nothing/],
     ['has no fingerprint', audio.replace('a=fingerprint', 'a=x'), /no valid a=fingerprint/],
+    ['waits for the handshake', audio.replace('actpass', 'passive'), /a=setup:passive is not supported/],
     ['has an unknown fingerprint', audio.replace('sha-256', 'md5'), /no valid a=fingerprint/],
     ['has an invalid header extension', audio.replace('a=extmap:4 ', 'a=extmap:0 '), /the audio section is not valid/],
   ])('says that it %s', (_, sdp, reason) => {

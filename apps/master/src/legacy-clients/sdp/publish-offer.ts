@@ -59,8 +59,7 @@ export function readPublishOffer(sdpOffer: string, router: RtpCapabilities): Pub
   const matches = sdp.sections.map((section) => matchSection(section, router))
   return {
     tracks: matches.map(trackOf),
-    // The answer is passive: the client opens DTLS, and with "auto" the worker would do so as well.
-    dtlsParameters: { ...readDtlsParameters(NAME, sdp.session), role: 'client' },
+    dtlsParameters: clientParameters(sdp),
     rtpCapabilities: receivableOf(matches, router),
     answer: (transport) => writeAnswer(sdp, matches, transport),
   }
@@ -71,23 +70,49 @@ function requireSending(section: MediaSection): void {
   if (isRefused(section) || direction === 'recvonly') throw invalidSdp(NAME, `the ${type} section sends nothing`)
 }
 
+/** The answer makes the client begin the handshake. */
+function clientParameters({ session }: ReadSdp): DtlsParameters {
+  const { role, fingerprints } = readDtlsParameters(NAME, session)
+  if (role === 'server') throw invalidSdp(NAME, 'a=setup:passive is not supported')
+  return { role: 'client', fingerprints }
+}
+
 function matchSection(section: MediaSection, router: RtpCapabilities): Match {
   // Each section by itself: the numbers of header extensions are those of all sections, their kinds are not.
   const offered = extractRtpCapabilities({ sdpObject: sessionOf(section) })
   try {
     // The library writes the negotiated H.264 profile into the codecs.
     const extended = ortc.getExtendedRtpCapabilities(offered, structuredClone(router) as types.RtpCapabilities, false)
-    return {
+    const match = {
       section,
       sending: firstCodec(ortc.getSendingRtpParameters(section.type, extended), section.type),
       requested: firstCodec(ortc.getSendingRemoteRtpParameters(section.type, extended), section.type),
       receiving: ortc.getRecvRtpCapabilities(extended),
     }
+    return maySimulcast(match.sending) ? match : withoutLayers(match)
   } catch (error) {
     if (error instanceof ServiceError) throw error
     throw invalidSdp(NAME, `the codecs of the ${section.type} section are not valid`, error)
   }
 }
+
+/** The media server forwards layers of these codecs alone; a client whose layers are refused sends its first one. */
+const maySimulcast = ({ codecs: [codec] }: types.RtpParameters): boolean => /\/(vp8|h264)$/i.test(codec?.mimeType ?? '')
+
+/** Without names of layers in packets as well: the worker would drop them as unknown. */
+const withoutLayers = ({ section, sending, requested, receiving }: Match): Match => ({
+  section: { ...section, simulcast: undefined, rids: undefined },
+  sending: withoutNames(sending),
+  requested: withoutNames(requested),
+  receiving,
+})
+
+const withoutNames = ({ headerExtensions = [], ...rest }: types.RtpParameters): types.RtpParameters => ({
+  ...rest,
+  headerExtensions: headerExtensions.filter(
+    ({ uri }) => !uri.endsWith(':rtp-stream-id') && !uri.endsWith(':repaired-rtp-stream-id'),
+  ),
+})
 
 const sessionOf = (section: MediaSection): ReadSdp['session'] => ({
   version: 0,
@@ -128,7 +153,7 @@ function encodingsOf(section: MediaSection, { codecs }: types.RtpParameters): ty
   }
   // The worker then finds the track by its mid.
   if (ssrcs.length === 0) return [{}]
-  return getRtpEncodings({ offerMediaObject: section, codecs })
+  return getRtpEncodings({ offerMediaObject: section, codecs }).slice(0, 1)
 }
 
 function receivableOf(matches: readonly Match[], router: RtpCapabilities): RtpCapabilities {
