@@ -9,7 +9,7 @@ import {
   translateDatabaseError,
 } from '@session-service/server-kit'
 import { NestFactory } from '@nestjs/core'
-import type { NestFastifyApplication } from '@nestjs/platform-fastify'
+import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify'
 import { LiveViewStreams } from '../api/dashboard/live/live-view-streams.service.js'
 import { LIVE_ADDRESS } from '../api/dashboard/live.controller.js'
 import { OPEN_DASHBOARD_ADDRESSES, serveDashboardPage } from '../api/dashboard/page-files.js'
@@ -46,26 +46,28 @@ const requestRate = ({ SERVICE_REST_RATE_LIMIT: perSecond, SERVICE_REST_RATE_BUR
     ? undefined
     : { limiter: new RequestLimiter({ perSecond, burst }), exempt: [RECORDING_ADDRESS, LIVE_ADDRESS] }
 
-function createGuard(
-  config: MasterConfig,
-  legacy: LegacyNames | undefined,
-): { guard: BasicAuthGuard; signIns: SignIns | undefined } {
-  const accounts = accountsOf(config)
-  const isSecure = config.SERVICE_PUBLICURL.startsWith('https:')
-  const cookies = config.SERVICE_PRO_DASHBOARD ? new SignInCookies(accounts, isSecure) : undefined
-  const guard = new BasicAuthGuard(new BasicCredentials(accounts, legacy ? [legacy.user] : []), { signIns: cookies })
-  return { guard, signIns: cookies && { guard, cookies } }
+interface ApplicationAccess {
+  guard: BasicAuthGuard
+  signIns: SignIns | undefined
+  /** The names of clients of version 2; undefined while they are not served. */
+  legacy: LegacyNames | undefined
 }
 
-/** Creates the Nest application of a master with its routes; it is not initialized yet. */
-export async function createApplication(
-  infrastructure: Infrastructure,
-  logger: ServiceLogger,
-): Promise<NestFastifyApplication> {
-  const { config, bus, lifecycle } = infrastructure
-  const errors = new HttpErrorFilter(translateDatabaseError)
+function createAccess(config: MasterConfig): ApplicationAccess {
+  const accounts = accountsOf(config)
   const legacy = config.SERVICE_COMPAT_PREFIX ? legacyNames(config.SERVICE_COMPAT_PREFIX) : undefined
-  const { guard, signIns } = createGuard(config, legacy)
+  const isSecure = config.SERVICE_PUBLICURL.startsWith('https:')
+  const cookies = config.SERVICE_PRO_DASHBOARD ? new SignInCookies(accounts, isSecure) : undefined
+  const credentials = new BasicCredentials(accounts, legacy ? [legacy.user] : [])
+  const guard = new BasicAuthGuard(credentials, { signIns: cookies })
+  return { guard, signIns: cookies && { guard, cookies }, legacy }
+}
+
+function createAdapter(
+  config: MasterConfig,
+  errors: HttpErrorFilter,
+  { guard, signIns, legacy }: ApplicationAccess,
+): FastifyAdapter {
   const adapter = createHttpAdapter({
     guard,
     errors,
@@ -77,6 +79,19 @@ export async function createApplication(
     rewriteUrl: legacy && legacyAddresses(legacy),
   })
   if (legacy) translateLegacyRequests(adapter.getInstance(), legacy)
+  return adapter
+}
+
+/** Creates the Nest application of a master with its routes; it is not initialized yet. */
+export async function createApplication(
+  infrastructure: Infrastructure,
+  logger: ServiceLogger,
+): Promise<NestFastifyApplication> {
+  const { config, bus, lifecycle } = infrastructure
+  const errors = new HttpErrorFilter(translateDatabaseError)
+  const access = createAccess(config)
+  const { guard, signIns } = access
+  const adapter = createAdapter(config, errors, access)
   listenOnPrivilegedPort(adapter.getInstance().server, { host: config.SERVICE_HOST, port: config.SERVICE_PORT })
   rejectDuringRestart(adapter.getInstance(), lifecycle)
   await serveClientLibrary(adapter.getInstance())
