@@ -14,7 +14,7 @@ let sessionId: string
 
 beforeAll(async () => {
   ;[stack, browser] = await Promise.all([
-    startStack({ masterEnv: { SERVICE_COMPAT_PREFIX: V2_PREFIX } }),
+    startStack({ masterEnv: { SERVICE_COMPAT_PREFIX: V2_PREFIX, SERVICE_RECORDING: 'true' } }),
     launchBrowser(),
   ])
 }, PATIENCE_MS)
@@ -45,6 +45,9 @@ describe('two pages with the unmodified library of version 2', () => {
       // The library sends black pictures: others that subscribe now wait for pictures.
       const late = await open({ name: 'late' })
       await late.receives(adas)
+      const screen = await late.publish({ videoSource: 'screen', audioSource: false })
+      expect(screen).toMatch(/^str_SCR_/)
+      await until('the screen', async () => (await grace.received(screen)).frames > 0, 30_000)
       await ada.page.evaluate(() => window.v2.publisher?.publishAudio(false))
       await grace.event(`streamPropertyChanged ${adas} audioActive false publishAudio`)
       await ada.page.evaluate(() => window.v2.session.signal({ type: 'chat', data: 'hi' }))
@@ -136,6 +139,12 @@ describe('a page with the library of version 2 beside a native one', () => {
       await Promise.all([moderator.receives(first), moderator.receives(second)])
       const own = await moderator.publish()
       await until('pictures in the native page', async () => (await framesOfNative(native.page)) > 0, 30_000)
+      const recording = { session: sessionId, outputMode: 'INDIVIDUAL' }
+      const { body } = await stack.rest('POST', '/service/api/recordings/start', recording)
+      const { id: recordingId } = body as { id: string }
+      await moderator.event(`recordingStarted ${recordingId}`)
+      await stack.rest('POST', `/service/api/recordings/stop/${recordingId}`)
+      await moderator.event(`recordingStopped ${recordingId}`)
       await moderator.page.evaluate((id) => {
         const { session, subscribers } = window.v2
         const stream = subscribers.get(id)?.stream
@@ -174,6 +183,7 @@ describe('the loss of a media node', () => {
       await stack.addNode()
       node?.kill('SIGKILL')
       await node?.exited
+      const killedAt = performance.now()
       const before = await Promise.all([ada.received(graces), grace.received(adas)])
       await until(
         'new peer connections',
@@ -183,6 +193,8 @@ describe('the loss of a media node', () => {
         },
         RECOVERY_MS,
       )
+      // eslint-disable-next-line no-console -- the figure is worth more than that it is within the limit
+      console.log(`new peer connections ${((performance.now() - killedAt) / 1_000).toFixed(1)} s after the kill`)
       await Promise.all([ada.receives(graces), grace.receives(adas), ada.receives(natives)])
       const streams = [adas, graces, natives].toSorted()
       const { connections } = await stack.api.getSession(sessionId)

@@ -1,4 +1,4 @@
-import { type SignallingClient, startStack, type Stack, until } from '@session-service/testing'
+import { budgetMs, type SignallingClient, startStack, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { V2Socket } from './fixtures/v2-socket.js'
 
@@ -9,7 +9,7 @@ let ghost: V2Socket
 let idleNative: SignallingClient
 
 beforeAll(async () => {
-  stack = await startStack({ masterEnv: { SERVICE_COMPAT_PREFIX: PREFIX } })
+  stack = await startStack({ masters: 2, masterEnv: { SERVICE_COMPAT_PREFIX: PREFIX } })
   ghost = await open('any')
   idleNative = await stack.openSocket((await stack.api.createConnection(await newSession())).token ?? '')
 })
@@ -177,6 +177,38 @@ describe('a client of version 2', () => {
     await staying.client.call('leaveRoom', {})
     expect(await again.notified('participantLeft', 1)).toMatchObject({ connectionId: staying.id })
     await Promise.all([again, staying.client, leaving.client, late.client].map((each) => each.close()))
+  })
+
+  it('reconnects at another master, which repeats nothing', async () => {
+    const sessionId = await newSession()
+    const { client, id, result } = await join(sessionId)
+    const staying = await join(sessionId)
+    await client.notified('participantJoined')
+    client.cut()
+    const again = await V2Socket.open(stack.masterUrls[1] ?? '', `/${PREFIX}?sessionId=${sessionId}&reconnect=true`)
+    await again.call('connect', { sessionId: result.sessionId, reconnect: true })
+    await again.call('sendMessage', { message: JSON.stringify({ to: [], data: 'back', type: 'signal:x' }) })
+    expect(await staying.client.notified('sendMessage')).toMatchObject({ data: 'back', from: id })
+    expect(await again.notified('sendMessage')).toMatchObject({ data: 'back' })
+    expect(again.notifications.map(({ method }) => method)).toEqual(['sendMessage'])
+    await staying.client.call('leaveRoom', {})
+    expect(await again.notified('participantLeft')).toEqual({ connectionId: staying.id, reason: 'disconnect' })
+    await Promise.all([again.close(), staying.client.close()])
+  })
+
+  it('can be one of thirty that join at once', async () => {
+    const sessionId = await newSession()
+    const startedAt = performance.now()
+    const joined = await Promise.all(Array.from({ length: 30 }, () => join(sessionId)))
+    expect(performance.now() - startedAt).toBeLessThan(budgetMs(8_000))
+    // What the library sends while it subscribes to 29 streams.
+    await Promise.all(
+      joined.flatMap(({ client }) =>
+        Array.from({ length: 29 * 20 }, () => client.call('onIceCandidate', { endpointName: 'x', candidate: '' })),
+      ),
+    )
+    expect(joined.every(({ client }) => client.isOpen)).toBe(true)
+    await Promise.all(joined.map(({ client }) => client.close()))
   })
 
   it('may stay on an open socket without a participant for longer than native clients', async () => {
