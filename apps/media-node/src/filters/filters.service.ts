@@ -17,7 +17,8 @@ import type { StreamFilters } from '../rooms/stream-filters.js'
 import type { Stream } from '../rooms/stream.js'
 import { canFilter, filterUnit } from './admission.js'
 import { FilteredStream } from './filtered-stream.js'
-import { StreamFilter, type StreamFilterOptions } from './stream-filter.js'
+import type { PublishedTrack } from '../tracks/published-track.js'
+import { StreamFilter } from './stream-filter.js'
 
 const EVENT_TYPE_MAX_LENGTH = 64
 
@@ -76,7 +77,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     const former = filtered?.latest
     const source = former && stream.track(former.kind)
     if (!program || !filtered || !former || !source || former.takes(source)) return
-    const opened = this.#start(program, stream, former.filter, { source, methods: former.methods })
+    const opened = this.#start(program, stream, former.filter, source)
     filtered.apply(opened).catch((error: unknown) => {
       // It was removed, or replaced by another one.
       if (filtered.latest !== former) return
@@ -122,22 +123,17 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     const source = stream.track(kind)
     if (!source) throw new ServiceError('INVALID', `filter.type: stream ${stream.id} has no ${kind}`)
     this.#admit(kind)
-    return this.#start(program, stream, filter, { source })
+    return this.#start(program, stream, filter, source)
   }
 
-  #start(
-    program: string,
-    stream: Stream,
-    filter: AppliedFilter,
-    input: Pick<StreamFilterOptions, 'source' | 'methods'>,
-  ): StreamFilter {
+  #start(program: string, stream: Stream, filter: AppliedFilter, source: PublishedTrack): StreamFilter {
     const { room } = stream.publisher
-    const unit = filterUnit(input.source.kind)
+    const unit = filterUnit(source.kind)
     room.filtersChanged(unit, 1)
     return new StreamFilter({
-      ...input,
       program,
       stream,
+      source,
       filter,
       pipelines: this.#pipelines,
       lingerMs: this.lingerMs,

@@ -1,4 +1,4 @@
-import { ServiceError, type AppliedFilter } from '@session-service/contract'
+import { filterOptionsAfter, ServiceError, type AppliedFilter } from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { MediaProcessor, type OperatorPipelines } from '../media-processor/media-processor.js'
@@ -20,8 +20,6 @@ export interface StreamFilterOptions {
   source: PublishedTrack
   filter: AppliedFilter
   pipelines: OperatorPipelines
-  /** The latest parameters of each method that was executed on the filter that it continues. */
-  methods?: ReadonlyMap<string, Record<string, unknown>>
   /** How long it continues after it was removed, until the subscriptions have other tracks, ms. */
   lingerMs: number
   onEvent: (type: string, data: unknown) => void
@@ -36,7 +34,8 @@ export class StreamFilter {
   readonly ready: Promise<void>
   readonly #firstMedia = Promise.withResolvers<void>()
   readonly #closed = Promise.withResolvers<never>()
-  readonly #methods: Map<string, Record<string, unknown>>
+  /** The options include the effects of executed methods. */
+  #filter: AppliedFilter
   #processed: ProcessedTrack | undefined
   #tap: PlainRtpTap | undefined
   #processor: MediaProcessor | undefined
@@ -45,7 +44,7 @@ export class StreamFilter {
   #closeReason: ServiceError | undefined
 
   constructor(private readonly options: StreamFilterOptions) {
-    this.#methods = new Map(options.methods)
+    this.#filter = options.filter
     this.#closed.promise.catch(() => undefined)
     this.#source.observer.once('close', this.#sourceClosed)
     this.#source.observer.on('pause', this.#pauseChanged).on('resume', this.#pauseChanged)
@@ -61,17 +60,13 @@ export class StreamFilter {
     this.ready.catch(() => undefined)
   }
 
+  /** With the options that it has now. */
   get filter(): AppliedFilter {
-    return this.options.filter
+    return this.#filter
   }
 
   get filterId(): string {
     return this.options.filter.filterId
-  }
-
-  /** The latest parameters of each executed method. */
-  get methods(): ReadonlyMap<string, Record<string, unknown>> {
-    return this.#methods
   }
 
   /** Whether its track is made of this one. */
@@ -97,7 +92,7 @@ export class StreamFilter {
     await this.ready
     this.#requireOpen()
     await this.#processor?.execFilterMethod(method, params)
-    this.#methods.set(method, params)
+    this.#filter = { ...this.#filter, options: filterOptionsAfter(this.#filter, method, params) }
   }
 
   /** Its track is not forwarded any more; subscriptions that have it still play it for a while. */
@@ -141,7 +136,6 @@ export class StreamFilter {
     this.#requireOpen()
     this.#processor = await this.#openProcessor(this.#tap, this.#processed)
     void this.#processor.exited.then(({ text }) => this.#exited(text))
-    for (const [method, params] of this.#methods) await this.#processor.execFilterMethod(method, params)
     this.#requireOpen()
     await this.#followPause()
     await this.#tap.start(this.#processor.ports)
