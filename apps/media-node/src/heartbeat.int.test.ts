@@ -54,7 +54,7 @@ describe('a heartbeat of a node', () => {
     )
     expect(full).toMatchObject({ roomsOpened: 2, rooms: 2 })
     // Two young rooms: more participants are expected to join.
-    const least = costOf({ rooms: 2, connections: 3 })
+    const least = costOf({ rooms: 2, connections: 3, transports: 6 })
     expect(full.committed).toBeGreaterThan(least)
     expect(full.committed).toBeLessThanOrEqual(2 * costOf(EXPECTED_SESSION))
     await rig.master.ask(nodeId, 'closeRoom', { roomId: 'a', epoch: 1 })

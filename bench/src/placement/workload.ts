@@ -53,7 +53,13 @@ const SIZES: readonly (readonly [people: number, share: number])[] = [
 
 /** Cost of a session in which every participant receives every other one. */
 export const costOfPeople = (people: number): number =>
-  costOf({ rooms: 1, connections: people, streams: people, consumers: 2 * people * (people - 1) })
+  costOf({
+    rooms: 1,
+    connections: people,
+    transports: 2 * people,
+    streams: people,
+    consumers: 2 * people * (people - 1),
+  })
 
 const exponential = (random: Random, mean: number): number => -Math.log(1 - random.next()) * mean
 

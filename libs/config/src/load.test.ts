@@ -58,6 +58,22 @@ describe('loadMasterConfig', () => {
     expect(loadMasterConfig({ ...LEAST, ...env })).toMatchObject(expected)
   })
 
+  it.each<[string, boolean]>([
+    ['old', true],
+    ['old-name2', true],
+    ['service', false],
+    ['dashboard', false],
+    ['api', false],
+    ['Old', false],
+    ['2old', false],
+    ['old/name', false],
+    ['x'.repeat(33), false],
+  ])('takes the prefix %s of old clients: %s', (prefix, isValid) => {
+    const env = { ...LEAST, SERVICE_COMPAT_PREFIX: prefix }
+    if (isValid) expect(loadMasterConfig(env).SERVICE_COMPAT_PREFIX).toBe(prefix)
+    else expect(problemsOf(loadMasterConfig, env)).toEqual([expect.stringContaining('SERVICE_COMPAT_PREFIX: must be')])
+  })
+
   it('F18: treats an empty variable as not set, and trims values', () => {
     const env = { ...LEAST, SERVICE_PORT: '', SERVICE_LOG_LEVEL: '  ', SERVICE_HOST: ' 127.0.0.1 ' }
     expect(loadMasterConfig(env)).toMatchObject({

@@ -9,7 +9,7 @@ import {
   translateDatabaseError,
 } from '@session-service/server-kit'
 import { NestFactory } from '@nestjs/core'
-import type { NestFastifyApplication } from '@nestjs/platform-fastify'
+import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify'
 import { LiveViewStreams } from '../api/dashboard/live/live-view-streams.service.js'
 import { LIVE_ADDRESS } from '../api/dashboard/live.controller.js'
 import { OPEN_DASHBOARD_ADDRESSES, serveDashboardPage } from '../api/dashboard/page-files.js'
@@ -30,6 +30,8 @@ import { answerRetries } from '../platform/http/idempotency/idempotency.js'
 import { RequestLimiter } from '../platform/limits/request-limiter.js'
 import { IdempotentCalls } from '../platform/http/idempotency/idempotent-calls.service.js'
 import { rejectDuringRestart } from '../platform/http/reject-during-restart.js'
+import { legacyAddresses, translateLegacyRequests } from '../legacy-clients/rest/legacy-rest.js'
+import { legacyNames, type LegacyNames } from '../legacy-clients/wire/names.js'
 import { routeAccess } from './route-access.js'
 import { type Infrastructure, MasterModule } from './master.module.js'
 import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
@@ -44,12 +46,40 @@ const requestRate = ({ SERVICE_REST_RATE_LIMIT: perSecond, SERVICE_REST_RATE_BUR
     ? undefined
     : { limiter: new RequestLimiter({ perSecond, burst }), exempt: [RECORDING_ADDRESS, LIVE_ADDRESS] }
 
-function createGuard(config: MasterConfig): { guard: BasicAuthGuard; signIns: SignIns | undefined } {
+interface ApplicationAccess {
+  guard: BasicAuthGuard
+  signIns: SignIns | undefined
+  /** The names of clients of version 2; undefined while they are not served. */
+  legacy: LegacyNames | undefined
+}
+
+function createAccess(config: MasterConfig): ApplicationAccess {
   const accounts = accountsOf(config)
+  const legacy = config.SERVICE_COMPAT_PREFIX ? legacyNames(config.SERVICE_COMPAT_PREFIX) : undefined
   const isSecure = config.SERVICE_PUBLICURL.startsWith('https:')
   const cookies = config.SERVICE_PRO_DASHBOARD ? new SignInCookies(accounts, isSecure) : undefined
-  const guard = new BasicAuthGuard(new BasicCredentials(accounts), { signIns: cookies })
-  return { guard, signIns: cookies && { guard, cookies } }
+  const credentials = new BasicCredentials(accounts, legacy ? [legacy.user] : [])
+  const guard = new BasicAuthGuard(credentials, { signIns: cookies })
+  return { guard, signIns: cookies && { guard, cookies }, legacy }
+}
+
+function createAdapter(
+  config: MasterConfig,
+  errors: HttpErrorFilter,
+  { guard, signIns, legacy }: ApplicationAccess,
+): FastifyAdapter {
+  const adapter = createHttpAdapter({
+    guard,
+    errors,
+    trustedProxies: config.SERVICE_TRUSTED_PROXIES,
+    namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
+    open: [...openRecordingAddresses(config), ...(signIns ? [OPEN_DASHBOARD_ADDRESSES] : [])],
+    rate: requestRate(config),
+    accessOf: routeAccess,
+    rewriteUrl: legacy && legacyAddresses(legacy),
+  })
+  if (legacy) translateLegacyRequests(adapter.getInstance(), legacy)
+  return adapter
 }
 
 /** Creates the Nest application of a master with its routes; it is not initialized yet. */
@@ -59,16 +89,9 @@ export async function createApplication(
 ): Promise<NestFastifyApplication> {
   const { config, bus, lifecycle } = infrastructure
   const errors = new HttpErrorFilter(translateDatabaseError)
-  const { guard, signIns } = createGuard(config)
-  const adapter = createHttpAdapter({
-    guard,
-    errors,
-    trustedProxies: config.SERVICE_TRUSTED_PROXIES,
-    namedOrigins: namedOrigins(config.SERVICE_CORS_ORIGINS, config.SERVICE_PUBLICURL),
-    open: [...openRecordingAddresses(config), ...(signIns ? [OPEN_DASHBOARD_ADDRESSES] : [])],
-    rate: requestRate(config),
-    accessOf: routeAccess,
-  })
+  const access = createAccess(config)
+  const { guard, signIns } = access
+  const adapter = createAdapter(config, errors, access)
   listenOnPrivilegedPort(adapter.getInstance().server, { host: config.SERVICE_HOST, port: config.SERVICE_PORT })
   rejectDuringRestart(adapter.getInstance(), lifecycle)
   await serveClientLibrary(adapter.getInstance())

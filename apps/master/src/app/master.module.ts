@@ -16,6 +16,7 @@ import { HistoryModule } from '../events/history/history.module.js'
 import { CdrModule } from '../events/cdr/cdr.module.js'
 import { SearchModule } from '../events/search/search.module.js'
 import { WebhookModule } from '../events/webhook/webhook.module.js'
+import { LegacyClientsModule } from '../legacy-clients/gateway/legacy-clients.module.js'
 import { MasterMembership } from '../media-nodes/master-membership.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 import { MonitoringModule } from '../monitoring/monitoring.module.js'
@@ -63,6 +64,7 @@ export class MasterModule {
         DocsModule,
         ...(signIns ? [DashboardModule.forRoot(signIns)] : []),
         ...(config.SUPPORT_DEPRECATED_API ? [DeprecatedModule] : []),
+        ...(config.SERVICE_COMPAT_PREFIX ? [LegacyClientsModule] : []),
       ],
     }
   }

@@ -1,17 +1,32 @@
 import {
   type ConnectionView,
   type EndpointView,
+  type NodeCommandResult,
   publisherOf,
   type TransportDescription,
+  type TransportDirection,
 } from '@session-service/contract'
 import { Injectable, Logger } from '@nestjs/common'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 
-/** The transports of a client, by its connection id. */
-export type Transports = ReadonlyMap<string, Pair>
-interface Pair {
-  send: TransportDescription
-  recv: TransportDescription
+/** The transports of clients by `keyOf`. */
+export type Transports = ReadonlyMap<string, TransportDescription>
+
+/** Without a stream: the transport of all streams in a direction. */
+const keyOf = (connectionId: string, direction: TransportDirection, streamId = ''): string =>
+  `${connectionId}/${direction}/${streamId}`
+
+/** Those that a node describes. */
+export function transportsFrom({ connections, streams = [] }: NodeCommandResult<'describeTransports'>): Transports {
+  const shared = connections.flatMap(({ connectionId, send, recv }): [string, TransportDescription][] => [
+    [keyOf(connectionId, 'send'), send],
+    [keyOf(connectionId, 'recv'), recv],
+  ])
+  const own = streams.map(({ connectionId, direction, streamId, transport }): [string, TransportDescription] => [
+    keyOf(connectionId, direction, streamId),
+    transport,
+  ])
+  return new Map([...shared, ...own])
 }
 
 /** Where the room of a session is. */
@@ -34,12 +49,11 @@ export class EndpointsService {
     return new Map(found.flat())
   }
 
-  async #transportsOn(nodeId: string | null, rooms: readonly Place[]): Promise<[string, Pair][]> {
+  async #transportsOn(nodeId: string | null, rooms: readonly Place[]): Promise<[string, TransportDescription][]> {
     if (nodeId === null) return []
     try {
       const roomIds = rooms.map(({ uniqueSessionId }) => uniqueSessionId)
-      const { connections } = await this.mediaNodes.request({ nodeId }, 'describeTransports', { roomIds })
-      return connections.map(({ connectionId, ...transports }) => [connectionId, transports])
+      return [...transportsFrom(await this.mediaNodes.request({ nodeId }, 'describeTransports', { roomIds }))]
     } catch (error) {
       this.#logger.warn(`media node ${nodeId} did not describe its transports: ${String(error)}`)
       return []
@@ -49,13 +63,18 @@ export class EndpointsService {
 
 /** The view with the members of `webRtcStats=true`. */
 export function withEndpoints(view: ConnectionView, transports: Transports): ConnectionView {
-  const { send, recv } = transports.get(view.id) ?? {}
+  const of = (direction: TransportDirection, streamId: string): EndpointView =>
+    endpointView(transports.get(keyOf(view.id, direction, streamId)) ?? transports.get(keyOf(view.id, direction)))
   return {
     ...view,
-    publishers: view.publishers && view.publishers.map((each) => ({ ...each, ...endpointView(send) })),
+    publishers: view.publishers && view.publishers.map((each) => ({ ...each, ...of('send', each.streamId) })),
     subscribers:
       view.subscribers &&
-      view.subscribers.map((each) => ({ ...each, publisher: publisherOf(each.streamId), ...endpointView(recv) })),
+      view.subscribers.map((each) => ({
+        ...each,
+        publisher: publisherOf(each.streamId),
+        ...of('recv', each.streamId),
+      })),
   }
 }
 

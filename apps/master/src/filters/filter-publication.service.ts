@@ -1,4 +1,4 @@
-import { checkFilter, newStreamId, type SignallingCall, type SignallingResult } from '@session-service/contract'
+import { checkFilter, newStreamId, type SignallingCall } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { mediaOptionsOf, streamKindOf } from '../streams/media-options.js'
@@ -10,6 +10,7 @@ import { filterView } from './filter-view.js'
 import { FiltersService, newFilterId } from './filters.service.js'
 
 type FilteringPublisher = Publisher & FilterUser
+type Published = Awaited<ReturnType<StreamsService['publish']>>
 
 /** Publishes streams with filters: new ones, and those whose media was lost with the filter that they had. */
 @Injectable()
@@ -22,10 +23,7 @@ export class FilterPublication {
   ) {}
 
   /** Only new streams take the filter of the call: another client may have changed the filter of a former one. */
-  async publish(
-    user: FilteringPublisher,
-    { filter, ...call }: SignallingCall<'publish'>,
-  ): Promise<SignallingResult<'publish'>> {
+  async publish(user: FilteringPublisher, { filter, ...call }: SignallingCall<'publish'>): Promise<Published> {
     const { streamId } = call
     if (streamId !== undefined) return this.#publishAgain(user, { ...call, streamId })
     return filter ? this.#publishNew(user, { ...call, filter }) : this.streams.publish(user, call)
@@ -34,7 +32,7 @@ export class FilterPublication {
   async #publishNew(
     user: FilteringPublisher,
     { filter: wanted, ...call }: SignallingCall<'publish'> & Required<Pick<SignallingCall<'publish'>, 'filter'>>,
-  ): Promise<SignallingResult<'publish'>> {
+  ): Promise<Published> {
     const { roomId, connectionId } = user
     requireFilterRight(user, connectionId, wanted.type)
     const spec = checkFilter(wanted, 'filter.')
@@ -56,7 +54,7 @@ export class FilterPublication {
   async #publishAgain(
     user: FilteringPublisher,
     call: Omit<SignallingCall<'publish'>, 'filter'> & { streamId: string },
-  ): Promise<SignallingResult<'publish'>> {
+  ): Promise<Published> {
     const stream = { streamId: call.streamId, connectionId: user.connectionId }
     const filter = await this.ofFormer(stream)
     const published = await this.streams.publish(user, call, filter)

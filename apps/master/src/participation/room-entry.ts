@@ -1,4 +1,4 @@
-import type { NodeCommandResult } from '@session-service/contract'
+import type { NodeCommandParams, NodeCommandResult } from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { Participant } from '../connections/connection.records.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
@@ -20,8 +20,10 @@ const FAILOVER_TIMEOUT_MS = 1_500
 
 /** The transports of a participant on a media node. */
 export type OpenedTransports = NodeCommandResult<'join'>
+/** What a participant with a transport for each stream needs to know. */
+export type PerStreamMedia = NodeCommandResult<'joinPerStream'>
 
-/** Opens a participant's transports in the room of its session, on another node when the first one refuses. */
+/** Opens a participant's media in the room of its session, on another node when the first one refuses. */
 @Injectable()
 export class RoomEntry {
   readonly #logger = new Logger(RoomEntry.name)
@@ -36,7 +38,24 @@ export class RoomEntry {
   ) {}
 
   /** Places the session first if it has no node. */
-  async enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
+  enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
+    return this.#enter(participant, (place, params, options) => this.mediaNodes.request(place, 'join', params, options))
+  }
+
+  /**
+   * As `enter`, for a client that uses another transport for each stream. The node does not pause its muted video: the
+   * client sends black pictures.
+   */
+  enterPerStream(participant: Participant): Promise<{ media: PerStreamMedia; place: RoomPlace }> {
+    return this.#enter(participant, (place, params, options) =>
+      this.mediaNodes.request(place, 'joinPerStream', { ...params, mutedVideo: 'forwarded' }, options),
+    )
+  }
+
+  async #enter<Media>(
+    participant: Participant,
+    open: (place: RoomPlace, params: NodeCommandParams<'join'>, options: { timeoutMs?: number }) => Promise<Media>,
+  ): Promise<{ media: Media; place: RoomPlace }> {
     const startedAt = performance.now()
     let commandMs = 0
     const { result: media, place } = await this.attempts.enter(participant, {
@@ -44,7 +63,8 @@ export class RoomEntry {
         // The value that the node gets: a concurrent change of the rights also changes the participant.
         const { record } = participant
         const commandAt = performance.now()
-        const opened = await this.#openTransports(candidate, participant, canFailOver)
+        const options = canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {}
+        const opened = await open(candidate, this.#paramsOf(participant, candidate), options)
         commandMs = performance.now() - commandAt
         await this.#correctRecord(participant, candidate, record)
         this.#transcribe(participant, candidate)
@@ -77,9 +97,9 @@ export class RoomEntry {
     await this.recovery.mediaLost([{ roomId, place }], { reason: 'mediaServerDisconnect' })
   }
 
-  #openTransports(place: RoomPlace, participant: Participant, canFailOver: boolean): Promise<OpenedTransports> {
+  #paramsOf(participant: Participant, place: RoomPlace): NodeCommandParams<'join'> {
     const { roomId, connectionId, sessionId, record, clientData, serverData } = participant
-    const params = {
+    return {
       roomId,
       connectionId,
       sessionId,
@@ -92,6 +112,5 @@ export class RoomEntry {
       serverData,
       networkQualityMs: measurementIntervalMs(this.config),
     }
-    return this.mediaNodes.request(place, 'join', params, canFailOver ? { timeoutMs: FAILOVER_TIMEOUT_MS } : {})
   }
 }

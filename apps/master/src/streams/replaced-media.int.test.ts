@@ -90,3 +90,33 @@ it('a replacement that the media node does not answer in time leaves the subscri
   expect(node.callsOf('unsubscribe')).toEqual([])
   expect(await rows(streamId)).toHaveLength(1)
 })
+
+it('a publisher replaces the tracks of its stream: no row, event or notification changes', async () => {
+  node.commands.length = 0
+  const { id, alice, bob, streamId } = await subscribed()
+  const stored = async (): Promise<unknown> => ({
+    streams: await stack.postgres.query('SELECT * FROM stream WHERE id = $1', [streamId]),
+    subscriptions: await rows(streamId),
+    events: await stack.postgres.query('SELECT id FROM recent_event WHERE session_id = $1', [id]),
+    session: (await stack.rest('GET', `/sessions/${id}`)).body,
+  })
+  const before = await stored()
+  const heard = bob.notifications.length
+  expect(await alice.request('replaceMedia', { streamId, tracks: [SILENT_TRACK] })).toEqual({})
+  const [publication] = node.callsOf('publish') as { roomId: string; connectionId: string }[]
+  expect(node.callsOf('replaceMedia')).toEqual([
+    { roomId: publication?.roomId, connectionId: publication?.connectionId, streamId, tracks: [expect.anything()] },
+  ])
+  expect(await stored()).toEqual(before)
+  expect(bob.notifications.slice(heard).map(({ method }) => method)).toEqual([])
+})
+
+it('a participant replaces the tracks of its own existing streams only', async () => {
+  node.commands.length = 0
+  const { bob, alice, streamId } = await subscribed()
+  const tracks = [SILENT_TRACK]
+  const missing = { code: 'NOT_FOUND' }
+  await expect(bob.request('replaceMedia', { streamId, tracks })).rejects.toMatchObject(missing)
+  await expect(alice.request('replaceMedia', { streamId: 'str_no', tracks })).rejects.toMatchObject(missing)
+  expect(node.callsOf('replaceMedia')).toEqual([])
+})

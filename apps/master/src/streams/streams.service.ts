@@ -11,6 +11,7 @@ import {
   type StreamDestroyedReason,
   type StreamInfo,
   type StreamKind,
+  type TransportOptions,
 } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -40,6 +41,11 @@ export interface PlacedParticipant {
 /** A participant that publishes. */
 export interface Publisher extends PlacedParticipant {
   maxStreams: number | null
+}
+
+/** The transport of a stream or subscription of a participant that has one for each. */
+interface OwnTransport {
+  transport?: TransportOptions | undefined
 }
 
 const noSuchStream = (id: string): ServiceError =>
@@ -73,7 +79,7 @@ export class StreamsService {
     participant: Publisher,
     call: SignallingCall<'publish'>,
     filter?: PublishedFilter,
-  ): Promise<SignallingResult<'publish'>> {
+  ): Promise<SignallingResult<'publish'> & OwnTransport> {
     const { sessionId, roomId, connectionId, place, maxStreams } = participant
     const mediaOptions = { ...mediaOptionsOf(call), ...(filter && { filter: filter.view }) }
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
@@ -89,7 +95,7 @@ export class StreamsService {
       dtlsParameters,
       ...(filter && { filter: filter.applied }),
     })
-    await this.#undoIfUncertain(request, () =>
+    const { transport } = await this.#undoIfUncertain(request, () =>
       this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId }),
     )
     const createdAt = this.clock.now()
@@ -109,7 +115,18 @@ export class StreamsService {
     }
     const params = { streamId, connectionId, createdAt, mediaOptions }
     this.broadcast.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
-    return { streamId, createdAt, ...(filter && { filter: filter.view }) }
+    return { streamId, createdAt, ...(filter && { filter: filter.view }), ...(transport && { transport }) }
+  }
+
+  /** Replaces the tracks of an own stream, which continues: nothing changes in the database and for REST. */
+  async replaceMedia(
+    { sessionId, roomId, connectionId, place }: PlacedParticipant,
+    { streamId, tracks, dtlsParameters }: SignallingCall<'replaceMedia'>,
+  ): Promise<OwnTransport> {
+    const known = await this.streams.find(sessionId, streamId)
+    if (known?.connectionId !== connectionId) throw noSuchStream(streamId)
+    const media = { roomId, connectionId, streamId, tracks, dtlsParameters }
+    return this.mediaNodes.request(place, 'replaceMedia', media)
   }
 
   /** @param keepFilter for the next publication with this id */
@@ -186,14 +203,14 @@ export class StreamsService {
   async subscribe(
     participant: PlacedParticipant,
     call: SignallingCall<'subscribe'>,
-  ): Promise<SignallingResult<'subscribe'>> {
+  ): Promise<SignallingResult<'subscribe'> & OwnTransport> {
     const { roomId, connectionId, place } = participant
     const { streamId, rtpCapabilities, replace = false } = call
     const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
     const subscription = { roomId, connectionId, streamId, rtpCapabilities, replace }
     const request = this.mediaNodes.request(place, 'subscribe', subscription)
     // A client that replaces a subscription keeps it, and tries again.
-    const { tracks } = await (replace ? request : this.#undoIfUncertain(request, undo))
+    const { tracks, transport } = await (replace ? request : this.#undoIfUncertain(request, undo))
     const createdAt = this.clock.now()
     try {
       await this.subscriptions.insert({ connectionId, streamId, createdAt, mediaEpoch: place.epoch, replace })
@@ -201,7 +218,7 @@ export class StreamsService {
       await undo()
       throw error
     }
-    return { createdAt, tracks }
+    return { createdAt, tracks, ...(transport && { transport }) }
   }
 
   async unsubscribe({ roomId, connectionId, place }: PlacedParticipant, streamId: string): Promise<void> {

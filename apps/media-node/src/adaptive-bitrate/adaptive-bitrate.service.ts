@@ -6,6 +6,7 @@ import type { Peer } from '../rooms/peer.js'
 import type { Stream } from '../rooms/stream.js'
 import type { Subscription } from '../rooms/subscription.js'
 import type { Quality, QualityControl } from '../rooms/transcoder.js'
+import type { MediaTransport } from '../tracks/media-transport.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import { newLink, nextLink, type Link, type LinkSample } from './link.js'
 import { VideoBitrate } from './video-bitrate.js'
@@ -92,7 +93,7 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
     const { stream, peer, video } = subscription
     if (!video || video.paused || peer.subscriptions.get(stream.id) !== subscription) return
     const link = this.#link(stream, peer)
-    const network = await this.#network(peer, video, link)
+    const network = await this.#network(subscription.transport, video, link)
     if (peer.subscriptions.get(stream.id) !== subscription) return
     const { maxRecvKbps: limitKbps } = peer.limits
     const next = this.#affordable(stream, link, { now: this.clock(), cameraKbps, limitKbps, ...network })
@@ -106,14 +107,14 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
 
   /** Without requests to the worker as long as the network is good: a camera may have a thousand subscribers. */
   async #network(
-    peer: Peer,
+    { transport: receiving }: MediaTransport,
     video: types.Consumer,
     { quality, badSince }: Link,
   ): Promise<Pick<LinkSample, 'lossRate' | 'availableKbps'>> {
     if (quality === 'full' && badSince === undefined && video.score.score >= BEST_SCORE) return { lossRate: 0 }
     const [sent, [transport]] = await Promise.all([
       video.getStats().catch(() => []),
-      peer.recv.transport.getStats().catch(() => []),
+      receiving.getStats().catch(() => []),
     ])
     const fractionLost = sent.find(({ type }) => type === 'outbound-rtp')?.fractionLost ?? 0
     const available = transport?.availableOutgoingBitrate

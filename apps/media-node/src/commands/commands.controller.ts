@@ -43,6 +43,11 @@ export class CommandsController implements Commands<NodeCommand> {
     return this.media.join(call)
   }
 
+  @Command('joinPerStream')
+  joinPerStream(@Payload() call: NodeCommandCall<'joinPerStream'>): Answer<'joinPerStream'> {
+    return this.media.joinPerStream(call)
+  }
+
   @Command('leave')
   leave(@Payload() call: NodeCommandCall<'leave'>): Answer<'leave'> {
     return this.media.leave(call)
@@ -71,6 +76,11 @@ export class CommandsController implements Commands<NodeCommand> {
   @Command('publish')
   publish(@Payload() call: NodeCommandCall<'publish'>): Answer<'publish'> {
     return this.media.publish(call)
+  }
+
+  @Command('replaceMedia')
+  replaceMedia(@Payload() call: NodeCommandCall<'replaceMedia'>): Answer<'replaceMedia'> {
+    return this.media.replaceMedia(call)
   }
 
   @Command('unpublish')

@@ -26,6 +26,11 @@ export class FilteredStream {
     return [this.#next, this.#current].find((filter) => filter?.filterId === filterId)
   }
 
+  /** The filter that was applied last. */
+  get latest(): StreamFilter | undefined {
+    return this.#next ?? this.#current
+  }
+
   /** Forwards its track as soon as it has media; the former filter is in force until then. */
   async apply(filter: StreamFilter): Promise<void> {
     this.#next?.close(superseded())

@@ -17,6 +17,7 @@ import type { StreamFilters } from '../rooms/stream-filters.js'
 import type { Stream } from '../rooms/stream.js'
 import { canFilter, filterUnit } from './admission.js'
 import { FilteredStream } from './filtered-stream.js'
+import type { PublishedTrack } from '../tracks/published-track.js'
 import { StreamFilter } from './stream-filter.js'
 
 const EVENT_TYPE_MAX_LENGTH = 64
@@ -69,6 +70,22 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     })
   }
 
+  /** Receivers have the track of the former input until the filter has media of the new one. */
+  inputReplaced(stream: Stream): void {
+    const program = process.env.MEDIA_PROCESSOR_BIN
+    const filtered = this.#streams.get(stream)
+    const former = filtered?.latest
+    const source = former && stream.track(former.kind)
+    if (!program || !filtered || !former || !source || former.takes(source)) return
+    const opened = this.#start(program, stream, former.filter, source)
+    filtered.apply(opened).catch((error: unknown) => {
+      // It was removed, or replaced by another one.
+      if (filtered.latest !== former) return
+      filtered.remove(former.filterId)
+      this.#reportEnd(stream, former.filter, (error as Error).message)
+    })
+  }
+
   async execFilterMethod({
     filterId,
     method,
@@ -92,7 +109,12 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     if (present) return present.ready
     const opened = this.#open(program, stream, filter)
     this.#streams.set(stream, filtered)
-    await filtered.apply(opened)
+    await filtered.apply(opened).catch((error: unknown) => {
+      // Its input was replaced while it started.
+      const continued = filtered.find(filter.filterId)
+      if (!continued || continued === opened) throw error
+      return continued.ready
+    })
   }
 
   /** @throws ServiceError INVALID or NO_CAPACITY */
@@ -100,9 +122,13 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     const kind = kindOf(filter, this.#pipelines)
     const source = stream.track(kind)
     if (!source) throw new ServiceError('INVALID', `filter.type: stream ${stream.id} has no ${kind}`)
-    const { room } = stream.publisher
-    const unit = filterUnit(kind)
     this.#admit(kind)
+    return this.#start(program, stream, filter, source)
+  }
+
+  #start(program: string, stream: Stream, filter: AppliedFilter, source: PublishedTrack): StreamFilter {
+    const { room } = stream.publisher
+    const unit = filterUnit(source.kind)
     room.filtersChanged(unit, 1)
     return new StreamFilter({
       program,

@@ -58,6 +58,33 @@ it('a composed recording shows the filtered picture, and the published one after
   expect(testbed.composition.ends).toEqual([])
 })
 
+it('a filter of replaced tracks stays in force: receivers never see the new picture without it', async () => {
+  const publisher = await testbed.publish({ video: 'color=white:size=320x180:rate=25' })
+  const { stream } = publisher
+  const options = { image: await pngOf('red'), x: 0, y: 0, width: 0.5, height: 0.5 }
+  const filter = await testbed.apply(stream, 'ImageOverlayFilter', options)
+  // The filter continues with the parameters that were changed meanwhile.
+  const call = { ...testbed.ref(stream), filterId: filter.filterId }
+  await testbed.filters.execFilterMethod({ ...call, method: 'setImage', params: { image: await pngOf('blue') } })
+  const viewer = await testbed.view(stream)
+  const [inside, outside] = [
+    [0.2, 0.2],
+    [0.8, 0.8],
+  ] as const
+  await viewer.shows('003 333', inside, outside)
+  const revision = stream.mediaRevision
+  const [former] = stream.forwardedTracks
+  await publisher.replaceMedia({ video: 'color=lime:size=320x180:rate=25' })
+  testbed.filters.inputReplaced(stream)
+  expect([stream.mediaRevision, stream.forwardedTracks[0] === former]).toEqual([revision, true])
+  await viewer.shows('003 030', inside, outside)
+  expect(stream.mediaRevision).toBe(revision + 1)
+  await until('the former filter has ended', () => testbed.composition.room.units.videoFilters === 1)
+  await testbed.filters.removeFilter(call)
+  await viewer.shows('030 030', inside, outside)
+  expect(testbed.reported('filterEnded')).toEqual([])
+})
+
 it('an individual recording of a filtered stream is the filtered picture', async () => {
   const { stream, options } = await publishWith('blue')
   await testbed.apply(stream, 'ImageOverlayFilter', options)

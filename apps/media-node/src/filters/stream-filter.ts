@@ -1,4 +1,4 @@
-import { ServiceError, type AppliedFilter } from '@session-service/contract'
+import { filterOptionsAfter, ServiceError, type AppliedFilter } from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { MediaProcessor, type OperatorPipelines } from '../media-processor/media-processor.js'
@@ -34,6 +34,8 @@ export class StreamFilter {
   readonly ready: Promise<void>
   readonly #firstMedia = Promise.withResolvers<void>()
   readonly #closed = Promise.withResolvers<never>()
+  /** The options include the effects of executed methods. */
+  #filter: AppliedFilter
   #processed: ProcessedTrack | undefined
   #tap: PlainRtpTap | undefined
   #processor: MediaProcessor | undefined
@@ -42,6 +44,7 @@ export class StreamFilter {
   #closeReason: ServiceError | undefined
 
   constructor(private readonly options: StreamFilterOptions) {
+    this.#filter = options.filter
     this.#closed.promise.catch(() => undefined)
     this.#source.observer.once('close', this.#sourceClosed)
     this.#source.observer.on('pause', this.#pauseChanged).on('resume', this.#pauseChanged)
@@ -57,8 +60,18 @@ export class StreamFilter {
     this.ready.catch(() => undefined)
   }
 
+  /** With the options that it has now. */
+  get filter(): AppliedFilter {
+    return this.#filter
+  }
+
   get filterId(): string {
     return this.options.filter.filterId
+  }
+
+  /** Whether its track is made of this one. */
+  takes(source: PublishedTrack): boolean {
+    return this.options.source === source
   }
 
   get kind(): types.MediaKind {
@@ -79,6 +92,7 @@ export class StreamFilter {
     await this.ready
     this.#requireOpen()
     await this.#processor?.execFilterMethod(method, params)
+    this.#filter = { ...this.#filter, options: filterOptionsAfter(this.#filter, method, params) }
   }
 
   /** Its track is not forwarded any more; subscriptions that have it still play it for a while. */

@@ -96,12 +96,6 @@ export class Camera implements Publisher {
     return this.slot.roomRouter
   }
 
-  ingress(kind: MediaKind): types.Transport {
-    const track = this.#tracks.get(kind)
-    if (track) return track.transport
-    throw new ServiceError('INTERNAL', `the camera has no ${kind}`)
-  }
-
   setRecord(record: boolean): void {
     if (this.metadata.record === record) return
     this.metadata.record = record
@@ -157,7 +151,7 @@ export class Camera implements Publisher {
   async #publish({ hasAudio, hasVideo }: CameraTracks): Promise<void> {
     const kinds = [hasAudio && 'audio', hasVideo && 'video'].filter((kind) => kind !== false) as MediaKind[]
     for (const kind of kinds) this.#tracks.set(kind, await CameraTrack.open(kind, this.roomRouter))
-    this.#stream = await Stream.publish(this, {
+    const publication = {
       roomId: this.room.id,
       connectionId: this.connectionId,
       streamId: this.call.streamId,
@@ -165,7 +159,14 @@ export class Camera implements Publisher {
       audioActive: false,
       videoActive: false,
       typeOfVideo: 'IPCAM',
-    })
+    } as const
+    this.#stream = await Stream.publish(this, publication, { producing: (kind) => this.#transport(kind) })
+  }
+
+  #transport(kind: MediaKind): types.Transport {
+    const track = this.#tracks.get(kind)
+    if (track) return track.transport
+    throw new ServiceError('INTERNAL', `the camera has no ${kind}`)
   }
 
   /** Called when the room holds it: its stream is visible from now on. */

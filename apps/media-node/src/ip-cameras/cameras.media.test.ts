@@ -152,7 +152,10 @@ describe('a camera on the network', () => {
 
   it('begins with the filter of the call', async () => {
     const begun: unknown[] = []
-    stack.service.filters = { begin: (stream, { type }) => begun.push([stream.id, type]) }
+    stack.service.filters = {
+      begin: (stream, { type }) => begun.push([stream.id, type]),
+      inputReplaced: () => undefined,
+    }
     const filter = { filterId: 'filter', type: 'BlurFilter', options: {} }
     const started = call({ filter })
     await cameras.startCamera(started)

@@ -185,11 +185,12 @@ describe('a viewer of a camera with rare key frames', () => {
     const viewer = await Viewer.join({}, KBPS / 4)
     await until('it has a picture', () => viewer.keys.length > 0)
     await live.nextKey()
-    const { recv, subscriptions } = stack.peer(roomId, viewer.connectionId)
+    const peer = stack.peer(roomId, viewer.connectionId)
+    const { subscriptions } = peer
     const consumer = subscriptions.get('str')?.consumers[0]
     await until('it receives the live layer', () => consumer?.currentLayers?.spatialLayer === LIVE_LAYER)
     await until('the estimate is low', async () => {
-      const [stats] = await recv.transport.getStats()
+      const [stats] = await peer.transport('recv').transport.getStats()
       return (stats?.availableOutgoingBitrate ?? Infinity) < (KBPS * 1_000) / 2 || undefined
     })
     const key = live.last

@@ -30,8 +30,8 @@ export function exportMediaGauges(media: MediaService): void {
     () => {
       const peers = peersOf(media)
       const protocols = {
-        in: peers.map(({ send }) => send.protocol),
-        out: peers.map(({ recv }) => recv.protocol),
+        in: peers.flatMap(({ sendTransports }) => sendTransports.map(({ protocol }) => protocol)),
+        out: peers.flatMap(({ recvTransports }) => recvTransports.map(({ protocol }) => protocol)),
       }
       return DIRECTION.flatMap((direction) =>
         PROTOCOL.map((protocol) => {

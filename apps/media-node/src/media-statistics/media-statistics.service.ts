@@ -73,19 +73,13 @@ export class MediaStatisticsService implements OnModuleInit, OnModuleDestroy {
     const consumers = receivers.flatMap(({ subscriptions }) =>
       [...subscriptions.values()].flatMap((subscription) => subscription.consumers),
     )
+    const incoming = publishers.flatMap(({ sendTransports }) => sendTransports.map(({ transport }) => transport))
+    const outgoing = receivers.flatMap(({ recvTransports }) => recvTransports.map(({ transport }) => transport))
     return [
       ...producers.map((track) => () => this.#sampleProducer(track)),
       ...consumers.map((track) => () => this.#sampleTrack({ direction: 'out', track })),
-      ...publishers.map(
-        ({ send }) =>
-          () =>
-            this.#sampleBitrate('in', send.transport),
-      ),
-      ...receivers.map(
-        ({ recv }) =>
-          () =>
-            this.#sampleBitrate('out', recv.transport),
-      ),
+      ...incoming.map((transport) => () => this.#sampleBitrate('in', transport)),
+      ...outgoing.map((transport) => () => this.#sampleBitrate('out', transport)),
     ]
   }
 

@@ -28,7 +28,7 @@ export async function readSample(peer: Peer): Promise<LinkSample> {
   return {
     counted: new Map(read.flatMap(({ stats }) => stats.map((each) => [each.ssrc, countedOf(each)]))),
     jitterMs: jitters.length === 0 ? 0 : Math.min(...jitters),
-    isConnected: !['disconnected', 'closed'].includes(peer.send.transport.iceState),
+    isConnected: peer.sendTransports.some(({ transport }) => !['disconnected', 'closed'].includes(transport.iceState)),
     // Browsers send no packets of a screen that does not change.
     isActive: streams.some(
       ({ tracks: own, typeOfVideo }) => typeOfVideo !== 'SCREEN' && own.some(({ paused }) => !paused),

@@ -60,6 +60,20 @@ it('a composed recording shows the replaced media of a stream and then the publi
   expect(composition.warnings).toEqual([])
 })
 
+it('a composed recording shows the new tracks of a publisher that replaced its own', async () => {
+  const recorder = composition.recorder(SIZE)
+  await recorder.start()
+  const path = join(composition.folder, 'composed.mp4')
+  const shown = async (): Promise<string> =>
+    (await colours(path, SIZE)).filter((colour) => colour !== 'tile' && colour !== 'black').join()
+  await until('the recording shows red', async () => (await shown()) === 'red', PATIENCE_MS)
+  await red.replaceMedia({ video: picture('green') })
+  await until('the recording shows green after red', async () => (await shown()) === 'red,green', PATIENCE_MS)
+  await recorder.stop()
+  expect(composition.ends).toEqual([])
+  expect(composition.warnings).toEqual([])
+})
+
 it('an individual recording continues with the replaced media in another file', async () => {
   const folder = await mkdtemp(join(composition.folder, 'part-'))
   const ends: unknown[] = []
@@ -84,9 +98,14 @@ it('an individual recording continues with the replaced media in another file', 
   // The audio stays that of the publisher.
   replace(['video'])
   await shows('red-1.webm', 'blue')
+  // The publisher itself replaces its tracks.
+  red.stream.replaceMedia(new Map())
+  await shows('red-2.webm', 'red')
+  await red.replaceMedia({ video: picture('green') })
+  await shows('red-3.webm', 'green')
   const files = await recorder.stop()
   expect(ends).toEqual([])
-  expect(files.map(({ name }) => name)).toEqual(['red.webm', 'red-1.webm'])
+  expect(files.map(({ name }) => name)).toEqual(['red.webm', 'red-1.webm', 'red-2.webm', 'red-3.webm'])
   const [first, second] = files
   // Nothing is missing between them.
   expect(second!.startedAt).toBeLessThan(first!.endedAt)

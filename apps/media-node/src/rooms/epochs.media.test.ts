@@ -12,6 +12,7 @@ const epochOf = (roomId: string): number | undefined => stack.service.rooms.find
 const connectionsOf = (roomId: string): string[] => [...(stack.service.rooms.find(roomId)?.peers.keys() ?? [])]
 const noCounts = {
   connections: 0,
+  transports: 0,
   streams: 0,
   consumers: 0,
   cameras: 0,
@@ -34,7 +35,12 @@ describe('a room of epoch 5', () => {
     expect(epochOf(roomId)).toBe(epoch)
     expect(connectionsOf(roomId)).toEqual(holds)
     const connections = holds.length
-    expect(stack.service.counts).toEqual({ ...noCounts, connections, streams: Number(holds.includes('old')) })
+    expect(stack.service.counts).toEqual({
+      ...noCounts,
+      connections,
+      transports: 2 * connections,
+      streams: Number(holds.includes('old')),
+    })
     await stack.service.closeRoom({ roomId, epoch: 9 })
   })
 

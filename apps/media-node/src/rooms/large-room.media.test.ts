@@ -39,6 +39,7 @@ it.each([
   await fill(['con0', 'con1'], publishFirst)
   expect(stack.service.counts).toEqual({
     connections: 200,
+    transports: 400,
     streams: 2,
     consumers: 4 * PEOPLE - 4,
     cameras: 0,

@@ -34,6 +34,7 @@ it('200 sessions leave no object in the workers and no count', async () => {
   expect(await stack.handlers()).toEqual(before)
   expect(stack.service.counts).toEqual({
     connections: 0,
+    transports: 0,
     streams: 0,
     consumers: 0,
     cameras: 0,

@@ -30,7 +30,7 @@ describe('join', () => {
   it('repeated closes the previous media of the connection', async () => {
     const { roomId, sub, rtpCapabilities } = await publisherAndSubscriber(stack)
     await stack.service.subscribe({ ...sub, rtpCapabilities })
-    const first = stack.peer(roomId, 'pub').send.transport.id
+    const first = stack.peer(roomId, 'pub').transport('send').transport.id
     const { sendTransport } = await stack.join(roomId, 'pub')
     expect(sendTransport.id).not.toBe(first)
     expect(await stack.inside(roomId)).toEqual({ transports: 4, producers: 0, consumers: 0 })
@@ -72,7 +72,7 @@ describe('layers and bandwidth', () => {
     await stack.service.subscribe({ ...sub, rtpCapabilities })
     await stack.service.publish(publication(roomId, 'sub', 'a'))
     await stack.service.publish(publication(roomId, 'sub', 'b', [videoTrack()]))
-    const { send, recv } = stack.peer(roomId, 'sub')
+    const [send, recv] = [stack.peer(roomId, 'sub').transport('send'), stack.peer(roomId, 'sub').transport('recv')]
     expect((await send.transport.getStats())[0]).toMatchObject({ maxIncomingBitrate: 1_064_000 })
     expect((await recv.transport.getStats())[0]).toMatchObject({
       maxOutgoingBitrate: 464_000,

@@ -9,7 +9,8 @@ import { describeSpan, KeyedMutex } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
-import type { MediaCounts, RoomContext } from './room.js'
+import { describeEach, describeShared } from './described-transports.js'
+import type { MediaCounts, Room, RoomContext } from './room.js'
 import { Rooms } from './rooms.js'
 import type { StreamFilters } from './stream-filters.js'
 import type { QualityControl, Transcoder } from './transcoder.js'
@@ -59,6 +60,7 @@ interface MediaEnvironment {
 export class MediaService implements Commands {
   readonly counts: MediaCounts = {
     connections: 0,
+    transports: 0,
     streams: 0,
     consumers: 0,
     cameras: 0,
@@ -94,25 +96,38 @@ export class MediaService implements Commands {
 
   join(call: NodeCommandCall<'join'>): Answer<'join'> {
     return this.inOrder(call, async () => {
-      const room = await this.rooms.open(call, call)
-      room.leave(call.connectionId)
-      room.networkQualityMs = call.networkQualityMs
-      const { record, clientData, serverData } = call
-      const metadata = { record, clientData, serverData }
-      const peer = await Peer.open(room, call.connectionId, call.limits, metadata).catch((error: unknown) => {
-        throw room.closed ? roomClosed(call.roomId) : error
-      })
-      if (room.closed) {
-        peer.close()
-        throw roomClosed(call.roomId)
-      }
-      room.enter(peer)
+      const { room, peer } = await this.#enter(call)
       return {
         routerRtpCapabilities: this.rooms.capabilities(room),
-        sendTransport: peer.send.options,
-        recvTransport: peer.recv.options,
+        sendTransport: peer.transport('send').options,
+        recvTransport: peer.transport('recv').options,
       }
     })
+  }
+
+  joinPerStream(call: NodeCommandCall<'joinPerStream'>): Answer<'joinPerStream'> {
+    return this.inOrder(call, async () => {
+      const { room } = await this.#enter(call, { isPerStream: true })
+      return { routerRtpCapabilities: this.rooms.capabilities(room) }
+    })
+  }
+
+  async #enter(call: NodeCommandCall<'join'>, { isPerStream = false } = {}): Promise<{ room: Room; peer: Peer }> {
+    const room = await this.rooms.open(call, call)
+    room.leave(call.connectionId)
+    room.networkQualityMs = call.networkQualityMs
+    const { connectionId, limits, mutedVideo, record, clientData, serverData } = call
+    const metadata = { record, clientData, serverData }
+    const options = { connectionId, limits, metadata, isPerStream, mutedVideo }
+    const peer = await Peer.open(room, options).catch((error: unknown) => {
+      throw room.closed ? roomClosed(call.roomId) : error
+    })
+    if (room.closed) {
+      peer.close()
+      throw roomClosed(call.roomId)
+    }
+    room.enter(peer)
+    return { room, peer }
   }
 
   leave(call: NodeCommandCall<'leave'>): Answer<'leave'> {
@@ -134,7 +149,7 @@ export class MediaService implements Commands {
   }
 
   connectTransport(call: NodeCommandCall<'connectTransport'>): Answer<'connectTransport'> {
-    return this.#withPeer(call, (peer) => peer.transport(call.direction).connect(call.dtlsParameters))
+    return this.#withPeer(call, (peer) => peer.connectTransport(call))
   }
 
   restartIce(call: NodeCommandCall<'restartIce'>): Answer<'restartIce'> {
@@ -144,9 +159,20 @@ export class MediaService implements Commands {
   }
 
   publish(call: NodeCommandCall<'publish'>): Answer<'publish'> {
-    return this.#withPeer(call, async (peer) => {
-      await peer.publish(call)
+    return this.inOrder(call, async () => {
+      const peer = this.#peer(call)
+      const transport = await peer.publish(call)
       if (call.filter) this.filters?.begin(peer.ownStream(call.streamId), call.filter)
+      return { ...(transport && { transport }) }
+    })
+  }
+
+  replaceMedia(call: NodeCommandCall<'replaceMedia'>): Answer<'replaceMedia'> {
+    return this.inOrder(call, async () => {
+      const peer = this.#peer(call)
+      const transport = await peer.replaceMedia(call)
+      this.filters?.inputReplaced(peer.ownStream(call.streamId))
+      return { ...(transport && { transport }) }
     })
   }
 
@@ -159,7 +185,7 @@ export class MediaService implements Commands {
   }
 
   subscribe(call: NodeCommandCall<'subscribe'>): Answer<'subscribe'> {
-    return this.inOrder(call, async () => ({ tracks: (await this.#peer(call).subscribe(call)).tracks }))
+    return this.inOrder(call, async () => this.#peer(call).subscribe(call))
   }
 
   unsubscribe(call: NodeCommandCall<'unsubscribe'>): Answer<'unsubscribe'> {
@@ -177,12 +203,7 @@ export class MediaService implements Commands {
 
   async describeTransports({ roomIds }: NodeCommandCall<'describeTransports'>): Answer<'describeTransports'> {
     const peers = roomIds.flatMap((roomId) => [...(this.rooms.find(roomId)?.peers.values() ?? [])])
-    const connections = peers.map(({ connectionId, send, recv }) => ({
-      connectionId,
-      send: send.describe(),
-      recv: recv.describe(),
-    }))
-    return { connections }
+    return { connections: peers.flatMap(describeShared), streams: peers.flatMap(describeEach) }
   }
 
   async inventory(_call: NodeCommandCall<'inventory'>): Answer<'inventory'> {

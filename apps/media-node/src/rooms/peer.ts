@@ -1,76 +1,90 @@
 import {
   ServiceError,
   type BandwidthLimits,
+  type DtlsParameters,
   type NodeCommandCall,
   type TransportDirection,
+  type SubscribedTrack,
+  type TransportOptions,
 } from '@session-service/contract'
-import type { types } from 'mediasoup'
-import {
-  incomingMaximum,
-  outgoingBitrates,
-  type Published,
-  type TrackCounts,
-  type TransportBitrates,
-} from '../tracks/bandwidth.js'
 import { forcedMimeType } from '../routers/codecs.js'
 import type { RoomRouter } from '../routers/room-router.js'
 import { mediaError } from '../workers/media-errors.js'
+import {
+  PerStreamTransports,
+  SharedTransports,
+  type PeerTransports,
+  type TransportsOptions,
+} from './peer-transports.js'
+import type { Ingress } from './published-media.js'
 import type { ParticipantMetadata, Publisher } from './publisher.js'
 import type { Room } from './room.js'
 import type { RouterSlot } from '../routers/router-slot.js'
 import { Stream } from './stream.js'
 import { Subscription } from './subscription.js'
-import { MediaTransport } from '../tracks/media-transport.js'
+import type { MediaTransport } from '../tracks/media-transport.js'
 
 export const STREAMS_PER_CONNECTION = 32
 const SUBSCRIPTIONS_PER_CONNECTION = 2_000
 
-/** A connection's media in a room: its two transports, its streams and its subscriptions. */
+/** The answer to `subscribe`: the tracks, and the subscription's own transport if it has one. */
+export interface SubscribeAnswer {
+  tracks: SubscribedTrack[]
+  transport?: TransportOptions
+}
+
+export interface PeerOptions {
+  connectionId: string
+  limits: BandwidthLimits
+  metadata: ParticipantMetadata
+  /** Each stream and each subscription gets a transport of its own. */
+  isPerStream?: boolean
+  /** `forwarded`: its client sends black pictures while it is muted. */
+  mutedVideo?: NodeCommandCall<'join'>['mutedVideo']
+}
+
+/** A connection's media in a room: its transports, its streams and its subscriptions. */
 export class Peer implements Publisher {
   readonly streams = new Map<string, Stream>()
   readonly subscriptions = new Map<string, Subscription>()
-  readonly #received: TrackCounts = { audio: 0, video: 0 }
   #closed = false
 
   private constructor(
     readonly room: Room,
-    readonly connectionId: string,
-    readonly limits: BandwidthLimits,
-    readonly metadata: ParticipantMetadata,
+    private readonly options: PeerOptions,
     private readonly slot: RouterSlot,
-    readonly send: MediaTransport,
-    readonly recv: MediaTransport,
+    readonly transports: PeerTransports,
   ) {}
 
-  static async open(
-    room: Room,
-    connectionId: string,
-    limits: BandwidthLimits,
-    metadata: ParticipantMetadata,
-  ): Promise<Peer> {
+  static async open(room: Room, options: PeerOptions): Promise<Peer> {
     const slot = await room.allocateSlot()
-    const opened = await Promise.allSettled([
-      MediaTransport.open(slot.roomRouter, 'send'),
-      MediaTransport.open(slot.roomRouter, 'recv'),
-    ])
-    const [send, recv] = opened
-    if (send.status === 'fulfilled' && recv.status === 'fulfilled') {
-      const peer = new Peer(room, connectionId, limits, metadata, slot, send.value, recv.value)
-      await peer.#applyInitialLimits()
-      return peer
-    }
-    for (const result of opened) if (result.status === 'fulfilled') result.value.close()
-    room.releaseSlot(slot)
-    throw send.status === 'rejected' ? send.reason : (recv as PromiseRejectedResult).reason
+    const { limits, isPerStream = false } = options
+    const onCount = (by: number): void => room.transportsChanged(by)
+    const wanted = { roomRouter: slot.roomRouter, limits, onCount }
+    const transports = await openTransports(wanted, isPerStream).catch((error: unknown) => {
+      room.releaseSlot(slot)
+      throw error
+    })
+    const peer = new Peer(room, options, slot, transports)
+    await peer.#applyInitialLimits()
+    return peer
+  }
+
+  get connectionId(): string {
+    return this.options.connectionId
+  }
+
+  get limits(): BandwidthLimits {
+    return this.options.limits
+  }
+
+  get metadata(): ParticipantMetadata {
+    return this.options.metadata
   }
 
   /** The router on which it sends and receives. */
   get roomRouter(): RoomRouter {
     return this.slot.roomRouter
-  }
-
-  ingress(): types.Transport {
-    return this.send.transport
   }
 
   get maxSendKbps(): number {
@@ -83,19 +97,47 @@ export class Peer implements Publisher {
     for (const stream of this.streams.values()) this.room.changed(stream)
   }
 
-  transport(direction: TransportDirection): MediaTransport {
-    return direction === 'send' ? this.send : this.recv
+  /** @throws ServiceError INVALID without a stream, or NOT_FOUND, where each stream has its own transport */
+  transport(direction: TransportDirection, streamId?: string): MediaTransport {
+    const shared = this.transports.shared?.[direction]
+    if (shared) return shared
+    if (streamId === undefined) {
+      throw new ServiceError('INVALID', `streamId: connection ${this.connectionId} has a transport for each stream`)
+    }
+    const transport = direction === 'send' ? this.ownStream(streamId).transport : this.subscription(streamId).transport
+    if (transport) return transport
+    throw this.room.noStream(streamId)
   }
 
-  async publish(publication: NodeCommandCall<'publish'>): Promise<void> {
-    const { streamId, dtlsParameters } = publication
-    this.#requireForcedCodec(publication)
+  /** The transports on which its streams arrive. */
+  get sendTransports(): readonly MediaTransport[] {
+    const { shared } = this.transports
+    return shared ? [shared.send] : [...this.streams.values()].flatMap(({ transport }) => transport ?? [])
+  }
+
+  /** The transports on which its subscriptions are sent. */
+  get recvTransports(): readonly MediaTransport[] {
+    const { shared } = this.transports
+    return shared ? [shared.recv] : [...this.subscriptions.values()].map(({ transport }) => transport)
+  }
+
+  async connectTransport(call: NodeCommandCall<'connectTransport'>): Promise<void> {
+    const { direction, streamId, dtlsParameters } = call
+    await this.transport(direction, streamId).connect(dtlsParameters)
+    if (direction === 'recv' && streamId !== undefined) this.subscriptions.get(streamId)?.endReplaced()
+  }
+
+  /** Returns the options of the stream's own transport, if it has one. */
+  async publish(publication: NodeCommandCall<'publish'>): Promise<TransportOptions | undefined> {
+    const { streamId, dtlsParameters, tracks } = publication
+    this.#requireForcedCodec(tracks)
     if (this.room.streams.has(streamId)) throw new ServiceError('CONFLICT', `stream ${streamId} is already published`)
     if (this.streams.size >= STREAMS_PER_CONNECTION) {
       throw new ServiceError('NOT_ALLOWED', `a connection publishes at most ${STREAMS_PER_CONNECTION} streams`)
     }
-    if (dtlsParameters) await this.send.connect(dtlsParameters)
-    const stream = await Stream.publish(this, publication)
+    const videoActive = publication.videoActive || this.#forwardsMutedVideo
+    const ingress = await this.#ingress(dtlsParameters)
+    const stream = await Stream.publish(this, { ...publication, videoActive }, ingress)
     if (this.#closed) {
       stream.close()
       throw this.#leftError()
@@ -103,6 +145,16 @@ export class Peer implements Publisher {
     this.streams.set(streamId, stream)
     this.room.published(stream)
     await this.#applyLimits()
+    return this.#ownOptions(stream.transport)
+  }
+
+  /** Returns the options of the stream's new transport, if it has one of its own. */
+  async replaceMedia(call: NodeCommandCall<'replaceMedia'>): Promise<TransportOptions | undefined> {
+    const stream = this.ownStream(call.streamId)
+    this.#requireForcedCodec(call.tracks)
+    await stream.replacePublished(call.tracks, await this.#ingress(call.dtlsParameters))
+    await this.#applyLimits()
+    return this.#ownOptions(stream.transport)
   }
 
   async unpublish(streamId: string): Promise<void> {
@@ -112,7 +164,8 @@ export class Peer implements Publisher {
 
   async changeStream(call: NodeCommandCall<'changeStream'>): Promise<void> {
     const stream = this.ownStream(call.streamId)
-    await stream.change({ audio: call.audioActive, video: call.videoActive })
+    const video = this.#forwardsMutedVideo ? undefined : call.videoActive
+    await stream.change({ audio: call.audioActive, video })
     if (!call.layerKbps) return
     await stream.setLayers(call.layerKbps)
     await this.#applyLimits()
@@ -127,17 +180,12 @@ export class Peer implements Publisher {
   }
 
   /** Replaces a subscription to former tracks of the stream if asked to. */
-  async subscribe({ streamId, rtpCapabilities, replace }: NodeCommandCall<'subscribe'>): Promise<Subscription> {
-    const stream = this.room.stream(streamId)
-    if (stream.publisher === this)
-      throw new ServiceError('NOT_ALLOWED', 'a connection can not subscribe to its own stream')
-    if (this.subscriptions.has(streamId) && !replace) {
-      throw new ServiceError('CONFLICT', `connection ${this.connectionId} is already subscribed to ${streamId}`)
-    }
-    if (this.subscriptions.size >= SUBSCRIPTIONS_PER_CONNECTION && !this.subscriptions.has(streamId)) {
-      throw new ServiceError('NOT_ALLOWED', `a connection has at most ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`)
-    }
-    const subscription = await Subscription.open(this, stream, rtpCapabilities).catch((error: unknown) => {
+  async subscribe(call: NodeCommandCall<'subscribe'>): Promise<SubscribeAnswer> {
+    const stream = this.room.stream(call.streamId)
+    this.#requireSubscribable(stream, call.replace)
+    const egress = await this.transports.hold('recv')
+    const subscription = await Subscription.open(this, stream, call.rtpCapabilities, egress).catch((error: unknown) => {
+      egress.release()
       throw this.#endedDuringSubscribe(stream) ?? error
     })
     this.#subscribed(subscription)
@@ -149,7 +197,20 @@ export class Peer implements Publisher {
     await Promise.all([this.#applyLimits(), subscription.fitLayers()])
     // The tracks may have been replaced while it was opened.
     stream.reportReplaced([subscription])
-    return subscription
+    const transport = this.#ownOptions(subscription.transport)
+    return { tracks: subscription.tracks, ...(transport && { transport }) }
+  }
+
+  #requireSubscribable(stream: Stream, replace = false): void {
+    const streamId = stream.id
+    if (stream.publisher === this)
+      throw new ServiceError('NOT_ALLOWED', 'a connection can not subscribe to its own stream')
+    if (this.subscriptions.has(streamId) && !replace) {
+      throw new ServiceError('CONFLICT', `connection ${this.connectionId} is already subscribed to ${streamId}`)
+    }
+    if (this.subscriptions.size >= SUBSCRIPTIONS_PER_CONNECTION && !this.subscriptions.has(streamId)) {
+      throw new ServiceError('NOT_ALLOWED', `a connection has at most ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`)
+    }
   }
 
   async changeSubscription(call: NodeCommandCall<'changeSubscription'>): Promise<void> {
@@ -175,8 +236,6 @@ export class Peer implements Publisher {
   unsubscribed(subscription: Subscription): void {
     if (this.subscriptions.get(subscription.stream.id) === subscription)
       this.subscriptions.delete(subscription.stream.id)
-    this.#received.audio -= subscription.count('audio')
-    this.#received.video -= subscription.count('video')
     this.room.consumersChanged(this.slot, -subscription.consumers.length)
   }
 
@@ -195,7 +254,7 @@ export class Peer implements Publisher {
   neededBitrateChanged(): void {
     if (this.#closed) return
     // Fails only when the transport is closed, which is reported elsewhere.
-    this.recv.limitOutgoing(this.#outgoingBitrates()).catch(() => undefined)
+    this.#limitOutgoing().catch(() => undefined)
   }
 
   /** For a client that may have missed a change of its limits or of the tracks that it receives. */
@@ -209,8 +268,7 @@ export class Peer implements Publisher {
     this.#closed = true
     for (const stream of this.streams.values()) this.#close(stream)
     for (const subscription of this.subscriptions.values()) subscription.close()
-    this.send.close()
-    this.recv.close()
+    this.transports.close()
     this.room.releaseSlot(this.slot)
   }
 
@@ -233,8 +291,6 @@ export class Peer implements Publisher {
     const former = this.subscriptions.get(subscription.stream.id)
     this.subscriptions.set(subscription.stream.id, subscription)
     subscription.stream.subscriptions.add(subscription)
-    this.#received.audio += subscription.count('audio')
-    this.#received.video += subscription.count('video')
     this.room.consumersChanged(this.slot, subscription.consumers.length)
     if (former) subscription.replace(former)
   }
@@ -246,7 +302,7 @@ export class Peer implements Publisher {
   }
 
   /** The routers also have the codecs of cameras and of transcoded clients. */
-  #requireForcedCodec({ tracks }: NodeCommandCall<'publish'>): void {
+  #requireForcedCodec(tracks: NodeCommandCall<'publish'>['tracks']): void {
     const { codecs, mayTranscode, transcoder } = this.room
     const forced = forcedMimeType(codecs.videoCodec)
     const video = tracks.find(({ kind }) => kind === 'video')?.rtpParameters.codecs[0]?.mimeType
@@ -260,32 +316,46 @@ export class Peer implements Publisher {
     this.room.report({ kind: 'sendLimitChanged', connectionId: this.connectionId, streamId, maxKbps })
   }
 
-  #limitIncoming(): Promise<void> {
-    return this.send.limitIncoming(incomingMaximum(this.limits, this.#published()))
+  get #forwardsMutedVideo(): boolean {
+    return this.options.mutedVideo === 'forwarded'
   }
 
-  #published(): Published {
-    const streams = [...this.streams.values()]
-    return {
-      audio: streams.filter((stream) => stream.track('audio')).length,
-      videoMaxKbps: streams.filter((stream) => stream.track('video')).map(({ videoMaxKbps }) => videoMaxKbps),
+  /** Where the tracks of a publication arrive. */
+  async #ingress(dtlsParameters: DtlsParameters | undefined): Promise<Ingress> {
+    const { media, release } = await this.transports.hold('send')
+    try {
+      if (dtlsParameters) await media.connect(dtlsParameters)
+      return { producing: () => media.transport, transport: media, release }
+    } catch (error) {
+      release()
+      throw error
     }
+  }
+
+  #ownOptions(transport: MediaTransport | undefined): TransportOptions | undefined {
+    return this.transports.shared ? undefined : transport?.options
+  }
+
+  #limitIncoming(): Promise<void> {
+    return this.transports.limitIncoming([...this.streams.values()])
+  }
+
+  #limitOutgoing(): Promise<void> {
+    return this.transports.limitOutgoing([...this.subscriptions.values()])
   }
 
   async #applyLimits(): Promise<void> {
     try {
-      await Promise.all([this.#limitIncoming(), this.recv.limitOutgoing(this.#outgoingBitrates())])
+      await Promise.all([this.#limitIncoming(), this.#limitOutgoing()])
     } catch (error) {
       throw this.#closed ? this.#leftError() : mediaError(`bandwidth of ${this.connectionId}`, error)
     }
-  }
-
-  #outgoingBitrates(): TransportBitrates {
-    const needed = [...this.subscriptions.values()].reduce((sum, { neededKbps }) => sum + neededKbps, 0)
-    return outgoingBitrates(this.limits, this.#received, needed)
   }
 
   #leftError(): ServiceError {
     return new ServiceError('NOT_FOUND', `connection ${this.connectionId} has left`, { subject: 'connection' })
   }
 }
+
+const openTransports = async (options: TransportsOptions, isPerStream: boolean): Promise<PeerTransports> =>
+  isPerStream ? new PerStreamTransports(options) : SharedTransports.open(options)

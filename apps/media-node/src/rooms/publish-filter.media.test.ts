@@ -12,6 +12,7 @@ it('a stream that is published with a filter is in its room when the filter begi
   const roomId = newRoom()
   stack.service.filters = {
     begin: (stream, filter) => begun.push([filter, stack.service.rooms.get(roomId).stream(stream.id) === stream]),
+    inputReplaced: () => undefined,
   }
   await stack.join(roomId, 'pub')
   const filter = { filterId: 'filter', type: 'BlurFilter', options: {} }

@@ -35,7 +35,7 @@ const turns = async (count: number): Promise<void> => {
 /** The pause state that a subscriber on the other router sees. */
 async function isPausedThere(): Promise<boolean> {
   const rtpCapabilities = receivable(stack.service.rooms.get(roomId).rtpCapabilities)
-  const consumer = await far.recv.transport.consume({ producerId: track.producer.id, rtpCapabilities })
+  const consumer = await far.transport('recv').transport.consume({ producerId: track.producer.id, rtpCapabilities })
   const { producerPaused } = consumer
   consumer.close()
   return producerPaused

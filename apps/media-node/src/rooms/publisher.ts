@@ -1,4 +1,3 @@
-import type { types } from 'mediasoup'
 import type { RoomRouter } from '../routers/room-router.js'
 import type { CatchUp } from '../tracks/catch-up.js'
 import type { Room } from './room.js'
@@ -18,8 +17,6 @@ export interface Publisher {
   readonly metadata: ParticipantMetadata
   /** The router on which its streams arrive. */
   readonly roomRouter: RoomRouter
-  /** The transport on which its tracks of this kind arrive. */
-  ingress(kind: types.MediaKind): types.Transport
   /** The maximum bitrate of each of its videos, kbps; 0 = unconstrained. */
   readonly maxSendKbps: number
   /** Of its videos, if their key frames cannot be requested. */

@@ -37,6 +37,7 @@ type WithoutEpoch<E> = E extends RoomEvent ? Omit<E, 'epoch'> : never
 /** The size of the node's rooms, updated with each change, so that a heartbeat does not have to count. */
 export interface MediaCounts {
   connections: number
+  transports: number
   streams: number
   consumers: number
   cameras: number
@@ -76,6 +77,7 @@ export class Room {
   /** The interval between measurements of the publishers' networks, ms; 0: they are not measured. */
   networkQualityMs = 0
   #tracks = 0
+  #transports = 0
   #transcodings = 0
   readonly #filters = { videoFilters: 0, audioFilters: 0 }
   #closed = false
@@ -110,7 +112,8 @@ export class Room {
       for (const subscription of subscriptions.values()) consumers += subscription.consumers.length
     const cameras = this.cameras.size
     const [connections, streams] = [this.peers.size + cameras, this.streams.size]
-    return { rooms: 1, connections, streams, consumers, cameras, transcodings: this.#transcodings, ...this.#filters }
+    const [transports, transcodings] = [this.#transports, this.#transcodings]
+    return { rooms: 1, connections, transports, streams, consumers, cameras, transcodings, ...this.#filters }
   }
 
   get routers(): readonly RoomRouter[] {
@@ -255,6 +258,12 @@ export class Room {
     this.#tracks -= stream.tracks.length
     this.context.counts.streams--
     for (const observer of this.#observers) observer.unpublished(stream)
+  }
+
+  /** WebRTC transports of clients were opened or closed. */
+  transportsChanged(by: number): void {
+    this.#transports += by
+    this.context.counts.transports += by
   }
 
   consumersChanged(slot: RouterSlot, by: number): void {

@@ -126,6 +126,7 @@ describe('a track', () => {
     expect(await stack.routers(roomId)).toMatchObject([empty, empty])
     expect(stack.service.counts).toEqual({
       connections: 3,
+      transports: 6,
       streams: 0,
       consumers: 0,
       cameras: 0,
@@ -224,6 +225,7 @@ it('50 sessions over two workers leave nothing behind', async () => {
   expect(await stack.handlers()).toEqual(before)
   expect(stack.service.counts).toEqual({
     connections: 0,
+    transports: 0,
     streams: 0,
     consumers: 0,
     cameras: 0,
@@ -245,6 +247,7 @@ it.each([0, 1])('the death of the worker of router %i loses the whole room, repo
   expect(stack.lost).toEqual([[roomId]])
   expect(stack.service.counts).toEqual({
     connections: 0,
+    transports: 0,
     streams: 0,
     consumers: 0,
     cameras: 0,

@@ -37,7 +37,7 @@ const reported = (): number[] =>
 
 /** The maximum incoming bitrate at the worker, kbps; undefined = unlimited. */
 const enforced = async (): Promise<number | undefined> => {
-  const [stats] = await stack.peer(roomId, 'pub').send.transport.getStats()
+  const [stats] = await stack.peer(roomId, 'pub').transport('send').transport.getStats()
   return stats?.maxIncomingBitrate === undefined ? undefined : stats.maxIncomingBitrate / 1_000
 }
 

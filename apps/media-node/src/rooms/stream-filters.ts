@@ -5,4 +5,6 @@ import type { Stream } from './stream.js'
 export interface StreamFilters {
   /** Starts in the background: a failure is reported. */
   begin(stream: Stream, filter: AppliedFilter): void
+  /** The published tracks were replaced: the filter of the stream, if it has one, continues with them. */
+  inputReplaced(stream: Stream): void
 }

@@ -1,24 +1,16 @@
 import { ServiceError, type NodeCommandCall } from '@session-service/contract'
-import { inChildSpan } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { sendLimit, simulcastLimit } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
+import { type Ingress, PublishedMedia } from './published-media.js'
 import type { Publisher } from './publisher.js'
-import { traceFirstMedia } from '../tracks/first-media.js'
+import type { MediaTransport } from '../tracks/media-transport.js'
 import { ReceiverMaxima } from '../tracks/receiver-maxima.js'
-import { publishable } from '../tracks/rtp.js'
-import { PublishedTrack } from '../tracks/published-track.js'
+import type { PublishedTrack } from '../tracks/published-track.js'
 import { once, type Release } from '../tracks/release.js'
 import type { Subscription } from './subscription.js'
 
 type Publication = NodeCommandCall<'publish'>
-type Track = Publication['tracks'][number]
-
-/**
- * Browsers answer one key frame request within 300 ms and ignore others, and mediasoup repeats an ignored request only
- * after a second. Requests at this interval are all answered.
- */
-const KEY_FRAME_REQUEST_DELAY_MS = 350
 
 /** A published stream: at most one audio and one video track. */
 export class Stream {
@@ -35,7 +27,9 @@ export class Stream {
   /** Tracks that are forwarded instead of the published ones of their kinds. */
   #replacements: ReadonlyMap<types.MediaKind, PublishedTrack> = new Map()
   #mediaRevision = 0
-  #formerMedia: NodeJS.Timeout | undefined
+  /** The published media that was replaced last: receivers have it until they changed over. */
+  #former: PublishedMedia | undefined
+  #formerEnd: NodeJS.Timeout | undefined
   #sendLimit = 0
   #layerKbps: readonly (number | undefined)[]
   #receivers = 0
@@ -44,30 +38,31 @@ export class Stream {
   private constructor(
     readonly id: string,
     readonly publisher: Publisher,
-    readonly tracks: readonly PublishedTrack[],
+    private published: PublishedMedia,
     readonly typeOfVideo: Publication['typeOfVideo'],
   ) {
-    const encodings = this.track('video')?.producer.rtpParameters.encodings ?? []
-    this.#layerKbps = encodings.map(({ maxBitrate }) => (maxBitrate === undefined ? undefined : maxBitrate / 1_000))
+    this.#layerKbps = published.layerKbps
   }
 
-  /** Publishes all tracks or none. */
-  static async publish(publisher: Publisher, publication: Publication): Promise<Stream> {
+  /** Publishes all tracks or none. The ingress belongs to the stream from the call on. */
+  static async publish(publisher: Publisher, publication: Publication, ingress: Ingress): Promise<Stream> {
     const { streamId, tracks, audioActive, videoActive, typeOfVideo } = publication
-    if (new Set(tracks.map(({ kind }) => kind)).size < tracks.length) {
-      throw new ServiceError('INVALID', 'tracks: a stream has at most one track of a kind')
-    }
     const active = { audio: audioActive, video: videoActive }
-    const produced = await Promise.allSettled(tracks.map((track) => produce(publisher, track, !active[track.kind])))
-    const published = produced.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-    const failed = produced.find((result) => result.status === 'rejected')
-    if (!failed) return new Stream(streamId, publisher, published, typeOfVideo)
-    for (const track of published) track.close()
-    throw failed.reason
+    return new Stream(streamId, publisher, await PublishedMedia.open(publisher, tracks, active, ingress), typeOfVideo)
+  }
+
+  /** The tracks of its publisher. */
+  get tracks(): readonly PublishedTrack[] {
+    return this.published.tracks
+  }
+
+  /** The transport on which they arrive; undefined for cameras on the network. */
+  get transport(): MediaTransport | undefined {
+    return this.published.transport
   }
 
   track(kind: types.MediaKind): PublishedTrack | undefined {
-    return this.tracks.find((track) => track.kind === kind)
+    return this.published.track(kind)
   }
 
   /** The tracks that subscriptions, recordings and transcriptions receive: the published ones or their replacements. */
@@ -90,11 +85,32 @@ export class Stream {
       .filter((kind) => replacements.get(kind) !== this.#replacements.get(kind))
     if (this.#closed || kinds.length === 0) return
     this.#replacements = new Map(replacements)
-    this.#mediaRevision++
-    clearTimeout(this.#formerMedia)
-    this.#formerMedia = setTimeout(() => this.#endFormerMedia(), this.formerMediaMs)
-    this.reportReplaced(this.subscriptions)
-    this.publisher.room.mediaReplaced(this, kinds)
+    this.#forwardedChanged(kinds)
+  }
+
+  /**
+   * Publishes other tracks of the same kinds with the same mutes. The former ones and their transport stay open for a
+   * while; a filter stays in force, and its input has to be replaced.
+   */
+  async replacePublished(tracks: Publication['tracks'], ingress: Ingress): Promise<void> {
+    const kinds = this.tracks.map(({ kind }) => kind)
+    const isSame = tracks.length === kinds.length && tracks.every(({ kind }) => kinds.includes(kind))
+    if (!isSame) {
+      ingress.release?.()
+      throw new ServiceError('INVALID', `tracks: stream ${this.id} has ${kinds.join(' and ')}`)
+    }
+    const active = { audio: !this.track('audio')?.paused, video: !this.track('video')?.paused }
+    const published = await PublishedMedia.open(this.publisher, tracks, active, ingress)
+    if (this.#closed) {
+      published.close()
+      throw this.publisher.room.noStream(this.id)
+    }
+    this.#former?.close()
+    this.#former = this.published
+    this.published = published
+    this.#layerKbps = published.layerKbps
+    this.#forwardedChanged(kinds.filter((kind) => !this.#replacements.has(kind)))
+    this.#limitsChanged()
   }
 
   /** Reports to the clients of those subscriptions that have former tracks. */
@@ -173,7 +189,7 @@ export class Stream {
   async change(active: Partial<Record<types.MediaKind, boolean | undefined>>): Promise<void> {
     try {
       await Promise.all(
-        [...this.tracks, ...this.#replacements.values()].map((track) => {
+        this.#ownTracks.map((track) => {
           const wanted = active[track.kind]
           return wanted === undefined ? undefined : track.setPaused(!wanted)
         }),
@@ -190,8 +206,10 @@ export class Stream {
 
   close(): void {
     this.#closed = true
-    clearTimeout(this.#formerMedia)
-    for (const track of [...this.tracks, ...this.#replacements.values()]) track.close()
+    clearTimeout(this.#formerEnd)
+    for (const track of this.#replacements.values()) track.close()
+    this.published.close()
+    this.#former?.close()
     for (const subscription of this.subscriptions) subscription.ended()
   }
 
@@ -199,28 +217,28 @@ export class Stream {
     for (const listener of this.limitListeners) listener()
   }
 
+  /** Those that follow the mutes of the publisher. */
+  get #ownTracks(): readonly PublishedTrack[] {
+    return [...this.tracks, ...(this.#former?.tracks ?? []), ...this.#replacements.values()]
+  }
+
+  /** Other tracks of these kinds are forwarded. */
+  #forwardedChanged(kinds: readonly types.MediaKind[]): void {
+    clearTimeout(this.#formerEnd)
+    this.#formerEnd = setTimeout(() => this.#endFormerMedia(), this.formerMediaMs)
+    if (kinds.length === 0) return
+    this.#mediaRevision++
+    this.reportReplaced(this.subscriptions)
+    this.publisher.room.mediaReplaced(this, kinds)
+  }
+
   #endFormerMedia(): void {
     for (const subscription of this.subscriptions) subscription.endFormerTracks()
+    this.#former?.close()
+    this.#former = undefined
   }
 
   get #isSimulcast(): boolean {
     return this.#layerKbps.filter((kbps) => kbps !== 0).length > 1
-  }
-}
-
-async function produce(publisher: Publisher, { kind, rtpParameters }: Track, paused: boolean): Promise<PublishedTrack> {
-  try {
-    const producer = await inChildSpan('worker produce', { 'track.kind': kind }, () =>
-      publisher.ingress(kind).produce({
-        kind,
-        rtpParameters: publishable(rtpParameters),
-        paused,
-        ...(kind === 'video' && { keyFrameRequestDelay: KEY_FRAME_REQUEST_DELAY_MS }),
-      }),
-    )
-    traceFirstMedia(producer, 'published', publisher.connectionId)
-    return new PublishedTrack(producer, publisher.roomRouter, kind === 'video' ? publisher.catchUp : undefined)
-  } catch (error) {
-    throw mediaError(`the ${kind} track can not be published`, error, 'INVALID')
   }
 }

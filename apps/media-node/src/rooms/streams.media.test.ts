@@ -30,8 +30,8 @@ describe('publish', () => {
     await stack.service.publish({ ...publication(roomId, 'pub', 'one'), dtlsParameters: dtls() })
     await stack.service.publish({ ...publication(roomId, 'pub', 'two'), dtlsParameters: dtls() })
     await stack.service.connectTransport({ roomId, connectionId: 'pub', direction: 'send', dtlsParameters: dtls() })
-    expect(stack.peer(roomId, 'pub').send.connected).toBe(true)
-    expect(stack.peer(roomId, 'pub').recv.connected).toBe(false)
+    expect(stack.peer(roomId, 'pub').transport('send').connected).toBe(true)
+    expect(stack.peer(roomId, 'pub').transport('recv').connected).toBe(false)
     const other = { roomId, connectionId: 'pub', direction: 'send' as const, dtlsParameters: dtls('CD') }
     await expect(stack.service.connectTransport(other)).rejects.toMatchObject({ code: 'CONFLICT' })
   })

@@ -5,8 +5,10 @@ import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
 import { mediaError } from '../workers/media-errors.js'
 import { decodableTrack } from './decodable-track.js'
 import type { Peer } from './peer.js'
+import type { HeldTransport } from './peer-transports.js'
 import { traceFirstMedia } from '../tracks/first-media.js'
 import type { CatchUpReceiver } from '../tracks/catch-up.js'
+import type { MediaTransport } from '../tracks/media-transport.js'
 import { receivable } from '../tracks/rtp.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import type { Release } from '../tracks/release.js'
@@ -33,6 +35,7 @@ export class Subscription {
   private constructor(
     readonly stream: Stream,
     readonly peer: Peer,
+    private readonly egress: HeldTransport,
     private readonly received: readonly Received[],
     private layerCeiling: number | undefined,
     private readonly mediaRevision: number,
@@ -48,26 +51,38 @@ export class Subscription {
   }
 
   /**
-   * Omits tracks that the participant can not decode and that are not transcoded.
+   * Omits tracks that the participant can not decode and that are not transcoded. It owns the transport once it is open.
    * @throws ServiceError INVALID when it can decode none
    */
-  static async open(peer: Peer, stream: Stream, rtpCapabilities: RtpCapabilities): Promise<Subscription> {
+  static async open(
+    peer: Peer,
+    stream: Stream,
+    rtpCapabilities: RtpCapabilities,
+    egress: HeldTransport,
+  ): Promise<Subscription> {
     const { mediaRevision } = stream
     const ceiling = fittingLayer(stream.layerKbps, peer.limits.maxRecvKbps)
     const capabilities = receivable(rtpCapabilities)
     const tracks = stream.forwardedTracks
-    const created = await Promise.allSettled(tracks.map((track) => receive(peer, stream, track, capabilities, ceiling)))
+    const subscriber = { peer, transport: egress.media, rtpCapabilities: capabilities, ceiling }
+    const created = await Promise.allSettled(tracks.map((track) => receive(subscriber, stream, track)))
     const received = created.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = created.flatMap((result) =>
       result.status === 'rejected' ? [mediaError(stream.id, result.reason)] : [],
     )
     const undecodable = failed.every(isUndecodable)
-    if (undecodable && received.length > 0) return new Subscription(stream, peer, received, ceiling, mediaRevision)
+    if (undecodable && received.length > 0)
+      return new Subscription(stream, peer, egress, received, ceiling, mediaRevision)
     for (const one of received) drop(one)
     // The tracks may have been replaced meanwhile, and the former ones have ended.
     if (stream.mediaRevision !== mediaRevision && !stream.closed)
-      return Subscription.open(peer, stream, rtpCapabilities)
+      return Subscription.open(peer, stream, rtpCapabilities, egress)
     throw failed.find((error) => !isUndecodable(error)) ?? failed[0]
+  }
+
+  /** The transport of its tracks. */
+  get transport(): MediaTransport {
+    return this.egress.media
   }
 
   get tracks(): SubscribedTrack[] {
@@ -98,9 +113,14 @@ export class Subscription {
       throw mediaError(`the subscription to ${this.stream.id} was not changed`, error)
     } finally {
       this.#count()
-      this.#former?.close()
-      this.#former = undefined
+      this.endReplaced()
     }
+  }
+
+  /** The participant receives this subscription: ends the one that it replaces. */
+  endReplaced(): void {
+    this.#former?.close()
+    this.#former = undefined
   }
 
   /** Whether other tracks are forwarded than those of this subscription: the client has to subscribe again. */
@@ -132,7 +152,8 @@ export class Subscription {
   replace(former: Subscription): void {
     for (const consumer of former.consumers) consumer.removeAllListeners('layerschange')
     former.#former?.close()
-    const isNeeded = former.#isFlowing && this.consumers.some(({ paused }) => paused)
+    const isWaiting = former.transport !== this.transport && !this.transport.connected
+    const isNeeded = former.#isFlowing && (isWaiting || this.consumers.some(({ paused }) => paused))
     if (isNeeded) this.#former = former
     else former.close()
     if (former.#layers) this.#layersChanged(undefined)
@@ -172,6 +193,7 @@ export class Subscription {
       release()
     }
     this.#release()
+    this.egress.release()
     this.stream.subscriptions.delete(this)
     this.peer.unsubscribed(this)
   }
@@ -243,13 +265,16 @@ function drop({ consumer, release, catchUp }: Received): void {
   release()
 }
 
-async function receive(
-  peer: Peer,
-  stream: Stream,
-  source: PublishedTrack,
-  rtpCapabilities: types.RtpCapabilities,
-  ceiling: number | undefined,
-): Promise<Received> {
+/** What a participant and its transport need for a consumer. */
+interface Subscriber {
+  peer: Peer
+  transport: MediaTransport
+  rtpCapabilities: types.RtpCapabilities
+  ceiling: number | undefined
+}
+
+async function receive(subscriber: Subscriber, stream: Stream, source: PublishedTrack): Promise<Received> {
+  const { peer, transport, rtpCapabilities } = subscriber
   const { track, quality, release: releaseTrack } = await decodableTrack(peer, stream, source, rtpCapabilities)
   let release = releaseTrack
   try {
@@ -258,11 +283,11 @@ async function receive(
       releaseRouter()
       releaseTrack()
     }
-    const consumer = await consume(peer, track, rtpCapabilities, ceiling)
+    const consumer = await consume(subscriber, track)
     const isPiped = peer.roomRouter.router !== track.router
     const catchUp = isPiped
       ? undefined
-      : track.catchUp?.receive(consumer, peer.recv.transport, () => peer.neededBitrateChanged())
+      : track.catchUp?.receive(consumer, transport.transport, () => peer.neededBitrateChanged())
     return { consumer, track, source, quality, release, catchUp }
   } catch (error) {
     release()
@@ -278,18 +303,16 @@ const isUndecodable = ({ code }: ServiceError): boolean => code === 'INVALID' ||
  * track. On an unconnected transport no packet can arrive too early.
  */
 async function consume(
-  peer: Peer,
+  { peer, transport, rtpCapabilities, ceiling }: Subscriber,
   { producer, catchUp }: PublishedTrack,
-  rtpCapabilities: types.RtpCapabilities,
-  ceiling: number | undefined,
 ): Promise<types.Consumer> {
   const spatialLayer = catchUp?.liveLayer ?? ceiling
   try {
     const consumer = await inChildSpan('worker consume', { 'track.kind': producer.kind }, () =>
-      peer.recv.transport.consume({
+      transport.transport.consume({
         producerId: producer.id,
         rtpCapabilities,
-        paused: peer.recv.connected,
+        paused: transport.connected,
         ...(spatialLayer !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer } }),
       }),
     )

@@ -37,6 +37,7 @@ describe('a worker', () => {
     expect(service.rooms.ids).toEqual(others)
     expect(service.counts).toEqual({
       connections: 2,
+      transports: 4,
       streams: 2,
       consumers: 0,
       cameras: 0,
@@ -75,6 +76,7 @@ describe('a worker', () => {
     await expect(publishing).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(stack.service.counts).toEqual({
       connections: 0,
+      transports: 0,
       streams: 0,
       consumers: 0,
       cameras: 0,

@@ -9,6 +9,12 @@ const publicUrl = ({ values }: Known): URL => new URL(String(values.SERVICE_PUBL
 const MAX_KBPS = 10_000_000
 const YEAR_S = 31_536_000
 
+/** A segment that starts a path of the service itself cannot be the prefix of another interface. */
+const compatPrefix = textMatching(
+  /^(?!(?:api|config|dashboard|service)$)(?:[a-z][a-z0-9-]{0,31})?$/,
+  'up to 32 lowercase letters, digits and "-", starting with a letter, and none of api, config, dashboard, service',
+)
+
 type MaxBandwidth = 'SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH' | 'SERVICE_STREAMS_VIDEO_MAX_SEND_BANDWIDTH'
 const kbps = integer(0, MAX_KBPS)
 const bandwidth = { unit: 'kbps', restartable: true }
@@ -116,6 +122,11 @@ export const MASTER = {
   SUPPORT_DEPRECATED_API: property('master', boolean, {
     default: true,
     meaning: 'Serve the deprecated paths of the REST API',
+  }),
+  SERVICE_COMPAT_PREFIX: property('master', compatPrefix, {
+    default: '',
+    meaning:
+      'First segment of the paths that the SDKs and the browser library of version 2 call; serves these clients unmodified, in REST and signalling; empty: off',
   }),
   SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: maxBandwidth(
     'Maximum video bandwidth that a subscriber receives per stream',

@@ -5,15 +5,20 @@ describe('costOf', () => {
   it.each<[string, Units, number]>([
     ['nothing', {}, 0],
     ['an empty room', { rooms: 1 }, COST.rooms],
-    ['a sum of kinds', { rooms: 2, connections: 3, streams: 1, consumers: 10 }, 0.4 + 0.9 + 0.4 + 1],
+    ['a sum of kinds', { rooms: 2, connections: 3, transports: 6, streams: 1, consumers: 10 }, 0.4 + 0.9 + 0.4 + 1],
     ['a meeting of four', EXPECTED_SESSION, 0.2 + 1.2 + 1.6 + 2.4],
+    [
+      'the same meeting with a transport for each stream and each subscription',
+      { ...EXPECTED_SESSION, transports: 4 + 4 * 3 },
+      0.2 + 1.2 + 1.6 + 2.4 + 0.8,
+    ],
   ])('%s', (_, units, cost) => {
     expect(costOf(units)).toBeCloseTo(cost, 9)
   })
 
   it('accepts the counts of a heartbeat', () => {
     const heartbeat = { nodeId: 'n', memoryBytes: 1e9, rooms: 1, connections: 1, streams: 0, consumers: 0 }
-    expect(costOf(heartbeat)).toBeCloseTo(0.5, 9)
+    expect(costOf(heartbeat)).toBeCloseTo(0.3, 9)
   })
 })
 

@@ -6,8 +6,10 @@
 export const COST = {
   /** A router and its timers. */
   rooms: 0.2,
-  /** Two transports (DTLS, ICE consent, RTCP) and the commands of a participant. */
-  connections: 0.3,
+  /** The commands of a participant. */
+  connections: 0.1,
+  /** A WebRTC transport: DTLS, ICE consent, RTCP. Clients have two, or one for each stream and each subscription. */
+  transports: 0.1,
   /** A published stream: audio and a camera in three layers, about 300 packets per second. */
   streams: 0.4,
   /** One track for one subscriber: 50 packets per second of audio, 100 to 200 of video. */
@@ -16,8 +18,11 @@ export const COST = {
   recordings: 30,
   /** A stream with speech to text, with pauses. */
   speechStreams: 3,
-  /** A camera on the network, read by a process that encodes its audio; its stream and connection count in addition. */
-  cameras: 2,
+  /**
+   * A camera on the network, read by a process that encodes its audio, and the transports of both; its stream and
+   * connection count in addition.
+   */
+  cameras: 2.2,
   /** A video of at most 1280×720 that is decoded and encoded in another codec, by a process of its own. */
   transcodings: 30,
   /** A video of at most 1280×720 that is decoded, filtered and encoded again, by a process of its own. */
@@ -37,7 +42,7 @@ export function costOf(units: Units): number {
 }
 
 /** The expected final size of a new session: four participants that all publish and subscribe. */
-export const EXPECTED_SESSION: Units = { rooms: 1, connections: 4, streams: 4, consumers: 24 }
+export const EXPECTED_SESSION: Units = { rooms: 1, connections: 4, transports: 8, streams: 4, consumers: 24 }
 const EXPECTED_COST = costOf(EXPECTED_SESSION)
 /** Most participants join within this time after the first one, ms. */
 export const GATHERING_MS = 30_000

@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import { AppliedFilter, FilterEvent } from '../filters/filter.js'
+import { AppliedFilter } from '../filters/filter.js'
 import { Id } from '../ids.js'
-import { CameraChange, CameraSource, CameraTracks } from './cameras.js'
+import { CameraSource, CameraTracks } from './cameras.js'
 import { OpsAddress } from './liveness.js'
-import { LanguageModelState, SpeechEngineName, SpeechSettings, TranscriptSentence } from './speech-to-text.js'
-import { NetworkQualityChange } from '../network-quality.js'
-import { Language, SpeechToTextMessage } from '../signalling/speech-to-text.js'
-import { RecordingEnded, RecordingJob, RecordingPartRef, RunningJob, Slots } from './recordings.js'
+import { LanguageModelState, SpeechEngineName, SpeechSettings } from './speech-to-text.js'
+import { Language } from '../signalling/speech-to-text.js'
+import { RecordingJob, RecordingPartRef, RunningJob, Slots } from './recordings.js'
 import { MediaserverInfo } from '../rest/media-node.js'
 import { TypeOfVideo } from '../rest/connection.js'
 import { ForcedVideoCodec } from '../rest/session.js'
@@ -27,7 +26,7 @@ const Nothing = z.object({})
  * The placement of the session that a room belongs to, increased each time the session gets a node. A command with a
  * newer epoch makes the node close the older room first; a command with an older epoch fails with CONFLICT.
  */
-const Epoch = z.number().int().nonnegative()
+export const Epoch = z.number().int().nonnegative()
 /** A room that a node holds or held. */
 export const HeldRoom = z.object({ roomId: Id, epoch: Epoch })
 export type HeldRoom = z.infer<typeof HeldRoom>
@@ -37,6 +36,9 @@ const AllowTranscoding = z.boolean().default(false)
 
 /** The room and connection, part of every command about a participant. */
 const Peer = z.object({ roomId: Id, connectionId: Id })
+
+/** A transport that the command has opened: only for connections of `joinPerStream`. */
+const OpenedTransport = { transport: TransportOptions.optional() }
 
 /**
  * The video limits of a connection, kbps, resolved from its options and the properties; 0 = unconstrained. "Send" and
@@ -49,6 +51,23 @@ export const BandwidthLimits = z.object({
   minRecvKbps: z.number().int().nonnegative(),
 })
 export type BandwidthLimits = z.infer<typeof BandwidthLimits>
+
+/** What a media node needs to know of a participant that joins. */
+const Joining = Peer.extend({
+  sessionId: z.string(),
+  epoch: Epoch,
+  videoCodec: ForcedVideoCodec,
+  allowTranscoding: AllowTranscoding,
+  limits: BandwidthLimits,
+  /** The participant's data for recordings of the room. */
+  record: z.boolean().default(true),
+  clientData: z.string().default(''),
+  serverData: z.string().default(''),
+  /** The interval between measurements of the publishers' networks, ms; 0: they are not measured. */
+  networkQualityMs: z.number().int().nonnegative().default(0),
+  /** `forwarded`: for clients that send black pictures while they are muted, and whose receivers wait for pictures. */
+  mutedVideo: z.enum(['paused', 'forwarded']).default('paused'),
+})
 
 /** Candidates as in SDP, without `a=`; null until the transport is connected. */
 const TransportDescription = z.object({
@@ -63,19 +82,7 @@ export type TransportDescription = z.infer<typeof TransportDescription>
 export const NODE_COMMANDS = {
   /** Opens a missing room and creates both transports of the connection. A repeated command replaces them. */
   join: [
-    Peer.extend({
-      sessionId: z.string(),
-      epoch: Epoch,
-      videoCodec: ForcedVideoCodec,
-      allowTranscoding: AllowTranscoding,
-      limits: BandwidthLimits,
-      /** The participant's data for recordings of the room. */
-      record: z.boolean().default(true),
-      clientData: z.string().default(''),
-      serverData: z.string().default(''),
-      /** The interval between measurements of the publishers' networks, ms; 0: they are not measured. */
-      networkQualityMs: z.number().int().nonnegative().default(0),
-    }),
+    Joining,
     z.object({
       routerRtpCapabilities: RtpCapabilities,
       sendTransport: TransportOptions,
@@ -83,6 +90,11 @@ export const NODE_COMMANDS = {
     }),
     4_000,
   ],
+  /**
+   * As `join`, for a client that uses another transport for each stream: `publish`, `subscribe` and `replaceMedia` open
+   * one and return its options.
+   */
+  joinPerStream: [Joining, z.object({ routerRtpCapabilities: RtpCapabilities }), 4_000],
   /** Closes all transports and tracks of the connection; an empty room stays until `closeRoom`. */
   leave: [Peer, Nothing, 4_000],
   /** Decides whether recordings of the room include the streams of the connection. */
@@ -92,7 +104,19 @@ export const NODE_COMMANDS = {
    * `subscriptionReplaced` for each subscription to former tracks.
    */
   reportSendLimits: [Peer, Nothing, 4_000],
-  connectTransport: [Peer.extend({ direction: TransportDirection, dtlsParameters: DtlsParameters }), Nothing, 4_000],
+  connectTransport: [
+    Peer.extend({
+      direction: TransportDirection,
+      dtlsParameters: DtlsParameters,
+      /**
+       * The stream of a transport that `publish`, `subscribe` or `replaceMedia` has opened. Connecting the transport of a
+       * replaced subscription ends the former one.
+       */
+      streamId: Id.optional(),
+    }),
+    Nothing,
+    4_000,
+  ],
   restartIce: [Peer.extend({ direction: TransportDirection }), z.object({ iceParameters: IceParameters }), 4_000],
   /** CODEC_REFUSED: the session forces another video codec, and the node may not or cannot transcode. */
   publish: [
@@ -109,7 +133,21 @@ export const NODE_COMMANDS = {
        */
       filter: AppliedFilter.optional(),
     }),
-    Nothing,
+    z.object(OpenedTransport),
+    4_000,
+  ],
+  /**
+   * Replaces the published tracks of a stream by others of the same kinds, which keep its mutes and its filter; receivers
+   * get the event `subscriptionReplaced`. The former tracks stay open until these have subscribed again, at most 30 s.
+   * INVALID: the kinds differ; CODEC_REFUSED as for `publish`.
+   */
+  replaceMedia: [
+    Peer.extend({
+      streamId: Id,
+      tracks: z.array(PublishedTrack).min(1).max(2),
+      dtlsParameters: DtlsParameters.optional(),
+    }),
+    z.object(OpenedTransport),
     4_000,
   ],
   unpublish: [Peer.extend({ streamId: Id }), Nothing, 4_000],
@@ -132,7 +170,7 @@ export const NODE_COMMANDS = {
       /** Replaces the tracks of an existing subscription, after the event `subscriptionReplaced`. */
       replace: z.boolean().optional(),
     }),
-    z.object({ tracks: z.array(SubscribedTrack) }),
+    z.object({ tracks: z.array(SubscribedTrack), ...OpenedTransport }),
     4_000,
   ],
   unsubscribe: [Peer.extend({ streamId: Id }), Nothing, 4_000],
@@ -242,6 +280,17 @@ export const NODE_COMMANDS = {
     z.object({ roomIds: z.array(Id) }),
     z.object({
       connections: z.array(z.object({ connectionId: Id, send: TransportDescription, recv: TransportDescription })),
+      /** Of connections with a transport for each stream. */
+      streams: z
+        .array(
+          z.object({
+            connectionId: Id,
+            streamId: Id,
+            direction: TransportDirection,
+            transport: TransportDescription,
+          }),
+        )
+        .optional(),
     }),
     2_000,
   ],
@@ -334,114 +383,3 @@ export type Heartbeat = z.infer<typeof Heartbeat>
 export const HEARTBEAT_INTERVAL_MS = 500
 /** A node without a heartbeat for this time counts as lost. */
 export const NODE_SILENT_MS = 3_000
-
-const factBase = { factId: Id, nodeId: Id, bootId: Id }
-
-/**
- * A report of a node on `fact.<nodeId>`: a request to one master of the queue group, repeated until it is acknowledged.
- * `factId` identifies repetitions.
- */
-export const NodeFact = z.discriminatedUnion('kind', [
-  /**
-   * Registers the node before it serves, and again after a loss of the bus. Masters answer with the rooms to close, or
-   * refuse the process while another live process holds the id.
-   */
-  z.object({ ...factBase, kind: z.literal('hello'), ip: z.string(), rooms: z.array(HeldRoom) }),
-  /** The rooms of a worker that crashed. */
-  z.object({ ...factBase, kind: z.literal('roomsLost'), rooms: z.array(HeldRoom).min(1) }),
-  /** A part of a recording has ended and its files are delivered. */
-  z.object({ ...factBase, kind: z.literal('recordingEnded'), ended: RecordingEnded }),
-  /** A sentence of a session with transcripts. Masters store each `factId` once. */
-  z.object({ ...factBase, kind: z.literal('sentenceRecognized'), roomId: Id, sentence: TranscriptSentence }),
-  /** The state of a camera has changed. */
-  z.object({ ...factBase, kind: z.literal('cameraChanged'), camera: CameraChange }),
-  /** The network of a publisher has another quality. */
-  z.object({ ...factBase, kind: z.literal('networkQualityChanged'), quality: NetworkQualityChange }),
-  /** The program of a filter has failed or not started, and receivers get the published tracks. */
-  z.object({
-    ...factBase,
-    kind: z.literal('filterEnded'),
-    roomId: Id,
-    epoch: Epoch,
-    connectionId: Id,
-    streamId: Id,
-    filterId: Id,
-    /** The cause, for logs. */
-    reason: z.string(),
-  }),
-  /** An event of a filter. The node limits their rate; masters may receive one twice. */
-  z.object({ ...factBase, kind: z.literal('filterEvent'), roomId: Id, epoch: Epoch, filterId: Id, event: FilterEvent }),
-  /** Requests the time of the masters without a report. */
-  z.object({ ...factBase, kind: z.literal('clock') }),
-  /** The node shuts down gracefully; it has closed its remaining rooms. */
-  z.object({ ...factBase, kind: z.literal('goodbye'), rooms: z.array(HeldRoom) }),
-])
-export type NodeFact = z.infer<typeof NodeFact>
-
-/** The intervals between samples that nodes take for their metrics, ms; 0: never. */
-export const StatisticsIntervals = z.object({
-  /** Of the media transports and their streams. */
-  media: z.number().int().nonnegative(),
-  /** Of the load of the machine. */
-  machine: z.number().int().nonnegative(),
-})
-export type StatisticsIntervals = z.infer<typeof StatisticsIntervals>
-
-export const NodeFactAnswer = z.object({
-  dropRoomIds: z.array(Id).default([]),
-  /** The reason why the process must exit: another one holds the id of the node. */
-  refused: z.string().optional(),
-  /** UTC ms of the masters' clock. */
-  now: z.number().optional(),
-  /** In the answer to the fact `clock`, so that a node follows a restart of the masters. */
-  statistics: StatisticsIntervals.optional(),
-})
-export type NodeFactAnswer = z.infer<typeof NodeFactAnswer>
-
-/** An event of a room for all masters, without an answer, on `nodeEvent.<roomId>`. */
-export const RoomEvent = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('layersChanged'),
-    /** The epoch of the room; masters ignore events of an older room. */
-    epoch: Epoch,
-    connectionId: Id,
-    streamId: Id,
-    layers: Layers.nullable(),
-  }),
-  z.object({
-    kind: z.literal('sendLimitChanged'),
-    epoch: Epoch,
-    /** The publisher. */
-    connectionId: Id,
-    streamId: Id,
-    /** The lowest maximum of the stream's receivers; 0 = none is below the publisher's own limit. */
-    maxKbps: z.number().int().nonnegative(),
-  }),
-  z.object({
-    kind: z.literal('speechToText'),
-    epoch: Epoch,
-    /** The connections that subscribed. */
-    to: z.array(Id).min(1),
-    message: SpeechToTextMessage,
-  }),
-  /** The process of a model failed, and with it these subscriptions to the publisher's speech; clients subscribe again. */
-  z.object({
-    kind: z.literal('speechToTextDisconnected'),
-    epoch: Epoch,
-    to: z.array(Id).min(1),
-    /** The publisher. */
-    connectionId: Id,
-    lang: Language,
-    message: z.string(),
-  }),
-  /** The tracks of these subscriptions to a stream are replaced: their clients subscribe again with `replace`. */
-  z.object({
-    kind: z.literal('subscriptionReplaced'),
-    epoch: Epoch,
-    to: z.array(Id).min(1),
-    /** The publisher. */
-    connectionId: Id,
-    streamId: Id,
-  }),
-])
-export type RoomEvent = z.infer<typeof RoomEvent>

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
 import { EDGES } from './fixtures/edges.js'
 import { Placed } from './master.js'
-import { NodeFactAnswer } from './node.js'
+import { NodeFactAnswer } from './node-facts.js'
 import { SessionMessage } from './session-message.js'
 
 /** The paths of strict objects within the schema. */

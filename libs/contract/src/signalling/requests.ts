@@ -20,6 +20,15 @@ import { EXPERIENCE_LIMITS, SIGNALLING_LIMITS } from './envelope.js'
 import { SessionSnapshot } from './views.js'
 
 const Nothing = z.object({})
+/** At most one track of each kind. */
+const OfferedTracks = z
+  .array(OfferedTrack)
+  .min(1)
+  .max(2)
+  .refine(
+    (tracks) => new Set(tracks.map(({ kind }) => kind)).size === tracks.length,
+    'must contain at most one track of each kind',
+  )
 const dimensions = z
   .string()
   .max(64)
@@ -134,15 +143,7 @@ export const SIGNALLING_METHODS = {
     z.object({
       /** The id of an own stream whose media was lost, which continues with the same id. */
       streamId: Id.optional(),
-      /** At most one track of each kind. */
-      tracks: z
-        .array(OfferedTrack)
-        .min(1)
-        .max(2)
-        .refine(
-          (tracks) => new Set(tracks.map(({ kind }) => kind)).size === tracks.length,
-          'must contain at most one track of each kind',
-        ),
+      tracks: OfferedTracks,
       audioActive: z.boolean().default(true),
       videoActive: z.boolean().default(true),
       typeOfVideo: TypeOfVideo.exclude(['IPCAM']).default('CAMERA'),
@@ -158,6 +159,12 @@ export const SIGNALLING_METHODS = {
     }),
     z.object({ streamId: z.string(), createdAt: z.number(), filter: FilterView.optional() }),
   ],
+  /**
+   * Replaces the tracks of an own stream by others of the same kinds: of another encoder, for example. The stream keeps
+   * its id, its mutes and its filter, subscribers get `subscriptionReplaced`, and no stream ends. The client sends the
+   * former tracks for a few seconds more, because subscribers play them until they have subscribed again.
+   */
+  replaceMedia: [z.object({ streamId: Id, tracks: OfferedTracks, dtlsParameters: DtlsParameters.optional() }), Nothing],
   unpublish: [
     z.object({
       streamId: Id,

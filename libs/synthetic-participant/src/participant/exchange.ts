@@ -19,6 +19,9 @@ export type Request = <M extends SignallingMethod>(
   params: SignallingParams<M>,
 ) => Promise<SignallingResult<M>>
 
+/** How long the former tracks of a replaced publication are sent. */
+const FORMER_MEDIA_MS = 2_000
+
 const refusalOf = (error: unknown): ErrorCode | undefined => (error instanceof SignallingError ? error.code : undefined)
 
 interface Published {
@@ -95,6 +98,20 @@ export class MediaExchange {
     }
     this.#published.set(streamId, entry)
     this.#media.start(publication)
+    return entry.stream
+  }
+
+  /** Sends another publication for an own stream, and the former one until its receivers have changed over. */
+  async replaceMedia(streamId: string, options: PublishOptions): Promise<PublishedStream> {
+    const entry = this.#published.get(streamId)
+    if (!entry) throw new Error(`there is no own stream ${streamId}`)
+    const media = this.#media
+    const [former, publication] = [entry.publication, media.publication(options)]
+    await this.#request('replaceMedia', { streamId, tracks: [...publication.tracks] })
+    media.start(publication)
+    setTimeout(() => media.stop(former), FORMER_MEDIA_MS).unref()
+    const before = entry.stream.stats()
+    Object.assign(entry, { options, publication, before, stream: { ...entry.stream, luma: publication.luma } })
     return entry.stream
   }
 

@@ -154,6 +154,11 @@ export class SyntheticParticipant {
     return this.#exchange.publish(options)
   }
 
+  /** Replaces the tracks of an own stream by others of the same kinds. */
+  replaceMedia(streamId: string, options: PublishOptions = {}): Promise<PublishedStream> {
+    return this.#exchange.replaceMedia(streamId, options)
+  }
+
   unpublish(streamId: string): Promise<void> {
     return this.#exchange.unpublish(streamId)
   }

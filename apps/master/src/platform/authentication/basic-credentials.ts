@@ -17,15 +17,15 @@ export const accountsOf = (config: Configured): ApiSecret[] => [
   ...config.SERVICE_API_SECRETS,
 ]
 
-/** Checks Basic credentials of the only user, who may have several passwords, in constant time. */
+/** Checks Basic credentials of the only user, who may have several passwords and another name, in constant time. */
 export class BasicCredentials {
   readonly #accounts: readonly { expected: Buffer; credential: Credential }[]
 
-  constructor(accounts: readonly ApiSecret[]) {
-    this.#accounts = accounts.map(({ secret, ...credential }) => ({
-      expected: digest(`${USER}:${secret}`),
-      credential,
-    }))
+  /** @param otherNames further names of the user */
+  constructor(accounts: readonly ApiSecret[], otherNames: readonly string[] = []) {
+    this.#accounts = accounts.flatMap(({ secret, ...credential }) =>
+      [USER, ...otherNames].map((name) => ({ expected: digest(`${name}:${secret}`), credential })),
+    )
   }
 
   find(authorization: string | undefined): Credential | undefined {

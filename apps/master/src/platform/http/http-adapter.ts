@@ -50,6 +50,8 @@ export interface HttpOptions {
   rate?: { limiter: RequestLimiter; exempt: readonly RegExp[] } | undefined
   /** What each route requires of credentials with roles; without it every credential may use all routes. */
   accessOf?: AccessOf
+  /** The address of the route for that of a request. */
+  rewriteUrl?: ((request: { url?: string }) => string) | undefined
   limits?: Partial<HttpLimits>
 }
 
@@ -57,8 +59,9 @@ function fastifyAdapter({
   guard,
   errors,
   trustedProxies,
+  rewriteUrl,
   limits,
-}: Pick<HttpOptions, 'guard' | 'errors' | 'trustedProxies' | 'limits'>): FastifyAdapter {
+}: Pick<HttpOptions, 'guard' | 'errors' | 'trustedProxies' | 'rewriteUrl' | 'limits'>): FastifyAdapter {
   const { bodyBytes, headerBytes, headersMs, requestMs, keepAliveMs, checkMs } = { ...LIMITS, ...limits }
   return new FastifyAdapter({
     // The router's own errors are shown only with valid credentials, too.
@@ -82,6 +85,7 @@ function fastifyAdapter({
     },
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     genReqId: newRequestId,
+    ...(rewriteUrl && { rewriteUrl }),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
   })
 }
@@ -95,9 +99,10 @@ export function createHttpAdapter({
   open = [],
   rate,
   accessOf,
+  rewriteUrl,
   limits = {},
 }: HttpOptions): FastifyAdapter {
-  const adapter = fastifyAdapter({ guard, errors, trustedProxies, limits })
+  const adapter = fastifyAdapter({ guard, errors, trustedProxies, rewriteUrl, limits })
   const fastify = adapter.getInstance()
   readBodies(fastify)
   measureRequests(fastify)

@@ -18,9 +18,9 @@ export class ClientBudget {
     this.#reports = new TokenBucket(REPORTS, now)
   }
 
-  /** The budget that a frame of `bytes` exceeds; undefined when it is within both. */
-  exceededBy(bytes: number, now: number): 'calls' | 'bytes' | undefined {
-    if (!this.#calls.spend(now)) return 'calls'
+  /** The budget that a frame of `bytes`, which counts as `calls`, exceeds; undefined when it is within both. */
+  exceededBy(bytes: number, now: number, calls = 1): 'calls' | 'bytes' | undefined {
+    if (!this.#calls.spend(now, calls)) return 'calls'
     return this.#bytes.spend(now, bytes) ? undefined : 'bytes'
   }
 

@@ -1,25 +1,10 @@
-import {
-  describeIssues,
-  type RpcRequest,
-  ServiceError,
-  SIGNALLING_METHODS,
-  type SignallingCall,
-  type SignallingMethod,
-} from '@session-service/contract'
+import type { RpcRequest, SignallingMethod } from '@session-service/contract'
 import { KeyedMutex } from '@session-service/server-kit'
 import type { RawData } from 'ws'
 
 /** Whether the method assigns a participant to the socket. */
 export const isEntry = (method: SignallingMethod): method is 'join' | 'resume' =>
   method === 'join' || method === 'resume'
-
-/** Parses the parameters of a call; INVALID names each invalid field. */
-export function readCall<M extends SignallingMethod>(method: M, params: object): SignallingCall<M> {
-  const call = SIGNALLING_METHODS[method][0].safeParse(params)
-  if (!call.success) throw new ServiceError('INVALID', describeIssues(call.error).join('; '))
-  // The compiler does not see that the schema looked up by `method` gives the type looked up by `M`.
-  return call.data as SignallingCall<M>
-}
 
 /** The mutex key of a request: calls for one subscription run in order, and so do all other calls of a socket. */
 function queueKey({ method, params }: RpcRequest): string {
@@ -51,6 +36,16 @@ export class CallQueues {
     if (field === undefined) return this.#calls.run(queueKey(request), task)
     const id = params?.[field]
     return this.#slowCalls.run(typeof id === 'string' ? id : '', task)
+  }
+
+  /** Runs the task after those with the same key. */
+  runIn(key: string, task: () => Promise<void>): Promise<void> {
+    return this.#calls.run(key, task)
+  }
+
+  /** Runs a task that may take 10 s after those with the same key. Nothing else waits for it. */
+  runSlowly(key: string, task: () => Promise<void>): Promise<void> {
+    return this.#slowCalls.run(key, task)
   }
 
   /** Resolves when the calls that the end of the socket waits for have settled. */

@@ -1,23 +1,14 @@
-import {
-  CLOSE_CODE,
-  type Role,
-  type RpcRequest,
-  ServiceError,
-  type SignallingMethod,
-  type SignallingResult,
-} from '@session-service/contract'
+import { CLOSE_CODE, type RpcRequest, ServiceError, type SignallingMethod } from '@session-service/contract'
 import { failSpan, translateDatabaseError } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
-import { ParticipantRepository } from '../../connections/participant.repository.js'
 import { countFailedJoin } from '../../participation/join-metrics.js'
-import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { traceCall } from '../rpc-handlers/call-trace.js'
 import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
-import { isMediaMethod, MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
-import { isPrivileged, requireRight } from '../rpc-handlers/rights.js'
-import { RoomRpcHandlers } from '../rpc-handlers/room.rpc-handlers.js'
-import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
-import { isEntry, readCall } from './calls.js'
+import { MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
+import { ParticipantCalls } from '../rpc-handlers/participant-calls.js'
+import type { ClientSocket } from '../sockets/client-socket.js'
+import { readCall } from '../rpc-handlers/read-call.js'
+import { isEntry } from './calls.js'
 import { refusals } from './refusals.js'
 
 /** Calls the handler of a request, after the checks that all methods share, and sends the answer. */
@@ -28,9 +19,7 @@ export class RpcDispatcher {
   constructor(
     private readonly joinHandlers: JoinRpcHandlers,
     private readonly mediaHandlers: MediaRpcHandlers,
-    private readonly roomHandlers: RoomRpcHandlers,
-    private readonly participants: ParticipantRepository,
-    private readonly broadcast: SessionBroadcast,
+    private readonly calls: ParticipantCalls,
   ) {}
 
   handle(socket: ClientSocket, method: SignallingMethod, request: RpcRequest): Promise<void> {
@@ -60,23 +49,13 @@ export class RpcDispatcher {
       return socket.close(CLOSE_CODE.done, 'disconnect')
     }
     if (method === 'ping') return
-    const role = isPrivileged(method) ? await this.#currentRole(participant) : participant.role
-    requireRight(role, method, participant.isHidden)
-    this.broadcast.requireBus()
+    const role = await this.calls.authorize(participant, method)
     if (method === 'rejoin') {
       const result = await this.mediaHandlers.rejoin(socket, participant)
       socket.answer(id, result)
       return socket.releaseAfter(result.snapshot)
     }
-    const result: SignallingResult<SignallingMethod> = isMediaMethod(method)
-      ? await this.mediaHandlers.call(method, participant, readCall(method, params), role)
-      : await this.roomHandlers.call(method, participant, readCall(method, params))
-    socket.answer(id, result)
-  }
-
-  /** The role in the database, or the socket's when the row has been deleted. */
-  async #currentRole({ connectionId, role }: JoinedParticipant): Promise<Role> {
-    return (await this.participants.role(connectionId)) ?? role
+    socket.answer(id, await this.calls.execute(method, participant, params, role))
   }
 
   /** Assigns a participant to the socket. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { CLOSE_CODE, describePlatform, isSignallingMethod, SIGNALLING_MAX_FRAME_BYTES } from '@session-service/contract'
-import { metrics } from '@session-service/server-kit'
+import { CLOSE_CODE, describePlatform, SIGNALLING_MAX_FRAME_BYTES } from '@session-service/contract'
+import { metrics, sleep } from '@session-service/server-kit'
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { sourceOf } from '../../platform/authentication/rate-limiter.js'
@@ -9,21 +9,20 @@ import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configur
 import { clientAddress } from '../../platform/http/client-address.js'
 import { type ClientBudget, ClientBudgets } from '../../platform/limits/client-budgets.js'
 import { ClientSocket } from '../sockets/client-socket.js'
-import { UnjoinedSockets } from '../sockets/unjoined-sockets.js'
 import { bufferOf, CallQueues } from './calls.js'
+import { NativeEndpoint } from './native-endpoint.js'
 import { refusals } from './refusals.js'
-import { RpcDispatcher } from './rpc-dispatcher.js'
+import type { SocketEndpoint } from './socket-endpoint.js'
 import { SocketLiveness } from './socket-liveness.js'
-import { refuseUpgrade, upgradeRefusal } from './upgrade.js'
+import { refuseUpgrade } from './upgrade.js'
 
-const METHOD_NOT_FOUND = -32601
 const CHECK_EVERY_MS = 1_000
 /** Clients of a master that shuts down reconnect to others spread over this time, ms. */
 const RECONNECT_SPREAD_MS = 2_000
 /** A client that does not answer the closing handshake is cut off after this time, ms. */
 const CLOSE_TIMEOUT_MS = 1_000
 
-/** The WebSocket endpoint of clients: accepts sockets, limits and reads their frames, closes them at shutdown. */
+/** The WebSocket endpoints of clients: accepts sockets, limits and reads their frames, closes them at shutdown. */
 @Injectable()
 export class SignallingGateway implements BeforeApplicationShutdown {
   readonly #logger = new Logger(SignallingGateway.name)
@@ -36,18 +35,24 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   readonly #calls = new Set<CallQueues>()
   readonly #watch: NodeJS.Timeout
   readonly #addressOf: (request: IncomingMessage) => string
-  readonly #unjoined = new UnjoinedSockets()
+  readonly #endpoints = new Map<string, SocketEndpoint>()
   #isClosing = false
 
   constructor(
-    private readonly dispatcher: RpcDispatcher,
+    native: NativeEndpoint,
     private readonly liveness: SocketLiveness,
     private readonly budgets: ClientBudgets,
     @Inject(MASTER_CONFIG) config: MasterConfig,
   ) {
+    this.serve(native)
     this.#addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
     this.#watch = setInterval(() => this.#checkAll(performance.now()), CHECK_EVERY_MS)
     metrics.sampled('client_sockets', 'Open client sockets', () => this.#sockets.size)
+  }
+
+  /** Accepts sockets at the path of the endpoint. */
+  serve(endpoint: SocketEndpoint): void {
+    this.#endpoints.set(endpoint.path, endpoint)
   }
 
   /** Takes the upgrades of an HTTP server. */
@@ -58,26 +63,29 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     // Node has removed its own listener, and an error without a listener would end the process.
     stream.on('error', () => stream.destroy())
-    const refusal = upgradeRefusal(request, this.#isClosing)
+    const target = URL.parse(request.url ?? '/', 'http://localhost')
+    const endpoint = target && this.#endpoints.get(target.pathname)
+    if (!endpoint) return refuseUpgrade(stream, target ? '404 Not Found' : '400 Bad Request')
+    const refusal = this.#isClosing ? '503 Service Unavailable' : endpoint.refusal(target.searchParams)
     if (refusal) return refuseUpgrade(stream, refusal)
     const address = this.#addressOf(request)
-    const exceeded = this.#unjoined.exceededBy(sourceOf(address))
+    const exceeded = endpoint.unjoined.exceededBy(sourceOf(address))
     if (exceeded) {
       refusals.inc({ limit: `unjoined_${exceeded}` })
       return refuseUpgrade(stream, '429 Too Many Requests', ['Retry-After: 1'])
     }
-    this.#server.handleUpgrade(request, stream, head, (socket) => this.#accept(socket, request, address))
+    this.#server.handleUpgrade(request, stream, head, (socket) => this.#accept(socket, endpoint, request, address))
   }
 
-  #accept(webSocket: WebSocket, request: IncomingMessage, address: string): void {
+  #accept(webSocket: WebSocket, endpoint: SocketEndpoint, request: IncomingMessage, address: string): void {
     const platform = describePlatform(request.headers['user-agent'] ?? 'unknown')
-    const socket = new ClientSocket(webSocket, address, platform, performance.now())
+    const socket = new ClientSocket(webSocket, address, platform, performance.now(), endpoint.dialect())
     const calls = new CallQueues()
-    const countAsJoined = this.#unjoined.add(sourceOf(address))
+    const countAsJoined = endpoint.unjoined.add(sourceOf(address))
     socket.onJoined = countAsJoined
     this.#sockets.add(socket)
     this.#calls.add(calls)
-    webSocket.on('message', (data, isBinary) => this.#receive(socket, calls, bufferOf(data), isBinary))
+    webSocket.on('message', (data, isBinary) => this.#receive(socket, endpoint, calls, bufferOf(data), isBinary))
     webSocket.on('error', (error) => this.#logger.debug({ err: error }, 'a client socket failed'))
     webSocket.on('close', () => {
       countAsJoined()
@@ -89,27 +97,28 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     })
   }
 
-  #receive(socket: ClientSocket, calls: CallQueues, data: Buffer, isBinary: boolean): void {
+  #receive(socket: ClientSocket, endpoint: SocketEndpoint, calls: CallQueues, data: Buffer, isBinary: boolean): void {
     if (socket.isAbusive) return
     const now = performance.now()
-    const exceeded = this.#budgetOf(socket, now).exceededBy(data.length, now)
-    if (exceeded) {
-      socket.lastSeen = now
-      refusals.inc({ limit: exceeded })
-      return socket.closeForAbuse(`too many ${exceeded}`)
-    }
+    if (!this.#spend(socket, now, data.length, endpoint.frameCost)) return
     const request = socket.read(data, isBinary)
     this.liveness.received(socket, now)
     if (!request) return
-    const { method, id } = request
-    if (!isSignallingMethod(method)) {
-      if (id !== undefined) socket.fail(id, METHOD_NOT_FOUND, `there is no method ${method}`)
-      return
-    }
-    if (method === 'ping') return socket.answer(id, {})
-    calls
-      .run(request, () => this.dispatcher.handle(socket, method, request))
-      .catch((error: unknown) => this.#logger.error({ err: error }, 'a call of a client failed'))
+    const cost = endpoint.cost(request)
+    if (cost > 0 && !this.#spend(socket, now, 0, cost)) return
+    void Promise.resolve(endpoint.handle(socket, calls, request)).catch((error: unknown) =>
+      this.#logger.error({ err: error }, 'a call of a client failed'),
+    )
+  }
+
+  /** Counts bytes and calls; closes the socket of a client that exceeds its budget and returns false. */
+  #spend(socket: ClientSocket, now: number, bytes: number, calls: number): boolean {
+    const exceeded = this.#budgetOf(socket, now).exceededBy(bytes, now, calls)
+    if (!exceeded) return true
+    socket.lastSeen = now
+    refusals.inc({ limit: exceeded })
+    socket.closeForAbuse(`too many ${exceeded}`)
+    return false
   }
 
   #budgetOf({ participant, unjoinedBudget }: ClientSocket, now: number): ClientBudget {
@@ -133,12 +142,16 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     this.liveness.handOver()
     clearInterval(this.#watch)
     await Promise.all([...this.#calls].map((calls) => calls.idle()))
-    for (const socket of this.#sockets) {
-      socket.notify('reconnect', { afterMs: Math.round(Math.random() * RECONNECT_SPREAD_MS) })
-      socket.close(CLOSE_CODE.goingAway, 'the server is going away')
-    }
-    const timeout = setTimeout(() => this.#sockets.forEach((socket) => socket.terminate()), CLOSE_TIMEOUT_MS)
-    await Promise.all([...this.#sockets].map((socket) => socket.ended))
+    await Promise.all([...this.#sockets].map((socket) => this.#sendAway(socket)))
+  }
+
+  async #sendAway(socket: ClientSocket): Promise<void> {
+    const afterMs = Math.round(Math.random() * RECONNECT_SPREAD_MS)
+    if (socket.dialect.reconnectsAtOnce) await Promise.race([sleep(afterMs), socket.ended])
+    socket.notify('reconnect', { afterMs })
+    socket.close(CLOSE_CODE.goingAway, 'the server is going away')
+    const timeout = setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS)
+    await socket.ended
     clearTimeout(timeout)
   }
 }

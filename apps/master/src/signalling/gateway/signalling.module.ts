@@ -6,12 +6,14 @@ import { MediaNodesModule } from '../../media-nodes/media-nodes.module.js'
 import { ParticipationModule } from '../../participation/participation.module.js'
 import { RecordingLifecycleModule } from '../../recordings/lifecycle/recording-lifecycle.module.js'
 import { PlacementModule } from '../../placement/placement.module.js'
+import { NativeEndpoint } from './native-endpoint.js'
 import { RpcDispatcher } from './rpc-dispatcher.js'
 import { SessionResync } from './session-resync.js'
 import { SignallingGateway } from './signalling.gateway.js'
 import { SocketLiveness } from './socket-liveness.js'
 import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
 import { MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
+import { ParticipantCalls } from '../rpc-handlers/participant-calls.js'
 import { RoomRpcHandlers } from '../rpc-handlers/room.rpc-handlers.js'
 import { SocketsModule } from '../sockets/sockets.module.js'
 import { SignalsModule } from '../../signals/signals.module.js'
@@ -36,11 +38,14 @@ import { StreamsModule } from '../../streams/streams.module.js'
     JoinRpcHandlers,
     RoomRpcHandlers,
     MediaRpcHandlers,
+    ParticipantCalls,
     ParticipantState,
+    NativeEndpoint,
     RpcDispatcher,
     SessionResync,
     SocketLiveness,
     SignallingGateway,
   ],
+  exports: [JoinRpcHandlers, MediaRpcHandlers, ParticipantCalls, SignallingGateway],
 })
 export class SignallingModule {}

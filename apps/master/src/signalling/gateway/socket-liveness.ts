@@ -58,20 +58,21 @@ export class SocketLiveness implements BeforeApplicationShutdown {
   /** Closes a socket that did not join in time, marks a silent one as lost, and ends one that stays silent. */
   check(socket: ClientSocket, now: number): void {
     const silentMs = now - socket.lastSeen
-    if (!socket.participant && now - socket.openedAt > SIGNALLING_WINDOWS.join)
-      socket.close(CLOSE_CODE.abuse, 'no join in time')
-    if (silentMs > SIGNALLING_WINDOWS.silent && !socket.isMarkedLost && this.sockets.isCurrent(socket))
+    const { windows } = socket.dialect
+    if (!socket.participant && now - socket.openedAt > windows.join) socket.close(CLOSE_CODE.abuse, 'no join in time')
+    if (silentMs > windows.silent && !socket.isMarkedLost && this.sockets.isCurrent(socket))
       void this.#markLost(socket, now)
-    // A half-open socket never answers a closing handshake.
-    if (silentMs > SIGNALLING_WINDOWS.evict + SIGNALLING_WINDOWS.silent) socket.terminate()
+    if (silentMs > windows.terminate) socket.terminate()
   }
 
   async #markLost(socket: ClientSocket, now: number): Promise<void> {
-    const { participant, lastSeen, lastSignalId } = socket
+    const { participant, lastSeen, lastSignalId, dialect } = socket
     if (!participant) return
     const { connectionId } = participant
     socket.isMarkedLost = true
-    await this.presence.markLost(connectionId, now - lastSeen, lastSignalId).catch((error: unknown) => {
+    // The deadline is counted by the window of native clients.
+    const silentMs = now - lastSeen - (dialect.windows.evict - SIGNALLING_WINDOWS.evict)
+    await this.presence.markLost(connectionId, silentMs, lastSignalId).catch((error: unknown) => {
       this.#logger.warn({ err: error, connectionId }, 'marking a participant as lost failed')
     })
   }
@@ -86,8 +87,7 @@ export class SocketLiveness implements BeforeApplicationShutdown {
       const socket = held.get(connectionId)
       if (!socket?.participant || !this.sockets.isCurrent(socket)) continue
       this.sockets.detach(socket.participant.roomId, connectionId, socket)
-      socket.notify('sessionDisconnected', { reason: 'networkDisconnect' })
-      socket.close(CLOSE_CODE.done, 'networkDisconnect')
+      socket.end('networkDisconnect')
     }
   }
 

@@ -8,7 +8,7 @@ import { resolveLimits } from '../../participation/bandwidth.js'
 import { observeJoinStep } from '../../participation/join-metrics.js'
 import { JoinService } from '../../participation/join.service.js'
 import { ParticipantPresence } from '../../participation/participant-presence.js'
-import { RoomEntry } from '../../participation/room-entry.js'
+import { type OpenedTransports, type PerStreamMedia, RoomEntry } from '../../participation/room-entry.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
@@ -20,6 +20,11 @@ import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.j
 import { SocketRegistry } from '../sockets/socket-registry.js'
 import { traceJoin } from './call-trace.js'
 import { ParticipantState, syncEpoch } from './participant-state.js'
+
+type JoinCall = SignallingCall<'join'>
+type Opened<M> = (participant: Participant) => Promise<{ media: M; place: RoomPlace }>
+/** The answer to a join; `M`: the media that was opened. */
+type Joined<M> = Omit<SignallingResult<'join'>, keyof OpenedTransports> & M
 
 /** The handlers of `join`, `resume` and `leave`: which participant a socket speaks for. */
 @Injectable()
@@ -39,25 +44,43 @@ export class JoinRpcHandlers {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  async join(socket: ClientSocket, call: SignallingCall<'join'>): Promise<SignallingResult<'join'>> {
+  join(socket: ClientSocket, call: JoinCall): Promise<SignallingResult<'join'>> {
+    return this.#join(socket, call, (participant) => this.entry.enter(participant))
+  }
+
+  /** For a client with a transport for each stream. A join that the caller aborts is undone as after a failure. */
+  joinPerStream(socket: ClientSocket, call: JoinCall, signal: AbortSignal): Promise<Joined<PerStreamMedia>> {
+    return this.#join(socket, call, (participant) => this.entry.enterPerStream(participant), signal)
+  }
+
+  async #join<M>(socket: ClientSocket, call: JoinCall, open: Opened<M>, signal?: AbortSignal): Promise<Joined<M>> {
     this.broadcast.requireBus()
     const { token, clientData, platform = socket.platform } = call
     const startedAt = performance.now()
     const { participant, resumeKey } = await this.joins.take(token, { clientData, ip: socket.ip, platform })
     observeJoinStep('token', performance.now() - startedAt)
-    const entered = await traceJoin(participant, startedAt, (traced) => this.#enter(socket, traced))
+    const entered = await traceJoin(participant, startedAt, (traced) => this.#enter(socket, traced, open, signal))
     observeJoinStep('total', performance.now() - startedAt)
     return { ...entered, resumeKey }
   }
 
   /** Undoes everything after a failure, so that the token can be used again. */
-  async #enter(socket: ClientSocket, participant: Participant): Promise<Omit<SignallingResult<'join'>, 'resumeKey'>> {
+  async #enter<M>(
+    socket: ClientSocket,
+    participant: Participant,
+    open: Opened<M>,
+    signal?: AbortSignal,
+  ): Promise<Omit<Joined<object>, 'resumeKey'> & M> {
     const { roomId, connectionId } = participant
     socket.hold()
     try {
       await this.sockets.attach(roomId, connectionId, socket)
-      const { media, place } = await this.entry.enter(participant)
+      const { media, place } = await open(participant)
       const enteredAt = performance.now()
+      if (signal?.aborted) {
+        await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
+        throw new ServiceError('TIMEOUT', 'joining took too long')
+      }
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
       socket.participant = { ...participant, place: isLost ? null : place, hasToReportJoin: true }
@@ -87,10 +110,7 @@ export class JoinRpcHandlers {
   /** The members of the answer that depend on the participant and the configuration alone. */
   #welcome(
     participant: Participant,
-  ): Omit<
-    SignallingResult<'join'>,
-    'resumeKey' | 'snapshot' | 'routerRtpCapabilities' | 'sendTransport' | 'recvTransport'
-  > {
+  ): Omit<SignallingResult<'join'>, 'resumeKey' | 'snapshot' | keyof OpenedTransports> {
     const { connectionId, sessionId, role, record, activeAt, serverData, iceServers } = participant
     const { allowedFilters } = participant.mediaserverOptions ?? {}
     const { maxSendKbps, minSendKbps } = resolveLimits(participant.mediaserverOptions, this.config)

@@ -9,7 +9,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
 import { RecordingStarter } from '../../recordings/lifecycle/recording-starter.service.js'
-import { RoomEntry } from '../../participation/room-entry.js'
+import { type OpenedTransports, type PerStreamMedia, RoomEntry } from '../../participation/room-entry.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { RoomPlacement } from '../../placement/room-placement.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
@@ -27,6 +27,7 @@ const MEDIA_METHODS = [
   'connectTransport',
   'restartIce',
   'publish',
+  'replaceMedia',
   'unpublish',
   'changeStream',
   'subscribe',
@@ -88,6 +89,10 @@ export class MediaRpcHandlers {
       const published = await this.filterPublication.publish(participant, call)
       if (participant.recordingMode === 'ALWAYS') void this.recordings.startAutomatically(participant.sessionId)
       return published
+    },
+    replaceMedia: async (participant, call) => {
+      await this.streams.replaceMedia(participant, call)
+      return {}
     },
     subscribe: (participant, call) => this.streams.subscribe(participant, call),
     unpublish: async (participant, { streamId, keepFilter }) => {
@@ -164,12 +169,28 @@ export class MediaRpcHandlers {
   }
 
   /** Opens new transports at the session's current place; `socket` holds notifications until the answer is sent. */
-  async rejoin(socket: ClientSocket, participant: JoinedParticipant): Promise<SignallingResult<'rejoin'>> {
+  rejoin(socket: ClientSocket, participant: JoinedParticipant): Promise<SignallingResult<'rejoin'>> {
+    return this.#rejoin(socket, participant, () => this.entry.enter(participant))
+  }
+
+  /** As `rejoin`, for a client with a transport for each stream. */
+  rejoinPerStream(
+    socket: ClientSocket,
+    participant: JoinedParticipant,
+  ): Promise<Omit<SignallingResult<'rejoin'>, keyof OpenedTransports> & PerStreamMedia> {
+    return this.#rejoin(socket, participant, () => this.entry.enterPerStream(participant))
+  }
+
+  async #rejoin<M>(
+    socket: ClientSocket,
+    participant: JoinedParticipant,
+    open: () => Promise<{ media: M; place: RoomPlace }>,
+  ): Promise<M & Omit<SignallingResult<'rejoin'>, keyof OpenedTransports>> {
     const { roomId, connectionId, sessionId } = participant
     const former = participant.place
     participant.place = null
     if (former) await this.streams.endMediaOf({ sessionId, roomId, connectionId })
-    const { media, place } = await this.entry.enter(participant)
+    const { media, place } = await open()
     if (!(await this.participants.rights(connectionId))) {
       await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
       throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')

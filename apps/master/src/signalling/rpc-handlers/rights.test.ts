@@ -4,6 +4,7 @@ import { requireRight } from './rights.js'
 
 const NEEDS_PUBLISHER: SignallingMethod[] = [
   'publish',
+  'replaceMedia',
   'applyFilter',
   'execFilterMethod',
   'removeFilter',

@@ -25,7 +25,7 @@ const FILTERS = [
   'addFilterEventListener',
   'removeFilterEventListener',
 ] as const satisfies SignallingMethod[]
-const PUBLISHER = [...SUBSCRIBER, 'publish', ...FILTERS] as const
+const PUBLISHER = [...SUBSCRIBER, 'publish', 'replaceMedia', ...FILTERS] as const
 const MODERATOR = [...PUBLISHER, 'forceDisconnect', 'forceUnpublish'] as const
 
 const RIGHTS: Record<Role, ReadonlySet<SignallingMethod>> = {
@@ -41,7 +41,14 @@ const RIGHTS: Record<Role, ReadonlySet<SignallingMethod>> = {
 export const isPrivileged = (method: SignallingMethod): boolean => !RIGHTS.SUBSCRIBER.has(method)
 
 /** Other participants would notice these calls of a recorder. */
-const NOT_HIDDEN: readonly SignallingMethod[] = ['signal', 'publish', 'forceDisconnect', 'forceUnpublish', ...FILTERS]
+const NOT_HIDDEN: readonly SignallingMethod[] = [
+  'signal',
+  'publish',
+  'replaceMedia',
+  'forceDisconnect',
+  'forceUnpublish',
+  ...FILTERS,
+]
 
 /** @throws ServiceError NOT_ALLOWED */
 export function requireRight(role: Role, method: SignallingMethod, isHidden = false): void {

@@ -1,5 +1,6 @@
 import {
   CLOSE_CODE,
+  type DisconnectReason,
   newSecret,
   type NotificationParams,
   RpcRequest,
@@ -16,6 +17,7 @@ import type { MissedSignals } from '../../signals/recent-signals.js'
 import { ClientBudget } from '../../platform/limits/client-budgets.js'
 import { newsAfter } from './missed-events.js'
 import { SharedNotification } from './shared-notification.js'
+import { type ClientNotification, NATIVE, type SocketDialect } from './socket-dialect.js'
 
 /** A socket with more unread bytes is terminated. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024
@@ -33,7 +35,7 @@ export interface JoinedParticipant extends Participant {
 
 export type RpcId = number | string | null
 
-/** The socket of one client: parses its frames, sends answers and notifications, and holds those back during snapshots. */
+/** The socket of one client, in its dialect: parses its frames, sends answers and notifications, and holds those back during snapshots. */
 export class ClientSocket {
   readonly id = newSecret(64)
   readonly openedAt: number
@@ -66,6 +68,7 @@ export class ClientSocket {
     readonly ip: string,
     readonly platform: string,
     now: number,
+    readonly dialect: SocketDialect = NATIVE,
   ) {
     this.openedAt = this.lastSeen = now
     this.unjoinedBudget = new ClientBudget(now)
@@ -121,7 +124,8 @@ export class ClientSocket {
   }
 
   notify<N extends SignallingNotification>(method: N, params: NotificationParams<N>): void {
-    this.#send({ jsonrpc: '2.0', method, params })
+    // The compiler does not see that `params` are those of `method`.
+    this.#writeShared(new SharedNotification({ method, params } as ClientNotification))
   }
 
   /** Sends a notification, or holds it while a snapshot is being read. */
@@ -169,6 +173,20 @@ export class ClientSocket {
     this.#missed = []
   }
 
+  /** The participant has ended: notifies the client and closes the socket. */
+  end(reason: DisconnectReason): void {
+    this.notify('sessionDisconnected', { reason })
+    this.closeEnded(reason)
+  }
+
+  /** Closes the socket of a participant that has ended, or leaves that to the client for a while. */
+  closeEnded(reason: DisconnectReason): void {
+    const { closeDelayMs } = this.dialect
+    if (closeDelayMs === 0) return this.close(CLOSE_CODE.done, reason)
+    const timeout = setTimeout(() => this.close(CLOSE_CODE.done, reason), closeDelayMs)
+    void this.ended.then(() => clearTimeout(timeout))
+  }
+
   close(code: number, reason: string): void {
     this.socket.close(code, reason)
   }
@@ -178,16 +196,17 @@ export class ClientSocket {
   }
 
   #send(message: unknown): void {
-    if (this.isOpen) this.#write(JSON.stringify(message))
+    if (this.isOpen) this.write(JSON.stringify(message))
   }
 
-  #writeShared({ frame, signalId = 0 }: SharedNotification): void {
-    if (this.isOpen) this.lastSignalId = Math.max(this.lastSignalId, signalId)
-    this.#write(frame)
+  #writeShared(shared: SharedNotification): void {
+    if (!this.isOpen) return
+    this.lastSignalId = Math.max(this.lastSignalId, shared.signalId ?? 0)
+    for (const frame of this.dialect.framesOf(shared)) this.write(frame)
   }
 
-  /** Buffers are sent without a copy: the sockets of a room share them. */
-  #write(frame: string | Buffer): void {
+  /** Sends a frame. Buffers are sent without a copy: the sockets of a room share them. */
+  write(frame: string | Buffer): void {
     if (!this.isOpen) return
     if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) return this.terminate()
     this.socket.send(frame, { binary: false })

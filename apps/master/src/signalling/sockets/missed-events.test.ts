@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { type HeldNotification, newsAfter } from './missed-events.js'
+import { newsAfter } from './missed-events.js'
+import type { ClientNotification } from './socket-dialect.js'
 
 const mediaOptions = { hasAudio: true, hasVideo: false, filter: {} }
 const connection = { connectionId: 'con_A', createdAt: 1, role: 'PUBLISHER', clientData: '', serverData: '' } as const
@@ -10,14 +11,14 @@ const recognized = {
 }
 const snapshot = { connections: [connection], streams: [stream], mediaEpoch: 2 }
 
-const news = (...notifications: HeldNotification[]): HeldNotification[] =>
+const news = (...notifications: ClientNotification[]): ClientNotification[] =>
   newsAfter(
     snapshot,
     notifications.map((notification) => ({ notification })),
   ).map(({ notification }) => notification)
 
 describe('newsAfter', () => {
-  it.each<[string, HeldNotification, boolean]>([
+  it.each<[string, ClientNotification, boolean]>([
     ['drops a connection in the snapshot', { method: 'connectionCreated', params: connection }, false],
     [
       'keeps another connection',
@@ -41,11 +42,11 @@ describe('newsAfter', () => {
 })
 
 describe('newsAfter, of a stream that is published again under its id', () => {
-  const ended: HeldNotification = {
+  const ended: ClientNotification = {
     method: 'streamDestroyed',
     params: { streamId: 'str_A', connectionId: 'con_A', reason: 'mediaServerReconnect' },
   }
-  const createdAt = (at: number): HeldNotification => ({
+  const createdAt = (at: number): ClientNotification => ({
     method: 'streamCreated',
     params: { ...stream, createdAt: at },
   })

@@ -1,30 +1,12 @@
-import type {
-  NotificationParams,
-  SessionNotification,
-  SessionSnapshot,
-  SignallingNotification,
-} from '@session-service/contract'
-
-/** A notification of the session that a socket receives while it may be waiting for a snapshot. */
-export type HeldNotification =
-  | SessionNotification
-  | MediaNotification<'mediaLost'>
-  | MediaNotification<'layersChanged'>
-  | MediaNotification<'sendLimitChanged'>
-  | MediaNotification<'speechToTextMessage'>
-  | MediaNotification<'speechToTextDisconnected'>
-  | MediaNotification<'subscriptionReplaced'>
-interface MediaNotification<N extends SignallingNotification> {
-  method: N
-  params: NotificationParams<N>
-}
+import type { SessionSnapshot } from '@session-service/contract'
+import type { ClientNotification } from './socket-dialect.js'
 
 /**
  * The notifications that report changes which the snapshot does not contain, of those held while it was read. A stream
  * ends and begins again under the same id when its publisher rejoins: either both events are in the snapshot, or the
  * client needs both.
  */
-export function newsAfter<Held extends { readonly notification: HeldNotification }>(
+export function newsAfter<Held extends { readonly notification: ClientNotification }>(
   snapshot: SessionSnapshot,
   held: readonly Held[],
 ): Held[] {

@@ -1,11 +1,11 @@
-import type { HeldNotification } from './missed-events.js'
+import type { ClientNotification } from './socket-dialect.js'
 
 /** A notification for several sockets: serialized once, when the first of them sends it. */
 export class SharedNotification {
   #bytes: Buffer | undefined
 
   constructor(
-    readonly notification: HeldNotification,
+    readonly notification: ClientNotification,
     readonly signalId?: number,
   ) {}
 

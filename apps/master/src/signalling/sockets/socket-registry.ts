@@ -2,8 +2,8 @@ import { CLOSE_CODE, type RoomEvent, type SessionMessage } from '@session-servic
 import { Injectable, Logger } from '@nestjs/common'
 import type { ClientSocket } from './client-socket.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
-import type { HeldNotification } from './missed-events.js'
 import { SharedNotification } from './shared-notification.js'
+import type { ClientNotification } from './socket-dialect.js'
 
 interface Room {
   sockets: Map<string, ClientSocket>
@@ -119,9 +119,7 @@ export class SocketRegistry {
         const socket = sockets.get(message.connectionId)
         if (!socket) return
         this.detach(roomId, message.connectionId, socket)
-        socket.notify('sessionDisconnected', { reason: message.reason })
-        socket.close(CLOSE_CODE.done, message.reason)
-        return
+        return socket.end(message.reason)
       }
       case 'taken': {
         const socket = sockets.get(message.connectionId)
@@ -167,7 +165,7 @@ export class SocketRegistry {
 }
 
 /** The notification of an event of the session's media, and its recipients. */
-function deliveryOf(event: RoomEvent): { to: readonly string[]; notification: HeldNotification } {
+function deliveryOf(event: RoomEvent): { to: readonly string[]; notification: ClientNotification } {
   switch (event.kind) {
     case 'layersChanged': {
       const { connectionId, streamId, layers } = event

@@ -1,0 +1,121 @@
+import type { RtpCapabilities, SessionSnapshot, SignallingParams, StreamInfo } from '@session-service/contract'
+import type { SharedNotification } from '../../signalling/sockets/shared-notification.js'
+import type { ClientNotification, SocketDialect, SocketWindows } from '../../signalling/sockets/socket-dialect.js'
+import { legacyNotifications } from '../translation/notifications.js'
+import { type LegacyNotification, Roster } from '../translation/roster.js'
+
+/** These clients ping every 5 s, and give up a call without an answer after 10 s. */
+const WINDOWS: SocketWindows = {
+  silent: 10_000,
+  evict: 15_000,
+  terminate: 75_000,
+  // A page whose join was refused pings on, and opens a new socket whenever the server closes its socket.
+  join: 60_000,
+}
+/** A client that is notified of its end closes the socket itself; it reconnects when the server does. */
+const CLOSE_DELAY_MS = 10_000
+
+/** What happens to the media of a participant, and needs an answer of the server. */
+export type MediaEvent =
+  | { kind: 'lost'; afterMs: number }
+  /** The media of a stream was replaced, or its publisher has published it again. */
+  | { kind: 'replaced'; streamId: string }
+
+/** The stream that a client publishes. */
+export interface OwnStream {
+  streamId: string
+  createdAt: number
+  /** The epoch of its media. */
+  epoch: number
+  options: Pick<
+    SignallingParams<'publish'>,
+    'audioActive' | 'videoActive' | 'typeOfVideo' | 'frameRate' | 'videoDimensions'
+  >
+}
+
+/** Cameras on the network have no client. */
+const optionsOf = ({ mediaOptions }: StreamInfo): OwnStream['options'] => {
+  const { audioActive, videoActive, typeOfVideo, frameRate, videoDimensions } = mediaOptions
+  return {
+    audioActive,
+    videoActive,
+    typeOfVideo: typeOfVideo === 'IPCAM' ? undefined : typeOfVideo,
+    frameRate,
+    videoDimensions,
+  }
+}
+
+/** What a master knows of a participant with a client of version 2. A new socket takes it over. */
+export class LegacyParticipant {
+  readonly roster: Roster
+  own: OwnStream | undefined
+  /** The media that the room forwards. */
+  routerCapabilities: RtpCapabilities | undefined
+  /** What the browser receives as far as its own offer has shown it. */
+  clientCapabilities: RtpCapabilities | undefined
+  /** The epochs of the media of the streams that it receives. */
+  readonly subscriptions = new Map<string, number>()
+  /** The epoch of the media that its own and its received streams use. */
+  epoch = 0
+  /** After a loss of the media, until the publishers had time to return: missing streams have not ended. */
+  awaitsStreams = false
+  onMedia: (event: MediaEvent) => void = () => undefined
+
+  constructor(
+    connectionId: string,
+    readonly sessionId: string,
+  ) {
+    this.roster = new Roster(connectionId)
+  }
+
+  enter(routerCapabilities: RtpCapabilities | undefined, epoch: number): void {
+    this.routerCapabilities = routerCapabilities
+    this.epoch = epoch
+  }
+
+  /** Takes over the state of the session at another master, where the client was notified of it. */
+  assume({ streams, ...snapshot }: SessionSnapshot): void {
+    this.roster.join({ streams, ...snapshot })
+    for (const { streamId } of streams) if (this.roster.has(streamId)) this.subscriptions.set(streamId, this.epoch)
+    const own = streams.find(({ connectionId }) => connectionId === this.roster.ownId)
+    if (own) this.own = { streamId: own.streamId, createdAt: own.createdAt, epoch: this.epoch, options: optionsOf(own) }
+  }
+
+  /** Before the notification changes the roster. */
+  observe({ method, params }: ClientNotification): void {
+    if (method === 'mediaLost') {
+      this.awaitsStreams = true
+      return this.onMedia({ kind: 'lost', afterMs: params.afterMs })
+    }
+    if (method === 'subscriptionReplaced') return this.onMedia({ kind: 'replaced', streamId: params.streamId })
+    if (method === 'streamCreated' && this.roster.has(params.streamId))
+      return this.onMedia({ kind: 'replaced', streamId: params.streamId })
+    if (method !== 'streamDestroyed') return
+    this.subscriptions.delete(params.streamId)
+    if (params.streamId === this.own?.streamId) this.own = undefined
+  }
+}
+
+/** A socket of a client of version 2. */
+export class LegacyClient implements SocketDialect {
+  readonly windows = WINDOWS
+  readonly closeDelayMs = CLOSE_DELAY_MS
+  readonly reconnectsAtOnce = true
+  /** Set with the answer to `joinRoom` or `connect`. */
+  participant: LegacyParticipant | undefined
+  isJoining = false
+
+  /** @param serverStopped the name of the reason `serviceServerStopped` */
+  constructor(private readonly serverStopped: string) {}
+
+  framesOf({ notification }: SharedNotification): string[] {
+    const { participant, serverStopped } = this
+    if (!participant) return []
+    participant.observe(notification)
+    const { roster, sessionId, awaitsStreams } = participant
+    return legacyNotifications(notification, roster, { sessionId, serverStopped, awaitsStreams }).map(legacyFrame)
+  }
+}
+
+export const legacyFrame = ({ method, params }: LegacyNotification): string =>
+  JSON.stringify({ jsonrpc: '2.0', method, params })

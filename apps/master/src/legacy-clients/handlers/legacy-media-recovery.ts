@@ -1,0 +1,73 @@
+import { type ErrorCode, ServiceError } from '@session-service/contract'
+import { sleep } from '@session-service/server-kit'
+import { Injectable, Logger } from '@nestjs/common'
+import { SessionSnapshots } from '../../participation/session-snapshots.js'
+import { MediaRpcHandlers } from '../../signalling/rpc-handlers/media.rpc-handlers.js'
+import type { ClientSocket } from '../../signalling/sockets/client-socket.js'
+import { legacyFrame, type LegacyParticipant, type MediaEvent } from './legacy-client.js'
+import { LegacyMedia } from './legacy-media.js'
+
+const RETRIED: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT']
+const RETRY_MS = 1_000
+/** Publishers notice the loss of their media by themselves, after 10 to 15 s. Streams that are missing then have ended. */
+const STREAMS_AWAITED_MS = 30_000
+
+/** Does for clients of version 2 what native clients do by themselves when media is lost or replaced. */
+@Injectable()
+export class LegacyMediaRecovery {
+  readonly #logger = new Logger(LegacyMediaRecovery.name)
+
+  constructor(
+    private readonly media: LegacyMedia,
+    private readonly mediaHandlers: MediaRpcHandlers,
+    private readonly snapshots: SessionSnapshots,
+  ) {}
+
+  handle(socket: ClientSocket, legacy: LegacyParticipant, event: MediaEvent): void {
+    const handled =
+      event.kind === 'lost'
+        ? this.#rejoin(socket, legacy, event.afterMs)
+        : this.#offerAgain(socket, legacy, event.streamId)
+    handled.catch((error: unknown) => {
+      const connectionId = socket.participant?.connectionId
+      this.#logger.warn({ err: error, connectionId, event: event.kind }, 'renewing the media of a client failed')
+    })
+  }
+
+  /** Enters the room at its new place, and offers the streams that are there already. */
+  async #rejoin(socket: ClientSocket, legacy: LegacyParticipant, afterMs: number): Promise<void> {
+    await sleep(afterMs)
+    while (socket.isOpen && socket.participant && !socket.participant.place) {
+      try {
+        const { snapshot, routerRtpCapabilities } = await this.mediaHandlers.rejoinPerStream(socket, socket.participant)
+        legacy.enter(routerRtpCapabilities, snapshot.mediaEpoch)
+        socket.notify('snapshot', snapshot)
+        socket.releaseAfter(snapshot)
+        for (const { streamId } of snapshot.streams) this.handle(socket, legacy, { kind: 'replaced', streamId })
+        return await this.#endMissing(socket, legacy)
+      } catch (error) {
+        if (!(error instanceof ServiceError) || !RETRIED.includes(error.code)) throw error
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  /** The client answers with `reconnectStream`. Nothing for a stream that it does not receive. */
+  async #offerAgain(socket: ClientSocket, legacy: LegacyParticipant, streamId: string): Promise<void> {
+    const { participant } = socket
+    if (!participant?.place || !legacy.subscriptions.has(streamId)) return
+    const sdpOffer = await this.media.offer(participant, streamId, legacy)
+    const connectionId = legacy.roster.wireIdOf({ streamId, connectionId: '' })
+    socket.write(legacyFrame({ method: 'forciblyReconnectSubscriber', params: { connectionId, streamId, sdpOffer } }))
+  }
+
+  async #endMissing(socket: ClientSocket, legacy: LegacyParticipant): Promise<void> {
+    await Promise.race([sleep(STREAMS_AWAITED_MS), socket.ended])
+    const { participant } = socket
+    if (!participant?.place || !socket.isOpen) return
+    const snapshot = await this.snapshots.read(participant)
+    if (snapshot.mediaEpoch !== participant.place.epoch) return
+    legacy.awaitsStreams = false
+    socket.notify('snapshot', snapshot)
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  type DtlsParameters,
+  publisherOf,
+  type RtpCapabilities,
+  ServiceError,
+  TransportOptions,
+} from '@session-service/contract'
+import { sleep } from '@session-service/server-kit'
+import { Injectable } from '@nestjs/common'
+import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
+import type { JoinedParticipant } from '../../signalling/sockets/client-socket.js'
+import { StreamsService } from '../../streams/streams.service.js'
+import { type PublishOffer, readPublishOffer } from '../sdp/publish-offer.js'
+import { readSubscribeAnswer, writeSubscribeOffer } from '../sdp/subscribe-offer.js'
+import { dimensionsOf, type LegacyCall, type LegacyMethod } from '../wire/calls.js'
+import type { LegacyParticipant, OwnStream } from './legacy-client.js'
+
+/** Methods with SDP. */
+const MEDIA_METHODS = [
+  'publishVideo',
+  'prepareReceiveVideoFrom',
+  'receiveVideoFrom',
+  'reconnectStream',
+] as const satisfies LegacyMethod[]
+export type LegacyMediaMethod = (typeof MEDIA_METHODS)[number]
+type Handler<M extends LegacyMediaMethod> = (
+  participant: JoinedParticipant,
+  call: LegacyCall<M>,
+  legacy: LegacyParticipant,
+) => Promise<object>
+
+/** A publisher whose media was lost waits so long for the session to have a node again, ms: the library gives up at 10 s. */
+const PLACE_TIMEOUT_MS = 8_000
+const PLACE_POLL_MS = 100
+
+/** The handlers of the methods that exchange SDP: each stream and each subscription has a transport of its own. */
+@Injectable()
+export class LegacyMedia {
+  constructor(
+    private readonly calls: ParticipantCalls,
+    private readonly streams: StreamsService,
+    private readonly mediaNodes: MediaNodesService,
+  ) {}
+
+  readonly #handlers: { [M in LegacyMediaMethod]: Handler<M> } = {
+    publishVideo: (participant, call, legacy) => this.#publish(participant, call, legacy),
+    prepareReceiveVideoFrom: async (participant, { sender }, legacy) => ({
+      sdpOffer: await this.offer(participant, sender, legacy),
+    }),
+    receiveVideoFrom: async (participant, { sender, sdpAnswer }) => {
+      if (sdpAnswer === undefined) throw new ServiceError('INVALID', 'sdpAnswer: the server makes the offer')
+      return this.#receive(participant, sender, sdpAnswer)
+    },
+    reconnectStream: (participant, call, legacy) => this.#reconnect(participant, call, legacy),
+  }
+
+  call<M extends LegacyMediaMethod>(
+    method: M,
+    participant: JoinedParticipant,
+    call: LegacyCall<M>,
+    legacy: LegacyParticipant,
+  ): Promise<object> {
+    const handler: Handler<M> = this.#handlers[method]
+    return handler(participant, call, legacy)
+  }
+
+  async #publish(
+    participant: JoinedParticipant,
+    call: LegacyCall<'publishVideo'>,
+    legacy: LegacyParticipant,
+  ): Promise<object> {
+    if (legacy.own) throw new ServiceError('CONFLICT', 'this connection publishes already')
+    const offer = readPublishOffer(call.sdpOffer, routerOf(legacy))
+    const options = publicationOf(call)
+    const { place } = participant
+    const { tracks, dtlsParameters } = offer
+    const filter = call.filter && { type: call.filter.type, options: call.filter.options }
+    const published = await this.calls.call('publish', participant, { tracks, dtlsParameters, ...options, filter })
+    const { streamId, createdAt } = published
+    legacy.own = { streamId, createdAt, epoch: place?.epoch ?? 0, options }
+    legacy.clientCapabilities = offer.rtpCapabilities
+    return { sdpAnswer: offer.answer(transportOf(published)), id: streamId, createdAt }
+  }
+
+  /** Subscribes, or renews the transport of a subscription, and returns the offer for it. */
+  async offer(participant: JoinedParticipant, streamId: string, legacy: LegacyParticipant): Promise<string> {
+    const rtpCapabilities = legacy.clientCapabilities ?? routerOf(legacy)
+    const epoch = participant.place?.epoch ?? 0
+    const subscribe = (replace: boolean) =>
+      this.calls.call('subscribe', participant, { streamId, rtpCapabilities, replace })
+    const isKnown = legacy.subscriptions.get(streamId) === epoch
+    const subscribed = await subscribe(isKnown).catch((error: unknown) => {
+      // A subscription of another master, or one whose answer was lost.
+      if (!isKnown && error instanceof ServiceError && error.code === 'CONFLICT') return subscribe(true)
+      throw error
+    })
+    legacy.subscriptions.set(streamId, epoch)
+    return writeSubscribeOffer(subscribed.tracks, transportOf(subscribed))
+  }
+
+  async #receive(participant: JoinedParticipant, streamId: string, sdpAnswer: string): Promise<object> {
+    const { dtlsParameters, rejected } = readSubscribeAnswer(sdpAnswer)
+    await this.#connect(participant, streamId, dtlsParameters)
+    const isReceived = (kind: 'audio' | 'video'): boolean => !rejected.includes(kind)
+    await this.calls.call('changeSubscription', participant, {
+      streamId,
+      audio: isReceived('audio'),
+      video: isReceived('video'),
+    })
+    return {}
+  }
+
+  #connect(participant: JoinedParticipant, streamId: string, dtlsParameters: DtlsParameters): Promise<object> {
+    const { roomId, connectionId } = participant
+    const params = { roomId, connectionId, streamId, direction: 'recv' as const, dtlsParameters }
+    return this.mediaNodes.request(requirePlace(participant), 'connectTransport', params)
+  }
+
+  async #reconnect(
+    participant: JoinedParticipant,
+    { stream: streamId, sdpString, sdpOffer }: LegacyCall<'reconnectStream'>,
+    legacy: LegacyParticipant,
+  ): Promise<object> {
+    if (streamId === undefined) throw new ServiceError('NOT_FOUND', 'stream: is missing', { subject: 'stream' })
+    const sdp = sdpString ?? sdpOffer
+    if (sdp === undefined) throw new ServiceError('INVALID', 'sdpString: is missing')
+    if (publisherOf(streamId) !== participant.connectionId) return this.#receive(participant, streamId, sdp)
+    const { own } = legacy
+    if (own?.streamId !== streamId)
+      throw new ServiceError('NOT_FOUND', 'stream: is not published', { subject: 'stream' })
+    const offer = readPublishOffer(sdp, routerOf(legacy))
+    const { epoch } = await placeOf(participant)
+    const transport =
+      own.epoch === epoch
+        ? await this.#replaceMedia(participant, own, offer)
+        : await this.#publishAgain(participant, epoch, own, offer)
+    return { sdpAnswer: offer.answer(transport), id: streamId, createdAt: own.createdAt }
+  }
+
+  /** The stream goes on with new tracks on a new transport. */
+  async #replaceMedia(
+    participant: JoinedParticipant,
+    { streamId }: OwnStream,
+    { tracks, dtlsParameters }: PublishOffer,
+  ): Promise<TransportOptions> {
+    await this.calls.authorize(participant, 'replaceMedia')
+    const placed = { ...participant, place: requirePlace(participant) }
+    return transportOf(await this.streams.replaceMedia(placed, { streamId, tracks, dtlsParameters }))
+  }
+
+  /** The media was lost with its node, and the session has another place now. */
+  async #publishAgain(
+    participant: JoinedParticipant,
+    epoch: number,
+    own: OwnStream,
+    { tracks, dtlsParameters }: PublishOffer,
+  ): Promise<TransportOptions> {
+    const { streamId, options } = own
+    const published = await this.calls.call('publish', participant, { tracks, dtlsParameters, ...options, streamId })
+    own.epoch = epoch
+    own.createdAt = published.createdAt
+    return transportOf(published)
+  }
+}
+
+export const isSdpMethod = (method: LegacyMethod): method is LegacyMediaMethod =>
+  (MEDIA_METHODS as readonly LegacyMethod[]).includes(method)
+
+function publicationOf(call: LegacyCall<'publishVideo'>): OwnStream['options'] {
+  const { audioActive, videoActive, typeOfVideo, frameRate, videoDimensions } = call
+  return {
+    audioActive,
+    videoActive,
+    typeOfVideo,
+    frameRate: frameRate ?? null,
+    videoDimensions: dimensionsOf(videoDimensions) ?? null,
+  }
+}
+
+function routerOf({ routerCapabilities }: LegacyParticipant): RtpCapabilities {
+  if (routerCapabilities) return routerCapabilities
+  throw new ServiceError('UNAVAILABLE', 'the capabilities of the room are unknown')
+}
+
+/** The transport that a media node has opened for a stream. */
+function transportOf(opened: object): TransportOptions {
+  const { transport } = opened as { transport?: unknown }
+  const read = TransportOptions.safeParse(transport)
+  if (read.success) return read.data
+  throw new ServiceError('INTERNAL', 'the media node has opened no transport for the stream')
+}
+
+function requirePlace({ place }: JoinedParticipant): RoomPlace {
+  if (!place) throw new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
+  return place
+}
+
+/** The place of the media, when there is one again. */
+async function placeOf(participant: JoinedParticipant): Promise<RoomPlace> {
+  const startedAt = performance.now()
+  while (!participant.place && performance.now() - startedAt < PLACE_TIMEOUT_MS) await sleep(PLACE_POLL_MS)
+  return requirePlace(participant)
+}

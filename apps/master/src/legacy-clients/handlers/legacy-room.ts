@@ -1,0 +1,115 @@
+import { ServiceError, type StreamChangeReason } from '@session-service/contract'
+import { Injectable } from '@nestjs/common'
+import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
+import type { JoinedParticipant } from '../../signalling/sockets/client-socket.js'
+import { dimensionsOf, type LegacyCall, type LegacyMethod } from '../wire/calls.js'
+import type { LegacyParticipant } from './legacy-client.js'
+
+/** Methods without SDP. */
+export const ROOM_METHODS = [
+  'sendMessage',
+  'streamPropertyChanged',
+  'unpublishVideo',
+  'unsubscribeFromVideo',
+  'forceDisconnect',
+  'forceUnpublish',
+  'applyFilter',
+  'removeFilter',
+  'execFilterMethod',
+  'addFilterEventListener',
+  'removeFilterEventListener',
+  'subscribeToSpeechToText',
+  'unsubscribeFromSpeechToText',
+] as const satisfies LegacyMethod[]
+export type LegacyRoomMethod = (typeof ROOM_METHODS)[number]
+
+type Handler<M extends LegacyRoomMethod> = (
+  participant: JoinedParticipant,
+  call: LegacyCall<M>,
+  legacy: LegacyParticipant,
+) => Promise<unknown>
+
+const REASONS: Readonly<Record<string, StreamChangeReason>> = {
+  audioActive: 'publishAudio',
+  videoActive: 'publishVideo',
+  videoDimensions: 'deviceRotated',
+}
+
+/** The handlers of the methods that exchange no SDP; each calls the handler of the native method. */
+@Injectable()
+export class LegacyRoom {
+  constructor(private readonly calls: ParticipantCalls) {}
+
+  readonly #handlers: { [M in LegacyRoomMethod]: Handler<M> } = {
+    sendMessage: (participant, { message: { to, type, data } }, { roster }) =>
+      this.calls.call('signal', participant, {
+        to: [...new Set(to.map((id) => roster.participantOf(id)))],
+        // The library sends `signal:signal` for a signal without a type.
+        type: type?.replace(/^signal:/, ''),
+        data,
+      }),
+    streamPropertyChanged: (participant, call, legacy) => this.#changeStream(participant, call, legacy),
+    unpublishVideo: async (participant, _call, legacy) => {
+      const streamId = ownStreamOf(legacy)
+      await this.calls.call('unpublish', participant, { streamId })
+      legacy.own = undefined
+    },
+    unsubscribeFromVideo: async (participant, { sender }, legacy) => {
+      const streamId = legacy.roster.streamOf(sender)
+      if (streamId === undefined || !legacy.subscriptions.delete(streamId))
+        throw new ServiceError('NOT_FOUND', 'sender: there is no subscription to it', { subject: 'connection' })
+      await this.calls.call('unsubscribe', participant, { streamId })
+    },
+    forceDisconnect: (participant, { connectionId }, { roster }) =>
+      this.calls.call('forceDisconnect', participant, { connectionId: roster.participantOf(connectionId) }),
+    forceUnpublish: (participant, { streamId }) => this.calls.call('forceUnpublish', participant, { streamId }),
+    applyFilter: (participant, call) => this.calls.call('applyFilter', participant, call),
+    removeFilter: (participant, call) => this.calls.call('removeFilter', participant, call),
+    execFilterMethod: (participant, call) => this.calls.call('execFilterMethod', participant, call),
+    addFilterEventListener: (participant, call) => this.calls.call('addFilterEventListener', participant, call),
+    removeFilterEventListener: (participant, call) => this.calls.call('removeFilterEventListener', participant, call),
+    subscribeToSpeechToText: (participant, { connectionId, lang }, { roster }) =>
+      this.calls.call('subscribeToSpeechToText', participant, {
+        connectionId: roster.participantOf(connectionId),
+        lang,
+      }),
+    unsubscribeFromSpeechToText: (participant, { connectionId }, { roster }) =>
+      this.calls.call('unsubscribeFromSpeechToText', participant, {
+        connectionId: roster.participantOf(connectionId),
+      }),
+  }
+
+  async call<M extends LegacyRoomMethod>(
+    method: M,
+    participant: JoinedParticipant,
+    call: LegacyCall<M>,
+    legacy: LegacyParticipant,
+  ): Promise<object> {
+    const handler: Handler<M> = this.#handlers[method]
+    await handler(participant, call, legacy)
+    return {}
+  }
+
+  /** Replaced tracks change nothing here: the same transport sends them. */
+  async #changeStream(
+    participant: JoinedParticipant,
+    { property, newValue }: LegacyCall<'streamPropertyChanged'>,
+    legacy: LegacyParticipant,
+  ): Promise<void> {
+    const reason = REASONS[property]
+    const value = property === 'videoDimensions' ? dimensionsOf(newValue) : flagOf(newValue)
+    if (reason === undefined || value === undefined) return
+    await this.calls.call('changeStream', participant, { streamId: ownStreamOf(legacy), [property]: value, reason })
+  }
+}
+
+const flagOf = (value: unknown): boolean | undefined =>
+  value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined
+
+function ownStreamOf({ own }: LegacyParticipant): string {
+  if (!own) throw new ServiceError('NOT_FOUND', 'nothing is published', { subject: 'stream' })
+  return own.streamId
+}
+
+export const isRoomMethod = (method: LegacyMethod): method is LegacyRoomMethod =>
+  (ROOM_METHODS as readonly LegacyMethod[]).includes(method)
