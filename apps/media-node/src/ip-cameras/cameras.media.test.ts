@@ -133,6 +133,7 @@ describe('a camera on the network', () => {
       videoFilters: 0,
       audioFilters: 0,
       connections: 0,
+      transports: 0,
       streams: 0,
       consumers: 0,
     })
