@@ -1,6 +1,7 @@
 import type { RecordingJob } from '@session-service/contract'
 import { createComposedRecorder } from './composed/composed-recorder.js'
 import { createCustomRecorder } from './custom/custom-recorder.js'
+import { createDeferredRecorder } from './deferred/deferred-recorder.js'
 import { createIndividualRecorder } from './individual/individual-recorder.js'
 import type { RecorderFactory } from './recorder/recorder.js'
 
@@ -10,4 +11,9 @@ const RECORDERS: Record<RecordingJob['output']['kind'], RecorderFactory> = {
   INDIVIDUAL: createIndividualRecorder,
 }
 
-export const recorderFor = (kind: RecordingJob['output']['kind']): RecorderFactory => RECORDERS[kind]
+/** Whether the job records streams of which it composes its file afterwards. */
+export const isDeferred = ({ output }: Pick<RecordingJob, 'output'>): boolean =>
+  output.kind === 'COMPOSED' && output.deferred === true
+
+export const recorderFor = (job: Pick<RecordingJob, 'output'>): RecorderFactory =>
+  isDeferred(job) ? createDeferredRecorder : RECORDERS[job.output.kind]
