@@ -48,8 +48,9 @@ export class Composer extends NativeProgram<ComposerEvent> {
     void this.exited.then((failure) => this.#exited(failure))
   }
 
+  /** Each argument may be several words, with tabs between them. */
   send(...words: readonly (string | number)[]): void {
-    this.command(...words)
+    this.command(...words.join('\t').split('\t'))
   }
 
   /** Composes the frames before this time, ms, or to the end of the log. Resolves with the time of the next frame. */
