@@ -33,7 +33,14 @@ const statesOf = (nodeId: string): string[] => rig.master.lastHeartbeatOf(nodeId
 /** Records an empty room for more than a second: the recorder notes each second. */
 async function record(nodeId: string): Promise<RecordingJob> {
   await rig.master.join(nodeId, 'room', 'con')
-  const output = { kind: 'COMPOSED', layout: 'BEST_FIT', width: 160, height: 90, frameRate: 25, deferred: true } as const
+  const output = {
+    kind: 'COMPOSED',
+    layout: 'BEST_FIT',
+    width: 160,
+    height: 90,
+    frameRate: 25,
+    deferred: true,
+  } as const
   const job = jobOf('room', await deliveryTo(delivered()), { output })
   await rig.master.ask(nodeId, 'startRecording', job)
   const log = join(folder, 'jobs', `${job.recordingId}.1`, 'packets.log')

@@ -3,6 +3,7 @@ import { createComposedRecorder } from './composed/composed-recorder.js'
 import { createCustomRecorder } from './custom/custom-recorder.js'
 import { createDeferredRecorder } from './deferred/deferred-recorder.js'
 import { createIndividualRecorder } from './individual/individual-recorder.js'
+import { isDeferred } from './recorder/deferred.js'
 import type { RecorderFactory } from './recorder/recorder.js'
 
 const RECORDERS: Record<RecordingJob['output']['kind'], RecorderFactory> = {
@@ -10,10 +11,6 @@ const RECORDERS: Record<RecordingJob['output']['kind'], RecorderFactory> = {
   CUSTOM: createCustomRecorder,
   INDIVIDUAL: createIndividualRecorder,
 }
-
-/** Whether the job records streams of which it composes its file afterwards. */
-export const isDeferred = ({ output }: Pick<RecordingJob, 'output'>): boolean =>
-  output.kind === 'COMPOSED' && output.deferred === true
 
 export const recorderFor = (job: Pick<RecordingJob, 'output'>): RecorderFactory =>
   isDeferred(job) ? createDeferredRecorder : RECORDERS[job.output.kind]

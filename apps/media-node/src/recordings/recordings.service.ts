@@ -55,13 +55,13 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     this.#slots = recordingSlots(config.MEDIA_NODE_RECORDING_SLOTS, availableParallelism())
     metrics.sampled('recording_slots', 'Recording slots of this node', () => this.slots.total)
     metrics.sampled('recordings_running', 'Running recordings', () => this.#recording.length)
-    metrics.sampled(
-      'recordings_delivering',
-      'Ended recording parts whose files are being delivered',
-      () => this.#countOf('delivering'),
+    metrics.sampled('recordings_delivering', 'Ended recording parts whose files are being delivered', () =>
+      this.#countOf('delivering'),
     )
-    metrics.sampled('recordings_composing', 'Ended deferred recordings whose files are being composed or wait for that', () =>
-      this.#countOf('composing'),
+    metrics.sampled(
+      'recordings_composing',
+      'Ended deferred recordings whose files are being composed or wait for that',
+      () => this.#countOf('composing'),
     )
     metrics.sampled('recording_fragment_age_seconds', 'Longest time since the last write of a running recording', () =>
       this.#folder.longestSilence(this.#recording.map(({ job }) => job)),

@@ -1,5 +1,5 @@
 import { COST, type RecordingJob } from '@session-service/contract'
-import { isDeferred } from './recorders.js'
+import { isDeferred } from './recorder/deferred.js'
 
 /** The rest of the CPU is reserved for forwarding: sessions must never wait for a recording. */
 const CPU_SHARE = 0.75

@@ -1,11 +1,11 @@
-import { rename, rm, stat } from 'node:fs/promises'
+import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Logger } from '@nestjs/common'
 import type { RecordedFile, RecordingJob } from '@session-service/contract'
 import { Scene } from '../composed/scene.js'
 import { openingWords, settingsOf } from '../composed/settings.js'
+import { PACKETS_FILE } from '../recorder/deferred.js'
 import { Composer } from './composer.js'
-import { PACKETS_FILE } from './packet-recorder.js'
 import { ReplayedStreams } from './replayed-streams.js'
 import { readTimeline, type Timeline } from './timeline.js'
 
@@ -91,6 +91,3 @@ class Composition {
     this.#scene?.arrange(this.#streams.shown)
   }
 }
-
-/** Frees the disk space of what a file was composed of. */
-export const removeRecorded = (folder: string): Promise<void> => rm(join(folder, PACKETS_FILE), { force: true })

@@ -6,9 +6,10 @@ import { withTimeout } from '@session-service/server-kit'
 import type { Stream } from '../../rooms/stream.js'
 import { displayName } from '../composed/display-name.js'
 import { settingsOf, type CompositionSettings } from '../composed/settings.js'
+import { PACKETS_FILE } from '../recorder/deferred.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
 import { Supervisor } from '../supervision/supervisor.js'
-import { PacketRecorder, PACKETS_FILE } from './packet-recorder.js'
+import { PacketRecorder } from './packet-recorder.js'
 import { RecordedStream } from './recorded-stream.js'
 import { TIMELINE_VERSION, TimelineWriter, type TimelineEntry } from './timeline.js'
 
@@ -61,7 +62,9 @@ class DeferredRecorder implements Recorder {
     try {
       if (room.closed) throw new ServiceError('NOT_FOUND', 'the room is closed')
       this.#startedUs = await withTimeout(this.#packets.started, START_TIMEOUT_MS, 'starting the recorder of packets')
-      this.#timeline = await TimelineWriter.create(folder, (error) => this.#end(`writing the timeline failed: ${String(error)}`))
+      this.#timeline = await TimelineWriter.create(folder, (error) =>
+        this.#end(`writing the timeline failed: ${String(error)}`),
+      )
     } catch (error) {
       await this.stop()
       throw error instanceof ServiceError ? error : new ServiceError('LAUNCH_FAILED', String(error), { cause: error })
@@ -138,7 +141,8 @@ class DeferredRecorder implements Recorder {
   }
 
   #noteAdded(source: number, codec: string, video: number, audio: number): void {
-    if (codec === 'VP8' || codec === 'VP9' || codec === 'H264') this.#note({ event: 'added', source, codec, video, audio })
+    if (codec === 'VP8' || codec === 'VP9' || codec === 'H264')
+      this.#note({ event: 'added', source, codec, video, audio })
   }
 
   #changed(stream: Stream): void {

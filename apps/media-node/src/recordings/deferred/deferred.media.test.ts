@@ -29,7 +29,8 @@ beforeEach(async () => {
 })
 afterEach(() => composition.close())
 
-const median = (values: readonly number[]): number => values.toSorted((one, other) => one - other)[values.length >> 1] ?? NaN
+const median = (values: readonly number[]): number =>
+  values.toSorted((one, other) => one - other)[values.length >> 1] ?? NaN
 const packets = (): string => join(folder, 'packets.log')
 const grows = async (path: string, bytes: number): Promise<void> => {
   const before = await stat(path).then(
@@ -44,8 +45,22 @@ async function clapper(): Promise<string> {
   const clip = join(composition.folder, 'clapper.webm')
   const flash = `color=black:size=160x90:rate=25,drawbox=color=white:t=fill:enable=${now}`
   const beep = `aevalsrc=0.5*sin(880*2*PI*t)*${now}:s=48000`
-  const codecs = '-t 20 -c:v libvpx -deadline realtime -cpu-used 8 -b:v 200k -g 12 -c:a libopus -application voip -b:a 32k -ac 2'
-  await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', flash, '-f', 'lavfi', '-i', beep, ...codecs.split(' '), clip])
+  const codecs =
+    '-t 20 -c:v libvpx -deadline realtime -cpu-used 8 -b:v 200k -g 12 -c:a libopus -application voip -b:a 32k -ac 2'
+  await run('ffmpeg', [
+    '-v',
+    'error',
+    '-f',
+    'lavfi',
+    '-i',
+    flash,
+    '-f',
+    'lavfi',
+    '-i',
+    beep,
+    ...codecs.split(' '),
+    clip,
+  ])
   return clip
 }
 
@@ -64,7 +79,12 @@ it('a deferred composition makes the same file as the live one', async () => {
   await Promise.all([live.start(), deferred.start()])
   const camera = await change(Camera.publish(stack, room, 'clapper', { clip, dtx: true }), 20_000)
   const bars = await change(
-    composition.publish({ connectionId: 'bars', video: 'smptebars=size=160x90:rate=25', audio: TONE, clientData: 'Bars' }),
+    composition.publish({
+      connectionId: 'bars',
+      video: 'smptebars=size=160x90:rate=25',
+      audio: TONE,
+      clientData: 'Bars',
+    }),
     30_000,
   )
   await change(bars.mute(), 20_000)
@@ -101,8 +121,12 @@ async function expectSame(live: RecordedFile, deferred: RecordedFile, changedAt:
   }))
   const isSteady = (at: number): boolean =>
     changedAt.every((change) => at < change - TRANSITION_MS[0] || at > change + TRANSITION_MS[1])
-  const steady = compared.filter(({ at }) => at > live.startedAt && at < live.endedAt && isSteady(at)).map(({ ssim }) => ssim)
-  console.log(`SSIM of ${steady.length} of ${compared.length} frames: least ${Math.min(...steady).toFixed(4)}, median ${median(steady).toFixed(4)}`)
+  const steady = compared
+    .filter(({ at }) => at > live.startedAt && at < live.endedAt && isSteady(at))
+    .map(({ ssim }) => ssim)
+  console.log(
+    `SSIM of ${steady.length} of ${compared.length} frames: least ${Math.min(...steady).toFixed(4)}, median ${median(steady).toFixed(4)}`,
+  )
   expect(steady.length).toBeGreaterThan(compared.length / 5)
   expect(Math.min(...steady)).toBeGreaterThanOrEqual(0.98)
 }
@@ -146,6 +170,9 @@ it('a recording without video has audio only, and a screen is the large picture 
   const [sound] = await composition.compose(audio)
   const [video] = await composition.compose(screen)
   expect((await probe(join(audioOnly, sound!.name))).streams).toMatchObject([{ codec: 'opus' }])
-  const seen = await coloursAt(join(folder, video!.name), SIZE, [[160, 60], [160, 158]])
+  const seen = await coloursAt(join(folder, video!.name), SIZE, [
+    [160, 60],
+    [160, 158],
+  ])
   expect(seen.at(-1)).toEqual(['blue', 'red'])
 }, 60_000)

@@ -14,8 +14,6 @@ const PacketEvent = z.discriminatedUnion('event', [
 type PacketEvent = z.infer<typeof PacketEvent>
 export type Listening = Extract<PacketEvent, { event: 'listening' }>
 
-export const PACKETS_FILE = 'packets.log'
-
 /** The native program that writes the packets of streams into a log, without decoding. */
 export class PacketRecorder extends NativeProgram<PacketEvent> {
   readonly #started = Promise.withResolvers<number>()
@@ -28,16 +26,18 @@ export class PacketRecorder extends NativeProgram<PacketEvent> {
       if (event.event === 'error') onError(event.message)
     })
     this.command('record', path)
-    void this.exited.then(() => {
-      this.#started.reject(new Error('the recorder of packets exited'))
-      for (const answer of this.#listening.values()) answer(undefined)
-    })
+    void this.exited.then(() => this.#exited())
     this.#started.promise.catch(() => undefined)
   }
 
   /** The start of the log by CLOCK_MONOTONIC, us. */
   get started(): Promise<number> {
     return this.#started.promise
+  }
+
+  #exited(): void {
+    this.#started.reject(new Error('the recorder of packets exited'))
+    for (const answer of this.#listening.values()) answer(undefined)
   }
 
   /** Undefined when the program has exited. */

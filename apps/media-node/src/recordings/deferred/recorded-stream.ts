@@ -60,7 +60,9 @@ export class RecordedStream {
     this.#isListening = true
     onAdded(words)
     await this.#awaitKeyFrame(tap)
-    await tap.start({ ...(video && { video: ports.video }), ...(audio && { audio: ports.audio }) }).catch(() => undefined)
+    await tap
+      .start({ ...(video && { video: ports.video }), ...(audio && { audio: ports.audio }) })
+      .catch(() => undefined)
     if (!this.isActive) this.options.onReady()
   }
 

@@ -17,11 +17,19 @@ const published = (source: number, isActive = true): TimelineEntry => ({
   isScreen: false,
   isActive,
 })
-const added = (source: number, video = 96): TimelineEntry => ({ event: 'added', at: 0, source, codec: 'VP8', video, audio: 111 })
+const added = (source: number, video = 96): TimelineEntry => ({
+  event: 'added',
+  at: 0,
+  source,
+  codec: 'VP8',
+  video,
+  audio: 111,
+})
 const changed = (source: number, isActive: boolean): TimelineEntry => ({ event: 'changed', at: 0, source, isActive })
 const replaced = (source: number, by: number): TimelineEntry => ({ event: 'replaced', at: 0, source, by })
 const apply = (...entries: TimelineEntry[]): void => entries.forEach((entry) => streams.apply(entry))
-const shown = (): string[] => streams.shown.map(({ id, name, showsPicture }) => `${id} ${name} ${showsPicture ? 'picture' : 'name'}`)
+const shown = (): string[] =>
+  streams.shown.map(({ id, name, showsPicture }) => `${id} ${name} ${showsPicture ? 'picture' : 'name'}`)
 
 describe('a stream', () => {
   it('is shown by name until its first picture', () => {

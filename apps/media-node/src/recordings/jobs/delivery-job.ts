@@ -11,7 +11,7 @@ import {
   type RecordingJob,
   type RunningJob,
 } from '@session-service/contract'
-import { removeRecorded } from '../deferred/compose.js'
+import { removePackets } from '../recorder/deferred.js'
 import { deliver, type Sendable } from './delivery.js'
 import { Journal, type Notes } from './journal.js'
 
@@ -124,7 +124,7 @@ export class DeliveryJob {
     )
     this.notes = { ...this.notes, state: 'delivering', files, ...(failure !== undefined && { failure }) }
     await this.journal.write(this.notes)
-    await removeRecorded(folder)
+    await removePackets(folder)
   }
 
   /** After the last attempt the recording is given up. */

@@ -203,7 +203,14 @@ describe('a deferred recording', () => {
     const notes = await recorded()
     const composing = Promise.withResolvers<void>()
     const reports: RecordingEnded[] = []
-    const file: RecordedFile = { name: 'composed.mp4', size: 3, hasAudio: true, hasVideo: true, startedAt: 1, endedAt: 2 }
+    const file: RecordedFile = {
+      name: 'composed.mp4',
+      size: 3,
+      hasAudio: true,
+      hasVideo: true,
+      startedAt: 1,
+      endedAt: 2,
+    }
     const compose: JobEnvironment['compose'] = async (_, own) => {
       await composing.promise
       await writeFile(join(own, file.name), 'mp4')
@@ -234,7 +241,9 @@ describe('a deferred recording', () => {
     leaving = new AbortController()
     await new DeliveryJob(environment(more), { ...notes, attempts: 1 }).done
     expect(attempts).toBe(4)
-    expect(reports).toMatchObject([{ files: [], failure: 'the recording could not be composed: the encoder is missing' }])
+    expect(reports).toMatchObject([
+      { files: [], failure: 'the recording could not be composed: the encoder is missing' },
+    ])
   })
 
   it('is composed later when the disk is full, however often that fails', async () => {

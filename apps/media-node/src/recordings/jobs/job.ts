@@ -4,8 +4,8 @@ import { makeFolder, serviceClock, withTimeout, type ReferenceClock } from '@ses
 import { ServiceError, type RecordedFile, type RecordingJob, type RunningJob } from '@session-service/contract'
 import type { Room } from '../../rooms/room.js'
 import { writtenAt } from '../recorder/cut-end.js'
+import { isDeferred } from '../recorder/deferred.js'
 import type { Recorder, RecorderFactory } from '../recorder/recorder.js'
-import { isDeferred } from '../recorders.js'
 import { DeliveryJob, type JobEnd, type JobEnvironment } from './delivery-job.js'
 import type { Notes } from './journal.js'
 

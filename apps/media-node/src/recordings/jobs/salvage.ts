@@ -1,4 +1,4 @@
-import { isDeferred } from '../recorders.js'
+import { isDeferred } from '../recorder/deferred.js'
 import { filesLeft } from './job.js'
 import { Journal, type Notes } from './journal.js'
 
