@@ -42,7 +42,9 @@ async function record(nodeId: string): Promise<RecordingJob> {
     deferred: true,
   } as const
   const job = jobOf('room', await deliveryTo(delivered()), { output })
-  await rig.master.ask(nodeId, 'startRecording', job)
+  const { startedAt } = await rig.master.ask(nodeId, 'startRecording', job)
+  // Masters store whole milliseconds.
+  expect(startedAt).toBe(Math.round(startedAt))
   const log = join(folder, 'jobs', `${job.recordingId}.1`, 'packets.log')
   const { size } = await stat(log)
   await until('two seconds are recorded', async () => (await stat(log)).size >= size + 32)

@@ -36,7 +36,7 @@ export async function compose({ job, folder, signal }: ComposeOptions): Promise<
   await rename(draft, join(folder, file))
   const { startedAt } = timeline.start
   const { hasAudio, hasVideo } = job
-  return [{ name: file, size, hasAudio, hasVideo, startedAt, endedAt: startedAt + durationMs }]
+  return [{ name: file, size, hasAudio, hasVideo, startedAt, endedAt: startedAt + Math.round(durationMs) }]
 }
 
 class Composition {

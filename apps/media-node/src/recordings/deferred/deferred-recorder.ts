@@ -69,7 +69,7 @@ class DeferredRecorder implements Recorder {
       await this.stop()
       throw error instanceof ServiceError ? error : new ServiceError('LAUNCH_FAILED', String(error), { cause: error })
     }
-    const startedAt = clock.now() - this.#elapsedMs()
+    const startedAt = Math.round(clock.now() - this.#elapsedMs())
     this.#timeline.write({ event: 'began', at: 0, version: TIMELINE_VERSION, startedAt })
     this.#follow()
     return startedAt

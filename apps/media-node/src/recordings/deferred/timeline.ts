@@ -18,7 +18,7 @@ const source = z.number().int().positive()
  */
 const TimelineEntry = z.discriminatedUnion('event', [
   /** The first one. `startedAt`: the start of the log in UTC ms of the cluster. */
-  z.object({ event: z.literal('began'), at, version: z.literal(TIMELINE_VERSION), startedAt: z.number() }),
+  z.object({ event: z.literal('began'), at, version: z.literal(TIMELINE_VERSION), startedAt: z.number().int() }),
   /** A stream: shown by its name until the first picture. `isActive`: whether its video is unmuted. */
   z.object({
     event: z.literal('published'),
