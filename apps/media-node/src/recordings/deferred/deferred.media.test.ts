@@ -136,8 +136,8 @@ async function expectSame(live: RecordedFile, deferred: RecordedFile, changedAt:
     `SSIM of ${steady.length} of ${compared.length} frames: least ${Math.min(...steady).toFixed(4)}, median ${median(steady).toFixed(4)}`,
   )
   // Each state of the session is compared.
-  changedAt.slice(1).forEach((until, nth) => {
-    const within = compared.filter(({ at }) => at > changedAt[nth]! && at < until && isSteady(at))
+  changedAt.slice(1).forEach((end, nth) => {
+    const within = compared.filter(({ at }) => at > changedAt[nth]! && at < end && isSteady(at))
     expect(within.length).toBeGreaterThan(5)
   })
   expect(Math.min(...steady)).toBeGreaterThanOrEqual(0.98)
