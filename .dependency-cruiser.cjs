@@ -98,6 +98,7 @@ const MEDIA_NODE_LAYERS = [
   'recordings/supervision',
   'recordings/jobs',
   'recordings/composed',
+  'recordings/deferred',
   'recordings/individual',
   'recordings/custom',
   'recordings',

@@ -19,6 +19,8 @@ typedef struct {
   gint latency_ms;
   gint fragment_ms;
   gchar *file;
+  /* The log of a recording that is composed afterwards; NULL: composed live. */
+  gchar *log;
 } Settings;
 
 typedef struct {
@@ -47,15 +49,23 @@ gboolean stream_failed(GstObject *object, const gchar *message);
 /* decoding.c: what takes a kind of a stream from RTP to raw media, described; to be freed. */
 gchar *video_from_rtp(const gchar *codec, gint payload);
 gchar *audio_from_rtp(gint payload);
+/* The part of these behind the jitter buffer, and the format of the packets. */
+gchar *video_decoding(const gchar *codec);
+const gchar *audio_decoding(void);
+gchar *video_packets(const gchar *codec, gint payload);
+gchar *audio_packets(gint payload);
 gboolean read_size(GstCaps *caps, gint *width, gint *height);
 /* Whether these caps are of pictures that nobody sends in earnest. */
 gboolean is_too_large(GstEvent *caps);
 
-/* tile.c: a plain box with a name, in place of a picture. */
+/* tile.c: a plain box with a name, in place of a picture. A description, to be freed; the name is set afterwards. */
+gchar *tile_description(const Box *box);
+void tile_name(GstElement *bin, const Box *box, const gchar *text);
 void tile_place(const gchar *id, const Box *box, const gchar *text);
 void tile_remove(const gchar *id);
 
 /* elements.c: what several use. */
+void scale_cheaply(GstPad *mixer_pad);
 void box_apply(GstPad *mixer_pad, const Box *box);
 void element_drop(GstElement *element);
 void pad_detach(GstElement *bin, GstPad *mixer_pad, GstElement *mixer);

@@ -19,26 +19,49 @@ gboolean is_too_large(GstEvent *event) {
   return width > LONGEST_SIDE || height > LONGEST_SIDE || (gint64)width * height > MOST_PIXELS;
 }
 
+gchar *video_decoding(const gchar *codec) {
+  const gchar *decoder = !strcmp(codec, "H264")  ? "rtph264depay wait-for-keyframe=true ! h264parse ! avdec_h264"
+                         : !strcmp(codec, "VP9") ? "rtpvp9depay wait-for-keyframe=true ! avdec_vp9"
+                                                 : "rtpvp8depay wait-for-keyframe=true ! avdec_vp8";
+  return g_strdup_printf("%s name=decoder max-threads=1 ! videoconvert ! capsfilter caps=\"video/x-raw,format=I420\"", decoder);
+}
+
+const gchar *audio_decoding(void) {
+  return "rtpopusdepay ! opusdec plc=true use-inband-fec=true ! audioconvert ! audioresample ! "
+         "capsfilter caps=\"audio/x-raw,format=S16LE,layout=interleaved,rate=48000,channels=2\"";
+}
+
+gchar *video_packets(const gchar *codec, gint payload) {
+  return g_strdup_printf("application/x-rtp,media=video,clock-rate=90000,encoding-name=%s,payload=%d", codec, payload);
+}
+
+gchar *audio_packets(gint payload) {
+  return g_strdup_printf("application/x-rtp,media=audio,clock-rate=48000,encoding-name=OPUS,payload=%d", payload);
+}
+
 /*
  * Sound and picture are kept in step by when they arrive, not by the reports of the sender: the SFU makes these of the
  * arrival of its latest packet, so that each wave of load would shift one against the other.
  */
 gchar *video_from_rtp(const gchar *codec, gint payload) {
-  const gchar *decoder = !strcmp(codec, "H264")  ? "rtph264depay wait-for-keyframe=true ! h264parse ! avdec_h264"
-                         : !strcmp(codec, "VP9") ? "rtpvp9depay wait-for-keyframe=true ! avdec_vp9"
-                                                 : "rtpvp8depay wait-for-keyframe=true ! avdec_vp8";
-  return g_strdup_printf("udpsrc name=socket address=127.0.0.1 port=0 buffer-size=1000000 "
-                         "caps=\"application/x-rtp,media=video,clock-rate=90000,encoding-name=%s,payload=%d\" ! "
-                         "rtpjitterbuffer latency=%d ! %s name=decoder max-threads=1 ! videoconvert ! video/x-raw,format=I420 ! "
-                         "queue max-size-buffers=12 max-size-bytes=67108864 max-size-time=0 leaky=downstream",
-                         codec, payload, output_settings()->latency_ms, decoder);
+  gchar *packets = video_packets(codec, payload), *decoding = video_decoding(codec);
+  gchar *description =
+      g_strdup_printf("udpsrc name=socket address=127.0.0.1 port=0 buffer-size=1000000 caps=\"%s\" ! "
+                      "rtpjitterbuffer latency=%d ! %s ! "
+                      "queue max-size-buffers=12 max-size-bytes=67108864 max-size-time=0 leaky=downstream",
+                      packets, output_settings()->latency_ms, decoding);
+  g_free(packets);
+  g_free(decoding);
+  return description;
 }
 
 gchar *audio_from_rtp(gint payload) {
-  return g_strdup_printf("udpsrc name=socket address=127.0.0.1 port=0 buffer-size=500000 "
-                         "caps=\"application/x-rtp,media=audio,clock-rate=48000,encoding-name=OPUS,payload=%d\" ! "
-                         "rtpjitterbuffer latency=%d do-lost=true ! rtpopusdepay ! opusdec plc=true use-inband-fec=true ! "
-                         "audioconvert ! audioresample ! audio/x-raw,rate=48000,channels=2 ! "
-                         "queue max-size-time=500000000 max-size-bytes=0 max-size-buffers=0 leaky=downstream",
-                         payload, output_settings()->latency_ms);
+  gchar *packets = audio_packets(payload);
+  gchar *description =
+      g_strdup_printf("udpsrc name=socket address=127.0.0.1 port=0 buffer-size=500000 caps=\"%s\" ! "
+                      "rtpjitterbuffer latency=%d do-lost=true ! %s ! "
+                      "queue max-size-time=500000000 max-size-bytes=0 max-size-buffers=0 leaky=downstream",
+                      packets, output_settings()->latency_ms, audio_decoding());
+  g_free(packets);
+  return description;
 }

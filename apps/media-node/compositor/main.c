@@ -1,7 +1,10 @@
-#include "compositor.h"
+#define _GNU_SOURCE
+#include "deferred.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static GMainLoop *loop;
 static int exit_code;
@@ -17,7 +20,8 @@ static gboolean read_settings(gchar **words, guint count, Settings *settings) {
                          .audio_kbps = atoi(words[7]),
                          .latency_ms = atoi(words[8]),
                          .fragment_ms = 1000,
-                         .file = g_strdup(words[9])};
+                         .file = g_strdup(words[9]),
+                         .log = count > 10 ? g_strdup(words[10]) : NULL};
   return settings->has_video || settings->has_audio;
 }
 
@@ -54,24 +58,62 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data) {
 static void start(gchar **words, guint count) {
   Settings settings;
   GError *error = NULL;
-  if (output_pipeline()) return event_error(NULL, "started already");
+  if (output_pipeline() || record_is_on()) return event_error(NULL, "started already");
   if (!read_settings(words, count, &settings)) return fail("start: settings are missing");
   GstElement *pipeline = output_create(&settings, &error);
   if (!pipeline) return fail(error ? error->message : "the pipeline could not be made");
   GstBus *bus = gst_element_get_bus(pipeline);
   gst_bus_add_watch(bus, on_message, NULL);
   gst_object_unref(bus);
-  if (gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) fail("the pipeline did not start");
+  if (gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) return fail("the pipeline did not start");
+  if (settings.log) replay_start();
 }
+
+static guint32 number_of(const gchar *word) { return (guint32)g_ascii_strtoull(word, NULL, 10); }
 
 static Box read_box(gchar **words) {
   return (Box){atoi(words[2]), atoi(words[3]), atoi(words[4]), atoi(words[5]), atoi(words[6])};
 }
 
+/* What was recorded is kept. A composition of a log ends without its parent: it is repeated. */
+static void end_in_order(void) {
+  if (record_is_on()) record_stop();
+  if (output_pipeline() && !replay_is_on()) output_stop();
+  else g_main_loop_quit(loop);
+}
+
+static void carry_out_recording(gchar **words, guint count) {
+  const gchar *command = words[0];
+  if (!strcmp(command, "add") && count >= 4) record_add(number_of(words[1]), atoi(words[2]) != 0, atoi(words[3]) != 0);
+  else if (!strcmp(command, "remove") && count >= 2) record_remove(number_of(words[1]));
+  else if (!strcmp(command, "stop")) end_in_order();
+  else event_error(NULL, "a command is not known or incomplete");
+}
+
+static void carry_out_replay(gchar **words, guint count) {
+  const gchar *command = words[0];
+  if (!strcmp(command, "stop")) return replay_stop();
+  if (!strcmp(command, "until") && count >= 2) return replay_until(g_ascii_strtoll(words[1], NULL, 10));
+  if (!strcmp(command, "untile") && count >= 2) return still_remove(words[1]);
+  if (!strcmp(command, "add") && count >= 5) return source_add(number_of(words[1]), words[2], atoi(words[3]), atoi(words[4]));
+  if (!strcmp(command, "remove") && count >= 2) return source_remove(number_of(words[1]));
+  if (!strcmp(command, "hide") && count >= 2) return source_hide(number_of(words[1]));
+  if (!strcmp(command, "await") && count >= 2) return source_await(number_of(words[1]));
+  if (count >= 7) {
+    Box box = read_box(words);
+    if (!strcmp(command, "place")) return source_place(number_of(words[1]), &box);
+    if (!strcmp(command, "tile") && count >= 8) return still_place(words[1], &box, words[7]);
+  }
+  event_error(NULL, "a command is not known or incomplete");
+}
+
 /* Words are separated by tabs, so that a file or a name may hold spaces. */
 static void carry_out(gchar **words, guint count) {
   const gchar *command = words[0];
-  if (!strcmp(command, "start")) return start(words, count);
+  if (!strcmp(command, "start") || !strcmp(command, "compose")) return start(words, count);
+  if (!strcmp(command, "record") && count >= 2) return record_start(words[1]);
+  if (record_is_on()) return carry_out_recording(words, count);
+  if (replay_is_on()) return carry_out_replay(words, count);
   if (!output_pipeline()) return event_error(NULL, "not started");
   if (!strcmp(command, "stop")) return output_stop();
   if (!strcmp(command, "add") && count >= 5) return stream_add(words[1], words[2], atoi(words[3]), atoi(words[4]));
@@ -87,13 +129,17 @@ static void carry_out(gchar **words, guint count) {
   event_error(NULL, "a command is not known or incomplete");
 }
 
-/* What was recorded is kept. */
-static void end_in_order(void) {
-  if (output_pipeline()) output_stop();
-  else g_main_loop_quit(loop);
+/* Before any thread: each inherits it. */
+static void yield_to_others(void) {
+#ifdef SCHED_IDLE
+  const struct sched_param none = {0};
+  sched_setscheduler(0, SCHED_IDLE, &none);
+#endif
+  setpriority(PRIO_PROCESS, 0, 19);
 }
 
 int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--idle")) yield_to_others();
   gst_init(&argc, &argv);
   loop = g_main_loop_new(NULL, FALSE);
   commands_read(&(Commands){carry_out, end_in_order});

@@ -34,14 +34,15 @@ const Settings *output_settings(void) { return &chosen; }
  * colour space that differs from the encoder's costs a conversion of every frame. No h264parse: it drops time stamps.
  */
 static void describe_video(GString *text, const Settings *settings) {
+  if (!settings->log)
+    g_string_append_printf(text, "videotestsrc is-live=true pattern=black ! " RAW_VIDEO " ! ", 16, 16, settings->fps);
   g_string_append_printf(
       text,
-      "videotestsrc is-live=true pattern=black ! " RAW_VIDEO " ! "
       "compositor name=video background=black latency=%" G_GUINT64_FORMAT " max-threads=1 ! " RAW_VIDEO " ! "
       "queue max-size-time=2000000000 max-size-bytes=0 max-size-buffers=60 ! "
       ENCODER "bitrate=%d key-int-max=%d ! "
       "video/x-h264,profile=high,stream-format=avc,alignment=au ! queue ! mux. ",
-      16, 16, settings->fps, VIDEO_PATIENCE_MS * GST_MSECOND, settings->width, settings->height,
+      settings->log ? 0 : VIDEO_PATIENCE_MS * GST_MSECOND, settings->width, settings->height,
       settings->fps, settings->video_kbps, 2 * settings->fps);
 }
 
@@ -50,11 +51,13 @@ static void describe_video(GString *text, const Settings *settings) {
  * By default the mixer appends such sound to what it has, ahead of its time, until that has lasted for a second.
  */
 static void describe_audio(GString *text, const Settings *settings) {
-  g_string_append_printf(text,
-                         "audiotestsrc wave=silence is-live=true ! " RAW_AUDIO " ! "
-                         "audiomixer name=audio discont-wait=0 latency=%" G_GUINT64_FORMAT " ! " RAW_AUDIO
-                         " ! audioconvert ! queue ! %s bitrate=%d ! %s queue ! mux. ",
-                         AUDIO_PATIENCE_MS * GST_MSECOND,
+  if (settings->log) g_string_append(text, "appsrc name=sound format=time block=true max-bytes=2000000 caps=\"" RAW_AUDIO ",layout=interleaved\"");
+  else
+    g_string_append_printf(text,
+                           "audiotestsrc wave=silence is-live=true ! " RAW_AUDIO " ! "
+                           "audiomixer name=audio discont-wait=0 latency=%" G_GUINT64_FORMAT " ! " RAW_AUDIO,
+                           AUDIO_PATIENCE_MS * GST_MSECOND);
+  g_string_append_printf(text, " ! audioconvert ! queue ! %s bitrate=%d ! %s queue ! mux. ",
                          settings->has_video ? "avenc_aac" : "opusenc", settings->audio_kbps * 1000,
                          settings->has_video ? "aacparse !" : "");
 }

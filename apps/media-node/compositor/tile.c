@@ -22,13 +22,28 @@ static void tile_free(gpointer data) {
 }
 
 /* Few frames: the mixer shows each again and again, and need not scale it. */
-static GstElement *make_source(const Box *box, const gchar *text) {
-  gchar *description = g_strdup_printf(
-      "videotestsrc is-live=true pattern=solid-color foreground-color=%u ! "
+gchar *tile_description(const Box *box) {
+  return g_strdup_printf(
+      "videotestsrc name=source pattern=solid-color foreground-color=%u ! "
       "video/x-raw,format=I420,width=%d,height=%d,framerate=5/1,pixel-aspect-ratio=1/1,colorimetry=bt601,"
       "chroma-site=jpeg ! textoverlay name=name valignment=center halignment=center wrap-mode=wordchar "
       "draw-outline=false draw-shadow=false",
       TILE_COLOR, box->width, box->height);
+}
+
+void tile_name(GstElement *bin, const Box *box, const gchar *text) {
+  GstElement *overlay = gst_bin_get_by_name(GST_BIN(bin), "name");
+  /* The overlay reads markup, and a name is whatever a client says. */
+  gchar *plain = g_markup_escape_text(text, -1);
+  gchar *font = g_strdup_printf("Sans %dpx", MAX(box->height / TEXT_SHARE, 12));
+  g_object_set(overlay, "text", plain, "font-desc", font, "auto-resize", FALSE, NULL);
+  g_free(plain);
+  g_free(font);
+  gst_object_unref(overlay);
+}
+
+static GstElement *make_source(const Box *box, const gchar *text) {
+  gchar *description = tile_description(box);
   GError *error = NULL;
   GstElement *bin = gst_parse_bin_from_description(description, FALSE, &error);
   g_free(description);
@@ -37,17 +52,15 @@ static GstElement *make_source(const Box *box, const gchar *text) {
     g_error_free(error);
     return NULL;
   }
-  GstElement *overlay = gst_bin_get_by_name(GST_BIN(bin), "name");
-  /* The overlay reads markup, and a name is whatever a client says. */
-  gchar *plain = g_markup_escape_text(text, -1);
-  gchar *font = g_strdup_printf("Sans %dpx", MAX(box->height / TEXT_SHARE, 12));
-  g_object_set(overlay, "text", plain, "font-desc", font, "auto-resize", FALSE, NULL);
-  g_free(plain);
-  g_free(font);
-  /* Only this pad: with its input for subtitles led outside as well the overlay would wait for them. */
-  GstPad *source = gst_element_get_static_pad(overlay, "src");
-  gst_element_add_pad(bin, gst_ghost_pad_new("src", source));
+  GstElement *source = gst_bin_get_by_name(GST_BIN(bin), "source");
+  g_object_set(source, "is-live", TRUE, NULL);
   gst_object_unref(source);
+  tile_name(bin, box, text);
+  /* Only this pad: with its input for subtitles led outside as well the overlay would wait for them. */
+  GstElement *overlay = gst_bin_get_by_name(GST_BIN(bin), "name");
+  GstPad *output = gst_element_get_static_pad(overlay, "src");
+  gst_element_add_pad(bin, gst_ghost_pad_new("src", output));
+  gst_object_unref(output);
   gst_object_unref(overlay);
   return bin;
 }

@@ -7,18 +7,27 @@ import { whenDecodable } from './watch-file.js'
 const READY_MS = 60_000
 export type StartBody = Parameters<ServiceApi['startRecording']>[0]
 
-/** Records as a backend does: starts the recording through the REST interface; the media node records. */
-export function nativeRecorder(stack: Stack, session: string, body: Omit<StartBody, 'session'> = {}): Recorder {
-  return { name: 'compositor', start: () => start(stack, { ...body, session }) }
+/**
+ * Records as a backend does: starts the recording through the REST interface; the media node records. `deferred`: the
+ * master that has recordings composed after their end.
+ */
+export function nativeRecorder(
+  stack: Stack,
+  session: string,
+  body: Omit<StartBody, 'session'> = {},
+  deferred?: ServiceApi,
+): Recorder {
+  return { name: 'compositor', start: () => start(stack, { ...body, session }, deferred) }
 }
 
-async function start(stack: Stack, body: StartBody): Promise<ActiveRecording> {
+async function start(stack: Stack, body: StartBody, deferred: ServiceApi | undefined): Promise<ActiveRecording> {
   const node = nodeOf(stack)
   const before = new Set(descendantsOf(node.pid).map(({ pid }) => pid))
   const began = performance.now()
-  const { id } = await stack.api.startRecording(body)
+  const { id } = await (deferred ?? stack.api).startRecording(body)
   const bytesAfterMs = performance.now() - began
-  const decodable = body.outputMode === 'INDIVIDUAL' ? began : await whenDecodable(await fileOf(stack, id))
+  const hasFile = body.outputMode !== 'INDIVIDUAL' && !deferred
+  const decodable = hasFile ? await whenDecodable(await fileOf(stack, id)) : began
   return {
     pids: descendantsOf(node.pid).flatMap(({ pid }) => (before.has(pid) ? [] : pid)),
     isOfNode: true,

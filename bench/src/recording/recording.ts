@@ -11,6 +11,7 @@ import { PARTICIPANTS } from '../participants/api.js'
 import { browserRecorder } from './browser-recorder.js'
 import { CLIP, type ClipFiles, makeClips } from './clips.js'
 import { compareComposed } from './composed.js'
+import { compareDeferred } from './deferred.js'
 import { compareIndividual, remuxRecorder } from './individual.js'
 import { findLimit } from './limit.js'
 import { nativeRecorder } from './native-recorder.js'
@@ -79,6 +80,7 @@ async function measure(
   const composed = await compareComposed({ stack, recorders, shown }, options)
   const individual = nativeRecorder(stack, session, { outputMode: 'INDIVIDUAL' })
   const copied = await compareIndividual({ ours: individual, reference: remux }, options)
+  const deferred = await compareDeferred(stack, session, options)
   const ready = await compareQuickStart(stack, gather, options)
   const limit = await findLimit(
     async () => {
@@ -91,7 +93,7 @@ async function measure(
   return {
     names: { ours: 'session-service', reference: 'the other' },
     settings: { ...composed.settings, people: PARTICIPANT_COUNT, ...CLIP },
-    comparisons: [...composed.comparisons, ...copied, ...ready],
+    comparisons: [...composed.comparisons, ...copied, ...deferred, ...ready],
     notes: [perCore(composed.comparisons), ...limit],
   }
 }

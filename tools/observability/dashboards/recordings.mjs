@@ -39,10 +39,11 @@ const COURSE = [
   ),
   graph(
     'Recordings on nodes',
-    'Running recordings, and ended ones whose files are being delivered.',
+    'Running recordings, and ended ones whose files are being composed or delivered.',
     { unit: 'short' },
     {
       'sum by (instance) (session_service_recordings_running)': '{{instance}} running',
+      'sum by (instance) (session_service_recordings_composing)': '{{instance}} composing',
       'sum by (instance) (session_service_recordings_delivering)': '{{instance}} delivering',
     },
   ),

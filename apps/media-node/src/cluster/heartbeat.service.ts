@@ -99,7 +99,7 @@ export class HeartbeatService implements OnModuleDestroy {
       cpuLoad: this.state.cpu.load,
       memoryBytes: process.memoryUsage.rss() + this.pool.memoryBytes + this.speech.memoryBytes,
       committed: committedTo(
-        { ...held, recordings: recording.used, speechStreams },
+        { ...held, recordings: this.recordings.used, speechStreams },
         this.media.rooms,
         performance.now(),
       ),

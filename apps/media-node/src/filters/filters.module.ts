@@ -18,7 +18,7 @@ const createFilters = (
   speech: SpeechToTextService,
 ): FiltersService =>
   new FiltersService(config, media, reports, () => ({
-    recordings: recordings.slots.used,
+    recordings: recordings.used,
     speechStreams: speech.streams,
   }))
 

@@ -23,12 +23,17 @@ export abstract class NativeProgram<Event> {
   readonly #child: ChildProgram
 
   /** @param command the path of the program */
-  protected constructor(command: string, schema: z.ZodType<Event>, onEvent: (event: Event) => void) {
+  protected constructor(
+    command: string,
+    schema: z.ZodType<Event>,
+    onEvent: (event: Event) => void,
+    args: readonly string[] = [],
+  ) {
     const onLine = (line: string): void => {
       const event = readEvent(schema, line)
       if (event !== undefined) onEvent(event)
     }
-    this.#child = new ChildProgram({ command, args: [], onLine })
+    this.#child = new ChildProgram({ command, args, onLine })
     this.exited = this.#child.exited.then(({ failure }) => failure)
   }
 

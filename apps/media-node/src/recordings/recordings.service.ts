@@ -9,17 +9,20 @@ import {
 } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import { ReportSender } from '@session-service/messaging'
-import { metrics } from '@session-service/server-kit'
+import { KeyedMutex, metrics } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { MediaService, type Answer, type Commands, type RecordingCommand } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
 import { NODE_CONFIG } from '../node/node-state.js'
 import { removeStaleScratchDirs } from './custom/scratch-dir.js'
-import { DeliveryJob, Job, type JobEnvironment } from './jobs/job.js'
+import { compose } from './deferred/compose.js'
+import { DeliveryJob, type Composed, type JobEnvironment } from './jobs/delivery-job.js'
+import { Job } from './jobs/job.js'
+import type { Notes } from './jobs/journal.js'
 import { recorderFor } from './recorders.js'
 import { RecordingsFolder } from './jobs/recordings-folder.js'
 import { salvageable } from './jobs/salvage.js'
-import { hasSlots, recordingSlots, slotsOf } from './slots.js'
+import { hasSlots, recordingSlots, slotsOf, wholeSlots } from './slots.js'
 
 /** Intervals of the disk check and of the search for orphaned jobs. */
 const DISK_CHECK_MS = 2_000
@@ -33,6 +36,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
   readonly #folder: RecordingsFolder
   readonly #slots: number
   readonly #jobs = new Map<string, DeliveryJob>()
+  readonly #compositions = new KeyedMutex()
   readonly #shutdown = new AbortController()
   readonly #ended = metrics.counter('recordings_ended_total', {
     help: 'Ended recording parts, by result',
@@ -51,10 +55,13 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     this.#slots = recordingSlots(config.MEDIA_NODE_RECORDING_SLOTS, availableParallelism())
     metrics.sampled('recording_slots', 'Recording slots of this node', () => this.slots.total)
     metrics.sampled('recordings_running', 'Running recordings', () => this.#recording.length)
+    metrics.sampled('recordings_delivering', 'Ended recording parts whose files are being delivered', () =>
+      this.#countOf('delivering'),
+    )
     metrics.sampled(
-      'recordings_delivering',
-      'Ended recording parts whose files are being delivered',
-      () => this.#delivering,
+      'recordings_composing',
+      'Ended deferred recordings whose files are being composed or wait for that',
+      () => this.#countOf('composing'),
     )
     metrics.sampled('recording_fragment_age_seconds', 'Longest time since the last write of a running recording', () =>
       this.#folder.longestSilence(this.#recording.map(({ job }) => job)),
@@ -65,8 +72,13 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     return [...this.#jobs.values()].map(({ running }) => running)
   }
 
+  /** The slots in use; deferred recordings use a fraction of one. */
+  get used(): number {
+    return this.#recording.reduce((sum, { job }) => sum + slotsOf(job), 0)
+  }
+
   get slots(): z.infer<typeof Slots> {
-    const used = this.#recording.reduce((sum, { job }) => sum + slotsOf(job), 0)
+    const used = wholeSlots(this.used)
     return { used, total: this.#usable ? Math.max(this.#slots, used) : used }
   }
 
@@ -105,8 +117,8 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     if (present instanceof Job) return present.started
     if (present) throw new ServiceError('CONFLICT', `part ${call.part} of recording ${call.recordingId} has ended`)
     const room = this.#room(call)
-    const factory = recorderFor(call.output.kind)
-    if (this.#usable && !hasSlots(this.slots, slotsOf(call)))
+    const factory = recorderFor(call)
+    if (this.#usable && !hasSlots({ used: this.used, total: this.slots.total }, slotsOf(call)))
       throw new ServiceError('NO_CAPACITY', 'the media node has no free recording slot')
     const job = new Job(this.#environment(call), call, room, factory, () => this.#folder.require())
     this.#add(job)
@@ -124,11 +136,25 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
   }
 
   get #recording(): Job[] {
-    return [...this.#jobs.values()].filter((job) => job instanceof Job).filter(({ state }) => state !== 'delivering')
+    return [...this.#jobs.values()].filter((job) => job instanceof Job).filter(({ isRecording }) => isRecording)
   }
 
-  get #delivering(): number {
-    return this.#jobs.size - this.#recording.length
+  #countOf(state: RunningJob['state']): number {
+    return this.jobs.filter((job) => job.state === state).length
+  }
+
+  /** One at a time: a composition takes all the processor time that is left. */
+  async #compose({ job }: Notes, folder: string, signal: AbortSignal): Promise<Composed> {
+    const run = async (): Promise<Composed> => {
+      signal.throwIfAborted()
+      try {
+        return { files: await compose({ job, folder, signal }) }
+      } catch (error) {
+        if (signal.aborted || !(await this.#folder.isFull())) throw error
+        throw new ServiceError('NO_CAPACITY', DISK_FULL, { cause: error })
+      }
+    }
+    return this.#compositions.run('', run)
   }
 
   #room({ roomId, epoch }: NodeCommandCall<'startRecording'>): Room {
@@ -141,6 +167,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     return {
       folder: this.#folder.ofJob(part),
       signal: this.#shutdown.signal,
+      compose: (notes, own, signal) => this.#compose(notes, own, signal),
       report: async (ended) => void (await this.reports.send({ kind: 'recordingEnded', ended })),
     }
   }

@@ -41,7 +41,9 @@ async function colours(path: string, size: typeof SIZE): Promise<string[]> {
 
 it('a composed recording shows the replaced media of a stream and then the published one, without a gap', async () => {
   const recorder = composition.recorder(SIZE)
-  await recorder.start()
+  const later = { ...SIZE, folder: await mkdtemp(join(composition.folder, 'deferred-')), deferred: true }
+  const deferred = composition.recorder(later)
+  await Promise.all([recorder.start(), deferred.start()])
   const path = join(composition.folder, 'composed.mp4')
   const shows = (...expected: string[]): Promise<unknown> => {
     const isShown = async (): Promise<boolean> =>
@@ -53,9 +55,12 @@ it('a composed recording shows the replaced media of a stream and then the publi
   await shows('red', 'blue')
   red.stream.replaceMedia(new Map())
   await shows('red', 'blue', 'red')
-  await recorder.stop()
-  const seen = await colours(path, SIZE)
-  expect(seen.slice(seen.indexOf('red'))).toEqual(['red', 'blue', 'red'])
+  await Promise.all([recorder.stop(), deferred.stop()])
+  const [file] = await composition.compose(later)
+  for (const name of [path, join(later.folder, file!.name)]) {
+    const seen = await colours(name, SIZE)
+    expect(seen.slice(seen.indexOf('red'))).toEqual(['red', 'blue', 'red'])
+  }
   expect(composition.ends).toEqual([])
   expect(composition.warnings).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { hasSlots, recordingSlots } from './slots.js'
+import { hasSlots, recordingSlots, slotsOf, wholeSlots } from './slots.js'
 
 it.each([
   ['as many as configured', 7, 2, 7],
@@ -21,4 +21,11 @@ it.each([
   ['a page where nothing is recorded', 0, 0, 3, false],
 ])('%s', (_, used, total, wanted, has) => {
   expect(hasSlots({ used, total }, wanted)).toBe(has)
+})
+
+it('a deferred recording uses a fraction of a slot', () => {
+  const output = { kind: 'COMPOSED', layout: 'BEST_FIT', width: 2, height: 2, frameRate: 1 } as const
+  const slots = slotsOf({ output: { ...output, deferred: true } })
+  expect(slots).toBeLessThanOrEqual(0.05 * slotsOf({ output }))
+  expect([0, slots, 20 * slots, 21 * slots].map(wholeSlots)).toEqual([0, 1, 1, 2])
 })

@@ -1,4 +1,5 @@
 import { COST, type RecordingJob } from '@session-service/contract'
+import { isDeferred } from './recorder/deferred.js'
 
 /** The rest of the CPU is reserved for forwarding: sessions must never wait for a recording. */
 const CPU_SHARE = 0.75
@@ -10,7 +11,14 @@ export const recordingSlots = (configured: number, cores: number): number =>
 /** Slots per recording: a browser that decodes and renders, and is grabbed, costs two to three compositions. */
 const SLOTS_PER_KIND: Record<RecordingJob['output']['kind'], number> = { INDIVIDUAL: 1, COMPOSED: 1, CUSTOM: 3 }
 
-export const slotsOf = ({ output }: Pick<RecordingJob, 'output'>): number => SLOTS_PER_KIND[output.kind]
+/** Without decoding and encoding; the composition afterwards uses only idle processor time, and no slot. */
+const DEFERRED_SLOTS = COST.deferredRecordings / COST.recordings
+
+export const slotsOf = (job: Pick<RecordingJob, 'output'>): number =>
+  isDeferred(job) ? DEFERRED_SLOTS : SLOTS_PER_KIND[job.output.kind]
+
+/** Slots as reported: a started one counts. */
+export const wholeSlots = (used: number): number => Math.ceil(Number(used.toFixed(6)))
 
 /** A recording that needs more slots than the node has may run alone, so that small nodes can record it too. */
 export const hasSlots = ({ used, total }: { used: number; total: number }, wanted: number): boolean =>

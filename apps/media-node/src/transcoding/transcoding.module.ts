@@ -12,7 +12,7 @@ const createTranscoding = (
   recordings: RecordingsService,
   speech: SpeechToTextService,
 ): TranscodingService =>
-  new TranscodingService(media, () => ({ recordings: recordings.slots.used, speechStreams: speech.streams }))
+  new TranscodingService(media, () => ({ recordings: recordings.used, speechStreams: speech.streams }))
 
 /** Encodes videos for the subscribers that cannot decode them. */
 @Module({

@@ -87,6 +87,12 @@ export const FEATURES = {
     derived: { text: 'SERVICE_PUBLICURL', from: ({ values }) => String(values.SERVICE_PUBLICURL) },
     meaning: 'URL of masters for media nodes: for uploads of recordings without a shared disk and for custom layouts',
   }),
+  SERVICE_RECORDING_COMPOSITION: property('master', choice('live', 'deferred'), {
+    default: 'live',
+    restartable: true,
+    meaning:
+      'When composed recordings are composed: live, or after their end with idle processor time (not `CUSTOM` layouts)',
+  }),
   SERVICE_RECORDING_PUBLIC_ACCESS: property('master', boolean, {
     default: false,
     restartable: true,

@@ -16,6 +16,8 @@ export const COST = {
   consumers: 0.1,
   /** A composed recording of four to nine videos, 1280×720 at 25 frames per second. */
   recordings: 30,
+  /** The same, composed after its end: only the packets are stored. */
+  deferredRecordings: 1.5,
   /** A stream with speech to text, with pauses. */
   speechStreams: 3,
   /**

@@ -21,6 +21,8 @@ const Composition = z.object({
   width: z.number().int().min(2),
   height: z.number().int().min(2),
   frameRate: z.number().int().min(1),
+  /** Records the streams as they are sent, and composes them after the end. */
+  deferred: z.boolean().optional(),
 })
 /** A web page in a browser that joins as a hidden participant. */
 const PageComposition = z.object({
@@ -95,8 +97,8 @@ export type RecordedFile = z.infer<typeof RecordedFile>
 
 /** A job in the list of a node. */
 export const RunningJob = RecordingPartRef.extend({
-  /** `delivering`: the recording has stopped and the node delivers its files. */
-  state: z.enum(['starting', 'recording', 'delivering']),
+  /** `composing` and `delivering`: the recording has stopped, and the node makes or delivers its files. */
+  state: z.enum(['starting', 'recording', 'composing', 'delivering']),
 })
 export type RunningJob = z.infer<typeof RunningJob>
 

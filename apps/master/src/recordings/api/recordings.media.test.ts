@@ -3,7 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { EventSink, startStack, type Stack, SyntheticParticipant, until, webhookEnv } from '@session-service/testing'
+import {
+  EventSink,
+  ServiceApi,
+  startStack,
+  type Stack,
+  SyntheticParticipant,
+  until,
+  webhookEnv,
+} from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { z } from 'zod'
 
@@ -18,10 +26,14 @@ const Description = z.object({
 
 let stack: Stack
 let sink: EventSink
+/** Of a master that has recordings composed after their end. */
+let deferred: ServiceApi
 
 beforeAll(async () => {
   sink = await EventSink.open()
   stack = await startStack({ nodes: 1, masterEnv: { ...webhookEnv(sink), SERVICE_RECORDING: 'true' } })
+  await stack.addMaster({ SERVICE_RECORDING_COMPOSITION: 'deferred' })
+  deferred = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
 })
 afterAll(async () => {
   await stack.stop()
@@ -49,12 +61,16 @@ describe('a recording on a real media node', () => {
     ['INDIVIDUAL', { outputMode: 'INDIVIDUAL', hasVideo: false }, 'zip'],
     ['COMPOSED', { hasVideo: false }, 'webm'],
     ['COMPOSED', { recordingLayout: 'PICTURE_IN_PICTURE', resolution: '320x180' }, 'mp4'],
-  ])('%s with %j becomes a file that can be fetched', async (_, properties, extension) => {
+    ['deferred COMPOSED', { recordingLayout: 'PICTURE_IN_PICTURE', resolution: '320x180' }, 'mp4'],
+  ])('%s with %j becomes a file that can be fetched', async (mode, properties, extension) => {
     const { id } = await stack.api.createSession()
     const { token } = await stack.api.createConnection(id, {})
     const alice = await SyntheticParticipant.join(token ?? '')
     await alice.publish({ video: !('hasVideo' in properties) })
-    const started = await stack.rest('POST', '/recordings/start', { session: id, ...properties })
+    const body = { session: id, ...properties }
+    const started = await (mode.startsWith('deferred')
+      ? deferred.request('POST', '/recordings/start', body)
+      : stack.rest('POST', '/recordings/start', body))
     expect([started.status, started.body]).toEqual([200, expect.objectContaining({ ...properties, status: 'started' })])
     const { createdAt } = started.body as { createdAt: number }
     await until('1.5 seconds are recorded', () => Date.now() - createdAt > 1_500)

@@ -11,6 +11,7 @@ const part: PartSnapshot = {
   isOutOfDisk: false,
   sinceEndMs: 0,
   isLost: false,
+  isRecorded: false,
 }
 const recording: RecordingSnapshot = {
   status: 'started',
@@ -24,6 +25,8 @@ const recording: RecordingSnapshot = {
 }
 const ended: PartSnapshot = { ...part, isEnded: true }
 const lost: PartSnapshot = { ...part, isLost: true }
+/** Its files are being composed or delivered. */
+const recorded: PartSnapshot = { ...part, isRecorded: true }
 /** `count` short parts, the last of which ended `sinceEndMs` ago. */
 const short = (count: number, sinceEndMs: number): PartSnapshot[] =>
   Array.from({ length: count }, (_, nth) => ({ ...ended, part: nth + 1, isShort: true, sinceEndMs }))
@@ -40,6 +43,7 @@ const CASES: [string, Partial<RecordingSnapshot>, Step['kind']][] = [
   ['is on the former media node of its session', { epoch: 2 }, 'addPart'],
   ['is on the former media node of its session, which is lost', { epoch: 2, parts: [lost] }, 'addPart'],
   ['has no recorder any more', { parts: [ended] }, 'addPart'],
+  ['has a part that is composed, but no recorder any more', { parts: [recorded] }, 'addPart'],
   ['is not listed by its media node', { parts: [lost] }, 'addPart'],
   ['has one short part', { parts: short(1, 0) }, 'addPart'],
   ['has two short parts, the last 900 ms ago', { parts: short(2, 900) }, 'wait'],
@@ -49,6 +53,17 @@ const CASES: [string, Partial<RecordingSnapshot>, Step['kind']][] = [
   ['has five short parts and a longer one after them', { parts: [...short(5, 60_000), ended] }, 'addPart'],
   ['has five short parts of an earlier placement', { epoch: 2, parts: short(5, 60_000) }, 'addPart'],
   ['is stopped while its media node still records', { status: 'stopped' }, 'requestStop'],
+  ['is stopped while its media node composes it', { status: 'stopped', parts: [recorded] }, 'wait'],
+  [
+    'is stopped while one part is composed and another one recorded',
+    { status: 'stopped', parts: [recorded, { ...part, part: 2 }] },
+    'requestStop',
+  ],
+  [
+    'is stopped and whose media node died while it composed',
+    { status: 'stopped', parts: [{ ...lost, isRecorded: false }] },
+    'abandonParts',
+  ],
   ['is stopped and without a session', { status: 'stopped', hasSession: false, epoch: null }, 'requestStop'],
   ['is stopped and whose media node is lost', { status: 'stopped', parts: [lost] }, 'abandonParts'],
   [

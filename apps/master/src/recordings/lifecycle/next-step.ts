@@ -42,21 +42,24 @@ function stepOfStarted({ hasSession, epoch, parts }: RecordingSnapshot): Step {
   if (!hasSession || !last) return { kind: 'stop', reason: 'sessionClosedByServer' }
   if (epoch === null) return WAIT
   if (last.epoch < epoch) return { kind: 'addPart', after: last.part }
-  if (!last.isEnded && !last.isLost) return WAIT
+  // A deferred part may be composed for long after its recorder has failed.
+  if (!last.isEnded && !last.isLost && !last.isRecorded) return WAIT
   const short = trailing(parts, (part) => part.isShort && part.isEnded && part.epoch === epoch)
   if (short >= MAX_SHORT_PARTS) {
     const isOutOfDisk = parts.slice(-short).some((part) => part.isOutOfDisk)
     return { kind: 'stop', reason: isOutOfDisk ? 'notEnoughDisk' : 'mediaServerDisconnect' }
   }
   const delayMs = short < 2 ? 0 : backoffMs(short - 1, BACKOFF)
-  return last.isLost || last.sinceEndMs >= delayMs ? { kind: 'addPart', after: last.part } : WAIT
+  return !last.isEnded || last.sinceEndMs >= delayMs ? { kind: 'addPart', after: last.part } : WAIT
 }
 
 function stepOfStopped({ isClaimed, parts }: RecordingSnapshot): Step {
   const open = parts.filter(({ isEnded }) => !isEnded)
   const lost = open.filter(({ isLost }) => isLost)
   if (lost.length > 0) return { kind: 'abandonParts', parts: lost }
-  if (open.length > 0) return { kind: 'requestStop', parts: open }
+  const recorded = open.filter(({ isRecorded }) => !isRecorded)
+  if (recorded.length > 0) return { kind: 'requestStop', parts: recorded }
+  if (open.length > 0) return WAIT
   return isClaimed ? WAIT : { kind: 'finalize' }
 }
 

@@ -1,4 +1,4 @@
-import type { RecordingEnded, RecordingStopReason } from '@session-service/contract'
+import type { RecordingEnded, RecordingStopReason, RunningJob } from '@session-service/contract'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Job, type JobRun } from '../../platform/jobs/job.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
@@ -84,7 +84,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   async stopStrays(): Promise<void> {
     const recording = this.mediaNodes
       .live()
-      .flatMap(({ nodeId, jobs }) => jobs.filter(({ state }) => state !== 'delivering').map((job) => ({ nodeId, job })))
+      .flatMap(({ nodeId, jobs }) => jobs.filter((job) => !isRecorded(job)).map((job) => ({ nodeId, job })))
     const expected = await this.parts.toRecord(recording.map(({ job }) => job.part))
     for (const { nodeId, job } of recording.filter(({ job: { part } }) => !expected.has(part))) {
       await this.mediaNodes.notify({ nodeId }, 'stopRecording', { recordingId: job.recordingId, part: job.part })
@@ -146,7 +146,12 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   async #takeStep(id: string): Promise<void> {
     const [row] = await this.queries.unsettled(id)
     if (!row || this.#isStopping) return
-    const parts = row.parts.map((part) => ({ ...part, isLost: this.#isLost(part) }))
+    const recorded = this.#recordedParts()
+    const parts = row.parts.map((part) => ({
+      ...part,
+      isLost: this.#isLost(part),
+      isRecorded: recorded.has(part.part),
+    }))
     const step = nextStep({ ...row, parts, epoch: this.#isUp(row) ? row.epoch : null })
     switch (step.kind) {
       case 'wait':
@@ -221,6 +226,12 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     for (const part of this.#stopRequestedAt.keys()) if (!openParts.has(part)) this.#stopRequestedAt.delete(part)
   }
 
+  /** The parts whose media nodes record them no longer. */
+  #recordedParts(): Set<number> {
+    const jobs = this.mediaNodes.live().flatMap((node) => node.jobs)
+    return new Set(jobs.filter(isRecorded).map(({ part }) => part))
+  }
+
   /** True while the process that has the session's media runs: a restart loses the media. */
   #isUp({ placedOn }: UnsettledRow): boolean {
     return placedOn !== null && this.mediaNodes.lastHeartbeat(placedOn.nodeId)?.bootId === placedOn.bootId
@@ -234,3 +245,5 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     return performance.now() - since >= (isUp ? UNLISTED_MS : SILENT_MS)
   }
 }
+
+const isRecorded = ({ state }: RunningJob): boolean => state === 'composing' || state === 'delivering'

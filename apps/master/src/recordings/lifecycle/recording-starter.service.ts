@@ -141,7 +141,9 @@ export class RecordingStarter {
     if (!isCustomLayout(properties)) {
       // CUSTOM without video: the layout has no effect.
       const layout = recordingLayout === 'CUSTOM' ? 'BEST_FIT' : recordingLayout
-      return { kind: 'COMPOSED', layout, width, height, frameRate }
+      // The free edition answers a stop with the finished file.
+      const deferred = this.config.SERVICE_RECORDING_COMPOSITION === 'deferred' && this.config.SERVICE_EDITION !== 'ce'
+      return { kind: 'COMPOSED', layout, width, height, frameRate, ...(deferred && { deferred }) }
     }
     const page = await this.layouts.page(sessionId, customLayout)
     return { kind: 'CUSTOM', page, width, height, frameRate, shmSize }

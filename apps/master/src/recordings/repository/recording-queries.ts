@@ -18,7 +18,7 @@ export interface UnsettledRow extends RecordingRow, Omit<RecordingSnapshot, 'sta
   placedOn: NodeBoot | null
 }
 
-export interface UnsettledPart extends Omit<PartSnapshot, 'isLost'> {
+export interface UnsettledPart extends Omit<PartSnapshot, 'isLost' | 'isRecorded'> {
   bootId: string
   isStarted: boolean
   sinceRequestMs: number

@@ -14,6 +14,8 @@ export interface PartSnapshot {
   sinceEndMs: number
   /** It has not ended, but no media node has listed it for long enough to be sure that none records it. */
   isLost: boolean
+  /** It has not ended, but its media node records it no longer: it makes or delivers its files. */
+  isRecorded: boolean
 }
 
 /** The state of a recording, from which its next step follows. */

@@ -10,11 +10,9 @@ import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/rec
 import { Compositor, type CompositorEvent } from './compositor.js'
 import { displayName } from './display-name.js'
 import { ComposedStream } from './composed-stream.js'
-import { AUDIO_KBPS, videoKbps } from './quality.js'
 import { Scene } from './scene.js'
+import { openingWords, settingsOf } from './settings.js'
 
-/** The jitter buffer: the network jitter has been removed before, and loopback has little. */
-const LATENCY_MS = 200
 const START_TIMEOUT_MS = 15_000
 const RETRY_MS = 1_000
 
@@ -53,28 +51,12 @@ class ComposedRecorder implements Recorder {
     program: string,
   ) {
     const { job, folder } = context
-    const { output } = job
-    if (output.kind !== 'COMPOSED') throw new ServiceError('INVALID', `output: ${output.kind} is not composed here`)
-    this.#file = job.hasVideo ? 'composed.mp4' : 'composed.webm'
-    this.#kinds = [...(job.hasAudio ? (['audio'] as const) : []), ...(job.hasVideo ? (['video'] as const) : [])]
-    // Chroma subsampling requires even sides: the last line of an odd side is dropped.
-    const size = { width: output.width & ~1, height: output.height & ~1 }
+    const settings = settingsOf(job)
+    this.#file = settings.file
+    this.#kinds = settings.kinds
     this.#compositor = new Compositor(program, (event) => this.#handle(event))
-    this.#scene = job.hasVideo ? new Scene(output.layout, size, this.#compositor) : undefined
-    const kbps = videoKbps(size, output.frameRate)
-    const kinds = [Number(job.hasVideo), Number(job.hasAudio)]
-    const file = join(folder, this.#file)
-    this.#compositor.send(
-      'start',
-      size.width,
-      size.height,
-      output.frameRate,
-      ...kinds,
-      kbps,
-      AUDIO_KBPS,
-      LATENCY_MS,
-      file,
-    )
+    this.#scene = job.hasVideo ? new Scene(settings.layout, settings.size, this.#compositor) : undefined
+    this.#compositor.send('start', ...openingWords(settings, join(folder, this.#file)))
     void this.#compositor.exited.then((failure) => this.#exited(failure))
     this.#writing.promise.catch(() => undefined)
   }

@@ -3,11 +3,11 @@ import { PlainRtpTap } from '../../tap/plain-rtp-tap.js'
 import type { Stream } from '../../rooms/stream.js'
 import type { Compositor, CompositorEvent } from './compositor.js'
 import type { Box, Size } from './layout.js'
+import { PictureState } from './picture-state.js'
 import { layerFor } from './quality.js'
+import { trackWords } from './settings.js'
 
 type Listening = Extract<CompositorEvent, { event: 'listening' }>
-
-const CODECS = new Set(['VP8', 'VP9', 'H264'])
 
 /** A published stream in a composed recording. */
 export class ComposedStream {
@@ -20,9 +20,7 @@ export class ComposedStream {
   #isVideoOnly = false
   /** Whether the tap sends. */
   #isStarted = false
-  /** Whether a picture has been decoded since the last mute. */
-  #hasPicture = false
-  #needsNewPicture = false
+  readonly #picture = new PictureState()
   #layer: number | undefined
   #largest: Size | undefined
 
@@ -43,7 +41,7 @@ export class ComposedStream {
   }
 
   get showsPicture(): boolean {
-    return this.#hasPicture && this.#wantsPicture
+    return this.#picture.hasPicture && this.#wantsPicture
   }
 
   /** Whether the tracks that it shows are still those that the stream forwards. */
@@ -85,30 +83,20 @@ export class ComposedStream {
 
   /** After mute or unmute: a picture from before the mute is not shown again. */
   changed(): void {
-    if (this.#wantsPicture) {
-      if (this.#needsNewPicture) this.compositor.send('await', this.id)
-      this.#needsNewPicture = false
-    } else {
-      this.#needsNewPicture ||= this.#hasPicture
-      this.#hasPicture = false
-    }
+    if (this.#picture.changed(this.#wantsPicture)) this.compositor.send('await', this.id)
   }
 
   /** Returns whether its appearance has changed. */
   handle(event: CompositorEvent): boolean {
     if (event.event === 'listening') this.#listening.resolve(event)
     if (event.event === 'size') this.#noteSize(event)
-    if (event.event !== 'media' || event.kind !== 'video' || this.#hasPicture) return false
-    // The last pictures of a muted stream arrive late.
-    if (this.#wantsPicture) this.#hasPicture = true
-    else this.#needsNewPicture = true
-    return this.#hasPicture
+    return event.event === 'media' && event.kind === 'video' && this.#picture.decoded(this.#wantsPicture)
   }
 
   /** Opens the tap or requests a key frame if it is still missing. */
   async retry(): Promise<void> {
     if (!this.#tap) return this.open()
-    if (this.#wantsPicture && !this.#hasPicture) await this.#tap.requestKeyFrame().catch(() => undefined)
+    if (this.#wantsPicture && !this.#picture.hasPicture) await this.#tap.requestKeyFrame().catch(() => undefined)
   }
 
   /** Selects the simulcast layer for the size of its box. */
@@ -146,11 +134,8 @@ export class ComposedStream {
   }
 
   #add(tap: PlainRtpTap): void {
-    const video = tap.track('video')
-    const isKnown = video !== undefined && CODECS.has(video.codec.toUpperCase())
-    const payload = isKnown ? video.payloadType : -1
-    const codec = isKnown ? video.codec.toUpperCase() : 'VP8'
-    this.compositor.send('add', this.id, codec, payload, tap.track('audio')?.payloadType ?? -1)
+    const { codec, video, audio } = trackWords(tap.track('video'), tap.track('audio'))
+    this.compositor.send('add', this.id, codec, video, audio)
     this.#isAdded = true
   }
 }

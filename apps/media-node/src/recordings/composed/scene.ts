@@ -1,10 +1,18 @@
 import type { NativeLayout } from '@session-service/contract'
-import type { Compositor } from './compositor.js'
-import { arrange, cameraBox, type Box, type Size } from './layout.js'
-import type { ComposedStream } from './composed-stream.js'
+import { arrange, cameraBox, type Box, type Shown, type Size } from './layout.js'
 
 const TILE_Z = 1
 const PICTURE_Z = 2
+
+/** A stream of the picture. */
+export interface SceneStream extends Shown {
+  name: string
+  /** Whether the compositor knows it. */
+  isAdded: boolean
+  showsPicture: boolean
+  /** Called with the box of its picture. */
+  fit?(box: Box): void
+}
 
 /** Sends the compositor the position of each stream when it has changed. */
 export class Scene {
@@ -14,10 +22,10 @@ export class Scene {
   constructor(
     private readonly layout: NativeLayout,
     private readonly size: Size,
-    private readonly compositor: Compositor,
+    private readonly compositor: { send(...words: readonly (string | number)[]): void },
   ) {}
 
-  arrange(streams: readonly ComposedStream[]): void {
+  arrange(streams: readonly SceneStream[]): void {
     const boxes = arrange(this.layout, streams, this.size)
     for (const id of this.#sent.keys()) if (!boxes.has(id)) this.#leave(id)
     streams.forEach((stream, nth) => {
@@ -27,7 +35,7 @@ export class Scene {
   }
 
   /** Of overlapping streams the later one is in front: an inset covers the large picture. */
-  #show(stream: ComposedStream, box: Box, nth: number): void {
+  #show(stream: SceneStream, box: Box, nth: number): void {
     const { id } = stream
     const z = stream.isScreen ? 0 : 2 * nth
     const picture = stream.isAdded && stream.showsPicture ? words(box, z + PICTURE_Z) : ''
@@ -39,7 +47,7 @@ export class Scene {
     if (!picture && sent?.picture) this.compositor.send('hide', id)
     if (!tile && sent?.tile) this.compositor.send('untile', id)
     this.#sent.set(id, { picture, tile })
-    if (picture) stream.fit(box)
+    if (picture) stream.fit?.(box)
   }
 
   #leave(id: string): void {

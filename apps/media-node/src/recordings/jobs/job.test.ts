@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Logger } from '@nestjs/common'
-import type { RecordedFile, RecordingEnded } from '@session-service/contract'
+import { ServiceError, type RecordedFile, type RecordingEnded } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import type { Room } from '../../rooms/room.js'
 import { deliveryTo, jobOf } from '../fixtures/jobs.js'
-import { DeliveryJob, Job, type JobEnvironment } from './job.js'
+import { DeliveryJob, type JobEnvironment } from './delivery-job.js'
+import { Job } from './job.js'
 import { Journal, type Notes } from './journal.js'
 import type { RecorderFactory } from '../recorder/recorder.js'
 
@@ -34,6 +35,7 @@ const environment = (more: Partial<JobEnvironment> = {}): JobEnvironment => ({
   folder,
   report: () => Promise.resolve(),
   signal: leaving.signal,
+  compose: () => Promise.reject(new Error('nothing is composed')),
   ...more,
 })
 
@@ -185,5 +187,74 @@ describe('the description of the files', () => {
       expect.objectContaining({ description: 'files.json' }),
     ])
     expect(JSON.parse(await atMasters('files.json'))).toEqual(files)
+  })
+})
+
+/** A deferred job of a dead process, which has recorded. */
+const recorded = async (): Promise<Notes> => {
+  const output = { kind: 'COMPOSED', layout: 'BEST_FIT', width: 2, height: 2, frameRate: 1, deferred: true } as const
+  return left({ state: 'composing', job: jobOf('room', await deliveryTo(join(root, 'masters')), { output }) })
+}
+const stateIn = async (path: string): Promise<Partial<Notes>> =>
+  JSON.parse(await readFile(join(path, 'job.json'), 'utf8')) as Partial<Notes>
+
+describe('a deferred recording', () => {
+  it('is composed before it is delivered, and shows that', async () => {
+    const notes = await recorded()
+    const composing = Promise.withResolvers<void>()
+    const reports: RecordingEnded[] = []
+    const file: RecordedFile = {
+      name: 'composed.mp4',
+      size: 3,
+      hasAudio: true,
+      hasVideo: true,
+      startedAt: 1,
+      endedAt: 2,
+    }
+    const compose: JobEnvironment['compose'] = async (_, own) => {
+      await composing.promise
+      await writeFile(join(own, file.name), 'mp4')
+      return { files: [file] }
+    }
+    const job = new DeliveryJob(environment({ compose, report: async (ended) => void reports.push(ended) }), notes)
+    const { done } = job
+    expect(job.running.state).toBe('composing')
+    expect(reports).toEqual([])
+    composing.resolve()
+    expect(await done).toBe('salvaged')
+    expect(reports).toMatchObject([{ files: [file] }])
+  })
+
+  it('fails with the reason after three attempts, which a restart of the node does not forget', async () => {
+    const notes = await recorded()
+    const reports: RecordingEnded[] = []
+    let attempts = 0
+    const compose: JobEnvironment['compose'] = async () => {
+      attempts += 1
+      if (attempts === 2) leaving.abort(new Error('the media node shuts down'))
+      throw new Error('the encoder is missing')
+    }
+    const more = { compose, firstPauseMs: 1, report: async (ended: RecordingEnded) => void reports.push(ended) }
+    expect(await new DeliveryJob(environment(more), notes).done).toBe('left')
+    const journal = await stateIn(folder)
+    expect(journal).toMatchObject({ state: 'composing', attempts: 1 })
+    leaving = new AbortController()
+    await new DeliveryJob(environment(more), { ...notes, attempts: 1 }).done
+    expect(attempts).toBe(4)
+    expect(reports).toMatchObject([
+      { files: [], failure: 'the recording could not be composed: the encoder is missing' },
+    ])
+  })
+
+  it('is composed later when the disk is full, however often that fails', async () => {
+    const notes = await recorded()
+    let attempts = 0
+    const compose: JobEnvironment['compose'] = async () => {
+      attempts += 1
+      if (attempts < 6) throw new ServiceError('NO_CAPACITY', 'the disk is full')
+      return { files: [] }
+    }
+    expect(await new DeliveryJob(environment({ compose, firstPauseMs: 1 }), notes).done).toBe('salvaged')
+    expect(attempts).toBe(6)
   })
 })

@@ -21,10 +21,12 @@ const Notes = z.object({
   job: RecordingJob,
   /** UTC ms. */
   startedAt: z.number(),
-  state: z.enum(['recording', 'delivering']),
+  state: z.enum(['recording', 'composing', 'delivering']),
   /** As far as known: without sizes and ends while the job records. */
   files: z.array(RecordedFile),
   failure: z.string().optional(),
+  /** Failed attempts to compose the file of a deferred recording. */
+  attempts: z.number().int().optional(),
 })
 export type Notes = Omit<z.infer<typeof Notes>, 'owner'>
 

@@ -8,11 +8,11 @@ const SUSPENDED_MS = 5_000
 
 const stalls = metrics.counter('job_stalls_total', {
   help: 'Stalled programs of recording jobs: killed because they wrote nothing while media arrived',
-  labels: { program: ['compositor', 'stream_recorder', 'screen_recorder', 'browser'] },
+  labels: { program: ['compositor', 'packet_recorder', 'stream_recorder', 'screen_recorder', 'browser'] },
 })
 
 interface Supervised {
-  program: 'compositor' | 'stream_recorder' | 'screen_recorder' | 'browser'
+  program: 'compositor' | 'packet_recorder' | 'stream_recorder' | 'screen_recorder' | 'browser'
   /** `silentMs`: how long due output has been missing. Undefined: no output is due yet. */
   sample: (silentMs: number) => Promise<Omit<Sample, 'at'> | undefined>
   /** Called once with the reason. The program has to be killed: a stopped process handles no other signal. */

@@ -1,0 +1,179 @@
+#include "deferred.h"
+
+/* Between the failure of a decoder and its successor. */
+#define RETRY_AFTER GST_SECOND
+
+typedef enum { VIDEO, AUDIO, KINDS } Kind;
+
+/* A track of a recorded stream; its packets may be read before it is added. */
+typedef struct {
+  Jitter *jitter;
+  Decoder *decoder;
+  gint payload;
+  /* A decoder that has failed gets a successor, but not for each packet. */
+  GstClockTime retry_at;
+} Track;
+
+typedef struct {
+  guint32 id;
+  gchar *codec;
+  gboolean is_added, is_placed, is_awaited, is_refused;
+  Track tracks[KINDS];
+  Sound *sound;
+  Actor *actor;
+  GstCaps *format;
+  Box box;
+} Source;
+
+static GHashTable *sources;
+static gboolean has_reported;
+
+static void report(const gchar *event, const Source *source, Kind kind) {
+  event_report(event, "\"id\":\"%u\",\"kind\":\"%s\"", source->id, kind == VIDEO ? "video" : "audio");
+  has_reported = TRUE;
+}
+
+static void source_free(gpointer data) {
+  Source *source = data;
+  for (Kind kind = VIDEO; kind < KINDS; kind++) {
+    decoder_free(source->tracks[kind].decoder);
+    jitter_free(source->tracks[kind].jitter);
+  }
+  actor_free(source->actor);
+  sound_free(source->sound);
+  gst_clear_caps(&source->format);
+  g_free(source->codec);
+  g_free(source);
+}
+
+static Source *source_of(guint32 id) {
+  if (!sources) sources = g_hash_table_new_full(NULL, NULL, NULL, source_free);
+  Source *source = g_hash_table_lookup(sources, GUINT_TO_POINTER(id));
+  if (source) return source;
+  source = g_new0(Source, 1);
+  source->id = id;
+  source->tracks[VIDEO].jitter = jitter_new(90000, output_settings()->latency_ms);
+  source->tracks[AUDIO].jitter = jitter_new(48000, output_settings()->latency_ms);
+  g_hash_table_insert(sources, GUINT_TO_POINTER(id), source);
+  return source;
+}
+
+void source_add(guint32 id, const gchar *video_codec, gint video_payload, gint audio_payload) {
+  Source *source = source_of(id);
+  source->is_added = TRUE;
+  g_free(source->codec);
+  source->codec = g_strdup(video_codec);
+  source->tracks[VIDEO].payload = output_video_mixer() ? video_payload : -1;
+  source->tracks[AUDIO].payload = output_settings()->has_audio ? audio_payload : -1;
+  if (source->tracks[AUDIO].payload >= 0 && !source->sound) source->sound = sound_new();
+}
+
+void source_remove(guint32 id) {
+  if (sources) g_hash_table_remove(sources, GUINT_TO_POINTER(id));
+}
+
+static void show(Source *source) {
+  if (source->actor) actor_place(source->actor, source->is_placed ? &source->box : NULL);
+}
+
+void source_place(guint32 id, const Box *box) {
+  Source *source = source_of(id);
+  source->box = *box;
+  source->is_placed = TRUE;
+  show(source);
+}
+
+void source_hide(guint32 id) {
+  Source *source = source_of(id);
+  source->is_placed = FALSE;
+  show(source);
+}
+
+void source_await(guint32 id) { source_of(id)->is_awaited = TRUE; }
+
+void sources_take(const LogEntry *entry, const guint8 *packet) {
+  Source *source = source_of(entry->source / 2);
+  jitter_put(source->tracks[entry->source % 2].jitter, packet, entry->size, entry->at_us);
+}
+
+static void on_picture(GstBuffer *picture, gpointer data) {
+  Source *source = data;
+  if (!source->format) return;
+  if (!source->actor) {
+    source->actor = actor_new();
+    source->is_awaited = TRUE;
+    show(source);
+  }
+  actor_picture(source->actor, picture, source->format);
+  if (source->is_awaited) report("media", source, VIDEO);
+  source->is_awaited = FALSE;
+}
+
+static void on_picture_format(GstCaps *format, gpointer data) { gst_caps_replace(&((Source *)data)->format, format); }
+
+static void on_refused(gpointer data) {
+  Source *source = data;
+  gchar *id = g_strdup_printf("%u", source->id);
+  event_error(id, "its pictures are too large");
+  g_free(id);
+  source->is_refused = TRUE;
+  report("refused", source, VIDEO);
+}
+
+static void on_samples(GstBuffer *samples, gpointer data) { sound_put(((Source *)data)->sound, samples); }
+
+static void on_sample_format(GstCaps *format, gpointer data) { (void)format, (void)data; }
+
+static Decoder *open_decoder(Source *source, Kind kind) {
+  const Track *track = &source->tracks[kind];
+  if (kind == VIDEO)
+    return decoder_new(video_decoding(source->codec), video_packets(source->codec, track->payload),
+                       &(DecoderOutput){on_picture, on_picture_format, on_refused, source});
+  return decoder_new(g_strdup(audio_decoding()), audio_packets(track->payload),
+                     &(DecoderOutput){on_samples, on_sample_format, on_refused, source});
+}
+
+static void decode(Source *source, Kind kind, GstBuffer *packet, guint lost) {
+  Track *track = &source->tracks[kind];
+  GstClockTime at = GST_BUFFER_PTS(packet);
+  if (!track->decoder && at >= track->retry_at) track->decoder = open_decoder(source, kind);
+  if (!track->decoder) gst_buffer_unref(packet);
+  else if (decoder_push(track->decoder, packet, lost)) return;
+  if (at < track->retry_at) return;
+  decoder_free(track->decoder);
+  track->decoder = NULL;
+  track->retry_at = at + RETRY_AFTER;
+}
+
+static void decode_track(Source *source, Kind kind, gint64 arrived_us, GstClockTime end) {
+  GstBuffer *packet;
+  guint lost;
+  Track *track = &source->tracks[kind];
+  jitter_advance(track->jitter, arrived_us);
+  while ((packet = jitter_take(track->jitter, end, &lost))) {
+    if (track->payload >= 0 && !(kind == VIDEO && source->is_refused)) decode(source, kind, packet, lost);
+    else gst_buffer_unref(packet);
+  }
+}
+
+gboolean sources_decode(gint64 arrived_us, GstClockTime end) {
+  GHashTableIter iterator;
+  gpointer value;
+  has_reported = FALSE;
+  if (!sources) return FALSE;
+  g_hash_table_iter_init(&iterator, sources);
+  while (g_hash_table_iter_next(&iterator, NULL, &value)) {
+    Source *source = value;
+    for (Kind kind = VIDEO; kind < KINDS && source->is_added; kind++) decode_track(source, kind, arrived_us, end);
+  }
+  return has_reported;
+}
+
+void sources_mix(gint64 from, gint64 to, gint16 *mix) {
+  GHashTableIter iterator;
+  gpointer value;
+  if (!sources) return;
+  g_hash_table_iter_init(&iterator, sources);
+  while (g_hash_table_iter_next(&iterator, NULL, &value))
+    if (((Source *)value)->sound) sound_mix(((Source *)value)->sound, from, to, mix);
+}

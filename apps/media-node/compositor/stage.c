@@ -1,0 +1,157 @@
+#include "deferred.h"
+
+#define WAIT_US 200000
+#define BACKGROUND 16
+
+struct Actor {
+  GstPad *output, *mixer_pad;
+  GstBuffer *picture;
+  GstCaps *format;
+  gboolean has_new_format;
+};
+
+static GPtrArray *actors;
+static Actor *background;
+static GMutex lock;
+static GCond shown;
+static guint frames_shown;
+
+/* Not live: the mixer waits for every input. */
+static gboolean on_query(GstPad *pad, GstObject *parent, GstQuery *query) {
+  if (GST_QUERY_TYPE(query) != GST_QUERY_LATENCY) return gst_pad_query_default(pad, parent, query);
+  gst_query_set_latency(query, FALSE, 0, GST_CLOCK_TIME_NONE);
+  return TRUE;
+}
+
+Actor *actor_new(void) {
+  Actor *actor = g_new0(Actor, 1);
+  actor->output = gst_pad_new("out", GST_PAD_SRC);
+  gst_pad_set_query_function(actor->output, on_query);
+  gst_pad_set_active(actor->output, TRUE);
+  actor->mixer_pad = gst_element_request_pad_simple(output_video_mixer(), "sink_%u");
+  scale_cheaply(actor->mixer_pad);
+  g_object_set(actor->mixer_pad, "alpha", 0.0, NULL);
+  gst_pad_link(actor->output, actor->mixer_pad);
+  gst_pad_push_event(actor->output, gst_event_new_stream_start("pictures"));
+  g_ptr_array_add(actors, actor);
+  return actor;
+}
+
+static void actor_clear(Actor *actor) {
+  gst_clear_buffer(&actor->picture);
+  gst_clear_caps(&actor->format);
+}
+
+void actor_free(Actor *actor) {
+  if (!actor) return;
+  g_ptr_array_remove(actors, actor);
+  gst_pad_unlink(actor->output, actor->mixer_pad);
+  gst_element_release_request_pad(output_video_mixer(), actor->mixer_pad);
+  gst_object_unref(actor->mixer_pad);
+  gst_pad_set_active(actor->output, FALSE);
+  gst_object_unref(actor->output);
+  actor_clear(actor);
+  g_free(actor);
+}
+
+void actor_picture(Actor *actor, GstBuffer *picture, GstCaps *format) {
+  gst_buffer_replace(&actor->picture, picture);
+  if (actor->format && gst_caps_is_equal(actor->format, format)) return;
+  gst_caps_replace(&actor->format, format);
+  actor->has_new_format = TRUE;
+}
+
+void actor_place(Actor *actor, const Box *box) {
+  if (box) box_apply(actor->mixer_pad, box);
+  else g_object_set(actor->mixer_pad, "alpha", 0.0, NULL);
+}
+
+static void push(Actor *actor, GstClockTime start, GstClockTime duration) {
+  GstSegment segment;
+  gboolean is_first = !gst_pad_has_current_caps(actor->output);
+  if (actor->has_new_format) gst_pad_push_event(actor->output, gst_event_new_caps(actor->format));
+  actor->has_new_format = FALSE;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  if (is_first) gst_pad_push_event(actor->output, gst_event_new_segment(&segment));
+  GstBuffer *frame = gst_buffer_copy(actor->picture);
+  GST_BUFFER_PTS(frame) = start;
+  GST_BUFFER_DTS(frame) = GST_CLOCK_TIME_NONE;
+  GST_BUFFER_DURATION(frame) = duration;
+  gst_pad_push(actor->output, frame);
+}
+
+static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+  (void)pad, (void)info, (void)data;
+  g_mutex_lock(&lock);
+  frames_shown++;
+  g_cond_signal(&shown);
+  g_mutex_unlock(&lock);
+  return GST_PAD_PROBE_OK;
+}
+
+/* The mixer always has an input, as in a live composition. */
+static void make_background(void) {
+  const guint8 luma = 16, chroma = 128;
+  gsize size = BACKGROUND * BACKGROUND;
+  GstBuffer *picture = gst_buffer_new_allocate(NULL, size * 3 / 2, NULL);
+  GstCaps *format = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "I420", "width", G_TYPE_INT, BACKGROUND,
+                                        "height", G_TYPE_INT, BACKGROUND, "framerate", GST_TYPE_FRACTION,
+                                        output_settings()->fps, 1, "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1,
+                                        "interlace-mode", G_TYPE_STRING, "progressive", "colorimetry", G_TYPE_STRING, "bt601",
+                                        "chroma-site", G_TYPE_STRING, "jpeg", NULL);
+  gst_buffer_memset(picture, 0, luma, size);
+  gst_buffer_memset(picture, size, chroma, size / 2);
+  background = actor_new();
+  g_object_set(background->mixer_pad, "alpha", 1.0, NULL);
+  actor_picture(background, picture, format);
+  gst_buffer_unref(picture);
+  gst_caps_unref(format);
+}
+
+void stage_open(void) {
+  if (!output_video_mixer()) return;
+  actors = g_ptr_array_new();
+  make_background();
+  GstPad *output = gst_element_get_static_pad(output_video_mixer(), "src");
+  gst_pad_add_probe(output, GST_PAD_PROBE_TYPE_BUFFER, on_frame, NULL, NULL);
+  gst_object_unref(output);
+}
+
+static gboolean has_failed(void) {
+  GstBus *bus = gst_pipeline_get_bus(GST_PIPELINE(output_pipeline()));
+  GstMessage *message = gst_bus_peek(bus);
+  gboolean is_error = message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
+  /* Others are of no use here. */
+  if (message && !is_error) gst_message_unref(gst_bus_pop(bus));
+  if (message) gst_message_unref(message);
+  gst_object_unref(bus);
+  return is_error;
+}
+
+static gboolean wait_for(guint count) {
+  gboolean is_alive = TRUE;
+  g_mutex_lock(&lock);
+  while (frames_shown < count && is_alive)
+    if (!g_cond_wait_until(&shown, &lock, g_get_monotonic_time() + WAIT_US)) is_alive = !has_failed();
+  g_mutex_unlock(&lock);
+  return is_alive;
+}
+
+/* The background is last: with it the mixer has all of its inputs. */
+gboolean stage_show(GstClockTime start, GstClockTime duration) {
+  if (!output_video_mixer()) return !has_failed();
+  guint expected = frames_shown + 1;
+  for (guint at = actors->len; at-- > 0;) {
+    Actor *actor = g_ptr_array_index(actors, at);
+    if (actor->picture) push(actor, start, duration);
+  }
+  return wait_for(expected);
+}
+
+void stage_close(void) {
+  if (!output_video_mixer()) return;
+  for (guint at = actors->len; at-- > 0;) {
+    Actor *actor = g_ptr_array_index(actors, at);
+    gst_pad_push_event(actor->output, gst_event_new_eos());
+  }
+}
