@@ -66,6 +66,7 @@ const OTHERS = [
   'SERVICE_SESSIONS_MAX_PARTICIPANTS',
   'SERVICE_SESSIONS_MAX_STREAMS',
   'SERVICE_SESSIONS_MAX_DURATION',
+  'SERVICE_RECORDING_COMPOSITION',
   'SERVICE_RECORDING_MAX_CONCURRENT',
   'SERVICE_RECORDING_RETENTION_DAYS',
   'SERVICE_RECORDING_RETENTION_SIZE',
@@ -76,7 +77,7 @@ const OTHERS = [
 ]
 
 describe('the table', () => {
-  it('marks exactly the limits, the previous secret, the dashboard and the properties that the contract allows a restart to change', () => {
+  it('marks exactly the limits, the previous secret, the dashboard, the composition and the properties that the contract allows a restart to change', () => {
     const marked = PROPERTY_NAMES.filter((name) => table[name]?.restartable)
     expect(marked.sort()).toEqual([...RESTARTABLE, ...OTHERS].sort())
   })

@@ -18,7 +18,8 @@ export function neverRequestProbation(transport: types.Transport): void {
   // Private in mediasoup-client, whose version is pinned; `network.browser.test` finds out when it changes.
   const handler = Reflect.get(transport, '_handler') as { receive: Receive }
   const receive = handler.receive.bind(handler)
-  handler.receive = (tracks) => receive(tracks.map((track) => (track.trackId === PROBATOR ? withoutNack(track) : track)))
+  handler.receive = (tracks) =>
+    receive(tracks.map((track) => (track.trackId === PROBATOR ? withoutNack(track) : track)))
 }
 
 const withoutNack = (track: ReceivedTrack): ReceivedTrack => ({
@@ -34,5 +35,6 @@ const withoutNack = (track: ReceivedTrack): ReceivedTrack => ({
 
 /** The statistics without those of the probation packets, whose gaps look like losses of media. */
 export function withoutProbation(report: RTCStatsReport): RTCStatsReport {
-  return new Map([...report].filter(([, entry]) => (entry as { mid?: string }).mid !== PROBATOR))
+  const entries = [...(report as Iterable<[string, { mid?: string }]>)]
+  return new Map(entries.filter(([, { mid }]) => mid !== PROBATOR))
 }
