@@ -97,6 +97,7 @@ async function* pieces<R extends Position>(
     else if (page.rows > 0) yield COMMA
     yield page.json
     count += page.rows
-    if (page.rows < PAGE_ROWS) return yield Buffer.from(`],"${total}":${count}}`)
+    if (page.rows < PAGE_ROWS) break
   }
+  yield Buffer.from(`],"${total}":${count}}`)
 }
