@@ -37,3 +37,13 @@ describe('EventLog', () => {
     expect(received).toEqual(['one'])
   })
 })
+
+it('hands events that arrived before to listeners that are added later, when asked to', () => {
+  const log = new EventLog()
+  log.add({ method: 'mediaLost', params: { mediaEpoch: 2, afterMs: 0 }, at: 1 })
+  const epochs: number[] = []
+  log.on('mediaLost', ({ params }) => epochs.push(params.mediaEpoch))
+  expect(epochs).toEqual([])
+  log.replay()
+  expect(epochs).toEqual([2])
+})

@@ -36,6 +36,11 @@ export class EventLog {
     return () => void listeners.delete(entry)
   }
 
+  /** Calls the listeners with the events that arrived before they were added. */
+  replay(): void {
+    for (const event of [...this.all]) for (const listener of this.#listeners.get(event.method) ?? []) listener(event)
+  }
+
   of<N extends SignallingNotification>(method: N): EventOf<N>[] {
     return this.all.filter((event) => isOf(method, event))
   }

@@ -74,6 +74,8 @@ export class SyntheticParticipant {
     socket.keepAlive(joined.pingInterval)
     this.#applySnapshot(joined.snapshot)
     this.#handleNotifications()
+    // Notifications that arrived together with the answer to `join`, such as a loss of media.
+    log.replay()
   }
 
   /**

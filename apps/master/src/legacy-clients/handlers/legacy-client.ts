@@ -18,8 +18,10 @@ const CLOSE_DELAY_MS = 10_000
 /** What happens to the media of a participant, and needs an answer of the server. */
 export type MediaEvent =
   | { kind: 'lost'; afterMs: number }
-  /** The media of a stream was replaced, or its publisher has published it again. */
+  /** The media of a stream was replaced. */
   | { kind: 'replaced'; streamId: string }
+  /** The publisher of a stream has published it again after a loss of the media. */
+  | { kind: 'returned'; streamId: string }
 
 /** The stream that a client publishes. */
 export interface OwnStream {
@@ -55,6 +57,8 @@ export class LegacyParticipant {
   clientCapabilities: RtpCapabilities | undefined
   /** The epochs of the media of the streams that it receives. */
   readonly subscriptions = new Map<string, number>()
+  /** The offers that are being made, by stream. */
+  readonly offers = new Map<string, Promise<string>>()
   /** The epoch of the media that its own and its received streams use. */
   epoch = 0
   /** After a loss of the media, until the publishers had time to return: missing streams have not ended. */
@@ -89,7 +93,7 @@ export class LegacyParticipant {
     }
     if (method === 'subscriptionReplaced') return this.onMedia({ kind: 'replaced', streamId: params.streamId })
     if (method === 'streamCreated' && this.roster.has(params.streamId))
-      return this.onMedia({ kind: 'replaced', streamId: params.streamId })
+      return this.onMedia({ kind: 'returned', streamId: params.streamId })
     if (method !== 'streamDestroyed') return
     this.subscriptions.delete(params.streamId)
     if (params.streamId === this.own?.streamId) this.own = undefined

@@ -27,7 +27,9 @@ export class LegacyMediaRecovery {
     const handled =
       event.kind === 'lost'
         ? this.#rejoin(socket, legacy, event.afterMs)
-        : this.#offerAgain(socket, legacy, event.streamId)
+        : event.kind === 'returned'
+          ? this.#offerReturned(socket, legacy, event.streamId)
+          : this.#offerAgain(socket, legacy, event.streamId)
     handled.catch((error: unknown) => {
       const connectionId = socket.participant?.connectionId
       this.#logger.warn({ err: error, connectionId, event: event.kind }, 'renewing the media of a client failed')
@@ -43,13 +45,23 @@ export class LegacyMediaRecovery {
         legacy.enter(routerRtpCapabilities, snapshot.mediaEpoch)
         socket.notify('snapshot', snapshot)
         socket.releaseAfter(snapshot)
-        for (const { streamId } of snapshot.streams) this.handle(socket, legacy, { kind: 'replaced', streamId })
+        for (const { streamId } of snapshot.streams) this.handle(socket, legacy, { kind: 'returned', streamId })
         return await this.#endMissing(socket, legacy)
       } catch (error) {
         if (!(error instanceof ServiceError) || !RETRIED.includes(error.code)) throw error
         await sleep(RETRY_MS)
       }
     }
+  }
+
+  /**
+   * Not when the client has asked by itself meanwhile: it would answer both offers, and the answer to the first one would be
+   * taken for that to the second.
+   */
+  async #offerReturned(socket: ClientSocket, legacy: LegacyParticipant, streamId: string): Promise<void> {
+    await legacy.offers.get(streamId)?.catch(() => undefined)
+    if (legacy.subscriptions.get(streamId) === socket.participant?.place?.epoch) return
+    await this.#offerAgain(socket, legacy, streamId)
   }
 
   /** The client answers with `reconnectStream`. Nothing for a stream that it does not receive. */

@@ -85,7 +85,15 @@ export class LegacyMedia {
   }
 
   /** Subscribes, or renews the transport of a subscription, and returns the offer for it. */
-  async offer(participant: JoinedParticipant, streamId: string, legacy: LegacyParticipant): Promise<string> {
+  offer(participant: JoinedParticipant, streamId: string, legacy: LegacyParticipant): Promise<string> {
+    const offer = this.#offer(participant, streamId, legacy).finally(() => {
+      if (legacy.offers.get(streamId) === offer) legacy.offers.delete(streamId)
+    })
+    legacy.offers.set(streamId, offer)
+    return offer
+  }
+
+  async #offer(participant: JoinedParticipant, streamId: string, legacy: LegacyParticipant): Promise<string> {
     const rtpCapabilities = legacy.clientCapabilities ?? routerOf(legacy)
     const epoch = participant.place?.epoch ?? 0
     const subscribe = (replace: boolean) =>
