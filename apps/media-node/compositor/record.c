@@ -16,7 +16,7 @@
 #define RECEIVE_BUFFER 4000000
 #define MOST_PENDING (1 << 18)
 
-/* Of video and audio; -1: none. The other socket of each takes the sender's reports, which nobody reads. */
+/* Of video and audio; -1: none. The other socket of each takes the reports of the sender, which are dropped. */
 typedef struct {
   int packets[2], reports[2];
 } Sockets;

@@ -231,8 +231,7 @@ describe('the loss of a media node', () => {
         },
         RECOVERY_MS,
       )
-      // eslint-disable-next-line no-console -- the figure is worth more than that it is within the limit
-      console.log(`new peer connections ${((performance.now() - killedAt) / 1_000).toFixed(1)} s after the kill`)
+      console.info(`new peer connections ${((performance.now() - killedAt) / 1_000).toFixed(1)} s after the kill`)
       await Promise.all([ada.receives(graces), grace.receives(adas), ada.receives(natives)])
       const streams = [adas, graces, natives].toSorted()
       const { connections } = await stack.api.getSession(sessionId)

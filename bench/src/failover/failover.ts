@@ -60,14 +60,14 @@ const loggedBy =
 async function measure(rig: Rig, { quick, log }: BenchmarkOptions): Promise<BenchmarkResult> {
   const { kills } = quick ? PLANS.quick : PLANS.full
   const logged = loggedBy(log)
-  const anew = logged('set up without a loss', () => setUp(rig))
-  await anew()
+  const setUpAgain = logged('set up without a loss', () => setUp(rig))
+  await setUpAgain()
   const nodes = await interleave(kills, {
     ours: logged('node', () => killNode(rig, 'ours')),
     reference: logged('node, former detection', () => killNode(rig, 'former')),
   })
   const killed = logged('worker', () => killWorker(rig))
-  const workers = await interleave(kills, { ours: async () => (await killed()).picture, reference: anew })
+  const workers = await interleave(kills, { ours: async () => (await killed()).picture, reference: setUpAgain })
   const masters = await interleave(kills, {
     ours: logged('master', () => killMaster(rig)),
     reference: logged('join', () => joinOnce(rig)),
