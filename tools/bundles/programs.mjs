@@ -57,6 +57,17 @@ const exportPackages = (files) => ({
   },
 })
 
+/**
+ * pino looks up its caller for transports, which our programs do not use: under `--enable-source-maps` Node would read the
+ * source map of the program for it at each start.
+ */
+const leaveOutCaller = {
+  name: 'leave-out-caller',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]pino[\\/]lib[\\/]caller\.js$/ }, () => ({ contents: 'module.exports = () => []' }))
+  },
+}
+
 /** The files of packages that our modules import, absolute. */
 function importedPackages(root, { inputs }) {
   const files = Object.entries(inputs)
@@ -95,7 +106,7 @@ export async function bundleProgram(root, entry, outdir) {
     logLevel: 'warning',
     external: EXTERNAL,
   }
-  const plugins = [keepLocations(outdir)]
+  const plugins = [keepLocations(outdir), leaveOutCaller]
   const { metafile } = await build({ ...options, entryPoints: [entry], plugins, write: false })
   const { metafile: written } = await build({
     ...options,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -57,4 +57,18 @@ test('a bundled program finds files beside its modules, uses CommonJS packages, 
   const maps = readdirSync(outdir).filter((name) => name.endsWith('.map'))
   assert.deepEqual(maps, ['main.js.map'])
   assert.match(stderr, /DeepError: failed\n\s+at fail \(.*src\/deep\/failing\.ts:30:/)
+})
+
+test('a bundled program logs with pino without looking up its callers', async (context) => {
+  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
+  context.after(() => rmSync(root, { recursive: true }))
+  mkdirSync(join(root, 'node_modules'))
+  symlinkSync(join(import.meta.dirname, '../../node_modules/pino'), join(root, 'node_modules/pino'))
+  writeFileSync(join(root, 'package.json'), FILES['package.json'])
+  writeFileSync(join(root, 'main.js'), "import { pino } from 'pino'; pino().info('logged')")
+  await bundleProgram(root, join(root, 'main.js'), join(root, 'bundle'))
+  const { stdout } = spawnSync(process.execPath, [join(root, 'bundle/main.js')], { encoding: 'utf8' })
+  assert.equal(JSON.parse(stdout).msg, 'logged')
+  const texts = readdirSync(join(root, 'bundle')).map((name) => readFileSync(join(root, 'bundle', name), 'utf8'))
+  assert.ok(texts.every((text) => !text.includes('getCallSites')))
 })

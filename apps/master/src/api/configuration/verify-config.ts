@@ -50,7 +50,7 @@ function checksOf({ config, changed }: Candidate): Check[] {
   if (has('SERVICE_CDR') && config.SERVICE_CDR) checks.push(writes('SERVICE_CDR_PATH', config.SERVICE_CDR_PATH))
   if (has('SERVICE_RECORDING_CUSTOM_LAYOUT')) checks.push((verified) => checkLayouts(config, verified))
   if (has('SERVICE_RECORDING') && config.SERVICE_RECORDING && config.SERVICE_PRO_RECORDING_STORAGE === 's3')
-    checks.push(builds('SERVICE_PRO_RECORDING_STORAGE', () => new S3Storage(config)))
+    checks.push(builds('SERVICE_PRO_RECORDING_STORAGE', () => new S3Storage(config).open()))
   if (has('SERVICE_SECRET'))
     checks.push(
       builds('SERVICE_SECRET', () => [
@@ -75,9 +75,9 @@ const reasonOf = (error: unknown): string => memberOf(error, 'code') ?? messageO
 
 const builds =
   (name: string, build: () => unknown): Check =>
-  ({ problems }) => {
+  async ({ problems }) => {
     try {
-      build()
+      await build()
     } catch (error) {
       problems.push(`${name}: cannot be used: ${messageOf(error)}`)
     }

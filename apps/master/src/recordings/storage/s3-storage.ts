@@ -1,17 +1,14 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { DeleteObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { Upload } from '@aws-sdk/lib-storage'
 import type { MasterConfig } from '@session-service/config'
 import { ServiceError } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Logger } from '@nestjs/common'
-import { objectUrl, regionOf } from './object-url.js'
+import { objectUrl } from './object-url.js'
 import type { StoredFile, RecordingStorage } from './recording-storage.js'
+import type { S3Limits } from './s3-client.js'
 
-/** Attempts of one request; the caller retries later. */
-const ATTEMPTS = 3
 const CONNECT_TIMEOUT_MS = 5_000
 /** A socket without data in either direction times out after this, ms. */
 const SOCKET_TIMEOUT_MS = 60_000
@@ -35,24 +32,24 @@ const failures = metrics.counter('recording_storage_failures_total', {
 export class S3Storage implements RecordingStorage {
   readonly isLocal = false
   readonly #logger = new Logger('RecordingStorage')
-  readonly #client: S3Client
+  readonly #limits: S3Limits
+  #opened: ReturnType<typeof openClient> | undefined
   readonly #bucket: string
   readonly #folder: string
 
   constructor(
     private readonly config: MasterConfig,
-    limits: { connectTimeoutMs?: number; socketTimeoutMs?: number } = {},
+    limits: Partial<S3Limits> = {},
   ) {
     const [bucket = '', ...folder] = config.SERVICE_PRO_AWS_S3_BUCKET.split('/')
     this.#bucket = bucket
     this.#folder = folder.map((name) => `${name}/`).join('')
-    this.#client = clientOf(config, {
-      connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      socketTimeoutMs: SOCKET_TIMEOUT_MS,
-      ...limits,
-    })
-    const headers = config.SERVICE_PRO_AWS_S3_HEADERS
-    if (headers.length > 0) addUploadHeaders(this.#client, headers)
+    this.#limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, socketTimeoutMs: SOCKET_TIMEOUT_MS, ...limits }
+  }
+
+  /** Makes the client. @throws for a configuration that it refuses */
+  async open(): ReturnType<typeof openClient> {
+    return (this.#opened ??= openClient(this.config, this.#limits))
   }
 
   async store(id: string, files: readonly StoredFile[], signal: AbortSignal): Promise<void> {
@@ -64,11 +61,10 @@ export class S3Storage implements RecordingStorage {
 
   async remove(id: string): Promise<void> {
     await this.#attempt('remove a recording', async () => {
-      const listed = await this.#client.send(
-        new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#key(id, '') }),
-      )
+      const { client, ListObjectsV2Command, DeleteObjectCommand } = await this.open()
+      const listed = await client.send(new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#key(id, '') }))
       const keys = (listed.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key]))
-      await Promise.all(keys.map((Key) => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key }))))
+      await Promise.all(keys.map((Key) => client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key }))))
     })
   }
 
@@ -77,12 +73,13 @@ export class S3Storage implements RecordingStorage {
   }
 
   async #upload(id: string, { name, path }: StoredFile, signal: AbortSignal): Promise<void> {
+    const { client, HeadObjectCommand, Upload } = await this.open()
     signal.throwIfAborted()
     const object = { Bucket: this.#bucket, Key: this.#key(id, name) }
     const type = TYPES[extname(name)] ?? 'application/json'
     const body = createReadStream(path)
     const upload = new Upload({
-      client: this.#client,
+      client,
       params: { ...object, Body: body, ContentType: type },
       queueSize: CONCURRENT_PIECES,
     })
@@ -91,7 +88,7 @@ export class S3Storage implements RecordingStorage {
     try {
       const { ETag: sent } = await upload.done()
       const { size } = await stat(path)
-      const stored = await this.#client.send(new HeadObjectCommand(object), { abortSignal: signal })
+      const stored = await client.send(new HeadObjectCommand(object), { abortSignal: signal })
       if (stored.ContentLength !== size || stored.ETag !== sent)
         throw new Error(`the stored ${name} differs from the file`)
     } finally {
@@ -118,43 +115,8 @@ export class S3Storage implements RecordingStorage {
   }
 }
 
-function clientOf(
-  config: MasterConfig,
-  { connectTimeoutMs, socketTimeoutMs }: { connectTimeoutMs: number; socketTimeoutMs: number },
-): S3Client {
-  const { SERVICE_PRO_AWS_ACCESS_KEY: accessKeyId, SERVICE_PRO_AWS_SECRET_KEY: secretAccessKey } = config
-  const endpoint = config.SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT
-  return new S3Client({
-    region: regionOf(config),
-    forcePathStyle: config.SERVICE_PRO_AWS_S3_WITH_PATH_STYLE_ACCESS,
-    maxAttempts: ATTEMPTS,
-    // Most storages other than AWS reject trailing checksums.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    // Not `requestTimeout`, which limits a whole request: on a slow line no piece would get through.
-    requestHandler: { connectionTimeout: connectTimeoutMs, socketTimeout: socketTimeoutMs },
-    ...(endpoint !== '' && { endpoint }),
-    ...(accessKeyId !== '' && { credentials: { accessKeyId, secretAccessKey } }),
-  })
-}
-
-const UPLOAD_COMMANDS: ReadonlySet<string> = new Set(['PutObjectCommand', 'CreateMultipartUploadCommand'])
-
-/** Adds the configured headers to uploads before the request is signed, because the signature covers them. */
-function addUploadHeaders(client: S3Client, lines: readonly string[]): void {
-  const headers = Object.fromEntries(
-    lines.map((line) => {
-      const colon = line.indexOf(':')
-      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
-    }),
-  )
-  client.middlewareStack.add(
-    (next, { commandName }) =>
-      (args) => {
-        const { request } = args as { request: { headers: Record<string, string> } }
-        if (UPLOAD_COMMANDS.has(commandName ?? '')) Object.assign(request.headers, headers)
-        return next(args)
-      },
-    { step: 'build', name: 'configuredHeaders' },
-  )
+/** The SDK takes a tenth of the time and memory of a start: it is loaded where it is used. */
+async function openClient(config: MasterConfig, limits: S3Limits) {
+  const { clientOf, ...sdk } = await import('./s3-client.js')
+  return { ...sdk, client: clientOf(config, limits) }
 }
