@@ -107,7 +107,7 @@ export function readTransport(description: string): TransportOptions {
     id: 'remote',
     iceParameters: { usernameFragment: String(first?.iceUfrag), password: String(first?.icePwd), iceLite: true },
     iceCandidates: first?.candidates?.map(({ foundation, priority, ip, port, transport, type }) => ({
-      foundation: String(foundation),
+      foundation,
       priority,
       ip,
       address: ip,
@@ -135,13 +135,13 @@ export function readTracks(offer: string): SubscribedTrack[] {
         mimeType: `${type}/${codec}`,
         payloadType: payload,
         clockRate: rate,
-        ...(encoding !== undefined && { channels: Number(encoding) }),
+        ...(encoding !== undefined && { channels: encoding }),
         rtcpFeedback: rtcpFb
           .filter((feedback) => Number(feedback.payload) === payload)
           .map(({ type: name, subtype }) => ({ type: name, ...(subtype !== undefined && { parameter: subtype }) })),
       })),
       headerExtensions: ext.map(({ value, uri }) => ({ id: value, uri })),
-      encodings: ssrcs.slice(0, 1).map(({ id }) => ({ ssrc: Number(id) })),
+      encodings: ssrcs.slice(0, 1).map(({ id }) => ({ ssrc: id })),
     }),
   }))
 }

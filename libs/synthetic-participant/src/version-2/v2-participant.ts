@@ -47,13 +47,18 @@ class LateTransport implements PacketSink {
 export class SyntheticV2Participant {
   readonly #transports = new Set<MediaTransport>()
   readonly #receiving = new Map<string, Receiving>()
+  readonly #socket: V2Socket
+  readonly #certificate: Certificate
   #published: { streamId: string; publication: Publication } | undefined
 
   private constructor(
-    private readonly socket: V2Socket,
+    socket: V2Socket,
     readonly connectionId: string,
-    private readonly certificate: Certificate,
-  ) {}
+    certificate: Certificate,
+  ) {
+    this.#socket = socket
+    this.#certificate = certificate
+  }
 
   /**
    * Joins a session.
@@ -78,7 +83,7 @@ export class SyntheticV2Participant {
   }
 
   get isConnected(): boolean {
-    return this.socket.isOpen
+    return this.#socket.isOpen
   }
 
   get subscriptions(): readonly Subscription[] {
@@ -105,9 +110,9 @@ export class SyntheticV2Participant {
       },
       options,
     )
-    const call = { ...viewOf(publication, options), sdpOffer: writeOffer(publication.tracks, this.certificate) }
+    const call = { ...viewOf(publication, options), sdpOffer: writeOffer(publication.tracks, this.#certificate) }
     const [answer] = await Promise.all([
-      this.socket.call('publishVideo', call),
+      this.#socket.call('publishVideo', call),
       this.#sendCandidates(this.connectionId),
     ])
     const { id: streamId, sdpAnswer } = Published.parse(answer)
@@ -127,13 +132,13 @@ export class SyntheticV2Participant {
     const { streamId, publication } = this.#published
     const reasons = { audioActive: 'publishAudio', videoActive: 'publishVideo' }
     for (const [property, reason] of Object.entries(reasons))
-      await this.socket.call('streamPropertyChanged', { streamId, property, newValue: active, reason })
+      await this.#socket.call('streamPropertyChanged', { streamId, property, newValue: active, reason })
     if (publication.audio) publication.audio.active = active
     if (publication.video) publication.video.active = active
   }
 
   async subscribe(streamId: string): Promise<Subscription> {
-    const asked = await this.socket.call('prepareReceiveVideoFrom', { sender: streamId, reconnect: false })
+    const asked = await this.#socket.call('prepareReceiveVideoFrom', { sender: streamId, reconnect: false })
     const { sdpOffer } = Offered.parse(asked)
     const tracks = readTracks(sdpOffer)
     const transport: MediaTransport = this.#open(sdpOffer, {
@@ -148,9 +153,9 @@ export class SyntheticV2Participant {
     const subscription = new Subscription(streamId, 0, tracks)
     receiving.add(subscription)
     this.#receiving.set(streamId, receiving)
-    const sdpAnswer = writeAnswer(sdpOffer, this.certificate)
+    const sdpAnswer = writeAnswer(sdpOffer, this.#certificate)
     await Promise.all([
-      this.socket.call('receiveVideoFrom', { sender: streamId, sdpAnswer }),
+      this.#socket.call('receiveVideoFrom', { sender: streamId, sdpAnswer }),
       this.#sendCandidates(streamId.slice(streamId.indexOf('con_'))),
       transport.open(),
     ])
@@ -160,7 +165,7 @@ export class SyntheticV2Participant {
   }
 
   async leave(): Promise<void> {
-    await this.socket.call('leaveRoom', {})
+    await this.#socket.call('leaveRoom', {})
     await this.close()
   }
 
@@ -169,18 +174,18 @@ export class SyntheticV2Participant {
     this.#published?.publication.stop()
     for (const receiving of this.#receiving.values()) receiving.clear()
     for (const transport of this.#transports) transport.close()
-    await this.socket.close()
+    await this.#socket.close()
   }
 
   #open(description: string, listener: ConstructorParameters<typeof MediaTransport>[2]): MediaTransport {
-    const transport = new MediaTransport(readTransport(description), this.certificate, listener)
+    const transport = new MediaTransport(readTransport(description), this.#certificate, listener)
     this.#transports.add(transport)
     return transport
   }
 
   async #sendCandidates(endpointName: string): Promise<void> {
     const candidate = { endpointName, candidate: '', sdpMid: '0', sdpMLineIndex: 0 }
-    await Promise.all(Array.from({ length: CANDIDATES }, () => this.socket.call('onIceCandidate', candidate)))
+    await Promise.all(Array.from({ length: CANDIDATES }, () => this.#socket.call('onIceCandidate', candidate)))
   }
 }
 
