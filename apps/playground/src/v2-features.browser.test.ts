@@ -87,16 +87,18 @@ describe('a page with the unmodified library of version 2', () => {
         )
       expect(
         await ada.page.evaluate(
-          () => (window.v2.publisher?.stream as unknown as FilteredStream).filter?.lastExecMethod,
+          () => (window.v2.publisher?.stream as unknown as FilteredStream | undefined)?.filter?.lastExecMethod,
         ),
       ).toEqual({ method: 'setGain', params: { gain: 2 } })
       await grace.receives(streamId)
       await grace.page.evaluate(
-        (id) => (window.v2.subscribers.get(id)?.stream as unknown as FilteredStream).removeFilter(),
+        (id) => (window.v2.subscribers.get(id)?.stream as unknown as FilteredStream | undefined)?.removeFilter(),
         streamId,
       )
       await until('ada has no filter', () =>
-        ada.page.evaluate(() => (window.v2.publisher?.stream as unknown as FilteredStream).filter === undefined),
+        ada.page.evaluate(
+          () => (window.v2.publisher?.stream as unknown as FilteredStream | undefined)?.filter === undefined,
+        ),
       )
       await grace.receives(streamId)
       expect([await exceptions(ada), await exceptions(grace)]).toEqual([[], []])
