@@ -35,4 +35,5 @@ export {
   type OutputLine,
   type ProcessOptions,
 } from './processes/managed-process.js'
+export { calmMs } from './calm-clock.js'
 export { budgetMs, until } from './until.js'

@@ -1,8 +1,11 @@
+import { calmMs } from './calm-clock.js'
 import { type Found, poll } from './processes/poll.js'
 
 const SHORTEST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 100
 const DEADLINE_MS = 15_000
+/** Beyond this multiple of its deadline `until` waits on no machine, however busy. */
+const MOST_EXTENSION = 3
 
 /** A time budget of a test, ms, scaled by TEST_SLOWNESS: `npm test` measures the speed of the machine at its start. */
 export const budgetMs = (ms: number): number => ms * Number(process.env.TEST_SLOWNESS ?? 1)
@@ -16,7 +19,8 @@ export const pauseMs = (elapsedMs: number): number =>
 
 /**
  * Calls `fn` until it returns something other than undefined, null or false, and returns that.
- * Rejects after `deadlineMs`, scaled as every time budget, naming `what` and the error of the last attempt.
+ * Rejects after `deadlineMs`, scaled as every time budget and measured by the calm clock, naming `what` and the error of the
+ * last attempt.
  */
 export async function until<T>(what: string, fn: () => T | Promise<T>, deadlineMs = DEADLINE_MS): Promise<Found<T>> {
   const limitMs = budgetMs(deadlineMs)
@@ -30,10 +34,15 @@ export async function until<T>(what: string, fn: () => T | Promise<T>, deadlineM
       return undefined
     }
   }
-  const value = await poll(attempt, { everyMs: pauseMs, timeoutMs: limitMs })
+  const value = await poll(attempt, { everyMs: pauseMs, timeoutMs: limitMs, elapsed: elapsedSince() })
   if (value !== undefined) return value
   const reason = failure === undefined ? '' : `: ${messageOf(failure)}`
   throw new Error(`not within ${limitMs} ms: ${what}${reason}`, { cause: failure })
+}
+
+function elapsedSince(): () => number {
+  const [startedAt, calmStart] = [performance.now(), calmMs()]
+  return () => Math.max(calmMs() - calmStart, (performance.now() - startedAt) / MOST_EXTENSION)
 }
 
 /** Without instanceof: an error of another realm (a test, a worker) has another class. */

@@ -3,6 +3,7 @@ export { loopLagMs, quantile } from './loop-lag.js'
 export { blockEventLoop, handlesOf, heapInUse, inspectable, type ProcessHandles } from './heap.js'
 export {
   budgetMs,
+  calmMs,
   freePorts,
   type LocalNats,
   natsUrlOf,

@@ -1,4 +1,4 @@
-import { budgetMs, type SignallingClient, startStack, type Stack, until } from '@session-service/testing'
+import { calmMs, type SignallingClient, startStack, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { V2Socket } from './fixtures/v2-socket.js'
 
@@ -198,9 +198,9 @@ describe('a client of version 2', () => {
 
   it('can be one of thirty that join at once', async () => {
     const sessionId = await newSession()
-    const startedAt = performance.now()
+    const startedAt = calmMs()
     const joined = await Promise.all(Array.from({ length: 30 }, () => join(sessionId)))
-    expect(performance.now() - startedAt).toBeLessThan(budgetMs(8_000))
+    expect(calmMs() - startedAt).toBeLessThan(8_000)
     // What the library sends while it subscribes to 29 streams.
     await Promise.all(
       joined.flatMap(({ client }) =>

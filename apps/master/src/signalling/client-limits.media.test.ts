@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { CLOSE_CODE, SIGNALLING_LIMITS } from '@session-service/contract'
 import {
   budgetMs,
+  calmMs,
   freePorts,
   heapInUse,
   inspectable,
@@ -96,12 +97,12 @@ describe('a client that floods the server', () => {
   it('F14: is closed beyond its budget of calls, and others are served meanwhile', async () => {
     const { client } = await joinedClient()
     const { burst, perSecond } = SIGNALLING_LIMITS.calls
-    const startedAt = performance.now()
+    const [startedAt, calmStart] = [performance.now(), calmMs()]
     for (let nth = 0; nth < FLOOD; nth++)
       client.sendRaw({ jsonrpc: '2.0', id: `flood_${nth}`, method: 'unsubscribe', params: { streamId: 'str_none' } })
     const [bystander] = bystanders
     await bystander?.request('signal', { data: 'during the flood' })
-    const servedMs = performance.now() - startedAt
+    const servedMs = calmMs() - calmStart
     expect(await client.closed).toEqual({ code: CLOSE_CODE.abuse, reason: 'too many calls' })
     const seconds = (performance.now() - startedAt) / 1_000
     const [master] = stack.masters
@@ -110,7 +111,7 @@ describe('a client that floods the server', () => {
       `${client.unmatched.length} calls answered, another client after ${servedMs | 0} ms, loop ${lag | 0} ms`,
     )
     expect(client.unmatched.length).toBeLessThanOrEqual(burst + perSecond * seconds)
-    expect(servedMs).toBeLessThan(budgetMs(SERVED_MS))
+    expect(servedMs).toBeLessThan(SERVED_MS)
     expect(lag).toBeLessThan(budgetMs(LAG_MS))
     expect(bystanders.every(({ isOpen }) => isOpen)).toBe(true)
   })

@@ -1,6 +1,6 @@
 /** @quiet It measures stalls of the event loop. */
 import {
-  budgetMs,
+  calmMs,
   descendantsOf,
   quantile,
   SignallingClient,
@@ -188,7 +188,7 @@ describe('many clients of a lost node', () => {
         `${Math.max(...delays)} ms; tries ${Math.max(...times.map(({ tries }) => tries))}; ` +
         `p99 of POST connection ${Math.round(duringMs)} ms of ${during.length}, before ${Math.round(idleMs)} ms`,
     )
-    expect(duringMs).toBeLessThan(idleMs + budgetMs(STALL_MS))
+    expect(duringMs).toBeLessThan(idleMs + STALL_MS)
     // Sixty clients at 15 ms each; uniformly random, so each third of that has some.
     const thirds = [0, 300, 600].map((from) => delays.filter((ms) => ms >= from && ms < from + 300).length)
     expect(Math.max(...delays)).toBeLessThanOrEqual(900)
@@ -204,9 +204,9 @@ describe('many clients of a lost node', () => {
 /** Creates connections one after another and measures each, ms. */
 async function connectUntil(ids: readonly string[], tookMs: number[], isOver: () => boolean): Promise<void> {
   while (!isOver()) {
-    const start = performance.now()
+    const start = calmMs()
     await stack.api.createConnection(ids[tookMs.length % ids.length] ?? '')
-    tookMs.push(performance.now() - start)
+    tookMs.push(calmMs() - start)
   }
 }
 

@@ -5,6 +5,8 @@ export interface PollOptions {
   everyMs: number | ((elapsedMs: number) => number)
   /** The time limit, ms; none when left out. */
   timeoutMs?: number
+  /** The time that has passed, ms; default: of a monotonic clock. */
+  elapsed?: () => number
   /** Ends the polling: the call rejects with an AbortError. */
   signal?: AbortSignal
 }
@@ -18,10 +20,10 @@ export type Found<T> = Exclude<T, undefined | null | false>
  */
 export async function poll<T>(
   probe: () => T | Promise<T>,
-  { everyMs, timeoutMs = Infinity, signal }: PollOptions,
+  { everyMs, timeoutMs = Infinity, signal, ...options }: PollOptions,
 ): Promise<Found<T> | undefined> {
   const startedAt = performance.now()
-  const elapsed = (): number => performance.now() - startedAt
+  const elapsed = options.elapsed ?? ((): number => performance.now() - startedAt)
   const pause = typeof everyMs === 'number' ? () => everyMs : everyMs
   for (;;) {
     const isLast = elapsed() >= timeoutMs

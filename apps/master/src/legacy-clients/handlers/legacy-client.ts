@@ -1,4 +1,11 @@
-import type { RtpCapabilities, SessionSnapshot, SignallingParams, StreamInfo } from '@session-service/contract'
+import {
+  type RtpCapabilities,
+  ServiceError,
+  type SessionSnapshot,
+  type SignallingParams,
+  type StreamInfo,
+} from '@session-service/contract'
+import type { ClientSocket } from '../../signalling/sockets/client-socket.js'
 import type { SharedNotification } from '../../signalling/sockets/shared-notification.js'
 import type { ClientNotification, SocketDialect, SocketWindows } from '../../signalling/sockets/socket-dialect.js'
 import { legacyNotifications } from '../translation/notifications.js'
@@ -47,6 +54,11 @@ const optionsOf = ({ mediaOptions }: StreamInfo): OwnStream['options'] => {
   }
 }
 
+/** Of a stream whose options only another master has known. */
+const LOST_OPTIONS = { audioActive: true, videoActive: true, frameRate: null, videoDimensions: null }
+const typeOfVideoIn = (streamId: string): OwnStream['options']['typeOfVideo'] =>
+  streamId.startsWith('str_SCR_') ? 'SCREEN' : streamId.startsWith('str_CUS_') ? 'CUSTOM' : 'CAMERA'
+
 /** What a master knows of a participant with a client of version 2. A new socket takes it over. */
 export class LegacyParticipant {
   readonly roster: Roster
@@ -63,6 +75,12 @@ export class LegacyParticipant {
   epoch = 0
   /** After a loss of the media, until the publishers had time to return: missing streams have not ended. */
   awaitsStreams = false
+  /** Whether this master has never known the own stream: it may be one that was lost while another master had the socket. */
+  mayHaveLostOwn = false
+  /** Whether the own stream is being renewed at the request of the client. */
+  isRenewing = false
+  /** Its newest socket. */
+  socket: ClientSocket | undefined
   onMedia: (event: MediaEvent) => void = () => undefined
 
   constructor(
@@ -82,7 +100,21 @@ export class LegacyParticipant {
     this.roster.join({ streams, ...snapshot })
     for (const { streamId } of streams) if (this.roster.has(streamId)) this.subscriptions.set(streamId, this.epoch)
     const own = streams.find(({ connectionId }) => connectionId === this.roster.ownId)
+    this.mayHaveLostOwn = !own
     if (own) this.own = { streamId: own.streamId, createdAt: own.createdAt, epoch: this.epoch, options: optionsOf(own) }
+  }
+
+  /** @throws ServiceError NOT_FOUND for a stream that it does not publish */
+  ownOrLost(streamId: string): OwnStream {
+    if (this.own?.streamId === streamId) return this.own
+    if (this.own || !this.mayHaveLostOwn)
+      throw new ServiceError('NOT_FOUND', 'stream: is not published', { subject: 'stream' })
+    return { streamId, createdAt: 0, epoch: 0, options: { ...LOST_OPTIONS, typeOfVideo: typeOfVideoIn(streamId) } }
+  }
+
+  /** Whether its stream was lost with the media of the room, and is not published again. */
+  get hasLostOwn(): boolean {
+    return this.own !== undefined && this.own.epoch < this.epoch
   }
 
   /** Before the notification changes the roster. */

@@ -126,7 +126,7 @@ export class LegacyJoin {
     socket.onJoined()
     socket.answer(id, { sessionId: key, value: 'reconnection successful' })
     socket.notify('snapshot', snapshot)
-    if (!isLost) endMissingOwn(socket, legacy, snapshot)
+    if (!isLost && !legacy.hasLostOwn) endMissingOwn(socket, legacy, snapshot)
     socket.releaseAfter(snapshot)
     if (isLost) legacy.onMedia({ kind: 'lost', afterMs: 0 })
   }
@@ -138,6 +138,7 @@ export class LegacyJoin {
 
   #add(socket: ClientSocket, client: LegacyClient, legacy: LegacyParticipant): LegacyParticipant {
     client.participant = legacy
+    legacy.socket = socket
     this.participants.set(legacy.roster.ownId, legacy)
     legacy.onMedia = (event) => this.recovery.handle(socket, legacy, event)
     return legacy

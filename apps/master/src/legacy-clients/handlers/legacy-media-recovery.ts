@@ -1,4 +1,4 @@
-import { type ErrorCode, ServiceError } from '@session-service/contract'
+import { CLOSE_CODE, type ErrorCode, ServiceError } from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
@@ -9,8 +9,14 @@ import { LegacyMedia } from './legacy-media.js'
 
 const RETRIED: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT']
 const RETRY_MS = 1_000
-/** Publishers notice the loss of their media by themselves, after 10 to 15 s. Streams that are missing then have ended. */
+/** Publishers see the loss of their media by themselves, after 7 to 15 s. Streams that are missing then have ended. */
 const STREAMS_AWAITED_MS = 30_000
+
+/**
+ * The library sees the loss of its media after 5 to 7 s, and waits for it 4 s more. With a new socket it renews at once what
+ * is lost: the master closes the socket of a publisher whose stream has not returned by these times after the rejoin.
+ */
+const CLOSES_AT_MS = [7_000, 9_000, 11_000]
 
 /** Does for clients of version 2 what native clients do by themselves when media is lost or replaced. */
 @Injectable()
@@ -46,7 +52,7 @@ export class LegacyMediaRecovery {
         socket.notify('snapshot', snapshot)
         socket.releaseAfter(snapshot)
         for (const { streamId } of snapshot.streams) this.handle(socket, legacy, { kind: 'returned', streamId })
-        return await this.#endMissing(socket, legacy)
+        return void (await Promise.all([this.#renewOwn(legacy), this.#endMissing(legacy)]))
       } catch (error) {
         if (!(error instanceof ServiceError) || !RETRIED.includes(error.code)) throw error
         await sleep(RETRY_MS)
@@ -73,12 +79,25 @@ export class LegacyMediaRecovery {
     socket.write(legacyFrame({ method: 'forciblyReconnectSubscriber', params: { connectionId, streamId, sdpOffer } }))
   }
 
-  async #endMissing(socket: ClientSocket, legacy: LegacyParticipant): Promise<void> {
-    await Promise.race([sleep(STREAMS_AWAITED_MS), socket.ended])
-    const { participant } = socket
-    if (!participant?.place || !socket.isOpen) return
+  async #renewOwn(legacy: LegacyParticipant): Promise<void> {
+    const { epoch } = legacy
+    let waited = 0
+    for (const at of CLOSES_AT_MS) {
+      await sleep(at - waited)
+      waited = at
+      if (legacy.epoch !== epoch || !legacy.hasLostOwn) return
+      if (!legacy.isRenewing) legacy.socket?.close(CLOSE_CODE.goingAway, 'the media of the stream was lost')
+    }
+  }
+
+  async #endMissing(legacy: LegacyParticipant): Promise<void> {
+    await sleep(STREAMS_AWAITED_MS)
+    const { socket } = legacy
+    const participant = socket?.participant
+    if (!socket?.isOpen || !participant?.place) return
+    const { epoch } = participant.place
     const snapshot = await this.snapshots.read(participant)
-    if (snapshot.mediaEpoch !== participant.place.epoch) return
+    if (snapshot.mediaEpoch !== epoch) return
     legacy.awaitsStreams = false
     socket.notify('snapshot', snapshot)
   }

@@ -135,16 +135,28 @@ export class LegacyMedia {
     const sdp = sdpString ?? sdpOffer
     if (sdp === undefined) throw new ServiceError('INVALID', 'sdpString: is missing')
     if (publisherOf(streamId) !== participant.connectionId) return this.#receive(participant, streamId, sdp)
-    const { own } = legacy
-    if (own?.streamId !== streamId)
-      throw new ServiceError('NOT_FOUND', 'stream: is not published', { subject: 'stream' })
+    legacy.isRenewing = true
+    try {
+      return await this.#renewOwn(participant, legacy.ownOrLost(streamId), sdp, legacy)
+    } finally {
+      legacy.isRenewing = false
+    }
+  }
+
+  async #renewOwn(
+    participant: JoinedParticipant,
+    own: OwnStream,
+    sdp: string,
+    legacy: LegacyParticipant,
+  ): Promise<object> {
     const offer = readPublishOffer(sdp, routerOf(legacy))
     const { epoch } = await placeOf(participant)
     const transport =
       own.epoch === epoch
         ? await this.#replaceMedia(participant, own, offer)
         : await this.#publishAgain(participant, epoch, own, offer)
-    return { sdpAnswer: offer.answer(transport), id: streamId, createdAt: own.createdAt }
+    legacy.own = own
+    return { sdpAnswer: offer.answer(transport), id: own.streamId, createdAt: own.createdAt }
   }
 
   /** The stream goes on with new tracks on a new transport. */

@@ -1,5 +1,14 @@
 /** @quiet It measures times of answers. */
-import { budgetMs, EventSink, FaultRig, type RestAnswer, statusOf, until, webhookEnv } from '@session-service/testing'
+import {
+  budgetMs,
+  calmMs,
+  EventSink,
+  FaultRig,
+  type RestAnswer,
+  statusOf,
+  until,
+  webhookEnv,
+} from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(120_000)
@@ -33,9 +42,9 @@ interface Timed {
 }
 
 async function timed(method: string, path: string, body?: unknown): Promise<Timed> {
-  const start = performance.now()
+  const start = calmMs()
   const { status, headers }: RestAnswer = await rig.stack.rest(method, path, body)
-  const ms = Math.round(performance.now() - start)
+  const ms = Math.round(calmMs() - start)
   return { call: `${method} ${path}`, status, retryAfter: headers.get('retry-after'), ms }
 }
 

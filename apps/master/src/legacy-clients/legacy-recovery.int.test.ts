@@ -1,0 +1,68 @@
+import { startStack, type Stack } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { V2Socket } from './fixtures/v2-socket.js'
+import { offerOf } from './sdp/fixtures/sdp-files.js'
+
+const PREFIX = 'legacy'
+const OFFER = offerOf('chromium-simulcast')
+const PUBLICATION = { sdpOffer: OFFER, hasAudio: true, hasVideo: true, audioActive: true, videoActive: true }
+/** `goingAway`: the library reconnects, and renews what it has lost. */
+const CLOSED = 1001
+
+let stack: Stack
+beforeAll(async () => {
+  stack = await startStack({ masters: 2, masterEnv: { SERVICE_COMPAT_PREFIX: PREFIX } })
+})
+afterAll(() => stack.stop())
+
+const open = (master: number, sessionId: string): Promise<V2Socket> =>
+  V2Socket.open(stack.masterUrls[master] ?? '', `/${PREFIX}?sessionId=${sessionId}`)
+
+async function join(sessionId: string) {
+  const { id, token } = await stack.api.createConnection(sessionId, { role: 'PUBLISHER' })
+  const client = await open(0, sessionId)
+  const { sessionId: key } = await client.join(token ?? '')
+  return { client, id, key }
+}
+
+const streamsOf = async (sessionId: string): Promise<string[]> =>
+  (await stack.api.getSession(sessionId)).connections.content
+    .flatMap(({ publishers }) => publishers ?? [])
+    .map(({ streamId }) => streamId)
+
+it('a publisher that does not renew its lost media is asked to by the end of its socket, and does so at any master', async () => {
+  const { id: sessionId } = await stack.api.createSession()
+  const [ada, bob, viewer] = [await join(sessionId), await join(sessionId), await join(sessionId)]
+  const published = await Promise.all([ada, bob].map(({ client }) => client.call('publishVideo', PUBLICATION)))
+  const [adas = '', bobs = ''] = published.map(({ id }) => String(id))
+  await viewer.client.call('prepareReceiveVideoFrom', { sender: bobs, reconnect: false })
+  const [node] = stack.nodes
+  await stack.addNode()
+  node?.kill('SIGKILL')
+  expect(await Promise.all([ada, bob].map(({ client }) => client.closed))).toEqual([CLOSED, CLOSED])
+  expect(await streamsOf(sessionId)).toEqual([])
+  const again = await Promise.all([0, 1].map((master) => open(master, sessionId)))
+  const [adaAgain, bobAgain] = again as [V2Socket, V2Socket]
+  await adaAgain.call('connect', { sessionId: ada.key, reconnect: true })
+  await bobAgain.call('connect', { sessionId: bob.key, reconnect: true })
+  for (const [client, stream] of [
+    [adaAgain, adas],
+    [bobAgain, bobs],
+  ] as const)
+    expect(await client.call('reconnectStream', { stream, sdpString: OFFER })).toMatchObject({
+      id: stream,
+      sdpAnswer: expect.stringContaining('a=candidate'),
+    })
+  expect((await streamsOf(sessionId)).toSorted()).toEqual([adas, bobs].toSorted())
+  expect(await viewer.client.notified('forciblyReconnectSubscriber')).toMatchObject({ streamId: bobs })
+  for (const client of [adaAgain, bobAgain, viewer.client]) {
+    expect(client.all('participantUnpublished')).toEqual([])
+    expect(client.isOpen).toBe(true)
+    await client.close()
+  }
+  const strange = await join(sessionId)
+  await expect(
+    strange.client.call('reconnectStream', { stream: `str_CAM_none_${strange.id}`, sdpString: OFFER }),
+  ).rejects.toMatchObject({ code: 105 })
+  await strange.client.close()
+}, 60_000)

@@ -1,0 +1,63 @@
+import { freePorts, launchBrowser, type Stack, startStack, type TestBrowser, until } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { routeSdpThrough } from './fixtures/route-sdp-through.js'
+import { UdpProxy } from './fixtures/udp-proxy.js'
+import { V2_PREFIX, V2Page } from './fixtures/v2-page.js'
+
+const PATIENCE_MS = 90_000
+
+let stack: Stack
+let browser: TestBrowser
+let proxy: UdpProxy
+
+beforeAll(async () => {
+  const [rtcPort = 0] = await freePorts(1)
+  const masterEnv = {
+    SERVICE_COMPAT_PREFIX: V2_PREFIX,
+    SERVICE_PRO_NETWORK_QUALITY: 'true',
+    SERVICE_PRO_NETWORK_QUALITY_INTERVAL: '2',
+  }
+  ;[stack, browser, proxy] = await Promise.all([
+    startStack({ masterEnv, nodeEnv: { MEDIA_NODE_RTC_PORT: String(rtcPort) } }),
+    launchBrowser(),
+    UdpProxy.start(rtcPort),
+  ])
+  await routeSdpThrough(proxy, browser.context)
+}, PATIENCE_MS)
+afterAll(async () => {
+  await browser?.close()
+  proxy?.stop()
+  await stack?.stop()
+})
+
+it(
+  'pages with the library of version 2 see a bad network, and renew their media when no packet arrives, under the same ids',
+  async () => {
+    const { id } = await stack.api.createSession()
+    const [ada, grace] = await Promise.all([V2Page.open(browser, stack, id), V2Page.open(browser, stack, id)])
+    const [adas, graces] = [await ada.publish(), await grace.publish()]
+    await Promise.all([ada.receives(graces), grace.receives(adas)])
+    proxy.weather = { loss: 0.4, delayMs: 50 }
+    await grace.event(`networkQualityLevelChanged ${ada.connectionId}`)
+    proxy.weather = undefined
+    const before = await Promise.all([ada.received(graces), grace.received(adas)])
+    proxy.cut()
+    await Promise.all([ada, grace].map((page) => page.event('exception ICE_CONNECTION_DISCONNECTED')))
+    await until(
+      'the library opens new peer connections',
+      async () => {
+        const now = await Promise.all([ada.received(graces), grace.received(adas)])
+        return now.every(({ frames }, at) => frames < (before[at]?.frames ?? 0))
+      },
+      30_000,
+    )
+    proxy.heal()
+    await Promise.all([ada.receives(graces), grace.receives(adas)])
+    const { connections } = await stack.api.getSession(id)
+    const published = connections.content.flatMap(({ publishers }) => publishers ?? [])
+    expect(published.map(({ streamId }) => streamId).toSorted()).toEqual([adas, graces].toSorted())
+    const ends = (await Promise.all([ada.events(), grace.events()])).flat()
+    expect(ends.filter((event) => /^(stream|connection)Destroyed|^sessionDisconnected/.test(event))).toEqual([])
+  },
+  PATIENCE_MS,
+)
