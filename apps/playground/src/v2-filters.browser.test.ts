@@ -31,8 +31,6 @@ beforeAll(async () => {
       masterEnv: {
         SERVICE_COMPAT_PREFIX: V2_PREFIX,
         SERVICE_EDITION: 'pro',
-        SERVICE_PRO_NETWORK_QUALITY: 'true',
-        SERVICE_PRO_NETWORK_QUALITY_INTERVAL: '1',
       },
       nodeEnv: { MEDIA_NODE_FILTER_PIPELINES: JSON.stringify(PIPELINES) },
     }),
@@ -125,21 +123,6 @@ describe('a page with the unmodified library of version 2', () => {
       }, streamId)
       await grace.receives(streamId)
       expect(await exceptions(grace)).toEqual([])
-    },
-    2 * PATIENCE_MS,
-  )
-
-  it(
-    'is notified of the quality of networks, its own included',
-    async () => {
-      const { ada, grace } = await meeting()
-      const level = (page: V2Page) => page.event(`networkQualityLevelChanged ${ada.connectionId} `)
-      await Promise.all([level(ada), level(grace)])
-      expect(await grace.events()).toEqual(
-        expect.arrayContaining([
-          expect.stringMatching(new RegExp(`^networkQualityLevelChanged ${ada.connectionId} [0-5]$`)),
-        ]),
-      )
     },
     2 * PATIENCE_MS,
   )
