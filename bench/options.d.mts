@@ -9,6 +9,7 @@ export type BenchmarkName =
   | 'large-session'
   | 'recording'
   | 'cameras'
+  | 'v2'
   | 'speech-to-text'
   | 'monitoring'
   | 'failover'

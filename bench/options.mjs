@@ -40,6 +40,10 @@ export const BENCHMARKS = {
     title: 'Cameras: CPU of cameras on the network and time to their first picture, against ffmpeg',
     needs: ['worker', 'nats', 'postgres', 'cameras'],
   },
+  v2: {
+    title: 'Version 2: a meeting of 30 clients of version 2, of whom 4 publish, against the same of native clients',
+    needs: ['worker', 'nats', 'postgres'],
+  },
   'speech-to-text': {
     title: 'Speech to text: streams per core in a meeting of eight, against one recognizer for each stream',
     needs: ['speech'],

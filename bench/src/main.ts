@@ -15,6 +15,7 @@ import { recording } from './recording/recording.js'
 import { rest } from './rest/rest.js'
 import { scale } from './scale/scale.js'
 import { speechToText } from './speech-to-text/speech-to-text.js'
+import { v2 } from './v2/v2.js'
 import { watchedCameras } from './watched-cameras/watched-cameras.js'
 
 const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
@@ -28,6 +29,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   'large-session': largeSession,
   recording,
   cameras,
+  v2,
   'speech-to-text': speechToText,
   monitoring,
   failover,

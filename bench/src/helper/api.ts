@@ -10,7 +10,7 @@ export type HelperHandlers<A extends HelperApi> = {
 }
 
 export const Call = z.object({ id: z.number(), method: z.string(), params: z.unknown() })
-export const Answer = z.object({ id: z.number(), result: z.unknown(), error: z.string().optional() })
+export const Answer = z.object({ id: z.number(), result: z.unknown().optional(), error: z.string().optional() })
 export type Answer = z.input<typeof Answer>
 
 export const Nothing = z.object({})

@@ -22,7 +22,8 @@ export const ERROR_TRANSLATOR = Symbol('ERROR_TRANSLATOR')
 export interface HttpRequest {
   id?: string
   method: string
-  url: string
+  /** The address before a rewrite of it. */
+  originalUrl: string
 }
 /** The part of a Fastify reply that the filter uses. */
 interface HttpReply {
@@ -97,7 +98,7 @@ export class HttpErrorFilter implements ExceptionFilter {
     const { status, message, log } = answerOf(error, this.#translate)
     // Some messages repeat the URL of the request.
     const text = redactText(message)
-    const path = request.url.split('?', 1)[0] ?? ''
+    const path = request.originalUrl.split('?', 1)[0] ?? ''
     const requestId = request.id ?? ''
     if (log) this.#logger[log]({ err: error, requestId, method: request.method, path, status }, 'request failed')
     if (reply.sent || reply.raw.headersSent) {

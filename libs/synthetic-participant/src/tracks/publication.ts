@@ -1,6 +1,6 @@
 import type { MediaKind, PublishedTrack, RtpCapabilities } from '@session-service/contract'
 import { randomInt } from 'node:crypto'
-import type { MediaTransport } from '../transport/media-transport.js'
+import type { PacketSink } from '../transport/media-transport.js'
 import { AudioSource } from './audio-source.js'
 import type { Clip } from '../codecs/clip.js'
 import { type Paced, pacer } from '../rtp/pacer.js'
@@ -90,7 +90,7 @@ const REPORTS_MS = 1_000
 const FIRST_REPORTS = 10
 
 export interface PublicationContext {
-  readonly transport: MediaTransport
+  readonly transport: PacketSink
   readonly capabilities: RtpCapabilities
   readonly cname: string
   readonly sequence: TransportSequence

@@ -1,6 +1,6 @@
 import type { RtpParameters } from '@session-service/contract'
 import { randomInt } from 'node:crypto'
-import type { MediaTransport } from '../transport/media-transport.js'
+import type { PacketSink } from '../transport/media-transport.js'
 import { epochMs } from '../rtp/pacer.js'
 import type { SentFigures } from '../rtp/rtcp.js'
 import { SRTP_TAG_BYTES } from '../rtp/srtp.js'
@@ -75,11 +75,11 @@ export class RtpSender {
   /** Unrolled; starts low enough that a receiver that misses the first packets does not miss a wrap. */
   #index = randomInt(1, 0x7000)
   #timestampBase = randomInt(0, 0xffff_ffff)
-  readonly #transport: MediaTransport
+  readonly #transport: PacketSink
 
   constructor(
     readonly options: SenderOptions,
-    transport: MediaTransport,
+    transport: PacketSink,
   ) {
     this.#transport = transport
 

@@ -32,6 +32,9 @@ export interface TransportFigures {
   readonly refusedSends: number
 }
 
+/** What a sender of media needs of its transport. */
+export type PacketSink = Pick<MediaTransport, 'sendKeys' | 'sendProtected' | 'sendRtcp' | 'settled'>
+
 /** The client end of a WebRTC transport: a UDP socket with ICE, DTLS and the resulting SRTP keys. */
 export class MediaTransport {
   packetsSent = 0

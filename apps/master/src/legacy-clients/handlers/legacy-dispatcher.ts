@@ -1,7 +1,8 @@
 import { describeIssues, type RpcRequest, ServiceError } from '@session-service/contract'
-import { translateDatabaseError } from '@session-service/server-kit'
+import { failSpan, translateDatabaseError } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
 import { countFailedJoin } from '../../participation/join-metrics.js'
+import { traceCall } from '../../signalling/rpc-handlers/call-trace.js'
 import type { ClientSocket } from '../../signalling/sockets/client-socket.js'
 import { LEGACY_CALLS, type LegacyCall, type LegacyMethod } from '../wire/calls.js'
 import { LEGACY_ERROR, legacyCode } from '../wire/errors.js'
@@ -9,6 +10,11 @@ import type { LegacyClient } from './legacy-client.js'
 import { LegacyJoin } from './legacy-join.js'
 import { isSdpMethod, LegacyMedia } from './legacy-media.js'
 import { isRoomMethod, LegacyRoom } from './legacy-room.js'
+
+/** The methods with the spans of ours. */
+const TRACED_AS: Partial<Record<LegacyMethod, string>> = { joinRoom: 'join', connect: 'resume' }
+/** These have no effect, and are frequent. */
+const UNTRACED: ReadonlySet<LegacyMethod> = new Set(['onIceCandidate', 'videoData', 'echo'])
 
 /** Calls the handler of a request of version 2, and sends the answer. */
 @Injectable()
@@ -21,7 +27,12 @@ export class LegacyDispatcher {
     private readonly room: LegacyRoom,
   ) {}
 
-  async handle(
+  handle(socket: ClientSocket, client: LegacyClient, method: LegacyMethod, request: RpcRequest): Promise<void> {
+    const handle = (): Promise<void> => this.#handle(socket, client, method, request)
+    return UNTRACED.has(method) ? handle() : traceCall(socket, TRACED_AS[method] ?? method, handle)
+  }
+
+  async #handle(
     socket: ClientSocket,
     client: LegacyClient,
     method: LegacyMethod,
@@ -31,6 +42,7 @@ export class LegacyDispatcher {
       await this.#dispatch(socket, client, method, params ?? {}, id)
     } catch (error) {
       const known = error instanceof ServiceError ? error : translateDatabaseError(error)
+      failSpan(known?.code ?? 'INTERNAL')
       if (!known) this.#logger.error({ err: error, method }, 'a call of a client of version 2 failed')
       if (method === 'joinRoom') countFailedJoin(known)
       const isRejected = method === 'connect' && known?.code === 'UNAUTHENTICATED'

@@ -100,6 +100,20 @@ describe('the REST interface below the prefix of version 2', () => {
     expect(restart).toMatchObject({ status: 400, json: { message: expect.stringContaining('SERVICE_NONSENSE') } })
   })
 
+  it.each([
+    ['a missing object', `/${V2_PREFIX}/api/sessions/none?a=b`, 404, `/${V2_PREFIX}/api/sessions/none`],
+    ['an unknown route', `/${V2_PREFIX}/api/nothing`, 404, `/${V2_PREFIX}/api/nothing`],
+    ['an address that cannot be decoded', `/${V2_PREFIX}/api/sessions/%ff`, 400, `/${V2_PREFIX}/api/sessions/%ff`],
+    ['our own path', '/service/api/sessions/none', 404, '/service/api/sessions/none'],
+  ])('shows the requested path in the error for %s', async (_, address, status, path) => {
+    expect(await ask(address)).toMatchObject({ status, json: { status, path } })
+  })
+
+  it('shows the requested path in the error for missing credentials', async () => {
+    const path = `/${V2_PREFIX}/api/sessions`
+    expect(await (await fetch(`${stack.masterUrl}${path}`)).json()).toMatchObject({ status: 401, path })
+  })
+
   it('names options on the deprecated paths as version 2 does for its user', async () => {
     const { sessionId } = await server.createSession()
     const mediaOptions = { videoMaxSendBandwidth: 5 }

@@ -11,7 +11,7 @@ export const errorView = (status: number, message: string, path: string): ErrorV
   path,
 })
 
-/** Sends the contract's error body, for requests that reach no route. */
+/** Sends the contract's error body with the path that was requested, for requests that reach no route. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, status: number, message: string): FastifyReply {
-  return reply.code(status).send(errorView(status, message, request.url.split('?', 1)[0] ?? ''))
+  return reply.code(status).send(errorView(status, message, request.originalUrl.split('?', 1)[0] ?? ''))
 }

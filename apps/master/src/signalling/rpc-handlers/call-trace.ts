@@ -1,4 +1,3 @@
-import type { SignallingMethod } from '@session-service/contract'
 import { currentTraceparent, inSpan, isTracing, type SpanOptions } from '@session-service/server-kit'
 import type { Participant } from '../../connections/connection.records.js'
 import type { ClientSocket } from '../sockets/client-socket.js'
@@ -9,7 +8,7 @@ export const JOINING_MS = 60_000
 /** The first calls of a participant are part of the trace of its connection, later ones link to it. */
 export function traceOf(
   traceContext: string | null,
-  { method, socketAgeMs }: { method: SignallingMethod; socketAgeMs: number },
+  { method, socketAgeMs }: { method: string; socketAgeMs: number },
 ): Pick<SpanOptions, 'parent' | 'link'> {
   if (traceContext === null) return {}
   const isJoining = method !== 'resume' && socketAgeMs <= JOINING_MS
@@ -17,7 +16,7 @@ export function traceOf(
 }
 
 /** Runs the handler of a call in a span. That of `join` has its span when the token is known. */
-export function traceCall(socket: ClientSocket, method: SignallingMethod, handle: () => Promise<void>): Promise<void> {
+export function traceCall(socket: ClientSocket, method: string, handle: () => Promise<void>): Promise<void> {
   if (!isTracing() || method === 'join') return handle()
   const { participant } = socket
   const socketAgeMs = performance.now() - socket.openedAt

@@ -72,23 +72,25 @@ export class JoinRpcHandlers {
     signal?: AbortSignal,
   ): Promise<Omit<Joined<object>, 'resumeKey'> & M> {
     const { roomId, connectionId } = participant
+    let opened: RoomPlace | undefined
+    let isOver = false
     socket.hold()
     try {
       await this.sockets.attach(roomId, connectionId, socket)
       const { media, place } = await open(participant)
+      opened = place
       const enteredAt = performance.now()
-      if (signal?.aborted) {
-        await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
-        throw new ServiceError('TIMEOUT', 'joining took too long')
-      }
+      requireInTime(signal)
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
       socket.participant = { ...participant, place: isLost ? null : place, hasToReportJoin: true }
-      await this.#requireConnected(socket, place)
+      isOver = !(await this.#isConnected(socket))
+      if (isOver) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
       const [snapshot] = await Promise.all([
         this.snapshots.read(participant),
         this.state.refreshRights(socket.participant),
       ])
+      requireInTime(signal)
       const { role, record } = socket.participant
       this.joins.announce({ ...participant, role, record })
       observeJoinStep('answer', performance.now() - enteredAt)
@@ -99,10 +101,10 @@ export class JoinRpcHandlers {
       }
     } catch (error) {
       socket.forgetHeld()
-      const isEvicted = socket.participant !== undefined
       socket.participant = undefined
       this.sockets.detach(roomId, connectionId, socket)
-      if (!isEvicted) await this.joins.rollback(participant)
+      if (opened) await this.mediaNodes.notify(opened, 'leave', { roomId, connectionId })
+      if (!isOver) await this.joins.rollback(participant)
       throw error
     }
   }
@@ -132,14 +134,12 @@ export class JoinRpcHandlers {
     }
   }
 
-  /** Closes the new transports of a participant that was evicted, or whose socket closed, while they were opened. */
-  async #requireConnected(socket: ClientSocket, place: RoomPlace): Promise<void> {
+  /** Ends a participant that was evicted, or whose socket closed, while its media was opened. */
+  async #isConnected(socket: ClientSocket): Promise<boolean> {
     const { participant } = socket
-    if (!participant || (this.sockets.isCurrent(socket) && socket.isOpen)) return
-    const { roomId, connectionId } = participant
-    await this.connections.depart(connectionId, 'networkDisconnect')
-    await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
-    throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
+    if (!participant || (this.sockets.isCurrent(socket) && socket.isOpen)) return true
+    await this.connections.depart(participant.connectionId, 'networkDisconnect')
+    return false
   }
 
   async resume(socket: ClientSocket, call: SignallingCall<'resume'>): Promise<SignallingResult<'resume'>> {
@@ -181,4 +181,8 @@ export class JoinRpcHandlers {
     }
     socket.participant = undefined
   }
+}
+
+function requireInTime(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new ServiceError('TIMEOUT', 'joining took too long')
 }
