@@ -19,6 +19,9 @@ const STEPS = {
   connected: 'ICE and DTLS are complete',
 } as const satisfies Partial<Record<keyof JoinTimes, string>>
 
+const stepsOf = ({ open, answer, connected, picture }: JoinTimes): string =>
+  [open, answer, connected, picture].map((ms) => ms.toFixed(0)).join(' ')
+
 type Sides = { ours: Invite; reference: Invite }
 /** The times of the tabs of each run. */
 type Runs = Pairs<JoinTimes[]>
@@ -46,7 +49,7 @@ const planOf = ({ quick }: BenchmarkOptions) => (quick ? PLANS.quick : PLANS.ful
 function both(sides: Sides, browser: TestBrowser, { log }: BenchmarkOptions, tabs: number) {
   const run = (name: string, invite: Invite) => async (): Promise<JoinTimes[]> => {
     const times = await joinInTurn(browser, await invite(tabs), CROWD.intervalMs)
-    log(`${name} ${times.map(({ picture }) => picture.toFixed(0)).join(', ')} ms`)
+    log(`${name} ${times.map(stepsOf).join(', ')} ms`)
     return times
   }
   return { ours: run('session-client  ', sides.ours), reference: run('mediasoup-client', sides.reference) }

@@ -37,6 +37,8 @@ export interface LocalParticipantOptions {
 }
 
 const LEAVE_TIMEOUT_MS = 1_000
+/** A socket opens in two round trips. Where they are short, an additional request costs more than it saves. */
+const DISTANT_SOCKET_MS = 40
 
 /** The participation from joining to leaving: signalling, media, the roster, and the handling of each notification. */
 export class LocalParticipant implements SessionContext {
@@ -65,6 +67,7 @@ export class LocalParticipant implements SessionContext {
   readonly #mediaRecovery: MediaRecovery
   readonly #rosterEvents = new RosterEvents(this, (name, event) => this.#options.emit(name, event))
   #stopPageListener = (): void => {}
+  readonly isDistant: boolean
   readonly #options: LocalParticipantOptions
 
   private constructor(
@@ -77,6 +80,7 @@ export class LocalParticipant implements SessionContext {
   ) {
     this.#options = options
     this.experience = new Experience(times, this)
+    this.isDistant = times.socketMs >= DISTANT_SOCKET_MS
     this.roster = new Roster(ownInfo(joined), this.#filters)
     this.speechToText = new SpeechToText({
       session: this,

@@ -19,6 +19,8 @@ export interface SessionContext {
   readonly pendingStreams: PendingStreams
   readonly call: Call
   readonly clock: Clock
+  /** Whether a round trip to the server takes longer than the work of a browser that it could overlap. */
+  readonly isDistant: boolean
   /** Whether the server requests simulcast for cameras. */
   readonly simulcast: boolean
   /** 0 = unconstrained. */
