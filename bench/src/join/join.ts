@@ -96,8 +96,7 @@ const compareBy = (
 
 const picturesOf = (times: readonly JoinTimes[]): number[] => times.map(({ picture }) => picture)
 const slowest = (times: readonly JoinTimes[]): number => Math.max(...picturesOf(times))
-const mean = (times: readonly JoinTimes[]): number =>
-  picturesOf(times).reduce((sum, ms) => sum + ms, 0) / times.length
+const mean = (times: readonly JoinTimes[]): number => picturesOf(times).reduce((sum, ms) => sum + ms, 0) / times.length
 
 const aloneFigures = (pairs: Runs): Comparison[] => [
   { figure: 'alone: first picture, ms', ...compareBy(pairs, slowest), aim: { most: AIM } },

@@ -115,7 +115,8 @@ describe('a request for a socket with the first frame', () => {
     const token = (await createToken()).replace(/token=.*/, 'token=tok_unknown')
     const { socket, closed } = request(token, joinWith(token))
     await once(socket, 'open')
-    for (let n = 1; n < SIGNALLING_LIMITS.failedJoins; n++) socket.send(JSON.stringify({ ...joinWith(token), id: n + 1 }))
+    for (let n = 1; n < SIGNALLING_LIMITS.failedJoins; n++)
+      socket.send(JSON.stringify({ ...joinWith(token), id: n + 1 }))
     expect(await closed).toBe(CLOSE_CODE.abuse)
   })
 

@@ -54,12 +54,7 @@ export class Subscription {
    * Omits tracks that the participant can not decode and that are not transcoded. It owns the transport once it is open.
    * @throws ServiceError INVALID when it can decode none
    */
-  static async open(
-    peer: Peer,
-    stream: Stream,
-    call: SubscribeCall,
-    egress: HeldTransport,
-  ): Promise<Subscription> {
+  static async open(peer: Peer, stream: Stream, call: SubscribeCall, egress: HeldTransport): Promise<Subscription> {
     const { mediaRevision } = stream
     const ceiling = fittingLayer(stream.layerKbps, peer.limits.maxRecvKbps)
     const rtpCapabilities = receivable(call.rtpCapabilities)
@@ -76,8 +71,7 @@ export class Subscription {
       return new Subscription(stream, peer, egress, received, ceiling, mediaRevision)
     for (const one of received) drop(one)
     // The tracks may have been replaced meanwhile, and the former ones have ended.
-    if (stream.mediaRevision !== mediaRevision && !stream.closed)
-      return Subscription.open(peer, stream, call, egress)
+    if (stream.mediaRevision !== mediaRevision && !stream.closed) return Subscription.open(peer, stream, call, egress)
     throw failed.find((error) => !isUndecodable(error)) ?? failed[0]
   }
 

@@ -6,7 +6,8 @@ import { createServer, connect, type AddressInfo, type Server, type Socket } fro
  * and the first one of a client for longer, because the handshake with the proxy itself takes no time.
  * cutAfterBytes: resets a client's socket after this number of bytes to it.
  */
-export type ProxyMode = 'pass' | 'hang' | 'reset' | 'up' | 'down' | { delayMs: number; connectMs?: number } | { cutAfterBytes: number }
+export type ProxyMode =
+  'pass' | 'hang' | 'reset' | 'up' | 'down' | { delayMs: number; connectMs?: number } | { cutAfterBytes: number }
 type Direction = 'up' | 'down'
 
 export interface ProxyTarget {
