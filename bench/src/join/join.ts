@@ -3,7 +3,7 @@ import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/
 import type { Comparison } from '../figures/comparison.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { summarise } from '../figures/statistics.js'
-import type { JoinTimes } from './page/stopwatch.js'
+import type { JoinTimes } from './join-times.js'
 import { type Invite, PUBLISHER, startSides } from './sides.js'
 import { joinInTurn } from './viewer.js'
 

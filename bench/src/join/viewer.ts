@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestBrowser } from '@session-service/testing'
-import type { JoinTimes } from './page/stopwatch.js'
+import type { JoinTimes } from './join-times.js'
 
 /** A page still has work to do for a moment after it has loaded. */
 const SETTLE_MS = 300

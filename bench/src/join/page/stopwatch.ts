@@ -1,21 +1,11 @@
+import type { JoinTimes } from '../join-times.js'
+
 /** Available in pages of Chromium only, and missing in TypeScript's DOM types. */
 declare const MediaStreamTrackProcessor: new (init: { track: MediaStreamTrack }) => {
   readable: ReadableStream<VideoFrame>
 }
 
 const TIMEOUT_MS = 20_000
-
-/** Steps of a join, ms from opening the socket. */
-export interface JoinTimes {
-  /** The socket is open. */
-  open: number
-  /** The first message of the server has arrived. */
-  answer: number
-  /** The first peer connection is connected: ICE and DTLS are complete. */
-  connected: number
-  /** The first picture is decoded. */
-  picture: number
-}
 
 declare global {
   interface Window {

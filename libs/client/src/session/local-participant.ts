@@ -9,7 +9,7 @@ import type {
 import type { Clock } from '../platform/clock.js'
 import { Filters } from './filters.js'
 import { MediaRecovery } from './media-recovery.js'
-import type { Emit, SessionContext } from '../streams/context.js'
+import { DISTANT_SOCKET_MS, type Emit, type SessionContext } from '../streams/context.js'
 import type { ExceptionName, SessionOrigin } from '../streams/events.js'
 import { Experience } from '../streams/experience.js'
 import { PendingStreams } from '../streams/pending-streams.js'
@@ -37,8 +37,6 @@ export interface LocalParticipantOptions {
 }
 
 const LEAVE_TIMEOUT_MS = 1_000
-/** A socket opens in two round trips. Where they are short, an additional request costs more than it saves. */
-const DISTANT_SOCKET_MS = 40
 
 /** The participation from joining to leaving: signalling, media, the roster, and the handling of each notification. */
 export class LocalParticipant implements SessionContext {

@@ -12,12 +12,14 @@ interface Link {
 export class UdpProxy implements AsyncDisposable {
   /** The delay in each direction, ms, for clients whose first datagram arrives from now on. */
   delayMs = 0
+  readonly #listener: Socket
   readonly #links = new Map<string, Link>()
 
   private constructor(
-    private readonly listener: Socket,
+    listener: Socket,
     target: ProxyTarget,
   ) {
+    this.#listener = listener
     listener.on('message', (data, { address, port }) => {
       const { socket, delayMs } = this.#linkOf(address, port)
       after(delayMs, () => send(socket, data, target.port, target.host))
@@ -31,7 +33,7 @@ export class UdpProxy implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const sockets = [this.listener, ...[...this.#links.values()].map(({ socket }) => socket)]
+    const sockets = [this.#listener, ...[...this.#links.values()].map(({ socket }) => socket)]
     this.#links.clear()
     await Promise.all(sockets.map(async (socket) => (socket.close(), once(socket, 'close'))))
   }
@@ -43,7 +45,7 @@ export class UdpProxy implements AsyncDisposable {
     const { delayMs } = this
     const socket = createSocket('udp4')
     socket.on('error', () => {})
-    socket.on('message', (data) => after(delayMs, () => send(this.listener, data, port, address)))
+    socket.on('message', (data) => after(delayMs, () => send(this.#listener, data, port, address)))
     const link = { socket, delayMs }
     this.#links.set(key, link)
     return link
