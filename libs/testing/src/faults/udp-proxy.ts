@@ -15,10 +15,7 @@ export class UdpProxy implements AsyncDisposable {
   readonly #listener: Socket
   readonly #links = new Map<string, Link>()
 
-  private constructor(
-    listener: Socket,
-    target: ProxyTarget,
-  ) {
+  private constructor(listener: Socket, target: ProxyTarget) {
     this.#listener = listener
     listener.on('message', (data, { address, port }) => {
       const { socket, delayMs } = this.#linkOf(address, port)
