@@ -18,6 +18,7 @@ class Subscriber {
   constructor(
     private readonly sfu: BareSfu,
     private readonly initialOutgoingBitrate: number,
+    private readonly announcedHost: string | undefined,
   ) {}
 
   close(): void {
@@ -51,8 +52,14 @@ class Subscriber {
     const { webRtcServer } = this.sfu
     const { initialOutgoingBitrate: initialAvailableOutgoingBitrate } = this
     this.#transport = await this.sfu.router.createWebRtcTransport({ webRtcServer, initialAvailableOutgoingBitrate })
-    const { id, iceParameters, iceCandidates, dtlsParameters } = this.#transport
+    const { id, iceParameters, dtlsParameters } = this.#transport
+    const iceCandidates = this.#transport.iceCandidates.map((candidate) => this.#announced(candidate))
     return { id, iceParameters, iceCandidates, dtlsParameters }
+  }
+
+  #announced(candidate: types.IceCandidate): types.IceCandidate {
+    const address = this.announcedHost
+    return address === undefined ? candidate : { ...candidate, address, ip: address }
   }
 
   async #connectTransport(dtlsParameters: Record<string, unknown>): Promise<unknown> {
@@ -91,12 +98,15 @@ function handleSocket(socket: WebSocket, subscriber: Subscriber): void {
 }
 
 serveHelper(STEPWISE_SERVER, {
-  start: async ({ initialOutgoingBitrate }) => {
+  start: async ({ initialOutgoingBitrate, announcedHost }) => {
     const sfu = await BareSfu.start({ initialOutgoingBitrate })
     const http = createServer().listen(0, HOST)
     await once(http, 'listening')
     const sockets = new WebSocketServer({ server: http, perMessageDeflate: false })
-    sockets.on('connection', (socket) => handleSocket(socket, new Subscriber(sfu, initialOutgoingBitrate)))
-    return { token: sfu.token(), url: `ws://${HOST}:${(http.address() as AddressInfo).port}` }
+    sockets.on('connection', (socket) =>
+      handleSocket(socket, new Subscriber(sfu, initialOutgoingBitrate, announcedHost)),
+    )
+    const url = `ws://${HOST}:${(http.address() as AddressInfo).port}`
+    return { token: sfu.token(), url, mediaPort: await sfu.mediaPort() }
   },
 })

@@ -205,9 +205,9 @@ export class StreamsService {
     call: SignallingCall<'subscribe'>,
   ): Promise<SignallingResult<'subscribe'> & OwnTransport> {
     const { roomId, connectionId, place } = participant
-    const { streamId, rtpCapabilities, replace = false } = call
+    const { streamId, rtpCapabilities, replace = false, paused = false } = call
     const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
-    const subscription = { roomId, connectionId, streamId, rtpCapabilities, replace }
+    const subscription = { roomId, connectionId, streamId, rtpCapabilities, replace, paused }
     const request = this.mediaNodes.request(place, 'subscribe', subscription)
     // A client that replaces a subscription keeps it, and tries again.
     const { tracks, transport } = await (replace ? request : this.#undoIfUncertain(request, undo))

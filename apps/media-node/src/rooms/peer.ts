@@ -184,7 +184,7 @@ export class Peer implements Publisher {
     const stream = this.room.stream(call.streamId)
     this.#requireSubscribable(stream, call.replace)
     const egress = await this.transports.hold('recv')
-    const subscription = await Subscription.open(this, stream, call.rtpCapabilities, egress).catch((error: unknown) => {
+    const subscription = await Subscription.open(this, stream, call, egress).catch((error: unknown) => {
       egress.release()
       throw this.#endedDuringSubscribe(stream) ?? error
     })

@@ -124,6 +124,16 @@ describe('subscribe', () => {
     await expect(stack.service.unsubscribe(sub)).rejects.toMatchObject({ code: 'NOT_FOUND', subject: 'stream' })
   })
 
+  it('starts all tracks paused for a client that asks for that, on an unconnected transport too', async () => {
+    const { sub, rtpCapabilities } = await publisherAndSubscriber(stack)
+    const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities, paused: true })
+    expect(tracks.map(({ paused }) => paused)).toEqual([true, true])
+    await stack.service.connectTransport({ ...sub, direction: 'recv', dtlsParameters: dtls() })
+    await stack.service.changeSubscription({ ...sub, audio: true, video: true })
+    const { consumers } = stack.peer(sub.roomId, 'sub').subscription(sub.streamId)
+    expect(consumers.map(({ paused }) => paused)).toEqual([false, false])
+  })
+
   it('omits tracks that the subscriber can not decode, and is INVALID when it can decode none', async () => {
     const { sub, roomId, rtpCapabilities } = await publisherAndSubscriber(stack)
     const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities: audioOnly(rtpCapabilities) })

@@ -1,4 +1,4 @@
-import type { Layers, NodeCommandCall, RtpCapabilities, ServiceError, SubscribedTrack } from '@session-service/contract'
+import type { Layers, NodeCommandCall, ServiceError, SubscribedTrack } from '@session-service/contract'
 import { inChildSpan } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { allowedLayers, fittingLayer } from '../tracks/bandwidth.js'
@@ -54,17 +54,13 @@ export class Subscription {
    * Omits tracks that the participant can not decode and that are not transcoded. It owns the transport once it is open.
    * @throws ServiceError INVALID when it can decode none
    */
-  static async open(
-    peer: Peer,
-    stream: Stream,
-    rtpCapabilities: RtpCapabilities,
-    egress: HeldTransport,
-  ): Promise<Subscription> {
+  static async open(peer: Peer, stream: Stream, call: SubscribeCall, egress: HeldTransport): Promise<Subscription> {
     const { mediaRevision } = stream
     const ceiling = fittingLayer(stream.layerKbps, peer.limits.maxRecvKbps)
-    const capabilities = receivable(rtpCapabilities)
+    const rtpCapabilities = receivable(call.rtpCapabilities)
+    const paused = call.paused ?? false
     const tracks = stream.forwardedTracks
-    const subscriber = { peer, transport: egress.media, rtpCapabilities: capabilities, ceiling }
+    const subscriber = { peer, transport: egress.media, rtpCapabilities, ceiling, paused }
     const created = await Promise.allSettled(tracks.map((track) => receive(subscriber, stream, track)))
     const received = created.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const failed = created.flatMap((result) =>
@@ -75,8 +71,7 @@ export class Subscription {
       return new Subscription(stream, peer, egress, received, ceiling, mediaRevision)
     for (const one of received) drop(one)
     // The tracks may have been replaced meanwhile, and the former ones have ended.
-    if (stream.mediaRevision !== mediaRevision && !stream.closed)
-      return Subscription.open(peer, stream, rtpCapabilities, egress)
+    if (stream.mediaRevision !== mediaRevision && !stream.closed) return Subscription.open(peer, stream, call, egress)
     throw failed.find((error) => !isUndecodable(error)) ?? failed[0]
   }
 
@@ -265,12 +260,16 @@ function drop({ consumer, release, catchUp }: Received): void {
   release()
 }
 
+type SubscribeCall = Pick<NodeCommandCall<'subscribe'>, 'rtpCapabilities' | 'paused'>
+
 /** What a participant and its transport need for a consumer. */
 interface Subscriber {
   peer: Peer
   transport: MediaTransport
   rtpCapabilities: types.RtpCapabilities
   ceiling: number | undefined
+  /** Whether its tracks start paused on an unconnected transport too. */
+  paused: boolean
 }
 
 async function receive(subscriber: Subscriber, stream: Stream, source: PublishedTrack): Promise<Received> {
@@ -299,11 +298,11 @@ async function receive(subscriber: Subscriber, stream: Stream, source: Published
 const isUndecodable = ({ code }: ServiceError): boolean => code === 'INVALID' || code === 'NO_CAPACITY'
 
 /**
- * Created paused only on a connected transport: there packets would arrive before the participant's library knows the
- * track. On an unconnected transport no packet can arrive too early.
+ * Created paused on a connected transport: there packets would arrive before the participant's library knows the track. On
+ * an unconnected transport no packet can arrive too early, unless the library connects it before it knows the tracks.
  */
 async function consume(
-  { peer, transport, rtpCapabilities, ceiling }: Subscriber,
+  { peer, transport, rtpCapabilities, ceiling, paused }: Subscriber,
   { producer, catchUp }: PublishedTrack,
 ): Promise<types.Consumer> {
   const spatialLayer = catchUp?.liveLayer ?? ceiling
@@ -312,7 +311,7 @@ async function consume(
       transport.transport.consume({
         producerId: producer.id,
         rtpCapabilities,
-        paused: transport.connected,
+        paused: paused || transport.connected,
         ...(spatialLayer !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer } }),
       }),
     )

@@ -1,7 +1,7 @@
 import { ServiceError, type SignallingMethod } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
 import { Device, FakeHandler, testFakeParameters, type types } from 'mediasoup-client'
-import { ManualClock } from '../fixtures/manual-clock.js'
+import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { joinResult } from '../fixtures/samples.js'
 import { type Call, type EngineOptions, MediaEngine, chooseIceServers } from './engine.js'
 
@@ -76,6 +76,28 @@ describe('MediaEngine', () => {
     expect(states(await engine.consume([track('a'), track('b', 'video/VP8')], 'str_a'))).toEqual([false, false])
     await engine.consume([track('c')], 'str_b')
     expect(calls.map(([method]) => method)).toEqual(['connectTransport'])
+    engine.close()
+  })
+
+  it('connects the receiving transport before it has a track, once', async () => {
+    const { engine, calls, consumers } = await open(refusals(0))
+    engine.openRecv()
+    engine.openRecv()
+    await until('the transport is connected', () => calls.length > 0)
+    await engine.consume([track('a')], 'str_a')
+    expect(calls.map(([method]) => method)).toEqual(['connectTransport'])
+    expect(consumers.map(({ id }) => id)).toEqual(['opener', 'a'])
+    engine.close()
+    engine.openRecv()
+    expect(consumers).toHaveLength(2)
+  })
+
+  it('connects the receiving transport with the first track of a stream when the early attempt failed', async () => {
+    const { engine, calls } = await open(refusals(1))
+    engine.openRecv()
+    await until('the attempt', () => calls.length > 0)
+    expect(states(await engine.consume([track('a')], 'str_a'))).toEqual([false])
+    expect(calls.map(([method]) => method)).toEqual(['connectTransport', 'connectTransport'])
     engine.close()
   })
 

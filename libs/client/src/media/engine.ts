@@ -18,6 +18,7 @@ import type { RejoinResult } from '../signalling/signalling.js'
 import { requireWebRtc, warmDevice } from './device.js'
 import type { Encoding } from './encodings.js'
 import { IceRecovery, type IceRecoveryHandlers } from './ice-recovery.js'
+import { openerTrack, withoutOpener } from './opener.js'
 import { neverRequestProbation, withoutProbation } from './probation.js'
 
 type Transport = types.Transport
@@ -97,6 +98,7 @@ export class MediaEngine {
   #recvDtls: DtlsParameters | undefined
   /** The request that sends `#recvDtls` to the server. */
   #recvConnected: Promise<unknown> | undefined
+  #isRecvOpening = false
   /** Created on first use, so that the first requests after joining do not wait for peer connections. */
   readonly #transports: Partial<Record<TransportDirection, TransportEntry>> = {}
   readonly #restarts = new Map<TransportDirection, Promise<void>>()
@@ -123,6 +125,21 @@ export class MediaEngine {
     if (this.#closed) return
     this.#transport('recv')
     this.#transport('send')
+  }
+
+  /**
+   * Starts ICE and DTLS of the receiving transport, while the application's first `subscribe` is on its way. The server
+   * must send the tracks of that call paused.
+   */
+  openRecv(): void {
+    if (this.#closed || this.#isRecvOpening) return
+    this.#isRecvOpening = true
+    const opener = openerTrack(this.#device.recvRtpCapabilities)
+    if (!opener) return
+    // When it fails, the first track of a stream opens the transport.
+    this.#transport('recv')
+      .consume(opener)
+      .catch(() => {})
   }
 
   get rtpCapabilities(): RtpCapabilities {
@@ -184,7 +201,7 @@ export class MediaEngine {
 
   async stats(): Promise<Record<TransportDirection, RTCStatsReport>> {
     const [send, recv] = [this.#transport('send').getStats(), this.#transport('recv').getStats()]
-    return { send: await send, recv: withoutProbation(await recv) }
+    return { send: await send, recv: withoutOpener(withoutProbation(await recv)) }
   }
 
   /** The node is lost: stops sending and ICE restarts, but the last received video frame stays visible. */

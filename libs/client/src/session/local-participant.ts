@@ -9,7 +9,7 @@ import type {
 import type { Clock } from '../platform/clock.js'
 import { Filters } from './filters.js'
 import { MediaRecovery } from './media-recovery.js'
-import type { Emit, SessionContext } from '../streams/context.js'
+import { DISTANT_SOCKET_MS, type Emit, type SessionContext } from '../streams/context.js'
 import type { ExceptionName, SessionOrigin } from '../streams/events.js'
 import { Experience } from '../streams/experience.js'
 import { PendingStreams } from '../streams/pending-streams.js'
@@ -65,6 +65,7 @@ export class LocalParticipant implements SessionContext {
   readonly #mediaRecovery: MediaRecovery
   readonly #rosterEvents = new RosterEvents(this, (name, event) => this.#options.emit(name, event))
   #stopPageListener = (): void => {}
+  readonly isDistant: boolean
   readonly #options: LocalParticipantOptions
 
   private constructor(
@@ -77,6 +78,7 @@ export class LocalParticipant implements SessionContext {
   ) {
     this.#options = options
     this.experience = new Experience(times, this)
+    this.isDistant = times.socketMs >= DISTANT_SOCKET_MS
     this.roster = new Roster(ownInfo(joined), this.#filters)
     this.speechToText = new SpeechToText({
       session: this,

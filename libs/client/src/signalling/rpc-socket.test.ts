@@ -1,11 +1,20 @@
 import { ServiceError } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { systemClock } from '../platform/clock.js'
+import { type Clock, systemClock } from '../platform/clock.js'
 import { ManualClock, until } from '../fixtures/manual-clock.js'
-import { connectionInfo } from '../fixtures/samples.js'
+import { connectionInfo, joinResult } from '../fixtures/samples.js'
 import { FakeSignallingServer } from '../fixtures/fake-signalling-server.js'
 import type { ServerNotification } from './notification.js'
 import { RpcSocket, SocketLost } from './rpc-socket.js'
+
+const ping = { method: 'ping', params: {}, openMs: 5_000, answerMs: 5_000 } as const
+
+/** Opens a socket whose first request is answered. */
+async function open(url: string, clock: Clock): Promise<RpcSocket> {
+  const { socket, answer } = await RpcSocket.open(url, clock, ping)
+  await answer
+  return socket
+}
 
 describe('RpcSocket', () => {
   let server: FakeSignallingServer
@@ -13,7 +22,7 @@ describe('RpcSocket', () => {
 
   beforeEach(async () => {
     server = await FakeSignallingServer.start()
-    socket = await RpcSocket.open(server.url, systemClock, 5_000)
+    socket = await open(server.url, systemClock)
     await until('the server has the socket', () => server.sockets.length === 1)
   })
   afterEach(async () => {
@@ -115,7 +124,7 @@ describe('RpcSocket', () => {
 describe('RpcSocket without an answer', () => {
   it('rejects with TIMEOUT and ignores a late answer', async () => {
     const [server, clock] = [await FakeSignallingServer.start(), new ManualClock()]
-    const socket = await RpcSocket.open(server.url, clock, 5_000)
+    const socket = await open(server.url, clock)
     const call = socket.request('unpublish', { streamId: 'str_a' }, 4_000)
     await until('unpublish', () => server.calls('unpublish').length > 0)
     clock.pass(4_000)
@@ -129,9 +138,59 @@ describe('RpcSocket without an answer', () => {
     const server = await FakeSignallingServer.start()
     const { url } = server
     await server.stop()
-    await expect(RpcSocket.open(url, systemClock, 5_000)).rejects.toMatchObject({
+    await expect(RpcSocket.open(url, systemClock, ping)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining(new URL(url).host),
+    })
+  })
+})
+
+describe('the first request of an RpcSocket', () => {
+  let server: FakeSignallingServer
+
+  beforeEach(async () => {
+    server = await FakeSignallingServer.start()
+  })
+  afterEach(() => server.stop())
+
+  const join = (clientData: string) =>
+    RpcSocket.open(server.url, systemClock, { ...ping, method: 'join', params: { token: 'tok_1', clientData } })
+  const received = () => server.calls('join').map(({ isFirstFrame, params }) => [isFirstFrame, params['clientData']])
+
+  it('is part of the request for the socket, and its answer may arrive with the socket', async () => {
+    server.answer('join', () => ({ result: joinResult() }))
+    const { socket, answer } = await join('Zoë 🐚 ~?>')
+    await expect(answer).resolves.toMatchObject({ connectionId: 'con_own' })
+    await expect(socket.request('ping', {}, 5_000)).resolves.toEqual({})
+    expect(received()).toEqual([[true, 'Zoë 🐚 ~?>']])
+    socket.close()
+  })
+
+  it('is sent on the open socket when the server does not read it in the request for the socket', async () => {
+    server.readsFirstFrames = false
+    server.answer('join', () => ({ result: joinResult() }))
+    const { socket, answer } = await join('me')
+    await expect(answer).resolves.toMatchObject({ connectionId: 'con_own' })
+    expect(received()).toEqual([[false, 'me']])
+    socket.close()
+  })
+
+  it('is sent on the open socket when it is too long for the header of a request', async () => {
+    server.answer('join', () => ({ result: joinResult() }))
+    const { socket, answer } = await join('x'.repeat(4_000))
+    await expect(answer).resolves.toMatchObject({ connectionId: 'con_own' })
+    expect(received()).toEqual([[false, 'x'.repeat(4_000)]])
+    socket.close()
+  })
+
+  it('rejects with the error of the server, and with SocketLost when the socket closes before the answer', async () => {
+    server.answer('join', () => ({ error: new ServiceError('UNAUTHENTICATED', 'the token is used') }))
+    const refused = await join('me')
+    await expect(refused.answer).rejects.toMatchObject({ code: 'UNAUTHENTICATED', message: 'the token is used' })
+    refused.socket.close()
+    server.answer('join', () => (server.last.terminate(), 'silence'))
+    await expect(join('me').then(({ answer }) => answer)).rejects.toMatchObject({
+      name: expect.stringMatching(/^SocketLost$/),
     })
   })
 })

@@ -10,6 +10,7 @@ import {
 } from '@session-service/contract'
 import type { z } from 'zod'
 import type { Clock } from '../platform/clock.js'
+import { hasFirstFrame, offerFirstFrame } from './first-frame.js'
 import { type ServerNotification, readNotification } from './notification.js'
 
 type RpcResponse = z.infer<typeof RpcResponseSchema>
@@ -32,6 +33,20 @@ interface Call {
   settle(answer: RpcResponse | Error): void
 }
 
+/** The first request of a socket. */
+export interface FirstRequest<M extends SignallingMethod> {
+  readonly method: M
+  readonly params: SignallingParams<M>
+  /** The time limits for the socket and, when it is open, for the answer, ms. */
+  readonly openMs: number
+  readonly answerMs: number
+}
+
+const FIRST_ID = 1
+
+const frameOf = (id: number, method: string, params: unknown): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })
+
 const asObject = (text: string): Record<string, unknown> | undefined => {
   try {
     const value: unknown = JSON.parse(text)
@@ -53,7 +68,9 @@ export class RpcSocket {
   readonly #socket: WebSocket
   readonly #clock: Clock
   readonly #calls = new Map<number, Call>()
-  #lastId = 0
+  #lastId = FIRST_ID - 1
+  /** The server has received the first request. */
+  readonly #isFirstSent: boolean
   #lastFrameAt: number
   #lost: SocketLost | undefined
   /** Notifications received before `listen` was called, oldest first. */
@@ -65,14 +82,37 @@ export class RpcSocket {
     this.#socket = socket
     this.#clock = clock
     this.#lastFrameAt = clock.now()
+    this.#isFirstSent = hasFirstFrame(socket)
     socket.addEventListener('message', ({ data }) => this.#receive(data))
     socket.addEventListener('close', ({ code }) => this.#socketEnded(code))
   }
 
-  /** Rejects with UNAVAILABLE when no socket is open within `timeoutMs`. */
-  static open(url: string, clock: Clock, timeoutMs: number): Promise<RpcSocket> {
+  /**
+   * Opens a socket and sends its first request, with the request for the socket where the server accepts that: it saves a
+   * round trip. Rejects with UNAVAILABLE when no socket is open within `openMs`; the answer rejects like `request`.
+   */
+  static async open<M extends SignallingMethod>(
+    url: string,
+    clock: Clock,
+    { method, params, openMs, answerMs }: FirstRequest<M>,
+  ): Promise<{ socket: RpcSocket; answer: Promise<SignallingResult<M>> }> {
+    const protocols = offerFirstFrame(frameOf(FIRST_ID, method, params))
+    return RpcSocket.#open(url, clock, openMs, protocols, (socket) => ({
+      socket,
+      // Before any later event of the socket: the next one may be the answer.
+      answer: socket.request(method, params, answerMs),
+    }))
+  }
+
+  static #open<T>(
+    url: string,
+    clock: Clock,
+    timeoutMs: number,
+    protocols: string[],
+    opened: (socket: RpcSocket) => T,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
-      const socket = new WebSocket(url)
+      const socket = new WebSocket(url, protocols)
       const fail = (reason: string): void => {
         cancel()
         socket.close()
@@ -80,7 +120,7 @@ export class RpcSocket {
       }
       const cancel = clock.after(timeoutMs, () => fail(`opening the socket timed out after ${timeoutMs} ms`))
       socket.addEventListener('error', () => fail('the socket could not be opened'), { once: true })
-      socket.addEventListener('open', () => (cancel(), resolve(new RpcSocket(socket, clock))), { once: true })
+      socket.addEventListener('open', () => (cancel(), resolve(opened(new RpcSocket(socket, clock)))), { once: true })
     })
   }
 
@@ -119,7 +159,7 @@ export class RpcSocket {
         else resolve(outcome)
       }
       this.#calls.set(id, { settle })
-      this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+      if (id !== FIRST_ID || !this.#isFirstSent) this.#socket.send(frameOf(id, method, params))
     })
     return readResult(method, answer)
   }

@@ -53,6 +53,23 @@ describe('Signalling', () => {
     expect(server.calls('join')[0]?.params).toEqual({ token: 'tok_secret', clientData: 'me' })
   })
 
+  it('joins and resumes with the request for the socket', async () => {
+    cut()
+    await passUntil('the resume', () => log.includes('resumed'))
+    const calls = [...server.calls('join'), ...server.calls('resume')]
+    expect(calls.map(({ method, isFirstFrame }) => [method, isFirstFrame])).toEqual([
+      ['join', true],
+      ['resume', true],
+    ])
+  })
+
+  it('resumes at a server that does not read the first frame in the request for the socket', async () => {
+    server.readsFirstFrames = false
+    cut()
+    await passUntil('the resume', () => log.includes('resumed'))
+    expect(server.calls('resume').map(({ isFirstFrame }) => isFirstFrame)).toEqual([false])
+  })
+
   it('joins with any ICE servers from the server', async () => {
     const iceServers = ['turn:turn_server:3478', 'stun:host:3478?transport=udp', 'turn://host'].map((url) => ({ url }))
     server.answer('join', () => ({ result: { ...joinResult(), iceServers } }))

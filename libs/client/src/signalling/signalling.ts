@@ -98,19 +98,20 @@ export class Signalling {
     this.#ready.resolve(socket)
   }
 
-  /** Opens the socket and joins. Notifications are queued until `start`. */
+  /** Opens the socket and joins, in one round trip where the server can. Notifications are queued until `start`. */
   static async join(
     url: string,
     params: JoinParams,
     clock: Clock,
     handlers: SignallingHandlers,
   ): Promise<{ joined: JoinResult; signalling: Signalling; times: JoinTimes }> {
-    const call = validated('join', params)
+    const { open: openMs, request: answerMs } = SIGNALLING_TIMEOUTS
+    const request = { method: 'join', params: validated('join', params), openMs, answerMs } as const
     const startedAt = clock.now()
-    const socket = await RpcSocket.open(url, clock, SIGNALLING_TIMEOUTS.open)
+    const { socket, answer } = await RpcSocket.open(url, clock, request)
     const openAt = clock.now()
     try {
-      const joined = await socket.request('join', call, SIGNALLING_TIMEOUTS.request)
+      const joined = await answer
       const times = { socketMs: openAt - startedAt, answerMs: clock.now() - openAt }
       return { joined, signalling: new Signalling(url, joined, socket, clock, handlers), times }
     } catch (error) {
@@ -267,10 +268,11 @@ export class Signalling {
     const { connectionId, resumeKey } = this.#joined
     let socket: RpcSocket | undefined
     try {
-      socket = await RpcSocket.open(this.#url, this.#clock, timeoutMs)
-      const call = { connectionId, resumeKey, receivedSignals: this.#receivedSignals.list }
-      const result = await socket.request('resume', call, timeoutMs)
-      return { socket, result }
+      const params = { connectionId, resumeKey, receivedSignals: this.#receivedSignals.list }
+      const request = { method: 'resume', params, openMs: timeoutMs, answerMs: timeoutMs } as const
+      const opened = await RpcSocket.open(this.#url, this.#clock, request)
+      socket = opened.socket
+      return { socket, result: await opened.answer }
     } catch (error) {
       socket?.close()
       if (error instanceof ServiceError && isRefusal(error.code)) this.#giveUp()

@@ -9,6 +9,9 @@ import type { RosterChange } from '../signalling/notification.js'
 import type { Stream } from './stream.js'
 import type { Subscriber } from './subscriber.js'
 
+/** The time of two round trips. Where they are shorter, an additional request costs more than it saves. */
+export const DISTANT_SOCKET_MS = 40
+
 /** Emits an event to the application. */
 export type Emit = <K extends keyof SessionEvents>(name: K, event: SessionEvents[K]) => void
 
@@ -19,6 +22,8 @@ export interface SessionContext {
   readonly pendingStreams: PendingStreams
   readonly call: Call
   readonly clock: Clock
+  /** Whether a round trip to the server takes longer than the work of a browser that it could overlap. */
+  readonly isDistant: boolean
   /** Whether the server requests simulcast for cameras. */
   readonly simulcast: boolean
   /** 0 = unconstrained. */

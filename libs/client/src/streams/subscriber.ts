@@ -208,7 +208,11 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   /** Replaces the server's subscription when an earlier answer was lost with its socket. */
   async #request(engine: Engine, replace: boolean): Promise<SignallingResult<'subscribe'>> {
     const { streamId } = this.stream
-    const call = { streamId, rtpCapabilities: engine.rtpCapabilities, ...(replace && { replace }) }
+    const { isDistant, clock } = this.#context
+    const { rtpCapabilities } = engine
+    const call = { streamId, rtpCapabilities, ...(replace && { replace }), ...(isDistant && { paused: true }) }
+    // After the request is sent, because creating the peer connection takes as long as an answer.
+    if (isDistant) clock.after(0, () => engine.openRecv())
     try {
       return await this.#context.call('subscribe', call)
     } catch (error) {

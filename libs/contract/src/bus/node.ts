@@ -169,6 +169,8 @@ export const NODE_COMMANDS = {
       rtpCapabilities: RtpCapabilities,
       /** Replaces the tracks of an existing subscription, after the event `subscriptionReplaced`. */
       replace: z.boolean().optional(),
+      /** All tracks start paused; absent: those of an unconnected transport do not. */
+      paused: z.boolean().optional(),
     }),
     z.object({ tracks: z.array(SubscribedTrack), ...OpenedTransport }),
     4_000,

@@ -25,6 +25,20 @@ export const RpcNotification = z.object({
 
 /** The path of the clients' socket: `ws(s)://host/service/signalling?sessionId=…&token=tok_…`. */
 export const SIGNALLING_PATH = '/service/signalling'
+/**
+ * WebSocket subprotocols, with which the request for a socket contains its first frame. A client offers all three, `plain`
+ * first, which a server selects that knows none of them.
+ */
+export const SIGNALLING_SUBPROTOCOLS = {
+  plain: 'session-service',
+  /** The server has selected it: it has received the frame, and the client does not send it again. */
+  withFirstFrame: 'session-service.with-first-frame',
+  /** Before the frame: base64url of its UTF-8 bytes, without padding. */
+  firstFramePrefix: 'session-service.first-frame.',
+} as const
+/** The maximum length of an encoded first frame: proxies and servers limit the headers of a request, often to 8 KiB. */
+export const SIGNALLING_FIRST_FRAME_MAX_LENGTH = 4_096
+
 /** The maximum frame size; a larger frame closes the socket. */
 export const SIGNALLING_MAX_FRAME_BYTES = 262_144
 

@@ -192,6 +192,8 @@ export const SIGNALLING_METHODS = {
       rtpCapabilities: RtpCapabilities,
       /** Replaces the tracks of a subscription after `subscriptionReplaced`. */
       replace: z.boolean().optional(),
+      /** All tracks start paused, on an unconnected transport too: the client connects it before it knows the tracks. */
+      paused: z.boolean().optional(),
     }),
     z.object({ createdAt: z.number(), tracks: z.array(SubscribedTrack) }),
   ],

@@ -105,3 +105,19 @@ it('resets the connection after a number of bytes of the answer', async () => {
   await until('the reset', () => seen.end === 'ECONNRESET')
   expect('01234'.startsWith(seen.text)).toBe(true)
 })
+
+it('delays the first data of a client for longer, like a handshake over the network', async () => {
+  proxy.mode = { delayMs: 20, connectMs: 200 }
+  const { socket, seen } = open()
+  await once(socket, 'connect')
+  const startedAt = performance.now()
+  socket.write('a')
+  await until('the first echo', () => seen.text === 'a')
+  const firstMs = performance.now() - startedAt
+  const againAt = performance.now()
+  socket.write('b')
+  await until('the second echo', () => seen.text === 'ab')
+  // Timers count whole milliseconds.
+  expect(firstMs).toBeGreaterThanOrEqual(238)
+  expect(performance.now() - againAt).toBeLessThan(firstMs)
+})

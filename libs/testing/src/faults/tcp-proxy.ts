@@ -2,10 +2,12 @@ import { createServer, connect, type AddressInfo, type Server, type Socket } fro
 
 /**
  * pass: forwards all data. hang: keeps sockets open and accepts new ones, but forwards nothing. reset: resets existing and
- * new sockets. up, down: forwards only data from clients, or only data to clients. delayMs: delays each chunk.
+ * new sockets. up, down: forwards only data from clients, or only data to clients. delayMs: delays each chunk; connectMs:
+ * and the first one of a client for longer, because the handshake with the proxy itself takes no time.
  * cutAfterBytes: resets a client's socket after this number of bytes to it.
  */
-export type ProxyMode = 'pass' | 'hang' | 'reset' | 'up' | 'down' | { delayMs: number } | { cutAfterBytes: number }
+export type ProxyMode =
+  'pass' | 'hang' | 'reset' | 'up' | 'down' | { delayMs: number; connectMs?: number } | { cutAfterBytes: number }
 type Direction = 'up' | 'down'
 
 export interface ProxyTarget {
@@ -127,6 +129,7 @@ class Link {
 class Flow {
   #mode: ProxyMode = 'pass'
   #bytes = 0
+  #isFirst = true
   #last: Promise<void> = Promise.resolve()
   readonly #direction: Direction
   readonly #from: Socket
@@ -159,11 +162,18 @@ class Flow {
   }
 
   #pass(deliver: () => void): void {
-    const wait = typeof this.#mode === 'object' && 'delayMs' in this.#mode ? this.#mode.delayMs : 0
+    const wait = this.#delay()
+    this.#isFirst = false
     if (wait === 0) return deliver()
     const due = new Promise<void>((resolve) => setTimeout(resolve, wait))
     // Keeps the order of the chunks, independent of the order of the timers.
     this.#last = Promise.all([this.#last, due]).then(deliver)
+  }
+
+  #delay(): number {
+    if (typeof this.#mode !== 'object' || !('delayMs' in this.#mode)) return 0
+    const { delayMs, connectMs = 0 } = this.#mode
+    return this.#isFirst && this.#direction === 'up' ? delayMs + connectMs : delayMs
   }
 
   #write(chunk: Buffer): void {

@@ -10,6 +10,7 @@ import { clientAddress } from '../../platform/http/client-address.js'
 import { type ClientBudget, ClientBudgets } from '../../platform/limits/client-budgets.js'
 import { ClientSocket } from '../sockets/client-socket.js'
 import { bufferOf, CallQueues } from './calls.js'
+import { firstFrameOf, selectSubprotocol } from './first-frame.js'
 import { NativeEndpoint } from './native-endpoint.js'
 import { refusals } from './refusals.js'
 import type { SocketEndpoint } from './socket-endpoint.js'
@@ -30,6 +31,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     noServer: true,
     maxPayload: SIGNALLING_MAX_FRAME_BYTES,
     perMessageDeflate: false,
+    handleProtocols: selectSubprotocol,
   })
   readonly #sockets = new Set<ClientSocket>()
   readonly #calls = new Set<CallQueues>()
@@ -95,6 +97,8 @@ export class SignallingGateway implements BeforeApplicationShutdown {
         return this.liveness.closed(socket)
       })
     })
+    const first = firstFrameOf(webSocket.protocol, request.headers['sec-websocket-protocol'])
+    if (first) this.#receive(socket, endpoint, calls, first, false)
   }
 
   #receive(socket: ClientSocket, endpoint: SocketEndpoint, calls: CallQueues, data: Buffer, isBinary: boolean): void {
