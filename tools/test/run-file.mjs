@@ -47,7 +47,7 @@ const runtime = {
 const environment = {
   global: globalThis,
   handleTestEvent: (event, state) => {
-    if (event.name === 'run_start') scaleState(state, Number(process.env.TEST_SLOWNESS ?? 1))
+    if (event.name === 'run_start') scaleState(state)
   },
 }
 
