@@ -42,7 +42,11 @@ export class FilterPublication {
     const filter = { filterId: newFilterId(), ...spec, view: filterView(spec) }
     await this.filters.reserve(streamId, connectionId, filter)
     try {
-      const published = await this.streams.publish(user, { ...call, streamId }, publishedFilter(filter))
+      const published = await this.streams.publish(
+        user,
+        { ...call, streamId },
+        { ...publishedFilter(filter), isNew: true },
+      )
       const works = await this.published(roomId, { streamId, connectionId }, filter.filterId)
       return works ? published : { ...published, filter: {} }
     } catch (error) {

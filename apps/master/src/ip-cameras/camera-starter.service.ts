@@ -107,7 +107,10 @@ export class CameraStarter {
       if (error instanceof ServiceError && error.code === 'CONFLICT') return
       throw error
     }
-    this.broadcast.notify(roomId, { method: 'streamCreated', params: { streamId, ...stream } })
+    this.broadcast.notify(roomId, {
+      method: 'streamCreated',
+      params: { streamId, ...stream, ...(camera.tracks && { returned: true }) },
+    })
     if (filter) await this.filters.published(roomId, { streamId, connectionId }, filter.applied.filterId)
   }
 }

@@ -1,4 +1,4 @@
-import { startStack, type Stack } from '@session-service/testing'
+import { startStack, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { V2Socket } from './fixtures/v2-socket.js'
 import { offerOf } from './sdp/fixtures/sdp-files.js'
@@ -30,19 +30,21 @@ const streamsOf = async (sessionId: string): Promise<string[]> =>
     .flatMap(({ publishers }) => publishers ?? [])
     .map(({ streamId }) => streamId)
 
-it('a publisher that does not renew its lost media is asked to by the end of its socket, and does so at any master', async () => {
+it('lost media of old clients is renewed after the end of the sockets of publishers, at any master', async () => {
   const { id: sessionId } = await stack.api.createSession()
   const [ada, bob, viewer] = [await join(sessionId), await join(sessionId), await join(sessionId)]
   const published = await Promise.all([ada, bob].map(({ client }) => client.call('publishVideo', PUBLICATION)))
   const [adas = '', bobs = ''] = published.map(({ id }) => String(id))
-  await viewer.client.call('prepareReceiveVideoFrom', { sender: bobs, reconnect: false })
+  for (const sender of [adas, bobs]) await viewer.client.call('prepareReceiveVideoFrom', { sender, reconnect: false })
   const [node] = stack.nodes
   await stack.addNode()
   node?.kill('SIGKILL')
   expect(await Promise.all([ada, bob].map(({ client }) => client.closed))).toEqual([CLOSED, CLOSED])
   expect(await streamsOf(sessionId)).toEqual([])
-  const again = await Promise.all([0, 1].map((master) => open(master, sessionId)))
-  const [adaAgain, bobAgain] = again as [V2Socket, V2Socket]
+  viewer.client.cut()
+  const again = await Promise.all([0, 1, 1].map((master) => open(master, sessionId)))
+  const [adaAgain, bobAgain, viewerAgain] = again as [V2Socket, V2Socket, V2Socket]
+  await viewerAgain.call('connect', { sessionId: viewer.key, reconnect: true })
   await adaAgain.call('connect', { sessionId: ada.key, reconnect: true })
   await bobAgain.call('connect', { sessionId: bob.key, reconnect: true })
   for (const [client, stream] of [
@@ -54,8 +56,11 @@ it('a publisher that does not renew its lost media is asked to by the end of its
       sdpAnswer: expect.stringContaining('a=candidate'),
     })
   expect((await streamsOf(sessionId)).toSorted()).toEqual([adas, bobs].toSorted())
-  expect(await viewer.client.notified('forciblyReconnectSubscriber')).toMatchObject({ streamId: bobs })
-  for (const client of [adaAgain, bobAgain, viewer.client]) {
+  await until('the viewer renews both streams', () => viewerAgain.all('forciblyReconnectSubscriber').length === 2)
+  const renewed = viewerAgain.all('forciblyReconnectSubscriber').map(({ streamId }) => String(streamId))
+  expect(renewed.toSorted()).toEqual([adas, bobs].toSorted())
+  for (const client of [adaAgain, bobAgain, viewerAgain]) {
+    expect(client.all('participantPublished')).toEqual([])
     expect(client.all('participantUnpublished')).toEqual([])
     expect(client.isOpen).toBe(true)
     await client.close()

@@ -28,6 +28,8 @@ import { SubscriptionRepository } from './subscription.repository.js'
 export interface PublishedFilter {
   applied: AppliedFilter
   view: FilterView
+  /** The id of the stream was reserved with the filter; else the stream had both before. */
+  isNew?: true
 }
 
 /** A participant and the place of its media. */
@@ -99,6 +101,7 @@ export class StreamsService {
       this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId }),
     )
     const createdAt = this.clock.now()
+    const isReturned = call.streamId !== undefined && !filter?.isNew
     try {
       await this.streams.insert({
         id: streamId,
@@ -113,7 +116,13 @@ export class StreamsService {
       await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId })
       throw error
     }
-    const params = { streamId, connectionId, createdAt, mediaOptions }
+    const params = {
+      streamId,
+      connectionId,
+      createdAt,
+      mediaOptions,
+      ...(isReturned && { returned: true }),
+    }
     this.broadcast.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
     return { streamId, createdAt, ...(filter && { filter: filter.view }), ...(transport && { transport }) }
   }

@@ -23,7 +23,10 @@ export const SIGNALLING_NOTIFICATIONS = {
     changedProperty: z.enum(['role', 'record']),
     newValue: z.union([z.string(), z.boolean()]),
   }),
-  streamCreated: StreamInfo,
+  streamCreated: StreamInfo.extend({
+    /** The stream was lost with its media, and its publisher has published it again. */
+    returned: z.boolean().optional(),
+  }),
   streamDestroyed: z.object({ streamId: z.string(), connectionId: z.string(), reason: StreamDestroyedReason }),
   streamPropertyChanged: z.object({
     streamId: z.string(),

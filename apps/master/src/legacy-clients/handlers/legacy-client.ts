@@ -1,4 +1,5 @@
 import {
+  type NotificationParams,
   type RtpCapabilities,
   ServiceError,
   type SessionSnapshot,
@@ -54,6 +55,8 @@ const optionsOf = ({ mediaOptions }: StreamInfo): OwnStream['options'] => {
   }
 }
 
+/** Before every epoch of media. */
+const LOST_EPOCH = 0
 /** Of a stream whose options only another master has known. */
 const LOST_OPTIONS = { audioActive: true, videoActive: true, frameRate: null, videoDimensions: null }
 const typeOfVideoIn = (streamId: string): OwnStream['options']['typeOfVideo'] =>
@@ -75,7 +78,9 @@ export class LegacyParticipant {
   epoch = 0
   /** After a loss of the media, until the publishers had time to return: missing streams have not ended. */
   awaitsStreams = false
-  /** Whether this master has never known the own stream: it may be one that was lost while another master had the socket. */
+  /** Whether another master had its socket before: the client may know streams that were lost. */
+  isAssumed = false
+  /** Whether its own stream may be one of them. */
   mayHaveLostOwn = false
   /** Whether the own stream is being renewed at the request of the client. */
   isRenewing = false
@@ -97,6 +102,7 @@ export class LegacyParticipant {
 
   /** Takes over the state of the session at another master, where the client was notified of it. */
   assume({ streams, ...snapshot }: SessionSnapshot): void {
+    this.isAssumed = true
     this.roster.join({ streams, ...snapshot })
     for (const { streamId } of streams) if (this.roster.has(streamId)) this.subscriptions.set(streamId, this.epoch)
     const own = streams.find(({ connectionId }) => connectionId === this.roster.ownId)
@@ -109,7 +115,12 @@ export class LegacyParticipant {
     if (this.own?.streamId === streamId) return this.own
     if (this.own || !this.mayHaveLostOwn)
       throw new ServiceError('NOT_FOUND', 'stream: is not published', { subject: 'stream' })
-    return { streamId, createdAt: 0, epoch: 0, options: { ...LOST_OPTIONS, typeOfVideo: typeOfVideoIn(streamId) } }
+    return {
+      streamId,
+      createdAt: 0,
+      epoch: LOST_EPOCH,
+      options: { ...LOST_OPTIONS, typeOfVideo: typeOfVideoIn(streamId) },
+    }
   }
 
   /** Whether its stream was lost with the media of the room, and is not published again. */
@@ -124,11 +135,19 @@ export class LegacyParticipant {
       return this.onMedia({ kind: 'lost', afterMs: params.afterMs })
     }
     if (method === 'subscriptionReplaced') return this.onMedia({ kind: 'replaced', streamId: params.streamId })
-    if (method === 'streamCreated' && this.roster.has(params.streamId))
+    if (method === 'streamCreated' && this.#knows(params))
       return this.onMedia({ kind: 'returned', streamId: params.streamId })
     if (method !== 'streamDestroyed') return
     this.subscriptions.delete(params.streamId)
     if (params.streamId === this.own?.streamId) this.own = undefined
+  }
+
+  /** Whether the client knows the stream. It ignores a renewal of one that it does not receive. */
+  #knows({ returned = false, ...stream }: NotificationParams<'streamCreated'>): boolean {
+    if (this.roster.has(stream.streamId)) return true
+    if (!returned || !this.isAssumed || !this.roster.assume(stream)) return false
+    this.subscriptions.set(stream.streamId, LOST_EPOCH)
+    return true
   }
 }
 

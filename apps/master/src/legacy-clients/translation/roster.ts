@@ -84,6 +84,11 @@ export class Roster {
     ]
   }
 
+  /** Notes a stream that the client knows from another master. Returns false when its participant is unknown. */
+  assume(stream: StreamInfo): boolean {
+    return this.#show(stream) !== undefined
+  }
+
   unpublished(
     { streamId, connectionId }: Pick<StreamInfo, 'streamId' | 'connectionId'>,
     reason: string,
