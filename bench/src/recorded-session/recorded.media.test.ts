@@ -1,3 +1,4 @@
+/** @quiet It measures the offset between sound and picture of a browser and of encoders. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
