@@ -1,3 +1,4 @@
+/** @quiet It measures how a browser takes losses: a page that is short of the processor loses its connections again. */
 import { freePorts, launchBrowser, type Stack, startStack, type TestBrowser, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { routeSdpThrough } from './fixtures/route-sdp-through.js'

@@ -101,28 +101,15 @@ export class StreamsService {
       this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId }),
     )
     const createdAt = this.clock.now()
-    const isReturned = call.streamId !== undefined && !filter?.isNew
+    const returned = call.streamId !== undefined && !filter?.isNew
     try {
-      await this.streams.insert({
-        id: streamId,
-        sessionId,
-        connectionId,
-        createdAt,
-        mediaOptions,
-        mediaEpoch: place.epoch,
-        maxStreams,
-      })
+      const media = { mediaOptions, mediaEpoch: place.epoch, maxStreams }
+      await this.streams.insert({ id: streamId, sessionId, connectionId, createdAt, ...media })
     } catch (error) {
       await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId })
       throw error
     }
-    const params = {
-      streamId,
-      connectionId,
-      createdAt,
-      mediaOptions,
-      ...(isReturned && { returned: true }),
-    }
+    const params = { streamId, connectionId, createdAt, mediaOptions, ...(returned && { returned }) }
     this.broadcast.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
     return { streamId, createdAt, ...(filter && { filter: filter.view }), ...(transport && { transport }) }
   }
