@@ -49,8 +49,8 @@ describeEngines('captions with $name', (tested) => {
       }
       expect(events[0]!.message.reason).toBe('recognizing')
       const texts = captions.messages(roomId, 'recognizing').map(({ text }) => text)
-      // On a busy machine a result follows many words at once.
-      expect(texts.length).toBeGreaterThan(0)
+      // Moonshine recognizes all of a sentence again for each result: on a busy machine one follows many words.
+      expect(texts.length).toBeGreaterThan(engine.name === 'vosk' ? 2 : 0)
       expect(texts.filter((text, at) => text === texts[at - 1])).toEqual([])
       await captions.unsubscribe(roomId, 'other')
       await expect(captions.unsubscribe(roomId, 'other')).rejects.toMatchObject({ code: 'NOT_FOUND' })
