@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals'
 import type { MediaKind } from '@session-service/contract'
-import { until } from '@session-service/testing'
+import { budgetMs, until } from '@session-service/testing'
 import { decode, loudnessOf } from './fixtures/decode.js'
 import { picturesOf } from './fixtures/encoded.js'
 import { processorProgram } from './fixtures/processing.js'
@@ -72,7 +72,7 @@ it('a media processor decodes and encodes audio and video of a stream, by one cl
   await until('media arrives', () => picturesAt(video) > 20 && audio.sink.packets.length > 60)
   expect((await decode('H264', video.sink.packets))[0]).toEqual({ width: 320, height: 180, isKey: true })
   expect(await loudnessOf(audio.sink.packets)).toBeGreaterThan(-30)
-  for (const { sink } of [audio, video]) await sink.isPunctual()
+  for (const { sink } of [audio, video]) expect(Math.abs(sink.delays.at(-1) ?? Infinity)).toBeLessThan(budgetMs(300))
   for (const [{ sink }, ssrc] of [[video, 1] as const, [audio, 2] as const])
     for (const packet of sink.packets) expect(packet.readUInt32BE(8)).toBe(ssrc)
 })
@@ -93,7 +93,8 @@ it.each<[MediaKind, MediaKind]>([
   both[paused].source.isMuted = false
   const before = both[paused].sink.packets.length
   await until('it continues', () => both[paused].sink.packets.length > before + 10)
-  for (const { sink } of [both.audio, both.video]) await sink.isPunctual()
+  for (const { sink } of [both.audio, both.video])
+    expect(Math.abs(sink.delays.at(-1) ?? Infinity)).toBeLessThan(budgetMs(300))
   await decode('H264', both.video.sink.packets)
 })
 
