@@ -25,6 +25,11 @@ const KIND_OF_VIDEO = { CAMERA: 'CAM', SCREEN: 'SCR', CUSTOM: 'CUS', IPCAM: 'IPC
 export const streamKindOf = ({ hasVideo, typeOfVideo }: MediaOptions): StreamKind =>
   hasVideo ? KIND_OF_VIDEO[typeOfVideo ?? 'CAMERA'] : 'MIC'
 
+/** The type of the video of a published stream, from its id; undefined for a microphone. */
+export const typeOfVideoIn = (streamId: string): keyof typeof KIND_OF_VIDEO | undefined =>
+  typesOfVideo.find((type) => streamId.startsWith(`str_${KIND_OF_VIDEO[type]}_`))
+const typesOfVideo = Object.keys(KIND_OF_VIDEO) as (keyof typeof KIND_OF_VIDEO)[]
+
 type Changes = Pick<SignallingCall<'changeStream'>, 'audioActive' | 'videoActive' | 'videoDimensions' | 'frameRate'>
 
 /** The wanted changes that apply to the stream and differ from its current options. */

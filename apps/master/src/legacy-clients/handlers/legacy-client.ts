@@ -1,4 +1,5 @@
 import {
+  type MediaOptions,
   type NotificationParams,
   type RtpCapabilities,
   ServiceError,
@@ -9,6 +10,7 @@ import {
 import type { ClientSocket } from '../../signalling/sockets/client-socket.js'
 import type { SharedNotification } from '../../signalling/sockets/shared-notification.js'
 import type { ClientNotification, SocketDialect, SocketWindows } from '../../signalling/sockets/socket-dialect.js'
+import { typeOfVideoIn } from '../../streams/media-options.js'
 import { legacyNotifications } from '../translation/notifications.js'
 import { type LegacyNotification, Roster } from '../translation/roster.js'
 
@@ -44,12 +46,15 @@ export interface OwnStream {
 }
 
 /** Cameras on the network have no client. */
+const ownTypeOf = (type: MediaOptions['typeOfVideo']): OwnStream['options']['typeOfVideo'] =>
+  type === 'IPCAM' ? undefined : type
+
 const optionsOf = ({ mediaOptions }: StreamInfo): OwnStream['options'] => {
   const { audioActive, videoActive, typeOfVideo, frameRate, videoDimensions } = mediaOptions
   return {
     audioActive,
     videoActive,
-    typeOfVideo: typeOfVideo === 'IPCAM' ? undefined : typeOfVideo,
+    typeOfVideo: ownTypeOf(typeOfVideo),
     frameRate,
     videoDimensions,
   }
@@ -59,8 +64,6 @@ const optionsOf = ({ mediaOptions }: StreamInfo): OwnStream['options'] => {
 const LOST_EPOCH = 0
 /** Of a stream whose options only another master has known. */
 const LOST_OPTIONS = { audioActive: true, videoActive: true, frameRate: null, videoDimensions: null }
-const typeOfVideoIn = (streamId: string): OwnStream['options']['typeOfVideo'] =>
-  streamId.startsWith('str_SCR_') ? 'SCREEN' : streamId.startsWith('str_CUS_') ? 'CUSTOM' : 'CAMERA'
 
 /** What a master knows of a participant with a client of version 2. A new socket takes it over. */
 export class LegacyParticipant {
@@ -119,7 +122,7 @@ export class LegacyParticipant {
       streamId,
       createdAt: 0,
       epoch: LOST_EPOCH,
-      options: { ...LOST_OPTIONS, typeOfVideo: typeOfVideoIn(streamId) },
+      options: { ...LOST_OPTIONS, typeOfVideo: ownTypeOf(typeOfVideoIn(streamId)) },
     }
   }
 
