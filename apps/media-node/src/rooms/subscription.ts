@@ -283,10 +283,7 @@ async function receive(subscriber: Subscriber, stream: Stream, source: Published
       releaseTrack()
     }
     const consumer = await consume(subscriber, track)
-    const isPiped = peer.roomRouter.router !== track.router
-    const catchUp = isPiped
-      ? undefined
-      : track.catchUp?.receive(consumer, transport.transport, () => peer.neededBitrateChanged())
+    const catchUp = track.catchUp?.receive(consumer, transport.transport, () => peer.neededBitrateChanged())
     return { consumer, track, source, quality, release, catchUp }
   } catch (error) {
     release()

@@ -16,18 +16,11 @@ export class PipedTrack {
     from.pipedTracksChanged(1)
   }
 
-  /** @param onlyLayer the other layers do not arrive */
-  static async open(
-    producer: types.Producer,
-    from: RoomRouter,
-    to: RoomRouter,
-    onlyLayer?: number,
-  ): Promise<PipedTrack> {
+  static async open(producer: types.Producer, from: RoomRouter, to: RoomRouter): Promise<PipedTrack> {
     const pipe = await from.pipeTo(to)
     const sender = await pipe.end(from.router).consume({ producerId: producer.id })
     try {
-      const { kind } = sender
-      const rtpParameters = withLayer(sender.rtpParameters, onlyLayer)
+      const { kind, rtpParameters } = sender
       const options = { id: producer.id, kind, rtpParameters, paused: producer.paused }
       const piped = new PipedTrack(from, sender, await pipe.end(to.router).produce(options))
       if (kind === 'video') piped.#requestKeyFrame()
@@ -65,8 +58,3 @@ export class PipedTrack {
     this.sender.requestKeyFrame().catch(() => undefined)
   }
 }
-
-const withLayer = (rtpParameters: types.RtpParameters, layer: number | undefined): types.RtpParameters =>
-  layer === undefined
-    ? rtpParameters
-    : { ...rtpParameters, encodings: rtpParameters.encodings?.slice(layer, layer + 1) ?? [] }

@@ -2,10 +2,7 @@ import type { types } from 'mediasoup'
 
 /** Shows new receivers a video before its next key frame, which cannot be requested. */
 export interface CatchUp {
-  /**
-   * The layer with the live pictures. The others are no qualities: receivers do not select them. It is the only one on
-   * other routers, because the worker pipes no layer before a key frame of its own.
-   */
+  /** The layer with the live pictures. The others are no qualities: receivers do not select them. */
   readonly liveLayer: number
   /**
    * Follows a receiver until it is closed.

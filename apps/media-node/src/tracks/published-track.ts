@@ -80,7 +80,7 @@ export class PublishedTrack {
   }
 
   async #open(entry: PipedEntry, roomRouter: RoomRouter): Promise<void> {
-    const track = await PipedTrack.open(this.producer, this.roomRouter, roomRouter, this.catchUp?.liveLayer)
+    const track = await PipedTrack.open(this.producer, this.roomRouter, roomRouter)
     if (this.#closed) {
       track.close()
       throw new ServiceError('NOT_FOUND', 'the track has ended', { subject: 'stream' })
