@@ -34,12 +34,18 @@ const open = (options: Parameters<typeof V2Page.open>[3] = {}): Promise<V2Page> 
 
 describe('two pages with the unmodified library of version 2', () => {
   it(
-    'receive each other, and see mutes, signals and the ends of streams',
+    'receive each other, and see replaced tracks, mutes, signals and the ends of streams',
     async () => {
       const [ada, grace] = await Promise.all([open({ name: 'ada' }), open({ name: 'grace' })])
       const adas = await ada.publish()
       const graces = await grace.publish()
       await Promise.all([ada.receives(graces), grace.receives(adas)])
+      await ada.page.evaluate(async () => {
+        const [camera] = (await navigator.mediaDevices.getUserMedia({ video: true })).getVideoTracks()
+        if (camera) await window.v2.publisher?.replaceTrack(camera)
+      })
+      await grace.event(`streamPropertyChanged ${adas} videoTrack {"label":"fake_device_0"} trackReplaced`)
+      await grace.receives(adas)
       await ada.page.evaluate(() => window.v2.publisher?.publishVideo(false))
       await grace.event(`streamPropertyChanged ${adas} videoActive false publishVideo`)
       // The library sends black pictures: others that subscribe now wait for pictures.

@@ -129,6 +129,36 @@ describe('a filter that a client of version 2 uses', () => {
   })
 })
 
+describe('a track that a client of version 2 replaces', () => {
+  it('is notified with the label of its device, and changes no property of the stream for native clients', async () => {
+    const { id } = await testbed.session()
+    const [publisher, viewer] = [await testbed.join(id), await testbed.join(id, { master: 1 })]
+    const native = await testbed.joinNatively(id)
+    const change = { property: 'videoTrack', newValue: { label: 'Camera 2' }, reason: 'trackReplaced' }
+    const unpublished = publisher.client.call('streamPropertyChanged', { streamId: 'str_none', ...change })
+    await expect(unpublished).rejects.toMatchObject({ code: 105 })
+    const { id: streamId } = await publishVideo(publisher)
+    expect(await publisher.client.call('streamPropertyChanged', { streamId, ...change })).toEqual({})
+    await publisher.client.call('streamPropertyChanged', { streamId, ...change, property: 'audioTrack' })
+    await viewer.client.notified('streamPropertyChanged', 1)
+    expect(viewer.client.all('streamPropertyChanged')).toEqual(
+      ['videoTrack', 'audioTrack'].map((property) => ({
+        connectionId: publisher.id,
+        streamId,
+        property,
+        newValue: '{"label":"Camera 2"}',
+        reason: 'trackReplaced',
+      })),
+    )
+    const replaced = { streamId, connectionId: publisher.id, label: 'Camera 2' }
+    await until('the native client is notified', () => native.client.received('trackReplaced').length === 2)
+    expect(native.client.received('trackReplaced')[0]).toEqual({ ...replaced, kind: 'video' })
+    expect(native.client.received('streamPropertyChanged')).toEqual([])
+    expect(publisher.client.all('streamPropertyChanged')).toEqual([])
+    await Promise.all([publisher, viewer, native].map(({ client }) => client.close()))
+  })
+})
+
 describe('the events of a filter', () => {
   it('reach clients of version 2 while they listen, also on a new socket at another master', async () => {
     const { id, roomId, alice, streamId, moderator, viewer } = await meeting()

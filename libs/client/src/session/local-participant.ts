@@ -252,7 +252,8 @@ export class LocalParticipant implements SessionContext {
       case 'filterEventDispatched':
         return this.#filters.dispatched(notification.params)
       case 'reconnect':
-        // Signalling handles it.
+      case 'trackReplaced':
+        // Signalling handles the one; with the other the same consumer goes on.
         return undefined
       default:
         return this.changed(notification)
@@ -327,10 +328,8 @@ export class LocalParticipant implements SessionContext {
   /** Leaves out own streams without a publisher: a pending `publish` adds its stream itself, a failed one never does. */
   #withoutUnknownOwn(snapshot: RosterSnapshot): RosterSnapshot {
     const unknown = this.#unknownOwn(snapshot)
-    return {
-      connections: snapshot.connections,
-      streams: snapshot.streams.filter(({ streamId }) => !unknown.includes(streamId)),
-    }
+    const streams = snapshot.streams.filter(({ streamId }) => !unknown.includes(streamId))
+    return { connections: snapshot.connections, streams }
   }
 
   #unknownOwn({ streams }: RosterSnapshot): string[] {

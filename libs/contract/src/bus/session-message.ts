@@ -13,6 +13,7 @@ const notification = z.discriminatedUnion('method', [
   z.object({ method: z.literal('streamCreated'), params: SIGNALLING_NOTIFICATIONS.streamCreated }),
   z.object({ method: z.literal('streamDestroyed'), params: SIGNALLING_NOTIFICATIONS.streamDestroyed }),
   z.object({ method: z.literal('streamPropertyChanged'), params: SIGNALLING_NOTIFICATIONS.streamPropertyChanged }),
+  z.object({ method: z.literal('trackReplaced'), params: SIGNALLING_NOTIFICATIONS.trackReplaced }),
   z.object({ method: z.literal('recordingStarted'), params: SIGNALLING_NOTIFICATIONS.recordingStarted }),
   z.object({ method: z.literal('recordingStopped'), params: SIGNALLING_NOTIFICATIONS.recordingStopped }),
   z.object({ method: z.literal('cameraStatusChanged'), params: SIGNALLING_NOTIFICATIONS.cameraStatusChanged }),

@@ -10,7 +10,7 @@ import {
 } from '../reasons.js'
 import { CameraStatus } from '../rest/connection.js'
 import { SpeechToTextMessage } from './speech-to-text.js'
-import { Layers } from './rtp.js'
+import { Layers, MediaKind } from './rtp.js'
 import { ConnectionInfo, RecordingInfo, SessionSnapshot, StreamInfo } from './views.js'
 
 /** The server's notifications to clients. */
@@ -36,6 +36,8 @@ export const SIGNALLING_NOTIFICATIONS = {
     newValue: z.union([z.boolean(), z.string(), z.number(), z.null(), FilterView]),
     reason: z.enum([...StreamChangeReason.options, ...FilterChangeReason.options]),
   }),
+  /** A publisher with a client of version 2 sends another track; the subscriptions go on with it. `label`: its device. */
+  trackReplaced: z.object({ streamId: z.string(), connectionId: z.string(), kind: MediaKind, label: z.string() }),
   /** An event of a filter, sent to the connections with a listener for it. */
   filterEventDispatched: FilterEvent,
   /**

@@ -1,8 +1,9 @@
-import { ServiceError, type StreamChangeReason } from '@session-service/contract'
+import { type MediaKind, ServiceError, type StreamChangeReason } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
+import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
 import type { JoinedParticipant } from '../../signalling/sockets/client-socket.js'
-import { dimensionsOf, type LegacyCall, type LegacyMethod } from '../wire/calls.js'
+import { dimensionsOf, labelOf, type LegacyCall, type LegacyMethod } from '../wire/calls.js'
 import type { LegacyParticipant } from './legacy-client.js'
 
 /** Methods without SDP. */
@@ -34,11 +35,15 @@ const REASONS: Readonly<Record<string, StreamChangeReason>> = {
   videoActive: 'publishVideo',
   videoDimensions: 'deviceRotated',
 }
+const TRACKS: Readonly<Record<string, MediaKind>> = { audioTrack: 'audio', videoTrack: 'video' }
 
 /** The handlers of the methods that exchange no SDP; each calls the handler of the native method. */
 @Injectable()
 export class LegacyRoom {
-  constructor(private readonly calls: ParticipantCalls) {}
+  constructor(
+    private readonly calls: ParticipantCalls,
+    private readonly broadcast: SessionBroadcast,
+  ) {}
 
   readonly #handlers: { [M in LegacyRoomMethod]: Handler<M> } = {
     sendMessage: (participant, { message: { to, type, data } }, { roster }) =>
@@ -90,16 +95,23 @@ export class LegacyRoom {
     return {}
   }
 
-  /** Replaced tracks change nothing here: the same transport sends them. */
   async #changeStream(
     participant: JoinedParticipant,
     { property, newValue }: LegacyCall<'streamPropertyChanged'>,
     legacy: LegacyParticipant,
   ): Promise<void> {
+    const kind = TRACKS[property]
+    if (kind) return this.#announceTrack(participant, ownStreamOf(legacy), kind, labelOf(newValue))
     const reason = REASONS[property]
     const value = property === 'videoDimensions' ? dimensionsOf(newValue) : flagOf(newValue)
     if (reason === undefined || value === undefined) return
     await this.calls.call('changeStream', participant, { streamId: ownStreamOf(legacy), [property]: value, reason })
+  }
+
+  /** A replaced track changes nothing here: the same transport sends it. */
+  #announceTrack({ roomId, connectionId }: JoinedParticipant, streamId: string, kind: MediaKind, label: string): void {
+    const params = { streamId, connectionId, kind, label }
+    this.broadcast.notify(roomId, { method: 'trackReplaced', params }, { except: [connectionId] })
   }
 }
 

@@ -34,6 +34,8 @@ export function legacyNotifications(
       return one('participantEvicted', { connectionId: roster.ownId, reason: reasonOf(params.reason) })
     case 'streamPropertyChanged':
       return propertyChanged(params, roster)
+    case 'trackReplaced':
+      return trackReplaced(params, roster)
     case 'recordingStopped':
       return one(method, { ...params, reason: reasonOf(params.reason) })
     case 'speechToTextMessage':
@@ -76,6 +78,17 @@ function propertyChanged(params: ParamsOf<'streamPropertyChanged'>, roster: Rost
     property: changedProperty,
     newValue: changedProperty === 'filter' ? newValue : JSON.stringify(newValue),
     reason,
+  })
+}
+
+function trackReplaced(params: ParamsOf<'trackReplaced'>, roster: Roster): LegacyNotification[] {
+  const { streamId, kind, label } = params
+  return one('streamPropertyChanged', {
+    connectionId: roster.wireIdOf(params),
+    streamId,
+    property: `${kind}Track`,
+    newValue: JSON.stringify({ label }),
+    reason: 'trackReplaced',
   })
 }
 

@@ -118,6 +118,20 @@ describe('legacyNotifications', () => {
       changed('videoDimensions', '{"width":1,"height":2}'),
       { property: 'videoDimensions', newValue: String.raw`"{\"width\":1,\"height\":2}"` },
     ],
+    [
+      'a replaced track of a further stream',
+      {
+        method: 'trackReplaced',
+        params: { streamId: SCREEN.streamId, connectionId: 'con_A', kind: 'video', label: 'Camera "2"' },
+      },
+      {
+        connectionId: 'con_A-bbbb',
+        streamId: SCREEN.streamId,
+        property: 'videoTrack',
+        newValue: String.raw`{"label":"Camera \"2\""}`,
+        reason: 'trackReplaced',
+      },
+    ],
     ['nothing for a frame rate', changed('frameRate', 15), undefined],
     [
       'a role',

@@ -13,6 +13,7 @@ const number = z.union([
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
 
 const MOST_TEXT = 262_144
+const MOST_LABEL = 512
 const id = z.string().min(1).max(512)
 const text = z.string().max(MOST_TEXT)
 const sdp = z.string().min(1).max(MOST_TEXT)
@@ -113,6 +114,12 @@ export type LegacyMethod = keyof typeof LEGACY_CALLS
 export type LegacyCall<M extends LegacyMethod> = z.output<(typeof LEGACY_CALLS)[M]>
 
 export const isLegacyMethod = (name: string): name is LegacyMethod => Object.hasOwn(LEGACY_CALLS, name)
+
+/** The label of the device in `{"label":"…"}`; the library does not limit its length. */
+export function labelOf(value: unknown): string {
+  const read = z.object({ label: z.string() }).safeParse(typeof value === 'string' ? parseJson(value) : value)
+  return read.success ? read.data.label.slice(0, MOST_LABEL) : ''
+}
 
 /** The `tok_…` part of a token, which the library passes on as the whole URL. */
 export const tokenOf = (token: string): string => URL.parse(token)?.searchParams.get('token') ?? token

@@ -1,6 +1,6 @@
 import type { ErrorCode, ErrorSubject } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
-import { dimensionsOf, LEGACY_CALLS, type LegacyMethod, tokenOf } from './calls.js'
+import { dimensionsOf, labelOf, LEGACY_CALLS, type LegacyMethod, tokenOf } from './calls.js'
 import { legacyCode } from './errors.js'
 import { legacyNames } from './names.js'
 
@@ -53,6 +53,16 @@ describe('the calls of version 2', () => {
     [undefined, undefined],
   ])('contain the dimensions %j', (given, expected) => {
     expect(dimensionsOf(given)).toBe(expected)
+  })
+
+  it.each<[unknown, string]>([
+    [{ label: 'Camera 2' }, 'Camera 2'],
+    ['{"label":"Camera 2"}', 'Camera 2'],
+    [{ label: 'x'.repeat(600) }, 'x'.repeat(512)],
+    [{}, ''],
+    [undefined, ''],
+  ])('contain the label of a track: %j', (given, expected) => {
+    expect(labelOf(given)).toBe(expected)
   })
 })
 
