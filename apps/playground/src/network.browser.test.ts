@@ -73,8 +73,17 @@ describe('media over a bad network', () => {
       expect(repairsAsked).toBeGreaterThan(calm[nth]?.repairsAsked ?? 0)
     await until('each sees the poor network of the other', () => eachSees(/(very )?poor network/), 30_000)
     for (const { page } of [ada, grace]) {
-      const tracks = await receivedTracks(page)
-      const probes = tracks.filter(({ mid }) => mid === 'probator')
+      const probesOf = (tracks: readonly { mid?: string }[]) => tracks.filter(({ mid }) => mid === 'probator')
+      // The worker probes only now and then whether more bandwidth is available.
+      const tracks = await until(
+        'the page has received a probe',
+        async () => {
+          const received = await receivedTracks(page)
+          return probesOf(received).length > 0 && received
+        },
+        30_000,
+      )
+      const probes = probesOf(tracks)
       expect(probes.length).toBe(1)
       expect(probes[0]).toMatchObject({ packetsReceived: expect.any(Number), nackCount: 0 })
       expect(tracks.some(({ kind, nackCount = 0 }) => kind === 'video' && nackCount > 0)).toBe(true)
