@@ -13,6 +13,7 @@ export type BenchmarkName =
   | 'speech-to-text'
   | 'monitoring'
   | 'failover'
+  | 'idle'
   | 'recorded-session'
   | 'watched-cameras'
 

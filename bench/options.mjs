@@ -56,6 +56,10 @@ export const BENCHMARKS = {
     title: 'Failover: from the kill of a media node, a worker or a master until a tab has media and signalling again',
     needs: ['worker', 'nats', 'postgres', 'chromium'],
   },
+  idle: {
+    title: 'Idle: CPU, wake-ups and memory of a master, a media node, Postgres and NATS without a session',
+    needs: ['worker', 'nats', 'postgres'],
+  },
   'recorded-session': {
     title: 'Recorded session: three browsers; one comes late, one mutes, one shares a screen, one leaves',
     needs: ['worker', 'nats', 'postgres', 'chromium', 'recording'],

@@ -5,6 +5,7 @@ import { cameras } from './cameras/cameras.js'
 import { autoscaling } from './autoscaling/autoscaling.js'
 import { failover } from './failover/failover.js'
 import { forwarding } from './forwarding/forwarding.js'
+import { idle } from './idle/idle.js'
 import { join } from './join/join.js'
 import { lists } from './lists/lists.js'
 import { largeSession } from './large-session/large-session.js'
@@ -33,6 +34,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   'speech-to-text': speechToText,
   monitoring,
   failover,
+  idle,
   'recorded-session': recordedSession,
   'watched-cameras': watchedCameras,
 }
