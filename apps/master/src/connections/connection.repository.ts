@@ -3,10 +3,23 @@ import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
+import { prepared } from '../platform/database/prepared-statements.js'
 import { firstRow, rows } from '../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position } from '../platform/http/streamed-list.js'
 import type { ChangedRights, NewConnection, Rights } from './connection.records.js'
 import { CONNECTION_ROW, type ConnectionRow } from './connection.view.js'
+
+const INSERT_CONNECTIONS = prepared(`
+  WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint,
+         "serverData" text, record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb,
+         "tokenNonce" text, "tokenHash" text, "traceContext" text)),
+       live AS (SELECT id FROM session WHERE id = ANY(ARRAY(SELECT "sessionId" FROM r)) FOR KEY SHARE)
+  INSERT INTO connection (id, session_id, type, status, created_at, server_data, record, role,
+                          mediaserver_options, ice_servers, token_nonce, token_hash, trace_context)
+  SELECT r.id, r."sessionId", 'WEBRTC', 'pending', r."createdAt", r."serverData", r.record, r.role,
+         nullif(r."mediaserverOptions", 'null'), r."iceServers", r."tokenNonce", decode(r."tokenHash", 'hex'),
+         r."traceContext"
+  FROM r JOIN live ON live.id = r."sessionId" RETURNING id`)
 
 /** Reads and writes of connections for the REST API. */
 @Injectable()
@@ -24,20 +37,9 @@ export class ConnectionRepository {
 
   async #insertAll(connections: NewConnection[]): Promise<(true | Error)[]> {
     // Hand-written: a group commit inserts all connections in one statement.
-    const inserted = await rows<{ id: string }>(
-      this.dataSource.manager,
-      `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint,
-              "serverData" text, record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb,
-              "tokenNonce" text, "tokenHash" text, "traceContext" text)),
-            live AS (SELECT id FROM session WHERE id = ANY(ARRAY(SELECT "sessionId" FROM r)) FOR KEY SHARE)
-       INSERT INTO connection (id, session_id, type, status, created_at, server_data, record, role,
-                               mediaserver_options, ice_servers, token_nonce, token_hash, trace_context)
-       SELECT r.id, r."sessionId", 'WEBRTC', 'pending', r."createdAt", r."serverData", r.record, r.role,
-              nullif(r."mediaserverOptions", 'null'), r."iceServers", r."tokenNonce", decode(r."tokenHash", 'hex'),
-              r."traceContext"
-       FROM r JOIN live ON live.id = r."sessionId" RETURNING id`,
-      [JSON.stringify(connections)],
-    )
+    const inserted = await rows<{ id: string }>(this.dataSource.manager, INSERT_CONNECTIONS, [
+      JSON.stringify(connections),
+    ])
     const ids = new Set(inserted.map(({ id }) => id))
     return connections.map(({ id, sessionId }) =>
       ids.has(id) ? true : new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' }),

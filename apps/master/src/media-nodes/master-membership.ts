@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, Not } from 'typeorm'
+import { prepared } from '../platform/database/prepared-statements.js'
 import { execute, firstRow } from '../platform/database/sql.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
@@ -23,7 +24,7 @@ const SET_BACK_MS = 30_000
  * Writes the row of the master ($1 id, $2 address, $3 number of nodes) and, in the rows of the nodes ($4 ids, $5 boots), the
  * times of the last heartbeats ($6, UTC ms). Skips locked rows: their owner knows.
  */
-const RENEW = `WITH heard AS (
+const RENEW = prepared(`WITH heard AS (
     UPDATE media_node m SET heard_at = d.at FROM (
       SELECT n.id, r.at FROM media_node n JOIN unnest($4::text[], $5::text[], $6::bigint[]) AS r(id, boot_id, at)
         ON r.id = n.id AND r.boot_id = n.boot_id
@@ -31,7 +32,7 @@ const RENEW = `WITH heard AS (
       FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id)
   INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
   ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
-  RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`
+  RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`)
 
 /** The rows of live masters, and whether this master is on the majority side of a split bus. */
 @Injectable()

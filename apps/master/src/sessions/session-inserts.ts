@@ -1,4 +1,5 @@
 import type { CreateSessionBody, ForcedVideoCodec, RecordingProperties } from '@session-service/contract'
+import { prepared } from '../platform/database/prepared-statements.js'
 import { execute, rows } from '../platform/database/sql.js'
 import type { Manager } from '../events/event-log.js'
 import type { SessionLimits } from './session-limits.js'
@@ -15,6 +16,22 @@ export interface NewSession extends SessionLimits {
   recordingProperties: RecordingProperties
   forcedNodeId: string | null
 }
+
+const INSERT_SESSIONS = prepared(`
+  INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
+                       allow_transcoding, recording_properties, forced_node_id, max_participants, max_streams,
+                       max_duration)
+  SELECT f.id, f."uniqueSessionId", f."createdAt", f."mediaMode", f."recordingMode", f."hasCustomId",
+         f."forcedVideoCodec", f."allowTranscoding", f."recordingProperties", f."forcedNodeId", f."maxParticipants",
+         f."maxStreams", f."maxDuration"
+  FROM (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueSessionId" text, "createdAt" bigint,
+          "mediaMode" text, "recordingMode" text, "hasCustomId" boolean, "forcedVideoCodec" text,
+          "allowTranscoding" boolean, "recordingProperties" jsonb, "forcedNodeId" text, "maxParticipants" integer,
+          "maxStreams" integer, "maxDuration" integer)
+        WHERE $2 = 0 OR NOT EXISTS (SELECT 1 FROM session s WHERE s.id = r.id)
+        ORDER BY "createdAt", id
+        LIMIT CASE WHEN $2 > 0 THEN greatest($2 - (SELECT count(*) FROM session), 0) END) f
+  ORDER BY f.id ON CONFLICT DO NOTHING RETURNING id`)
 
 /** Any number that nothing else in the database locks: held while sessions are counted and inserted. */
 const CREATION_LOCK = 7_230_010
@@ -42,24 +59,7 @@ export async function insertSessions(
 
 /** Inserts in the order of ids, so that two masters that create the same sessions do not deadlock. */
 async function insertRows(manager: Manager, sessions: readonly NewSession[], most: number): Promise<Set<string>> {
-  const inserted = await rows<{ id: string }>(
-    manager,
-    `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
-                          allow_transcoding, recording_properties, forced_node_id, max_participants, max_streams,
-                          max_duration)
-     SELECT f.id, f."uniqueSessionId", f."createdAt", f."mediaMode", f."recordingMode", f."hasCustomId",
-            f."forcedVideoCodec", f."allowTranscoding", f."recordingProperties", f."forcedNodeId", f."maxParticipants",
-            f."maxStreams", f."maxDuration"
-     FROM (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueSessionId" text, "createdAt" bigint,
-             "mediaMode" text, "recordingMode" text, "hasCustomId" boolean, "forcedVideoCodec" text,
-             "allowTranscoding" boolean, "recordingProperties" jsonb, "forcedNodeId" text, "maxParticipants" integer,
-             "maxStreams" integer, "maxDuration" integer)
-           WHERE $2 = 0 OR NOT EXISTS (SELECT 1 FROM session s WHERE s.id = r.id)
-           ORDER BY "createdAt", id
-           LIMIT CASE WHEN $2 > 0 THEN greatest($2 - (SELECT count(*) FROM session), 0) END) f
-     ORDER BY f.id ON CONFLICT DO NOTHING RETURNING id`,
-    [JSON.stringify(sessions), most],
-  )
+  const inserted = await rows<{ id: string }>(manager, INSERT_SESSIONS, [JSON.stringify(sessions), most])
   return new Set(inserted.map(({ id }) => id))
 }
 

@@ -6,6 +6,7 @@ import { EventLog } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
+import { prepared } from '../platform/database/prepared-statements.js'
 import { execute, type Queryable, rows } from '../platform/database/sql.js'
 import { placedSessions } from './placed-sessions.js'
 import { sessionOfStream, streamEndEvents } from './stream-events.js'
@@ -27,6 +28,24 @@ interface WrittenSubscription extends Pick<NewSubscription, 'connectionId' | 'st
   /** False: the row existed, and its time has been replaced. */
   isNew: boolean
 }
+
+const INSERT_SUBSCRIPTIONS = prepared(`
+  WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb)
+             AS r("connectionId" text, "streamId" text, "createdAt" bigint, "mediaEpoch" integer, replace boolean)),
+       ${placedSessions('SELECT p.session_id FROM stream p JOIN r ON r."streamId" = p.id')},
+       live AS (SELECT c.id, placed.media_epoch FROM connection c JOIN placed ON placed.id = c.session_id
+                WHERE c.id = ANY(ARRAY(SELECT "connectionId" FROM r)) AND c.status IN ('active', 'hidden')
+                FOR KEY SHARE OF c),
+       existing AS (SELECT id FROM stream WHERE id = ANY(ARRAY(SELECT "streamId" FROM r)) FOR KEY SHARE)
+  INSERT INTO subscription (connection_id, stream_id, created_at)
+  SELECT r."connectionId", r."streamId", COALESCE(former.created_at, r."createdAt") FROM r
+  LEFT JOIN subscription former
+    ON r.replace AND former.connection_id = r."connectionId" AND former.stream_id = r."streamId"
+  JOIN live ON live.id = r."connectionId" AND live.media_epoch = r."mediaEpoch"
+  JOIN existing ON existing.id = r."streamId"
+  ORDER BY r."connectionId", r."streamId"
+  ON CONFLICT (connection_id, stream_id) DO UPDATE SET created_at = excluded.created_at
+  RETURNING connection_id AS "connectionId", stream_id AS "streamId", xmax = 0 AS "isNew"`)
 
 const keyOf = ({ connectionId, streamId }: Pick<NewSubscription, 'connectionId' | 'streamId'>): string =>
   `${connectionId} ${streamId}`
@@ -88,26 +107,7 @@ export class SubscriptionRepository {
    * in one order, so that two writers of the same subscriptions never deadlock.
    */
   #insertRows(queryable: Queryable, subscriptions: NewSubscription[]): Promise<WrittenSubscription[]> {
-    return rows<WrittenSubscription>(
-      queryable,
-      `WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb)
-                  AS r("connectionId" text, "streamId" text, "createdAt" bigint, "mediaEpoch" integer, replace boolean)),
-            ${placedSessions('SELECT p.session_id FROM stream p JOIN r ON r."streamId" = p.id')},
-            live AS (SELECT c.id, placed.media_epoch FROM connection c JOIN placed ON placed.id = c.session_id
-                     WHERE c.id = ANY(ARRAY(SELECT "connectionId" FROM r)) AND c.status IN ('active', 'hidden')
-                     FOR KEY SHARE OF c),
-            existing AS (SELECT id FROM stream WHERE id = ANY(ARRAY(SELECT "streamId" FROM r)) FOR KEY SHARE)
-       INSERT INTO subscription (connection_id, stream_id, created_at)
-       SELECT r."connectionId", r."streamId", COALESCE(former.created_at, r."createdAt") FROM r
-       LEFT JOIN subscription former
-         ON r.replace AND former.connection_id = r."connectionId" AND former.stream_id = r."streamId"
-       JOIN live ON live.id = r."connectionId" AND live.media_epoch = r."mediaEpoch"
-       JOIN existing ON existing.id = r."streamId"
-       ORDER BY r."connectionId", r."streamId"
-       ON CONFLICT (connection_id, stream_id) DO UPDATE SET created_at = excluded.created_at
-       RETURNING connection_id AS "connectionId", stream_id AS "streamId", xmax = 0 AS "isNew"`,
-      [JSON.stringify(subscriptions)],
-    )
+    return rows<WrittenSubscription>(queryable, INSERT_SUBSCRIPTIONS, [JSON.stringify(subscriptions)])
   }
 
   /** Returns whether there was such a subscription. */

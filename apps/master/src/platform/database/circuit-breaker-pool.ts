@@ -1,6 +1,7 @@
 import { Client, Pool, type PoolClient, type PoolConfig } from 'pg'
 import { countQueryError } from './database-metrics.js'
 import { NO_ANSWER } from './errors.js'
+import { isOutdated, withName } from './prepared-statements.js'
 
 type Release = (release?: boolean | Error) => void
 type OnClient = (error: Error | undefined, client: PoolClient | undefined, done: Release) => void
@@ -62,13 +63,14 @@ export class CircuitBreakerPool extends Pool {
     return this.#waiting.size
   }
 
-  /** Sees the failures of queries that return a promise, as all of TypeORM's do. */
+  /** Names prepared statements, and sees the failures of queries that return a promise, as all of TypeORM's do. */
   #watch(client: PoolClient): void {
     // Without a listener the loss of an idle client would end the process; the next query on it fails.
     client.on('error', ignore)
     const query: (...args: unknown[]) => unknown = client.query.bind(client)
     client.query = ((...args: unknown[]) => {
-      const answer = query(...args)
+      const named = withName(args[0], args[1])
+      const answer = named ? query(named) : query(...args)
       if (answer instanceof Promise) answer.catch((error: unknown) => this.#handleFailure(client, error))
       return answer
     }) as typeof client.query
@@ -76,9 +78,10 @@ export class CircuitBreakerPool extends Pool {
 
   #handleFailure(client: PoolClient, error: unknown): void {
     countQueryError(error)
-    if (!(error instanceof Error) || !NO_ANSWER.test(error.message)) return
-    if (client instanceof Client) client.connection.stream.destroy()
-    this.#openIfHung(error)
+    if (!(error instanceof Error)) return
+    const isHung = NO_ANSWER.test(error.message)
+    if ((isHung || isOutdated(error)) && client instanceof Client) client.connection.stream.destroy()
+    if (isHung) this.#openIfHung(error)
   }
 
   #openIfHung({ message }: Error): void {

@@ -1,4 +1,5 @@
 import { DiscoveryService } from '@nestjs/core'
+import { prepared } from '../database/prepared-statements.js'
 
 /** A provider that reads rows every second. The rows of all such providers are read by one statement. */
 export interface PeriodicReader {
@@ -21,6 +22,6 @@ export interface PeriodicRows {
 /** One statement for all SELECTs; gives one row of `PeriodicRows`. */
 export function periodicStatement(selects: readonly string[]): string {
   const arrays = selects.map((select) => `(SELECT coalesce(json_agg(r), '[]') FROM (${select}) r)`)
-  return `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
-    json_build_array(${arrays.join(',\n')}) AS rows`
+  return prepared(`SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
+    json_build_array(${arrays.join(',\n')}) AS rows`)
 }
