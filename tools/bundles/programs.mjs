@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
+import { leaveOutNamesOfFunctions } from './names-of-functions.mjs'
 
 /**
  * Packages that stay outside: those with native code or files of their own, those that others load by name at run time
@@ -118,5 +119,9 @@ export async function bundleProgram(root, entry, outdir) {
     sourcesContent: false,
     plugins: [...plugins, exportPackages(importedPackages(root, metafile))],
   })
-  dropMapsOfPackages(Object.keys(written.outputs).map((path) => join(root, path)))
+  const files = Object.keys(written.outputs).map((path) => join(root, path))
+  dropMapsOfPackages(files)
+  for (const path of files) {
+    if (path.endsWith('.js')) writeFileSync(path, leaveOutNamesOfFunctions(readFileSync(path, 'utf8')))
+  }
 }
