@@ -161,6 +161,7 @@ describe('PUT media-nodes', () => {
     nodeOf('one').kill('SIGKILL')
     await until('it is disconnected', async () => !(await stack.api.getMediaNode('one')).connected, PATIENCE_MS)
     expect((await stack.api.discoverMediaNodes()).numberOfElements).toBe(0)
+    await until('the event of its start', () => eventsOf('two').length >= ENTERED.length)
     expect(eventsOf('two')).toEqual(ENTERED)
     // The process is dead: the removal needs no answer of the node.
     expect((await remove('one', '?wait=true')).status).toBe(204)
