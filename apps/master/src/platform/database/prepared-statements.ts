@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { QueryConfig } from 'pg'
+import { DatabaseError, type QueryConfig } from 'pg'
 
 /** Postgres cuts longer names off. */
 const NAME_LENGTH = 32
+/** SQLSTATE; messages are in the language of the server. */
+const FEATURE_NOT_SUPPORTED = '0A000'
 
 /** By the texts of the statements. */
 const names = new Map<string, string>()
@@ -26,4 +28,4 @@ export function withName(text: unknown, values: unknown): QueryConfig | undefine
 
 /** Whether the columns of a prepared statement have changed: it fails on its connection from then on. */
 export const isOutdated = (error: unknown): boolean =>
-  error instanceof Error && /cached plan must not change result type/.test(error.message)
+  error instanceof DatabaseError && error.code === FEATURE_NOT_SUPPORTED && error.routine === 'RevalidateCachedQuery'
