@@ -96,13 +96,27 @@ describe('two pages with the unmodified library of version 2', () => {
       await ada.page.evaluate(() => window.v2.session.signal({ type: 'chat', data: 'again' }))
       await grace.event('signal:chat again')
       const { peer } = await grace.received(adas)
-      await ada.page.evaluate(() => window.v2.publisher?.stream.reconnectStream('API'))
+      await ada.reconnect()
       await until('a new peer connection of the subscriber', async () => (await grace.received(adas)).peer !== peer)
       await grace.receives(adas)
       expect(
         (await stack.api.getSession(sessionId)).connections.content.flatMap((each) => each.publishers ?? []),
       ).toHaveLength(2)
       expect((await grace.events()).filter((event) => event.startsWith('streamDestroyed'))).toEqual([])
+    },
+    PATIENCE_MS,
+  )
+
+  it(
+    'receive a stream again when publisher, subscriber and server renew it at the same time',
+    async () => {
+      const [ada, grace] = await Promise.all([open(), open()])
+      const adas = await ada.publish()
+      await grace.receives(adas)
+      for (let round = 0; round < 5; round++) {
+        await Promise.all([ada.reconnect(), grace.reconnect(adas)])
+        await grace.receives(adas)
+      }
     },
     PATIENCE_MS,
   )

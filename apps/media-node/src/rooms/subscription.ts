@@ -309,6 +309,8 @@ async function consume(
         producerId: producer.id,
         rtpCapabilities,
         paused: paused || transport.connected,
+        // Clients with a transport for each subscription show by it which offer they answer.
+        ...(!peer.transports.shared && { mid: transport.nextMid() }),
         ...(spatialLayer !== undefined && producer.type === 'simulcast' && { preferredLayers: { spatialLayer } }),
       }),
     )

@@ -34,6 +34,7 @@ export class MediaTransport {
   #connectedWith: DtlsParameters | undefined
   #bitrates: TransportBitrates = { max: 0, min: 0 }
   #incomingMax = 0
+  #mids = 0
 
   private constructor(
     readonly direction: TransportDirection,
@@ -61,6 +62,11 @@ export class MediaTransport {
   /** Whether the participant's DTLS parameters are set: the handshake can start or has run. */
   get connected(): boolean {
     return this.#connectedWith !== undefined
+  }
+
+  /** A `mid` of at most 8 characters that tracks of no other transport have. */
+  nextMid(): string {
+    return `${this.transport.id.slice(0, 5)}${this.#mids++}`
   }
 
   /** The protocol of the selected candidates; undefined while none are. */

@@ -13,6 +13,7 @@ import type { ClientNotification, SocketDialect, SocketWindows } from '../../sig
 import { typeOfVideoIn } from '../../streams/media-options.js'
 import { legacyNotifications } from '../translation/notifications.js'
 import { type LegacyNotification, Roster } from '../translation/roster.js'
+import { LegacyOffers } from './legacy-offers.js'
 
 /** These clients ping every 5 s, and give up a call without an answer after 10 s. */
 const WINDOWS: SocketWindows = {
@@ -75,8 +76,7 @@ export class LegacyParticipant {
   clientCapabilities: RtpCapabilities | undefined
   /** The epochs of the media of the streams that it receives. */
   readonly subscriptions = new Map<string, number>()
-  /** The offers that are being made, by stream. */
-  readonly offers = new Map<string, Promise<string>>()
+  readonly offers = new LegacyOffers()
   /** The epoch of the media that its own and its received streams use. */
   epoch = 0
   /** After a loss of the media, until the publishers had time to return: missing streams have not ended. */
@@ -101,6 +101,7 @@ export class LegacyParticipant {
   enter(routerCapabilities: RtpCapabilities | undefined, epoch: number): void {
     this.routerCapabilities = routerCapabilities
     this.epoch = epoch
+    this.offers.clear()
   }
 
   /** Takes over the state of the session at another master, where the client was notified of it. */
@@ -142,6 +143,7 @@ export class LegacyParticipant {
       return this.onMedia({ kind: 'returned', streamId: params.streamId })
     if (method !== 'streamDestroyed') return
     this.subscriptions.delete(params.streamId)
+    this.offers.forget(params.streamId)
     if (params.streamId === this.own?.streamId) this.own = undefined
   }
 

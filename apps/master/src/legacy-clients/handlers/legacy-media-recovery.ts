@@ -35,7 +35,7 @@ export class LegacyMediaRecovery {
         ? this.#rejoin(socket, legacy, event.afterMs)
         : event.kind === 'returned'
           ? this.#offerReturned(socket, legacy, event.streamId)
-          : this.#offerAgain(socket, legacy, event.streamId)
+          : legacy.offers.renew(event.streamId, () => this.#offerAgain(socket, legacy, event.streamId))
     handled.catch((error: unknown) => {
       const connectionId = socket.participant?.connectionId
       this.#logger.warn({ err: error, connectionId, event: event.kind }, 'renewing the media of a client failed')
@@ -60,12 +60,9 @@ export class LegacyMediaRecovery {
     }
   }
 
-  /**
-   * Not when the client has asked by itself meanwhile: it would answer both offers, and the answer to the first one would be
-   * taken for that to the second.
-   */
+  /** Not when the client has asked by itself meanwhile. */
   async #offerReturned(socket: ClientSocket, legacy: LegacyParticipant, streamId: string): Promise<void> {
-    await legacy.offers.get(streamId)?.catch(() => undefined)
+    await legacy.offers.settled(streamId)
     if (legacy.subscriptions.get(streamId) === socket.participant?.place?.epoch) return
     await this.#offerAgain(socket, legacy, streamId)
   }

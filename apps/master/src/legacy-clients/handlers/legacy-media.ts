@@ -49,9 +49,9 @@ export class LegacyMedia {
     prepareReceiveVideoFrom: async (participant, { sender }, legacy) => ({
       sdpOffer: await this.offer(participant, sender, legacy),
     }),
-    receiveVideoFrom: async (participant, { sender, sdpAnswer }) => {
+    receiveVideoFrom: async (participant, { sender, sdpAnswer }, legacy) => {
       if (sdpAnswer === undefined) throw new ServiceError('INVALID', 'sdpAnswer: the server makes the offer')
-      return this.#receive(participant, sender, sdpAnswer)
+      return this.#receive(participant, sender, sdpAnswer, legacy)
     },
     reconnectStream: (participant, call, legacy) => this.#reconnect(participant, call, legacy),
   }
@@ -86,14 +86,14 @@ export class LegacyMedia {
 
   /** Subscribes, or renews the transport of a subscription, and returns the offer for it. */
   offer(participant: JoinedParticipant, streamId: string, legacy: LegacyParticipant): Promise<string> {
-    const offer = this.#offer(participant, streamId, legacy).finally(() => {
-      if (legacy.offers.get(streamId) === offer) legacy.offers.delete(streamId)
+    return legacy.offers.make(streamId, async () => {
+      const { tracks, ...opened } = await this.#subscribe(participant, streamId, legacy)
+      const mids = tracks.flatMap(({ rtpParameters: { mid } }) => mid ?? [])
+      return { sdpOffer: writeSubscribeOffer(tracks, transportOf(opened)), mids }
     })
-    legacy.offers.set(streamId, offer)
-    return offer
   }
 
-  async #offer(participant: JoinedParticipant, streamId: string, legacy: LegacyParticipant): Promise<string> {
+  async #subscribe(participant: JoinedParticipant, streamId: string, legacy: LegacyParticipant) {
     const rtpCapabilities = legacy.clientCapabilities ?? routerOf(legacy)
     const epoch = participant.place?.epoch ?? 0
     const subscribe = (replace: boolean) =>
@@ -105,19 +105,29 @@ export class LegacyMedia {
       throw error
     })
     legacy.subscriptions.set(streamId, epoch)
-    return writeSubscribeOffer(subscribed.tracks, transportOf(subscribed))
+    return subscribed
   }
 
-  async #receive(participant: JoinedParticipant, streamId: string, sdpAnswer: string): Promise<object> {
-    const { dtlsParameters, rejected } = readSubscribeAnswer(sdpAnswer)
-    await this.#connect(participant, streamId, dtlsParameters)
+  async #receive(
+    participant: JoinedParticipant,
+    streamId: string,
+    sdpAnswer: string,
+    { offers, onMedia }: LegacyParticipant,
+  ): Promise<object> {
+    const { dtlsParameters, rejected, mids } = readSubscribeAnswer(sdpAnswer)
     const isReceived = (kind: 'audio' | 'video'): boolean => !rejected.includes(kind)
-    await this.calls.call('changeSubscription', participant, {
-      streamId,
-      audio: isReceived('audio'),
-      video: isReceived('video'),
+    const isUsed = await offers.answer(streamId, mids, async () => {
+      await this.#connect(participant, streamId, dtlsParameters)
+      await this.calls.call('changeSubscription', participant, {
+        streamId,
+        audio: isReceived('audio'),
+        video: isReceived('video'),
+      })
     })
-    return {}
+    if (isUsed) return {}
+    // Its former connection is closed, and the new one reaches nothing.
+    if (!offers.awaitsAnswer(streamId)) onMedia({ kind: 'replaced', streamId })
+    throw new ServiceError('CONFLICT', 'sdpAnswer: another offer has replaced the one that it answers')
   }
 
   #connect(participant: JoinedParticipant, streamId: string, dtlsParameters: DtlsParameters): Promise<object> {
@@ -134,7 +144,7 @@ export class LegacyMedia {
     if (streamId === undefined) throw new ServiceError('NOT_FOUND', 'stream: is missing', { subject: 'stream' })
     const sdp = sdpString ?? sdpOffer
     if (sdp === undefined) throw new ServiceError('INVALID', 'sdpString: is missing')
-    if (publisherOf(streamId) !== participant.connectionId) return this.#receive(participant, streamId, sdp)
+    if (publisherOf(streamId) !== participant.connectionId) return this.#receive(participant, streamId, sdp, legacy)
     legacy.isRenewing = true
     try {
       return await this.#renewOwn(participant, legacy.ownOrLost(streamId), sdp, legacy)

@@ -14,6 +14,8 @@ export interface SubscribeAnswer {
   dtlsParameters: DtlsParameters
   /** The kinds that the client does not receive: it has no codec for them. */
   rejected: MediaKind[]
+  /** Those of the offer that it answers. */
+  mids: string[]
 }
 
 /** The offer of the tracks of one stream. */
@@ -39,7 +41,7 @@ export function readSubscribeAnswer(sdpAnswer: string): SubscribeAnswer {
   if (rejected.length === sections.length) {
     throw new ServiceError('CODEC_REFUSED', 'sdpAnswer: the client receives no track of the stream')
   }
-  return { dtlsParameters: readDtlsParameters('sdpAnswer', session), rejected }
+  return { dtlsParameters: readDtlsParameters('sdpAnswer', session), rejected, mids: sections.map(({ mid }) => mid) }
 }
 
 /** The library requires lists and members that the schema leaves out when they are empty. */
