@@ -16,6 +16,7 @@ export const fileJobs = (files, { root, durations, options, show, take }) =>
     expectedMs: durations.expected(file.suite, file.kind, file.file, file.source),
     quiet: file.quiet,
     light: file.kind === 'integration',
+    heavy: file.kind === 'browser',
     run: async (lane) => {
       const crowded = files.length > 1 && !file.quiet
       const env = { TEST_LANE: lane, TEST_SLOWNESS: String(slowness() * (crowded ? CROWDED : 1)) }

@@ -18,7 +18,8 @@ export const mostLanes = (cores = availableParallelism()) => Math.max(2, Math.fl
 /**
  * The first waiting job that may start now, undefined when none may. A `quiet` job measures times: it has one other job
  * beside it, or a few while the processors have room, `light` ones when there are any; no other job starts before it
- * without a quiet one. `busy` is the share of the processors in use, `settled` whether it shows the jobs that run.
+ * without a quiet one. One `heavy` job runs per core at most. `busy` is the share of the processors in use, `settled` whether it
+ * shows the jobs that run.
  */
 export function nextJob(waiting, running, { busy, settled, cores }) {
   const next = waiting.find(({ quiet }) => quiet)
@@ -31,7 +32,10 @@ export function nextJob(waiting, running, { busy, settled, cores }) {
     return others.find(({ light }) => light) ?? others[0]
   }
   if (running.length >= mostLanes(cores)) return undefined
-  return running.length >= Math.max(2, cores) && !(settled && busy < BUSY) ? undefined : waiting[0]
+  if (running.length >= Math.max(2, cores) && !(settled && busy < BUSY)) return undefined
+  // A third one on two cores would delay all others by seconds.
+  const mayBeHeavy = running.filter(({ heavy }) => heavy).length < Math.max(2, cores)
+  return mayBeHeavy ? waiting[0] : waiting.find(({ heavy }) => !heavy)
 }
 
 /** Quiet jobs first, while little runs beside them; then those that take longest, so that all lanes end together. */
@@ -39,7 +43,7 @@ export const inOrder = (jobs) =>
   jobs.toSorted((a, b) => Number(b.quiet ?? false) - Number(a.quiet ?? false) || b.expectedMs - a.expectedMs)
 
 /**
- * Runs all jobs, as many side by side as the processors bear: `{ run(lane), expectedMs, quiet? }`. `lane` is
+ * Runs all jobs, as many side by side as the processors bear: `{ run(lane), expectedMs, quiet?, heavy?, light? }`. `lane` is
  * `<number>/<lanes>`; jobs that run at the same time have different ones. Resolves to the use of the processors, for
  * `useLine`. Rejects with the first error of a job.
  */
@@ -56,7 +60,7 @@ export async function runPool(jobs, cores = availableParallelism()) {
     changes.notify()
   }, TICK_MS)
   const start = async (job) => {
-    const slot = { quiet: job.quiet, lane: freeLane(running) }
+    const slot = { quiet: job.quiet, heavy: job.heavy, lane: freeLane(running) }
     running.push(slot)
     meter.restart()
     try {

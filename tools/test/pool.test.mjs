@@ -6,6 +6,7 @@ const job = (name, rest) => ({ name, expectedMs: 1_000, ...rest })
 const quiet = job('quiet', { quiet: true })
 const [a, b] = [job('a'), job('b')]
 const light = job('light', { light: true })
+const heavy = job('heavy', { heavy: true })
 
 for (const [what, waiting, running, load, expected] of [
   ['the first job starts whatever the load', [a], [], { busy: 1, settled: true }, a],
@@ -13,6 +14,9 @@ for (const [what, waiting, running, load, expected] of [
   ['no further job starts while the processors are in use', [a], [b, b], { busy: 0.9, settled: true }, undefined],
   ['a further job starts while the processors are idle', [a], [b, b], { busy: 0.3, settled: true }, a],
   ['the load of a job that has just started is waited for', [a], [b, b], { busy: 0.3, settled: false }, undefined],
+  ['a heavy job starts beside one other', [heavy, a], [heavy, b], { busy: 0.3, settled: true }, heavy],
+  ['no third heavy job starts, but another one does', [heavy, a], [heavy, heavy], { busy: 0.3, settled: true }, a],
+  ['a heavy job waits for the others', [heavy], [heavy, heavy], { busy: 0, settled: true }, undefined],
   ['there is a most of lanes', [a], [b, b, b, b, b], { busy: 0, settled: true }, undefined],
   ['a quiet job starts beside one other', [quiet, a], [b], { busy: 0.3, settled: true }, quiet],
   [
