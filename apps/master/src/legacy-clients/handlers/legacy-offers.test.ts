@@ -46,7 +46,14 @@ it('an offer that the client requests meanwhile takes the place of a renewal', a
   expect(renewed).toEqual([])
 })
 
-it('an offer that cannot be made awaits no answer, and the next one is made', async () => {
+it('an offer that cannot be made awaits no answer, and the one before it may be answered', async () => {
+  await offers.make(STREAM, make('a'))
+  await expect(offers.make(STREAM, () => Promise.reject(new Error('no capacity')))).rejects.toThrow('no capacity')
+  expect(offers.awaitsAnswer(STREAM)).toBe(false)
+  expect(await offers.answer(STREAM, ['a'], async () => undefined)).toBe(true)
+})
+
+it('an offer is made after one that cannot be made', async () => {
   const failed = offers.make(STREAM, () => Promise.reject(new Error('no capacity')))
   const next = offers.make(STREAM, make('b'))
   await expect(failed).rejects.toThrow('no capacity')

@@ -61,6 +61,8 @@ export class LegacyOffers {
         return sdpOffer
       } catch (error) {
         latest.close()
+        // The one before it may still get its answer.
+        if (this.#latest.get(streamId) === latest) this.#latest.delete(streamId)
         throw error
       }
     })
