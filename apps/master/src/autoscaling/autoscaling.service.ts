@@ -80,16 +80,14 @@ export class AutoscalingService implements OnModuleDestroy {
 
   @Job({ name: 'autoscaling', scope: 'leader', everyMs: intervalMs })
   async run({ now, assertLeader }: JobRun): Promise<void> {
-    // The cool-down lies between the starts of runs, so these are the times of the events too.
-    const at = this.clock.now()
     const fleet = await this.fleet.nodes()
     this.#updateBackoff(fleet, now)
-    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.#scale(this.#clusterOf(fleet, now), at, assertLeader)
+    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.#scale(this.#clusterOf(fleet, now), assertLeader)
     else if (this.#isAtStart && this.driver.startsNodes) await this.#launchFirst(fleet, now, assertLeader)
     this.#isAtStart = false
   }
 
-  async #scale(cluster: Cluster, at: number, assertLeader: AssertLeader): Promise<void> {
+  async #scale(cluster: Cluster, assertLeader: AssertLeader): Promise<void> {
     const { now } = cluster
     const last = this.#memory.samples.at(-1)?.at ?? now
     if (now - last > MEMORY_INTERVALS * intervalMs(this.config)) this.#memory = NO_MEMORY
@@ -97,15 +95,16 @@ export class AutoscalingService implements OnModuleDestroy {
     const launches = next.actions.filter(isLaunch).length
     const mayLaunch = this.#mayLaunch(launches, cluster)
     const actions = next.actions.filter((action) => mayLaunch || !isLaunch(action))
-    const isDone =
-      actions.length === 0 || (await this.#decide({ ...next, actions }, { ...cluster, now: at }, assertLeader))
+    const isDone = actions.length === 0 || (await this.#decide({ ...next, actions }, cluster, assertLeader))
     // A decision that was not carried out starts no cool-down.
     const { addedAt, removedAt } = isDone && actions.length > 0 ? next.memory : this.#memory
     this.#memory = { ...next.memory, addedAt, removedAt }
   }
 
   async #decide(next: Plan, cluster: Cluster, assertLeader: AssertLeader): Promise<boolean> {
-    const event = autoscalingEvent(next, cluster, this.#limits, this.config.SERVICE_PRO_CLUSTER_ID)
+    // The time from which the cool-down counts.
+    const at = this.clock.at(cluster.now)
+    const event = autoscalingEvent(next, { ...cluster, now: at }, this.#limits, this.config.SERVICE_PRO_CLUSTER_ID)
     const launched = next.actions
       .filter((action) => isLaunch(action) && this.driver.startsNodes)
       .map(() => this.fleet.newNode())

@@ -33,6 +33,13 @@ describe('ClusterClock', () => {
     expect(ahead()).toBe(by)
   })
 
+  it('gives the time of an earlier monotonic time, by the latest sample', () => {
+    const { clock, sample, advance } = bench()
+    advance(500)
+    sample(10_000)
+    expect(clock.at(200)).toBe(ORIGIN + 10_200)
+  })
+
   it('may go back with the first sample, which replaces the times of this machine', () => {
     const { clock, sample, ahead } = bench()
     clock.now()

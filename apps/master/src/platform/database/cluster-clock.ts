@@ -20,6 +20,11 @@ export class ClusterClock {
     return this.#last
   }
 
+  /** The time of an earlier `performance.now()`. */
+  at(monotonicMs: number): number {
+    return this.reference.at(monotonicMs)
+  }
+
   /** Adds a sample. Returns the step of the database's clock since the last sample, ms; mostly 0. */
   note(sample: ClockSample): number {
     // Times before the first sample were those of this machine.
