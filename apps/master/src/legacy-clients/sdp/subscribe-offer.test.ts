@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { ServiceError, type MediaKind, type SubscribedTrack } from '@session-service/contract'
 import { parse } from 'sdp-transform'
+import { answerTo } from './fixtures/answer-to.js'
 import { TRANSPORT } from './fixtures/sdp-files.js'
 import { readSubscribeAnswer, writeSubscribeOffer } from './subscribe-offer.js'
 
@@ -35,23 +36,9 @@ const OFFER = writeSubscribeOffer([track('audio', '0'), track('video', '1')], TR
 
 /** The answer of a client to OFFER. */
 const answerWith = ({ video = 'm=video 9', videoDirection = 'recvonly', audio = 'm=audio 9' } = {}): string =>
-  [
-    'v=0',
-    'o=- 1 2 IN IP4 127.0.0.1',
-    's=-',
-    't=0 0',
-    `${audio} UDP/TLS/RTP/SAVPF 100`,
-    'a=mid:0',
-    'a=setup:active',
-    `a=fingerprint:sha-256 ${Array<string>(32).fill('DD').join(':')}`,
-    'a=recvonly',
-    `${video} UDP/TLS/RTP/SAVPF 101`,
-    'a=mid:1',
-    'a=setup:active',
-    `a=fingerprint:sha-256 ${Array<string>(32).fill('DD').join(':')}`,
-    `a=${videoDirection}`,
-    '',
-  ].join('\r\n')
+  answerTo(OFFER)
+    .replace('m=audio 9', audio)
+    .replace(/m=video 9(.*)a=recvonly/s, (_, between: string) => `${video}${between}a=${videoDirection}`)
 
 describe('the offer of a subscription', () => {
   const { icelite, media } = parse(OFFER)
