@@ -53,6 +53,14 @@ it('an offer that cannot be made awaits no answer, and the one before it may be 
   expect(await offers.answer(STREAM, ['a'], async () => undefined)).toBe(true)
 })
 
+it('a renewal takes place although the offer that the client has requested could not be made', async () => {
+  const failed = offers.make(STREAM, () => Promise.reject(new Error('no capacity')))
+  const renewal = renew('replaced')
+  await expect(failed).rejects.toThrow('no capacity')
+  await renewal
+  expect(renewed).toEqual(['replaced'])
+})
+
 it('an offer is made after one that cannot be made', async () => {
   const failed = offers.make(STREAM, () => Promise.reject(new Error('no capacity')))
   const next = offers.make(STREAM, make('b'))

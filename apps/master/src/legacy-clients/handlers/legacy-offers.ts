@@ -46,11 +46,9 @@ class LatestOffer {
 export class LegacyOffers {
   readonly #making = new KeyedMutex()
   readonly #latest = new Map<string, LatestOffer>()
-  readonly #requests = new Map<string, number>()
 
   /** Makes an offer when those before it are made. It replaces them. */
   make(streamId: string, make: () => Promise<SubscribeOffer>): Promise<string> {
-    this.#requests.set(streamId, this.#requestsFor(streamId) + 1)
     return this.#making.run(streamId, async () => {
       this.#latest.get(streamId)?.close()
       const latest = new LatestOffer()
@@ -68,19 +66,20 @@ export class LegacyOffers {
     })
   }
 
-  /** Calls `renew` when no offer awaits an answer, unless the client has requested another one meanwhile. */
+  /** Calls `renew` when no offer awaits an answer, unless another one was made meanwhile. */
   async renew(streamId: string, renew: () => Promise<void>): Promise<void> {
-    const requests = this.#requestsFor(streamId)
+    const before = this.#latest.get(streamId)
     await this.settled(streamId)
-    if (this.#requestsFor(streamId) === requests) await renew()
+    const latest = this.#latest.get(streamId)
+    if (!latest || latest === before) await renew()
   }
 
   /** Resolves when no offer of the stream is being made or awaits its answer. */
   async settled(streamId: string): Promise<void> {
-    for (let latest = this.#latest.get(streamId); latest;) {
-      await latest.closed
-      const newest = this.#latest.get(streamId)
-      latest = newest === latest ? undefined : newest
+    let latest: LatestOffer | undefined
+    while (latest !== this.#latest.get(streamId)) {
+      latest = this.#latest.get(streamId)
+      await latest?.closed
     }
   }
 
@@ -103,16 +102,11 @@ export class LegacyOffers {
   forget(streamId: string): void {
     this.#latest.get(streamId)?.close()
     this.#latest.delete(streamId)
-    this.#requests.delete(streamId)
   }
 
   /** Forgets the offers of lost media: they get no answers. */
   clear(): void {
     for (const latest of this.#latest.values()) latest.close()
     this.#latest.clear()
-  }
-
-  #requestsFor(streamId: string): number {
-    return this.#requests.get(streamId) ?? 0
   }
 }
