@@ -265,6 +265,8 @@ describe('the cluster', () => {
 
   it('finds properties, reconnects after a restart of the master, and drops an override', async () => {
     const { page, stack } = dashboard.now
+    const { problems } = dashboard.now.browser
+    const earlier = problems.length
     await dashboard.now.open('#/configuration', 'Configuration')
     await page.getByLabel('Search', { exact: true }).fill('SERVICE_SESSIONS_GARBAGE_INTERVAL')
     const property = page.locator('.properties > li').filter({ hasText: 'SERVICE_SESSIONS_GARBAGE_INTERVAL' })
@@ -280,8 +282,7 @@ describe('the cluster', () => {
     await property.getByText('override', { exact: true }).waitFor({ state: 'detached' })
     await page.getByText('Live', { exact: true }).waitFor()
     // The page tried to connect while the master restarted.
-    const { problems } = dashboard.now.browser
-    problems.splice(0, problems.length, ...problems.filter((problem) => !problem.includes('ERR_CONNECTION_REFUSED')))
+    problems.push(...problems.splice(earlier).filter((problem) => !problem.includes('ERR_CONNECTION_REFUSED')))
   })
 
   it('shows the figures, the media nodes and the problems on the overview', async () => {
