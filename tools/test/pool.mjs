@@ -18,7 +18,7 @@ export const mostLanes = (cores = availableParallelism()) => Math.max(2, Math.fl
 /**
  * The first waiting job that may start now, undefined when none may. A `quiet` job measures times: it has one other job
  * beside it, or a few while the processors have room, `light` ones when there are any; no other job starts before it
- * without a quiet one. One `heavy` job runs per core at most. `busy` is the share of the processors in use, `settled` whether it
+ * without a quiet one. At most one `heavy` job per core runs. `busy` is the share of the processors in use, `settled` whether it
  * shows the jobs that run.
  */
 export function nextJob(waiting, running, { busy, settled, cores }) {
