@@ -36,4 +36,5 @@ export {
   type ProcessOptions,
 } from './processes/managed-process.js'
 export { calmMs } from './calm-clock.js'
-export { budgetMs, until } from './until.js'
+export { budgetMs, calmTimeout } from './time-budget.js'
+export { until } from './until.js'

@@ -1,14 +1,9 @@
-import { calmMs } from './calm-clock.js'
+import { budgetMs, calmStopwatch } from './time-budget.js'
 import { type Found, poll } from './processes/poll.js'
 
 const SHORTEST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 100
 const DEADLINE_MS = 15_000
-/** Beyond this multiple of its deadline `until` waits on no machine, however busy. */
-const MOST_EXTENSION = 3
-
-/** A time budget of a test, ms, scaled by TEST_SLOWNESS: `npm test` measures the speed of the machine at its start. */
-export const budgetMs = (ms: number): number => ms * Number(process.env.TEST_SLOWNESS ?? 1)
 
 /**
  * Before the next attempt of `until`, ms: a twentieth of the time that has passed. Attempts are requests, queries and
@@ -34,15 +29,10 @@ export async function until<T>(what: string, fn: () => T | Promise<T>, deadlineM
       return undefined
     }
   }
-  const value = await poll(attempt, { everyMs: pauseMs, timeoutMs: limitMs, elapsed: elapsedSince() })
+  const value = await poll(attempt, { everyMs: pauseMs, timeoutMs: limitMs, elapsed: calmStopwatch() })
   if (value !== undefined) return value
   const reason = failure === undefined ? '' : `: ${messageOf(failure)}`
   throw new Error(`not within ${limitMs} ms: ${what}${reason}`, { cause: failure })
-}
-
-function elapsedSince(): () => number {
-  const [startedAt, calmStart] = [performance.now(), calmMs()]
-  return () => Math.max(calmMs() - calmStart, (performance.now() - startedAt) / MOST_EXTENSION)
 }
 
 /** Without instanceof: an error of another realm (a test, a worker) has another class. */

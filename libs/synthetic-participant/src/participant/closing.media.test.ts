@@ -1,4 +1,4 @@
-import { until } from '@session-service/local-stack'
+import { budgetMs, until } from '@session-service/local-stack'
 import { describe, expect, it } from '@jest/globals'
 import { SignallingClient } from '../signalling/signalling-client.js'
 import { BareSfu } from '../sfu/bare-sfu.js'
@@ -26,7 +26,9 @@ describe('a closed synthetic participant', () => {
     await until('as many sockets and timers as before', () => resources().length <= before.length + 1)
     expect(resources()).not.toContain('UDPWrap')
     await expect(ann.publish()).rejects.toThrow('not open')
-    await expect(bob.waitFor('snapshot', undefined, 20)).rejects.toThrow('no matching snapshot within 20 ms')
+    await expect(bob.waitFor('snapshot', undefined, 20)).rejects.toThrow(
+      `no matching snapshot within ${budgetMs(20)} ms`,
+    )
     await sfu.stop()
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { budgetMs } from '@session-service/local-stack'
 import { EventLog, type ReceivedEvent } from './event-log.js'
 
 const signal = (data: string): ReceivedEvent => ({ method: 'signal', params: { type: 'signal', data }, at: 1 })
@@ -20,7 +21,7 @@ describe('EventLog', () => {
     const log = new EventLog()
     log.add(signal('one'))
     await expect(log.waitFor('reconnect', undefined, 5)).rejects.toThrow(
-      'no matching reconnect within 5 ms; received: signal',
+      `no matching reconnect within ${budgetMs(5)} ms; received: signal`,
     )
     const waiting = log.waitFor('reconnect')
     log.end('the participant was closed')

@@ -1,4 +1,5 @@
 import type { NotificationParams, SignallingNotification } from '@session-service/contract'
+import { budgetMs, calmTimeout } from '@session-service/local-stack'
 
 /** A valid notification of the server, with its time of arrival. */
 export type ReceivedEvent = {
@@ -46,8 +47,8 @@ export class EventLog {
   }
 
   /**
-   * Resolves to the first matching event, which may have arrived already. Rejects after `deadlineMs` and names the received
-   * events.
+   * Resolves to the first matching event, which may have arrived already. Rejects after `deadlineMs`, a time budget, and
+   * names the received events.
    */
   waitFor<N extends SignallingNotification>(
     method: N,
@@ -62,17 +63,18 @@ export class EventLog {
       const waiter: Waiter = {
         offer: (event) => {
           if (!matches(event)) return false
-          clearTimeout(timer)
+          cancelTimeout()
           resolve(event)
           return true
         },
         fail: (error) => {
-          clearTimeout(timer)
+          cancelTimeout()
           this.#waiters.delete(waiter)
           reject(error)
         },
       }
-      const timer = setTimeout(() => waiter.fail(this.#missing(method, `within ${deadlineMs} ms`)), deadlineMs)
+      const expire = (): void => waiter.fail(this.#missing(method, `within ${budgetMs(deadlineMs)} ms`))
+      const cancelTimeout = calmTimeout(expire, deadlineMs)
       this.#waiters.add(waiter)
     })
   }

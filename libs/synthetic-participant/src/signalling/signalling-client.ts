@@ -14,7 +14,7 @@ import {
 } from '@session-service/contract'
 import { type RawData, WebSocket } from 'ws'
 import type { z } from 'zod'
-import { until } from '@session-service/local-stack'
+import { budgetMs, calmTimeout, until } from '@session-service/local-stack'
 
 const REQUEST_TIMEOUT_MS = 15_000
 
@@ -126,13 +126,13 @@ export class SignallingClient {
     if (!this.isOpen) return Promise.reject(new Error(`the socket is not open: ${method} cannot be sent`))
     const id = this.#nextId++
     const answered = new Promise<unknown>((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const cancelTimeout = calmTimeout(() => {
         this.#pending.delete(id)
-        reject(new Error(`${method} timed out after ${REQUEST_TIMEOUT_MS} ms`))
+        reject(new Error(`${method} timed out after ${budgetMs(REQUEST_TIMEOUT_MS)} ms`))
       }, REQUEST_TIMEOUT_MS)
       const end = <T>(done: (value: T) => void) => {
         return (value: T) => {
-          clearTimeout(timer)
+          cancelTimeout()
           done(value)
         }
       }
