@@ -1,6 +1,7 @@
 import { rmSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { budgetMs } from '@session-service/local-stack'
 import type { BrowserContext } from 'playwright-core'
 import { isProgram } from './is-program.js'
 
@@ -30,6 +31,8 @@ const ARGUMENTS = [
   '--disable-renderer-backgrounding',
 ]
 const DISABLED_FEATURES = ['WebRtcHideLocalIpsWithMdns']
+/** Limit of a wait in a page and of the start of the browser, a time budget; the browser library uses a wall clock. */
+const WAIT_MS = 60_000
 
 export interface BrowserOptions {
   /** Additional command-line arguments. */
@@ -67,11 +70,13 @@ export async function launchBrowser(options: BrowserOptions = {}): Promise<TestB
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: findChromium(),
     headless: true,
+    timeout: budgetMs(WAIT_MS),
     args: [...ARGUMENTS, `--disable-features=${DISABLED_FEATURES.join(',')}`, ...(options.args ?? [])],
     ignoreDefaultArgs: ['--mute-audio', '--hide-scrollbars'],
     viewport: options.viewport ?? { width: 1280, height: 800 },
     permissions: ['camera', 'microphone'],
   })
+  context.setDefaultTimeout(budgetMs(WAIT_MS))
   const problems: string[] = []
   context.on('weberror', (error) => problems.push(String(error.error())))
   context.on('console', (message) => {
