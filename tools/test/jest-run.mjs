@@ -22,7 +22,7 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 
 /**
  * Runs compiled test files in one process of jest, which has workers; resolves to `{ passed, failed, output,
- * failedFiles: [{ file, passed, failed }], tests: [{ test, ms }], processorMs }`. `results` names the file that jest writes,
+ * failedFiles: [{ file, passed, failed, failedTests }], tests: [{ test, ms }], processorMs }`. `results` names the file that jest writes,
  * `show` says to show its output at once.
  */
 export const runJest = ({ folder, files, options, ...run }) =>

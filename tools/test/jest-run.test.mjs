@@ -20,7 +20,9 @@ test('a run reports its counts, and the output of failed tests', async () => {
   const source = `test('good', () => {}); test('bad', () => expect(1).toBe(2))`
   const { passed, failed, output, failedFiles } = await run('plain', source)
   assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
-  assert.deepEqual(failedFiles, [{ file: join(folder, 'dist/plain.test.js'), passed: 1, failed: 1 }])
+  assert.deepEqual(failedFiles, [
+    { file: join(folder, 'dist/plain.test.js'), passed: 1, failed: 1, failedTests: ['bad'] },
+  ])
   assert.match(output, /● bad/)
 })
 
@@ -48,7 +50,7 @@ test('the run of one file reports its counts, its times, what it printed, and th
   const source = `console.log('printed')\ntest('good', () => {})\ntest('bad', () => expect(1).toBe(2))`
   const { passed, failed, output, failedFiles, tests } = await runOne('file', source)
   assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
-  assert.deepEqual(failedFiles, [{ file: join(folder, 'file.test.mjs'), passed: 1, failed: 1 }])
+  assert.deepEqual(failedFiles, [{ file: join(folder, 'file.test.mjs'), passed: 1, failed: 1, failedTests: ['bad'] }])
   assert.deepEqual(
     tests.map(({ test: name }) => name),
     ['file.test.mjs good', 'file.test.mjs bad'],

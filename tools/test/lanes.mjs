@@ -33,7 +33,7 @@ export async function runFile(file, { root, options = [], show = false, env = {}
   const name = basename(file.file).replace(/(\.test)?\.js$/, '')
   const results = resultsFile(root, file.folder, `${name}-${++runCount}`)
   const started = performance.now()
-  const { failedFiles: _, ...run } = await runTestFile({
+  const { failedFiles, ...run } = await runTestFile({
     file: join(root, file.folder, file.file),
     results,
     env,
@@ -41,7 +41,8 @@ export async function runFile(file, { root, options = [], show = false, env = {}
     show,
   })
   rmSync(results, { force: true })
-  const failures = run.failed > 0 ? [{ file: file.file, passed: run.passed, failed: run.failed }] : []
+  const { passed, failed } = run
+  const failures = failed > 0 ? [{ file: file.file, passed, failed, failedTests: failedFiles[0]?.failedTests }] : []
   return { ...file, ...run, ms: performance.now() - started, failures }
 }
 

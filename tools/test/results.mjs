@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
 /**
- * Counts of a file that jest wrote: `{ passed, failed, ms, files: [{ file, passed, failed }], tests: [{ test, ms }] }`,
- * undefined when there is none. A test file that did not run counts as one failed test.
+ * Counts of a file that jest wrote: `{ passed, failed, ms, files: [{ file, passed, failed, failedTests: [name] }], tests:
+ * [{ test, ms }] }`, undefined when there is none. A test file that did not run counts as one failed test.
  */
 export function readJestResult(file) {
   let text
@@ -19,9 +19,10 @@ export function readJestResult(file) {
     failed: result.numFailedTests + result.numRuntimeErrorTestSuites,
     ms: Math.max(0, ended - result.startTime),
     files: result.testResults.map(({ name, status, assertionResults = [] }) => {
-      const count = (wanted) => assertionResults.filter((each) => each.status === wanted).length
-      const failed = count('failed')
-      return { file: name, passed: count('passed'), failed: failed === 0 && status === 'failed' ? 1 : failed }
+      const withStatus = (wanted) => assertionResults.filter((each) => each.status === wanted)
+      const failedTests = withStatus('failed').map(({ fullName }) => fullName)
+      const failed = failedTests.length === 0 && status === 'failed' ? 1 : failedTests.length
+      return { file: name, passed: withStatus('passed').length, failed, failedTests }
     }),
     tests: result.testResults.flatMap(({ name, assertionResults = [] }) =>
       assertionResults.map(({ fullName, duration }) => ({ test: `${basename(name)} ${fullName}`, ms: duration ?? 0 })),
@@ -67,6 +68,24 @@ export function busiestLines(suites, count = 15) {
       .slice(0, count)
       .map(({ suite, file, ms }) => `  ${seconds(ms)}  ${suite} ${file}`),
   ]
+}
+
+/**
+ * The failed suites, files and tests before the last line, where a log of which only the end is kept still shows them;
+ * `flaky` as of `rerunFailures`.
+ */
+export function failedLines(suites, flaky) {
+  const isFlaky = (suite, file) => flaky.some((each) => each.suite === suite && each.file === file)
+  return suites
+    .filter(({ failed }) => failed > 0)
+    .flatMap(({ suite, failures = [] }) => {
+      const files = failures.filter(({ file }) => !isFlaky(suite, file))
+      if (files.length === 0) return [`failed: ${suite}`]
+      return files.flatMap(({ file, failedTests = [] }) => [
+        `failed: ${suite} ${file}`,
+        ...failedTests.map((name) => `  ✕ ${name}`),
+      ])
+    })
 }
 
 /** The list of flaky files before the last line. */

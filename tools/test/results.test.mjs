@@ -7,6 +7,7 @@ import { findTests, isKind, kindOf } from './kinds.mjs'
 import {
   busiestLines,
   slowestLines,
+  failedLines,
   flakyLines,
   readJestResult,
   readTapCounts,
@@ -68,8 +69,8 @@ test('a test file that did not run counts as a failed test', () => {
     failed: 2,
     ms: 1500,
     files: [
-      { file: '/a.test.js', passed: 3, failed: 1 },
-      { file: '/b.test.js', passed: 0, failed: 1 },
+      { file: '/a.test.js', passed: 3, failed: 1, failedTests: ['test 1'] },
+      { file: '/b.test.js', passed: 0, failed: 1, failedTests: [] },
     ],
     tests: [0, 100, 200, 300].map((ms, index) => ({ test: `a.test.js test ${index}`, ms })),
   })
@@ -116,6 +117,27 @@ test('the summary lists the flaky files', () => {
     'flaky: 1 (failed, then passed when run once more alone)',
     '  flaky apps/master media dist/a.media.test.js',
   ])
+})
+
+test('the end of a run lists the failed files with their failed tests, without the flaky ones', () => {
+  const failures = [
+    { file: 'dist/a.media.test.js', failedTests: ['a stream ends', 'a stream starts'] },
+    { file: 'dist/b.media.test.js', failedTests: ['a flaky test'] },
+    { file: 'dist/c.media.test.js' },
+  ]
+  const suites = [
+    { suite: 'apps/master media', failed: 3, failures },
+    { suite: 'libs/a unit', failed: 0, failures: [] },
+    { suite: 'check lint', failed: 1 },
+  ]
+  assert.deepEqual(failedLines(suites, [{ suite: 'apps/master media', file: 'dist/b.media.test.js' }]), [
+    'failed: apps/master media dist/a.media.test.js',
+    '  ✕ a stream ends',
+    '  ✕ a stream starts',
+    'failed: apps/master media dist/c.media.test.js',
+    'failed: check lint',
+  ])
+  assert.deepEqual(failedLines(suites.slice(1, 2), []), [])
 })
 
 test('the summary line holds the total counts', () => {

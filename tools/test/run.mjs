@@ -15,8 +15,9 @@ import { measureMachine, slownessOf } from './machine-speed.mjs'
 import { runPool, useLine } from './pool.mjs'
 import { rerunFailures } from './rerun.mjs'
 import {
-  flakyLines,
   busiestLines,
+  failedLines,
+  flakyLines,
   readJestResult,
   readTapCounts,
   readTapFailures,
@@ -250,6 +251,6 @@ const slowest = slowestLines(suites)
 const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
 if (slowest.length > 0) console.log([`\nslowest tests of ${minutes} min:`, ...slowest].join('\n'))
 if (slowest.length > 0) console.log(['\nmost processor time:', ...busiestLines(suites)].join('\n'))
-for (const line of flakyLines(flaky)) console.log(line)
+for (const line of [...flakyLines(flaky), ...failedLines(suites, flaky)]) console.log(line)
 if (suites.some(({ failed }) => failed > 0)) process.exitCode ||= 1
 console.log(sumLine(suites))
