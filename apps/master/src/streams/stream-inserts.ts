@@ -1,5 +1,4 @@
 import type { MediaOptions } from '@session-service/contract'
-import { prepared } from '../platform/database/prepared-statements.js'
 import { type Queryable, rows } from '../platform/database/sql.js'
 import { placedSessions } from './placed-sessions.js'
 
@@ -17,7 +16,7 @@ export interface NewStream {
   rtspUri?: string
 }
 
-const INSERT_STREAMS = prepared(`
+const INSERT_STREAMS = `
   WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "connectionId" text,
          "createdAt" bigint, "mediaOptions" jsonb, "mediaEpoch" integer, "maxStreams" integer)),
        ${placedSessions('SELECT "sessionId" FROM r')},
@@ -38,7 +37,7 @@ const INSERT_STREAMS = prepared(`
        awaited AS (UPDATE recording SET autostop_at = NULL FROM inserted
          JOIN live ON live.id = inserted.connection_id AND live.type = 'WEBRTC'
          WHERE recording.session_id = inserted.session_id AND recording.autostop_at IS NOT NULL)
-  SELECT id FROM inserted`)
+  SELECT id FROM inserted`
 
 /**
  * Inserts streams and returns the ids of those that it inserted. Sessions of streams with a maximum are locked by the

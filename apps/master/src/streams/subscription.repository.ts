@@ -6,7 +6,6 @@ import { EventLog } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
-import { prepared } from '../platform/database/prepared-statements.js'
 import { execute, type Queryable, rows } from '../platform/database/sql.js'
 import { placedSessions } from './placed-sessions.js'
 import { sessionOfStream, streamEndEvents } from './stream-events.js'
@@ -29,7 +28,7 @@ interface WrittenSubscription extends Pick<NewSubscription, 'connectionId' | 'st
   isNew: boolean
 }
 
-const INSERT_SUBSCRIPTIONS = prepared(`
+const INSERT_SUBSCRIPTIONS = `
   WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb)
              AS r("connectionId" text, "streamId" text, "createdAt" bigint, "mediaEpoch" integer, replace boolean)),
        ${placedSessions('SELECT p.session_id FROM stream p JOIN r ON r."streamId" = p.id')},
@@ -45,7 +44,7 @@ const INSERT_SUBSCRIPTIONS = prepared(`
   JOIN existing ON existing.id = r."streamId"
   ORDER BY r."connectionId", r."streamId"
   ON CONFLICT (connection_id, stream_id) DO UPDATE SET created_at = excluded.created_at
-  RETURNING connection_id AS "connectionId", stream_id AS "streamId", xmax = 0 AS "isNew"`)
+  RETURNING connection_id AS "connectionId", stream_id AS "streamId", xmax = 0 AS "isNew"`
 
 const keyOf = ({ connectionId, streamId }: Pick<NewSubscription, 'connectionId' | 'streamId'>): string =>
   `${connectionId} ${streamId}`

@@ -11,8 +11,10 @@ const names = new Map<string, string>()
 
 /**
  * Lets each connection prepare the statement with its first use: Postgres then parses it once, and plans it only while
- * that pays. For frequent statements with a constant text that names its columns, because a prepared statement fails
- * when the columns of its answer change.
+ * that pays. For frequent statements
+ * - with a constant text that names its columns, because a prepared statement fails when the columns of its answer change;
+ * - that find rows of growing tables one by one, by an equality: the plan stays the one for the size of the tables at the
+ *   first uses until Postgres analyzes them, and any other plan for a few rows reads them all.
  */
 export function prepared(sql: string): string {
   names.set(sql, createHash('sha256').update(sql).digest('base64url').slice(0, NAME_LENGTH))
