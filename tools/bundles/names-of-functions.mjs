@@ -43,9 +43,10 @@ export function leaveOutNamesOfFunctions(code) {
   return result + code.slice(end)
 }
 
-/** A function stays in brackets. */
+/** A function stays in brackets, whose lines may end anywhere. */
 function blank(text) {
   const spaces = text.replaceAll(/[^\n]/g, ' ')
-  if (text.endsWith('(')) return `${spaces.slice(0, -1)}(`
-  return text.startsWith(',') && text.endsWith(')') ? `${spaces.slice(0, -1)})` : spaces
+  if (text.endsWith(')')) return text.startsWith(',') ? `${spaces.slice(0, -1)})` : spaces
+  const open = text.indexOf('(')
+  return `${spaces.slice(0, open)}(${spaces.slice(open + 1)}`
 }

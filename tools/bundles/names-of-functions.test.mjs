@@ -33,7 +33,10 @@ test('the functions of a bundle without these calls are the same', async () => {
 function plain() { return 1; }
 __name(plain, "plain");
 const arrow = __name((a, b) => ({ sum: a + b }), "arrow");
-const inner = __name(async function() { const deep = __name(() => "a, \\")", "deep"); return [deep.name, deep()]; }, "inner");
+const inner = __name(async function() { const deep = __name(
+() => "a, \\")",
+"deep"
+); return [deep.name, deep()]; }, "inner");
 export { arrow, inner, plain };
 `
   const load = (text) => import(`data:text/javascript,${encodeURIComponent(text)}`)

@@ -104,6 +104,9 @@ export async function bundleProgram(root, entry, outdir) {
     // Nest and TypeORM show and compare the names of classes.
     keepNames: true,
     legalComments: 'none',
+    // Node keeps the text in memory, in two bytes for each character as soon as one of a comment is beyond Latin-1.
+    minifyWhitespace: true,
+    lineLimit: 200,
     logLevel: 'warning',
     external: EXTERNAL,
   }

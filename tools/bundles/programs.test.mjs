@@ -59,6 +59,21 @@ test('a bundled program finds files beside its modules, uses CommonJS packages, 
   assert.match(stderr, /DeepError: failed\n\s+at fail \(.*src\/deep\/failing\.ts:30:/)
 })
 
+test('the text of a bundle is Latin-1 without comments, which Node keeps in memory in one byte for each character', async (context) => {
+  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
+  context.after(() => rmSync(root, { recursive: true }))
+  writeFileSync(join(root, 'package.json'), FILES['package.json'])
+  const source =
+    'export class Note {\n  /** One — or none. */\n  text = "one \u2014 or none"\n}\nconsole.log(new Note().text)\n'
+  writeFileSync(join(root, 'main.js'), source)
+  await bundleProgram(root, join(root, 'main.js'), join(root, 'bundle'))
+  const program = join(root, 'bundle/main.js')
+  const text = readFileSync(program, 'utf8')
+  assert.ok([...text].every((character) => character <= '\u00ff'))
+  assert.ok(!text.includes('or none. */'))
+  assert.equal(spawnSync(process.execPath, [program], { encoding: 'utf8' }).stdout, 'one \u2014 or none\n')
+})
+
 test('a bundled program logs with pino without looking up its callers', async (context) => {
   const root = mkdtempSync(join(tmpdir(), 'bundle-'))
   context.after(() => rmSync(root, { recursive: true }))
