@@ -8,8 +8,8 @@ import { readUsage, usedSince } from './usage.js'
 const PLANS = { quick: { runs: 3, seconds: 20 }, full: { runs: 3, seconds: 60 } }
 /** For all processes together. */
 const LIMITS = { cpuSeconds: 0.2, megabytes: 180 }
-/** After the start, until caches are filled and the code is compiled. */
-const SETTLE_MS = 30_000
+/** After the start, until caches are filled, the code is compiled and the garbage of the start is collected. */
+const SETTLE_MS = 75_000
 
 /** What one program of the service uses. */
 interface Run {

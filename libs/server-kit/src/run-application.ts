@@ -1,5 +1,6 @@
 import { ConfigError } from '@session-service/config'
 import { createLogger, type ServiceLogger } from './logging/logger.js'
+import { collectWhenIdle } from './idle-collection.js'
 
 /** Exit code for an invalid configuration (EX_CONFIG of sysexits). */
 const EXIT_CONFIG = 78
@@ -46,6 +47,7 @@ export async function runApplication(
   } catch (error) {
     return process.exit(startFailure(error, signals.first, logger))
   }
+  collectWhenIdle()
   const isFailed = await timeToClose(application, signals).then(
     () => false,
     (err: unknown) => {
