@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { SENTENCES as ALL, TEST_ENGINES, type TestEngine, wordErrorRate } from '@session-service/speech/fixtures'
-import { descendantsOf, until } from '@session-service/testing'
+import { budgetMs, descendantsOf, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { useCall } from './fixtures/call.js'
@@ -54,7 +54,7 @@ async function turnOn(page: Page, language: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: 'Captions' })
   await dialog.getByLabel('Spoken language').selectOption(language)
   await dialog.getByRole('button', { name: /Turn captions on|Apply/ }).click()
-  await dialog.waitFor({ state: 'detached', timeout: 20_000 })
+  await dialog.waitFor({ state: 'detached', timeout: budgetMs(20_000) })
 }
 
 /** The text that resembles the sentence most. */
@@ -105,7 +105,7 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
       await grace.page
         .locator('.tile', { hasText: 'Ada' })
         .locator('.captions .unfinished')
-        .waitFor({ timeout: 30_000 })
+        .waitFor({ timeout: budgetMs(30_000) })
       const texts = async (): Promise<string[]> => (await finished(grace)).map(({ text }) => text)
       await until(
         'every sentence',

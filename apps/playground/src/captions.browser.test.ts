@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { until } from '@session-service/testing'
+import { budgetMs, until } from '@session-service/testing'
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { useCall } from './fixtures/call.js'
@@ -76,7 +76,7 @@ describe('captions in the playground', () => {
     expect(await page.getByRole('log', { name: 'Captions' }).locator('p').allTextContents()).toEqual([
       'Grace: hello everyone and welcome',
     ])
-    await captions.waitFor({ state: 'hidden', timeout: 15_000 })
+    await captions.waitFor({ state: 'hidden', timeout: budgetMs(15_000) })
   })
 
   it('show the last two lines of a long text', async () => {

@@ -1,3 +1,4 @@
+/** @quiet A browser that is short of the processor loses more packets than the network does. */
 import { type Stack, type TestBrowser, freePorts, launchBrowser, startStack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { keepPeerConnections, receivedTracks } from './fixtures/peer-connections.js'
@@ -92,5 +93,5 @@ describe('media over a bad network', () => {
     await until('each sees that the network is good again', () => eachSees(undefined), 30_000)
     await Promise.all([ada.seesFrames(20), grace.seesFrames(20)])
     for (const tab of [ada, grace]) expect(await tab.events()).toEqual([])
-  }, 120_000)
+  }, 180_000)
 })

@@ -1,5 +1,5 @@
 import type { AppProcess } from '@session-service/local-stack'
-import { until } from '@session-service/testing'
+import { budgetMs, until } from '@session-service/testing'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { useCall } from './fixtures/call.js'
 import type { Tab } from './fixtures/tab.js'
@@ -94,7 +94,7 @@ describe('the loss of a media node', () => {
     await Promise.all([mark(ada), mark(grace)])
     const before = await Promise.all([held(ada), held(grace)])
     // Watched from before the loss: a quick recovery shows both for a moment only.
-    const watch = { polling: 20, timeout: COMEBACK_MS }
+    const watch = { polling: 20, timeout: budgetMs(COMEBACK_MS) }
     const shown = Promise.all([
       ada.page.waitForFunction(() => document.body.innerText.includes('Reconnecting…'), undefined, watch),
       grace.page.waitForFunction(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
-import { until } from '@session-service/testing'
+import { budgetMs, until } from '@session-service/testing'
 import { useCall } from './fixtures/call.js'
 
 describe('a recorded session', () => {
@@ -25,7 +25,7 @@ describe('a recorded session', () => {
     for (const tab of [ada, grace, alan])
       expect(await tab.event('recordingStopped', 20_000)).toMatchObject({ id, reason: 'recordingStoppedByServer' })
     for (const mark of marks) await mark.waitFor({ state: 'hidden' })
-    await ada.page.getByText('The recording is ready.').waitFor({ timeout: 30_000 })
+    await ada.page.getByText('The recording is ready.').waitFor({ timeout: budgetMs(30_000) })
     const list = ada.page.getByRole('button', { name: 'Recordings', includeHidden: true })
     expect(await list.getAttribute('aria-expanded')).toBe('false')
     await list.click()

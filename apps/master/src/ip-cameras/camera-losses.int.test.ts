@@ -88,7 +88,9 @@ describe('after a loss of media', () => {
         async () => (await testbed.stack.api.getConnection(sessionId, id)).publishers?.length === 1,
       )
     }
-    expect(testbed.names(shared).filter((name) => name === 'webrtcConnectionCreated')).toHaveLength(2)
+    const created = (): string[] => testbed.names(shared).filter((name) => name === 'webrtcConnectionCreated')
+    await until('the events of both connections arrive', () => created().length >= 2)
+    expect(created()).toHaveLength(2)
     await testbed
       .report(camera, { epoch: 2, revision: 1, status: 'playing', error: null }, south)
       .catch(() => undefined)

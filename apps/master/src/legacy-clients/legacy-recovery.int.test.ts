@@ -15,8 +15,11 @@ beforeAll(async () => {
 })
 afterAll(() => stack.stop())
 
-const open = (master: number, sessionId: string): Promise<V2Socket> =>
-  V2Socket.open(stack.masterUrls[master] ?? '', `/${PREFIX}?sessionId=${sessionId}`)
+async function open(master: number, sessionId: string): Promise<V2Socket> {
+  const client = await V2Socket.open(stack.masterUrls[master] ?? '', `/${PREFIX}?sessionId=${sessionId}`)
+  client.keepAlive()
+  return client
+}
 
 async function join(sessionId: string) {
   const { id, token } = await stack.api.createConnection(sessionId, { role: 'PUBLISHER' })

@@ -159,7 +159,8 @@ itWithSpeech(
   'the speech of a camera is recognized',
   async () => {
     const speaker = await TestCamera.start(await makeSpokenClip(folder.path, SENTENCE))
-    const { id } = await create(speaker)
+    // It may not answer within the short timeout that the tests above need.
+    const { id } = await until('the camera is added', () => create(speaker))
     await subscribeToSpeech(viewer.peer, id)
     const sentences = await nextSentences(viewer.peer, 2)
     const rates = sentences.map(({ text }) => wordErrorRate(SENTENCE, text))

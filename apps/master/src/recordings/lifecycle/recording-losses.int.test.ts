@@ -180,13 +180,14 @@ describe('when a master is killed', () => {
     node.ignoresStop = true
     await stack.rest('POST', `/recordings/stop/${id}`)
     await stack.postgres.query(
-      `UPDATE recording SET claimed_by = 'master_dead', claimed_until = clock_timestamp() + interval '3 seconds'
+      `UPDATE recording SET claimed_by = 'master_dead', claimed_until = clock_timestamp() + interval '1 day'
        WHERE id = $1`,
       [id],
     )
     node.ignoresStop = false
     await until('the node gets the stop again', () => node.jobs.size === 0, PATIENCE_MS)
     expect((await get(id)).status).toBe('stopped')
+    await stack.postgres.query('UPDATE recording SET claimed_until = clock_timestamp() WHERE id = $1', [id])
     await becomes(id, 'ready')
     await node.kill()
     expect(master(B).running).toBe(true)

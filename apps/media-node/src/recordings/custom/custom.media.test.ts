@@ -14,6 +14,8 @@ import { createCustomRecorder } from './custom-recorder.js'
 import { openSite, type Site } from './fixtures/layout-site.js'
 
 const SIZE = { width: 320, height: 180 }
+/** How the names of folders of the recorders of this process begin. */
+const SCRATCH = `session-recorder-${process.pid}-`
 /* oxlint-disable language/plain-english -- `tell` is the interface of layout pages */
 
 const TOKEN = 'ws://127.0.0.1:1/service/signalling?sessionId=ses&token=tok_HIDDEN'
@@ -45,6 +47,7 @@ beforeAll(async () => {
       onload = () => { tell('joined'); location.href = '${canary.origin}/moved'; setTimeout(() => fetch('/stayed'), 300) }
       </script>`,
     '/framed': '<script>fetch("/given?" + typeof sessionServiceRecorder)</script>',
+    '/stays': `<!doctype html><script>sessionServiceRecorder.tell('joined')</script>`,
     '/leaves': `<!doctype html><script>sessionServiceRecorder.tell('joined')
       setTimeout(() => sessionServiceRecorder.tell('networkDisconnect'), 2000)</script>`,
     '/refuses': '<!doctype html><script>sessionServiceRecorder.tell("no layout today")</script>',
@@ -67,8 +70,8 @@ afterEach(async () => {
   recorders = []
   await rm(folder, { recursive: true, force: true })
   await until('no folder and no process is left', async () => {
-    expect((await readdir(tmpdir())).filter((name) => name.startsWith('session-recorder-'))).toEqual([])
-    expect((await commandLines()).filter((line) => line.includes('session-recorder-'))).toEqual([])
+    expect((await readdir(tmpdir())).filter((name) => name.startsWith(SCRATCH))).toEqual([])
+    expect((await commandLines()).filter((line) => line.includes(SCRATCH))).toEqual([])
     return true
   })
 })
@@ -223,7 +226,7 @@ it('a crash of the page ends the part, and its file is playable', async () => {
 })
 
 it('the end of the room is reported', async () => {
-  await record('/leaves', { hasAudio: false, width: 101, height: 1999 }).start()
+  await record('/stays', { hasAudio: false, width: 101, height: 1999 }).start()
   stack.service.rooms.get(roomId()).close()
   expect(ends).toEqual([undefined])
 })
@@ -232,7 +235,7 @@ it('a stop during the start leaves nothing behind', async () => {
   const recorder = record('/page')
   const starting = recorder.start().catch(({ code }: { code: string }) => code)
   await until('the browser runs', async () =>
-    (await commandLines()).some((line) => /session-recorder-.*profile/.test(line)),
+    (await commandLines()).some((line) => line.includes(SCRATCH) && line.includes('profile')),
   )
   expect(await recorder.stop()).toEqual([])
   expect(await starting).toBe('LAUNCH_FAILED')
