@@ -3,6 +3,7 @@ import { metrics } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import type { MediaService } from '../rooms/media.service.js'
 import type { Peer } from '../rooms/peer.js'
+import { RoomPolling } from '../rooms/room-polling.js'
 import type { Stream } from '../rooms/stream.js'
 import type { Subscription } from '../rooms/subscription.js'
 import type { Quality, QualityControl } from '../rooms/transcoder.js'
@@ -28,22 +29,24 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
     help: 'Changes of the quality that subscribers of cameras receive',
     labels: { quality: ['full', 'small'] },
   })
-  #timer: NodeJS.Timeout | undefined
-  #isBusy = false
+  readonly #polling: RoomPolling
 
   /** @param clock monotonic, ms */
   constructor(
     private readonly media: MediaService,
     private readonly clock: () => number = () => performance.now(),
-  ) {}
+  ) {
+    const options = { everyMs: INTERVAL_MS, what: 'measuring cameras', logger: this.#logger }
+    this.#polling = new RoomPolling(media.rooms, () => this.measure(), options)
+  }
 
   onModuleInit(): void {
     this.media.qualityControl = this
-    this.#timer = setInterval(() => void this.#tick(), INTERVAL_MS).unref()
+    this.#polling.start()
   }
 
   onModuleDestroy(): void {
-    clearInterval(this.#timer)
+    this.#polling.stop()
   }
 
   qualityOf(stream: Stream, peer: Peer): Quality {
@@ -67,13 +70,6 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
     const rooms = [...this.media.rooms].filter(({ cameras }) => cameras.size > 0)
     const streams = rooms.flatMap((room) => [...room.streams.values()])
     await Promise.all(streams.filter(({ publisher }) => publisher.adaptativeBitrate).map((each) => this.#adapt(each)))
-  }
-
-  async #tick(): Promise<void> {
-    if (this.#isBusy) return
-    this.#isBusy = true
-    await this.measure().catch((error: unknown) => this.#logger.warn({ err: error }, 'measuring cameras failed'))
-    this.#isBusy = false
   }
 
   async #adapt(stream: Stream): Promise<void> {

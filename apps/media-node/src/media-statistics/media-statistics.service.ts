@@ -3,6 +3,7 @@ import type { types } from 'mediasoup'
 import { StatisticsSettings } from '../node/statistics-settings.js'
 import { MediaService } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
+import { RoomPolling } from '../rooms/room-polling.js'
 import { KeyFrames } from './key-frames.js'
 import { exportMediaGauges } from './media-gauges.js'
 import { MediaMetrics } from './media-metrics.js'
@@ -24,31 +25,23 @@ export class MediaStatisticsService implements OnModuleInit, OnModuleDestroy {
   #waiting: Sample[] = []
   /** By the monotonic clock, ms. */
   #roundStart = -Infinity
-  #timer: NodeJS.Timeout | undefined
-  #isBusy = false
+  readonly #polling: RoomPolling
 
   constructor(
     private readonly media: MediaService,
     private readonly settings: StatisticsSettings,
   ) {
     exportMediaGauges(media)
+    const options = { everyMs: TICK_MS, what: 'sampling the media statistics', logger: this.#logger }
+    this.#polling = new RoomPolling(media.rooms, () => this.sample(performance.now()), options)
   }
 
   onModuleInit(): void {
-    this.#timer = setInterval(() => void this.#tick(), TICK_MS).unref()
+    this.#polling.start()
   }
 
   onModuleDestroy(): void {
-    clearInterval(this.#timer)
-  }
-
-  async #tick(): Promise<void> {
-    if (this.#isBusy) return
-    this.#isBusy = true
-    await this.sample(performance.now()).catch((error: unknown) =>
-      this.#logger.warn({ err: error }, 'sampling the media statistics failed'),
-    )
-    this.#isBusy = false
+    this.#polling.stop()
   }
 
   /** Takes the samples that are due at this time (monotonic, ms). */
@@ -58,6 +51,8 @@ export class MediaStatisticsService implements OnModuleInit, OnModuleDestroy {
       this.#waiting = []
       return this.#keyFrames.stop()
     }
+    // Samples of former tracks would keep them in memory.
+    if (this.media.rooms.size === 0) this.#waiting = []
     if (this.#waiting.length === 0 && now >= this.#roundStart + intervalMs) {
       this.#roundStart = now
       this.#waiting = [...this.media.rooms].flatMap((room) => this.#samplesOf(room))

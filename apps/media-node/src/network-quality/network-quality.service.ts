@@ -2,6 +2,7 @@ import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import type { NetworkQualityChange } from '@session-service/contract'
 import type { MediaService } from '../rooms/media.service.js'
 import type { Peer } from '../rooms/peer.js'
+import { RoomPolling } from '../rooms/room-polling.js'
 import { type Level, nextLevel } from './level.js'
 import { arrivalsBetween, type LinkSample, readSample } from './link-sample.js'
 
@@ -19,8 +20,7 @@ interface Link {
 export class NetworkQualityService implements OnModuleInit, OnModuleDestroy {
   readonly #logger = new Logger(NetworkQualityService.name)
   readonly #links = new WeakMap<Peer, Link>()
-  #timer: NodeJS.Timeout | undefined
-  #isBusy = false
+  readonly #polling: RoomPolling
   #revision = 0
 
   /** @param clock monotonic, ms */
@@ -28,14 +28,17 @@ export class NetworkQualityService implements OnModuleInit, OnModuleDestroy {
     private readonly media: MediaService,
     private readonly report: (change: NetworkQualityChange) => void,
     private readonly clock: () => number = () => performance.now(),
-  ) {}
+  ) {
+    const options = { everyMs: TICK_MS, what: 'measuring networks', logger: this.#logger }
+    this.#polling = new RoomPolling(media.rooms, () => this.measure(), options)
+  }
 
   onModuleInit(): void {
-    this.#timer = setInterval(() => void this.#tick(), TICK_MS).unref()
+    this.#polling.start()
   }
 
   onModuleDestroy(): void {
-    clearInterval(this.#timer)
+    this.#polling.stop()
   }
 
   /** Measures the publishers whose interval has passed. */
@@ -43,13 +46,6 @@ export class NetworkQualityService implements OnModuleInit, OnModuleDestroy {
     const rooms = [...this.media.rooms].filter(({ networkQualityMs }) => networkQualityMs > 0)
     const publishers = rooms.flatMap(({ peers }) => [...peers.values()]).filter(({ streams }) => streams.size > 0)
     await Promise.all(publishers.map((peer) => this.#follow(peer)))
-  }
-
-  async #tick(): Promise<void> {
-    if (this.#isBusy) return
-    this.#isBusy = true
-    await this.measure().catch((error: unknown) => this.#logger.warn({ err: error }, 'measuring networks failed'))
-    this.#isBusy = false
   }
 
   async #follow(peer: Peer): Promise<void> {

@@ -7,6 +7,7 @@ import { Room, type RoomContext } from './room.js'
 export class Rooms {
   readonly #rooms = new Map<string, Room>()
   readonly #opening = new Map<string, Promise<Room>>()
+  readonly #openedListeners = new Set<() => void>()
   #opened = 0
   /** Equal for all routers with the same codecs, and expensive to read: mediasoup clones them each time. */
   readonly #capabilities = new Map<string, RtpCapabilities>()
@@ -24,6 +25,12 @@ export class Rooms {
   /** No room is open or being opened. */
   get isEmpty(): boolean {
     return this.#rooms.size === 0 && this.#opening.size === 0
+  }
+
+  /** Calls the listener with each room that was opened. Returns how to remove it. */
+  onOpened(listener: () => void): () => void {
+    this.#openedListeners.add(listener)
+    return () => void this.#openedListeners.delete(listener)
   }
 
   /** The number of rooms opened since the start. */
@@ -114,6 +121,7 @@ export class Rooms {
     const room = await Room.open(held, { videoCodec, allowTranscoding }, this.pickWorker(), this.context)
     this.#rooms.set(held.roomId, room)
     this.#opened += 1
+    for (const listener of this.#openedListeners) listener()
     return room
   }
 }

@@ -1,0 +1,51 @@
+import type { Logger } from '@nestjs/common'
+import type { Rooms } from './rooms.js'
+
+export interface RoomPollingOptions {
+  /** Time between two calls, ms. */
+  everyMs: number
+  /** What the calls do, for the log of a failure. */
+  what: string
+  logger: Pick<Logger, 'warn'>
+}
+
+/** Calls a task in an interval while the node has rooms, and never while the former call still runs. */
+export class RoomPolling {
+  #timer: NodeJS.Timeout | undefined
+  #isBusy = false
+  #stopListening: () => void = () => undefined
+
+  constructor(
+    private readonly rooms: Pick<Rooms, 'size' | 'onOpened'>,
+    private readonly task: () => Promise<void>,
+    private readonly options: RoomPollingOptions,
+  ) {}
+
+  start(): void {
+    this.#stopListening = this.rooms.onOpened(() => this.#resume())
+    if (this.rooms.size > 0) this.#resume()
+  }
+
+  stop(): void {
+    this.#stopListening()
+    this.#pause()
+  }
+
+  #resume(): void {
+    this.#timer ??= setInterval(() => void this.#tick(), this.options.everyMs).unref()
+  }
+
+  #pause(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    // The task runs once more after the end of the last room.
+    if (this.rooms.size === 0) this.#pause()
+    await this.task().catch((err: unknown) => this.options.logger.warn({ err }, `${this.options.what} failed`))
+    this.#isBusy = false
+  }
+}
