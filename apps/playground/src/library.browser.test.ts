@@ -51,8 +51,10 @@ describe('the client library', () => {
     await until('a quarter', async () => (await library.video()).width === 240)
     await prefer(1)
     await until('a half', async () => (await library.video()).width === 480)
-    const log = await library.receiver.evaluate(() => window.bench.log.filter((entry) => entry.startsWith('layers')))
-    expect(log).toEqual(expect.arrayContaining(['layers 2', 'layers 0', 'layers 1']))
+    const layers = (): Promise<string[]> =>
+      library.receiver.evaluate(() => window.bench.log.filter((entry) => entry.startsWith('layers')))
+    await until('the last change is reported', async () => (await layers()).at(-1) === 'layers 1')
+    expect(await layers()).toEqual(expect.arrayContaining(['layers 2', 'layers 0', 'layers 1']))
   })
 
   it('pauses and resumes the video for one receiver', async () => {
