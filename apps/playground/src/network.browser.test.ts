@@ -93,5 +93,5 @@ describe('media over a bad network', () => {
     await until('each sees that the network is good again', () => eachSees(undefined), 30_000)
     await Promise.all([ada.seesFrames(20), grace.seesFrames(20)])
     for (const tab of [ada, grace]) expect(await tab.events()).toEqual([])
-  }, 180_000)
+  }, 120_000)
 })

@@ -1,6 +1,6 @@
 import { ConfigError } from '@session-service/config'
-import { createLogger, type ServiceLogger } from './logging/logger.js'
 import { collectWhenIdle } from './idle-collection.js'
+import { createLogger, type ServiceLogger } from './logging/logger.js'
 
 /** Exit code for an invalid configuration (EX_CONFIG of sysexits). */
 const EXIT_CONFIG = 78
