@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { types } from 'mediasoup'
 import type { MediaKind, NodeCommandCall } from '@session-service/contract'
 import type { RoomRouter } from '../routers/room-router.js'
+import { LOOPBACK } from '../workers/listen-info.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { FeedOutput } from './camera-feed.js'
 import { LAYER_COUNT } from './camera-layers.js'
@@ -38,7 +39,7 @@ export class CameraTrack {
     const source = await ReservedPort.open()
     try {
       const transport = await roomRouter.router.createPlainTransport({
-        listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
+        listenInfo: LOOPBACK,
         rtcpMux: true,
         comedia: false,
       })

@@ -5,6 +5,7 @@ import type { VideoCodec } from '../rooms/target-codec.js'
 import type { RoomRouter } from '../routers/room-router.js'
 import { ReservedPort } from '../tap/reserved-port.js'
 import { PublishedTrack } from '../tracks/published-track.js'
+import { LOOPBACK } from '../workers/listen-info.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { ProcessorOutput } from './media-processor.js'
 
@@ -56,7 +57,7 @@ export class ProcessedTrack {
     let transport: types.PlainTransport | undefined
     try {
       transport = await roomRouter.router.createPlainTransport({
-        listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
+        listenInfo: LOOPBACK,
         rtcpMux: true,
         comedia: false,
       })

@@ -1,14 +1,15 @@
 import type { types } from 'mediasoup'
+import { LOOPBACK } from '../workers/listen-info.js'
 
 /** Workers of one machine use loopback: SRTP is not needed, but a burst may overflow a socket, hence RTX. */
-const LOOPBACK = { listenInfo: { protocol: 'udp', ip: '127.0.0.1' }, enableRtx: true } as const
+const PIPE = { listenInfo: LOOPBACK, enableRtx: true }
 
 /** Two routers connected in both directions by a pair of pipe transports. */
 export class RouterPipe {
   private constructor(private readonly ends: ReadonlyMap<types.Router, types.PipeTransport>) {}
 
   static async open(one: types.Router, other: types.Router): Promise<RouterPipe> {
-    const created = await Promise.allSettled([one, other].map((router) => router.createPipeTransport(LOOPBACK)))
+    const created = await Promise.allSettled([one, other].map((router) => router.createPipeTransport(PIPE)))
     const ends = created.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     const [first, second] = ends
     try {

@@ -1,5 +1,6 @@
 import type { types } from 'mediasoup'
 import { z } from 'zod'
+import { LOOPBACK } from '../workers/listen-info.js'
 import { mediaError } from '../workers/media-errors.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import type { Release } from '../tracks/release.js'
@@ -151,7 +152,7 @@ export class PlainRtpTap {
 /** On the router where the track is published, so nothing is piped. */
 async function openTapLeg({ router, producer, catchUp }: PublishedTrack): Promise<TapLeg> {
   const transport = await router.createPlainTransport({
-    listenInfo: { protocol: 'udp', ip: '127.0.0.1' },
+    listenInfo: LOOPBACK,
     rtcpMux: false,
     comedia: false,
   })

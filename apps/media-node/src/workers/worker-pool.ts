@@ -5,6 +5,7 @@ import { createWorker, setLogEventListeners, version, workerBin, type types } fr
 import { recentDeaths, respawnDelay } from './respawn-delay.js'
 import { CRASH_LOOP, CrashLoop, type CrashLoopTiming } from './crash-loop.js'
 import { leastLoaded } from './least-loaded.js'
+import { udpAt } from './listen-info.js'
 import { PoolWorker } from './pool-worker.js'
 import { Watchdog, WATCHDOG_TIMING, type WatchdogTiming } from './watchdog.js'
 
@@ -161,14 +162,8 @@ export class WorkerPool {
 
   #listenInfos(slot: number): types.TransportListenInfo[] {
     const { listenIp, firstPort } = this.options
-    const address = {
-      ip: listenIp,
-      ...(firstPort > 0 && { port: firstPort + slot }),
-    }
-    return [
-      { protocol: 'udp', ...address },
-      { protocol: 'tcp', ...address },
-    ]
+    const port = firstPort > 0 ? firstPort + slot : undefined
+    return [udpAt(listenIp, port), { protocol: 'tcp', ip: listenIp, ...(port !== undefined && { port }) }]
   }
 
   #onDied(worker: PoolWorker, error: Error): void {
