@@ -243,13 +243,10 @@ describe('the loss of a media node', () => {
       node?.kill('SIGKILL')
       await node?.exited
       const killedAt = calmMs()
-      const before = await Promise.all([ada.received(graces), grace.received(adas)])
+      const [adasView, gracesView] = await Promise.all([ada.received(graces), grace.received(adas)])
       await until(
         'new peer connections',
-        async () => {
-          const now = await Promise.all([ada.received(graces), grace.received(adas)])
-          return now.every(({ peer }, at) => peer !== before[at]?.peer)
-        },
+        () => Promise.all([ada.requireRenewed(graces, adasView), grace.requireRenewed(adas, gracesView)]),
         3 * RECOVERY_MS,
       )
       const tookMs = calmMs() - killedAt

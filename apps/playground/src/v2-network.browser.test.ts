@@ -41,15 +41,12 @@ it(
     proxy.weather = { loss: 0.4, delayMs: 50 }
     await grace.event(`networkQualityLevelChanged ${ada.connectionId}`)
     proxy.weather = undefined
-    const before = await Promise.all([ada.received(graces), grace.received(adas)])
+    const [adasView, gracesView] = await Promise.all([ada.received(graces), grace.received(adas)])
     proxy.cut()
     await Promise.all([ada, grace].map((page) => page.event('exception ICE_CONNECTION_DISCONNECTED')))
     await until(
       'the library opens new peer connections',
-      async () => {
-        const now = await Promise.all([ada.received(graces), grace.received(adas)])
-        return now.every(({ peer }, at) => peer !== before[at]?.peer)
-      },
+      () => Promise.all([ada.requireRenewed(graces, adasView), grace.requireRenewed(adas, gracesView)]),
       30_000,
     )
     proxy.heal()

@@ -8,6 +8,7 @@ const OFFER = offerOf('chromium-simulcast')
 const PUBLICATION = { sdpOffer: OFFER, hasAudio: true, hasVideo: true, audioActive: true, videoActive: true }
 /** `goingAway`: the library reconnects, and renews what it has lost. */
 const CLOSED = 1001
+const ECHO_INTERVAL_MS = 1_000
 
 let stack: Stack
 beforeAll(async () => {
@@ -36,11 +37,16 @@ const streamsOf = async (sessionId: string): Promise<string[]> =>
 it('lost media of old clients is renewed after the end of the sockets of publishers, at any master', async () => {
   const { id: sessionId } = await stack.api.createSession()
   const [ada, bob, viewer] = [await join(sessionId), await join(sessionId), await join(sessionId)]
-  const published = await Promise.all([ada, bob].map(({ client }) => client.call('publishVideo', PUBLICATION)))
+  const renewing = await join(sessionId)
+  const publishers = [ada, bob, renewing]
+  const published = await Promise.all(publishers.map(({ client }) => client.call('publishVideo', PUBLICATION)))
   const [adas = '', bobs = ''] = published.map(({ id }) => String(id))
   for (const sender of [adas, bobs]) await viewer.client.call('prepareReceiveVideoFrom', { sender, reconnect: false })
   const [node] = stack.nodes
   await stack.addNode()
+  // As the library does before it renews a stream by itself.
+  const echoes = setInterval(() => void renewing.client.call('echo', {}).catch(() => undefined), ECHO_INTERVAL_MS)
+  void renewing.client.closed.then(() => clearInterval(echoes))
   node?.kill('SIGKILL')
   expect(await Promise.all([ada, bob].map(({ client }) => client.closed))).toEqual([CLOSED, CLOSED])
   expect(await streamsOf(sessionId)).toEqual([])
@@ -50,6 +56,8 @@ it('lost media of old clients is renewed after the end of the sockets of publish
   await viewerAgain.call('connect', { sessionId: viewer.key, reconnect: true })
   await adaAgain.call('connect', { sessionId: ada.key, reconnect: true })
   await bobAgain.call('connect', { sessionId: bob.key, reconnect: true })
+  expect(renewing.client.isOpen).toBe(true)
+  clearInterval(echoes)
   for (const [client, stream] of [
     [adaAgain, adas],
     [bobAgain, bobs],
@@ -68,6 +76,7 @@ it('lost media of old clients is renewed after the end of the sockets of publish
     expect(client.isOpen).toBe(true)
     await client.close()
   }
+  expect(await renewing.client.closed).toBe(CLOSED)
   const strange = await join(sessionId)
   await expect(
     strange.client.call('reconnectStream', { stream: `str_CAM_none_${strange.id}`, sdpString: OFFER }),

@@ -14,6 +14,7 @@ import { typeOfVideoIn } from '../../streams/media-options.js'
 import { legacyNotifications } from '../translation/notifications.js'
 import { type LegacyNotification, Roster } from '../translation/roster.js'
 import { LegacyOffers } from './legacy-offers.js'
+import { LegacyRenewals } from './legacy-renewals.js'
 
 /** These clients ping every 5 s, and give up a call without an answer after 10 s. */
 const WINDOWS: SocketWindows = {
@@ -85,8 +86,7 @@ export class LegacyParticipant {
   isAssumed = false
   /** Whether its own stream may be one of them. */
   mayHaveLostOwn = false
-  /** Whether the own stream is being renewed at the request of the client. */
-  isRenewing = false
+  readonly renewals = new LegacyRenewals()
   /** Its newest socket. */
   socket: ClientSocket | undefined
   onMedia: (event: MediaEvent) => void = () => undefined

@@ -73,9 +73,12 @@ export class LegacyDispatcher {
       return socket.closeEnded('disconnect')
     }
     const { participant: legacy } = client
-    if (isSdpMethod(method))
-      socket.answer(id, await this.media.call(method, participant, readLegacyCall(method, params), legacy))
-    else if (isRoomMethod(method))
+    // Before it renews a stream, the library looks whether the service answers.
+    if (method === 'echo') legacy.renewals.expect()
+    if (isSdpMethod(method)) {
+      const call = readLegacyCall(method, params)
+      socket.answer(id, await legacy.renewals.run(() => this.media.call(method, participant, call, legacy)))
+    } else if (isRoomMethod(method))
       socket.answer(id, await this.room.call(method, participant, readLegacyCall(method, params), legacy))
     else socket.answer(id, {})
   }

@@ -121,6 +121,7 @@ export class LegacyJoin {
       legacy.assume(snapshot)
     }
     if (legacy.epoch < snapshot.mediaEpoch) participant.place = null
+    legacy.renewals.expect()
     const isLost = !participant.place
     if (isLost) legacy.awaitsStreams = true
     socket.onJoined()

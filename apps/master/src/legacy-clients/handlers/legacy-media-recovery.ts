@@ -14,9 +14,13 @@ const STREAMS_AWAITED_MS = 30_000
 
 /**
  * The library sees the loss of its media after 5 to 7 s, and waits for it 4 s more. With a new socket it renews at once what
- * is lost: the master closes the socket of a publisher whose stream has not returned by these times after the rejoin.
+ * is lost: the master closes the socket of a publisher whose stream has not returned so long after the rejoin.
  */
-const CLOSES_AT_MS = [7_000, 9_000, 11_000]
+const CLOSE_AFTER_MS = 7_000
+/** It closes it again, unless the client may be renewing its media, for so long after the rejoin. */
+const CLOSE_UNTIL_MS = 60_000
+const QUIET_MS = 5_000
+const CLOSE_POLL_MS = 500
 
 /** Does for clients of version 2 what native clients do by themselves when media is lost or replaced. */
 @Injectable()
@@ -73,17 +77,19 @@ export class LegacyMediaRecovery {
     if (!participant?.place || !legacy.subscriptions.has(streamId)) return
     const sdpOffer = await this.media.offer(participant, streamId, legacy)
     const connectionId = legacy.roster.wireIdOf({ streamId, connectionId: '' })
+    legacy.renewals.expect()
     socket.write(legacyFrame({ method: 'forciblyReconnectSubscriber', params: { connectionId, streamId, sdpOffer } }))
   }
 
   async #renewOwn(legacy: LegacyParticipant): Promise<void> {
-    const { epoch } = legacy
-    let waited = 0
-    for (const at of CLOSES_AT_MS) {
-      await sleep(at - waited)
-      waited = at
-      if (legacy.epoch !== epoch || !legacy.hasLostOwn) return
-      if (!legacy.isRenewing) legacy.socket?.close(CLOSE_CODE.goingAway, 'the media of the stream was lost')
+    const { epoch, renewals } = legacy
+    const rejoinedAt = performance.now()
+    await sleep(CLOSE_AFTER_MS)
+    while (legacy.epoch === epoch && legacy.hasLostOwn && performance.now() - rejoinedAt < CLOSE_UNTIL_MS) {
+      const { socket } = legacy
+      if (socket?.isOpen && renewals.quietMs >= QUIET_MS)
+        socket.close(CLOSE_CODE.goingAway, 'the media of the stream was lost')
+      await sleep(CLOSE_POLL_MS)
     }
   }
 

@@ -145,12 +145,7 @@ export class LegacyMedia {
     const sdp = sdpString ?? sdpOffer
     if (sdp === undefined) throw new ServiceError('INVALID', 'sdpString: is missing')
     if (publisherOf(streamId) !== participant.connectionId) return this.#receive(participant, streamId, sdp, legacy)
-    legacy.isRenewing = true
-    try {
-      return await this.#renewOwn(participant, legacy.ownOrLost(streamId), sdp, legacy)
-    } finally {
-      legacy.isRenewing = false
-    }
+    return this.#renewOwn(participant, legacy.ownOrLost(streamId), sdp, legacy)
   }
 
   async #renewOwn(
