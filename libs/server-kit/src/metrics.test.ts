@@ -1,3 +1,4 @@
+import { setImmediate as endOfIteration } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { type LabelBounds, metrics, registry } from './metrics.js'
 
@@ -121,5 +122,21 @@ describe('metrics', () => {
     const all = await registry.metrics()
     for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_seconds'])
       expect(all).toContain(`\n${name} `)
+  })
+
+  it('measures each iteration of the event loop since the last scrape', async () => {
+    const lag = async (figure: string): Promise<number> => {
+      const all = await registry.metrics()
+      return Number(new RegExp(`^nodejs_eventloop_lag_${figure}_seconds (.*)$`, 'm').exec(all)?.[1])
+    }
+    await lag('max')
+    const until = performance.now() + 100
+    while (performance.now() < until);
+    await endOfIteration()
+    await endOfIteration()
+    expect(await lag('max')).toBeGreaterThan(0.09)
+    await endOfIteration()
+    await endOfIteration()
+    expect(await lag('min')).toBeLessThan(0.05)
   })
 })

@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { withTimeout } from './async/timeout.js'
+import { collectProcessMetrics } from './loop-metrics.js'
 
 const PREFIX = 'session_service_'
 const OTHER = 'other'
@@ -18,8 +19,7 @@ interface Described<L extends LabelBounds> {
 }
 
 export const registry = new Registry()
-// A finer precision would keep an idle process busy.
-collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
+collectProcessMetrics(registry)
 
 /** Bounds the number of time series. */
 function bounded<L extends LabelBounds>(bounds: L): (labels: Labels<L>) => Record<string, string> {
