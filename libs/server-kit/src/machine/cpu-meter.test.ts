@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { CpuMeter, cpuTimes } from './cpu-meter.js'
+import { CpuMeter, cpuTimes, timesIn } from './cpu-meter.js'
 
 describe('the CPU load', () => {
   it('is the busy share of all CPUs over the span', () => {
@@ -26,8 +26,8 @@ describe('the CPU load', () => {
   })
 
   it('is read from all CPUs', () => {
-    const processor = (idle: number) => ({ times: { user: 1, nice: 2, sys: 3, idle, irq: 4 } })
-    expect(cpuTimes([processor(10), processor(20)])).toEqual({ idle: 30, total: 50 })
+    const stat = 'cpu  2 4 6 30 99 8 99 99 0 0\ncpu0 1 2 3 10 50 4 50 50 0 0\ncpu1 1 2 3 20 49 4 49 49 0 0\nintr 12 3\n'
+    expect(timesIn(stat)).toEqual({ idle: 30, total: 50 })
     expect(cpuTimes().total).toBeGreaterThan(cpuTimes().idle)
   })
 })

@@ -1,6 +1,6 @@
-import { cpus, type CpuInfo } from 'node:os'
+import { readFileSync } from 'node:fs'
 
-/** CPU time since the system started, ms, summed over all processors. */
+/** CPU time since the system started, in ticks of the kernel, summed over all processors. */
 interface CpuTimes {
   idle: number
   total: number
@@ -10,14 +10,18 @@ interface CpuTimes {
  * Of the whole machine, not of this process alone: other processes reduce the capacity for media as much as media does.
  * In a container it is the load of the host.
  */
-export function cpuTimes(processors: readonly Pick<CpuInfo, 'times'>[] = cpus()): CpuTimes {
-  let idle = 0
-  let total = 0
-  for (const { times } of processors) {
-    idle += times.idle
-    total += times.user + times.nice + times.sys + times.idle + times.irq
-  }
-  return { idle, total }
+export function cpuTimes(): CpuTimes {
+  return timesIn(readFileSync('/proc/stat', 'utf8'))
+}
+
+/** The first line: `os.cpus()` reads `/proc/cpuinfo` as well, for which some machines measure the clock of each processor. */
+export function timesIn(stat: string): CpuTimes {
+  const [user = 0, nice = 0, system = 0, idle = 0, , irq = 0] = stat
+    .slice(0, stat.indexOf('\n'))
+    .split(/ +/)
+    .slice(1)
+    .map(Number)
+  return { idle, total: user + nice + system + idle + irq }
 }
 
 /** CPU load of the machine over the last samples, 0–100. */
