@@ -3,7 +3,7 @@ import { Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/cont
 import type { NodeConfig } from '@session-service/config'
 import type { z } from 'zod'
 import { Bus, usedCapacity } from '@session-service/messaging'
-import { cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
+import { AlignedInterval, cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { committedTo } from './commitment.js'
@@ -19,7 +19,7 @@ import { VERSION } from '../node/version.js'
 @Injectable()
 export class HeartbeatService implements OnModuleDestroy {
   readonly #logger = new Logger(HeartbeatService.name)
-  #timer: NodeJS.Timeout | undefined
+  #timer: AlignedInterval | undefined
 
   constructor(
     private readonly identity: NodeIdentity,
@@ -40,13 +40,13 @@ export class HeartbeatService implements OnModuleDestroy {
 
   /** Called once the node accepts commands: masters may place rooms on it from the first heartbeat on. */
   start(): void {
-    this.#timer = setInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
+    this.#timer = new AlignedInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
     this.#tick()
   }
 
   /** Permanent: no heartbeat may follow the deregistration. */
   stop(): void {
-    clearInterval(this.#timer)
+    this.#timer?.stop()
     this.#timer = undefined
   }
 

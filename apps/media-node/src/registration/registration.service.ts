@@ -9,7 +9,7 @@ import {
   type NodeFactAnswer,
 } from '@session-service/contract'
 import { Bus, ReportSender } from '@session-service/messaging'
-import { metrics, sleep } from '@session-service/server-kit'
+import { AlignedInterval, metrics, sleep } from '@session-service/server-kit'
 import { AnnouncedAddress } from '../address/announced-address.js'
 import { MediaService } from '../rooms/media.service.js'
 import { Fence } from '../node/fence.js'
@@ -26,7 +26,7 @@ const PROBE_TIMEOUT_MS = 1_000
 @Injectable()
 export class RegistrationService implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #logger = new Logger(RegistrationService.name)
-  #timer: NodeJS.Timeout | undefined
+  #timer: AlignedInterval | undefined
   #isRegistering = false
   #isProbing = false
 
@@ -88,12 +88,12 @@ export class RegistrationService implements OnApplicationBootstrap, OnModuleDest
   start(): void {
     this.fence.contact()
     this.bus.onStatus((connected) => (connected ? this.#onReconnect() : this.fence.shut()))
-    this.#timer = setInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
+    this.#timer = new AlignedInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
   }
 
   /** A node that never regains contact keeps forwarding media: no master can close its rooms. */
   onModuleDestroy(): void {
-    clearInterval(this.#timer)
+    this.#timer?.stop()
   }
 
   /** Contact first: a silence noticed during the registration would require another one. */

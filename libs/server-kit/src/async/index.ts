@@ -1,3 +1,4 @@
+export { AlignedInterval } from './aligned-interval.js'
 export { backoffMs, type BackoffOptions } from './backoff.js'
 export { cachedFor } from './cached.js'
 export { KeyedMutex } from './keyed-mutex.js'

@@ -1,5 +1,6 @@
 import { readFile, statfs } from 'node:fs/promises'
 import { freemem, totalmem } from 'node:os'
+import { AlignedInterval } from '../async/aligned-interval.js'
 import { metrics } from '../metrics.js'
 import { CpuMeter, cpuTimes } from './cpu-meter.js'
 import { type NetworkBytes, networkBytes } from './network-bytes.js'
@@ -27,7 +28,7 @@ export class MachineMonitor {
   #freeBytes: number | undefined
   #bytes: NetworkBytes | undefined
   #dueAt = -Infinity
-  #timer: NodeJS.Timeout | undefined
+  #timer: AlignedInterval | undefined
 
   constructor(options: MachineMonitorOptions) {
     this.#options = options
@@ -37,11 +38,11 @@ export class MachineMonitor {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.sample(performance.now()), TICK_MS).unref()
+    this.#timer = new AlignedInterval(() => void this.sample(performance.now()), TICK_MS).unref()
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#timer?.stop()
   }
 
   /** Takes a sample if it is due at this time (monotonic, ms). */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CLOSE_CODE, describePlatform, SIGNALLING_MAX_FRAME_BYTES } from '@session-service/contract'
-import { metrics, sleep } from '@session-service/server-kit'
+import { AlignedInterval, metrics, sleep } from '@session-service/server-kit'
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { sourceOf } from '../../platform/authentication/rate-limiter.js'
@@ -35,7 +35,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   })
   readonly #sockets = new Set<ClientSocket>()
   readonly #calls = new Set<CallQueues>()
-  readonly #watch: NodeJS.Timeout
+  readonly #watch: AlignedInterval
   readonly #addressOf: (request: IncomingMessage) => string
   readonly #endpoints = new Map<string, SocketEndpoint>()
   #isClosing = false
@@ -48,7 +48,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   ) {
     this.serve(native)
     this.#addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
-    this.#watch = setInterval(() => this.#checkAll(performance.now()), CHECK_EVERY_MS)
+    this.#watch = new AlignedInterval(() => this.#checkAll(performance.now()), CHECK_EVERY_MS)
     metrics.sampled('client_sockets', 'Open client sockets', () => this.#sockets.size)
   }
 
@@ -144,7 +144,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   async closeAllSockets(): Promise<void> {
     this.#isClosing = true
     this.liveness.handOver()
-    clearInterval(this.#watch)
+    this.#watch.stop()
     await Promise.all([...this.#calls].map((calls) => calls.idle()))
     await Promise.all([...this.#sockets].map((socket) => this.#sendAway(socket)))
   }
