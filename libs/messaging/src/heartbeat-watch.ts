@@ -1,4 +1,5 @@
 import { Heartbeat, HEARTBEAT_INTERVAL_MS, ServiceError, SUBJECT } from '@session-service/contract'
+import { AlignedInterval } from '@session-service/server-kit/async'
 import type { Bus } from './bus.js'
 import { HeartbeatTable } from './heartbeat-table.js'
 import type { BusSubscription } from './listener.js'
@@ -20,14 +21,16 @@ export interface HeartbeatWatchOptions {
   onProblem?: OnProblem
 }
 
-/** Subscribes to the heartbeats of all nodes and reports lost nodes. It probes the bus, so that an outage is no loss. */
+/** Subscribes to the heartbeats of all nodes and reports lost nodes. It probes a silent bus, so that an outage is no loss. */
 export class HeartbeatWatch {
   readonly table: HeartbeatTable
   readonly #bus: Pick<Bus, 'flush' | 'subscribe'>
   readonly #options: HeartbeatWatchOptions
   readonly #subscription: BusSubscription
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: AlignedInterval
   #checking = false
+  /** Whether a heartbeat has arrived since the last check. */
+  #hasHeard = false
 
   constructor(bus: Pick<Bus, 'flush' | 'subscribe'>, options: HeartbeatWatchOptions = {}) {
     this.#bus = bus
@@ -37,32 +40,41 @@ export class HeartbeatWatch {
       // The subject is the only proof of the sender: the bus restricts the subjects that a node may publish on.
       if (subject !== SUBJECT.heartbeat(received.nodeId))
         throw new ServiceError('INVALID', `nodeId: a heartbeat of ${received.nodeId} arrived on ${subject}`)
+      this.#hasHeard = true
+      this.table.busAlive()
       const heartbeat = options.adjust?.(received) ?? received
       const isAccepted = options.accepts?.(heartbeat) ?? true
       const previous = isAccepted ? this.table.beat(heartbeat) : undefined
       options.onBeat?.(heartbeat, previous)
     })
-    this.#timer = setInterval(() => void this.#check(), HEARTBEAT_INTERVAL_MS)
+    this.#timer = new AlignedInterval(() => void this.#check(), HEARTBEAT_INTERVAL_MS)
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#timer.stop()
     await this.#subscription.stop()
   }
 
   async #check(): Promise<void> {
     if (this.#checking) return
     this.#checking = true
-    // A bus that does not answer proves nothing about nodes; the pings of its connection detect that.
-    const isAlive = await this.#bus.flush().then(
-      () => true,
+    if ((await this.#isBusAlive()) && this.#options.onLost)
+      for (const heartbeat of this.table.lost()) await this.#reportLoss(heartbeat)
+    this.#checking = false
+  }
+
+  /** A bus that does not answer proves nothing about nodes; the pings of its connection detect that. */
+  async #isBusAlive(): Promise<boolean> {
+    const hasHeard = this.#hasHeard
+    this.#hasHeard = false
+    if (hasHeard) return true
+    return this.#bus.flush().then(
+      () => {
+        this.table.busAlive()
+        return true
+      },
       () => false,
     )
-    if (isAlive) {
-      this.table.busAlive()
-      if (this.#options.onLost) for (const heartbeat of this.table.lost()) await this.#reportLoss(heartbeat)
-    }
-    this.#checking = false
   }
 
   async #reportLoss(heartbeat: Heartbeat): Promise<void> {

@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { type Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
+import type { Bus } from './bus.js'
+import { HeartbeatWatch } from './heartbeat-watch.js'
+
+type Receive = (heartbeat: Heartbeat, subject: string) => void
+
+/** A bus that counts its probes, and on which the test sends heartbeats. */
+class CountingBus {
+  probes = 0
+  #receive: Receive = () => undefined
+
+  flush = async (): Promise<void> => void this.probes++
+  subscribe = ((_subject: string, _schema: unknown, receive: Receive) => {
+    this.#receive = receive
+    return { stop: async () => undefined }
+  }) as unknown as Bus['subscribe']
+
+  beat(nodeId: string): void {
+    this.#receive({ nodeId, bootId: 'boot' } as Heartbeat, SUBJECT.heartbeat(nodeId))
+  }
+}
+
+let bus: CountingBus
+let watch: HeartbeatWatch
+let lost: string[]
+beforeEach(() => {
+  jest.useFakeTimers()
+  bus = new CountingBus()
+  lost = []
+  watch = new HeartbeatWatch(bus, { onLost: ({ nodeId }) => void lost.push(nodeId) })
+})
+afterEach(async () => {
+  await watch.stop()
+  jest.useRealTimers()
+})
+
+async function intervals(count: number, nodeIds: string[]): Promise<void> {
+  for (let passed = 0; passed < count; passed++) {
+    for (const nodeId of nodeIds) bus.beat(nodeId)
+    await jest.advanceTimersByTimeAsync(HEARTBEAT_INTERVAL_MS)
+  }
+}
+
+it('heartbeats prove that the bus is alive, a silent bus is probed', async () => {
+  await intervals(20, ['a'])
+  expect(bus.probes).toBe(0)
+  await intervals(3, [])
+  expect(bus.probes).toBe(3)
+})
+
+it('a silent node is lost while others are heard, and when none is', async () => {
+  await intervals(2, ['a', 'b'])
+  await intervals(6, ['b'])
+  expect([lost, bus.probes]).toEqual([['a'], 0])
+  await intervals(6, [])
+  expect(lost).toEqual(['a', 'b'])
+})
