@@ -39,11 +39,10 @@ export class NodeFleet {
 
   /** In the order of their launch. */
   async nodes(): Promise<FleetNode[]> {
-    const [rows, counts, recordings] = await Promise.all([
-      this.repository.all(),
-      this.repository.sessionCounts(),
-      this.repository.recordingIds(),
-    ])
+    // One after another: otherwise an idle service would open two connections for them, and close both, each time.
+    const rows = await this.repository.all()
+    const counts = await this.repository.sessionCounts()
+    const recordings = await this.repository.recordingIds()
     const beats = new Map(this.mediaNodes.live().map((beat) => [beat.nodeId, beat]))
     return rows.map((row) => {
       const beat = beats.get(row.id)
