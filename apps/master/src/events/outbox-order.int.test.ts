@@ -36,7 +36,7 @@ const record = async (session: string, after?: string): Promise<string> => {
   const [id = ''] = await events.transaction((_, write) => write(draft), { after })
   return id
 }
-const claim = () => outbox.claim(10, 60_000)
+const claim = (limit = 10) => outbox.claim(limit, 60_000)
 const age = (id: string, seconds: number) =>
   database.query(`UPDATE outbox SET queued_at = queued_at - $2 * interval '1 second' WHERE id = $1`, [id, seconds])
 
@@ -89,4 +89,12 @@ it('a master whose clock is behind records no earlier time than the last of the 
     await outbox.delivered(event?.position ?? 0)
   }
   expect(times).toEqual([955, 955, 960, 960])
+})
+
+it('a claim has no more events than it asks for, also when Postgres expects a single one', async () => {
+  await database.query('DELETE FROM outbox')
+  await record('first')
+  await database.query('VACUUM ANALYZE outbox')
+  for (let count = 0; count < 20; count++) await record(`room${count}`)
+  expect(await claim(3)).toHaveLength(3)
 })

@@ -36,21 +36,23 @@ export class OutboxRepository {
    * Claims due events for `leaseMs`, each the first of its session: the session's next event waits until that one is
    * delivered. An event that has to follow one of another session waits only for that one's first attempt, so that an
    * event that the backend rejects delays no other session. The claims of a master that died become due again.
-   * Hand-written, because masters that claim at the same moment have to skip each other's rows.
+   * Hand-written, because masters that claim at the same moment have to skip each other's rows. Materialized: Postgres may
+   * run a subquery once for each row of the table, and each run would lock `limit` further rows.
    */
   claim(limit: number, leaseMs: number): Promise<QueuedEvent[]> {
     return rows<QueuedEvent>(
       this.dataSource,
-      `UPDATE outbox o SET next_attempt_at = clock_timestamp() + $2 * interval '1 millisecond'
-       FROM (SELECT h.position FROM outbox h
-             WHERE h.consumer = 'webhook' AND h.dead_at IS NULL AND h.next_attempt_at <= clock_timestamp()
-               AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.consumer = 'webhook' AND e.dead_at IS NULL
-                               AND e.session_key = h.session_key AND e.position < h.position)
-               AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.id = h.after_id AND f.consumer = 'webhook'
-                               AND f.dead_at IS NULL AND f.attempts = 0
-                               AND f.queued_at > clock_timestamp() - $3 * interval '1 second')
-             ORDER BY h.position LIMIT $1 FOR UPDATE SKIP LOCKED) head
-       WHERE o.position = head.position RETURNING ${QUEUED_COLUMNS}`,
+      `WITH head AS MATERIALIZED (
+         SELECT h.position FROM outbox h
+         WHERE h.consumer = 'webhook' AND h.dead_at IS NULL AND h.next_attempt_at <= clock_timestamp()
+           AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.consumer = 'webhook' AND e.dead_at IS NULL
+                           AND e.session_key = h.session_key AND e.position < h.position)
+           AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.id = h.after_id AND f.consumer = 'webhook'
+                           AND f.dead_at IS NULL AND f.attempts = 0
+                           AND f.queued_at > clock_timestamp() - $3 * interval '1 second')
+         ORDER BY h.position LIMIT $1 FOR UPDATE SKIP LOCKED)
+       UPDATE outbox o SET next_attempt_at = clock_timestamp() + $2 * interval '1 millisecond'
+       FROM head WHERE o.position = head.position RETURNING ${QUEUED_COLUMNS}`,
       [limit, leaseMs, PREDECESSOR_WAIT_S],
     )
   }
