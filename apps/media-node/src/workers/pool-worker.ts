@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { isErrno } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import type { WorkerLoad } from './least-loaded.js'
@@ -25,7 +25,7 @@ export class PoolWorker implements WorkerLoad {
   /** Sends a request that a healthy worker answers at once, and reads the memory size. */
   async probe(): Promise<void> {
     const { ru_maxrss: peakKilobytes } = await this.worker.getResourceUsage()
-    this.memoryBytes = (await residentBytes(this.worker.pid)) ?? peakKilobytes * 1024
+    this.memoryBytes = residentBytes(this.worker.pid) ?? peakKilobytes * 1024
   }
 
   kill(): void {
@@ -47,9 +47,12 @@ export class PoolWorker implements WorkerLoad {
   }
 }
 
-/** From /proc on Linux; undefined elsewhere. */
-async function residentBytes(pid: number): Promise<number | undefined> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
-  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+/** Undefined when the process has ended. It waits for no disk, and costs less than the four tasks of an asynchronous read. */
+function residentBytes(pid: number): number | undefined {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+  } catch {
+    return undefined
+  }
 }
