@@ -1,3 +1,5 @@
+import { AlignedInterval } from '@session-service/server-kit'
+
 export interface WatchdogTiming {
   /** Time between two ticks, ms. */
   tickMs: number
@@ -14,7 +16,7 @@ export const WATCHDOG_TIMING: WatchdogTiming = { tickMs: 1_000, probeEvery: 2, m
  * process must not count as silence of the other one.
  */
 export class Watchdog {
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: AlignedInterval
   #unanswered = 0
   #sinceProbe = 0
   #waiting = false
@@ -24,11 +26,11 @@ export class Watchdog {
     private readonly onFrozen: () => void,
     private readonly timing: WatchdogTiming = WATCHDOG_TIMING,
   ) {
-    this.#timer = setInterval(() => this.#tick(), timing.tickMs)
+    this.#timer = new AlignedInterval(() => this.#tick(), timing.tickMs)
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#timer.stop()
   }
 
   #tick(): void {

@@ -1,3 +1,4 @@
+import { AlignedInterval } from '@session-service/server-kit'
 import {
   Injectable,
   Logger,
@@ -26,9 +27,9 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
   readonly #logger = new Logger(ClusterTick.name)
   #readers: PeriodicReader[] = []
   #statement = ''
-  #timer: NodeJS.Timeout | undefined
+  #interval: AlignedInterval | undefined
+  #isTicking = false
   #isReading = true
-  #isStopped = false
 
   constructor(
     private readonly dataSource: DataSource,
@@ -46,7 +47,7 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
     // The jobs of the scheduler use what the other readers have received.
     this.#readers = [...providersWith<PeriodicReader>(this.discovery, PeriodicRead), this.scheduler]
     this.#statement = periodicStatement(this.#readers.map(({ periodicRead }) => periodicRead))
-    this.#schedule()
+    this.#interval = new AlignedInterval(() => void this.#tick(), TICK_MS)
   }
 
   /** The membership continues until the shutdown is complete: the clients move to other masters meanwhile. */
@@ -55,22 +56,20 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
+    this.#interval?.stop()
     await this.membership.leave().catch(() => undefined)
   }
 
-  #schedule(): void {
-    if (!this.#isStopped) this.#timer = setTimeout(() => void this.#tick().finally(() => this.#schedule()), TICK_MS)
-  }
-
   async #tick(): Promise<void> {
+    if (this.#isTicking) return
+    this.#isTicking = true
     try {
       await this.membership.renew()
       if (this.#isReading) await this.#read()
     } catch (error) {
       this.#logger.warn({ err: error }, 'the state of the cluster could not be read')
     }
+    this.#isTicking = false
   }
 
   async #read(): Promise<void> {
