@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { withTimeout } from './async/timeout.js'
-import { collectProcessMetrics } from './loop-metrics.js'
+import { collectProcessMetrics } from './process-metrics.js'
 
 const PREFIX = 'session_service_'
 const OTHER = 'other'
