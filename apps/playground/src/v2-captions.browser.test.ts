@@ -84,8 +84,11 @@ const [vosk] = TEST_ENGINES.filter(({ engine }) => engine.name === 'vosk')
       )
     return { ada, grace, call }
   }
-  const isLoaded = async (): Promise<boolean> =>
-    (await stack.api.getMediaNode(NODE_ID)).languageModels?.some(({ status }) => status === 'loaded') ?? false
+  /** Without the stream of a lost model, which the node shows until its next heartbeat. */
+  const isLoadedAgain = async (): Promise<boolean> => {
+    const { languageModels = [] } = await stack.api.getMediaNode(NODE_ID)
+    return languageModels.some(({ status, streams }) => status === 'loaded' && streams === 0)
+  }
   const saidTo = (grace: V2Page): Promise<Said[]> => grace.page.evaluate(() => window.said)
   const finished = async (grace: V2Page): Promise<Said[]> =>
     (await saidTo(grace)).filter(({ reason }) => reason === 'recognized')
@@ -110,7 +113,7 @@ const [vosk] = TEST_ENGINES.filter(({ engine }) => engine.name === 'vosk')
       await grace.event('exception SPEECH_TO_TEXT_DISCONNECTED')
 
       // As at the start: the library waits 10 s for an answer, the node loads the model again.
-      await until('the model is loaded again', isLoaded, PATIENCE_MS)
+      await until('the model is loaded again', isLoadedAgain, PATIENCE_MS)
       await grace.page.evaluate(() => void window.said.splice(0))
       await call('subscribeToSpeechToText')
       await until('captions continue', async () => (await finished(grace)).length > 0, PATIENCE_MS)
