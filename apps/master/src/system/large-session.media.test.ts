@@ -12,6 +12,8 @@ import {
 /** One worker serves two participants of the session, the other worker the next two. */
 const BUDGET = { MEDIA_NODE_WORKERS: '2', MEDIA_NODE_CONSUMERS_PER_ROUTER: '8' }
 const LONG_MS = 20_000
+/** Longer than the worker itself repeats its request for a key frame. */
+const DEAF_MS = 3_500
 /** The duration of ten audio packets. */
 const SILENT_MS = 200
 
@@ -106,6 +108,17 @@ it('delivers a key frame to a late subscriber on another worker after one reques
   const { keyFrames: seen } = video(late)
   late.requestKeyFrame()
   await until('the requested key frame arrives', () => video(late).keyFrames > seen)
+})
+
+it('requests a key frame until the publisher sends one, also after a pause', async () => {
+  const { publisher, far } = await spread()
+  const { streamId } = await publisher.publish({ keyFrameDeafMs: DEAF_MS })
+  const subscription = await far.subscribe(streamId)
+  await flows(subscription)
+  await far.changeSubscription(streamId, { video: false })
+  const { keyFrames } = video(subscription)
+  await far.changeSubscription(streamId, { video: true })
+  await until('a key frame arrives', () => video(subscription).keyFrames > keyFrames)
 })
 
 it('stops packets on the other worker during a mute, and delivers a key frame afterwards', async () => {

@@ -2,6 +2,7 @@ import type { ServiceError } from '@session-service/contract'
 import { inChildSpan } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import type { CatchUpReceiver } from '../tracks/catch-up.js'
+import { KeyFrameRetry } from '../routers/key-frame-retry.js'
 import { traceFirstMedia } from '../tracks/first-media.js'
 import type { MediaTransport } from '../tracks/media-transport.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
@@ -21,6 +22,8 @@ export interface Received {
   quality: Quality
   release: Release
   catchUp: CatchUpReceiver | undefined
+  /** Undefined for audio. */
+  keyFrameRetry: KeyFrameRetry | undefined
 }
 
 export const isOpen = ({ consumer, track }: Received): boolean => !consumer.closed && !track.producer.closed
@@ -30,9 +33,11 @@ export async function changeTrack(
   wanted: boolean | undefined,
   prefer: () => Promise<void> | undefined,
 ): Promise<void> {
-  const { consumer } = received
+  const { consumer, keyFrameRetry } = received
   try {
     await Promise.all([prefer(), wanted === true && consumer.resume(), wanted === false && consumer.pause()])
+    if (wanted === true) keyFrameRetry?.start()
+    if (wanted === false) keyFrameRetry?.stop()
   } catch (error) {
     // The track may have ended meanwhile.
     if (isOpen(received)) throw error
@@ -67,7 +72,9 @@ export async function receive(subscriber: Subscriber, stream: Stream, source: Pu
     }
     const consumer = await consume(subscriber, track)
     const catchUp = track.catchUp?.receive(consumer, transport.transport, () => peer.neededBitrateChanged())
-    return { consumer, track, source, quality, release, catchUp }
+    const keyFrameRetry =
+      consumer.kind === 'video' ? KeyFrameRetry.follow(consumer, () => transport.connected) : undefined
+    return { consumer, track, source, quality, release, catchUp, keyFrameRetry }
   } catch (error) {
     release()
     throw error

@@ -1,4 +1,5 @@
 import type { types } from 'mediasoup'
+import { KeyFrameRetry } from './key-frame-retry.js'
 import type { RoomRouter } from './room-router.js'
 
 /**
@@ -23,7 +24,10 @@ export class PipedTrack {
       const { kind, rtpParameters } = sender
       const options = { id: producer.id, kind, rtpParameters, paused: producer.paused }
       const piped = new PipedTrack(from, sender, await pipe.end(to.router).produce(options))
-      if (kind === 'video') piped.#requestKeyFrame()
+      if (kind === 'video') {
+        piped.#requestKeyFrame()
+        KeyFrameRetry.follow(sender, () => true)
+      }
       return piped
     } catch (error) {
       sender.close()

@@ -93,6 +93,8 @@ export class TrackReceiver {
   /** Whether the server supports retransmission; mediasoup does not for audio. */
   readonly #repairable: boolean
   #nextPliAt = Infinity
+  /** As browsers, it requests no key frame of a track that sends nothing. */
+  #isSilent = true
   #pictureLossesSent = 0
   #nacksSent = 0
 
@@ -110,6 +112,7 @@ export class TrackReceiver {
   /** Expects packets from now on, and a key frame for video. */
   expect(now: number): void {
     this.paused = false
+    this.#isSilent = true
     if (this.#frames) this.#nextPliAt = now + FIRST_PLI_MS
   }
 
@@ -129,6 +132,7 @@ export class TrackReceiver {
     const { fresh, gapFrom } = this.reception.arrive(unrolled, packet.readUInt32BE(4), now)
     if (!fresh) return
     this.#bytes += payload.length
+    this.#isSilent = false
     this.#lastPacketAt = epochMs(now)
     this.#firstPacketAt ??= this.#lastPacketAt
     this.#gaps.delete(unrolled)
@@ -140,7 +144,7 @@ export class TrackReceiver {
   tick(now: number, channel: FeedbackChannel): void {
     if (this.paused) return
     if (this.#gaps.size > 0) this.#repair(now, channel)
-    if (now < this.#nextPliAt) return
+    if (this.#isSilent || now < this.#nextPliAt) return
     this.#nextPliAt = now + PLI_REPEAT_MS
     this.#pictureLossesSent++
     channel.pictureLoss(this.ssrc)
