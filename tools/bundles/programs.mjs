@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
+import { lightHttp } from './light-http.mjs'
 import { leaveOutNamesOfFunctions } from './names-of-functions.mjs'
 
 /**
@@ -110,7 +111,7 @@ export async function bundleProgram(root, entry, outdir) {
     logLevel: 'warning',
     external: EXTERNAL,
   }
-  const plugins = [keepLocations(outdir), leaveOutCaller]
+  const plugins = [keepLocations(outdir), leaveOutCaller, lightHttp]
   const { metafile } = await build({ ...options, entryPoints: [entry], plugins, write: false })
   const { metafile: written } = await build({
     ...options,

@@ -87,3 +87,18 @@ test('a bundled program logs with pino without looking up its callers', async (c
   const texts = readdirSync(join(root, 'bundle')).map((name) => readFileSync(join(root, 'bundle', name), 'utf8'))
   assert.ok(texts.every((text) => !text.includes('getCallSites')))
 })
+
+test('a bundled program has all of node:http without loading undici', async (context) => {
+  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
+  context.after(() => rmSync(root, { recursive: true }))
+  writeFileSync(join(root, 'package.json'), FILES['package.json'])
+  const source = `import http, { createServer, maxHeaderSize } from 'http'
+import * as all from 'node:http'
+const isWhole = createServer === http.createServer && all.request === http.request && maxHeaderSize === http.maxHeaderSize
+console.log(JSON.stringify({ isWhole, undici: process.moduleLoadList.some((name) => name.includes('undici')) }))
+`
+  writeFileSync(join(root, 'main.js'), source)
+  await bundleProgram(root, join(root, 'main.js'), join(root, 'bundle'))
+  const { stdout } = spawnSync(process.execPath, [join(root, 'bundle/main.js')], { encoding: 'utf8' })
+  assert.deepEqual(JSON.parse(stdout), { isWhole: true, undici: false })
+})
