@@ -12,7 +12,7 @@ import { leaveOutNamesOfFunctions } from './names-of-functions.mjs'
  * (two copies of `pg` would not share their type parsers), and optional ones of Nest and TypeORM that are not installed.
  */
 export const EXTERNAL = [
-  ...['koffi', 'mediasoup', 'pg', 'pg-*', 'reflect-metadata', 'sherpa-onnx-node', 'swagger-ui-dist', 'typescript'],
+  ...['koffi', 'pg', 'pg-*', 'reflect-metadata', 'sherpa-onnx-node', 'swagger-ui-dist', 'typescript'],
   ...['@fastify/multipart', '@fastify/view', '@grpc/*', '@nestjs/websockets', '@nestjs/platform-express'],
   ...['@nestjs/mongoose', '@nestjs/sequelize', '@mikro-orm/*', 'class-transformer', 'class-validator', 'pino-pretty'],
   ...['@google-cloud/*', '@sap/*', 'amqp*', 'better-sqlite3', 'hdb-pool', 'ioredis', 'kafkajs', 'mongodb', 'mqtt'],
@@ -22,7 +22,9 @@ export const EXTERNAL = [
 
 const PACKAGES = /[\\/]node_modules[\\/].*\.[cm]?js$/
 /** For CommonJS packages in an ES module. */
-const REQUIRE = `import { createRequire as createRequireOf } from 'node:module'; const require = createRequireOf(import.meta.url);`
+const REQUIRE =
+  "import { createRequire as createRequireOf } from 'node:module';" +
+  'const require = createRequireOf(import.meta.url), __dirname = import.meta.dirname;'
 const METADATA = 'reflect-metadata'
 /** Metadata is needed before the first decorator, and chunks have no order; programs without decorators do not import it. */
 const bannerOf = ({ inputs }) => {

@@ -38,7 +38,7 @@ export function fail() {
   'node_modules/reflect-metadata/index.js': '',
   'node_modules/doubled/package.json': '{ "name": "doubled", "main": "index.js" }',
   'node_modules/doubled/index.js': `const { EOL } = require('node:os')
-exports.twice = (number) => (EOL === '' ? 0 : number * 2)
+exports.twice = (number) => (EOL === '' || __dirname === '' ? 0 : number * 2)
 `,
 }
 
