@@ -148,8 +148,11 @@ async function betweenKeyFrames(): Promise<Viewer> {
 function expectSteady(packets: readonly ReceivedPacket[]): void {
   const distances = packets.slice(1).map(({ sequence }, at) => (sequence - packets[at]!.sequence) & 0xffff)
   expect(distances.filter((distance) => distance === 0 || distance > MOST_LOST)).toEqual([])
-  const backwards = packets.filter(({ timestamp }, at) => at > 0 && after(timestamp, packets[at - 1]!.timestamp) < 0)
-  expect(backwards.map(({ sequence }) => sequence)).toEqual([])
+  const backwards = packets.flatMap(({ sequence, timestamp }, at) => {
+    const step = at > 0 ? after(timestamp, packets[at - 1]!.timestamp) : 0
+    return step < 0 ? [{ sequence, step, at, of: packets.length }] : []
+  })
+  expect(backwards).toEqual([])
 }
 
 /** A pipe between workers sends lost packets again, later than those that follow them. */
