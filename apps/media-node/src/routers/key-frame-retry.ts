@@ -68,9 +68,11 @@ export class KeyFrameRetry {
     const { type, currentLayers } = this.track
     // mediasoup reports the layer that it sends, and none while it waits for a key frame.
     if (type === 'simulcast' || type === 'svc') return currentLayers !== undefined
-    const before = this.#sent
-    this.#sent = await packetsOf(this.track)
-    return before === undefined ? undefined : this.#sent > before
+    const [before, timer] = [this.#sent, this.#timer]
+    const sent = await packetsOf(this.track)
+    // A pause meanwhile made the number unknown.
+    if (timer === this.#timer) this.#sent = sent
+    return before === undefined ? undefined : sent > before
   }
 }
 
