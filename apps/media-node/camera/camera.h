@@ -177,6 +177,9 @@ void sender_rest(Sender *sender, guint layer);
 gint sender_index(const Sender *sender);
 /* Sends a packet on another layer than the live one, and gives it an SSRC and a sequence number. With the lock held. */
 void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size);
+/* Receivers take a picture that goes back for an old one. Returns the timestamp, or `least_step` after the last one if it
+   comes too early; much earlier ones begin again. */
+guint32 sender_order(const Sender *sender, guint32 timestamp, guint32 last, gint32 least_step);
 
 /* lane.c: keeps the packets since the last key frame for new receivers. Called with the lock of the sender held. */
 typedef struct Lanes Lanes;

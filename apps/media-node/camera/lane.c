@@ -34,9 +34,12 @@ typedef struct {
   gint64 begin_us;
   /* The timestamps of `kept_span` before `until` become those of `sent_span` before it. */
   guint32 until, kept_span, sent_span;
-  guint32 last_kept, last_sent;
+  guint32 last_kept;
   guint pictures;
   gsize bytes;
+  /* Of all bursts and of the packets between them: receivers may still get a lane that rests. */
+  gboolean has_sent;
+  guint32 last_sent;
 } Lane;
 
 struct Lanes {
@@ -78,6 +81,19 @@ Lanes *lanes_new(Sender *sender, guint layers) {
   return lanes;
 }
 
+static void reset(Lane *lane, Lane to) {
+  to.has_sent = lane->has_sent;
+  to.last_sent = lane->last_sent;
+  *lane = to;
+}
+
+static guint32 in_order(Lanes *lanes, guint layer, guint32 timestamp, gint32 least_step) {
+  Lane *lane = &lanes->lanes[layer];
+  lane->last_sent = lane->has_sent ? sender_order(lanes->sender, timestamp, lane->last_sent, least_step) : timestamp;
+  lane->has_sent = TRUE;
+  return lane->last_sent;
+}
+
 static guint32 timestamp_in_burst(const Lane *lane, guint32 timestamp) {
   gint32 left = (gint32)(lane->until - timestamp);
   return left <= 0 ? timestamp : lane->until - (guint32)((gint64)left * lane->sent_span / lane->kept_span);
@@ -90,11 +106,10 @@ static void send_copy(Lanes *lanes, guint layer, const guint8 *packet, gsize siz
   guint8 copy[RTP_MOST_PACKET];
   guint32 timestamp = timestamp_of(packet);
   if (lane->pictures == 0 || timestamp != lane->last_kept) {
-    guint32 mapped = timestamp_in_burst(lane, timestamp);
     /* Two pictures must not become one. */
-    if (lane->pictures++ > 0 && (gint32)(mapped - lane->last_sent) <= 0) mapped = lane->last_sent + 1;
+    in_order(lanes, layer, timestamp_in_burst(lane, timestamp), 1);
     lane->last_kept = timestamp;
-    lane->last_sent = mapped;
+    lane->pictures++;
   }
   memcpy(copy, packet, size);
   rtp_put32(copy + 4, lane->last_sent);
@@ -119,7 +134,7 @@ static void discard(Lanes *lanes) {
   lanes->is_decodable = lanes->has_candidate = FALSE;
   for (guint at = 0; at < lanes->count; at++) {
     if (lanes->lanes[at].state != BURST) continue;
-    lanes->lanes[at] = (Lane){.state = IDLE};
+    reset(&lanes->lanes[at], (Lane){.state = IDLE});
     report(lanes, at);
   }
 }
@@ -186,7 +201,7 @@ void lanes_burst(Lanes *lanes, guint layer) {
   gint64 now_us = g_get_monotonic_time();
   guint32 now = live_timestamp_at(lanes, now_us);
   guint32 first = timestamp_of(lanes->kept->data + sizeof(guint16));
-  *lane = (Lane){.state = BURST, .begin_us = now_us, .until = now + span};
+  reset(lane, (Lane){.state = BURST, .begin_us = now_us, .until = now + span});
   lane->kept_span = lane->until - first;
   lane->sent_span = MIN(span, lane->kept_span);
 }
@@ -217,7 +232,7 @@ gboolean lanes_step(Lanes *lanes) {
 }
 
 void lanes_rest(Lanes *lanes, guint layer) {
-  if (is_lane(lanes, layer)) lanes->lanes[layer] = (Lane){.state = IDLE};
+  if (is_lane(lanes, layer)) reset(&lanes->lanes[layer], (Lane){.state = IDLE});
 }
 
 void lanes_keep_alive(Lanes *lanes, gint payload) {
@@ -227,7 +242,7 @@ void lanes_keep_alive(Lanes *lanes, gint payload) {
   for (guint at = 0; at + 1 < lanes->count; at++) {
     if (lanes->lanes[at].state != IDLE) continue;
     guint8 packet[15] = {0x80, (guint8)payload, [12] = FILLER, [13] = 0xff, [14] = 0x80};
-    rtp_put32(packet + 4, lanes->live_timestamp);
+    rtp_put32(packet + 4, in_order(lanes, at, lanes->live_timestamp, 0));
     sender_send(lanes->sender, at, packet, sizeof packet);
   }
 }

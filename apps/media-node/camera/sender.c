@@ -158,16 +158,17 @@ static void prepare(Sender *sender) {
   }
 }
 
-/*
- * Receivers take a picture that goes back for an old one. The jitter buffer makes some after the machine has stalled;
- * much earlier ones begin again.
- */
+guint32 sender_order(const Sender *sender, guint32 timestamp, guint32 last, gint32 least_step) {
+  gint32 step = (gint32)(timestamp - last);
+  return step >= least_step || step <= -MOST_BACK_S * sender->clock_rate ? timestamp : last + (guint32)least_step;
+}
+
+/* The jitter buffer makes pictures that go back after the machine has stalled. */
 static void keep_order(Sender *sender, guint8 *packet) {
   guint32 timestamp = rtp_get32(packet + 4);
-  gint32 step = (gint32)(timestamp - sender->sent);
   gboolean is_next = sender->live->packets == 0 || timestamp != sender->came;
   sender->came = timestamp;
-  if (is_next) sender->sent = sender->live->packets > 0 && step <= 0 && step > -MOST_BACK_S * sender->clock_rate ? sender->sent + 1 : timestamp;
+  if (is_next) sender->sent = sender->live->packets > 0 ? sender_order(sender, timestamp, sender->sent, 1) : timestamp;
   rtp_put32(packet + 4, sender->sent);
 }
 

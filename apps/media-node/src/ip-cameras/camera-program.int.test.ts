@@ -30,23 +30,28 @@ const MOST_MEMORY_KB = 120_000
 
 let folder: string
 let camera: RtspServer
+/** Has a key frame each 8 s. */
+let sparse: RtspServer
 let viewer: Viewer | undefined
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'camera-'))
   const file = await makeCameraClip(folder, { video: 'h264', audio: 'pcma' })
   camera = await RtspServer.start({ clips: { clip: { file, kinds: ['video', 'audio'] } } })
+  const sparseFile = await makeSparseClip(folder, { seconds: 8, kbps: 1_000 })
+  sparse = await RtspServer.start({ clips: { clip: { file: sparseFile, kinds: ['video'] } } })
 })
 
 afterEach(async () => {
   await viewer?.stop()
   viewer = undefined
-  camera.fault = undefined
+  camera.fault = sparse.fault = undefined
   camera.redirectTo = undefined
 })
 
 afterAll(async () => {
   await camera.stop()
+  await sparse.stop()
   await rm(folder, { recursive: true })
 })
 
@@ -140,40 +145,56 @@ describe('a program that reads a camera', () => {
   })
 
   it('sends the pictures since the last key frame as a burst, and then the live ones', async () => {
-    const sparse = await RtspServer.start({
-      clips: { clip: { file: await makeSparseClip(folder, { seconds: 8, kbps: 1_000 }), kinds: ['video'] } },
-    })
-    try {
-      const from = open({ uri: sparse.url('clip'), layers: LAYERS })
-      const live = await from.media('video')
-      const lane = live.layers[LANE] ?? []
-      await until('a second has passed since the key frame', () => pictures(live.packets).length > 20)
-      expect(lane.filter(hasPicture)).toEqual([])
-      const [keptFrom, before] = [lane.length, timestampOf(live.packets.at(-1))]
+    const from = open({ uri: sparse.url('clip'), layers: LAYERS })
+    const live = await from.media('video')
+    const lane = live.layers[LANE] ?? []
+    await until('a second has passed since the key frame', () => pictures(live.packets).length > 20)
+    expect(lane.filter(hasPicture)).toEqual([])
+    const [keptFrom, before] = [lane.length, timestampOf(live.packets.at(-1))]
+    from.program.burst(0, LANE)
+    const burst = await from.until('burst')
+    const liveUntil = live.packets.length
+    await until('live pictures follow', () => live.packets.length > liveUntil + 20)
+    from.program.rest(0, LANE)
+    const sent = lane.slice(keptFrom).filter(hasPicture)
+    expect(nalTypes(sent[0]!)).toContain(SPS)
+    const copied = live.packets
+      .filter((packet) => hasPicture(packet) && nalTypes(packet).join() !== String(DELIMITER))
+      .slice(0, sent.length)
+    expect(sent.map(payloadOf)).toEqual(copied.map(payloadOf))
+    expect(sent.map((packet) => (sequenceOf(packet) - sequenceOf(sent[0])) & 0xffff)).toEqual([...sent.keys()])
+    const times = pictures(sent)
+    expect(timestampsAfter(times[0]!, before)).toBeGreaterThanOrEqual(0)
+    const distances = times.slice(1).map((time, at) => timestampsAfter(time, times[at]!))
+    expect(Math.min(...distances)).toBeGreaterThan(0)
+    // The pictures of a second in much less time.
+    expect(burst.pictures).toBeGreaterThan(15)
+    expect(Math.max(...distances.slice(0, 10))).toBeLessThan(20 * TICKS_PER_MS)
+    expect(timestampOf(sent.at(-1))).toBe(timestampOf(copied.at(-1)))
+  })
+
+  it('does not go back on a lane, also after a burst while the camera was late', async () => {
+    const from = open({ uri: sparse.url('clip'), layers: LAYERS })
+    const live = await from.media('video')
+    const lane = live.layers[LANE] ?? []
+    const last = (): Buffer => lane.at(-1) ?? Buffer.alloc(0)
+    await until('pictures are kept', () => pictures(live.packets).length > 5)
+    sparse.fault = 'sends nothing'
+    await until('the camera is late', () => !hasPicture(last()) && timestampOf(last()) === timestampOf(lane.at(-2)))
+    const late = lane.length
+    const burst = async (): Promise<void> => {
+      const { length } = from.all('burst')
       from.program.burst(0, LANE)
-      const burst = await from.until('burst')
-      const liveUntil = live.packets.length
-      await until('live pictures follow', () => live.packets.length > liveUntil + 20)
+      await until('the burst ends', () => from.all('burst').length > length)
+      await until('its pictures have arrived', () => hasPicture(last()))
       from.program.rest(0, LANE)
-      const sent = lane.slice(keptFrom).filter(hasPicture)
-      expect(nalTypes(sent[0]!)).toContain(SPS)
-      const copied = live.packets
-        .filter((packet) => hasPicture(packet) && nalTypes(packet).join() !== String(DELIMITER))
-        .slice(0, sent.length)
-      expect(sent.map(payloadOf)).toEqual(copied.map(payloadOf))
-      expect(sent.map((packet) => (sequenceOf(packet) - sequenceOf(sent[0])) & 0xffff)).toEqual([...sent.keys()])
-      const times = pictures(sent)
-      expect(timestampsAfter(times[0]!, before)).toBeGreaterThanOrEqual(0)
-      const distances = times.slice(1).map((time, at) => timestampsAfter(time, times[at]!))
-      expect(Math.min(...distances)).toBeGreaterThan(0)
-      // The pictures of a second in much less time.
-      expect(burst.pictures).toBeGreaterThan(15)
-      expect(Math.max(...distances.slice(0, 10))).toBeLessThan(20 * TICKS_PER_MS)
-      expect(timestampOf(sent.at(-1))).toBe(timestampOf(copied.at(-1)))
-    } finally {
-      await viewer?.stop()
-      await sparse.stop()
     }
+    await burst()
+    await until('a packet keeps the lane alive', () => !hasPicture(last()))
+    await burst()
+    const sent = lane.slice(late)
+    const steps = sent.slice(1).map((packet, at) => timestampsAfter(timestampOf(packet), timestampOf(sent[at])))
+    expect(steps.filter((step) => step < 0)).toEqual([])
   })
 
   it('leaves the camera when it is stopped', async () => {
