@@ -13,7 +13,7 @@
 #define MOST_KBPS 6000
 
 static gchar *description_of(const Codec *codec, gboolean is_copied) {
-  if (is_copied && codec->is_video) return g_strdup("rtph264pay name=pay");
+  if (is_copied && codec->is_video) return g_strdup("identity name=copied silent=true");
   if (is_copied) return g_strdup("rtpopuspay name=pay");
   if (!codec->is_video)
     return g_strdup_printf(
@@ -89,6 +89,26 @@ static void follow_decoder(GstElement *back, const GstClockTime *newest) {
   gst_object_unref(queue);
 }
 
+static GstPadProbeReturn on_copied(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+  (void)pad;
+  sender_picture(data, GST_PAD_PROBE_INFO_BUFFER(info));
+  return GST_PAD_PROBE_DROP;
+}
+
+static void follow_copied(GstElement *copied, Sender *sender) {
+  GstPad *input = gst_element_get_static_pad(copied, "sink");
+  gst_pad_add_probe(input, GST_PAD_PROBE_TYPE_BUFFER, on_copied, sender, NULL);
+  gst_object_unref(input);
+}
+
+static void follow_payloader(GstElement *payloader, gboolean is_video, Sender *sender) {
+  if (is_video) {
+    gst_util_set_object_arg(G_OBJECT(payloader), "aggregate-mode", "zero-latency");
+    g_object_set(payloader, "config-interval", -1, NULL);
+  }
+  sender_follow(sender, payloader);
+}
+
 /* The sink only ends the chain: packets are sent where they leave the payloader. */
 GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender, const GstClockTime *newest) {
   gchar *chain = description_of(codec, is_copied);
@@ -99,14 +119,13 @@ GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender, con
   if (!back) return NULL;
   GstElement *payloader = gst_bin_get_by_name(GST_BIN(back), "pay");
   GstElement *encoder = gst_bin_get_by_name(GST_BIN(back), "encoder");
-  if (codec->is_video) {
-    gst_util_set_object_arg(G_OBJECT(payloader), "aggregate-mode", "zero-latency");
-    g_object_set(payloader, "config-interval", -1, NULL);
-  }
+  GstElement *copied = gst_bin_get_by_name(GST_BIN(back), "copied");
+  if (copied) follow_copied(copied, sender);
+  if (payloader) follow_payloader(payloader, codec->is_video, sender);
   if (encoder) follow_encoder(encoder), follow_decoder(back, newest);
   sender_set_encoder(sender, encoder);
-  sender_follow(sender, payloader);
-  if (encoder) gst_object_unref(encoder);
-  gst_object_unref(payloader);
+  g_clear_object(&encoder);
+  g_clear_object(&copied);
+  g_clear_object(&payloader);
   return back;
 }

@@ -32,7 +32,7 @@
 #include <gst/gst.h>
 
 #include "../native/live-pipeline.h"
-#include "../native/rtp.h"
+#include "../native/rtp-batch.h"
 
 typedef struct {
   gchar *uri, *user, *password;
@@ -105,6 +105,20 @@ gboolean rtsp_try_udp(void);
 /* Pictures arrive later than their time by this (B-frames). */
 void rtsp_reordered(GstClockTime by);
 gboolean rtsp_is_over_udp(void);
+gboolean rtsp_is_open(void);
+
+/* pictures.c: an element that makes pictures of RTP packets with H.264. */
+#define PICTURES "pictures"
+void pictures_register(void);
+
+/* packets.c: from a picture in a byte stream to RTP packets without SSRC and sequence number. */
+typedef struct {
+  guint8 type;
+  guint32 timestamp;
+  RtpSend send;
+  gpointer data;
+} PacketsOf;
+void packets_send(const PacketsOf *of, const guint8 *picture, gsize size);
 
 /* arrival.c: an element that manages RTP over TCP. */
 #define ARRIVALS "arrivals"
@@ -136,7 +150,18 @@ Sender *track_sender(gint index);
 /* back.c: from the queue of a track to its packets. NULL after a failure. `newest`: the largest time that was decoded. */
 GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender, const GstClockTime *newest);
 
-/* sps.c: whether browsers decode H.264 with this sequence parameter set. They do not reorder pictures. */
+/* h264.c: types of units, and what their first bytes say. */
+enum { H264_SLICE = 1, H264_IDR = 5, H264_SEI, H264_SPS, H264_PPS };
+/* Of a parameter set; G_MAXUINT if it is too short. */
+guint h264_set_id(const guint8 *unit, gsize size);
+typedef struct {
+  guint first_macroblock;
+  gboolean is_intra;
+} H264Slice;
+H264Slice h264_slice(const guint8 *unit, gsize size);
+/* Of the pictures before they are cropped; FALSE if it is too short. */
+gboolean sps_size(const guint8 *unit, gsize size, gint *width, gint *height);
+/* Whether browsers decode H.264 with this sequence parameter set. They do not reorder pictures. */
 typedef enum { DECODABLE_YES, DECODABLE_NO, DECODABLE_UNKNOWN } Decodable;
 Decodable sps_check(const guint8 *unit, gsize size);
 /* The first sequence parameter set in a byte stream, in the caps of packets or of a container. */
@@ -170,12 +195,15 @@ void watch_streams(void);
 Sender *sender_new(const Output *output, gint index, gboolean is_video);
 /* Sends what this payloader makes, and goes on with the sequence numbers of the last one. */
 void sender_follow(Sender *sender, GstElement *payloader);
+/* Sends a picture in a byte stream of H.264. */
+void sender_picture(Sender *sender, GstBuffer *picture);
 /* Where requests for a key frame go; NULL: nowhere. */
 void sender_set_encoder(Sender *sender, GstElement *encoder);
 void sender_burst(Sender *sender, guint layer);
 void sender_rest(Sender *sender, guint layer);
 gint sender_index(const Sender *sender);
-/* Sends a packet on another layer than the live one, and gives it an SSRC and a sequence number. With the lock held. */
+/* Sends a packet on another layer than the live one with its next ones, and gives it an SSRC and a sequence number. With
+   the lock held. */
 void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size);
 /* Receivers take a picture that goes back for an old one. Returns the timestamp, or `least_step` after the last one if it
    comes too early; much earlier ones begin again. */

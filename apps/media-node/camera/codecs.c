@@ -3,7 +3,7 @@
 #include <string.h>
 
 static const Codec CODECS[] = {
-    {"H264", TRUE, "H264", "video/x-h264", "rtph264depay", "avdec_h264 max-threads=1"},
+    {"H264", TRUE, "H264", "video/x-h264", PICTURES, "avdec_h264 max-threads=1"},
     {"H265", TRUE, "H265", "video/x-h265", "rtph265depay ! h265parse", "avdec_h265 max-threads=1"},
     {"JPEG", TRUE, "JPEG", "image/jpeg", "rtpjpegdepay", "jpegdec"},
     {"MPEG4", TRUE, "MP4V-ES", "video/mpeg:4", "rtpmp4vdepay ! mpeg4videoparse", "avdec_mpeg4 max-threads=1"},
@@ -75,7 +75,8 @@ static gpointer load_elements(gpointer data) {
   const gchar *video[] = {"videoconvert", "x264enc", NULL};
   if (is_converted) load(decoder[0]);
   for (const gchar **name = codec->is_video ? video : audio; is_converted && *name; name++) load(*name);
-  load(codec->is_video ? "rtph264pay" : "rtpopuspay");
+  if (!codec->is_video) load("rtpopuspay");
+  else if (is_converted) load("rtph264pay");
   g_strfreev(decoder);
   return NULL;
 }

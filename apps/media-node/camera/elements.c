@@ -20,7 +20,7 @@ static const gchar *const KEPT[] = {
     "rtpopuspay"};
 static const gchar *const KEPT_OF_RTSP[] = {
     "rtspsrc", ARRIVALS, "rtpbin", "rtpsession", "rtpssrcdemux", "rtpptdemux", "rtpjitterbuffer", "rtpstorage", "funnel", "udpsrc",
-    "udpsink", "multiudpsink", "appsrc", "fakesrc", "rtpfunnel", "rtph264depay", "rtph265depay", "rtpjpegdepay",
+    "udpsink", "multiudpsink", "appsrc", "fakesrc", "rtpfunnel", PICTURES, "rtph265depay", "rtpjpegdepay",
     "rtpmp4vdepay", "rtpvp8depay", "rtpvp9depay", "rtpopusdepay", "rtpmp4gdepay", "rtpmp4adepay", "rtpmpadepay",
     "rtppcmadepay", "rtppcmudepay", "rtpg722depay", "rtpg726depay", "rtpL16depay"};
 static const gchar *const KEPT_OF_CONTAINERS[] = {"parsebin", "multiqueue", "queue2", "multipartdemux", "qtdemux",

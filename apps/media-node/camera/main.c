@@ -84,5 +84,6 @@ static void carry_out(gchar **words, guint count) {
 int main(int argc, char **argv) {
   live_start(&argc, &argv, &(LiveProgram){MOST_MEMORY, carry_out, on_message, timing_stop});
   arrival_register();
+  pictures_register();
   return live_run();
 }

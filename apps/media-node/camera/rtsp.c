@@ -37,6 +37,8 @@ static gboolean on_select(GstElement *element, guint number, GstCaps *caps, gpoi
 
 gboolean rtsp_is_over_udp(void) { return is_over_udp || !strcmp(camera_address()->transport, "udp"); }
 
+gboolean rtsp_is_open(void) { return source != NULL; }
+
 /* `rtpjitterbuffer` gives pictures that are later than its latency new times. */
 void rtsp_reordered(GstClockTime by) {
   if (manager && rtsp_is_over_udp()) g_object_set(manager, "latency", REORDER_MS + (guint)GST_TIME_AS_MSECONDS(by), NULL);

@@ -22,9 +22,11 @@ typedef struct {
 } Layer;
 
 struct Sender {
-  gint index, socket, clock_rate, payload;
+  gint index, clock_rate, payload;
   gboolean is_video;
   GMutex lock;
+  /* Of all layers. */
+  RtpBatch batch;
   guint count;
   Layer layers[MOST_LAYERS];
   /* Of several layers. */
@@ -40,7 +42,7 @@ struct Sender {
 
 static void send_report(const Sender *sender, const Layer *layer) {
   RtpReport report = {layer->ssrc, layer->packets, layer->bytes, sender->clock_rate, CNAME};
-  rtp_send_report(sender->socket, &report);
+  rtp_send_report(sender->batch.socket, &report);
 }
 
 static void send_reports(const Sender *sender) {
@@ -75,7 +77,7 @@ void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size) {
   to->sequence++;
   packet[2] = (guint8)(to->sequence >> 8), packet[3] = (guint8)to->sequence;
   rtp_put32(packet + 8, to->ssrc);
-  send(sender->socket, packet, size, MSG_NOSIGNAL);
+  rtp_batch_add(&sender->batch, packet, size);
   to->packets++;
   to->bytes += size - RTP_HEADER;
 }
@@ -109,6 +111,7 @@ static gboolean on_silence(gpointer data) {
   if (sender->live->packets > 0) {
     lanes_keep_alive(sender->lanes, sender->payload);
     repeat_picture(sender);
+    rtp_batch_send(&sender->batch);
   }
   g_mutex_unlock(&sender->lock);
   return G_SOURCE_CONTINUE;
@@ -118,6 +121,7 @@ static gboolean on_step(gpointer data) {
   Sender *sender = data;
   g_mutex_lock(&sender->lock);
   gboolean goes_on = lanes_step(sender->lanes);
+  rtp_batch_send(&sender->batch);
   if (!goes_on) sender->step = 0;
   g_mutex_unlock(&sender->lock);
   return goes_on;
@@ -153,6 +157,7 @@ static void prepare(Sender *sender) {
     guint8 empty[RTP_HEADER] = {0x80, (guint8)sender->payload};
     rtp_put32(empty + 4, second_ago);
     sender_send(sender, at, empty, sizeof empty);
+    rtp_batch_send(&sender->batch);
     send_report(sender, &sender->layers[at]);
     sender->layers[at].packets = 0;
   }
@@ -172,13 +177,14 @@ static void keep_order(Sender *sender, guint8 *packet) {
   rtp_put32(packet + 4, sender->sent);
 }
 
-static void send_packet(guint8 *packet, gsize size, gpointer data) {
+static void send_packet(guint8 *packet, gsize size, gboolean is_last, gpointer data) {
   Sender *sender = data;
   g_mutex_lock(&sender->lock);
   rtp_pace(&sender->pace);
   if (sender->is_video) keep_order(sender, packet);
   gboolean is_first = sender->live->packets == 0;
   send_live(sender, packet, size);
+  if (is_first || is_last) rtp_batch_send(&sender->batch);
   if (is_first) begin(sender);
   g_mutex_unlock(&sender->lock);
 }
@@ -219,19 +225,27 @@ Sender *sender_new(const Output *output, gint index, gboolean is_video) {
         (Layer){.ssrc = output->layers[at].ssrc, .sequence = (guint16)(output->layers[at].first_sequence - 1)};
   sender->live = &sender->layers[output->count - 1];
   if (output->count > 1) sender->lanes = lanes_new(sender, output->count);
-  sender->socket = rtp_open(output->port, output->source_port, guard_connect_own);
+  sender->batch.socket = rtp_open(output->port, output->source_port, guard_connect_own);
   g_mutex_init(&sender->lock);
-  if (sender->socket < 0) return NULL;
+  if (sender->batch.socket < 0) return NULL;
   g_timeout_add(RTP_REPORT_MS, on_second, sender);
   if (sender->lanes) g_timeout_add(SILENCE_MS, on_silence, sender);
   if (sender->lanes && output->layers[0].first_sequence > FIRST_SEQUENCE) prepare(sender);
-  g_unix_fd_add(sender->socket, G_IO_IN, on_feedback, sender);
+  g_unix_fd_add(sender->batch.socket, G_IO_IN, on_feedback, sender);
   return sender;
 }
 
 void sender_follow(Sender *sender, GstElement *payloader) {
   guint16 first = (guint16)(sender->live->sequence + 1);
   rtp_follow_payloader(payloader, &(RtpStream){sender->payload, sender->live->ssrc, first}, send_packet, sender);
+}
+
+void sender_picture(Sender *sender, GstBuffer *picture) {
+  GstMapInfo map;
+  if (!gst_buffer_map(picture, &map, GST_MAP_READ)) return;
+  guint32 timestamp = (guint32)gst_util_uint64_scale_int(GST_BUFFER_PTS(picture), sender->clock_rate, GST_SECOND);
+  packets_send(&(PacketsOf){(guint8)sender->payload, timestamp, send_packet, sender}, map.data, map.size);
+  gst_buffer_unmap(picture, &map);
 }
 
 void sender_set_encoder(Sender *sender, GstElement *encoder) {

@@ -203,8 +203,10 @@ static GstPadProbeReturn on_arrival(GstPad *pad, GstPadProbeInfo *info, gpointer
 /* The front ends with the queue, in which media waits for its time. */
 static GstElement *front_of(const Track *track) {
   const gchar *depayloader = track->is_rtp ? track->codec->depayloader : "identity silent=true";
+  /* Copied packets become whole pictures without it. */
+  gboolean is_parsed = is_h264(track->codec) && !(track->is_rtp && track->is_copied);
   const gchar *parser =
-      is_h264(track->codec) ? "! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au" : "";
+      is_parsed ? "! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au" : "";
   gint64 queue_ns = (gint64)(3000 + camera_address()->cache_ms) * GST_MSECOND;
   gchar *description = g_strdup_printf(
       "%s %s ! queue name=queue max-size-buffers=0 max-size-bytes=33554432 max-size-time=%" G_GINT64_FORMAT, depayloader,

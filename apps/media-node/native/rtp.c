@@ -139,29 +139,30 @@ void rtp_pace(RtpPace *pace) {
 }
 
 typedef struct {
-  void (*send)(guint8 *packet, gsize size, gpointer data);
+  RtpSend send;
   gpointer data;
 } Follower;
 
-static gboolean pass(GstBuffer **packet, guint at, gpointer data) {
-  (void)at;
-  const Follower *follower = data;
+static void pass(GstBuffer *packet, gboolean is_last, const Follower *follower) {
   guint8 bytes[RTP_MOST_PACKET];
-  gsize size = gst_buffer_extract(*packet, 0, bytes, sizeof bytes);
-  if (size >= RTP_HEADER) follower->send(bytes, size, follower->data);
-  return TRUE;
+  gsize size = gst_buffer_extract(packet, 0, bytes, sizeof bytes);
+  if (size >= RTP_HEADER) follower->send(bytes, size, is_last, follower->data);
+}
+
+static void pass_all(GstBufferList *packets, const Follower *follower) {
+  guint count = gst_buffer_list_length(packets);
+  for (guint at = 0; at < count; at++) pass(gst_buffer_list_get(packets, at), at + 1 == count, follower);
 }
 
 static GstPadProbeReturn on_packets(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad;
   if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER_LIST)
-    gst_buffer_list_foreach(GST_PAD_PROBE_INFO_BUFFER_LIST(info), pass, data);
-  else pass((GstBuffer **)&info->data, 0, data);
+    pass_all(GST_PAD_PROBE_INFO_BUFFER_LIST(info), data);
+  else pass(GST_PAD_PROBE_INFO_BUFFER(info), TRUE, data);
   return GST_PAD_PROBE_DROP;
 }
 
-void rtp_follow_payloader(GstElement *payloader, const RtpStream *stream,
-                          void (*send)(guint8 *packet, gsize size, gpointer data), gpointer data) {
+void rtp_follow_payloader(GstElement *payloader, const RtpStream *stream, RtpSend send, gpointer data) {
   Follower *follower = g_new(Follower, 1);
   *follower = (Follower){send, data};
   g_object_set(payloader, "pt", (guint)stream->payload, "ssrc", stream->ssrc, "mtu", (guint)RTP_MTU, "timestamp-offset", 0u,

@@ -47,8 +47,9 @@ typedef struct {
   guint32 ssrc;
   guint16 first_sequence;
 } RtpStream;
+/* `is_last`: none follows at once. */
+typedef void (*RtpSend)(guint8 *packet, gsize size, gboolean is_last, gpointer data);
 /* Each packet is passed to `send` where it leaves the payloader. */
-void rtp_follow_payloader(GstElement *payloader, const RtpStream *stream,
-                          void (*send)(guint8 *packet, gsize size, gpointer data), gpointer data);
+void rtp_follow_payloader(GstElement *payloader, const RtpStream *stream, RtpSend send, gpointer data);
 
 #endif

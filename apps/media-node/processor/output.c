@@ -10,13 +10,14 @@
 
 struct Sender {
   Leg *leg;
-  gint socket, clock_rate;
+  gint clock_rate;
   GMutex lock;
   /* Of the last packet. */
   guint16 sequence;
   guint32 packets;
   guint64 bytes;
   RtpPace pace;
+  RtpBatch batch;
   /* The time of the last key frame. */
   gint64 key_frame_us;
   /* Of the main loop. */
@@ -26,7 +27,7 @@ struct Sender {
 
 static void send_report(const Sender *sender) {
   RtpReport report = {sender->leg->output.ssrc, sender->packets, sender->bytes, sender->clock_rate, CNAME};
-  rtp_send_report(sender->socket, &report);
+  rtp_send_report(sender->batch.socket, &report);
 }
 
 /* Also without packets: a program that hangs reports nothing. */
@@ -48,10 +49,11 @@ static void begin(Sender *sender) {
   send_report(sender);
 }
 
-static void send_packet(guint8 *packet, gsize size, gpointer data) {
+static void send_packet(guint8 *packet, gsize size, gboolean is_last, gpointer data) {
   Sender *sender = data;
   rtp_pace(&sender->pace);
-  send(sender->socket, packet, size, MSG_NOSIGNAL);
+  rtp_batch_add(&sender->batch, packet, size);
+  if (is_last || sender->packets == 0) rtp_batch_send(&sender->batch);
   g_mutex_lock(&sender->lock);
   sender->sequence = (guint16)(packet[2] << 8 | packet[3]);
   sender->bytes += size - RTP_HEADER;
@@ -135,7 +137,7 @@ Sender *sender_new(Leg *leg) {
   if (socket < 0) return NULL;
   Sender *sender = g_new0(Sender, 1);
   sender->leg = leg;
-  sender->socket = socket;
+  sender->batch.socket = socket;
   sender->clock_rate = leg->is_video ? 90000 : 48000;
   sender->sequence = (guint16)(leg->output.first_sequence - 1);
   g_mutex_init(&sender->lock);

@@ -24,7 +24,7 @@
 #include <gst/gst.h>
 
 #include "../native/live-pipeline.h"
-#include "../native/rtp.h"
+#include "../native/rtp-batch.h"
 
 typedef struct {
   const gchar *name;

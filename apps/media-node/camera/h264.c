@@ -1,8 +1,10 @@
 #include "camera.h"
 
-/* Rec. ITU-T H.264, 7.3.2.1.1 and annex E. */
+/* Rec. ITU-T H.264, 7.3.2.1.1, 7.3.3 and annex E. */
 
 #define LONGEST 512
+/* Of the header of a slice, up to its type. */
+#define SLICE_BYTES 16
 
 typedef struct {
   guint8 bytes[LONGEST];
@@ -77,13 +79,19 @@ static void skip_hrd(Reader *reader) {
   bits(reader, 20);
 }
 
-static void skip_picture(Reader *reader) {
-  /* Reference frames, gaps, width and height. */
-  golomb(reader), bits(reader, 1), golomb(reader), golomb(reader);
-  if (!bits(reader, 1)) bits(reader, 1);
+typedef struct {
+  guint64 width, height;
+} Size;
+
+static Size read_picture(Reader *reader) {
+  /* Reference frames and gaps. */
+  golomb(reader), bits(reader, 1);
+  guint64 columns = (guint64)golomb(reader) + 1, rows = (guint64)golomb(reader) + 1;
+  gboolean has_fields = !bits(reader, 1);
+  if (has_fields) bits(reader, 1);
   bits(reader, 1);
-  if (!bits(reader, 1)) return;
-  golomb(reader), golomb(reader), golomb(reader), golomb(reader);
+  if (bits(reader, 1)) golomb(reader), golomb(reader), golomb(reader), golomb(reader);
+  return (Size){16 * columns, 16 * rows * (has_fields ? 2 : 1)};
 }
 
 static Decodable reorder_of_vui(Reader *reader) {
@@ -121,18 +129,51 @@ static guint read_order_type(Reader *reader) {
 /* Others have more than 8 bits or another chroma format. */
 static gboolean is_supported(guint profile) { return profile == 66 || profile == 77 || profile == 88 || profile == 100; }
 
+/* Up to the order of pictures. */
+static guint read_profile(Reader *reader) {
+  guint profile = bits(reader, 8);
+  bits(reader, 16), golomb(reader);
+  return profile;
+}
+
+gboolean sps_size(const guint8 *unit, gsize size, gint *width, gint *height) {
+  Reader reader;
+  read_unit(&reader, unit, size);
+  if (has_chroma_format(read_profile(&reader))) skip_chroma_format(&reader);
+  golomb(&reader);
+  read_order_type(&reader);
+  Size read = read_picture(&reader);
+  *width = (gint)MIN(read.width, G_MAXINT);
+  *height = (gint)MIN(read.height, G_MAXINT);
+  return !is_over(&reader);
+}
+
+guint h264_set_id(const guint8 *unit, gsize size) {
+  Reader reader;
+  read_unit(&reader, unit, size);
+  if ((unit[0] & 31) == H264_SPS) bits(&reader, 24);
+  guint id = golomb(&reader);
+  return is_over(&reader) ? G_MAXUINT : id;
+}
+
+H264Slice h264_slice(const guint8 *unit, gsize size) {
+  Reader reader;
+  read_unit(&reader, unit, MIN(size, SLICE_BYTES));
+  guint first = golomb(&reader), type = golomb(&reader) % 5;
+  return (H264Slice){first, !is_over(&reader) && (type == 2 || type == 4)};
+}
+
 Decodable sps_check(const guint8 *unit, gsize size) {
   Reader reader;
   read_unit(&reader, unit, size);
-  guint profile = bits(&reader, 8);
-  bits(&reader, 16), golomb(&reader);
+  guint profile = read_profile(&reader);
   if (!is_supported(profile)) return DECODABLE_NO;
   /* The baseline profile has no B-frames. */
   if (profile == 66) return DECODABLE_YES;
   if (has_chroma_format(profile)) skip_chroma_format(&reader);
   golomb(&reader);
   if (read_order_type(&reader) == 2) return is_over(&reader) ? DECODABLE_UNKNOWN : DECODABLE_YES;
-  skip_picture(&reader);
+  read_picture(&reader);
   return bits(&reader, 1) ? reorder_of_vui(&reader) : DECODABLE_UNKNOWN;
 }
 
