@@ -9,7 +9,7 @@ import {
 } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import { ReportSender } from '@session-service/messaging'
-import { KeyedMutex, metrics } from '@session-service/server-kit'
+import { AlignedInterval, KeyedMutex, metrics } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { MediaService, type Answer, type Commands, type RecordingCommand } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
@@ -42,7 +42,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     help: 'Ended recording parts, by result',
     labels: { result: ['stopped', 'failed', 'not_started', 'salvaged'] },
   })
-  readonly #timers: NodeJS.Timeout[] = []
+  readonly #timers: AlignedInterval[] = []
   #usable = true
   #isChecking = false
 
@@ -90,8 +90,8 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
   /** Called once the node accepts commands: salvages orphaned jobs and watches the disk space. */
   start(): void {
     this.#timers.push(
-      setInterval(() => void this.#checkDisk(), DISK_CHECK_MS),
-      setInterval(() => void this.#salvage(), SALVAGE_MS),
+      new AlignedInterval(() => void this.#checkDisk(), DISK_CHECK_MS),
+      new AlignedInterval(() => void this.#salvage(), SALVAGE_MS),
     )
     void this.#checkDisk()
     void this.#salvage()
@@ -99,7 +99,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
   }
 
   onModuleDestroy(): void {
-    for (const timer of this.#timers) clearInterval(timer)
+    for (const timer of this.#timers) timer.stop()
     this.#shutdown.abort(new Error('the media node shuts down'))
   }
 

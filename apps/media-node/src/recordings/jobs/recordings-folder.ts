@@ -32,7 +32,7 @@ export class RecordingsFolder {
   /** Why this node can not record; undefined if it can. Creates no folder: many nodes never record. */
   async problem(): Promise<string | undefined> {
     try {
-      await access(await this.#existing(), constants.W_OK | constants.X_OK)
+      await this.#existing(constants.W_OK | constants.X_OK)
       return undefined
     } catch (error) {
       // Clients receive this message; only the log contains the path.
@@ -63,7 +63,7 @@ export class RecordingsFolder {
   }
 
   async #stat(): Promise<StatsFs> {
-    return statfs(await this.#existing())
+    return statfs(await this.#existing(constants.F_OK))
   }
 
   /** The longest time since the last write of one of these jobs, seconds; 0 without jobs. */
@@ -73,14 +73,12 @@ export class RecordingsFolder {
     return Math.max(0, ...(await Promise.all(ages))) / 1_000
   }
 
-  /** The folder, or else its nearest existing parent. */
-  async #existing(): Promise<string> {
+  /** The folder, or else its nearest existing parent. Rejects without this access to it. */
+  async #existing(mode: number): Promise<string> {
     for (let folder = resolve(this.path); ; folder = dirname(folder)) {
-      const isThere = await access(folder, constants.F_OK).then(
-        () => true,
-        (error: unknown) => !isErrno(error, 'ENOENT'),
-      )
-      if (isThere || folder === dirname(folder)) return folder
+      const error = await access(folder, mode).catch((thrown: unknown) => thrown)
+      if (error === undefined) return folder
+      if (!isErrno(error, 'ENOENT') || folder === dirname(folder)) throw error
     }
   }
 }
