@@ -87,19 +87,25 @@ class Viewer {
     return viewer
   }
 
+  readonly #keys = new Set<number>()
+  #looked = 0
+
   private constructor(
     readonly connectionId: string,
     readonly receiver: PacketReceiver,
     private readonly ssrc: number,
   ) {}
 
-  get packets(): ReceivedPacket[] {
+  get packets(): readonly ReceivedPacket[] {
     return this.receiver.of(this.ssrc)
   }
 
-  /** The timestamps of the key frames, which may repeat their parameter sets. */
-  get keys(): number[] {
-    return [...new Set(this.packets.filter(isKey).map(({ timestamp }) => timestamp))]
+  /** The timestamps of the key frames, which may repeat their parameter sets. Looks at each packet once. */
+  get keys(): readonly number[] {
+    const keys = this.packets.slice(this.#looked).filter(isKey)
+    this.#looked = this.packets.length
+    for (const { timestamp } of keys) this.#keys.add(timestamp)
+    return [...this.#keys]
   }
 
   /** Whether the camera is piped to its router. */

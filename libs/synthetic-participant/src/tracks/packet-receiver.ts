@@ -35,12 +35,12 @@ export class PacketReceiver {
     return new PacketReceiver(options, await ownCertificate(), capabilities, capacityKbps)
   }
 
-  readonly packets: ReceivedPacket[] = []
   readonly dtlsParameters: DtlsParameters
   readonly #transport: MediaTransport
   readonly #arrivals: TransportFeedback
   readonly #sequenceId: number | undefined
   readonly #ssrc = randomInt(1, 0xffff_ffff)
+  readonly #packets = new Map<number, ReceivedPacket[]>()
   /** By SSRC: the highest sequence number with its wraps. */
   readonly #highest = new Map<number, number>()
   readonly #timer: NodeJS.Timeout
@@ -65,8 +65,9 @@ export class PacketReceiver {
     return this.#transport.connect()
   }
 
-  of(ssrc: number): ReceivedPacket[] {
-    return this.packets.filter((packet) => packet.ssrc === ssrc)
+  /** The packets that have arrived with this SSRC, and later ones as they arrive. */
+  of(ssrc: number): readonly ReceivedPacket[] {
+    return this.#packetsOf(ssrc)
   }
 
   close(): void {
@@ -82,7 +83,13 @@ export class PacketReceiver {
     const payload = keys.unprotect(packet, headerLength, this.#wraps(ssrc, sequence))
     if (!payload) return
     const isLastOfPicture = ((packet[1] ?? 0) & 0x80) !== 0
-    this.packets.push({ at, ssrc, sequence, timestamp: packet.readUInt32BE(4), isLastOfPicture, payload })
+    this.#packetsOf(ssrc).push({ at, ssrc, sequence, timestamp: packet.readUInt32BE(4), isLastOfPicture, payload })
+  }
+
+  #packetsOf(ssrc: number): ReceivedPacket[] {
+    const packets = this.#packets.get(ssrc) ?? []
+    this.#packets.set(ssrc, packets)
+    return packets
   }
 
   #wraps(ssrc: number, sequence: number): number {
