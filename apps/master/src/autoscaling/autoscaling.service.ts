@@ -9,6 +9,7 @@ import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
 import { NodeLaunchService } from '../media-nodes/node-launch.service.js'
 import { autoscalingEvent } from './autoscaling-event.js'
+import { DecisionTimes } from './decision-times.js'
 import { launchTimeOf } from './launch-time.js'
 import { LoadAverages } from './load-averages.js'
 import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/driver/node-driver.js'
@@ -51,6 +52,7 @@ export class AutoscalingService implements OnModuleDestroy {
   /** Ids of nodes that this master launched and whose outcome is not known yet. */
   readonly #launching = new Set<string>()
   readonly #startedAt = performance.now()
+  readonly #times = new DecisionTimes()
   #memory = NO_MEMORY
   #isAtStart = true
   /** Nodes requested from the operator, and the ids of the nodes present then. */
@@ -103,7 +105,7 @@ export class AutoscalingService implements OnModuleDestroy {
 
   async #decide(next: Plan, cluster: Cluster, assertLeader: AssertLeader): Promise<boolean> {
     // The time from which the cool-down counts.
-    const at = this.clock.at(cluster.now)
+    const at = this.#times.next(cluster.now, this.clock.at(cluster.now))
     const event = autoscalingEvent(next, { ...cluster, now: at }, this.#limits, this.config.SERVICE_PRO_CLUSTER_ID)
     const launched = next.actions
       .filter((action) => isLaunch(action) && this.driver.startsNodes)
