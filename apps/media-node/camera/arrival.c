@@ -32,6 +32,8 @@
 
 typedef struct {
   guint session;
+  /* Of the RTSP connection. */
+  gint channel;
   GstPad *output;
   /* Where receiver reports go; NULL: nowhere. */
   GstPad *reports;
@@ -168,6 +170,24 @@ void arrival_release(GstPad *pad) {
   g_clear_object(&output);
 }
 
+/* The one of the camera, for packets that come without a pad. */
+static Arrivals *taking;
+
+gboolean arrival_take(gint channel, const guint8 *bytes, gsize size) {
+  Source *source = NULL;
+  for (guint at = 0; taking && at < taking->count; at++)
+    if (taking->sources[at].channel == channel) source = &taking->sources[at];
+  if (!source || !g_atomic_int_get(&source->is_released) || size < RTP_HEADER || bytes[0] >> 6 != 2) return FALSE;
+  g_mutex_lock(&taking->lock);
+  gint64 time = time_of(taking, source, rtp_get32(bytes + 8), rtp_get32(bytes + 4));
+  source->sequence = (guint16)(bytes[2] << 8 | bytes[3]);
+  g_mutex_unlock(&taking->lock);
+  GstBuffer *packet = gst_buffer_new_memdup(bytes, size);
+  GST_BUFFER_PTS(packet) = (GstClockTime)MAX(0, time);
+  pass_on(source, packet);
+  return TRUE;
+}
+
 static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *packet) {
   Arrivals *self = CAMERA_ARRIVALS(parent);
   Source *source = gst_pad_get_element_private(pad);
@@ -181,6 +201,8 @@ static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *packet
   g_mutex_lock(&self->lock);
   gint64 time = time_of(self, source, ssrc, rtp_get32(header + 4));
   source->sequence = (guint16)(header[2] << 8 | header[3]);
+  source->channel = read_ahead_channel();
+  taking = self;
   g_mutex_unlock(&self->lock);
   packet = gst_buffer_make_writable(packet);
   GST_BUFFER_PTS(packet) = (GstClockTime)MAX(0, time);
@@ -265,6 +287,7 @@ static GstPad *request_pad(GstElement *element, GstPadTemplate *template, const 
   if (is_rtp) {
     Source *source = &self->sources[self->count++];
     source->session = session;
+    source->channel = -1;
     gst_pad_set_element_private(pad, source);
   }
   gst_pad_set_active(pad, TRUE);

@@ -12,9 +12,10 @@
 #define LEAST_KBPS 200
 #define MOST_KBPS 6000
 
-static gchar *description_of(const Codec *codec, gboolean is_copied) {
-  if (is_copied && codec->is_video) return g_strdup("identity name=copied silent=true");
-  if (is_copied) return g_strdup("rtpopuspay name=pay");
+static gchar *description_of(const Form *form) {
+  const Codec *codec = form->codec;
+  if (form->is_copied && (codec->is_video || form->is_rtp)) return g_strdup("identity name=copied silent=true");
+  if (form->is_copied) return g_strdup("rtpopuspay name=pay");
   if (!codec->is_video)
     return g_strdup_printf(
         "%s ! audioconvert ! audioresample ! audio/x-raw,rate=48000,channels=[1,2] ! opusenc bitrate=%d complexity=%d "
@@ -89,15 +90,21 @@ static void follow_decoder(GstElement *back, const GstClockTime *newest) {
   gst_object_unref(queue);
 }
 
-static GstPadProbeReturn on_copied(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+static GstPadProbeReturn on_picture(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad;
   sender_picture(data, GST_PAD_PROBE_INFO_BUFFER(info));
   return GST_PAD_PROBE_DROP;
 }
 
-static void follow_copied(GstElement *copied, Sender *sender) {
+static GstPadProbeReturn on_sound(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+  (void)pad;
+  sender_payload(data, GST_PAD_PROBE_INFO_BUFFER(info));
+  return GST_PAD_PROBE_DROP;
+}
+
+static void follow_copied(GstElement *copied, gboolean is_video, Sender *sender) {
   GstPad *input = gst_element_get_static_pad(copied, "sink");
-  gst_pad_add_probe(input, GST_PAD_PROBE_TYPE_BUFFER, on_copied, sender, NULL);
+  gst_pad_add_probe(input, GST_PAD_PROBE_TYPE_BUFFER, is_video ? on_picture : on_sound, sender, NULL);
   gst_object_unref(input);
 }
 
@@ -110,8 +117,8 @@ static void follow_payloader(GstElement *payloader, gboolean is_video, Sender *s
 }
 
 /* The sink only ends the chain: packets are sent where they leave the payloader. */
-GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender, const GstClockTime *newest) {
-  gchar *chain = description_of(codec, is_copied);
+GstElement *back_new(const Form *form, Sender *sender, const GstClockTime *newest) {
+  gchar *chain = description_of(form);
   gchar *description = g_strdup_printf("%s ! fakesink async=false sync=false", chain);
   GstElement *back = gst_parse_bin_from_description(description, TRUE, NULL);
   g_free(description);
@@ -120,8 +127,8 @@ GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender, con
   GstElement *payloader = gst_bin_get_by_name(GST_BIN(back), "pay");
   GstElement *encoder = gst_bin_get_by_name(GST_BIN(back), "encoder");
   GstElement *copied = gst_bin_get_by_name(GST_BIN(back), "copied");
-  if (copied) follow_copied(copied, sender);
-  if (payloader) follow_payloader(payloader, codec->is_video, sender);
+  if (copied) follow_copied(copied, form->codec->is_video, sender);
+  if (payloader) follow_payloader(payloader, form->codec->is_video, sender);
   if (encoder) follow_encoder(encoder), follow_decoder(back, newest);
   sender_set_encoder(sender, encoder);
   g_clear_object(&encoder);

@@ -120,9 +120,27 @@ typedef struct {
 } PacketsOf;
 void packets_send(const PacketsOf *of, const guint8 *picture, gsize size);
 
+/* departures.c */
+typedef struct Line Line;
+Line *departures_line(void (*send)(GstBuffer *buffer, gpointer data), gpointer data);
+/* By the thread that reads, as the others below. */
+void departures_add(Line *line, GstBuffer *buffer, gint64 due_us);
+/* G_MAXINT64: nothing waits. */
+gint64 departures_next_us(void);
+void departures_send(void);
+/* Waits until everything is sent, or the program ends. */
+void departures_finish(void);
+
+/* read-ahead.c: the channel of the last packet of an RTSP connection. */
+gint read_ahead_channel(void);
+/* The thread that reads the connection sends what is due. */
+gboolean read_ahead_sends(void);
+
 /* arrival.c: an element that manages RTP over TCP. */
 #define ARRIVALS "arrivals"
 void arrival_register(void);
+/* FALSE: the packet has to come by its pad. */
+gboolean arrival_take(gint channel, const guint8 *packet, gsize size);
 /* The pad of a stream has its receiver. */
 void arrival_release(GstPad *pad);
 
@@ -148,7 +166,13 @@ typedef struct Sender Sender;
 Sender *track_sender(gint index);
 
 /* back.c: from the queue of a track to its packets. NULL after a failure. `newest`: the largest time that was decoded. */
-GstElement *back_new(const Codec *codec, gboolean is_copied, Sender *sender, const GstClockTime *newest);
+typedef struct {
+  const Codec *codec;
+  /* As packets. */
+  gboolean is_rtp;
+  gboolean is_copied;
+} Form;
+GstElement *back_new(const Form *form, Sender *sender, const GstClockTime *newest);
 
 /* h264.c: types of units, and what their first bytes say. */
 enum { H264_SLICE = 1, H264_IDR = 5, H264_SEI, H264_SPS, H264_PPS };
@@ -175,7 +199,11 @@ void timing_stop(void);
 gint64 timing_delay_us(void);
 /* Gives buffers at the input of a queue their time. */
 void timing_follow(GstPad *queue_input);
-/* Waits until it is time to send the buffer, which may be replaced. The first picture is sent at once. */
+/* When it is time to send the buffer, which may be replaced. The first picture is sent at once. */
+GstBuffer *timing_due(GstBuffer *buffer, gboolean is_picture, gint64 *due_us);
+/* FALSE: the program ends. */
+gboolean timing_sleep(gint64 until_us);
+/* Waits until it is time to send the buffer. */
 GstBuffer *timing_wait(GstBuffer *buffer, gboolean is_picture);
 /* All tracks of the camera are sent later by this, as pictures leave the decoder in another order. TRUE if it is more
    than before. */
@@ -197,6 +225,8 @@ Sender *sender_new(const Output *output, gint index, gboolean is_video);
 void sender_follow(Sender *sender, GstElement *payloader);
 /* Sends a picture in a byte stream of H.264. */
 void sender_picture(Sender *sender, GstBuffer *picture);
+/* Sends the payload of an RTP packet, at the time of the buffer. */
+void sender_payload(Sender *sender, GstBuffer *packet);
 /* Where requests for a key frame go; NULL: nowhere. */
 void sender_set_encoder(Sender *sender, GstElement *encoder);
 void sender_burst(Sender *sender, guint layer);

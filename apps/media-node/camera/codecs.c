@@ -75,8 +75,7 @@ static gpointer load_elements(gpointer data) {
   const gchar *video[] = {"videoconvert", "x264enc", NULL};
   if (is_converted) load(decoder[0]);
   for (const gchar **name = codec->is_video ? video : audio; is_converted && *name; name++) load(*name);
-  if (!codec->is_video) load("rtpopuspay");
-  else if (is_converted) load("rtph264pay");
+  if (is_converted) load(codec->is_video ? "rtph264pay" : "rtpopuspay");
   g_strfreev(decoder);
   return NULL;
 }

@@ -189,24 +189,7 @@ static void take(Pictures *self, const guint8 *payload, gsize size) {
   if (self->units->len > MOST_PICTURE) clear(self);
 }
 
-typedef struct {
-  guint16 sequence;
-  guint32 timestamp;
-  gboolean is_marked;
-  const guint8 *payload;
-  gsize size;
-} Packet;
-
-static gboolean read_packet(const guint8 *bytes, gsize size, Packet *packet) {
-  if (size < RTP_HEADER || bytes[0] >> 6 != 2) return FALSE;
-  gsize begin = RTP_HEADER + 4 * (bytes[0] & 15u), padding = bytes[0] & 0x20 ? bytes[size - 1] : 0;
-  if (bytes[0] & 0x10) begin += begin + 4 <= size ? 4 + 4 * (gsize)(bytes[begin + 2] << 8 | bytes[begin + 3]) : size;
-  if (begin + padding >= size) return FALSE;
-  *packet = (Packet){(guint16)(bytes[2] << 8 | bytes[3]), rtp_get32(bytes + 4), bytes[1] >> 7, bytes + begin, size - begin - padding};
-  return TRUE;
-}
-
-static GstFlowReturn add_packet(Pictures *self, const Packet *packet, GstClockTime time) {
+static GstFlowReturn add_packet(Pictures *self, const RtpPacket *packet, GstClockTime time) {
   GstFlowReturn flow = GST_FLOW_OK;
   gboolean is_lost = self->has_sequence && packet->sequence != (guint16)(self->sequence + 1);
   self->has_sequence = TRUE;
@@ -223,10 +206,10 @@ static GstFlowReturn add_packet(Pictures *self, const Packet *packet, GstClockTi
 static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *buffer) {
   (void)pad;
   GstMapInfo map;
-  Packet packet;
+  RtpPacket packet;
   GstFlowReturn flow = GST_FLOW_OK;
   if (gst_buffer_map(buffer, &map, GST_MAP_READ)) {
-    if (read_packet(map.data, map.size, &packet)) flow = add_packet(CAMERA_PICTURES(parent), &packet, GST_BUFFER_PTS(buffer));
+    if (rtp_read(map.data, map.size, &packet)) flow = add_packet(CAMERA_PICTURES(parent), &packet, GST_BUFFER_PTS(buffer));
     gst_buffer_unmap(buffer, &map);
   }
   gst_buffer_unref(buffer);

@@ -123,16 +123,30 @@ static GstBuffer *first_picture(GstBuffer *buffer, gint64 delay) {
   return buffer;
 }
 
-GstBuffer *timing_wait(GstBuffer *buffer, gboolean is_picture) {
+GstBuffer *timing_due(GstBuffer *buffer, gboolean is_picture, gint64 *due_us) {
   gint64 time = (gint64)GST_BUFFER_PTS(buffer);
   if (GST_BUFFER_DTS_IS_VALID(buffer)) time = MIN(time, (gint64)GST_BUFFER_DTS(buffer));
   g_mutex_lock(&lock);
   gint64 delay = cache + reordering;
-  gint64 until_us = is_live && delay == 0 ? 0 : (time + delay) / 1000;
   gboolean is_first = is_picture && !has_picture;
   has_picture |= is_picture;
-  while (!is_first && !is_stopped && g_get_monotonic_time() < until_us)
-    if (!g_cond_wait_until(&stopped, &lock, until_us)) break;
   g_mutex_unlock(&lock);
+  *due_us = is_first || (is_live && delay == 0) ? 0 : (time + delay) / 1000;
   return is_first ? first_picture(buffer, delay) : buffer;
+}
+
+gboolean timing_sleep(gint64 until_us) {
+  g_mutex_lock(&lock);
+  while (!is_stopped && g_get_monotonic_time() < until_us)
+    if (!g_cond_wait_until(&stopped, &lock, until_us)) break;
+  gboolean goes_on = !is_stopped;
+  g_mutex_unlock(&lock);
+  return goes_on;
+}
+
+GstBuffer *timing_wait(GstBuffer *buffer, gboolean is_picture) {
+  gint64 due_us;
+  buffer = timing_due(buffer, is_picture, &due_us);
+  timing_sleep(due_us);
+  return buffer;
 }

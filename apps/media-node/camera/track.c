@@ -19,6 +19,8 @@ typedef struct {
   /* Of the queue. */
   GstPad *output;
   Sender *sender;
+  /* Of a copied track that waits for its time without the queue; NULL: none. */
+  Line *line;
   GstClockTime last_pts;
   /* The largest time that was given to the decoder. */
   GstClockTime newest;
@@ -104,7 +106,7 @@ void tracks_complete(void) {
 }
 
 static gboolean attach(Track *track) {
-  track->back = back_new(track->codec, track->is_copied, track->sender, &track->newest);
+  track->back = back_new(&(Form){track->codec, track->is_rtp, track->is_copied}, track->sender, &track->newest);
   if (!track->back) return FALSE;
   gst_bin_add(GST_BIN(live_pipeline()), track->back);
   GstPad *input = gst_element_get_static_pad(track->back, "sink");
@@ -194,15 +196,35 @@ static GstPadProbeReturn on_output(GstPad *pad, GstPadProbeInfo *info, gpointer 
   return GST_PAD_PROBE_PASS;
 }
 
-static GstPadProbeReturn on_arrival(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
-  (void)pad, (void)info;
-  watch_media(((const Track *)data)->codec->is_video);
-  return GST_PAD_PROBE_OK;
+static void send_copied(GstBuffer *buffer, gpointer data) {
+  const Track *track = data;
+  watch_media(track->codec->is_video);
+  if (track->codec->is_video) sender_picture(track->sender, buffer);
+  else sender_payload(track->sender, buffer);
+}
+
+/* From a picture on that has to be encoded, everything takes the way through the queue. */
+static GstPadProbeReturn on_input(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+  (void)pad;
+  Track *track = data;
+  gint64 due_us;
+  if (!(GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER)) {
+    if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS && track->line) departures_finish();
+    return GST_PAD_PROBE_OK;
+  }
+  watch_media(track->codec->is_video);
+  if (!track->line || !track->is_copied) return GST_PAD_PROBE_OK;
+  if (is_h264(track->codec) && on_picture(track, GST_PAD_PROBE_INFO_BUFFER(info)) == GST_PAD_PROBE_DROP) return GST_PAD_PROBE_DROP;
+  if (!track->is_copied) return GST_PAD_PROBE_OK;
+  info->data = timing_due(GST_PAD_PROBE_INFO_BUFFER(info), track->codec->is_video, &due_us);
+  departures_add(track->line, GST_PAD_PROBE_INFO_BUFFER(info), due_us);
+  return GST_PAD_PROBE_DROP;
 }
 
 /* The front ends with the queue, in which media waits for its time. */
 static GstElement *front_of(const Track *track) {
-  const gchar *depayloader = track->is_rtp ? track->codec->depayloader : "identity silent=true";
+  gboolean is_passed = !track->is_rtp || (track->is_copied && !track->codec->is_video);
+  const gchar *depayloader = is_passed ? "identity silent=true" : track->codec->depayloader;
   /* Copied packets become whole pictures without it. */
   gboolean is_parsed = is_h264(track->codec) && !(track->is_rtp && track->is_copied);
   const gchar *parser =
@@ -223,7 +245,8 @@ static gboolean build(Track *track) {
   GstPad *input = gst_element_get_static_pad(queue, "sink");
   GstPad *output = gst_element_get_static_pad(queue, "src");
   timing_follow(input);
-  gst_pad_add_probe(input, GST_PAD_PROBE_TYPE_BUFFER, on_arrival, track, NULL);
+  if (track->is_rtp && track->is_copied && read_ahead_sends()) track->line = departures_line(send_copied, track);
+  gst_pad_add_probe(input, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_input, track, NULL);
   gst_pad_add_probe(output, GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
                     on_output, track, NULL);
   gst_object_unref(input);

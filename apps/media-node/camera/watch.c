@@ -1,6 +1,5 @@
 #include "camera.h"
 
-#define STEP_MS 100
 /* Streams that arrive later than this after the first one are not waited for. */
 #define STREAMS_MS 1500
 
@@ -32,15 +31,17 @@ static gboolean check(gpointer data) {
   gint64 video_us = __atomic_load_n(&last_video_us, __ATOMIC_RELAXED);
   gint64 last_us = video_us ? video_us : __atomic_load_n(&last_progress_us, __ATOMIC_RELAXED);
   gint64 limit_us = timeout_us * (g_atomic_int_get(&holds) > 0 ? HOLD_TIMEOUTS : 1);
-  if (now_us() - last_us < limit_us) return G_SOURCE_CONTINUE;
-  camera_failed("timeout", "the camera sent nothing within its timeout");
+  gint64 left_us = last_us + limit_us - now_us();
+  if (left_us <= 0) camera_failed("timeout", "the camera sent nothing within its timeout");
+  /* The end of a hold may bring the limit nearer. */
+  else g_timeout_add((guint)(MIN(left_us, timeout_us) / 1000 + 1), check, NULL);
   return G_SOURCE_REMOVE;
 }
 
 void watch_start(gint timeout_ms) {
   timeout_us = (gint64)timeout_ms * 1000;
   watch_progress();
-  g_timeout_add(STEP_MS, check, NULL);
+  check(NULL);
 }
 
 static gboolean complete(gpointer data) {

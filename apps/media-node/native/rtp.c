@@ -129,6 +129,15 @@ gboolean rtp_wants_key_frame(const guint8 *report, gssize size, guint32 ssrc) {
   return FALSE;
 }
 
+gboolean rtp_read(const guint8 *bytes, gsize size, RtpPacket *packet) {
+  if (size < RTP_HEADER || bytes[0] >> 6 != 2) return FALSE;
+  gsize begin = RTP_HEADER + 4 * (bytes[0] & 15u), padding = bytes[0] & 0x20 ? bytes[size - 1] : 0;
+  if (bytes[0] & 0x10) begin += begin + 4 <= size ? 4 + 4 * (gsize)(bytes[begin + 2] << 8 | bytes[begin + 3]) : size;
+  if (begin + padding >= size) return FALSE;
+  *packet = (RtpPacket){(guint16)(bytes[2] << 8 | bytes[3]), rtp_get32(bytes + 4), bytes[1] >> 7, bytes + begin, size - begin - padding};
+  return TRUE;
+}
+
 void rtp_pace(RtpPace *pace) {
   gint64 now_us = g_get_monotonic_time();
   if (now_us - pace->last_us > PORTION_DISTANCE_US) pace->count = 0;

@@ -35,6 +35,16 @@ void rtp_send_report(int socket, const RtpReport *report);
 /* A picture loss indication (RFC 4585) or a full intra request (RFC 5104) for this SSRC. */
 gboolean rtp_wants_key_frame(const guint8 *report, gssize size, guint32 ssrc);
 
+typedef struct {
+  guint16 sequence;
+  guint32 timestamp;
+  gboolean is_marked;
+  const guint8 *payload;
+  gsize size;
+} RtpPacket;
+/* FALSE: it is none, or empty. */
+gboolean rtp_read(const guint8 *bytes, gsize size, RtpPacket *packet);
+
 /* A burst is sent in portions, so that the receive buffer of the media worker does not overflow. */
 typedef struct {
   gint count;
