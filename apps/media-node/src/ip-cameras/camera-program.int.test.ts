@@ -1,57 +1,55 @@
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { budgetMs, makeCameraClip, makeSparseClip, RtspServer, type RtspFault, until } from '@session-service/testing'
-import { nalTypes, sequenceOf, Viewer, type ViewerOptions } from './fixtures/viewer.js'
+import { budgetMs, makeCameraClip, RtspServer, type RtspFault, until } from '@session-service/testing'
+import {
+  nalTypes,
+  payloadOf,
+  pictures,
+  sequenceOf,
+  timestampOf,
+  timestampsAfter,
+  Viewer,
+  type ViewerOptions,
+} from './fixtures/viewer.js'
 
 /** Characters with a meaning in URIs, and in the lines of the program. */
 const CREDENTIALS = { user: 'an"n', password: 'se:cr@et/w%40rd' }
 const TIMEOUT_MS = 700
 /** One lane. */
 const LAYERS = 4
-const LANE = 1
 const CACHE_MS = 400
 /** A packet of the camera becomes several, which leave at once. */
 const AUDIO_PACKET_MS = 40
 /** The media worker takes a layer that is silent for longer for dead. */
 const SILENCE_MS = 1_500
-/** Types of H.264 units. */
-const SPS = 7
-const DELIMITER = 9
-const FILLER = 12
 const TICKS_PER_MS = 90
 /** Of the resident memory of a program that an endless answer must not exceed. */
 const MOST_MEMORY_KB = 120_000
 
 let folder: string
 let camera: RtspServer
-/** Has a key frame each 8 s. */
-let sparse: RtspServer
 let viewer: Viewer | undefined
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'camera-'))
   const file = await makeCameraClip(folder, { video: 'h264', audio: 'pcma' })
   camera = await RtspServer.start({ clips: { clip: { file, kinds: ['video', 'audio'] } } })
-  const sparseFile = await makeSparseClip(folder, { seconds: 8, kbps: 1_000 })
-  sparse = await RtspServer.start({ clips: { clip: { file: sparseFile, kinds: ['video'] } } })
 })
 
 afterEach(async () => {
   await viewer?.stop()
   viewer = undefined
-  camera.fault = sparse.fault = undefined
+  camera.fault = undefined
   camera.redirectTo = undefined
 })
 
 afterAll(async () => {
   await camera.stop()
-  await sparse.stop()
   await rm(folder, { recursive: true })
 })
 
@@ -72,17 +70,8 @@ async function freePort(): Promise<number> {
 const memoryOf = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
 
-/** Lanes without a receiver have packets that keep them alive. */
-const hasPicture = (packet: Buffer): boolean => packet.length > 12 && !nalTypes(packet).includes(FILLER)
 const hasSlice = (packet: Buffer): boolean => nalTypes(packet).some((type) => type === 1 || type === 5)
 const leastOf = (delays: readonly number[]): number => Math.min(...delays)
-const payloadOf = (packet: Buffer): string => createHash('sha256').update(packet.subarray(12)).digest('hex')
-const timestampOf = (packet: Buffer | undefined): number => packet?.readUInt32BE(4) ?? NaN
-/** They wrap. */
-const timestampsAfter = (later: number, earlier: number): number => (later - earlier) | 0
-
-/** The timestamps of the pictures. */
-const pictures = (packets: readonly Buffer[]): number[] => [...new Set(packets.map((packet) => packet.readUInt32BE(4)))]
 
 describe('a program that reads a camera', () => {
   it('continues timestamps and sequence numbers of a former one', async () => {
@@ -142,59 +131,6 @@ describe('a program that reads a camera', () => {
     // An empty packet precedes the first picture after a former program.
     for (const repeated of times.slice(2, 4)) expect(slicesAt(repeated)).toEqual(slicesAt(times[1]))
     expect(packets.map((packet) => (sequenceOf(packet) - sequenceOf(packets[0])) & 0xffff)).toEqual([...packets.keys()])
-  })
-
-  it('sends the pictures since the last key frame as a burst, and then the live ones', async () => {
-    const from = open({ uri: sparse.url('clip'), layers: LAYERS })
-    const live = await from.media('video')
-    const lane = live.layers[LANE] ?? []
-    await until('a second has passed since the key frame', () => pictures(live.packets).length > 20)
-    expect(lane.filter(hasPicture)).toEqual([])
-    const [keptFrom, before] = [lane.length, timestampOf(live.packets.at(-1))]
-    from.program.burst(0, LANE)
-    const burst = await from.until('burst')
-    const liveUntil = live.packets.length
-    await until('live pictures follow', () => live.packets.length > liveUntil + 20)
-    from.program.rest(0, LANE)
-    const sent = lane.slice(keptFrom).filter(hasPicture)
-    expect(nalTypes(sent[0]!)).toContain(SPS)
-    const copied = live.packets
-      .filter((packet) => hasPicture(packet) && nalTypes(packet).join() !== String(DELIMITER))
-      .slice(0, sent.length)
-    expect(sent.map(payloadOf)).toEqual(copied.map(payloadOf))
-    expect(sent.map((packet) => (sequenceOf(packet) - sequenceOf(sent[0])) & 0xffff)).toEqual([...sent.keys()])
-    const times = pictures(sent)
-    expect(timestampsAfter(times[0]!, before)).toBeGreaterThanOrEqual(0)
-    const distances = times.slice(1).map((time, at) => timestampsAfter(time, times[at]!))
-    expect(Math.min(...distances)).toBeGreaterThan(0)
-    // The pictures of a second in much less time.
-    expect(burst.pictures).toBeGreaterThan(15)
-    expect(Math.max(...distances.slice(0, 10))).toBeLessThan(20 * TICKS_PER_MS)
-    expect(timestampOf(sent.at(-1))).toBe(timestampOf(copied.at(-1)))
-  })
-
-  it('does not go back on a lane, also after a burst while the camera was late', async () => {
-    const from = open({ uri: sparse.url('clip'), layers: LAYERS })
-    const live = await from.media('video')
-    const lane = live.layers[LANE] ?? []
-    const last = (): Buffer => lane.at(-1) ?? Buffer.alloc(0)
-    await until('pictures are kept', () => pictures(live.packets).length > 5)
-    sparse.fault = 'sends nothing'
-    await until('the camera is late', () => !hasPicture(last()) && timestampOf(last()) === timestampOf(lane.at(-2)))
-    const late = lane.length
-    const burst = async (): Promise<void> => {
-      const { length } = from.all('burst')
-      from.program.burst(0, LANE)
-      await until('the burst ends', () => from.all('burst').length > length)
-      await until('its pictures have arrived', () => hasPicture(last()))
-      from.program.rest(0, LANE)
-    }
-    await burst()
-    await until('a packet keeps the lane alive', () => !hasPicture(last()))
-    await burst()
-    const sent = lane.slice(late)
-    const steps = sent.slice(1).map((packet, at) => timestampsAfter(timestampOf(packet), timestampOf(sent[at])))
-    expect(steps.filter((step) => step < 0)).toEqual([])
   })
 
   it('leaves the camera when it is stopped', async () => {
