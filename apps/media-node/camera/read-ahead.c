@@ -56,8 +56,11 @@ static void follow(GInputStream *stream, GCancellable *cancellable) {
   ahead.socket = socket_of(stream);
 }
 
+/* Half a message must not be given up: the next one would begin in its midst. */
+static gint64 deadline_us(void) { return ahead.is_at_begin ? ahead.until_us : G_MAXINT64; }
+
 static gint timeout_ms(void) {
-  gint64 until_us = MIN(departures_next_us(), ahead.until_us), now_us = g_get_monotonic_time();
+  gint64 until_us = MIN(departures_next_us(), deadline_us()), now_us = g_get_monotonic_time();
   if (until_us == G_MAXINT64) return -1;
   return until_us <= now_us ? 0 : (gint)MIN((until_us - now_us + 999) / 1000, G_MAXINT);
 }
@@ -68,7 +71,7 @@ static gboolean wait_for_bytes(void) {
   for (;;) {
     departures_send();
     if (poll(sources, G_N_ELEMENTS(sources), timeout_ms()) != 0) return TRUE;
-    if (g_get_monotonic_time() >= ahead.until_us) return FALSE;
+    if (g_get_monotonic_time() >= deadline_us()) return FALSE;
   }
 }
 
@@ -134,6 +137,7 @@ gssize g_input_stream_read(GInputStream *stream, void *buffer, gsize count, GCan
 GstRTSPResult gst_rtsp_connection_receive_usec(GstRTSPConnection *connection, GstRTSPMessage *message, gint64 timeout_us) {
   NEXT(gst_rtsp_connection_receive_usec)
   ahead.is_at_begin = TRUE;
+  /* 0: it is overdue. */
   ahead.until_us = g_get_monotonic_time() + MAX(timeout_us, G_USEC_PER_SEC);
   GstRTSPResult result = next(connection, message, timeout_us);
   ahead.is_at_begin = FALSE;
