@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { makeCameraClip, RtspServer, until } from '@session-service/testing'
-import { unitsOf } from './fixtures/units.js'
+import { typeOf, unitsOf } from './fixtures/units.js'
 import { Viewer } from './fixtures/viewer.js'
 
 const HEADER = 12
@@ -39,7 +39,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-const typeOf = (unit: Buffer): number => (unit[0] ?? 0) & 31
 const isSlice = (unit: Buffer): boolean => typeOf(unit) >= 1 && typeOf(unit) <= IDR
 const digestOf = (unit: Buffer): string => createHash('sha256').update(unit).digest('hex')
 const isMarked = (packet: Buffer): boolean => ((packet[1] ?? 0) & 0x80) !== 0
