@@ -170,6 +170,14 @@ void arrival_release(GstPad *pad) {
   g_clear_object(&output);
 }
 
+static GstClockTime arrive(Arrivals *self, Source *source, const guint8 *header) {
+  g_mutex_lock(&self->lock);
+  gint64 time = time_of(self, source, rtp_get32(header + 8), rtp_get32(header + 4));
+  source->sequence = (guint16)(header[2] << 8 | header[3]);
+  g_mutex_unlock(&self->lock);
+  return (GstClockTime)MAX(0, time);
+}
+
 /* The one of the camera, for packets that come without a pad. */
 static Arrivals *taking;
 
@@ -178,12 +186,8 @@ gboolean arrival_take(gint channel, const guint8 *bytes, gsize size) {
   for (guint at = 0; taking && at < taking->count; at++)
     if (taking->sources[at].channel == channel) source = &taking->sources[at];
   if (!source || !g_atomic_int_get(&source->is_released) || size < RTP_HEADER || bytes[0] >> 6 != 2) return FALSE;
-  g_mutex_lock(&taking->lock);
-  gint64 time = time_of(taking, source, rtp_get32(bytes + 8), rtp_get32(bytes + 4));
-  source->sequence = (guint16)(bytes[2] << 8 | bytes[3]);
-  g_mutex_unlock(&taking->lock);
   GstBuffer *packet = gst_buffer_new_memdup(bytes, size);
-  GST_BUFFER_PTS(packet) = (GstClockTime)MAX(0, time);
+  GST_BUFFER_PTS(packet) = arrive(taking, source, bytes);
   pass_on(source, packet);
   return TRUE;
 }
@@ -198,14 +202,10 @@ static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *packet
     gst_buffer_unref(packet);
     return GST_FLOW_OK;
   }
-  g_mutex_lock(&self->lock);
-  gint64 time = time_of(self, source, ssrc, rtp_get32(header + 4));
-  source->sequence = (guint16)(header[2] << 8 | header[3]);
   source->channel = read_ahead_channel();
   taking = self;
-  g_mutex_unlock(&self->lock);
   packet = gst_buffer_make_writable(packet);
-  GST_BUFFER_PTS(packet) = (GstClockTime)MAX(0, time);
+  GST_BUFFER_PTS(packet) = arrive(self, source, header);
   GST_BUFFER_DTS(packet) = GST_CLOCK_TIME_NONE;
   return pass_on(source, packet);
 }

@@ -90,21 +90,15 @@ static void follow_decoder(GstElement *back, const GstClockTime *newest) {
   gst_object_unref(queue);
 }
 
-static GstPadProbeReturn on_picture(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
+static GstPadProbeReturn on_copied(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad;
-  sender_picture(data, GST_PAD_PROBE_INFO_BUFFER(info));
+  sender_copy(data, GST_PAD_PROBE_INFO_BUFFER(info));
   return GST_PAD_PROBE_DROP;
 }
 
-static GstPadProbeReturn on_sound(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
-  (void)pad;
-  sender_payload(data, GST_PAD_PROBE_INFO_BUFFER(info));
-  return GST_PAD_PROBE_DROP;
-}
-
-static void follow_copied(GstElement *copied, gboolean is_video, Sender *sender) {
+static void follow_copied(GstElement *copied, Sender *sender) {
   GstPad *input = gst_element_get_static_pad(copied, "sink");
-  gst_pad_add_probe(input, GST_PAD_PROBE_TYPE_BUFFER, is_video ? on_picture : on_sound, sender, NULL);
+  gst_pad_add_probe(input, GST_PAD_PROBE_TYPE_BUFFER, on_copied, sender, NULL);
   gst_object_unref(input);
 }
 
@@ -127,7 +121,7 @@ GstElement *back_new(const Form *form, Sender *sender, const GstClockTime *newes
   GstElement *payloader = gst_bin_get_by_name(GST_BIN(back), "pay");
   GstElement *encoder = gst_bin_get_by_name(GST_BIN(back), "encoder");
   GstElement *copied = gst_bin_get_by_name(GST_BIN(back), "copied");
-  if (copied) follow_copied(copied, form->codec->is_video, sender);
+  if (copied) follow_copied(copied, sender);
   if (payloader) follow_payloader(payloader, form->codec->is_video, sender);
   if (encoder) follow_encoder(encoder), follow_decoder(back, newest);
   sender_set_encoder(sender, encoder);

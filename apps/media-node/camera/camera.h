@@ -120,7 +120,7 @@ typedef struct {
 } PacketsOf;
 void packets_send(const PacketsOf *of, const guint8 *picture, gsize size);
 
-/* departures.c */
+/* departures.c: copied media that waits for its time; a line for each track. */
 typedef struct Line Line;
 Line *departures_line(void (*send)(GstBuffer *buffer, gpointer data), gpointer data);
 /* By the thread that reads, as the others below. */
@@ -175,7 +175,7 @@ typedef struct {
 GstElement *back_new(const Form *form, Sender *sender, const GstClockTime *newest);
 
 /* h264.c: types of units, and what their first bytes say. */
-enum { H264_SLICE = 1, H264_IDR = 5, H264_SEI, H264_SPS, H264_PPS };
+enum { H264_SLICE = 1, H264_IDR = 5, H264_SEI, H264_SPS, H264_PPS, H264_DELIMITER, H264_FILLER = 12, H264_STAP_A = 24, H264_FU_A = 28 };
 /* Of a parameter set; G_MAXUINT if it is too short. */
 guint h264_set_id(const guint8 *unit, gsize size);
 typedef struct {
@@ -223,17 +223,15 @@ void watch_streams(void);
 Sender *sender_new(const Output *output, gint index, gboolean is_video);
 /* Sends what this payloader makes, and goes on with the sequence numbers of the last one. */
 void sender_follow(Sender *sender, GstElement *payloader);
-/* Sends a picture in a byte stream of H.264. */
-void sender_picture(Sender *sender, GstBuffer *picture);
-/* Sends the payload of an RTP packet, at the time of the buffer. */
-void sender_payload(Sender *sender, GstBuffer *packet);
+/* Sends a picture in a byte stream of H.264, or the payload of an RTP packet with sound, at the time of the buffer. */
+void sender_copy(Sender *sender, GstBuffer *buffer);
 /* Where requests for a key frame go; NULL: nowhere. */
 void sender_set_encoder(Sender *sender, GstElement *encoder);
 void sender_burst(Sender *sender, guint layer);
 void sender_rest(Sender *sender, guint layer);
 gint sender_index(const Sender *sender);
-/* Sends a packet on another layer than the live one with its next ones, and gives it an SSRC and a sequence number. With
-   the lock held. */
+/* Sends a packet, on another layer than the live one, with those that follow, and gives it an SSRC and a sequence number.
+   With the lock held. */
 void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size);
 /* Receivers take a picture that goes back for an old one. Returns the timestamp, or `least_step` after the last one if it
    comes too early; much earlier ones begin again. */

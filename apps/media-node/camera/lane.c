@@ -17,13 +17,6 @@
 #define KEEP_ALIVE_US 500000
 #define REPEAT_US 1000000
 #define TICKS_PER_MS 90
-/* Types of H.264 units. */
-#define IDR 5
-#define SPS 7
-#define DELIMITER 9
-#define FILLER 12
-#define STAP_A 24
-#define FU_A 28
 
 typedef enum { IDLE, BURST, FOLLOWING } State;
 
@@ -63,8 +56,8 @@ static guint32 timestamp_of(const guint8 *packet) { return rtp_get32(packet + 4)
 
 static gboolean has_unit(const guint8 *packet, gsize size, guint8 wanted) {
   guint8 type = size > 13 ? packet[12] & 31 : 0;
-  if (type == FU_A) return packet[13] & 0x80 && (packet[13] & 31) == wanted;
-  if (type != STAP_A) return type == wanted;
+  if (type == H264_FU_A) return packet[13] & 0x80 && (packet[13] & 31) == wanted;
+  if (type != H264_STAP_A) return type == wanted;
   for (gsize at = 13; at + 2 < size; at += 2 + (gsize)(packet[at] << 8 | packet[at + 1]))
     if ((packet[at + 2] & 31) == wanted) return TRUE;
   return FALSE;
@@ -102,7 +95,7 @@ static guint32 timestamp_in_burst(const Lane *lane, guint32 timestamp) {
 static void send_copy(Lanes *lanes, guint layer, const guint8 *packet, gsize size) {
   Lane *lane = &lanes->lanes[layer];
   /* It would come before the key frame of the live layer, and have the same timestamp. */
-  if (size > 12 && (packet[12] & 31) == DELIMITER) return;
+  if (size > 12 && (packet[12] & 31) == H264_DELIMITER) return;
   guint8 copy[RTP_MOST_PACKET];
   guint32 timestamp = timestamp_of(packet);
   if (lane->pictures == 0 || timestamp != lane->last_kept) {
@@ -160,7 +153,7 @@ static void keep(Lanes *lanes, const guint8 *packet, gsize size) {
     if (!lanes->is_decodable) discard(lanes);
   }
   gboolean is_known = lanes->is_decodable && timestamp == lanes->candidate_timestamp;
-  if (!lanes->has_candidate && !is_known && has_unit(packet, size, SPS)) {
+  if (!lanes->has_candidate && !is_known && has_unit(packet, size, H264_SPS)) {
     lanes->has_candidate = TRUE;
     lanes->candidate = lanes->kept->len;
     lanes->candidate_timestamp = timestamp;
@@ -168,7 +161,7 @@ static void keep(Lanes *lanes, const guint8 *packet, gsize size) {
   if (!lanes->has_candidate && !lanes->is_decodable) return;
   g_byte_array_append(lanes->kept, (const guint8 *)&length, sizeof length);
   g_byte_array_append(lanes->kept, packet, (guint)size);
-  if (lanes->has_candidate && has_unit(packet, size, IDR)) begin_again(lanes);
+  if (lanes->has_candidate && has_unit(packet, size, H264_IDR)) begin_again(lanes);
   if (lanes->kept->len > (has_burst(lanes) ? MOST_IN_BURST : MOST_KEPT)) discard(lanes);
 }
 
@@ -241,7 +234,7 @@ void lanes_keep_alive(Lanes *lanes, gint payload) {
   lanes->alive_us = now_us;
   for (guint at = 0; at + 1 < lanes->count; at++) {
     if (lanes->lanes[at].state != IDLE) continue;
-    guint8 packet[15] = {0x80, (guint8)payload, [12] = FILLER, [13] = 0xff, [14] = 0x80};
+    guint8 packet[15] = {0x80, (guint8)payload, [12] = H264_FILLER, [13] = 0xff, [14] = 0x80};
     rtp_put32(packet + 4, in_order(lanes, at, lanes->live_timestamp, 0));
     sender_send(lanes->sender, at, packet, sizeof packet);
   }

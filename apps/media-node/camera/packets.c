@@ -3,9 +3,6 @@
 #include <string.h>
 
 /* RFC 6184, 5.6 to 5.8. */
-#define DELIMITER 9
-#define STAP_A 24
-#define FU_A 28
 #define FRAGMENT_HEADER 2
 #define MOST_IN_FRAGMENT (RTP_MTU - RTP_HEADER - FRAGMENT_HEADER)
 #define MARKER 0x80
@@ -33,7 +30,7 @@ static void flush(Payload *payload, gboolean is_last) {
   guint8 *packet = payload->packet;
   gsize size = payload->size;
   if (payload->units == 0) return;
-  packet[RTP_HEADER] = payload->importance | STAP_A;
+  packet[RTP_HEADER] = payload->importance | H264_STAP_A;
   if (payload->units == 1) {
     size -= 1 + LENGTH;
     memmove(packet + RTP_HEADER, packet + AGGREGATION_HEADER + LENGTH, size - RTP_HEADER);
@@ -53,7 +50,7 @@ static void add(Payload *payload, const guint8 *unit, gsize size) {
 }
 
 static void send_fragments(const Payload *payload, const guint8 *unit, gsize size, gboolean is_last_unit) {
-  guint8 packet[RTP_MTU], indicator = (unit[0] & 0xe0) | FU_A, type = unit[0] & 31;
+  guint8 packet[RTP_MTU], indicator = (unit[0] & 0xe0) | H264_FU_A, type = unit[0] & 31;
   for (gsize at = 1, length; at < size; at += length) {
     length = MIN(size - at, MOST_IN_FRAGMENT);
     gboolean is_end = at + length == size;
@@ -89,6 +86,6 @@ void packets_send(const PacketsOf *of, const guint8 *picture, gsize size) {
     /* They belong to the start code. */
     while (unit_end > unit && unit_end[-1] == 0) unit_end--;
     /* Receivers know pictures by their timestamps. */
-    if (unit_end > unit && (unit[0] & 31) != DELIMITER) put_unit(&payload, unit, (gsize)(unit_end - unit), code == end);
+    if (unit_end > unit && (unit[0] & 31) != H264_DELIMITER) put_unit(&payload, unit, (gsize)(unit_end - unit), code == end);
   }
 }

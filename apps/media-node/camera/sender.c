@@ -240,29 +240,23 @@ void sender_follow(Sender *sender, GstElement *payloader) {
   rtp_follow_payloader(payloader, &(RtpStream){sender->payload, sender->live->ssrc, first}, send_packet, sender);
 }
 
-static guint32 timestamp_of(const Sender *sender, GstBuffer *buffer) {
-  return (guint32)gst_util_uint64_scale_int(GST_BUFFER_PTS(buffer), sender->clock_rate, GST_SECOND);
-}
-
-void sender_payload(Sender *sender, GstBuffer *buffer) {
-  GstMapInfo map;
+static void send_payload(Sender *sender, const GstMapInfo *map, guint32 timestamp) {
   RtpPacket packet;
   guint8 copy[RTP_MOST_PACKET] = {0x80};
-  if (!gst_buffer_map(buffer, &map, GST_MAP_READ)) return;
-  if (rtp_read(map.data, map.size, &packet) && packet.size <= sizeof copy - RTP_HEADER) {
-    copy[1] = (guint8)(sender->payload | packet.is_marked << 7);
-    rtp_put32(copy + 4, timestamp_of(sender, buffer));
-    memcpy(copy + RTP_HEADER, packet.payload, packet.size);
-    send_packet(copy, RTP_HEADER + packet.size, TRUE, sender);
-  }
-  gst_buffer_unmap(buffer, &map);
+  if (!rtp_read(map->data, map->size, &packet) || packet.size > sizeof copy - RTP_HEADER) return;
+  copy[1] = (guint8)(sender->payload | packet.is_marked << 7);
+  rtp_put32(copy + 4, timestamp);
+  memcpy(copy + RTP_HEADER, packet.payload, packet.size);
+  send_packet(copy, RTP_HEADER + packet.size, TRUE, sender);
 }
 
-void sender_picture(Sender *sender, GstBuffer *picture) {
+void sender_copy(Sender *sender, GstBuffer *buffer) {
   GstMapInfo map;
-  if (!gst_buffer_map(picture, &map, GST_MAP_READ)) return;
-  packets_send(&(PacketsOf){(guint8)sender->payload, timestamp_of(sender, picture), send_packet, sender}, map.data, map.size);
-  gst_buffer_unmap(picture, &map);
+  guint32 timestamp = (guint32)gst_util_uint64_scale_int(GST_BUFFER_PTS(buffer), sender->clock_rate, GST_SECOND);
+  if (!gst_buffer_map(buffer, &map, GST_MAP_READ)) return;
+  if (sender->is_video) packets_send(&(PacketsOf){(guint8)sender->payload, timestamp, send_packet, sender}, map.data, map.size);
+  else send_payload(sender, &map, timestamp);
+  gst_buffer_unmap(buffer, &map);
 }
 
 void sender_set_encoder(Sender *sender, GstElement *encoder) {

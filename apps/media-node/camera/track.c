@@ -199,8 +199,7 @@ static GstPadProbeReturn on_output(GstPad *pad, GstPadProbeInfo *info, gpointer 
 static void send_copied(GstBuffer *buffer, gpointer data) {
   const Track *track = data;
   watch_media(track->codec->is_video);
-  if (track->codec->is_video) sender_picture(track->sender, buffer);
-  else sender_payload(track->sender, buffer);
+  sender_copy(track->sender, buffer);
 }
 
 /* From a picture on that has to be encoded, everything takes the way through the queue. */
