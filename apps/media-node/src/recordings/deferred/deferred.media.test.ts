@@ -20,6 +20,8 @@ const TONE = 'sine=frequency=440:sample_rate=48000'
 const FRAME_MS = 40
 /** A change is in the file up to this long after it: packets wait in the live mixer, and for key frames. */
 const TRANSITION_MS = [600, 1_000] as const
+/** Each state of the session lasts at least this long, so that frames between its two transitions are compared. */
+const STATE_MS = TRANSITION_MS[0] + TRANSITION_MS[1] + 10 * FRAME_MS
 
 let composition: Composition
 let folder: string
@@ -78,8 +80,10 @@ it('a deferred composition makes the same file as the live one', async () => {
   const changedAt: number[] = []
   const change = async <T>(what: Promise<T>, bytes: number): Promise<T> => {
     const result = await what
-    changedAt.push(serviceClock.now())
+    const at = serviceClock.now()
+    changedAt.push(at)
     await grows(packets(), bytes)
+    await until('frames of this state lie between its transitions', () => serviceClock.now() > at + STATE_MS)
     return result
   }
   const live = composition.recorder(SIZE)
