@@ -22,10 +22,6 @@ async function expectOperable(page: Page): Promise<void> {
     await page.setViewportSize(viewport)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      // Waits for the end of colour transitions.
-      await page.waitForFunction(() =>
-        document.getAnimations().every((one) => !(one instanceof CSSTransition) || one.playState !== 'running'),
-      )
       const controls = await controlsIn(page.locator('body'))
       expect(controls.length).toBeGreaterThan(3)
       const tooSmall = controls.filter(({ width, height }) => Math.min(width, height) < TARGET_PX)
