@@ -21,7 +21,8 @@ export const fileJobs = (files, { root, durations, options, show, take }) =>
       const crowded = files.length > 1 && !file.quiet
       const env = { TEST_LANE: lane, TEST_SLOWNESS: String(slowness() * (crowded ? CROWDED : 1)) }
       const run = await runFile(file, { root, options, show, env })
-      if (run.failed === 0) durations.note(file.suite, file.file, run.ms)
+      // Not of a file that was interrupted, or of some of its tests.
+      if (run.passed > 0 && run.failed === 0 && options.length === 0) durations.note(file.suite, file.file, run.ms)
       take(run)
     },
   }))
