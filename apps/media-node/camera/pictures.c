@@ -13,7 +13,6 @@
 #define MOST_SETS 32
 #define LONGEST_SET 1024
 
-
 static const guint8 START_CODE[] = {0, 0, 0, 1};
 
 typedef struct {
@@ -180,9 +179,10 @@ static void add_fragment(Pictures *self, const guint8 *bytes, gsize size) {
 
 static void take(Pictures *self, const guint8 *payload, gsize size) {
   guint8 type = payload[0] & 31;
-  if (type == H264_FU_A && size > 2) return add_fragment(self, payload, size);
-  drop_fragment(self);
-  if (type == H264_STAP_A) add_all(self, payload + 1, size - 1);
+  gboolean is_fragment = type == H264_FU_A && size > 2;
+  if (!is_fragment) drop_fragment(self);
+  if (is_fragment) add_fragment(self, payload, size);
+  else if (type == H264_STAP_A) add_all(self, payload + 1, size - 1);
   else if (type < H264_STAP_A) add(self, payload, size);
   if (self->units->len > MOST_PICTURE) clear(self);
 }

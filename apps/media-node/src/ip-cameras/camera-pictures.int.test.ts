@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { makeCameraClip, RtspServer, until } from '@session-service/testing'
+import { makeCameraClip, memoryOf, RtspServer, until } from '@session-service/testing'
 import { typeOf, unitsOf } from './fixtures/units.js'
 import { Viewer } from './fixtures/viewer.js'
 
@@ -15,6 +15,11 @@ const PICTURES = 30
 const IDR = 5
 const SPS = 7
 const PPS = 8
+/** First bytes of a key frame in fragments (FU-A): of its first packet, and of those in its midst. */
+const BEGIN = [0x7c, 0x85]
+const MIDST = [0x7c, 0x05]
+/** A larger picture is given up. */
+const LARGEST = 8 * 1024 * 1024
 /** Each picture has units in several packets. */
 const PICTURE = 'testsrc2=size=320x180:rate=15,noise=alls=20:allf=t'
 
@@ -114,5 +119,30 @@ describe('the pictures of a copied camera', () => {
     const slices = pictures.flatMap(unitsOfPicture).filter(isSlice)
     expect(slices.length).toBeGreaterThan(PICTURES)
     expect(slices.map(digestOf).filter((slice) => !known.has(slice))).toEqual([])
+  })
+
+  it('that never end are given up within a bounded memory', async () => {
+    camera.rewrite = (packet) => packet
+    viewer = new Viewer({ uri: camera.url('clip'), timeoutMs: 60_000 })
+    const { packets } = await viewer.media('video')
+    const memory = (): number => memoryOf(viewer?.program.pid ?? 0)
+    const before = memory()
+    const timestamp = packets.at(-1)!.subarray(4, 8)
+    let bytes = 0
+    camera.rewrite = (packet) => {
+      const header = Buffer.concat([packet.subarray(0, 4), timestamp, packet.subarray(8, HEADER)])
+      const fragment = Buffer.concat([header, Buffer.from(bytes === 0 ? BEGIN : MIDST), Buffer.alloc(60_000)])
+      bytes += fragment.length
+      return fragment
+    }
+    let peak = 0
+    await until('the camera sends many times the largest picture', () => {
+      peak = Math.max(peak, memory())
+      return bytes > 8 * LARGEST
+    })
+    const { length } = packets
+    camera.rewrite = (packet) => packet
+    await until('the next pictures arrive', () => packets.length > length + PICTURES)
+    expect(Math.max(peak, memory()) - before).toBeLessThan(4 * LARGEST)
   })
 })
