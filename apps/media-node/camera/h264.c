@@ -43,14 +43,15 @@ static guint golomb(Reader *reader) {
 
 static gboolean is_over(const Reader *reader) { return reader->at > reader->bits; }
 
-static gint signed_golomb(Reader *reader) {
+/* Modulo 2^32. */
+static guint signed_golomb(Reader *reader) {
   guint value = golomb(reader);
-  return value & 1 ? (gint)(value / 2) + 1 : -(gint)(value / 2);
+  return value & 1 ? value / 2 + 1 : 0 - value / 2;
 }
 
-static void skip_scaling_list(Reader *reader, gint size) {
-  gint last = 8, next = 8;
-  for (gint at = 0; at < size && !is_over(reader); at++) {
+static void skip_scaling_list(Reader *reader, guint size) {
+  guint last = 8, next = 8;
+  for (guint at = 0; at < size && !is_over(reader); at++) {
     if (next != 0) next = (last + signed_golomb(reader)) & 0xff;
     last = next ? next : last;
   }

@@ -195,7 +195,7 @@ void lanes_burst(Lanes *lanes, guint layer) {
   guint32 now = live_timestamp_at(lanes, now_us);
   guint32 first = timestamp_of(lanes->kept->data + sizeof(guint16));
   reset(lane, (Lane){.state = BURST, .begin_us = now_us, .until = now + span});
-  lane->kept_span = lane->until - first;
+  lane->kept_span = MAX(lane->until - first, 1);
   lane->sent_span = MIN(span, lane->kept_span);
 }
 
