@@ -66,7 +66,6 @@ static void put_unit(Payload *payload, const guint8 *unit, gsize size, gboolean 
   if (payload->units > 0 && payload->size + LENGTH + size > RTP_MTU) flush(payload, FALSE);
   if (fits) add(payload, unit, size);
   else send_fragments(payload, unit, size, is_last);
-  if (is_last) flush(payload, TRUE);
 }
 
 /* Where the next start code begins; `end` without one. */
@@ -88,4 +87,5 @@ void packets_send(const PacketsOf *of, const guint8 *picture, gsize size) {
     /* Receivers know pictures by their timestamps. */
     if (unit_end > unit && (unit[0] & 31) != H264_DELIMITER) put_unit(&payload, unit, (gsize)(unit_end - unit), code == end);
   }
+  flush(&payload, TRUE);
 }
