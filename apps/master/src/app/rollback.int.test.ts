@@ -176,13 +176,20 @@ describe('overrides', () => {
       SERVICE_SESSIONS_GARBAGE_INTERVAL: 77,
       ...shown,
     })
-    expect((await at(masterUrl, '/config/overrides/SERVICE_CDR', 'DELETE')).status).toBe(404)
-    const drop = async (path: string) => (await at(masterUrl, `/config/overrides${path}`, 'DELETE')).status === 204
+    // The master answers 503 while it restarts.
+    const status = async (path: string) => (await at(masterUrl, `/config/overrides${path}`, 'DELETE')).status
+    await until('an unknown one is not found', async () => (await status('/SERVICE_CDR')) === 404, PATIENCE_MS)
+    const drop = async (path: string) => (await status(path)) === 204
     await until('one is removed', () => drop('/SERVICE_SESSIONS_GARBAGE_INTERVAL'), PATIENCE_MS)
     await isServed('the others remain', { SERVICE_PRO_CLUSTER_ID: 'north', ...shown })
-    expect(await valueAt(masterUrl, 'SERVICE_SESSIONS_GARBAGE_INTERVAL')).toBe(900)
+    const interval = (): Promise<unknown> => valueAt(masterUrl, 'SERVICE_SESSIONS_GARBAGE_INTERVAL')
+    await until('the property has its default again', async () => (await interval()) === 900, PATIENCE_MS)
     await until('all are removed', () => drop(''), PATIENCE_MS)
     await isServed('the list is empty', {})
-    expect(await valueAt(masterUrl, 'SERVICE_PRO_CLUSTER_ID')).not.toBe('north')
+    const isNamed = async (): Promise<unknown> => {
+      const name = await valueAt(masterUrl, 'SERVICE_PRO_CLUSTER_ID')
+      return name !== undefined && name !== 'north'
+    }
+    await until('the other property has its default again', isNamed, PATIENCE_MS)
   }, 180_000)
 })
