@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { costOf, EXPECTED_SESSION } from '@session-service/contract'
+import { costOf, EXPECTED_SESSION, HEARTBEAT_INTERVAL_MS, RESTING_INTERVAL_MS } from '@session-service/contract'
 import { freePorts, until } from '@session-service/local-stack'
 import { NodeRig, workersOf } from './fixtures/node-rig.js'
 
@@ -61,6 +61,25 @@ describe('a heartbeat of a node', () => {
     await rig.master.join(nodeId, 'a', 'one')
     await until('it counts a room that was opened again', () => rig.master.lastHeartbeatOf(nodeId)?.roomsOpened === 3)
     expect(rig.master.lastHeartbeatOf(nodeId)?.rooms).toBe(2)
+  })
+
+  it('follows rarely while the node rests, and often again with a command and with work', async () => {
+    const { nodeId } = await rig.launchReady({ MEDIA_NODE_REST_AFTER: '1' })
+    const last = () => rig.master.lastHeartbeatOf(nodeId)
+    const comes = (everyMs: number, rooms = 0): Promise<unknown> =>
+      until(`heartbeats come each ${everyMs} ms`, () => last()?.everyMs === everyMs && last()?.rooms === rooms)
+    await comes(RESTING_INTERVAL_MS)
+    await rig.master.ask(nodeId, 'inventory', {})
+    await rig.master.ask(nodeId, 'describe', {})
+    expect(last()?.everyMs).toBe(RESTING_INTERVAL_MS)
+    await rig.master.ask(nodeId, 'wake', {})
+    await comes(HEARTBEAT_INTERVAL_MS)
+    await comes(RESTING_INTERVAL_MS)
+    await rig.master.join(nodeId, 'a', 'one')
+    await comes(HEARTBEAT_INTERVAL_MS, 1)
+    const { sentAt = 0 } = last() ?? {}
+    await until('it has had a room for long', () => (last()?.sentAt ?? 0) - sentAt > 2_000)
+    expect(last()?.everyMs).toBe(HEARTBEAT_INTERVAL_MS)
   })
 
   it('is complemented by the description of the media server on request', async () => {

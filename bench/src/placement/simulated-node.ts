@@ -39,6 +39,7 @@ export class SimulatedNode {
       nodeId: `${this.index}`,
       bootId: 'boot',
       sentAt: now,
+      everyMs: HEARTBEAT_INTERVAL_MS,
       status: 'running',
       workers: WORKERS,
       cpuLoad: Math.min(Math.max(cpuLoad, 0), 100),

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { Heartbeat } from '@session-service/contract'
+import { Heartbeat, HEARTBEAT_INTERVAL_MS, RESTING_INTERVAL_MS } from '@session-service/contract'
 import { HeartbeatTable } from './heartbeat-table.js'
 
-const heartbeat = (nodeId: string, bootId = 'boot'): Heartbeat =>
+const heartbeat = (nodeId: string, bootId = 'boot', everyMs = HEARTBEAT_INTERVAL_MS): Heartbeat =>
   Heartbeat.parse({
     nodeId,
     bootId,
+    everyMs,
     sentAt: 0,
     ip: '127.0.0.1',
     status: 'running',
@@ -28,6 +29,24 @@ describe('HeartbeatTable', () => {
     for (const end = now + ms; now < end;) {
       now = Math.min(now + everyMs, end)
       table.busAlive()
+    }
+  }
+
+  /** Of a bus with one node; between two heartbeats the bus is probed if nothing was heard since the last time. */
+  const outage = (everyMs: number, outageMs: number, begin: number, phase: number): void => {
+    table = new HeartbeatTable({ silentMs: 3_000, now: () => now })
+    let hasHeard = false
+    const startedAt = now
+    for (let at = 0; at < begin + outageMs + 3 * everyMs; at += 50, now = startedAt + at) {
+      const isOut = at >= begin && at < begin + outageMs
+      if (at % everyMs === 0 && (!isOut || at === 0)) {
+        table.beat(heartbeat('a', 'boot', everyMs))
+        hasHeard = true
+      }
+      if (at % everyMs !== phase) continue
+      if (!hasHeard && !isOut) table.busAlive()
+      hasHeard = false
+      if (lost().length > 0) throw new Error(`lost: ${outageMs} ms from ${begin} ms on`)
     }
   }
 
@@ -97,6 +116,46 @@ describe('HeartbeatTable', () => {
     pass(1)
     expect(lost()).toEqual(['a'])
   })
+
+  it('gives a node that rests a longer silent window than the others, until it rests no more', () => {
+    const rests = (nodeId: string): void => void table.beat(heartbeat(nodeId, 'boot', RESTING_INTERVAL_MS))
+    rests('resting')
+    rests('waking')
+    table.beat(heartbeat('active'))
+    table.beat(heartbeat('waking'))
+    pass(3_000)
+    expect([lost(), live()]).toEqual([['waking', 'active'], ['resting']])
+    pass(5_999)
+    expect(live()).toEqual(['resting'])
+    pass(1)
+    expect(live()).toEqual([])
+  })
+
+  it('wants signs of life of the bus as often as its nodes send heartbeats', () => {
+    const everyMs: number[] = []
+    const note = (): void => void everyMs.push(table.checkEveryMs)
+    note()
+    table.beat(heartbeat('a', 'boot', RESTING_INTERVAL_MS))
+    note()
+    table.beat(heartbeat('b'))
+    note()
+    table.beat(heartbeat('b', 'boot', RESTING_INTERVAL_MS))
+    note()
+    table.beat(heartbeat('b'))
+    note()
+    table.forget('b')
+    note()
+    expect(everyMs).toEqual([2_000, 2_000, 500, 2_000, 500, 2_000])
+  })
+
+  it.each([HEARTBEAT_INTERVAL_MS, RESTING_INTERVAL_MS])(
+    'loses no node with heartbeats each %s ms in an outage of the bus, however long it is and whenever it begins',
+    (everyMs) => {
+      for (let outageMs = 100; outageMs <= 12_000; outageMs += 100)
+        for (let begin = 0; begin < everyMs; begin += 100)
+          for (const phase of [50, everyMs - 50]) outage(everyMs, outageMs, begin, phase)
+    },
+  )
 
   it('keeps a node lost that was lost before an outage', () => {
     table.beat(heartbeat('a'))

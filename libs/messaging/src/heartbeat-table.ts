@@ -1,4 +1,10 @@
-import { NODE_SILENT_MS, type Heartbeat } from '@session-service/contract'
+import {
+  HEARTBEAT_INTERVAL_MS,
+  NODE_SILENT_MS,
+  RESTING_INTERVAL_MS,
+  silentMsOf,
+  type Heartbeat,
+} from '@session-service/contract'
 
 interface LastHeartbeat {
   heartbeat: Heartbeat
@@ -6,6 +12,7 @@ interface LastHeartbeat {
 }
 
 export interface HeartbeatTableOptions {
+  /** Of nodes that do not rest. */
   silentMs?: number
   /** A monotonic clock, ms. */
   now?: () => number
@@ -22,6 +29,8 @@ export class HeartbeatTable {
   readonly #now: () => number
   readonly #lastHeartbeats = new Map<string, LastHeartbeat>()
   #aliveAt: number
+  /** Of the intervals of all nodes; undefined after a change. */
+  #shortestMs: number | undefined
 
   constructor({ silentMs = NODE_SILENT_MS, now = () => performance.now() }: HeartbeatTableOptions = {}) {
     this.#silentMs = silentMs
@@ -33,14 +42,25 @@ export class HeartbeatTable {
   beat(heartbeat: Heartbeat): Heartbeat | undefined {
     this.busAlive()
     const previous = this.#lastHeartbeats.get(heartbeat.nodeId)?.heartbeat
+    if (previous?.everyMs !== heartbeat.everyMs) this.#shortestMs = undefined
     this.#lastHeartbeats.set(heartbeat.nodeId, { heartbeat, at: this.#aliveAt })
     return previous
   }
 
-  /** Call it each time the bus answers, at least three times per silent window. */
+  /** How often the bus has to show that it is alive: the shortest interval of all nodes. */
+  get checkEveryMs(): number {
+    this.#shortestMs ??= Math.min(
+      RESTING_INTERVAL_MS,
+      ...[...this.#lastHeartbeats.values()].map(({ heartbeat }) => heartbeat.everyMs),
+    )
+    return this.#shortestMs
+  }
+
+  /** Call it each time the bus answers, at least once in two `checkEveryMs`. */
   busAlive(): void {
     const now = this.#now()
-    const isGap = now - this.#aliveAt > this.#silentMs / 2
+    const longestMs = this.#silentMs / 2 + 2 * (this.checkEveryMs - HEARTBEAT_INTERVAL_MS)
+    const isGap = now - this.#aliveAt > longestMs
     if (isGap) for (const entry of this.#lastHeartbeats.values()) if (!this.#isLost(entry)) entry.at = now
     this.#aliveAt = now
   }
@@ -66,10 +86,11 @@ export class HeartbeatTable {
 
   forget(nodeId: string): void {
     this.#lastHeartbeats.delete(nodeId)
+    this.#shortestMs = undefined
   }
 
-  #isLost({ at }: LastHeartbeat): boolean {
-    return this.#aliveAt - at >= this.#silentMs
+  #isLost({ heartbeat, at }: LastHeartbeat): boolean {
+    return this.#aliveAt - at >= silentMsOf(heartbeat.everyMs, this.#silentMs)
   }
 
   #select(wanted: (entry: LastHeartbeat) => boolean): Heartbeat[] {

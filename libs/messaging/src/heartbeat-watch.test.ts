@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { type Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
+import { type Heartbeat, HEARTBEAT_INTERVAL_MS, RESTING_INTERVAL_MS, SUBJECT } from '@session-service/contract'
 import type { Bus } from './bus.js'
 import { HeartbeatWatch } from './heartbeat-watch.js'
 
@@ -16,8 +16,8 @@ class CountingBus {
     return { stop: async () => undefined }
   }) as unknown as Bus['subscribe']
 
-  beat(nodeId: string): void {
-    this.#receive({ nodeId, bootId: 'boot' } as Heartbeat, SUBJECT.heartbeat(nodeId))
+  beat(nodeId: string, everyMs = HEARTBEAT_INTERVAL_MS): void {
+    this.#receive({ nodeId, bootId: 'boot', everyMs } as Heartbeat, SUBJECT.heartbeat(nodeId))
   }
 }
 
@@ -55,4 +55,23 @@ it('a silent node is lost while others are heard, and when none is', async () =>
   expect([lost, bus.probes]).toEqual([['a'], 0])
   await intervals(6, [])
   expect(lost).toEqual(['a', 'b'])
+})
+
+it('a silent bus is probed less often while all nodes rest, and a node that wakes is watched as before', async () => {
+  bus.beat('a', RESTING_INTERVAL_MS)
+  await intervals(12, [])
+  expect(bus.probes).toBeLessThanOrEqual(3)
+  expect(bus.probes).toBeGreaterThanOrEqual(2)
+  expect(lost).toEqual([])
+  bus.beat('a')
+  await intervals(6, [])
+  expect(lost).toEqual(['a'])
+})
+
+it('a silent node that rested is lost after its longer window', async () => {
+  bus.beat('a', RESTING_INTERVAL_MS)
+  await intervals(17, [])
+  expect(lost).toEqual([])
+  await intervals(6, [])
+  expect(lost).toEqual(['a'])
 })

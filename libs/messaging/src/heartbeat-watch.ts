@@ -1,4 +1,4 @@
-import { Heartbeat, HEARTBEAT_INTERVAL_MS, ServiceError, SUBJECT } from '@session-service/contract'
+import { Heartbeat, ServiceError, SUBJECT } from '@session-service/contract'
 import { AlignedInterval } from '@session-service/server-kit/async'
 import type { Bus } from './bus.js'
 import { HeartbeatTable } from './heartbeat-table.js'
@@ -45,9 +45,10 @@ export class HeartbeatWatch {
       const heartbeat = options.adjust?.(received) ?? received
       const isAccepted = options.accepts?.(heartbeat) ?? true
       const previous = isAccepted ? this.table.beat(heartbeat) : undefined
+      this.#timer.every(this.table.checkEveryMs)
       options.onBeat?.(heartbeat, previous)
     })
-    this.#timer = new AlignedInterval(() => void this.#check(), HEARTBEAT_INTERVAL_MS)
+    this.#timer = new AlignedInterval(() => void this.#check(), this.table.checkEveryMs)
   }
 
   async stop(): Promise<void> {
@@ -60,6 +61,7 @@ export class HeartbeatWatch {
     this.#checking = true
     if ((await this.#isBusAlive()) && this.#options.onLost)
       for (const heartbeat of this.table.lost()) await this.#reportLoss(heartbeat)
+    this.#timer.every(this.table.checkEveryMs)
     this.#checking = false
   }
 

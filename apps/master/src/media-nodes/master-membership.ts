@@ -52,6 +52,10 @@ export class MasterMembership extends ClusterMembership {
     return !this.#isInMinority
   }
 
+  get isResting(): boolean {
+    return this.mediaNodes.areResting
+  }
+
   async renew(): Promise<void> {
     const alive = this.mediaNodes.aliveHere.length
     const heard = this.mediaNodes.heard()

@@ -7,6 +7,7 @@ import {
   NODE_SILENT_MS,
   nodeRpc,
   ServiceError,
+  silentMsOf,
   SUBJECT,
 } from '@session-service/contract'
 import { Bus, HeartbeatWatch } from '@session-service/messaging'
@@ -33,8 +34,8 @@ import type { NodeBoot } from './room-place.js'
 const HEARTBEAT_DELAY_MS = 150
 /** Heartbeats of an ended process arrive no longer than this after its end, ms. */
 const LATE_HEARTBEAT_MS = 2 * NODE_SILENT_MS
-/** A node counts as alive when a master wrote its heartbeat less than this long ago, ms. */
-const ALIVE_MS = NODE_SILENT_MS - 500
+/** A node counts as alive until so long before the end of its silent window, by the heartbeat that a master wrote, ms. */
+const ALIVE_MARGIN_MS = 500
 
 /** A heartbeat of a node that belongs to the cluster. */
 export type Member = Heartbeat & {
@@ -94,6 +95,8 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   /** A master serves after one heartbeat interval, when it has received heartbeats of all nodes. */
   async onApplicationBootstrap(): Promise<void> {
     await this.refresh()
+    // One that rests sends heartbeats less often; an older one does not rest, and does not know the command.
+    for (const { id } of this.connected()) void this.request({ nodeId: id }, 'wake', {}).catch(() => undefined)
     await sleep(HEARTBEAT_INTERVAL_MS + HEARTBEAT_DELAY_MS)
   }
 
@@ -146,6 +149,12 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   /** Applies a heartbeat of a process that was considered foreign with an outdated row. */
   accept(node: Heartbeat): void {
     this.#heartbeats.table.beat(node)
+  }
+
+  /** Whether all nodes have had no work for some time. */
+  get areResting(): boolean {
+    const live = this.live()
+    return live.length > 0 && live.every(({ everyMs }) => everyMs > HEARTBEAT_INTERVAL_MS)
   }
 
   /** Whether this master receives heartbeats of this boot. */
@@ -255,12 +264,10 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
 
   /** Whether any master receives heartbeats of this boot, by the times written in the row. */
   isAlive({ nodeId, bootId }: NodeBoot, row = this.#known.get(nodeId)): boolean {
-    return (
-      row !== undefined &&
-      row.bootId === bootId &&
-      isConnected(row) &&
-      Math.abs(this.clock.now() - row.lastHeartbeatAt) < ALIVE_MS
-    )
+    if (row?.bootId !== bootId || !isConnected(row)) return false
+    const heard = this.lastHeartbeat(nodeId)
+    const everyMs = heard?.bootId === bootId ? heard.everyMs : HEARTBEAT_INTERVAL_MS
+    return Math.abs(this.clock.now() - row.lastHeartbeatAt) < silentMsOf(everyMs) - ALIVE_MARGIN_MS
   }
 
   /** Registered nodes that any master reports as alive. */

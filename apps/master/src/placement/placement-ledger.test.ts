@@ -9,7 +9,7 @@ describe('PlacementLedger', () => {
   let now = 0
   let ledger: PlacementLedger
   const report = (nodeId: string, changes: Partial<Report> = {}): Report => ({
-    ...{ nodeId, bootId: 'boot', sentAt: now, status: 'running', workers: 2 },
+    ...{ nodeId, bootId: 'boot', sentAt: now, everyMs: 500, status: 'running', workers: 2 },
     ...{ cpuLoad: 0, committed: 0, roomsOpened: 0 },
     ...changes,
   })

@@ -5,7 +5,7 @@ import type { Candidate } from './select-node.js'
 /** The part of a heartbeat that the ledger uses. */
 export type Report = Pick<
   Heartbeat,
-  'nodeId' | 'bootId' | 'sentAt' | 'status' | 'workers' | 'cpuLoad' | 'committed' | 'roomsOpened'
+  'nodeId' | 'bootId' | 'sentAt' | 'everyMs' | 'status' | 'workers' | 'cpuLoad' | 'committed' | 'roomsOpened'
 > &
   Pick<Candidate, 'isBackedOff'>
 
@@ -31,6 +31,7 @@ class Account implements Candidate {
   status: Report['status']
   isBackedOff: boolean
   workers: number
+  everyMs: number
   load: number
   pending = 0
   #excess: number
@@ -48,6 +49,7 @@ class Account implements Candidate {
     this.status = report.status
     this.isBackedOff = report.isBackedOff ?? false
     this.workers = report.workers
+    this.everyMs = report.everyMs
     this.#excess = excessOf(report)
     this.load = this.#loadOf(report)
     this.#sentAt = report.sentAt
@@ -66,6 +68,7 @@ class Account implements Candidate {
     this.#sentAt = report.sentAt
     this.#roomsOpened = report.roomsOpened
     this.workers = report.workers
+    this.everyMs = report.everyMs
     this.#excess += EXCESS_SHARE * (excessOf(report) - this.#excess)
     this.load = this.#loadOf(report)
     this.#sum()

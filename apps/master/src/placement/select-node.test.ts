@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { HEARTBEAT_INTERVAL_MS, RESTING_INTERVAL_MS } from '@session-service/contract'
 import { type Candidate, loadWith, type Need, selectNode } from './select-node.js'
 
 const NOW = 10_000
@@ -9,6 +10,7 @@ const node = (nodeId: string, changes: Partial<Candidate> = {}): Candidate => ({
   status: 'running',
   workers: 2,
   lastHeartbeatAt: NOW - 400,
+  everyMs: HEARTBEAT_INTERVAL_MS,
   load: 10,
   pending: 0,
   ...changes,
@@ -34,6 +36,18 @@ describe('selectNode', () => {
     [
       'selects a silent node only after the others',
       [node('a', { lastHeartbeatAt: NOW - 1_300 }), node('b', { load: 99 })],
+      {},
+      'b',
+    ],
+    [
+      'selects a node that rests, whose heartbeats are further apart',
+      [node('a', { lastHeartbeatAt: NOW - 2_700, everyMs: RESTING_INTERVAL_MS }), node('b', { load: 99 })],
+      {},
+      'a',
+    ],
+    [
+      'selects a silent node that rested only after the others',
+      [node('a', { lastHeartbeatAt: NOW - 2_800, everyMs: RESTING_INTERVAL_MS }), node('b', { load: 99 })],
       {},
       'b',
     ],

@@ -8,6 +8,8 @@ export interface Candidate {
   readonly workers: number
   /** Time of its last heartbeat, by the clock of `now`. */
   readonly lastHeartbeatAt: number
+  /** The interval of its heartbeats, ms. */
+  readonly everyMs: number
   /** Load of its last heartbeat, percent of the machine. */
   readonly load: number
   /** It crashed repeatedly. */
@@ -32,8 +34,8 @@ export interface Refused {
 }
 export type Choice<C extends Candidate = Candidate> = { node: C } | { node?: undefined; refusals: Refused[] }
 
-/** After two missed heartbeats the node may have failed, though it does not count as lost yet. */
-const SILENT_AFTER_MS = 1_250
+/** This long after the heartbeat that should have come a node may have failed, though it does not count as lost yet. */
+const SILENT_AFTER_MS = 750
 /** Exceeds any load, so that silent nodes come after all others. */
 const SILENT = 1e6
 /** Exceeds SILENT: a node that crashed repeatedly is the last choice. */
@@ -47,14 +49,14 @@ const SAMPLE = 20
 
 /** The load that a node would have with this session: reported load, pending placements and the new cost. */
 export const loadWith = (
-  { load, pending, workers, lastHeartbeatAt, isBackedOff = false }: Candidate,
+  { load, pending, workers, lastHeartbeatAt, everyMs, isBackedOff = false }: Candidate,
   cost: number,
   now: number,
 ): number =>
   load +
   pending +
   cost / Math.max(workers, 1) +
-  (now - lastHeartbeatAt > SILENT_AFTER_MS ? SILENT : 0) +
+  (now - lastHeartbeatAt > everyMs + SILENT_AFTER_MS ? SILENT : 0) +
   (isBackedOff ? BACKED_OFF : 0)
 
 /**

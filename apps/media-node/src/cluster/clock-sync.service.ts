@@ -1,11 +1,13 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { newSecret, SUBJECT } from '@session-service/contract'
 import { Bus, REPORT_RPC } from '@session-service/messaging'
-import { serviceClock } from '@session-service/server-kit'
+import { type AlignedInterval, serviceClock } from '@session-service/server-kit'
 import { NodeIdentity } from '../node/identity.js'
+import { Rhythm } from '../node/rhythm.js'
 import { StatisticsSettings } from '../node/statistics-settings.js'
 
-const INTERVAL_MS = 5_000
+/** In heartbeats. */
+const INTERVAL = 10
 const TIMEOUT_MS = 2_000
 /** Smaller steps are normal corrections of synchronised clocks. */
 const WARN_STEP_MS = 500
@@ -17,22 +19,23 @@ const WARN_STEP_MS = 500
 @Injectable()
 export class ClockSyncService implements OnModuleDestroy {
   readonly #logger = new Logger(ClockSyncService.name)
-  #timer: NodeJS.Timeout | undefined
+  #timer: AlignedInterval | undefined
   #isSyncing = false
 
   constructor(
     private readonly identity: NodeIdentity,
     private readonly bus: Bus,
+    private readonly rhythm: Rhythm,
     private readonly statistics: StatisticsSettings,
   ) {}
 
   start(): void {
-    this.#timer = setInterval(() => void this.#sync(), INTERVAL_MS)
+    this.#timer = this.rhythm.interval(() => void this.#sync(), INTERVAL)
     void this.#sync()
   }
 
   onModuleDestroy(): void {
-    clearInterval(this.#timer)
+    this.#timer?.stop()
   }
 
   async #sync(): Promise<void> {

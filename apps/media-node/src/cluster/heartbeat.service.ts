@@ -1,9 +1,9 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
-import { Heartbeat, HEARTBEAT_INTERVAL_MS, SUBJECT } from '@session-service/contract'
+import { Heartbeat, SUBJECT } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import type { z } from 'zod'
 import { Bus, usedCapacity } from '@session-service/messaging'
-import { AlignedInterval, cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
+import { type AlignedInterval, cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { committedTo } from './commitment.js'
@@ -12,10 +12,11 @@ import { RecordingsService } from '../recordings/recordings.service.js'
 import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
 import { NodeIdentity } from '../node/identity.js'
 import { NODE_CONFIG, NodeState } from '../node/node-state.js'
+import { Rhythm } from '../node/rhythm.js'
 import { opsAddress } from './process-probe.js'
 import { VERSION } from '../node/version.js'
 
-/** Sends every master a heartbeat with the load of the node twice a second. */
+/** Sends every master a heartbeat with the load of the node twice a second, or each two seconds while the node rests. */
 @Injectable()
 export class HeartbeatService implements OnModuleDestroy {
   readonly #logger = new Logger(HeartbeatService.name)
@@ -26,6 +27,7 @@ export class HeartbeatService implements OnModuleDestroy {
     private readonly bus: Bus,
     private readonly fence: Fence,
     private readonly state: NodeState,
+    private readonly rhythm: Rhythm,
     private readonly media: MediaService,
     private readonly pool: WorkerPool,
     private readonly recordings: RecordingsService,
@@ -40,7 +42,7 @@ export class HeartbeatService implements OnModuleDestroy {
 
   /** Called once the node accepts commands: masters may place rooms on it from the first heartbeat on. */
   start(): void {
-    this.#timer = new AlignedInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
+    this.#timer = this.rhythm.interval(() => this.#tick())
     this.#tick()
   }
 
@@ -56,7 +58,14 @@ export class HeartbeatService implements OnModuleDestroy {
 
   #tick(): void {
     this.state.cpu.add(cpuTimes())
+    if (this.#hasWork) this.rhythm.busy()
+    else this.rhythm.idle()
     this.beat()
+  }
+
+  /** A node that waits for its registration is about to get some. */
+  get #hasWork(): boolean {
+    return !this.media.rooms.isEmpty || this.recordings.jobs.length > 0 || !this.fence.isOpen()
   }
 
   /** Also called between the intervals, for changes that masters should know at once. */
@@ -87,6 +96,7 @@ export class HeartbeatService implements OnModuleDestroy {
       nodeId,
       bootId,
       sentAt: serviceClock.now(),
+      everyMs: this.rhythm.everyMs,
       launchedAt,
       version: VERSION,
       ip: address,

@@ -10,6 +10,7 @@ import { FiltersService } from '../filters/filters.service.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
 import { CommandMetrics } from './command-metrics.js'
 import { FenceGate } from './fence-gate.js'
+import { RestGate } from './rest-gate.js'
 import { LifecycleService } from '../lifecycle/lifecycle.service.js'
 import { MediaserverInfoService } from './mediaserver-info.js'
 
@@ -25,7 +26,7 @@ export const bindCommands =
 
 /** The commands of masters; the bus transport has validated them against the schemas of the contract. */
 @BusController()
-@UseInterceptors(CommandMetrics, FenceGate)
+@UseInterceptors(CommandMetrics, FenceGate, RestGate)
 export class CommandsController implements Commands<NodeCommand> {
   constructor(
     private readonly media: MediaService,
@@ -208,6 +209,13 @@ export class CommandsController implements Commands<NodeCommand> {
   @Command('terminate')
   async terminate(): Answer<'terminate'> {
     this.lifecycle.terminate()
+    return {}
+  }
+
+  /** The rest has ended, as with each command. */
+  @Command('wake')
+  async wake(): Answer<'wake'> {
+    this.heartbeats.beat()
     return {}
   }
 

@@ -30,6 +30,19 @@ describe('the fence', () => {
     expect(fresh.isOpen()).toBe(true)
   })
 
+  it('shuts after the silent window of the moment', () => {
+    let silentMs = 2 * LONG
+    const other = new Fence(
+      () => now,
+      () => silentMs,
+    )
+    other.contact()
+    now += LONG
+    expect(other.isOpen()).toBe(true)
+    silentMs = NODE_SILENT_MS
+    expect(other.isOpen()).toBe(false)
+  })
+
   it('shuts after a suspension when its state is read first', () => {
     now += LONG
     expect(fence.isOpen()).toBe(false)

@@ -7,15 +7,17 @@ import { NODE_SILENT_MS } from '@session-service/contract'
  */
 export class Fence {
   readonly #now: () => number
+  readonly #silentMs: () => number
   /** Undefined before the first contact: a node without rooms has nothing to be confirmed. */
   #contactAt: number | undefined
   #isSilenceNoticed = false
   #isShut = false
   #shutCount = 0
 
-  /** `now`: monotonic, ms. */
-  constructor(now: () => number = () => performance.now()) {
+  /** `now`: monotonic, ms. `silentMs`: after which silence masters consider the node lost. */
+  constructor(now: () => number = () => performance.now(), silentMs: () => number = () => NODE_SILENT_MS) {
     this.#now = now
+    this.#silentMs = silentMs
   }
 
   /** How often it was shut: an answer of a master opens the fence only if it was not shut again meanwhile. */
@@ -25,7 +27,7 @@ export class Fence {
 
   /** Shuts the fence first when the last contact is too long ago. */
   isOpen(): boolean {
-    if (!this.#isSilenceNoticed && this.#contactAt !== undefined && this.#now() - this.#contactAt > NODE_SILENT_MS) {
+    if (!this.#isSilenceNoticed && this.#contactAt !== undefined && this.#now() - this.#contactAt > this.#silentMs()) {
       this.#isSilenceNoticed = true
       this.shut()
     }

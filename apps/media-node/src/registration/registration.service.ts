@@ -1,6 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import {
-  HEARTBEAT_INTERVAL_MS,
   NODE_BOOT_RPC,
   nodeRpc,
   ServiceError,
@@ -9,12 +8,13 @@ import {
   type NodeFactAnswer,
 } from '@session-service/contract'
 import { Bus, ReportSender } from '@session-service/messaging'
-import { AlignedInterval, metrics, sleep } from '@session-service/server-kit'
+import { type AlignedInterval, metrics, sleep } from '@session-service/server-kit'
 import { AnnouncedAddress } from '../address/announced-address.js'
 import { MediaService } from '../rooms/media.service.js'
 import { Fence } from '../node/fence.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
 import { NodeIdentity } from '../node/identity.js'
+import { Rhythm } from '../node/rhythm.js'
 import { LifecycleService } from '../lifecycle/lifecycle.service.js'
 import { RoomEvents } from '../rooms/room-events.js'
 
@@ -37,6 +37,7 @@ export class RegistrationService implements OnApplicationBootstrap, OnModuleDest
     private readonly reports: ReportSender,
     private readonly media: MediaService,
     private readonly fence: Fence,
+    private readonly rhythm: Rhythm,
     private readonly events: RoomEvents,
     private readonly heartbeat: HeartbeatService,
     private readonly lifecycle: LifecycleService,
@@ -88,7 +89,7 @@ export class RegistrationService implements OnApplicationBootstrap, OnModuleDest
   start(): void {
     this.fence.contact()
     this.bus.onStatus((connected) => (connected ? this.#onReconnect() : this.fence.shut()))
-    this.#timer = new AlignedInterval(() => this.#tick(), HEARTBEAT_INTERVAL_MS)
+    this.#timer = this.rhythm.interval(() => this.#tick())
   }
 
   /** A node that never regains contact keeps forwarding media: no master can close its rooms. */

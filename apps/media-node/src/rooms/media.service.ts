@@ -34,7 +34,7 @@ export type CameraCommand = 'startCamera'
 export type FilterCommand = 'applyFilter' | 'execFilterMethod' | 'removeFilter'
 type MediaCommand = Exclude<
   NodeCommand,
-  LifecycleCommand | RecordingCommand | SpeechToTextCommand | CameraCommand | FilterCommand
+  'wake' | LifecycleCommand | RecordingCommand | SpeechToTextCommand | CameraCommand | FilterCommand
 >
 export type Commands<C extends NodeCommand = MediaCommand> = {
   [K in C]: (call: NodeCommandCall<K>) => Answer<K>

@@ -22,6 +22,12 @@ export const NODE = {
     default: true,
     meaning: 'Take sessions after registration; if false, only after the node was added by `POST media-nodes`',
   }),
+  MEDIA_NODE_REST_AFTER: property('node', integer(0, 86_400), {
+    default: 60,
+    unit: 's',
+    meaning:
+      'Time without rooms, recordings and commands after which the node rests: heartbeats each 2 s instead of 0.5 s; 0: never',
+  }),
   MEDIA_NODE_DRAIN_TIMEOUT: property('node', integer(0, 604_800), {
     default: 18_000,
     unit: 's',

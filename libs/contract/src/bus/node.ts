@@ -297,6 +297,8 @@ export const NODE_COMMANDS = {
     2_000,
   ],
   /** Lists the rooms and jobs of the node, for reconciliation. */
+  /** The node sends a heartbeat at once, and does not rest for some time. */
+  wake: [Nothing, Nothing, 1_000],
   inventory: [
     Nothing,
     z.object({
@@ -334,13 +336,27 @@ export const NODE_COMMAND_NAMES = Object.keys(NODE_COMMANDS) as NodeCommand[]
  */
 export const NODE_BOOT_RPC = [z.object({ register: z.boolean().default(false) }), z.object({}), 1_000] as const
 
-/** Published on `heartbeat.<nodeId>` every HEARTBEAT_INTERVAL_MS. */
+export const HEARTBEAT_INTERVAL_MS = 500
+/** Of a node that rests: it has had no work for some time. Shorter than the silent window of older masters. */
+export const RESTING_INTERVAL_MS = 2_000
+/** A node without a heartbeat for this time counts as lost, unless it rests. */
+export const NODE_SILENT_MS = 3_000
+/**
+ * How long a node with this interval of heartbeats may be silent before it counts as lost, ms: the longest gap of the bus
+ * that does not show, which two intervals limit, and the two heartbeats that it may hide.
+ */
+export const silentMsOf = (everyMs: number, silentMs = NODE_SILENT_MS): number =>
+  silentMs + 4 * (everyMs - HEARTBEAT_INTERVAL_MS)
+
+/** Published on `heartbeat.<nodeId>`. */
 export const Heartbeat = z.object({
   nodeId: Id,
   /** New at every start of the process; rooms of an earlier boot no longer exist. */
   bootId: Id,
   /** UTC ms of the node's clock, which may be wrong: use the other times only relative to this one. */
   sentAt: z.number(),
+  /** The time to the next heartbeat at most, ms: longer while the node rests. */
+  everyMs: z.number().min(100).max(10_000).default(HEARTBEAT_INTERVAL_MS),
   /** The start of the process, UTC ms of the node's clock. */
   launchedAt: z.number().default(0),
   version: z.string().default(''),
@@ -381,7 +397,3 @@ export const Heartbeat = z.object({
   transcodings: z.number().int().nonnegative().default(0),
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
-
-export const HEARTBEAT_INTERVAL_MS = 500
-/** A node without a heartbeat for this time counts as lost. */
-export const NODE_SILENT_MS = 3_000

@@ -35,6 +35,19 @@ it('intervals that start at different times run at the same ones', () => {
   expect(times.map(Math.round)).toEqual([500, 500, 1_000, 1_000, 1_000, 1_500, 1_500])
 })
 
+it('an interval that changes runs at multiples of the new one, unless it has been stopped', () => {
+  const [interval, stopped] = [start(), start()]
+  stopped.stop()
+  stopped.every(2_000)
+  expect([interval, stopped].map(({ isRunning }) => isRunning)).toEqual([true, false])
+  jest.advanceTimersByTime(1_100)
+  interval.every(2_000)
+  jest.advanceTimersByTime(3_000)
+  interval.every(EVERY_MS)
+  jest.advanceTimersByTime(1_000)
+  expect(times.map(Math.round)).toEqual([500, 1_000, 2_000, 4_000, 4_500, 5_000])
+})
+
 it('a stopped interval runs no more, also when its own run stops it', () => {
   const interval: AlignedInterval = new AlignedInterval(() => {
     times.push(1)

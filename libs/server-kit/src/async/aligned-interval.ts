@@ -7,7 +7,7 @@ const EARLY_MS = 2
  */
 export class AlignedInterval {
   readonly #run: () => void
-  readonly #everyMs: number
+  #everyMs: number
   #timer: NodeJS.Timeout | undefined
   #isReferenced = true
 
@@ -22,6 +22,18 @@ export class AlignedInterval {
     this.#isReferenced = false
     this.#timer?.unref()
     return this
+  }
+
+  get isRunning(): boolean {
+    return this.#timer !== undefined
+  }
+
+  /** Changes the interval, from the next multiple on. */
+  every(everyMs: number): void {
+    if (everyMs === this.#everyMs || this.#timer === undefined) return
+    this.#everyMs = everyMs
+    clearTimeout(this.#timer)
+    this.#schedule()
   }
 
   stop(): void {

@@ -4,6 +4,8 @@ export abstract class ClusterMembership {
   abstract renew(): Promise<void>
   /** Whether this master may act for the cluster, as of the last renewal. */
   abstract readonly hasQuorum: boolean
+  /** Whether the cluster has had no work for some time. */
+  abstract readonly isResting: boolean
   /** Reports to the other masters that this one has ended, so that they do not wait for its silence. */
   abstract leave(): Promise<void>
 }

@@ -17,9 +17,11 @@ import { PeriodicRead, type PeriodicReader, type PeriodicRows, periodicStatement
 import { Scheduler } from './scheduler.js'
 
 const TICK_MS = 1_000
+/** While the cluster rests. A master that is silent for 5 s counts as dead. */
+const RESTING_TICK_MS = 2_000
 
 /**
- * What a master says and reads every second: one statement reports that it is alive, one reads the rows of all periodic
+ * What a master says and reads every second, or two while the cluster rests: one statement reports that it is alive, one reads the rows of all periodic
  * readers. An idle master sends hardly any other.
  */
 @Injectable()
@@ -63,6 +65,7 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
   async #tick(): Promise<void> {
     if (this.#isTicking) return
     this.#isTicking = true
+    this.#interval?.every(this.membership.isResting ? RESTING_TICK_MS : TICK_MS)
     try {
       await this.membership.renew()
       if (this.#isReading) await this.#read()
