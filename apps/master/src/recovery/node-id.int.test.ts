@@ -47,7 +47,11 @@ describe('the id of a media node', () => {
       TIMEOUT_MS,
     )
     const alice = await stack.join(id)
-    const before = await until('the node is registered', () => rowOf('north'), TIMEOUT_MS)
+    const heard = async (): Promise<Row | undefined> => {
+      const row = await rowOf('north')
+      return row && row.lastHeartbeatAt > 0 ? row : undefined
+    }
+    const before = await until('a heartbeat of the node is written', heard, TIMEOUT_MS)
     const beat = {
       ...{ nodeId: 'north', bootId: 'another-boot', ip: '127.0.0.9', status: 'running' as const, workers: 1 },
       ...{ cpuLoad: 0, memoryBytes: 0, rooms: 0, connections: 0, streams: 0, consumers: 0 },
@@ -62,17 +66,17 @@ describe('the id of a media node', () => {
         async () => ((await rowOf('north'))?.lastHeartbeatAt ?? 0) > before.lastHeartbeatAt + ALIVE_FOR_MS,
         TIMEOUT_MS,
       )
+      await until(
+        'a master logs the second process',
+        () => stack.journal.find('two processes send heartbeats as media node north').length > 0,
+        TIMEOUT_MS,
+      )
     } finally {
       clearInterval(timer)
     }
     expect(await rowOf('north')).toMatchObject({ boot: before.boot, lostAt: null })
     expect(alice.received('mediaLost')).toEqual([])
     expect(await stack.api.getSession(id)).toMatchObject({ mediaNodeId: 'north' })
-    await until(
-      'a master logs the second process',
-      () => stack.journal.find('two processes send heartbeats as media node north').length > 0,
-      TIMEOUT_MS,
-    )
     await alice.close()
   })
 
