@@ -21,8 +21,8 @@ const TICK_MS = 1_000
 const RESTING_TICK_MS = 2_000
 
 /**
- * What a master says and reads every second, or two while the cluster rests: one statement reports that it is alive, one reads the rows of all periodic
- * readers. An idle master sends hardly any other.
+ * What a master says and reads every second, or two while the cluster rests: one statement reports that it is alive, one
+ * reads the rows of all periodic readers. An idle master sends hardly any other.
  */
 @Injectable()
 export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
