@@ -172,7 +172,7 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
     return this.members().some((node) => node.nodeId === nodeId && node.status === 'running')
   }
 
-  /** The row, at most a second old. */
+  /** The row, at most a second old; two seconds while all nodes rest. */
   row(nodeId: string): MediaNodeRow | undefined {
     return this.#known.get(nodeId)
   }

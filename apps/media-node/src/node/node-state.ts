@@ -2,7 +2,7 @@ import { HEARTBEAT_INTERVAL_MS, ServiceError } from '@session-service/contract'
 import { CpuMeter, serviceClock } from '@session-service/server-kit'
 import { RUNNING, type LifecycleState } from './lifecycle-state.js'
 
-/** The CPU load in heartbeats is the mean of this time. */
+/** The CPU load in heartbeats is the mean of this time, and of four times as long while the node rests. */
 const CPU_WINDOW_MS = 5_000
 
 /** Injection token of the NodeConfig. */

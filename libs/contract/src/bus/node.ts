@@ -296,9 +296,9 @@ export const NODE_COMMANDS = {
     }),
     2_000,
   ],
-  /** Lists the rooms and jobs of the node, for reconciliation. */
   /** The node sends a heartbeat at once, and does not rest for some time. */
   wake: [Nothing, Nothing, 1_000],
+  /** Lists the rooms and jobs of the node, for reconciliation. */
   inventory: [
     Nothing,
     z.object({

@@ -1,7 +1,10 @@
 import { DiscoveryService } from '@nestjs/core'
 import { prepared } from '../database/prepared-statements.js'
 
-/** A provider that reads rows every second. The rows of all such providers are read by one statement. */
+/**
+ * A provider that reads rows every second, or two while the cluster rests. The rows of all such providers are read by one
+ * statement.
+ */
 export interface PeriodicReader {
   /** A SELECT without parameters; its rows arrive as JSON. Read once, when the application has started. */
   readonly periodicRead: string
