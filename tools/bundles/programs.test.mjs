@@ -88,6 +88,21 @@ test('a bundled program logs with pino without looking up its callers', async (c
   assert.ok(texts.every((text) => !text.includes('getCallSites')))
 })
 
+test('a bundled program closes connections to NATS without a stack trace', async (context) => {
+  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
+  context.after(() => rmSync(root, { recursive: true }))
+  mkdirSync(join(root, 'node_modules'))
+  symlinkSync(join(import.meta.dirname, '../../node_modules/@nats-io'), join(root, 'node_modules/@nats-io'))
+  writeFileSync(join(root, 'package.json'), FILES['package.json'])
+  writeFileSync(join(root, 'main.js'), "import { connect } from '@nats-io/transport-node'; console.log(typeof connect)")
+  await bundleProgram(root, join(root, 'main.js'), join(root, 'bundle'))
+  const { stdout } = spawnSync(process.execPath, [join(root, 'bundle/main.js')], { encoding: 'utf8' })
+  assert.equal(stdout, 'function\n')
+  const texts = readdirSync(join(root, 'bundle')).map((name) => readFileSync(join(root, 'bundle', name), 'utf8'))
+  assert.ok(texts.some((text) => text.includes('whyClosed')))
+  assert.ok(texts.every((text) => !/whyClosed\s*=\s*new Error/.test(text)))
+})
+
 test('a bundled program has all of node:http without loading undici', async (context) => {
   const root = mkdtempSync(join(tmpdir(), 'bundle-'))
   context.after(() => rmSync(root, { recursive: true }))
