@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 import { lightHttp } from './light-http.mjs'
+import { lineMap } from './line-map.mjs'
 import { leaveOutNamesOfFunctions } from './names-of-functions.mjs'
 
 /**
@@ -143,4 +144,6 @@ export async function bundleProgram(root, entry, outdir) {
   for (const path of files) {
     if (path.endsWith('.js')) writeFileSync(path, leaveOutNamesOfFunctions(readFileSync(path, 'utf8')))
   }
+  const map = join(outdir, 'main.js.map')
+  writeFileSync(map, JSON.stringify(lineMap(JSON.parse(readFileSync(map, 'utf8')))))
 }
