@@ -3,7 +3,8 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv6 } from 'node:net'
 
-const RECEIVE_BUFFER_BYTES = 1_048_576
+/** Holds what arrives while this process has no processor, seconds of a video. Linux limits it to `net.core.rmem_max`. */
+const RECEIVE_BUFFER_BYTES = 4 * 1_048_576
 
 export interface Endpoint {
   readonly address: string
