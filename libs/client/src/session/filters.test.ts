@@ -99,7 +99,7 @@ describe('the filter of a stream', () => {
       other.log.length = 0
       other.server.notify('snapshot', { ...other.snapshot, streams: [streamInfo('str_b', 'con_b', { filter })] })
       // The answer follows the snapshot.
-      await other.participant.call('ping', {})
+      await other.handled()
       expect(other.log).toEqual(reason ? [`streamPropertyChanged str_b filter ${reason}`] : [])
       if (reason === 'execFilterMethod') expect(other.participant.stream('str_b')?.filter).toBe(former)
     }

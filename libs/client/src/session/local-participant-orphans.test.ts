@@ -49,13 +49,13 @@ describe('a publication whose answer was lost with the socket', () => {
     const [call] = testbed.server.calls('publish')
     testbed.server.notify('reconnect', { afterMs: 0 })
     await testbed.passUntil('moved', () => testbed.server.calls('resume').length === 1)
-    await testbed.participant.call('ping', {})
+    await testbed.handled()
     testbed.server.send(
       { jsonrpc: '2.0', id: call?.id, result: { streamId: 'str_late', createdAt: 3 } },
       testbed.server.sockets[0],
     )
     expect((await publishing).stream?.streamId).toBe('str_late')
-    await testbed.participant.call('ping', {})
+    await testbed.handled()
     expect(unpublished()).toEqual([])
   })
 })

@@ -154,7 +154,7 @@ describe('speech to text', () => {
       say('late')
       await ending
       expect(testbed.server.calls('unsubscribeFromSpeechToText')).toMatchObject([{ params: { connectionId: 'con_b' } }])
-      await testbed.participant.call('ping', {})
+      await testbed.handled()
       expect(texts()).toEqual([])
     })
 
@@ -163,7 +163,7 @@ describe('speech to text', () => {
       const subscribing = expect(subscribe()).rejects.toMatchObject({ code: 'CONFLICT' })
       const request = await until('the request', () => requests()[0])
       const ending = unsubscribe()
-      await testbed.participant.call('ping', {})
+      await testbed.handled()
       expect(testbed.server.calls('unsubscribeFromSpeechToText')).toEqual([])
       testbed.server.send({ jsonrpc: '2.0', id: request.id, result: {} })
       await Promise.all([subscribing, ending])
@@ -198,9 +198,9 @@ describe('speech to text', () => {
       await until('the second request', () => requests().length === 2)
       for (const [index, delay] of [1_000, 2_000, 4_000].entries()) {
         // Afterwards the refusal has arrived.
-        await testbed.participant.call('ping', {})
+        await testbed.handled()
         testbed.clock.pass(delay - 1)
-        await testbed.participant.call('ping', {})
+        await testbed.handled()
         expect(requests()).toHaveLength(index + 2)
         if (delay === 4_000) testbed.server.answer('subscribeToSpeechToText', done)
         testbed.clock.pass(1)
@@ -244,10 +244,10 @@ describe('speech to text', () => {
 
     it('ignores failures of connections and languages without a subscription', async () => {
       disconnect()
-      await testbed.participant.call('ping', {})
+      await testbed.handled()
       await subscribe()
       disconnect('es-ES')
-      await testbed.participant.call('ping', {})
+      await testbed.handled()
       expect([requests().length, testbed.log]).toEqual([1, []])
     })
   })
@@ -293,7 +293,7 @@ describe('speech to text', () => {
       testbed.notifyMediaLoss()
       await passUntilBothRepeat()
       // The answers precede this one: no refused request is on its way.
-      await testbed.participant.call('ping', {})
+      await testbed.handled()
       returned = true
       const before = testbed.clock.now()
       testbed.server.notify('streamCreated', streamInfo('str_b', 'con_b'))
@@ -315,11 +315,11 @@ describe('speech to text', () => {
       testbed.snapshot = { ...testbed.snapshot, connections: [...connections, connectionInfo('con_c')] }
       testbed.notifyMediaLoss()
       await passUntilBothRepeat()
-      await testbed.participant.call('ping', {})
+      await testbed.handled()
       const before = requests().length
       testbed.server.notify('streamCreated', streamInfo('str_b', 'con_b'))
       await until('the request', () => requests().length > before)
-      await testbed.participant.call('ping', {})
+      await testbed.handled()
       expect(
         requests()
           .slice(before)
@@ -342,7 +342,7 @@ describe('speech to text', () => {
       await testbed.waitForEvent('reconnected')
       const repeated = (): number => requests().length - ids.length
       await until('the first round', () => repeated() >= SPEECH_REPEAT.perRound)
-      await testbed.participant.call('ping', {})
+      await testbed.handled()
       expect(repeated()).toBe(SPEECH_REPEAT.perRound)
       testbed.clock.pass(SPEECH_REPEAT.roundMs)
       await until('the second round', () => repeated() === ids.length)
