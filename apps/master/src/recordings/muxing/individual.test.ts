@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { endOf, freeName } from './individual.js'
+import { endOf, freeName, startOf } from './individual.js'
 
 describe('freeName', () => {
   it.each([
@@ -18,4 +18,16 @@ describe('endOf a file', () => {
     ['is limited by the duration of its media', { startedAt: 1_000, endedAt: 64_000 }, 3, 4_000],
     ['is the reported end when the duration is unknown', { startedAt: 1_000, endedAt: 64_000 }, undefined, 64_000],
   ])('%s', (_, file, duration, end) => expect(endOf(file, duration)).toBe(end))
+})
+
+describe('startOf a recording', () => {
+  it.each([
+    ['is that of the first file', [13_000, 10_000], 10_000],
+    ['is that of the first file, limited by a master whose clock is behind', [13_000, 10_013], 10_013],
+    ['is the known one when the first file was lost', [13_000, 10_400], 10_000],
+    ['is the known one without files', [], 10_000],
+  ])('%s', (_, starts, start) => {
+    const files = starts.map((startedAt) => ({ startedAt }))
+    expect(startOf(10_000, files)).toBe(start)
+  })
 })

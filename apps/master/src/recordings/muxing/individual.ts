@@ -92,11 +92,21 @@ export const endOf = (
   duration: number | undefined,
 ): number => (duration === undefined ? endedAt : Math.min(endedAt, Math.round(startedAt + duration * 1_000)))
 
+/** A master whose clock is behind that of a media node limits `createdAt` to its time; by less than this, ms. */
+const CLOCK_DIFFERENCE_MS = 100
+
+/** The start of a recording by the clock of its files: that of the first file, unless that one was lost. */
+export function startOf(createdAt: number, files: readonly Pick<DeliveredFile, 'startedAt'>[]): number {
+  const first = Math.min(...files.map(({ startedAt }) => startedAt))
+  return Math.abs(first - createdAt) < CLOCK_DIFFERENCE_MS ? first : createdAt
+}
+
 /** The description in the archive. Its members and their order are those of the lineage. */
 export function describe(
   { id, sessionId, createdAt, properties }: RecordingOfFiles,
   files: readonly DeliveredFile[],
 ): object {
+  const start = startOf(createdAt, files)
   return {
     createdAt,
     id,
@@ -112,8 +122,8 @@ export function describe(
       hasAudio: file.hasAudio,
       hasVideo: file.hasVideo,
       ...(file.hasVideo && { typeOfVideo: file.typeOfVideo }),
-      startTimeOffset: Math.round(file.startedAt - createdAt),
-      endTimeOffset: Math.round(file.endedAt - createdAt),
+      startTimeOffset: Math.round(file.startedAt - start),
+      endTimeOffset: Math.round(file.endedAt - start),
     })),
   }
 }
