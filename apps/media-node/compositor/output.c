@@ -28,6 +28,9 @@ const Settings *output_settings(void) { return &chosen; }
 #define ENCODER "x264enc speed-preset=ultrafast tune=zerolatency threads=1 "                                           \
                 "option-string=\"cabac=1:8x8dct=1:deblock=0,0:aq-mode=1:aq-strength=0.5\" "
 
+/* At the bitrates of recordings as good as the default, for half of its processor's time. */
+#define AAC "avenc_aac aac-coder=fast"
+
 /*
  * Each mixer has an input of its own that never ends: an empty mixer that gets its first input later sends a frame
  * with time 0, which shifts the whole picture against the sound in many players. The output's format is pinned: a
@@ -58,7 +61,7 @@ static void describe_audio(GString *text, const Settings *settings) {
                            "audiomixer name=audio discont-wait=0 latency=%" G_GUINT64_FORMAT " ! " RAW_AUDIO,
                            AUDIO_PATIENCE_MS * GST_MSECOND);
   g_string_append_printf(text, " ! audioconvert ! queue ! %s bitrate=%d ! %s queue ! mux. ",
-                         settings->has_video ? "avenc_aac" : "opusenc", settings->audio_kbps * 1000,
+                         settings->has_video ? AAC : "opusenc", settings->audio_kbps * 1000,
                          settings->has_video ? "aacparse !" : "");
 }
 

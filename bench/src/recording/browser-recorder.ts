@@ -119,7 +119,7 @@ function grabArguments(display: string, file: string): string[] {
   const video =
     `-c:v libx264 -preset ultrafast -tune zerolatency -x264-params ${X264} -pix_fmt yuv420p -threads 1 -g ${2 * frameRate} ` +
     `-b:v ${kbps}k -maxrate ${kbps}k -bufsize ${kbps * BUFFER_SHARE}k`
-  const audio = `-c:a aac -b:a ${AUDIO_KBPS}k -ar 48000 -ac 2`
+  const audio = `-c:a aac -aac_coder fast -b:a ${AUDIO_KBPS}k -ar 48000 -ac 2`
   const container = `-movflags frag_keyframe+empty_moov -frag_duration ${FRAGMENT_US} -flush_packets 1 -f mp4`
   const queue = ['-thread_queue_size', '512']
   return [

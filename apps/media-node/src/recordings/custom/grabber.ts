@@ -71,7 +71,7 @@ function grabArguments({ display, screen, frameRate, hasAudio, file }: Omit<Grab
   const sound = hasAudio ? ` -thread_queue_size 1024 -f pulse -i ${SINK}.monitor` : ''
   const video = `-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -r ${frameRate} -g ${frameRate * 2}`
   const rate = `-b:v ${kbps}k -maxrate ${kbps * 2}k -bufsize ${kbps * 2}k`
-  const audio = hasAudio ? ` -c:a aac -b:a ${AUDIO_KBPS}k -ar 48000` : ''
+  const audio = hasAudio ? ` -c:a aac -aac_coder fast -b:a ${AUDIO_KBPS}k -ar 48000` : ''
   const container = '-movflags +frag_keyframe+empty_moov+default_base_moof -frag_duration 1000000 -flush_packets 1'
   const line = `-hide_banner -loglevel error -y -thread_queue_size 256 ${picture} -i ${display}${sound} ${video} ${rate}${audio} ${container}`
   return [...line.split(' '), '-f', 'mp4', file]
