@@ -59,61 +59,52 @@ test('a bundled program finds files beside its modules, uses CommonJS packages, 
   assert.match(stderr, /DeepError: failed\n\s+at fail \(.*src\/deep\/failing\.ts:30:/)
 })
 
-test('the text of a bundle is Latin-1 without comments, which Node keeps in memory in one byte for each character', async (context) => {
-  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
-  context.after(() => rmSync(root, { recursive: true }))
-  writeFileSync(join(root, 'package.json'), FILES['package.json'])
-  const source =
-    'export class Note {\n  /** One — or none. */\n  text = "one \u2014 or none"\n}\nconsole.log(new Note().text)\n'
-  writeFileSync(join(root, 'main.js'), source)
-  await bundleProgram(root, join(root, 'main.js'), join(root, 'bundle'))
-  const program = join(root, 'bundle/main.js')
-  const text = readFileSync(program, 'utf8')
-  assert.ok([...text].every((character) => character <= '\u00ff'))
-  assert.ok(!text.includes('or none. */'))
-  assert.equal(spawnSync(process.execPath, [program], { encoding: 'utf8' }).stdout, 'one \u2014 or none\n')
-})
-
-test('a bundled program logs with pino without looking up its callers', async (context) => {
+/** Bundles a program with this text, which may import these packages or scopes; `texts` are those of all its files. */
+async function bundled(context, source, packages = []) {
   const root = mkdtempSync(join(tmpdir(), 'bundle-'))
   context.after(() => rmSync(root, { recursive: true }))
   mkdirSync(join(root, 'node_modules'))
-  symlinkSync(join(import.meta.dirname, '../../node_modules/pino'), join(root, 'node_modules/pino'))
+  for (const name of packages)
+    symlinkSync(join(import.meta.dirname, '../../node_modules', name), join(root, 'node_modules', name))
   writeFileSync(join(root, 'package.json'), FILES['package.json'])
-  writeFileSync(join(root, 'main.js'), "import { pino } from 'pino'; pino().info('logged')")
-  await bundleProgram(root, join(root, 'main.js'), join(root, 'bundle'))
-  const { stdout } = spawnSync(process.execPath, [join(root, 'bundle/main.js')], { encoding: 'utf8' })
-  assert.equal(JSON.parse(stdout).msg, 'logged')
-  const texts = readdirSync(join(root, 'bundle')).map((name) => readFileSync(join(root, 'bundle', name), 'utf8'))
+  writeFileSync(join(root, 'main.js'), source)
+  const outdir = join(root, 'bundle')
+  await bundleProgram(root, join(root, 'main.js'), outdir)
+  const texts = readdirSync(outdir).map((name) => readFileSync(join(outdir, name), 'utf8'))
+  const program = join(outdir, 'main.js')
+  return { program, texts, output: spawnSync(process.execPath, [program], { encoding: 'utf8' }).stdout }
+}
+
+test('the text of a bundle is Latin-1 without comments, which Node keeps in memory in one byte for each character', async (context) => {
+  const source =
+    'export class Note {\n  /** One — or none. */\n  text = "one \u2014 or none"\n}\nconsole.log(new Note().text)\n'
+  const { program, output } = await bundled(context, source)
+  const text = readFileSync(program, 'utf8')
+  assert.ok([...text].every((character) => character <= '\u00ff'))
+  assert.ok(!text.includes('or none. */'))
+  assert.equal(output, 'one \u2014 or none\n')
+})
+
+test('a bundled program logs with pino without looking up its callers', async (context) => {
+  const { output, texts } = await bundled(context, "import { pino } from 'pino'; pino().info('logged')", ['pino'])
+  assert.equal(JSON.parse(output).msg, 'logged')
   assert.ok(texts.every((text) => !text.includes('getCallSites')))
 })
 
 test('a bundled program closes connections to NATS without a stack trace', async (context) => {
-  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
-  context.after(() => rmSync(root, { recursive: true }))
-  mkdirSync(join(root, 'node_modules'))
-  symlinkSync(join(import.meta.dirname, '../../node_modules/@nats-io'), join(root, 'node_modules/@nats-io'))
-  writeFileSync(join(root, 'package.json'), FILES['package.json'])
-  writeFileSync(join(root, 'main.js'), "import { connect } from '@nats-io/transport-node'; console.log(typeof connect)")
-  await bundleProgram(root, join(root, 'main.js'), join(root, 'bundle'))
-  const { stdout } = spawnSync(process.execPath, [join(root, 'bundle/main.js')], { encoding: 'utf8' })
-  assert.equal(stdout, 'function\n')
-  const texts = readdirSync(join(root, 'bundle')).map((name) => readFileSync(join(root, 'bundle', name), 'utf8'))
+  const source = "import { connect } from '@nats-io/transport-node'; console.log(typeof connect)"
+  const { output, texts } = await bundled(context, source, ['@nats-io'])
+  assert.equal(output, 'function\n')
   assert.ok(texts.some((text) => text.includes('whyClosed')))
   assert.ok(texts.every((text) => !/whyClosed\s*=\s*new Error/.test(text)))
 })
 
 test('a bundled program has all of node:http without loading undici', async (context) => {
-  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
-  context.after(() => rmSync(root, { recursive: true }))
-  writeFileSync(join(root, 'package.json'), FILES['package.json'])
   const source = `import http, { createServer, maxHeaderSize } from 'http'
 import * as all from 'node:http'
 const isWhole = createServer === http.createServer && all.request === http.request && maxHeaderSize === http.maxHeaderSize
 console.log(JSON.stringify({ isWhole, undici: process.moduleLoadList.some((name) => name.includes('undici')) }))
 `
-  writeFileSync(join(root, 'main.js'), source)
-  await bundleProgram(root, join(root, 'main.js'), join(root, 'bundle'))
-  const { stdout } = spawnSync(process.execPath, [join(root, 'bundle/main.js')], { encoding: 'utf8' })
-  assert.deepEqual(JSON.parse(stdout), { isWhole: true, undici: false })
+  const { output } = await bundled(context, source)
+  assert.deepEqual(JSON.parse(output), { isWhole: true, undici: false })
 })
