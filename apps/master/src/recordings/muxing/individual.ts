@@ -97,9 +97,12 @@ const CLOCK_DIFFERENCE_MS = 100
 
 /** The start of a recording by the clock of its files: that of the first file, unless that one was lost. */
 export function startOf(createdAt: number, files: readonly Pick<DeliveredFile, 'startedAt'>[]): number {
-  const first = Math.min(...files.map(({ startedAt }) => startedAt))
+  const first = earliest(files)
   return Math.abs(first - createdAt) < CLOCK_DIFFERENCE_MS ? first : createdAt
 }
+
+const earliest = (files: readonly Pick<DeliveredFile, 'startedAt'>[]): number =>
+  Math.min(...files.map(({ startedAt }) => startedAt))
 
 /** The description in the archive. Its members and their order are those of the lineage. */
 export function describe(
@@ -130,7 +133,7 @@ export function describe(
 
 function totals(files: readonly DeliveredFile[]): MuxedMedia {
   const sum = files.reduce((total, { size }) => total + size, 0)
-  const from = Math.min(...files.map(({ startedAt }) => startedAt))
+  const from = earliest(files)
   const to = Math.max(...files.map(({ endedAt }) => endedAt))
   return {
     size: sum,
