@@ -28,7 +28,7 @@ const Settings *output_settings(void) { return &chosen; }
 #define ENCODER "x264enc speed-preset=ultrafast tune=zerolatency threads=1 "                                           \
                 "option-string=\"cabac=1:8x8dct=1:deblock=0,0:aq-mode=1:aq-strength=0.5\" "
 
-/* At the bitrates of recordings as good as the default, for half of its processor's time. */
+/* Half of the processor's time of the default; voices are nearer to what was said, a voice in noise is farther by 4 dB. */
 #define AAC "avenc_aac aac-coder=fast"
 
 /*
