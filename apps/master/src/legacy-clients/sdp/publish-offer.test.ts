@@ -86,13 +86,19 @@ describe('the tracks of an offer', () => {
     ['Firefox with video alone', 'firefox-video', ['VP9'], ['0 video VP9/121 rtx/125: 995910201+3511538124']],
     [
       'Safari, which prefers H.264, when no codec is forced',
-      'safari-written',
+      'safari',
       ['VP8', 'VP9', 'H264'],
       ['0 audio opus/111: 1270040001', '1 video VP8/106 rtx/107: 2270040001+2270040002'],
     ],
     [
+      'Safari with the video first, which has two profiles of VP9, in a session that forces VP9',
+      'safari-video-first',
+      ['VP9'],
+      ['0 video VP9/108 rtx/109: 2270050001+2270050002', '1 audio opus/111: 1270050001'],
+    ],
+    [
       'Safari in a session that forces H.264',
-      'safari-written',
+      'safari',
       ['H264'],
       ['0 audio opus/111: 1270040001', '1 video H264/98 rtx/99: 2270040001+2270040002'],
     ],
@@ -100,12 +106,16 @@ describe('the tracks of an offer', () => {
     expect(describeTracks(readPublishOffer(offerOf(file), routerWith(...names)))).toEqual(expected)
   })
 
-  it('have the header extensions that the router knows, with the numbers of the browser', () => {
-    const { tracks } = readPublishOffer(offerOf('chromium-simulcast'), ANY)
-    const [audio = [], video = []] = tracks.map(({ rtpParameters }) =>
+  it.each([
+    ['chromium-simulcast', { audio: [1, 2, 4], video: [2, 3, 4, 10, 11, 13, 14] }],
+    ['safari', { audio: [1, 2, 4], video: [2, 3, 4, 10, 11, 13, 14] }],
+    ['safari-video-first', { audio: [2, 9, 14], video: [1, 2, 3, 4, 9, 10, 11] }],
+  ])('have the header extensions that the router knows, with the numbers of %s', (file, expected) => {
+    const numbers = readPublishOffer(offerOf(file), ANY).tracks.map(({ kind, rtpParameters }) => [
+      kind,
       (rtpParameters.headerExtensions ?? []).map(({ id }) => id).toSorted((a, b) => a - b),
-    )
-    expect({ audio, video }).toEqual({ audio: [1, 2, 4], video: [2, 3, 4, 10, 11, 13, 14] })
+    ])
+    expect(Object.fromEntries(numbers)).toEqual(expected)
   })
 
   it('have texts for names that look like numbers', () => {
@@ -125,7 +135,7 @@ describe('the tracks of an offer', () => {
 })
 
 describe('an offer', () => {
-  it.each(['chromium-simulcast', 'firefox-simulcast', 'safari-written'])('of %s has the DTLS parameters', (file) => {
+  it.each(['chromium-simulcast', 'firefox-simulcast', 'safari'])('of %s has the DTLS parameters', (file) => {
     const { role, fingerprints } = readPublishOffer(offerOf(file), ANY).dtlsParameters
     // The answer says that the server waits for the handshake.
     expect([role, fingerprints.map(({ algorithm }) => algorithm)]).toEqual(['client', ['sha-256']])
@@ -158,7 +168,7 @@ describe('an offer', () => {
 })
 
 describe('the answer', () => {
-  it.each(['chromium-simulcast', 'chromium-video-first', 'chromium-loopback', 'firefox-simulcast', 'safari-written'])(
+  it.each(['chromium-simulcast', 'chromium-video-first', 'chromium-loopback', 'firefox-simulcast', 'safari'])(
     'to %s has its sections in their order, receives only, and waits for the handshake',
     (file) => {
       const offer = parse(offerOf(file))
@@ -208,7 +218,7 @@ describe('the answer', () => {
   })
 
   it('requests one codec of each kind, with the profile that both have', () => {
-    const { media } = parse(readPublishOffer(offerOf('safari-written'), routerWith('H264')).answer(TRANSPORT))
+    const { media } = parse(readPublishOffer(offerOf('safari'), routerWith('H264')).answer(TRANSPORT))
     expect(media.map(({ payloads }) => String(payloads))).toEqual(['111', '98 99'])
     expect(media[1]?.fmtp.find(({ payload }) => payload === 98)?.config).toContain('profile-level-id=42e01f')
   })
