@@ -51,7 +51,8 @@ export async function startNats(options: NatsOptions = {}): Promise<LocalNats> {
     name: 'nats',
     command: executableFor(options.account, findNatsServer(process.env)),
     args: ['--addr', '127.0.0.1', '--port', String(port), ...(configFile ? ['--config', configFile] : [])],
-    env: { PATH: process.env.PATH ?? '' },
+    // One thread is enough for a bus on one machine, and threads that hand over to each other cost more than messages.
+    env: { PATH: process.env.PATH ?? '', GOMAXPROCS: '1' },
     cwd: options.dir ?? tmpdir(),
     account: options.account,
     whenReady: printsLine(/Server is ready/),
