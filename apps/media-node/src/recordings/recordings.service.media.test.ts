@@ -9,6 +9,7 @@ import { startNats, until, type LocalNats } from '@session-service/local-stack'
 import { Bus, ReportSender } from '@session-service/messaging'
 import { BusMaster } from '../fixtures/bus-master.js'
 import { childrenOf } from '../fixtures/processes.js'
+import { Rhythm } from '../node/rhythm.js'
 import { MediaStack } from '../rooms/fixtures/media-stack.js'
 import { Camera, makeClip } from './fixtures/camera.js'
 import { deliveryTo, jobOf } from './fixtures/jobs.js'
@@ -71,7 +72,7 @@ const endOf = ({ recordingId }: { recordingId: string }): Promise<RecordingEnded
 function begin(env: Record<string, string>): void {
   const config = loadNodeConfig({ NATS_URL: nats.url, MEDIA_NODE_RECORDING_PATH: jobs(), ...env })
   facts = new ReportSender(bus, { nodeId: nodeId(), bootId: 'boot' })
-  service = new RecordingsService(config, stack.service, facts)
+  service = new RecordingsService(config, stack.service, facts, new Rhythm(Infinity))
   service.start()
 }
 

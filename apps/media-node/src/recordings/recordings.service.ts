@@ -14,6 +14,7 @@ import type { z } from 'zod'
 import { MediaService, type Answer, type Commands, type RecordingCommand } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
 import { NODE_CONFIG } from '../node/node-state.js'
+import { Rhythm } from '../node/rhythm.js'
 import { removeStaleScratchDirs } from './custom/scratch-dir.js'
 import { compose } from './deferred/compose.js'
 import { DeliveryJob, type Composed, type JobEnvironment } from './jobs/delivery-job.js'
@@ -24,8 +25,9 @@ import { RecordingsFolder } from './jobs/recordings-folder.js'
 import { salvageable } from './jobs/salvage.js'
 import { hasSlots, recordingSlots, slotsOf, wholeSlots } from './slots.js'
 
-/** Intervals of the disk check and of the search for orphaned jobs. */
-const DISK_CHECK_MS = 2_000
+/** The disk is checked with each of so many heartbeats: every 2 s, or 8 s while the node rests. */
+const DISK_CHECK_BEATS = 4
+/** Interval of the search for orphaned jobs. */
 const SALVAGE_MS = 30_000
 const DISK_FULL = `${NOT_ENOUGH_DISK}: the disk of the media node is nearly full`
 
@@ -50,6 +52,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     @Inject(NODE_CONFIG) config: NodeConfig,
     private readonly media: MediaService,
     private readonly reports: ReportSender,
+    private readonly rhythm: Rhythm,
   ) {
     this.#folder = new RecordingsFolder(config.MEDIA_NODE_RECORDING_PATH, config.MEDIA_NODE_RECORDING_MIN_FREE)
     this.#slots = recordingSlots(config.MEDIA_NODE_RECORDING_SLOTS, availableParallelism())
@@ -90,7 +93,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
   /** Called once the node accepts commands: salvages orphaned jobs and watches the disk space. */
   start(): void {
     this.#timers.push(
-      new AlignedInterval(() => void this.#checkDisk(), DISK_CHECK_MS),
+      this.rhythm.interval(() => void this.#checkDisk(), DISK_CHECK_BEATS),
       new AlignedInterval(() => void this.#salvage(), SALVAGE_MS),
     )
     void this.#checkDisk()
