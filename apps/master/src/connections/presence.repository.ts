@@ -128,6 +128,7 @@ export class PresenceRepository {
          AND (evict_at IS NULL OR evict_at > clock_timestamp() + $3 * interval '1 millisecond')`,
       [masterId, held, ms],
     )
+    if (speaking.length === 0) return
     await execute(
       this.dataSource.manager,
       'UPDATE connection SET evict_at = NULL WHERE master_id = $1 AND evict_at IS NOT NULL AND id = ANY($2)',

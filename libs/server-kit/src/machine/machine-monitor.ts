@@ -5,8 +5,9 @@ import { metrics } from '../metrics.js'
 import { CpuMeter, cpuTimes } from './cpu-meter.js'
 import { type NetworkBytes, networkBytes } from './network-bytes.js'
 
-/** How often it is checked whether a sample is due, ms. */
-const TICK_MS = 1_000
+/** How often it is checked whether a sample is due, ms: with the tick of a resting master, unless samples are due more often. */
+const TICK_MS = 2_000
+const SHORT_TICK_MS = 1_000
 
 export interface MachineMonitorOptions {
   /** The interval between samples, ms; 0: no samples. It may change at any time. */
@@ -38,7 +39,11 @@ export class MachineMonitor {
   }
 
   start(): void {
-    this.#timer = new AlignedInterval(() => void this.sample(performance.now()), TICK_MS).unref()
+    this.#timer = new AlignedInterval(() => {
+      const intervalMs = this.#options.intervalMs()
+      this.#timer?.every(intervalMs > 0 && intervalMs < TICK_MS ? SHORT_TICK_MS : TICK_MS)
+      void this.sample(performance.now())
+    }, TICK_MS).unref()
   }
 
   stop(): void {

@@ -1,3 +1,4 @@
+import { AlignedInterval } from '@session-service/server-kit'
 import type { DataSource, QueryRunner } from 'typeorm'
 import { execute, firstRow, type Queryable, rows } from '../database/sql.js'
 
@@ -7,14 +8,14 @@ const LEADER_LOCK = 7_230_002
 const ACTION_LOCK = 7_230_005
 /** After this much silence a master is frozen or cut off: the database ends its connection, and the lock with it. */
 const LEASE_MS = 10_000
-/** Renewals during one lease. */
-const RENEWALS = 4
+/** Renewals during one lease: with the tick of a resting cluster. */
+const RENEWALS = 5
 
 /** The lease of the master that runs the jobs of the leader: an advisory lock, which ends with its database connection. */
 export class LeaderLease {
   #holder: QueryRunner | undefined
   #backend = 0
-  #renewal: NodeJS.Timeout | undefined
+  #renewal: AlignedInterval | undefined
   #lastTouch: Promise<unknown> = Promise.resolve()
   /** The start of the last touch that succeeded, by `performance.now()`. */
   #touchedAt = -Infinity
@@ -82,7 +83,7 @@ export class LeaderLease {
 
   /** The lease then lasts until its term is over. Resolves after the last renewal. */
   async stopRenewing(): Promise<void> {
-    clearInterval(this.#renewal)
+    this.#renewal?.stop()
     await this.#lastTouch
   }
 
@@ -91,11 +92,11 @@ export class LeaderLease {
     this.#holder = runner
     this.#backend = backend
     // Jobs may take longer than the lease.
-    this.#renewal = setInterval(() => void this.#touch(runner).catch(() => undefined), this.leaseMs / RENEWALS)
+    this.#renewal = new AlignedInterval(() => void this.#touch(runner).catch(() => undefined), this.leaseMs / RENEWALS)
   }
 
   #forget(): void {
-    clearInterval(this.#renewal)
+    this.#renewal?.stop()
     this.#holder = undefined
     this.#backend = 0
     this.#touchedAt = -Infinity

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CLOSE_CODE, describePlatform, SIGNALLING_MAX_FRAME_BYTES } from '@session-service/contract'
-import { AlignedInterval, metrics, sleep } from '@session-service/server-kit'
+import { metrics, sleep } from '@session-service/server-kit'
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { sourceOf } from '../../platform/authentication/rate-limiter.js'
@@ -13,11 +13,11 @@ import { bufferOf, CallQueues } from './calls.js'
 import { firstFrameOf, selectSubprotocol } from './first-frame.js'
 import { NativeEndpoint } from './native-endpoint.js'
 import { refusals } from './refusals.js'
+import { SocketChecks } from './socket-checks.js'
 import type { SocketEndpoint } from './socket-endpoint.js'
 import { SocketLiveness } from './socket-liveness.js'
 import { refuseUpgrade } from './upgrade.js'
 
-const CHECK_EVERY_MS = 1_000
 /** Clients of a master that shuts down reconnect to others spread over this time, ms. */
 const RECONNECT_SPREAD_MS = 2_000
 /** A client that does not answer the closing handshake is cut off after this time, ms. */
@@ -35,7 +35,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   })
   readonly #sockets = new Set<ClientSocket>()
   readonly #calls = new Set<CallQueues>()
-  readonly #watch: AlignedInterval
+  readonly #checks = new SocketChecks(() => this.#checkAll(performance.now()))
   readonly #addressOf: (request: IncomingMessage) => string
   readonly #endpoints = new Map<string, SocketEndpoint>()
   #isClosing = false
@@ -48,7 +48,6 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   ) {
     this.serve(native)
     this.#addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
-    this.#watch = new AlignedInterval(() => this.#checkAll(performance.now()), CHECK_EVERY_MS)
     metrics.sampled('client_sockets', 'Open client sockets', () => this.#sockets.size)
   }
 
@@ -86,6 +85,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     const countAsJoined = endpoint.unjoined.add(sourceOf(address))
     socket.onJoined = countAsJoined
     this.#sockets.add(socket)
+    this.#checks.accepted()
     this.#calls.add(calls)
     webSocket.on('message', (data, isBinary) => this.#receive(socket, endpoint, calls, bufferOf(data), isBinary))
     webSocket.on('error', (error) => this.#logger.debug({ err: error }, 'a client socket failed'))
@@ -129,9 +129,11 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     return participant ? this.budgets.of(participant.connectionId, now) : unjoinedBudget
   }
 
-  #checkAll(now: number): void {
+  /** Returns whether there are clients. */
+  #checkAll(now: number): boolean {
     this.budgets.forgetFull(now)
     for (const socket of this.#sockets) this.liveness.check(socket, now)
+    return this.#sockets.size > 0 || this.budgets.size > 0
   }
 
   /** Before HTTP closes, which waits for sockets. */
@@ -144,7 +146,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   async closeAllSockets(): Promise<void> {
     this.#isClosing = true
     this.liveness.handOver()
-    this.#watch.stop()
+    this.#checks.stop()
     await Promise.all([...this.#calls].map((calls) => calls.idle()))
     await Promise.all([...this.#sockets].map((socket) => this.#sendAway(socket)))
   }
