@@ -25,7 +25,7 @@ import { RecordingsFolder } from './jobs/recordings-folder.js'
 import { salvageable } from './jobs/salvage.js'
 import { hasSlots, recordingSlots, slotsOf, wholeSlots } from './slots.js'
 
-/** The disk is checked with each of so many heartbeats: every 2 s, or 8 s while the node rests. */
+/** Heartbeats for each check of the disk: it is checked every 2 s, or 8 s while the node rests. */
 const DISK_CHECK_BEATS = 4
 /** Interval of the search for orphaned jobs. */
 const SALVAGE_MS = 30_000
