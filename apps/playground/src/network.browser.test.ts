@@ -1,41 +1,32 @@
 /** @quiet A browser that is short of the processor loses more packets than the network does. */
-import { type Stack, type TestBrowser, freePorts, launchBrowser, startStack, until } from '@session-service/testing'
+import { until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { keepPeerConnections, receivedTracks } from './fixtures/peer-connections.js'
+import { type ProxiedStack, startProxied } from './fixtures/proxied-stack.js'
 import { Tab } from './fixtures/tab.js'
-import { routeThrough } from './fixtures/route-through.js'
 import { useSmallCamera } from './fixtures/small-camera.js'
-import { UdpProxy } from './fixtures/udp-proxy.js'
+import type { UdpProxy } from './fixtures/udp-proxy.js'
 
 const STORM = { loss: 0.2, delayMs: 150 }
 
 describe('media over a bad network', () => {
-  let stack: Stack
-  let browser: TestBrowser
+  let service: ProxiedStack
   let proxy: UdpProxy
 
   beforeAll(async () => {
-    const [rtcPort = 0] = await freePorts(1)
     const masterEnv = { SERVICE_PRO_NETWORK_QUALITY: 'true', SERVICE_PRO_NETWORK_QUALITY_INTERVAL: '2' }
-    const nodeEnv = { MEDIA_NODE_RTC_PORT: String(rtcPort) }
-    ;[stack, browser, proxy] = await Promise.all([
-      startStack({ playground: true, nodeEnv, masterEnv }),
-      launchBrowser(),
-      UdpProxy.start(rtcPort),
-    ])
-    await routeThrough(proxy, browser.context)
-    await useSmallCamera(browser.context)
-    await keepPeerConnections(browser.context)
+    service = await startProxied({ playground: true, masterEnv })
+    proxy = service.proxy
+    await useSmallCamera(service.browser.context)
+    await keepPeerConnections(service.browser.context)
   })
-  afterAll(async () => {
-    await browser?.close()
-    proxy?.stop()
-    await stack?.stop()
-  })
+  afterAll(() => service?.stop())
+
+  const join = (session: string, name: string): Promise<Tab> =>
+    Tab.join(service.browser.context, service.stack.playgroundUrl ?? '', session, name)
 
   it('B12: reports blocked media, and recovers from another port without disconnecting anyone', async () => {
-    const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'tea', name)
-    const [ada, grace] = [await join('Ada'), await join('Grace')]
+    const [ada, grace] = [await join('tea', 'Ada'), await join('tea', 'Grace')]
     await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])
     await Promise.all([ada.forget(), grace.forget()])
     proxy.cut()
@@ -58,8 +49,7 @@ describe('media over a bad network', () => {
   it('B10: survives a loss of a fifth of the packets and a delay without any event', async () => {
     // The worker probes a new transport at once: with a delay, the page already has a track for the probes.
     proxy.weather = { ...STORM, loss: 0 }
-    const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'storm', name)
-    const [ada, grace] = [await join('Ada'), await join('Grace')]
+    const [ada, grace] = [await join('storm', 'Ada'), await join('storm', 'Grace')]
     const networkOf = (tab: Tab, name: string): Promise<string | null> =>
       tab.page
         .locator('figure.tile', { hasText: name })
@@ -87,8 +77,7 @@ describe('media over a bad network', () => {
 
   it('never requests the lost probes of the worker, which probes each new transport', async () => {
     proxy.weather = STORM
-    const join = (name: string) => Tab.join(browser.context, stack.playgroundUrl ?? '', 'gale', name)
-    const tabs = [await join('Ada'), await join('Grace')]
+    const tabs = [await join('gale', 'Ada'), await join('gale', 'Grace')]
     await Promise.all(tabs.map((tab) => tab.seesFrames(20, 60_000)))
     await Promise.all(tabs.map(receivesProbe))
     await Promise.all(tabs.map(neverRequestsProbes))

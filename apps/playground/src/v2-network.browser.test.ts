@@ -1,39 +1,28 @@
 /** @quiet It measures how a browser takes losses: a page that is short of the processor loses its connections again. */
-import { freePorts, launchBrowser, type Stack, startStack, type TestBrowser, until } from '@session-service/testing'
+import { until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { type ProxiedStack, startProxied } from './fixtures/proxied-stack.js'
 import { routeSdpThrough } from './fixtures/route-sdp-through.js'
-import { UdpProxy } from './fixtures/udp-proxy.js'
 import { V2_PREFIX, V2Page } from './fixtures/v2-page.js'
 
 const PATIENCE_MS = 90_000
 
-let stack: Stack
-let browser: TestBrowser
-let proxy: UdpProxy
+let service: ProxiedStack
 
 beforeAll(async () => {
-  const [rtcPort = 0] = await freePorts(1)
   const masterEnv = {
     SERVICE_COMPAT_PREFIX: V2_PREFIX,
     SERVICE_PRO_NETWORK_QUALITY: 'true',
     SERVICE_PRO_NETWORK_QUALITY_INTERVAL: '2',
   }
-  ;[stack, browser, proxy] = await Promise.all([
-    startStack({ masterEnv, nodeEnv: { MEDIA_NODE_RTC_PORT: String(rtcPort) } }),
-    launchBrowser(),
-    UdpProxy.start(rtcPort),
-  ])
-  await routeSdpThrough(proxy, browser.context)
+  service = await startProxied({ masterEnv }, routeSdpThrough)
 }, PATIENCE_MS)
-afterAll(async () => {
-  await browser?.close()
-  proxy?.stop()
-  await stack?.stop()
-})
+afterAll(() => service?.stop())
 
 it(
   'pages with the library of version 2 see a bad network, and renew their media when no packet arrives, under the same ids',
   async () => {
+    const { stack, browser, proxy } = service
     const { id } = await stack.api.createSession()
     const [ada, grace] = await Promise.all([V2Page.open(browser, stack, id), V2Page.open(browser, stack, id)])
     const [adas, graces] = [await ada.publish(), await grace.publish()]
