@@ -34,8 +34,7 @@ const LIMITS: HttpLimits = {
   headersMs: 10_000,
   requestMs: 30_000,
   keepAliveMs: 72_000,
-  // Each check wakes an idle process.
-  checkMs: 5_000,
+  checkMs: 1_000,
 }
 
 export interface HttpOptions {
