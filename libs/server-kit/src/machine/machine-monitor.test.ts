@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { registry } from '../metrics.js'
 import { MachineMonitor } from './machine-monitor.js'
 
@@ -33,6 +35,17 @@ it('a machine monitor samples once in an interval, which may change, and exports
   intervalMs = 0
   await monitor.sample(20_000)
   expect([...(await gauges()).keys()]).toEqual([])
+})
+
+it('a sample of a machine monitor that is late delays no later one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'machine-'))
+  const monitor = new MachineMonitor({ intervalMs: () => 10_000, folder })
+  await monitor.sample(0)
+  await monitor.sample(10_900)
+  expect([...(await gauges()).keys()]).toContain('machine_recording_disk_free_bytes')
+  rmSync(folder, { recursive: true })
+  await monitor.sample(20_000)
+  expect([...(await gauges()).keys()]).not.toContain('machine_recording_disk_free_bytes')
 })
 
 it('a machine monitor exports no disk without a folder', async () => {

@@ -5,7 +5,7 @@ import { metrics } from '../metrics.js'
 import { CpuMeter, cpuTimes } from './cpu-meter.js'
 import { type NetworkBytes, networkBytes } from './network-bytes.js'
 
-/** How often it is checked whether a sample is due, ms: with the tick of a resting master, unless samples are due more often. */
+/** How often it is checked whether a sample is due, ms: with the tick of a resting master where the interval allows it. */
 const TICK_MS = 2_000
 const SHORT_TICK_MS = 1_000
 
@@ -28,7 +28,8 @@ export class MachineMonitor {
   #memoryRatio: number | undefined
   #freeBytes: number | undefined
   #bytes: NetworkBytes | undefined
-  #dueAt = -Infinity
+  /** The number of the interval of the last sample. A timer that is early or late delays no later sample. */
+  #sampled: number | undefined
   #timer: AlignedInterval | undefined
 
   constructor(options: MachineMonitorOptions) {
@@ -40,8 +41,7 @@ export class MachineMonitor {
 
   start(): void {
     this.#timer = new AlignedInterval(() => {
-      const intervalMs = this.#options.intervalMs()
-      this.#timer?.every(intervalMs > 0 && intervalMs < TICK_MS ? SHORT_TICK_MS : TICK_MS)
+      this.#timer?.every(this.#options.intervalMs() % TICK_MS === 0 ? TICK_MS : SHORT_TICK_MS)
       void this.sample(performance.now())
     }, TICK_MS).unref()
   }
@@ -54,8 +54,9 @@ export class MachineMonitor {
   async sample(now: number): Promise<void> {
     const intervalMs = this.#options.intervalMs()
     if (intervalMs === 0) return this.#forget()
-    if (now < this.#dueAt) return
-    this.#dueAt = now + intervalMs
+    const current = Math.floor(now / intervalMs)
+    if (current === this.#sampled) return
+    this.#sampled = current
     this.#cpu.add(cpuTimes())
     this.#cpuRatio = this.#cpu.isMeasured ? this.#cpu.load / 100 : undefined
     this.#memoryRatio = 1 - freemem() / totalmem()
@@ -66,7 +67,7 @@ export class MachineMonitor {
   #forget(): void {
     this.#cpu = new CpuMeter(1)
     this.#cpuRatio = this.#memoryRatio = this.#freeBytes = undefined
-    this.#dueAt = -Infinity
+    this.#sampled = undefined
   }
 
   async #sampleDisk(): Promise<void> {
