@@ -168,7 +168,8 @@ describe('an offer', () => {
 })
 
 describe('the answer', () => {
-  it.each(['chromium-simulcast', 'chromium-video-first', 'chromium-loopback', 'firefox-simulcast', 'safari'])(
+  const files = ['chromium-simulcast', 'chromium-video-first', 'chromium-loopback', 'firefox-simulcast', 'safari']
+  it.each([...files, 'safari-video-first'])(
     'to %s has its sections in their order, receives only, and waits for the handshake',
     (file) => {
       const offer = parse(offerOf(file))
