@@ -1,4 +1,4 @@
-/** The transcription of whole rooms, with real mediasoup and a real engine. */
+/** @quiet A busy engine misses words. The transcription of whole rooms, with real mediasoup and a real engine. */
 import { expect, it } from '@jest/globals'
 import { calmMs, until } from '@session-service/local-stack'
 import { SENTENCES, wordErrorRate } from '@session-service/speech/fixtures'
