@@ -8,8 +8,7 @@ import { relative, resolve } from 'node:path'
 import { Durations, durationsFile } from './durations.mjs'
 import { matches, notCompiled, splitWords, testFiles } from './files.mjs'
 import { isKind, KINDS } from './kinds.mjs'
-import { fileJobs, runUnitTests, sumRuns } from './lanes.mjs'
-import { runPool } from './pool.mjs'
+import { runFiles, runUnitTests, sumRuns } from './lanes.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const [kind = 'unit', ...words] = process.argv.slice(2)
@@ -48,8 +47,7 @@ async function run(files, options) {
     if (!quiet && !show) process.stderr.write(ended.output)
     runs.push(ended)
   }
-  await runPool(fileJobs(files, { root: ROOT, durations, options, show, take }))
-  durations.save()
+  await runFiles(files, { root: ROOT, durations, options, show, take })
   return sumRuns(files[0].suite, runs)
 }
 

@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
+import { Hosts } from './hosts.mjs'
 import { runJest, runTestFile } from './jest-run.mjs'
+import { runPool } from './pool.mjs'
 
 /** Files that run side by side slow each other down: time budgets grow by this, except beside quiet files. */
 const CROWDED = 1.5
@@ -8,11 +10,14 @@ const CROWDED = 1.5
 let runCount = 0
 
 /**
- * Jobs for `runPool` of test files, each in a process of its own, so that what one leaves open is its own failure. `take`
- * gets each file as it ends, with its counts, output, time and tests.
+ * Runs test files side by side. Those that measure times have processes of their own; of the others each lane runs one
+ * after another in the same process. `take` gets each file as it ends, with its counts, output, time and tests. Resolves as
+ * `runPool`.
  */
-export const fileJobs = (files, { root, durations, options, show, take }) =>
-  files.map((file) => ({
+export async function runFiles(files, { root, durations, options, show, take }) {
+  const hosts = new Hosts()
+  const isAlone = ({ quiet }) => quiet || files.length === 1 || options.length > 0
+  const jobs = files.map((file) => ({
     expectedMs: durations.expected(file.suite, file.kind, file.file, file.source),
     quiet: file.quiet,
     light: file.kind === 'integration',
@@ -20,27 +25,29 @@ export const fileJobs = (files, { root, durations, options, show, take }) =>
     run: async (lane) => {
       const crowded = files.length > 1 && !file.quiet
       const env = { TEST_LANE: lane, TEST_SLOWNESS: String(slowness() * (crowded ? CROWDED : 1)) }
-      const run = await runFile(file, { root, options, show, env })
+      const run = await runFile(file, { root, options, show, env, ...(!isAlone(file) && { hosts }) })
       // Not of a file that was interrupted, or of some of its tests.
       if (run.passed > 0 && run.failed === 0 && options.length === 0) durations.note(file.suite, file.file, run.ms)
       take(run)
     },
   }))
+  try {
+    return await runPool(jobs)
+  } finally {
+    durations.save()
+    await hosts.close()
+  }
+}
 
 const slowness = () => Number(process.env.TEST_SLOWNESS ?? 1)
 
-/** Runs one file of any kind in a process of its own. */
-export async function runFile(file, { root, options = [], show = false, env = {} }) {
+/** Runs one file of any kind, in a process of its own without `hosts`. */
+export async function runFile(file, { root, options = [], show = false, env = {}, hosts }) {
   const name = basename(file.file).replace(/(\.test)?\.js$/, '')
   const results = resultsFile(root, file.folder, `${name}-${++runCount}`)
   const started = performance.now()
-  const { failedFiles, ...run } = await runTestFile({
-    file: join(root, file.folder, file.file),
-    results,
-    env,
-    options,
-    show,
-  })
+  const task = { file: join(root, file.folder, file.file), results, env }
+  const { failedFiles, ...run } = await (hosts ? hosts.run(task) : runTestFile({ ...task, options, show }))
   rmSync(results, { force: true })
   const { passed, failed } = run
   const failures = failed > 0 ? [{ file: file.file, passed, failed, failedTests: failedFiles[0]?.failedTests }] : []

@@ -3,34 +3,57 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { fileJobs } from './lanes.mjs'
+import { runFiles } from './lanes.mjs'
 
 const root = mkdtempSync(join(tmpdir(), 'lanes-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 
-/** Runs a file as `npm test` does; the counts, and whether its time was noted for the order of the next run. */
-async function run(name, source, options = []) {
-  writeFileSync(join(root, `${name}.test.js`), `import { test } from '@jest/globals'\n${source}`)
-  const file = { suite: 'a integration', folder: '.', file: `${name}.test.js`, kind: 'integration', quiet: false }
+/** Runs files, `{ name: source }`, as `npm test` does; what each came to, and the files whose time was noted. */
+async function runAll(sources, { options = [], quiet = [] } = {}) {
+  const files = Object.entries(sources).map(([name, source]) => {
+    const file = `${name}.test.mjs`
+    writeFileSync(join(root, file), `import { test } from '@jest/globals'\n${source}`)
+    return { suite: 'a integration', folder: '.', file, kind: 'integration', quiet: quiet.includes(name) }
+  })
   const noted = []
   const runs = []
-  const durations = { expected: () => 1, note: (suite, path, ms) => noted.push([suite, path, ms > 0]) }
-  const [job] = fileJobs([file], { root, durations, options, take: (each) => runs.push(each) })
-  await job.run('1/2')
+  const durations = {
+    expected: () => 1,
+    note: (suite, path, ms) => noted.push([suite, path, ms > 0]),
+    save: () => noted.push('saved'),
+  }
+  await runFiles(files, { root, durations, options, take: (each) => runs.push(each) })
+  return { runs, noted }
+}
+
+async function run(name, source, options) {
+  const { runs, noted } = await runAll({ [name]: source }, { options })
   const [{ passed, failed }] = runs
   return { passed, failed, noted }
 }
 
 test('the time of a file whose tests have passed is noted', async () => {
-  const noted = [['a integration', 'whole.test.js', true]]
+  const noted = [['a integration', 'whole.test.mjs', true], 'saved']
   assert.deepEqual(await run('whole', `test('one', () => {})`), { passed: 1, failed: 0, noted })
 })
 
 test('the time of a file is not noted when a test failed, none ran, or only some were wanted', async () => {
   const failing = await run('failing', `test('one', () => { throw new Error('no') })`)
-  assert.deepEqual(failing, { passed: 0, failed: 1, noted: [] })
+  assert.deepEqual(failing, { passed: 0, failed: 1, noted: ['saved'] })
   const skipped = await run('skipped', `test.skip('one', () => {})`)
-  assert.deepEqual(skipped, { passed: 0, failed: 0, noted: [] })
+  assert.deepEqual(skipped, { passed: 0, failed: 0, noted: ['saved'] })
   const some = await run('some', `test('one', () => {}); test('two', () => {})`, ['-t', 'one'])
-  assert.deepEqual(some, { passed: 1, failed: 0, noted: [] })
+  assert.deepEqual(some, { passed: 1, failed: 0, noted: ['saved'] })
+})
+
+test('files share processes, unless they are quiet or only some tests are wanted', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+  const sources = Object.fromEntries(names.map((name) => [name, `test('pid ' + process.pid, () => {})`]))
+  const pids = ({ runs }) =>
+    Object.fromEntries(runs.map(({ file, tests }) => [file[0], tests[0].test.split(' ').at(-1)]))
+  const { a, ...others } = pids(await runAll(sources, { quiet: ['a'] }))
+  assert.ok(new Set(Object.values(others)).size < 6)
+  assert.equal(Object.values(others).includes(a), false)
+  const alone = pids(await runAll(sources, { options: ['-t', 'pid'] }))
+  assert.equal(new Set(Object.values(alone)).size, 7)
 })

@@ -10,7 +10,7 @@ import { checksOf } from './checks.mjs'
 import { Durations, durationsFile } from './durations.mjs'
 import { findToolTests, matches, notCompiled, packagesOf, splitWords, testFiles } from './files.mjs'
 import { KINDS } from './kinds.mjs'
-import { fileJobs, runFile, runUnitTests, sumRuns } from './lanes.mjs'
+import { runFile, runFiles, runUnitTests, sumRuns } from './lanes.mjs'
 import { measureMachine, slownessOf } from './machine-speed.mjs'
 import { runPool, useLine } from './pool.mjs'
 import { rerunFailures } from './rerun.mjs'
@@ -172,7 +172,7 @@ function clearResults() {
  * Runs files of all packages in one pool; a suite is shown once its last file has ended. `verbose` shows the output of
  * each file, also of those that passed.
  */
-async function runFiles(files, { options = [], verbose = false } = {}) {
+async function showFiles(files, { options = [], verbose = false } = {}) {
   const durations = new Durations(durationsFile(ROOT))
   const left = Map.groupBy(files, ({ suite }) => suite)
   const ended = new Map([...left.keys()].map((suite) => [suite, []]))
@@ -181,7 +181,7 @@ async function runFiles(files, { options = [], verbose = false } = {}) {
     runs.push(verbose ? printed(run) : run)
     if (runs.length === left.get(run.suite).length) show(sumRuns(run.suite, runs))
   }
-  const use = await runPool(fileJobs(files, { root: ROOT, durations, options, take })).finally(() => durations.save())
+  const use = await runFiles(files, { root: ROOT, durations, options, take })
   if (!verbose) console.log(useLine(use))
 }
 
@@ -201,7 +201,7 @@ async function runAll(files) {
   const unit = { expectedMs: 60_000, run: runUnitTestsByNx }
   await runPool([unit, ...checkJobs(), ...toolJobs(files.tools)])
   await withPostgres(async () => {
-    await runFiles(files.others)
+    await showFiles(files.others)
     await rerunFailedFiles()
   })
 }
@@ -214,7 +214,7 @@ async function runChosen({ tools, unit, others }, options) {
     run: async () => show(printed(await runUnitTests(files, { root: ROOT, options }))),
   }))
   await runPool([...unitJobs, ...toolJobs(tools)])
-  if (others.length > 0) await withPostgres(() => runFiles(others, { options, verbose: true }))
+  if (others.length > 0) await withPostgres(() => showFiles(others, { options, verbose: true }))
 }
 
 async function withPostgres(run) {

@@ -1,3 +1,7 @@
-// What test files import from '@jest/globals' in a process of run-file.mjs, which sets it before.
-export const { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest, test } =
-  globalThis[Symbol.for('session-service.test-globals')]
+// What test files import from '@jest/globals' in a process of circus.mjs. The bindings are live: modules that several files
+// of a process share call those of the file that runs.
+export let afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest, test
+
+export function setTestGlobals(globals) {
+  ;({ afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest, test } = globals)
+}
