@@ -12,8 +12,9 @@ import { setTestGlobals } from './test-globals.mjs'
 
 const DEFAULT_TIMEOUT_MS = 60_000
 const GLOBALS = new URL('test-globals.mjs', import.meta.url).href
-/** What jest-circus keeps in the process for the file that runs. */
-const [TIMEOUT, ...LEFTOVERS] = ['TEST_TIMEOUT_SYMBOL', 'EVENT_HANDLERS', 'RETRY_TIMES'].map((name) => Symbol.for(name))
+const TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL')
+/** The globals in which jest-circus keeps what belongs to one file. */
+const STATE = [TIMEOUT, Symbol.for('EVENT_HANDLERS'), Symbol.for('RETRY_TIMES')]
 const require = createRequire(import.meta.url)
 const { default: runCircus } = require('jest-circus/runner')
 
@@ -62,7 +63,7 @@ function requireAgain(name) {
  * `startTime` is when its time began, ms since the epoch.
  */
 export async function runHere(testFile, resultsFile, { testNamePattern, startTime }) {
-  for (const name of [TIMEOUT, ...LEFTOVERS]) delete globalThis[name]
+  for (const name of STATE) delete globalThis[name]
   const globalConfig = { testTimeout: DEFAULT_TIMEOUT_MS, updateSnapshot: 'none', testNamePattern }
   const outcome = await runCircus(globalConfig, projectConfig, environment, runtime, testFile).catch(failedToLoad)
   const endTime = performance.timeOrigin + performance.now()

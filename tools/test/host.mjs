@@ -1,6 +1,7 @@
-// Runs the compiled test files that its parent sends, one after another: `{ file, results }`, and 'end' at last. Half of the processor time of
-// a short file is the loading of modules, which here the next file has at hand. A file has ended once it has nothing open
-// any more, as a process of its own would end; then both streams get the line END. After a file that failed the process ends.
+// Runs the compiled test files that its parent sends, `{ file, results }`, one after another, and ends at 'end'. Half of the
+// processor time of a short file is the loading of modules, which here the next file has at hand. A file has ended once it
+// has nothing open any more, as a process of its own would end: then both streams get END. After a file that failed the
+// process ends.
 import { runHere } from './circus.mjs'
 import { END } from './end-of-file.mjs'
 

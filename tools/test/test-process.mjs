@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readJestResult } from './results.mjs'
 
@@ -54,10 +54,10 @@ export class Output {
 
 /** Ends a process that keeps running after the results are written; returns the function that stops watching. */
 export function endWhenDone(child, { results, endTimeoutMs = END_TIMEOUT_MS, say }) {
+  let writtenAt
   const watch = setInterval(() => {
-    const written = existsSync(results) ? statSync(results).mtimeMs : Infinity
-    // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
-    if (Date.now() - written < endTimeoutMs) return
+    if (existsSync(results)) writtenAt ??= performance.now()
+    if (writtenAt === undefined || performance.now() - writtenAt < endTimeoutMs) return
     clearInterval(watch)
     say(`\nthe tests are over, but something they left open kept them from ending for ${endTimeoutMs / 1000} s\n`)
     child.kill('SIGUSR2')
