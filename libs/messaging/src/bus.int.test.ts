@@ -4,6 +4,7 @@ import { busScope, DEFAULT_BUS_CLUSTER, ERROR_CODES, ServiceError } from '@sessi
 import { until } from '@session-service/local-stack'
 import { z } from 'zod'
 import { NatsServer } from './fixtures/nats-server.js'
+import { NotSentError } from './not-sent-error.js'
 import { gate, TestBuses } from './fixtures/test-buses.js'
 
 const Params = z.object({ count: z.number().int(), note: z.string().default('none') })
@@ -118,6 +119,17 @@ describe('request', () => {
       code: 'UNAVAILABLE',
       message: expect.stringContaining('unserved'),
     })
+  })
+
+  it('fails with NotSentError only when no process can have received it', async () => {
+    const bus = await buses.connect(nats.url)
+    bus.serve('next', NEXT, () => Promise.reject(new ServiceError('UNAVAILABLE', 'not now')))
+    const errorOf = (subject: string): Promise<unknown> =>
+      bus.request(subject, NEXT, { count: 1 }).catch((error: unknown) => error)
+    expect(await errorOf('unserved')).toBeInstanceOf(NotSentError)
+    expect(await errorOf('next')).not.toBeInstanceOf(NotSentError)
+    await bus.close()
+    expect(await errorOf('next')).toBeInstanceOf(NotSentError)
   })
 
   it('fails with INVALID when it exceeds the maximum payload, and the connection stays open', async () => {

@@ -7,6 +7,7 @@ import { traceHandling, traceRequest } from './bus-trace.js'
 import { openConnection, type ConnectOptions } from './connection.js'
 import { Listener, type BusSubscription } from './listener.js'
 import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
+import { NotSentError } from './not-sent-error.js'
 import { ReplyInbox } from './reply-inbox.js'
 import { decode, decodeReply, encode, encodeError, type Rpc } from './wire.js'
 
@@ -73,7 +74,7 @@ export class Bus {
 
   /**
    * @throws ServiceError with the code of the responder; INVALID naming the field; TIMEOUT;
-   * UNAVAILABLE immediately when the subject has no subscriber or the bus is down
+   * NotSentError immediately when the subject has no subscriber or the bus is down
    */
   request<I extends z.ZodType, O extends z.ZodType>(
     subject: string,
@@ -91,7 +92,7 @@ export class Bus {
     { timeoutMs = deadlineMs }: { timeoutMs?: number },
   ): Promise<z.output<O>> {
     const payload = encode(params, input)
-    if (!this.#connected) throw unavailable('the bus is not connected')
+    if (!this.#connected) throw new NotSentError('the bus is not connected')
     let reply: Msg
     try {
       reply = await traceRequest(subject, (carrier) =>

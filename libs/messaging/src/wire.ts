@@ -1,6 +1,7 @@
 import { headers, type Msg, type MsgHdrs } from '@nats-io/transport-node'
 import { describeIssues, isErrorCode, ServiceError, type ErrorSubject } from '@session-service/contract'
 import { z } from 'zod'
+import { NotSentError } from './not-sent-error.js'
 
 /** A request on the bus: the schemas of its parameters and result, and its deadline, ms. */
 export type Rpc<I extends z.ZodType, O extends z.ZodType> = readonly [params: I, result: O, timeoutMs: number]
@@ -45,9 +46,9 @@ export function encodeError({ code, message, subject }: ServiceError): { payload
 /** Answer of the NATS server for a subject without subscribers. */
 const isNoResponder = ({ data, headers: received }: Msg): boolean => data.length === 0 && received?.code === 503
 
-/** @throws ServiceError with the code of the responder, UNAVAILABLE without a subscriber, INTERNAL for an invalid answer */
+/** @throws ServiceError with the code of the responder, NotSentError without a subscriber, INTERNAL for an invalid answer */
 export function decodeReply<O extends z.ZodType>(schema: O, msg: Msg, subject: string): z.output<O> {
-  if (isNoResponder(msg)) throw new ServiceError('UNAVAILABLE', `no subscriber on ${subject}`)
+  if (isNoResponder(msg)) throw new NotSentError(`no subscriber on ${subject}`)
   const code = msg.headers?.get(ERROR_CODE_HEADER)
   if (code) throw remoteError(code, msg)
   try {

@@ -185,6 +185,14 @@ describe('a recording', () => {
   })
 })
 
+/** The part that was added last, also when it was withdrawn. */
+async function newestPart(): Promise<number> {
+  const [newest] = await testbed.stack.postgres.query(
+    "SELECT pg_sequence_last_value(pg_get_serial_sequence('recording_part', 'part'))::text AS part",
+  )
+  return Number(newest?.part)
+}
+
 describe('when a recorder dies', () => {
   it('another one starts, and the parts become one file', async () => {
     const { id } = await testbed.createActiveSession()
@@ -195,6 +203,21 @@ describe('when a recorder dies', () => {
     await testbed.stop(id)
     await testbed.becomes(id, 'ready')
     expect((await testbed.get(id)).duration).toBeCloseTo(4, 0)
+  })
+
+  it('and the media node cannot be reached at first, the attempts leave no part', async () => {
+    const { id } = await testbed.createActiveSession()
+    await testbed.start(id)
+    const first = testbed.partOf(id)
+    await testbed.node.stopServing('startRecording')
+    await testbed.node.failRecorder(first)
+    await until('a start was attempted', async () => (await newestPart()) > first)
+    testbed.node.serve('startRecording')
+    await until('another recorder records', () => testbed.node.jobs.get(testbed.partOf(id))?.state === 'recording')
+    const parts = await testbed.stack.postgres.query('SELECT ended FROM recording_part WHERE recording_id = $1', [id])
+    expect(parts).toHaveLength(2)
+    await testbed.stop(id)
+    await testbed.becomes(id, 'ready')
   })
 
   it('repeatedly, the recording stops and becomes ready with the parts that exist', async () => {

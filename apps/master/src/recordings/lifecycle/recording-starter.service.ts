@@ -7,6 +7,7 @@ import {
   ServiceError,
   type StartRecordingOptions,
 } from '@session-service/contract'
+import { NotSentError } from '@session-service/messaging'
 import { Inject, Injectable, InternalServerErrorException, Logger } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
@@ -98,15 +99,17 @@ export class RecordingStarter {
     }
   }
 
-  /** Starts the next part of a recording. False when it failed, or the media node does not have the room yet. */
+  /**
+   * Starts the next part of a recording. False when it failed, or the media node does not have the room yet, or was not
+   * reached.
+   */
   async startPart(next: NewPart): Promise<boolean> {
     const { recording, part } = next
     try {
       await this.parts.markStarted(part, await this.#startOnNode(next))
       return true
     } catch (error) {
-      const code = error instanceof ServiceError ? error.code : 'INTERNAL'
-      if (code === 'NOT_FOUND' || code === 'CONFLICT') {
+      if (isWithoutEffect(error)) {
         await this.parts.withdraw(part)
         return false
       }
@@ -188,6 +191,11 @@ export class RecordingStarter {
     )
   }
 }
+
+/** The media node does not have the room yet, or has shut down since: nothing was recorded. */
+const isWithoutEffect = (error: unknown): boolean =>
+  error instanceof NotSentError ||
+  (error instanceof ServiceError && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT'))
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

@@ -40,7 +40,7 @@ export class RecordingParts {
     await this.#parts.update({ part }, { startedAt })
   }
 
-  /** Deletes a part that its media node refused because it did not have the room yet. */
+  /** Deletes a part whose media node did not have the room yet, or was not reached. */
   async withdraw(part: number): Promise<void> {
     await this.#parts.delete({ part, startedAt: IsNull() })
   }
