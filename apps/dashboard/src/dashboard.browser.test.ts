@@ -210,6 +210,8 @@ describe('records', () => {
     await page.getByLabel('Reason').selectOption('')
     await page.getByLabel('Session id').fill('monday')
     await page.waitForURL(/session=monday/)
+    // A click while the rows above disappear would hit nothing.
+    await link('expiry').waitFor({ state: 'detached' })
     await link('monday').click()
     await page.getByRole('heading', { name: 'monday', level: 1 }).waitFor()
     await page.getByText('Ended: session closed by server').waitFor()

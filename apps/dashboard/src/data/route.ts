@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { linkTo, parseRoute, type Route } from '../platform/routes.js'
+import { changeQuery, parseRoute, type Route } from '../platform/routes.js'
 import { dialog } from './dialog.js'
 import { played } from './player.js'
 
@@ -13,12 +13,10 @@ export const followAddress = (): void =>
     route.value = parseRoute(location.hash)
   })
 
-/** Changes parameters of the current screen. Goes back to the first page unless `page` is given. */
+/** Changes parameters of the current screen, with the rules of `changeQuery`. */
 export function setQuery(change: Readonly<Record<string, string | number>>): void {
-  const { screen, id, query } = route.value
-  if (!screen) return
-  const { page: _, ...rest } = query
-  const link = linkTo(screen, id, { ...rest, ...change })
+  const link = changeQuery(route.value, location.hash, change)
+  if (link === undefined) return
   // Typing in a field must not fill the history of the browser; a page of a table is a step back.
   if ('page' in change) location.hash = link
   else {

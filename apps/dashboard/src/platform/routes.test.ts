@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { linkTo, pageOf, parseRoute, screenOf, SCREENS, type ScreenName } from './routes.js'
+import { changeQuery, linkTo, pageOf, parseRoute, screenOf, SCREENS, type ScreenName } from './routes.js'
 
 describe('routes', () => {
   it.each([
@@ -33,6 +33,20 @@ describe('routes', () => {
   it('leaves out empty values and first pages', () => {
     expect(linkTo('sessions', '', { search: '', page: 1 })).toBe('#/sessions')
   })
+
+  it.each([
+    ['#/sessions?search=a&page=2', { search: 'b' }, '#/sessions?search=b'],
+    ['#/sessions?search=a&page=2', { page: 3 }, '#/sessions?search=a&page=3'],
+    ['#/history?session=a', { reason: 'nodeCrashed' }, '#/history?session=a&reason=nodeCrashed'],
+    ['#/toString', { search: 'b' }, undefined],
+  ])('changes the parameters of the screen at "%s" by %j', (hash, change, changed) =>
+    expect(changeQuery(parseRoute(hash), hash, change)).toBe(changed),
+  )
+
+  it.each(['#/history/monday_1700', '#/', '#/unknown'])(
+    'leaves the address "%s" of a link that was followed while a change was due',
+    (hash) => expect(changeQuery(parseRoute('#/history?reason=x'), hash, { session: 'mon' })).toBeUndefined(),
+  )
 
   it('shows a view on its screen, and on the overview when it has none of its own', () => {
     expect(['dead-letters', 'later', 'session'].map(screenOf)).toEqual(['dead-letters', 'overview', 'overview'])

@@ -58,6 +58,21 @@ export function linkTo(screen: ScreenName, id = '', query: Readonly<Record<strin
   return `#/${path}${search && `?${search}`}`
 }
 
+/**
+ * The hash after a change of parameters of the shown screen, which goes back to the first page unless the change has
+ * `page`. Undefined when the address is that of another screen: a link was followed, and it is about to be shown.
+ */
+export function changeQuery(
+  { screen, id, query }: Route,
+  hash: string,
+  change: Readonly<Record<string, string | number>>,
+): string | undefined {
+  const next = parseRoute(hash)
+  if (!screen || next.screen !== screen || next.id !== id) return undefined
+  const { page: _, ...rest } = query
+  return linkTo(screen, id, { ...rest, ...change })
+}
+
 /** The screen that shows a view, which a problem names; the overview for a view without a screen of its own. */
 export const screenOf = (view: string): ScreenName =>
   isScreen(view) && !SCREENS[view].includes(ID) ? view : 'overview'
