@@ -16,6 +16,7 @@ export type BenchmarkName =
   | 'idle'
   | 'recorded-session'
   | 'watched-cameras'
+  | 'false-losses'
 
 export const BENCHMARKS: Readonly<Record<BenchmarkName, { title: string; needs: readonly string[] }>>
 export const HELP: string

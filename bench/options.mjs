@@ -70,6 +70,12 @@ export const BENCHMARKS = {
     needs: ['worker', 'nats', 'postgres', 'chromium', 'cameras'],
     onlyByName: true,
   },
+  'false-losses': {
+    title:
+      'False losses: an hour of load, paused media nodes and bus restarts, in which no node may be considered lost',
+    needs: ['worker', 'nats', 'postgres'],
+    onlyByName: true,
+  },
 }
 
 const NAMES = Object.keys(BENCHMARKS)
@@ -78,7 +84,7 @@ export const HELP = `Usage: npm run bench [-- [options] [name …]]
 
 ${NAMES.map((name) => `  ${name.padEnd(17)}${BENCHMARKS[name].title}`).join('\n')}
 
-Without a name all benchmarks run, except recorded-session and watched-cameras, which check media.
+Without a name all benchmarks run, except recorded-session, watched-cameras and false-losses, which are checks.
 
   --quick          about a minute each instead of about four
   --help           show this help

@@ -4,6 +4,7 @@ import { report } from './benchmark/report.js'
 import { cameras } from './cameras/cameras.js'
 import { autoscaling } from './autoscaling/autoscaling.js'
 import { failover } from './failover/failover.js'
+import { falseLosses } from './false-losses/false-losses.js'
 import { forwarding } from './forwarding/forwarding.js'
 import { idle } from './idle/idle.js'
 import { join } from './join/join.js'
@@ -37,6 +38,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   idle,
   'recorded-session': recordedSession,
   'watched-cameras': watchedCameras,
+  'false-losses': falseLosses,
 }
 
 async function main(): Promise<void> {

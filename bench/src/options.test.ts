@@ -2,10 +2,13 @@ import { expect, it } from '@jest/globals'
 import { BENCHMARKS, HELP, OptionError, parseOptions } from '../options.mjs'
 
 it('runs all benchmarks without a name, except those that must be named', () => {
-  const all = Object.keys(BENCHMARKS).filter((name) => !['recorded-session', 'watched-cameras'].includes(name))
+  const all = Object.keys(BENCHMARKS).filter(
+    (name) => !['recorded-session', 'watched-cameras', 'false-losses'].includes(name),
+  )
   expect(parseOptions([])).toMatchObject({ benchmarks: all, quick: false, help: false })
   expect(parseOptions(['recorded-session']).benchmarks).toEqual(['recorded-session'])
   expect(parseOptions(['watched-cameras']).benchmarks).toEqual(['watched-cameras'])
+  expect(parseOptions(['false-losses']).benchmarks).toEqual(['false-losses'])
 })
 
 it('accepts names and flags in any order', () => {
