@@ -1,9 +1,11 @@
 import { z } from 'zod'
 
+export const RpcRequestId = z.union([z.number(), z.string().max(64)])
+
 /** JSON-RPC 2.0, one object per text frame. A request without `id` is executed but not answered. */
 export const RpcRequest = z.object({
   jsonrpc: z.literal('2.0'),
-  id: z.union([z.number(), z.string().max(64)]).optional(),
+  id: RpcRequestId.optional(),
   method: z.string().max(64),
   params: z.record(z.string(), z.unknown()).nullish(),
 })

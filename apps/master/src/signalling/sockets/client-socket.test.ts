@@ -50,6 +50,19 @@ describe('ClientSocket', () => {
     expect(await received()).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }, frame(5), frame(6), frame(7), frame(8)])
   })
 
+  it.each([
+    ['{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}', 7, 'params: '],
+    ['{"jsonrpc":"2.0","id":"a"}', 'a', 'method: '],
+    [`{"jsonrpc":"2.0","id":"${'x'.repeat(65)}","method":"ping"}`, null, 'id: '],
+    ['{"method":"ping"}', null, 'jsonrpc: '],
+    ['[]', null, 'object'],
+  ])('answers the invalid request %s with the id %j, and names what is invalid', async (text, id, named) => {
+    const { socket, received } = await pair()
+    expect(socket.read(Buffer.from(text), false)).toBeUndefined()
+    const error = { code: -32600, message: expect.stringContaining(named) }
+    expect(await received()).toEqual([{ jsonrpc: '2.0', id, error }])
+  })
+
   it('drops missed signals when resuming fails', async () => {
     const { socket, received } = await pair()
     socket.hold()

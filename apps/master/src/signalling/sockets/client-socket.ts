@@ -1,9 +1,11 @@
 import {
   CLOSE_CODE,
+  describeIssues,
   type DisconnectReason,
   newSecret,
   type NotificationParams,
   RpcRequest,
+  RpcRequestId,
   RPC_CODE,
   ServiceError,
   type SessionSnapshot,
@@ -11,6 +13,7 @@ import {
   type SignallingNotification,
 } from '@session-service/contract'
 import type { WebSocket } from 'ws'
+import { z } from 'zod'
 import type { Participant } from '../../connections/connection.records.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import type { MissedSignals } from '../../signals/recent-signals.js'
@@ -88,7 +91,8 @@ export class ClientSocket {
     }
     const request = RpcRequest.safeParse(frame)
     if (!request.success) {
-      this.fail(null, INVALID_REQUEST, 'the frame is not a JSON-RPC 2.0 request')
+      const issues = describeIssues(request.error).join('; ')
+      this.fail(idOf(frame), INVALID_REQUEST, `the frame is not a JSON-RPC 2.0 request: ${issues}`)
       return undefined
     }
     return request.data
@@ -212,6 +216,11 @@ export class ClientSocket {
     this.socket.send(frame, { binary: false })
   }
 }
+
+const WithId = z.object({ id: RpcRequestId })
+
+/** The id of an invalid request, null for one without a valid id. */
+const idOf = (frame: unknown): RpcId => WithId.safeParse(frame).data?.id ?? null
 
 function parseJson(text: string): unknown {
   try {
