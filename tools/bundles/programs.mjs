@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
+import { leaveOut } from './left-out.mjs'
 import { lightHttp } from './light-http.mjs'
 import { lineMap } from './line-map.mjs'
 import { leaveOutNamesOfFunctions } from './names-of-functions.mjs'
@@ -62,30 +63,6 @@ const exportPackages = (files) => ({
   },
 })
 
-/**
- * pino looks up its caller for transports, which our programs do not use: under `--enable-source-maps` Node would read the
- * source map of the program for it at each start.
- */
-const leaveOutCaller = {
-  name: 'leave-out-caller',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]pino[\\/]lib[\\/]caller\.js$/ }, () => ({ contents: 'module.exports = () => []' }))
-  },
-}
-
-/**
- * The client of NATS keeps the stack trace of each close for a message of its own, which costs the reading of the source map
- * of the program at each stop.
- */
-const leaveOutCloseTrace = {
-  name: 'leave-out-close-trace',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]nats-core[\\/]lib[\\/]protocol\.js$/ }, async ({ path }) => ({
-      contents: (await readFile(path, 'utf8')).replace('new Error("close trace").stack', '"closed"'),
-    }))
-  },
-}
-
 /** The files of packages that our modules import, absolute. */
 function importedPackages(root, { inputs }) {
   const files = Object.entries(inputs)
@@ -107,6 +84,13 @@ function dropMapsOfPackages(files) {
   }
 }
 
+/**
+ * Node keeps a text with a single character beyond ASCII in two bytes for each character: 4 MiB for one in a regular
+ * expression, where esbuild leaves it.
+ */
+const escapeBeyondAscii = (code) =>
+  code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 /** Bundles `entry` into `main.js` in the folder `outdir`, beside chunks with its packages. Absolute paths. */
 export async function bundleProgram(root, entry, outdir) {
   rmSync(outdir, { recursive: true, force: true })
@@ -121,13 +105,13 @@ export async function bundleProgram(root, entry, outdir) {
     // Nest and TypeORM show and compare the names of classes.
     keepNames: true,
     legalComments: 'none',
-    // Node keeps the text in memory, in two bytes for each character as soon as one of a comment is beyond Latin-1.
+    // Node keeps the text in memory.
     minifyWhitespace: true,
     lineLimit: 200,
     logLevel: 'warning',
     external: EXTERNAL,
   }
-  const plugins = [keepLocations(outdir), leaveOutCaller, leaveOutCloseTrace, lightHttp]
+  const plugins = [keepLocations(outdir), leaveOut, lightHttp]
   const { metafile } = await build({ ...options, entryPoints: [entry], plugins, write: false })
   const { metafile: written } = await build({
     ...options,
@@ -142,7 +126,8 @@ export async function bundleProgram(root, entry, outdir) {
   const files = Object.keys(written.outputs).map((path) => join(root, path))
   dropMapsOfPackages(files)
   for (const path of files) {
-    if (path.endsWith('.js')) writeFileSync(path, leaveOutNamesOfFunctions(readFileSync(path, 'utf8')))
+    if (!path.endsWith('.js')) continue
+    writeFileSync(path, escapeBeyondAscii(leaveOutNamesOfFunctions(readFileSync(path, 'utf8'))))
   }
   const map = join(outdir, 'main.js.map')
   writeFileSync(map, JSON.stringify(lineMap(JSON.parse(readFileSync(map, 'utf8')))))
