@@ -127,6 +127,11 @@ describe('the tracks of an offer', () => {
     expect(video?.rtpParameters.encodings.map(({ rid }) => rid)).toEqual(['4', '4', 'rdiv1'])
   })
 
+  it('have their codec when the parameters of another one look like a number', () => {
+    const offer = offerOf('chromium-audio').replace('a=fmtp:63 111/111', 'a=fmtp:63 111')
+    expect(describeTracks(readPublishOffer(offer, ANY))).toEqual(['0 audio opus/111: 3785378521'])
+  })
+
   it('have the name of their source, so that audio and video are in sync', () => {
     const { tracks } = readPublishOffer(offerOf('firefox-simulcast'), ANY)
     const names = new Set(tracks.map(({ rtpParameters }) => rtpParameters.rtcp?.cname))

@@ -78,9 +78,9 @@ function clientParameters({ session }: ReadSdp): DtlsParameters {
 }
 
 function matchSection(section: MediaSection, router: RtpCapabilities): Match {
-  // Each section by itself: the numbers of header extensions are those of all sections, their kinds are not.
-  const offered = extractRtpCapabilities({ sdpObject: sessionOf(section) })
   try {
+    // Each section by itself: the numbers of header extensions are those of all sections, their kinds are not.
+    const offered = extractRtpCapabilities({ sdpObject: sessionOf(section) })
     // The library writes the negotiated H.264 profile into the codecs.
     const extended = ortc.getExtendedRtpCapabilities(offered, structuredClone(router) as types.RtpCapabilities, false)
     const match = {

@@ -55,5 +55,6 @@ function mediaSection(name: string, section: MediaDescription, index: number): M
     throw invalidSdp(name, `section ${index} is for ${type}, not for audio or video`)
   }
   if (mid === undefined) throw invalidSdp(name, `section ${index} has no a=mid`)
-  return { ...section, type, mid: asText(mid) }
+  const fmtp = section.fmtp.map(({ config, ...of }) => ({ ...of, config: asText(config) }))
+  return { ...section, type, mid: asText(mid), fmtp }
 }
