@@ -12,7 +12,8 @@ import {
   until,
   webhookEnv,
 } from '@session-service/testing'
-import type { Benchmark, BenchmarkResult } from '../benchmark/benchmark.js'
+import type { Benchmark } from '../benchmark/benchmark.js'
+import { type Finding, resultOf } from '../benchmark/findings.js'
 
 const MINUTES = { quick: 1, full: 60 }
 /** The silent window is 3 s, so a pause ends long before a node may be considered lost. */
@@ -22,6 +23,10 @@ const PAUSE_EVERY_MS = 3_000
 const RESTART_BUS_EVERY_MS = 25_000
 const LOSS_TIMEOUT_MS = 30_000
 const NODES = ['one', 'two', 'three']
+/** The load of a processor, which ends with this process. */
+const BUSY = `process.stdin.resume().once('end', () => process.exit())
+const work = () => { for (const end = performance.now() + 100; performance.now() < end; ); setImmediate(work) }
+work()`
 const PICTURE = { width: 320, height: 180, fps: 15, kbps: 200 }
 
 interface Disturbances {
@@ -49,15 +54,16 @@ export const falseLosses: Benchmark = {
     for (const id of NODES) await stack.addNode({ MEDIA_NODE_ID: id, MEDIA_NODE_WORKERS: '1' })
     const meetings = await meetOnEachNode(stack)
     cleanUp.defer(() => leaveAll(meetings))
-    const load = Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', 'for (;;);']))
+    const load = Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', BUSY]))
     cleanUp.defer(() => endAll(load))
     const minutes = quick ? MINUTES.quick : MINUTES.full
     const disturbances = await disturb(stack, minutes * 60_000, (seconds) => {
       log(`${seconds} s: ${lossesOf(sink).length} losses, ${interruptionsOf(meetings)} interruptions`)
     })
     const [losses, interruptions] = [lossesOf(sink), interruptionsOf(meetings)]
-    const reported = await killOne(stack, sink)
-    return resultOf({ minutes, disturbances, losses, interruptions, reported })
+    const reportedAfterMs = await killOne(stack, sink).catch(() => undefined)
+    const findings = findingsOf(losses, interruptions, reportedAfterMs)
+    return resultOf(findings, { minutes, nodes: NODES.length, ...disturbances })
   },
 }
 
@@ -87,7 +93,7 @@ async function leaveAll({ publishers, viewers }: Meetings): Promise<void> {
   await Promise.all([...viewers, ...publishers].map((each) => each.close()))
 }
 
-async function endAll(processes: readonly ChildProcess[]): Promise<void> {
+function endAll(processes: readonly ChildProcess[]): void {
   for (const each of processes) each.kill('SIGKILL')
 }
 
@@ -127,24 +133,16 @@ async function killOne({ nodes }: Stack, sink: EventSink): Promise<number> {
   return performance.now() - from
 }
 
-function resultOf(found: {
-  minutes: number
-  disturbances: Disturbances
-  losses: readonly string[]
-  interruptions: number
-  reported: number
-}): BenchmarkResult {
-  const { minutes, disturbances, losses, interruptions, reported } = found
-  return {
-    names: { ours: 'found', reference: 'allowed' },
-    settings: { minutes, nodes: NODES.length, ...disturbances },
-    comparisons: [],
-    notes: [
-      `${verdict(losses.length === 0)}  false losses: ${losses.join(', ') || 'none'}`,
-      `${verdict(interruptions === 0)}  interruptions of the media of participants: ${interruptions}`,
-      `yes  the loss of a killed node is reported, after ${reported.toFixed(0)} ms`,
-    ],
-  }
-}
-
-const verdict = (passed: boolean): string => (passed ? 'yes' : 'NO ')
+const findingsOf = (
+  losses: readonly string[],
+  interruptions: number,
+  reportedAfterMs: number | undefined,
+): readonly Finding[] => [
+  { name: 'no false losses', found: losses.join(', ') || 'none', passed: losses.length === 0 },
+  { name: 'no participant lost its media', found: `${interruptions} interruptions`, passed: interruptions === 0 },
+  {
+    name: 'the loss of a killed node is reported',
+    found: reportedAfterMs === undefined ? 'not' : `after ${reportedAfterMs.toFixed(0)} ms`,
+    passed: reportedAfterMs !== undefined,
+  },
+]

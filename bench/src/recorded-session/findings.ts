@@ -3,17 +3,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { z } from 'zod'
+import type { Finding } from '../benchmark/findings.js'
 import { median } from '../figures/statistics.js'
 import { offsets, clapsOf } from './claps.js'
 import type { Recorded } from './recording.js'
 
 const run = promisify(execFile)
-
-export interface Finding {
-  name: string
-  found: string
-  passed: boolean
-}
 
 /** The participant that beeps and flashes. */
 const CLAPPER = 'Ada'
@@ -27,8 +22,6 @@ const MAX_INDIVIDUAL_OFFSET_S = 0.05
 /** The length of two pictures. */
 const MAX_START_OFFSET_S = 0.08
 const SHEET = { columns: 4, rows: 4, width: 400 }
-
-export const check = ({ name, found, passed }: Finding): string => `${passed ? 'yes' : 'NO '}  ${name}: ${found}`
 
 const within = (name: string, seconds: number, most: number): Finding => ({
   name: `${name} within ${most * 1000} ms`,

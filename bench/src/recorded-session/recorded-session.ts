@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { launchBrowser, type Stack, startStack } from '@session-service/testing'
-import type { Benchmark, BenchmarkResult } from '../benchmark/benchmark.js'
+import type { Benchmark } from '../benchmark/benchmark.js'
+import { type Finding, resultOf } from '../benchmark/findings.js'
 import { type PageServer, servePages } from '../join/page-server.js'
-import { check, checkComposed, checkIndividual, contactSheet, type Finding } from './findings.js'
+import { checkComposed, checkIndividual, contactSheet } from './findings.js'
 import { type Recorded, startRecording } from './recording.js'
 
 const SECONDS = { quick: 45, full: 180 }
@@ -56,7 +57,7 @@ export const recordedSession: Benchmark = {
     for (const name of ['Ada', 'Grace']) await participants.get(name)?.call('enter')
     const seconds = quick ? SECONDS.quick : SECONDS.full
     const recordings = await record(stack, ids, participants, { seconds, log })
-    return report(await examine(recordings, folder, log), seconds)
+    return resultOf(await examine(recordings, folder, log), { seconds })
   },
 }
 
@@ -122,14 +123,4 @@ async function examine(
   const whole = await checkComposed(composed)
   const streams = await checkIndividual(individual, folder, { composed, flashes: whole.flashes })
   return [...whole.findings, ...streams]
-}
-
-function report(findings: readonly Finding[], seconds: number): BenchmarkResult {
-  const failed = findings.filter(({ passed }) => !passed)
-  return {
-    names: { ours: 'found', reference: 'allowed' },
-    settings: { seconds },
-    comparisons: [],
-    notes: [...findings.map(check), `${findings.length - failed.length} of ${findings.length} checks passed`],
-  }
 }

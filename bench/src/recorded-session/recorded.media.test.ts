@@ -8,7 +8,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { type Clip, readClip, SyntheticParticipant } from '@session-service/synthetic-participant'
 import { makeCameraClip, RtspServer, type Stack, startStack, until } from '@session-service/testing'
-import { CLAPPER_ALONE, check, checkComposed, checkIndividual } from './findings.js'
+import { lineOf } from '../benchmark/findings.js'
+import { CLAPPER_ALONE, checkComposed, checkIndividual } from './findings.js'
 import { type Recorded, startRecording } from './recording.js'
 
 const run = promisify(execFile)
@@ -69,7 +70,7 @@ it('records files that decode, have the right duration and keep sound and pictur
   const { findings } = await checkComposed(composed, { part: CLAPPER_ALONE })
   const all = [...findings, ...(await checkIndividual(individual, folder))]
   expect(all.length).toBe(8)
-  expect(all.filter(({ passed }) => !passed).map(check)).toEqual([])
+  expect(all.filter(({ passed }) => !passed).map(lineOf)).toEqual([])
 }, 90_000)
 
 it('keeps two people and a camera in sync in both output modes', async () => {
@@ -103,6 +104,6 @@ it('keeps two people and a camera in sync in both output modes', async () => {
     ...(await checkComposed(composed, CAMERA)).findings,
     ...(await checkIndividual(individual, mkdtempSync(path(folder, 'individual-')))),
   ]
-  expect(all.filter(({ passed }) => !passed).map(check)).toEqual([])
+  expect(all.filter(({ passed }) => !passed).map(lineOf)).toEqual([])
   expect(all.filter(({ name }) => name.includes('beep after flash'))).toHaveLength(4)
 }, 120_000)

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { launchBrowser, type Stack, startStack, type TestBrowser } from '@session-service/testing'
 import type { Benchmark } from '../benchmark/benchmark.js'
+import { type Finding, resultOf } from '../benchmark/findings.js'
 import { median, quantile } from '../figures/statistics.js'
 import { servePages } from '../join/page-server.js'
 import { offsets } from '../recorded-session/claps.js'
-import { check, type Finding } from '../recorded-session/findings.js'
 import { type Camera, startCameras } from './kinds.js'
 import type { Watched } from './page/viewer.js'
 
@@ -36,12 +36,7 @@ export const watchedCameras: Benchmark = {
     const pages = await openPages(stack, cleanUp)
     const seconds = quick ? SECONDS.quick : SECONDS.full
     const findings = await observe(stack, pages, { cameras, seconds, log })
-    return {
-      names: { ours: 'found', reference: 'allowed' },
-      settings: { seconds, viewers: VIEWERS },
-      comparisons: [],
-      notes: [...findings.map(check), `${findings.filter(({ passed }) => passed).length} of ${findings.length} passed`],
-    }
+    return resultOf(findings, { seconds, viewers: VIEWERS })
   },
 }
 
