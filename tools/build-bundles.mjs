@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { leaveOutOfPages } from './bundles/left-out.mjs'
 import { bundleProgram } from './bundles/programs.mjs'
 import { rollTypes } from './bundles/roll-types.mjs'
 import { withoutJsonSchema } from './bundles/without-json-schema.mjs'
@@ -24,15 +25,6 @@ const shakeZod = {
   },
 }
 
-/** Drops the modules of mediasoup-client for its tests, for React Native and for browsers older than `target`. */
-const leaveOut = {
-  name: 'leave-out',
-  setup({ onLoad }) {
-    const unused = /mediasoup-client[\\/]lib[\\/](handlers[\\/](FakeHandler|ReactNative106|Chrome74)|test[\\/].*)\.js$/
-    onLoad({ filter: unused }, () => ({ contents: 'module.exports = {}' }))
-  },
-}
-
 const shared = {
   absWorkingDir: root,
   bundle: true,
@@ -46,7 +38,7 @@ const shared = {
   sourcesContent: true,
   legalComments: 'none',
   logLevel: 'warning',
-  plugins: [shakeZod, leaveOut, withoutJsonSchema],
+  plugins: [shakeZod, leaveOutOfPages, withoutJsonSchema],
 }
 
 /** Writes compressed copies beside the file, for servers that negotiate `Accept-Encoding`. */

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
-import { leaveOut } from './left-out.mjs'
+import { leaveOutOfPrograms } from './left-out.mjs'
 import { lightHttp } from './light-http.mjs'
 import { lineMap } from './line-map.mjs'
 import { leaveOutNamesOfFunctions } from './names-of-functions.mjs'
@@ -111,7 +111,7 @@ export async function bundleProgram(root, entry, outdir) {
     logLevel: 'warning',
     external: EXTERNAL,
   }
-  const plugins = [keepLocations(outdir), leaveOut, lightHttp]
+  const plugins = [keepLocations(outdir), leaveOutOfPrograms, lightHttp]
   const { metafile } = await build({ ...options, entryPoints: [entry], plugins, write: false })
   const { metafile: written } = await build({
     ...options,
