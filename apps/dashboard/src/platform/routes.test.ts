@@ -48,6 +48,11 @@ describe('routes', () => {
     (hash) => expect(changeQuery(parseRoute('#/history?reason=x'), hash, { session: 'mon' })).toBeUndefined(),
   )
 
+  it('keeps the parameters of a link to the shown screen that was followed while a change was due', () => {
+    const shown = parseRoute('#/history?reason=x')
+    expect(changeQuery(shown, '#/history?mediaNode=n', { session: 'mon' })).toBe('#/history?mediaNode=n&session=mon')
+  })
+
   it('shows a view on its screen, and on the overview when it has none of its own', () => {
     expect(['dead-letters', 'later', 'session'].map(screenOf)).toEqual(['dead-letters', 'overview', 'overview'])
   })

@@ -59,16 +59,16 @@ export function linkTo(screen: ScreenName, id = '', query: Readonly<Record<strin
 }
 
 /**
- * The hash after a change of parameters of the shown screen, which goes back to the first page unless the change has
- * `page`. Undefined when the address is that of another screen: a link was followed, and it is about to be shown.
+ * `hash` after a change of parameters of the shown screen, which goes back to the first page unless the change has `page`.
+ * Undefined when the address is that of another screen: a link was followed, and it is about to be shown.
  */
 export function changeQuery(
-  { screen, id, query }: Route,
+  shown: Route,
   hash: string,
   change: Readonly<Record<string, string | number>>,
 ): string | undefined {
-  const next = parseRoute(hash)
-  if (!screen || next.screen !== screen || next.id !== id) return undefined
+  const { screen, id, query } = parseRoute(hash)
+  if (!screen || screen !== shown.screen || id !== shown.id) return undefined
   const { page: _, ...rest } = query
   return linkTo(screen, id, { ...rest, ...change })
 }
