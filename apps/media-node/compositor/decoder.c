@@ -1,4 +1,4 @@
-#include "deferred.h"
+#include "compositor.h"
 
 #include <string.h>
 

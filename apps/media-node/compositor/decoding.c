@@ -38,30 +38,3 @@ gchar *video_packets(const gchar *codec, gint payload) {
 gchar *audio_packets(gint payload) {
   return g_strdup_printf("application/x-rtp,media=audio,clock-rate=48000,encoding-name=OPUS,payload=%d", payload);
 }
-
-/*
- * Sound and picture are kept in step by when they arrive, not by the reports of the sender: the SFU makes these of the
- * arrival of its latest packet, so that each wave of load would shift one against the other.
- */
-gchar *video_from_rtp(const gchar *codec, gint payload) {
-  gchar *packets = video_packets(codec, payload), *decoding = video_decoding(codec);
-  gchar *description =
-      g_strdup_printf("udpsrc name=socket address=127.0.0.1 port=0 buffer-size=1000000 caps=\"%s\" ! "
-                      "rtpjitterbuffer latency=%d ! %s ! "
-                      "queue max-size-buffers=12 max-size-bytes=67108864 max-size-time=0 leaky=downstream",
-                      packets, output_settings()->latency_ms, decoding);
-  g_free(packets);
-  g_free(decoding);
-  return description;
-}
-
-gchar *audio_from_rtp(gint payload) {
-  gchar *packets = audio_packets(payload);
-  gchar *description =
-      g_strdup_printf("udpsrc name=socket address=127.0.0.1 port=0 buffer-size=500000 caps=\"%s\" ! "
-                      "rtpjitterbuffer latency=%d do-lost=true ! %s ! "
-                      "queue max-size-time=500000000 max-size-bytes=0 max-size-buffers=0 leaky=downstream",
-                      packets, output_settings()->latency_ms, audio_decoding());
-  g_free(packets);
-  return description;
-}

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "deferred.h"
+#include "compositor.h"
 
 #include <malloc.h>
 #include <sched.h>
@@ -48,12 +48,9 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data) {
       break;
     case GST_MESSAGE_ERROR:
       gst_message_parse_error(message, &error, &details);
-      if (!stream_failed(GST_MESSAGE_SRC(message), error->message)) fail(error->message);
+      fail(error->message);
       g_error_free(error);
       g_free(details);
-      break;
-    case GST_MESSAGE_LATENCY:
-      gst_bin_recalculate_latency(GST_BIN(output_pipeline()));
       break;
     default:
       break;
@@ -72,7 +69,9 @@ static void start(gchar **words, guint count) {
   gst_bus_add_watch(bus, on_message, NULL);
   gst_object_unref(bus);
   if (gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) return fail("the pipeline did not start");
+  stage_open();
   if (settings.log) replay_start();
+  else live_composition_start();
 }
 
 static guint32 number_of(const gchar *word) { return (guint32)g_ascii_strtoull(word, NULL, 10); }
@@ -84,31 +83,44 @@ static Box read_box(gchar **words) {
 /* What was recorded is kept. A composition of a log ends without its parent: it is repeated. */
 static void end_in_order(void) {
   if (record_is_on()) record_stop();
-  if (output_pipeline() && !replay_is_on()) output_stop();
+  if (output_pipeline() && !replay_is_on()) live_composition_stop();
   else g_main_loop_quit(loop);
+}
+
+static void add(gchar **words) {
+  gint video = atoi(words[3]), audio = atoi(words[4]);
+  guint32 id = number_of(words[1]);
+  source_add(id, words[2], video, audio);
+  const Settings *settings = output_settings();
+  if (!replay_is_on()) sockets_open(id, settings->has_video && video >= 0, settings->has_audio && audio >= 0);
+}
+
+static void remove_source(guint32 id) {
+  source_remove(id);
+  if (!replay_is_on()) sockets_close(id);
 }
 
 static void carry_out_recording(gchar **words, guint count) {
   const gchar *command = words[0];
-  if (!strcmp(command, "add") && count >= 4) record_add(number_of(words[1]), atoi(words[2]) != 0, atoi(words[3]) != 0);
+  if (!strcmp(command, "add") && count >= 4) sockets_open(number_of(words[1]), atoi(words[2]) != 0, atoi(words[3]) != 0);
   else if (!strcmp(command, "remove") && count >= 2) record_remove(number_of(words[1]));
   else if (!strcmp(command, "stop")) end_in_order();
   else event_error(NULL, "a command is not known or incomplete");
 }
 
-static void carry_out_replay(gchar **words, guint count) {
+static void carry_out_composition(gchar **words, guint count) {
   const gchar *command = words[0];
-  if (!strcmp(command, "stop")) return replay_stop();
-  if (!strcmp(command, "until") && count >= 2) return replay_until(g_ascii_strtoll(words[1], NULL, 10));
-  if (!strcmp(command, "untile") && count >= 2) return still_remove(words[1]);
-  if (!strcmp(command, "add") && count >= 5) return source_add(number_of(words[1]), words[2], atoi(words[3]), atoi(words[4]));
-  if (!strcmp(command, "remove") && count >= 2) return source_remove(number_of(words[1]));
+  if (!strcmp(command, "stop")) return replay_is_on() ? replay_stop() : live_composition_stop();
+  if (!strcmp(command, "until") && count >= 2 && replay_is_on()) return replay_until(g_ascii_strtoll(words[1], NULL, 10));
+  if (!strcmp(command, "untile") && count >= 2) return tile_remove(words[1]);
+  if (!strcmp(command, "add") && count >= 5) return add(words);
+  if (!strcmp(command, "remove") && count >= 2) return remove_source(number_of(words[1]));
   if (!strcmp(command, "hide") && count >= 2) return source_hide(number_of(words[1]));
   if (!strcmp(command, "await") && count >= 2) return source_await(number_of(words[1]));
   if (count >= 7) {
     Box box = read_box(words);
     if (!strcmp(command, "place")) return source_place(number_of(words[1]), &box);
-    if (!strcmp(command, "tile") && count >= 8) return still_place(words[1], &box, words[7]);
+    if (!strcmp(command, "tile") && count >= 8) return tile_place(words[1], &box, words[7]);
   }
   event_error(NULL, "a command is not known or incomplete");
 }
@@ -119,20 +131,8 @@ static void carry_out(gchar **words, guint count) {
   if (!strcmp(command, "start") || !strcmp(command, "compose")) return start(words, count);
   if (!strcmp(command, "record") && count >= 2) return record_start(words[1]);
   if (record_is_on()) return carry_out_recording(words, count);
-  if (replay_is_on()) return carry_out_replay(words, count);
-  if (!output_pipeline()) return event_error(NULL, "not started");
-  if (!strcmp(command, "stop")) return output_stop();
-  if (!strcmp(command, "add") && count >= 5) return stream_add(words[1], words[2], atoi(words[3]), atoi(words[4]));
-  if (!strcmp(command, "remove") && count >= 2) return stream_remove(words[1]);
-  if (!strcmp(command, "hide") && count >= 2) return stream_hide(words[1]);
-  if (!strcmp(command, "await") && count >= 2) return stream_await(words[1]);
-  if (!strcmp(command, "untile") && count >= 2) return tile_remove(words[1]);
-  if (count >= 7) {
-    Box box = read_box(words);
-    if (!strcmp(command, "place")) return stream_place(words[1], &box);
-    if (!strcmp(command, "tile") && count >= 8) return tile_place(words[1], &box, words[7]);
-  }
-  event_error(NULL, "a command is not known or incomplete");
+  if (output_pipeline()) return carry_out_composition(words, count);
+  event_error(NULL, "not started");
 }
 
 /* Before any thread: each inherits it. */

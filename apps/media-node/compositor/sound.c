@@ -1,9 +1,8 @@
-#include "deferred.h"
+#include "compositor.h"
 
 #include <string.h>
 
-/* As the audio mixer of a live composition: smaller differences are those of the clocks. */
-#define TOLERANCE (SAMPLE_RATE * 40 / 1000)
+#define TOLERANCE (SAMPLE_RATE * SOUND_TOLERANCE_MS / 1000)
 
 struct Sound {
   GArray *samples;

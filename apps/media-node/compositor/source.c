@@ -1,4 +1,4 @@
-#include "deferred.h"
+#include "compositor.h"
 
 /* Between the failure of a decoder and its successor. */
 #define RETRY_AFTER GST_SECOND
@@ -26,11 +26,20 @@ typedef struct {
 } Source;
 
 static GHashTable *sources;
-static gboolean has_reported;
+/* What is decoded now, and by how many threads still. */
+static struct {
+  gint64 arrived_us;
+  GstClockTime end;
+  guint pending;
+  GMutex lock;
+  GCond done;
+} step;
+static gint has_reported;
+static gint64 begin_us = G_MAXINT64;
 
 static void report(const gchar *event, const Source *source, Kind kind) {
   event_report(event, "\"id\":\"%u\",\"kind\":\"%s\"", source->id, kind == VIDEO ? "video" : "audio");
-  has_reported = TRUE;
+  g_atomic_int_set(&has_reported, TRUE);
 }
 
 static void source_free(gpointer data) {
@@ -91,7 +100,10 @@ void source_hide(guint32 id) {
 
 void source_await(guint32 id) { source_of(id)->is_awaited = TRUE; }
 
+gint64 sources_begin_us(void) { return begin_us; }
+
 void sources_take(const LogEntry *entry, const guint8 *packet) {
+  begin_us = MIN(begin_us, entry->at_us);
   Source *source = source_of(entry->source / 2);
   jitter_put(source->tracks[entry->source % 2].jitter, packet, entry->size, entry->at_us);
 }
@@ -109,16 +121,28 @@ static void on_picture(GstBuffer *picture, gpointer data) {
   source->is_awaited = FALSE;
 }
 
-static void on_picture_format(GstCaps *format, gpointer data) { gst_caps_replace(&((Source *)data)->format, format); }
-
-static void on_refused(gpointer data) {
+static void on_picture_format(GstCaps *format, gpointer data) {
   Source *source = data;
+  gint width, height;
+  gst_clear_caps(&source->format);
+  source->format = as_mixed(format);
+  if (read_size(format, &width, &height))
+    event_report("size", "\"id\":\"%u\",\"width\":%d,\"height\":%d", source->id, width, height);
+}
+
+static void report_error(const Source *source, const gchar *message) {
   gchar *id = g_strdup_printf("%u", source->id);
-  event_error(id, "its pictures are too large");
+  event_error(id, message);
   g_free(id);
+}
+
+static void refuse(Source *source, const gchar *why) {
+  report_error(source, why);
   source->is_refused = TRUE;
   report("refused", source, VIDEO);
 }
+
+static void on_refused(gpointer data) { refuse(data, "its pictures are too large"); }
 
 static void on_samples(GstBuffer *samples, gpointer data) { sound_put(((Source *)data)->sound, samples); }
 
@@ -133,40 +157,77 @@ static Decoder *open_decoder(Source *source, Kind kind) {
                      &(DecoderOutput){on_samples, on_sample_format, on_refused, source});
 }
 
+/* Its picture stands still until the next key frame. */
+static void report_broken(Source *source) {
+  source->is_awaited = TRUE;
+  event_report("broken", "\"id\":\"%u\"", source->id);
+}
+
 static void decode(Source *source, Kind kind, GstBuffer *packet, guint lost) {
   Track *track = &source->tracks[kind];
   GstClockTime at = GST_BUFFER_PTS(packet);
+  if (kind == VIDEO && lost > 0 && source->actor) report_broken(source);
   if (!track->decoder && at >= track->retry_at) track->decoder = open_decoder(source, kind);
   if (!track->decoder) gst_buffer_unref(packet);
   else if (decoder_push(track->decoder, packet, lost)) return;
   if (at < track->retry_at) return;
+  report_error(source, kind == VIDEO ? "its pictures cannot be decoded" : "its sound cannot be decoded");
+  if (kind == VIDEO) report_broken(source);
   decoder_free(track->decoder);
   track->decoder = NULL;
   track->retry_at = at + RETRY_AFTER;
 }
 
-static void decode_track(Source *source, Kind kind, gint64 arrived_us, GstClockTime end) {
+/* Sound that is nearly in step is appended to what was heard before, and may be that much earlier than its time. */
+static void decode_track(Source *source, Kind kind) {
   GstBuffer *packet;
   guint lost;
   Track *track = &source->tracks[kind];
-  jitter_advance(track->jitter, arrived_us);
+  GstClockTime end = step.end + (kind == AUDIO ? SOUND_TOLERANCE_MS * GST_MSECOND : 0);
+  jitter_advance(track->jitter, step.arrived_us);
   while ((packet = jitter_take(track->jitter, end, &lost))) {
     if (track->payload >= 0 && !(kind == VIDEO && source->is_refused)) decode(source, kind, packet, lost);
     else gst_buffer_unref(packet);
   }
 }
 
-gboolean sources_decode(gint64 arrived_us, GstClockTime end) {
+static void decode_source(Source *source) {
+  if (!source->is_refused && source->actor && actor_has_failed(source->actor)) refuse(source, "its pictures cannot be composed");
+  for (Kind kind = VIDEO; kind < KINDS && source->is_added; kind++) decode_track(source, kind);
+}
+
+static void help(gpointer source, gpointer data) {
+  (void)data;
+  decode_source(source);
+  g_mutex_lock(&step.lock);
+  if (--step.pending == 0) g_cond_signal(&step.done);
+  g_mutex_unlock(&step.lock);
+}
+
+/* Each source by one thread, as many at once as there are processors. */
+static void decode_at_once(GHashTableIter *iterator) {
+  static GThreadPool *helpers;
+  gpointer source;
+  if (!helpers) helpers = g_thread_pool_new(help, NULL, (gint)g_get_num_processors(), FALSE, NULL);
+  step.pending = g_hash_table_size(sources);
+  while (g_hash_table_iter_next(iterator, NULL, &source)) g_thread_pool_push(helpers, source, NULL);
+  g_mutex_lock(&step.lock);
+  while (step.pending > 0) g_cond_wait(&step.done, &step.lock);
+  g_mutex_unlock(&step.lock);
+}
+
+gboolean sources_decode(gint64 arrived_us, GstClockTime end, gboolean is_late) {
   GHashTableIter iterator;
-  gpointer value;
-  has_reported = FALSE;
+  gpointer source;
+  g_atomic_int_set(&has_reported, FALSE);
   if (!sources) return FALSE;
+  step.arrived_us = arrived_us;
+  step.end = end;
   g_hash_table_iter_init(&iterator, sources);
-  while (g_hash_table_iter_next(&iterator, NULL, &value)) {
-    Source *source = value;
-    for (Kind kind = VIDEO; kind < KINDS && source->is_added; kind++) decode_track(source, kind, arrived_us, end);
-  }
-  return has_reported;
+  if (is_late && g_hash_table_size(sources) > 1) decode_at_once(&iterator);
+  else
+    while (g_hash_table_iter_next(&iterator, NULL, &source)) decode_source(source);
+  return g_atomic_int_get(&has_reported);
 }
 
 void sources_mix(gint64 from, gint64 to, gint16 *mix) {

@@ -1,4 +1,4 @@
-#include "deferred.h"
+#include "compositor.h"
 
 #define WAIT_US 200000
 #define BACKGROUND 16
@@ -7,7 +7,8 @@ struct Actor {
   GstPad *output, *mixer_pad;
   GstBuffer *picture;
   GstCaps *format;
-  gboolean has_new_format;
+  gboolean has_new_format, is_scaled, has_failed;
+  Box box;
 };
 
 static GPtrArray *actors;
@@ -15,6 +16,7 @@ static Actor *background;
 static GMutex lock;
 static GCond shown;
 static guint frames_shown;
+static gboolean is_kept;
 
 /* Not live: the mixer waits for every input. */
 static gboolean on_query(GstPad *pad, GstObject *parent, GstQuery *query) {
@@ -23,35 +25,48 @@ static gboolean on_query(GstPad *pad, GstObject *parent, GstQuery *query) {
   return TRUE;
 }
 
+/* By the threads of several decoders. */
 Actor *actor_new(void) {
   Actor *actor = g_new0(Actor, 1);
   actor->output = gst_pad_new("out", GST_PAD_SRC);
   gst_pad_set_query_function(actor->output, on_query);
   gst_pad_set_active(actor->output, TRUE);
   actor->mixer_pad = gst_element_request_pad_simple(output_video_mixer(), "sink_%u");
-  scale_cheaply(actor->mixer_pad);
   g_object_set(actor->mixer_pad, "alpha", 0.0, NULL);
   gst_pad_link(actor->output, actor->mixer_pad);
   gst_pad_push_event(actor->output, gst_event_new_stream_start("pictures"));
+  g_mutex_lock(&lock);
   g_ptr_array_add(actors, actor);
+  g_mutex_unlock(&lock);
   return actor;
 }
 
-static void actor_clear(Actor *actor) {
-  gst_clear_buffer(&actor->picture);
-  gst_clear_caps(&actor->format);
+/* The mixer waits for each of its inputs. */
+static void leave_mixer(Actor *actor) {
+  g_ptr_array_remove(actors, actor);
+  gst_pad_unlink(actor->output, actor->mixer_pad);
+  gst_element_release_request_pad(output_video_mixer(), actor->mixer_pad);
 }
 
 void actor_free(Actor *actor) {
   if (!actor) return;
-  g_ptr_array_remove(actors, actor);
-  gst_pad_unlink(actor->output, actor->mixer_pad);
-  gst_element_release_request_pad(output_video_mixer(), actor->mixer_pad);
+  if (!actor->has_failed) leave_mixer(actor);
   gst_object_unref(actor->mixer_pad);
   gst_pad_set_active(actor->output, FALSE);
   gst_object_unref(actor->output);
-  actor_clear(actor);
+  gst_clear_buffer(&actor->picture);
+  gst_clear_caps(&actor->format);
   g_free(actor);
+}
+
+gboolean actor_has_failed(const Actor *actor) { return actor->has_failed; }
+
+static void scale(Actor *actor) {
+  gint width, height;
+  if (!actor->format || !actor->box.width || !read_size(actor->format, &width, &height)) return;
+  gboolean is_scaled = width != actor->box.width || height != actor->box.height;
+  if (is_scaled != actor->is_scaled) scale_cheaply(actor->mixer_pad, is_scaled);
+  actor->is_scaled = is_scaled;
 }
 
 void actor_picture(Actor *actor, GstBuffer *picture, GstCaps *format) {
@@ -59,11 +74,14 @@ void actor_picture(Actor *actor, GstBuffer *picture, GstCaps *format) {
   if (actor->format && gst_caps_is_equal(actor->format, format)) return;
   gst_caps_replace(&actor->format, format);
   actor->has_new_format = TRUE;
+  scale(actor);
 }
 
 void actor_place(Actor *actor, const Box *box) {
-  if (box) box_apply(actor->mixer_pad, box);
-  else g_object_set(actor->mixer_pad, "alpha", 0.0, NULL);
+  if (!box) return g_object_set(actor->mixer_pad, "alpha", 0.0, NULL);
+  actor->box = *box;
+  box_apply(actor->mixer_pad, box);
+  scale(actor);
 }
 
 static void push(Actor *actor, GstClockTime start, GstClockTime duration) {
@@ -77,16 +95,18 @@ static void push(Actor *actor, GstClockTime start, GstClockTime duration) {
   GST_BUFFER_PTS(frame) = start;
   GST_BUFFER_DTS(frame) = GST_CLOCK_TIME_NONE;
   GST_BUFFER_DURATION(frame) = duration;
-  gst_pad_push(actor->output, frame);
+  actor->has_failed = gst_pad_push(actor->output, frame) < GST_FLOW_OK;
+  if (actor->has_failed) leave_mixer(actor);
 }
 
 static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad, (void)info, (void)data;
   g_mutex_lock(&lock);
+  GstPadProbeReturn result = is_kept ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
   frames_shown++;
   g_cond_signal(&shown);
   g_mutex_unlock(&lock);
-  return GST_PAD_PROBE_OK;
+  return result;
 }
 
 /* The mixer always has an input, as in a live composition. */
@@ -138,9 +158,10 @@ static gboolean wait_for(guint count) {
 }
 
 /* The background is last: with it the mixer has all of its inputs. */
-gboolean stage_show(GstClockTime start, GstClockTime duration) {
+gboolean stage_show(GstClockTime start, GstClockTime duration, gboolean is_for_file) {
   if (!output_video_mixer()) return !has_failed();
   guint expected = frames_shown + 1;
+  is_kept = is_for_file;
   for (guint at = actors->len; at-- > 0;) {
     Actor *actor = g_ptr_array_index(actors, at);
     if (actor->picture) push(actor, start, duration);

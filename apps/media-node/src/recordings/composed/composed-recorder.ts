@@ -131,9 +131,9 @@ class ComposedRecorder implements Recorder {
     const composed = this.#all.find(({ id }) => id === event.id)
     if (!composed) return
     const isSuccessor = this.#successors.get(composed.stream) === composed
-    if (event.event === 'removed' || event.event === 'refused') {
+    if (event.event === 'refused') {
       if (isSuccessor) this.#succeed(composed)
-      return this.#replace(composed, event.event === 'refused' ? event.kind : undefined)
+      return this.#openWithout(composed, event.kind)
     }
     if (composed.handle(event)) return isSuccessor ? this.#succeed(composed) : this.#arrange()
     if (event.event === 'size') this.#arrange()
@@ -154,9 +154,9 @@ class ComposedRecorder implements Recorder {
     logger.warn({ recordingId, part, problem }, 'the compositor reported an error')
   }
 
-  /** The compositor removed a stream that is still published: `#retry` opens it again. */
-  #replace(composed: ComposedStream, refused?: types.MediaKind): void {
-    composed.close({ isRemoved: true })
+  /** `#retry` opens the stream again, without the kind that the compositor does not decode. */
+  #openWithout(composed: ComposedStream, refused: types.MediaKind): void {
+    composed.close()
     const kinds = composed.kinds.filter((kind) => kind !== refused)
     this.#streams.set(composed.stream, this.#composedStream(composed.stream, composed.name, kinds))
     this.#arrange()

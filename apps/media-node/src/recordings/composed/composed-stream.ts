@@ -21,6 +21,8 @@ export class ComposedStream {
   /** Whether the tap sends. */
   #isStarted = false
   readonly #picture = new PictureState()
+  /** Whether its picture stands still until the next key frame. */
+  #isBroken = false
   #layer: number | undefined
   #largest: Size | undefined
 
@@ -90,13 +92,17 @@ export class ComposedStream {
   handle(event: CompositorEvent): boolean {
     if (event.event === 'listening') this.#listening.resolve(event)
     if (event.event === 'size') this.#noteSize(event)
-    return event.event === 'media' && event.kind === 'video' && this.#picture.decoded(this.#wantsPicture)
+    if (event.event === 'broken') this.#isBroken = true
+    if (event.event !== 'media' || event.kind !== 'video') return false
+    this.#isBroken = false
+    return this.#picture.decoded(this.#wantsPicture)
   }
 
-  /** Opens the tap or requests a key frame if it is still missing. */
+  /** Opens the tap or requests a key frame if one is missing. */
   async retry(): Promise<void> {
     if (!this.#tap) return this.open()
-    if (this.#wantsPicture && !this.#picture.hasPicture) await this.#tap.requestKeyFrame().catch(() => undefined)
+    const isMissing = !this.#picture.hasPicture || this.#isBroken
+    if (this.#wantsPicture && isMissing) await this.#tap.requestKeyFrame().catch(() => undefined)
   }
 
   /** Selects the simulcast layer for the size of its box. */

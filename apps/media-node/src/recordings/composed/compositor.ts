@@ -13,8 +13,9 @@ const CompositorEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('media'), id: z.string(), kind: z.enum(['audio', 'video']) }),
   /** The size of the decoded pictures. */
   z.object({ event: z.literal('size'), id: z.string(), width: z.number(), height: z.number() }),
-  z.object({ event: z.literal('removed'), id: z.string() }),
-  /** It does not support the stream's media of this kind, and has removed the stream. */
+  /** Its picture stands still until the next key frame; `media` follows then. */
+  z.object({ event: z.literal('broken'), id: z.string() }),
+  /** It does not decode the stream's media of this kind. */
   z.object({ event: z.literal('refused'), id: z.string(), kind: z.literal('video') }),
   /** The file has its first bytes; `sinceStartMs`: the time since its beginning. */
   z.object({ event: z.literal('writing'), sinceStartMs: z.number() }),
