@@ -7,7 +7,7 @@ import { ComposedStream } from './composed-stream.js'
 afterEach(() => void jest.useRealTimers())
 
 /** A VP8 video track for the connected transport. */
-function fakeStream(connect: (to: object) => Promise<void>): Stream {
+function fakeStream(connect: (to: object) => Promise<void>, requestKeyFrame = (): void => undefined): Stream {
   const consumer = {
     kind: 'video',
     rtpParameters: {
@@ -15,7 +15,7 @@ function fakeStream(connect: (to: object) => Promise<void>): Stream {
       encodings: [{ ssrc: 1 }],
     },
     resume: () => Promise.resolve(),
-    requestKeyFrame: () => Promise.resolve(),
+    requestKeyFrame: async () => requestKeyFrame(),
   }
   const transport = { consume: () => Promise.resolve(consumer), connect, close: () => undefined }
   const router = { rtpCapabilities: {}, createPlainTransport: () => Promise.resolve(transport) }
@@ -35,4 +35,25 @@ it('a stream is sent to a compositor that listens late', async () => {
   member.handle({ event: 'listening', id: '1', video: { rtp: 5_000, rtcp: 5_001 }, audio: { rtp: 0, rtcp: 0 } })
   await opened
   expect(connected).toEqual([{ ip: '127.0.0.1', port: 5_000, rtcpPort: 5_001 }])
+})
+
+it('key frames are requested while its picture stands still', async () => {
+  const requestKeyFrame = jest.fn()
+  const compositor = { send: () => undefined } as unknown as Compositor
+  const stream = fakeStream(async () => undefined, requestKeyFrame)
+  const member = new ComposedStream('1', 'Ada', stream, ['audio', 'video'], compositor)
+  const opened = member.open()
+  member.handle({ event: 'listening', id: '1', video: { rtp: 5_000, rtcp: 5_001 }, audio: { rtp: 0, rtcp: 0 } })
+  await opened
+  member.handle({ event: 'media', id: '1', kind: 'video' })
+  requestKeyFrame.mockClear()
+  await member.retry()
+  expect(requestKeyFrame).not.toHaveBeenCalled()
+  member.handle({ event: 'broken', id: '1' })
+  await member.retry()
+  await member.retry()
+  expect(requestKeyFrame).toHaveBeenCalledTimes(2)
+  member.handle({ event: 'media', id: '1', kind: 'video' })
+  await member.retry()
+  expect(requestKeyFrame).toHaveBeenCalledTimes(2)
 })

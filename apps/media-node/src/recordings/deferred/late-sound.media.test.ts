@@ -1,19 +1,13 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { execFile } from 'node:child_process'
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { until } from '@session-service/local-stack'
 import { jobOf } from '../composed/fixtures/composition.js'
 import { beepsOf, probe } from '../composed/fixtures/recorded.js'
+import { rtpPackets } from '../fixtures/rtp-packets.js'
 import { PACKETS_FILE } from '../recorder/deferred.js'
 import { compose } from './compose.js'
 import { TIMELINE_VERSION, TimelineWriter, type TimelineEntry } from './timeline.js'
-
-const run = promisify(execFile)
 
 const SECONDS = 8
 const PACKET_MS = 20
@@ -25,19 +19,15 @@ beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'sound-'))))
 afterEach(() => rm(folder, { recursive: true }))
 
 /** The packets of a tone without a break. */
-async function tone(): Promise<Buffer[]> {
-  const packets: Buffer[] = []
-  await using socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 })
-  socket.on('message', (packet) => void ((packet[1]! & 127) === PAYLOAD_TYPE && packets.push(packet)))
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
-  const source = ['-f', 'lavfi', '-i', `sine=frequency=440:sample_rate=48000:duration=${SECONDS}`]
-  const output = ['-c:a', 'libopus', '-ac', '2', '-f', 'rtp', '-payload_type', String(PAYLOAD_TYPE)]
-  await run('ffmpeg', ['-v', 'error', ...source, ...output, `rtp://127.0.0.1:${port}?rtcpport=${port}`])
-  await until('all packets have arrived', () => packets.length >= (SECONDS * 1_000) / PACKET_MS)
-  return packets
-}
+const tone = (): Promise<Buffer[]> =>
+  rtpPackets({
+    words: [
+      ...['-f', 'lavfi', '-i', `sine=frequency=440:sample_rate=48000:duration=${SECONDS}`],
+      ...['-c:a', 'libopus', '-ac', '2'],
+    ],
+    payloadType: PAYLOAD_TYPE,
+    atLeast: (SECONDS * 1_000) / PACKET_MS,
+  })
 
 /** An entry of the log of source 1. */
 function entryOf(packet: Buffer, atMs: number): Buffer {
