@@ -16,9 +16,10 @@ const LOST = 5
 
 let folder: string
 let compositor: Compositor
-const events: CompositorEvent[] = []
+let events: CompositorEvent[]
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'compositor-'))
+  events = []
   compositor = new Compositor(process.env.COMPOSITOR_BIN!, (event) => void events.push(event))
 })
 afterEach(async () => {
@@ -26,8 +27,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-const listening = (): number | undefined =>
-  events.flatMap((event) => (event.event === 'listening' ? [event.video.rtp] : []))[0]
+const ofPicture = (): string[] =>
+  events.map(({ event }) => event).filter((event) => ['media', 'broken'].includes(event))
 
 it('reports a picture that stands still because a packet is missing, and the next one that is complete', async () => {
   // One packet for each picture.
@@ -41,15 +42,13 @@ it('reports a picture that stands still because a packet is missing, and the nex
   })
   compositor.send('start', 128, 72, 25, 1, 0, 100, 96, 200, join(folder, 'composed.mp4'))
   compositor.send('add', 1, 'VP8', PAYLOAD_TYPE, -1)
-  const port = await until('it listens', listening)
+  const port = await until('it listens', () => events.find((event) => event.event === 'listening')?.video.rtp)
   await using socket = createSocket('udp4')
   for (const [nth, packet] of packets.entries()) {
     if (nth !== LOST) socket.send(packet, port, '127.0.0.1')
     // The pace of the sender, not a wait for a condition.
     await pause(FRAME_MS)
   }
-  const ofPicture = (): string[] =>
-    events.map(({ event }) => event).filter((event) => ['media', 'broken'].includes(event))
   await until('a picture follows', () => ofPicture().length >= 3)
   expect(ofPicture()).toEqual(['media', 'broken', 'media'])
   await compositor.stop()
