@@ -161,8 +161,8 @@ void source_await(guint32 id);
 void sources_take(const LogEntry *entry, const guint8 *packet);
 /* When the first packet of all arrived; G_MAXINT64: none has. */
 gint64 sources_begin_us(void);
-/* Decodes up to this time, by several threads if it is late. TRUE if a picture or a refusal was reported. */
-gboolean sources_decode(gint64 arrived_us, GstClockTime end, gboolean is_late);
+/* Decodes what the next frame needs, by several threads if it is late. TRUE if a picture or a refusal was reported. */
+gboolean sources_decode(gint64 arrived_us, gboolean is_late);
 void sources_mix(gint64 from, gint64 to, gint16 *mix);
 
 /* frames.c: the frames of the file, one after the other; the next one is between these times. */

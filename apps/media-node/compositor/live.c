@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+/* Sockets hold few packets, also at low frame rates. */
+#define DRAIN_US 40000
 /* Nobody's media has begun by then. */
 #define HEAD_US 80000
 /* Frames that are late are decoded by several threads; of later ones few are encoded, and then packets are lost. */
@@ -38,7 +40,7 @@ static void finish(void) {
 }
 
 static void compose(gint64 arrived_us, gboolean is_decoded) {
-  if (is_decoded) sources_decode(arrived_us, frame_end(), late_us() > LATE_US);
+  if (is_decoded) sources_decode(arrived_us, late_us() > LATE_US);
   /* After an error of the pipeline nothing follows: the main loop reports it. */
   if (!frame_compose(late_us() > TOO_LATE_TO_ENCODE_US)) g_source_destroy(timer);
 }
@@ -51,7 +53,8 @@ static gboolean on_time(gpointer data) {
   if (frame_start() > 0 && us_of(frame_start()) >= stop_us) finish();
   else if (is_stopping) compose(G_MAXINT64, late_us() < TOO_LATE_TO_ENCODE_US);
   else if (late_us() >= 0) compose(us_of(frame_end()) + PATIENCE_US, TRUE);
-  g_source_set_ready_time(timer, is_stopping ? 0 : started_us + due_us());
+  gint64 due_at_us = started_us + due_us(), drain_at_us = g_get_monotonic_time() + DRAIN_US;
+  g_source_set_ready_time(timer, is_stopping ? 0 : MIN(due_at_us, drain_at_us));
   return G_SOURCE_CONTINUE;
 }
 

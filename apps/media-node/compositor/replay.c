@@ -22,7 +22,7 @@ static gboolean step(gpointer data) {
   gint64 arrived_us = (gint64)(frame_end() / GST_USECOND) + PATIENCE_US, log_end_us;
   log_read(arrived_us, sources_take);
   if (log_has_ended(&log_end_us) && (gint64)(frame_start() / GST_USECOND) >= log_end_us) return report_reached(TRUE);
-  if (sources_decode(arrived_us, frame_end(), FALSE)) return report_reached(FALSE);
+  if (sources_decode(arrived_us, FALSE)) return report_reached(FALSE);
   if (frame_compose(FALSE)) return G_SOURCE_CONTINUE;
   stepping = 0;
   return G_SOURCE_REMOVE;

@@ -29,7 +29,6 @@ static GHashTable *sources;
 /* What is decoded now, and by how many threads still. */
 static struct {
   gint64 arrived_us;
-  GstClockTime end;
   guint pending;
   GMutex lock;
   GCond done;
@@ -178,14 +177,20 @@ static void decode(Source *source, Kind kind, GstBuffer *packet, guint lost) {
   track->retry_at = at + RETRY_AFTER;
 }
 
-/* Sound that is nearly in step is appended to what was heard before, and may be that much earlier than its time. */
+/*
+ * A picture is shown by the frame that begins next to its time. Sound that is nearly in step is appended to what was heard
+ * before, and may be that much earlier than its time.
+ */
+static GstClockTime end_of(Kind kind) {
+  return kind == VIDEO ? (frame_start() + frame_end()) / 2 : frame_end() + SOUND_TOLERANCE_MS * GST_MSECOND;
+}
+
 static void decode_track(Source *source, Kind kind) {
   GstBuffer *packet;
   guint lost;
   Track *track = &source->tracks[kind];
-  GstClockTime end = step.end + (kind == AUDIO ? SOUND_TOLERANCE_MS * GST_MSECOND : 0);
   jitter_advance(track->jitter, step.arrived_us);
-  while ((packet = jitter_take(track->jitter, end, &lost))) {
+  while ((packet = jitter_take(track->jitter, end_of(kind), &lost))) {
     if (track->payload >= 0 && !(kind == VIDEO && source->is_refused)) decode(source, kind, packet, lost);
     else gst_buffer_unref(packet);
   }
@@ -216,13 +221,12 @@ static void decode_at_once(GHashTableIter *iterator) {
   g_mutex_unlock(&step.lock);
 }
 
-gboolean sources_decode(gint64 arrived_us, GstClockTime end, gboolean is_late) {
+gboolean sources_decode(gint64 arrived_us, gboolean is_late) {
   GHashTableIter iterator;
   gpointer source;
   g_atomic_int_set(&has_reported, FALSE);
   if (!sources) return FALSE;
   step.arrived_us = arrived_us;
-  step.end = end;
   g_hash_table_iter_init(&iterator, sources);
   if (is_late && g_hash_table_size(sources) > 1) decode_at_once(&iterator);
   else
