@@ -158,6 +158,7 @@ static Decoder *open_decoder(Source *source, Kind kind) {
 
 /* Its picture stands still until the next key frame. */
 static void report_broken(Source *source) {
+  if (source->is_awaited) return;
   source->is_awaited = TRUE;
   event_report("broken", "\"id\":\"%u\"", source->id);
 }
