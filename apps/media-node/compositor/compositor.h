@@ -99,7 +99,7 @@ gboolean record_is_on(void);
 void record_remove(guint32 id);
 void record_stop(void);
 
-/* jitter.c: puts the packets of a track in order and gives them times, as the jitter buffer of a live composition. */
+/* jitter.c: puts the packets of a track in order and gives them times. */
 typedef struct Jitter Jitter;
 Jitter *jitter_new(gint clock_rate, gint latency_ms);
 void jitter_free(Jitter *jitter);

@@ -31,7 +31,7 @@ static gboolean on_event(GstPad *pad, GstObject *parent, GstEvent *event) {
   return gst_pad_event_default(pad, parent, event);
 }
 
-/* As `limit_size` of a live stream. */
+/* Before the first picture is decoded where its size is known by then, and else before the second one. */
 static GstPadProbeReturn limit_size(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad;
   Decoder *decoder = data;

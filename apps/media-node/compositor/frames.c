@@ -1,7 +1,7 @@
 #include "compositor.h"
 
-/* Of frames that are late one in so many is encoded: without any the file would wait for them. */
-#define KEPT_OF 5
+/* The encoder gets every fifth late frame: without any, the muxer blocks and sound fills the memory. */
+#define LATE_FRAMES_PER_KEPT 5
 
 static guint64 frame;
 
@@ -32,7 +32,7 @@ static void push_sound(void) {
 }
 
 gboolean frame_compose(gboolean is_late) {
-  gboolean is_kept = !is_late || frame % KEPT_OF == 0;
+  gboolean is_kept = !is_late || frame % LATE_FRAMES_PER_KEPT == 0;
   push_sound();
   if (!stage_show(frame_start(), frame_end() - frame_start(), is_kept)) return FALSE;
   frame++;

@@ -4,7 +4,7 @@
 
 /* Sockets hold few packets, also at low frame rates. */
 #define DRAIN_US 40000
-/* Nobody's media has begun by then. */
+/* The frames of the first 80 ms do not wait for packets: no participant has sent any yet. */
 #define HEAD_US 80000
 /* Frames that are late are decoded by several threads; of later ones few are encoded, and then packets are lost. */
 #define LATE_US 80000

@@ -16,7 +16,7 @@ static Actor *background;
 static GMutex lock;
 static GCond shown;
 static guint frames_shown;
-static gboolean is_kept;
+static gboolean keeps_frame;
 
 /* Not live: the mixer waits for every input. */
 static gboolean on_query(GstPad *pad, GstObject *parent, GstQuery *query) {
@@ -102,14 +102,14 @@ static void push(Actor *actor, GstClockTime start, GstClockTime duration) {
 static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad, (void)info, (void)data;
   g_mutex_lock(&lock);
-  GstPadProbeReturn result = is_kept ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
+  GstPadProbeReturn result = keeps_frame ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
   frames_shown++;
   g_cond_signal(&shown);
   g_mutex_unlock(&lock);
   return result;
 }
 
-/* The mixer always has an input, as in a live composition. */
+/* The mixer always has an input. */
 static void make_background(void) {
   const guint8 luma = 16, chroma = 128;
   gsize size = BACKGROUND * BACKGROUND;
@@ -158,10 +158,10 @@ static gboolean wait_for(guint count) {
 }
 
 /* The background is last: with it the mixer has all of its inputs. */
-gboolean stage_show(GstClockTime start, GstClockTime duration, gboolean is_for_file) {
+gboolean stage_show(GstClockTime start, GstClockTime duration, gboolean is_kept) {
   if (!output_video_mixer()) return !has_failed();
   guint expected = frames_shown + 1;
-  is_kept = is_for_file;
+  keeps_frame = is_kept;
   for (guint at = actors->len; at-- > 0;) {
     Actor *actor = g_ptr_array_index(actors, at);
     if (actor->picture) push(actor, start, duration);
