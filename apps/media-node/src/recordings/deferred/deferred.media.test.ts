@@ -153,7 +153,7 @@ it('what was recorded before its recorder was killed is composed, also from inco
   const recorder = composition.recorder({ ...SIZE, folder, deferred: true })
   await recorder.start()
   await grows(packets(), 60_000)
-  composition.killCompositors()
+  composition.signalCompositors('SIGKILL')
   await until('the end is reported', () => composition.ends.length > 0)
   expect(composition.ends).toEqual([expect.stringContaining('SIGKILL')])
   await recorder.stop()
