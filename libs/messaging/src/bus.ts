@@ -5,6 +5,7 @@ import { withTimeout } from '@session-service/server-kit/async'
 import { countConnection, measureRequest } from './bus-metrics.js'
 import { traceHandling, traceRequest } from './bus-trace.js'
 import { openConnection, type ConnectOptions } from './connection.js'
+import { LinkWatch } from './link-watch.js'
 import { Listener, type BusSubscription } from './listener.js'
 import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
 import { NotSentError } from './not-sent-error.js'
@@ -12,6 +13,7 @@ import { ReplyInbox } from './reply-inbox.js'
 import { decode, decodeReply, encode, encodeError, type Rpc } from './wire.js'
 
 const FLUSH_MS = 2_000
+const PING_MS = 2_000
 const CLOSE_MS = 20_000
 
 const unavailable = (message: string): ServiceError => new ServiceError('UNAVAILABLE', message)
@@ -38,6 +40,7 @@ export class Bus {
   readonly #onProblem: OnProblem
   readonly #listeners = new Set<Listener>()
   readonly #statusListeners = new Set<(connected: boolean) => void>()
+  readonly #link: LinkWatch
   #connected = true
   #closing: Promise<void> | undefined
 
@@ -45,14 +48,22 @@ export class Bus {
   static async connect(options: ConnectOptions): Promise<Bus> {
     const onProblem = options.onProblem ?? warnOfProblem
     const scope = busScope(options.cluster ?? DEFAULT_BUS_CLUSTER, options.role ?? 'master')
-    return new Bus(await openConnection({ ...options, onProblem }), scope, onProblem)
+    return new Bus(await openConnection({ ...options, onProblem }), scope, onProblem, options.pingIntervalMs)
   }
 
-  private constructor(connection: NatsConnection, scope: BusScope, onProblem: OnProblem) {
+  private constructor(connection: NatsConnection, scope: BusScope, onProblem: OnProblem, pingIntervalMs = PING_MS) {
     this.#connection = connection
     this.#scope = scope
     this.#onProblem = onProblem
     this.#inbox = new ReplyInbox(connection, scope.inbox, (error) => this.#connectionProblem(error))
+    this.#link = new LinkWatch(
+      async () => {
+        if (this.#connected) await connection.flush()
+      },
+      // Rejects for a connection that is closed.
+      () => void connection.reconnect().catch(() => undefined),
+      pingIntervalMs,
+    )
     countConnection(true, false)
     void this.#followStatus()
   }
@@ -174,6 +185,7 @@ export class Bus {
     await withTimeout(stopped, deadlineMs, timedOut).catch(() => this.#reportUnfinished())
     await this.flush().catch(() => undefined)
     this.#setConnected(false, 'the bus is closed')
+    this.#link.stop()
     await this.#connection.close()
   }
 

@@ -45,7 +45,7 @@ function parseServers(servers: string): Pick<ConnectionOptions, 'servers' | 'use
  * @throws ServiceError INVALID for an address that is not a URL; the reason of the signal when it is aborted
  */
 export async function openConnection(options: ConnectOptions & { onProblem: OnProblem }): Promise<NatsConnection> {
-  const { name, pingIntervalMs = 2_000, signal, onProblem } = options
+  const { name, signal, onProblem } = options
   const address = parseServers(options.servers)
   for (let attempt = 0; ; attempt += 1) {
     signal?.throwIfAborted()
@@ -57,8 +57,6 @@ export async function openConnection(options: ConnectOptions & { onProblem: OnPr
         ignoreAuthErrorAbort: true,
         reconnectTimeWait: BACKOFF.firstMs,
         reconnectJitter: BACKOFF.firstMs,
-        pingInterval: pingIntervalMs,
-        maxPingOut: 2,
         timeout: DIAL_TIMEOUT_MS,
         noAsyncTraces: true,
       })
