@@ -18,6 +18,15 @@ it.each<[string, (file: string) => string | undefined, number]>([
     4096,
   ],
   [
+    'of the machine in a group whose limit exceeds the memory of the machine',
+    machine({
+      '/proc/self/cgroup': '4:memory:/a\n',
+      [`${ONE}/a/memory.limit_in_bytes`]: '9223372036854771712\n',
+      [`${ONE}/a/memory.usage_in_bytes`]: `${900 * MIB}\n`,
+    }),
+    4096,
+  ],
+  [
     'of its control group, where the page cache counts',
     machine({
       '/proc/self/cgroup': '0::/a/b\n',

@@ -21,18 +21,21 @@ const VERSIONS = {
  * cache counts as available, because the kernel reclaims it.
  */
 export function availableMemory(read: Read = readFile): number {
-  const kib = /^MemAvailable:\s+(\d+) kB/m.exec(read('/proc/meminfo') ?? '')?.[1]
-  const machine = kib === undefined ? Number.POSITIVE_INFINITY : Number(kib) * 1_024
-  return Math.min(machine, ...availableInGroups(read))
+  const machine = read('/proc/meminfo') ?? ''
+  const bytesOf = (name: string): number => {
+    const kib = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(machine)?.[1]
+    return kib === undefined ? Number.POSITIVE_INFINITY : Number(kib) * 1_024
+  }
+  return Math.min(bytesOf('MemAvailable'), ...availableInGroups(read, bytesOf('MemTotal')))
 }
 
-function availableInGroups(read: Read): number[] {
+function availableInGroups(read: Read, total: number): number[] {
   const lines = (read('/proc/self/cgroup') ?? '').split('\n').map((line) => line.split(':'))
   return lines.flatMap(([, controllers, path]) => {
     if (path === undefined) return []
-    if (controllers === '') return groupsOf(path).flatMap((group) => availableInGroup(read, VERSIONS.two, group))
+    if (controllers === '') return groupsOf(path).flatMap((group) => availableInGroup(read, VERSIONS.two, group, total))
     if (!controllers?.split(',').includes('memory')) return []
-    return groupsOf(path).flatMap((group) => availableInGroup(read, VERSIONS.one, group))
+    return groupsOf(path).flatMap((group) => availableInGroup(read, VERSIONS.one, group, total))
   })
 }
 
@@ -43,12 +46,18 @@ function groupsOf(path: string): string[] {
   return groups
 }
 
-function availableInGroup(read: Read, version: (typeof VERSIONS)['one' | 'two'], group: string): number[] {
+/** Nothing for a group without a limit: a number that exceeds the memory of the machine (`total`), `max`, or no file. */
+function availableInGroup(
+  read: Read,
+  version: (typeof VERSIONS)['one' | 'two'],
+  group: string,
+  total: number,
+): number[] {
   const folder = join(version.root, group)
   const limit = Number(read(join(folder, version.limit)))
+  if (!(limit > 0 && limit < total)) return []
   const usage = Number(read(join(folder, version.usage)))
-  // `max` and a missing file are no limit.
-  if (!(limit > 0) || !Number.isFinite(usage)) return []
+  if (!Number.isFinite(usage)) return []
   const stat = read(join(folder, 'memory.stat')) ?? ''
   const cache = version.cache.reduce((sum, name) => {
     const bytes = new RegExp(`^${name} (\\d+)$`, 'm').exec(stat)?.[1]

@@ -13,12 +13,11 @@ export const WATCHDOG_TIMING: WatchdogTiming = { tickMs: 1_000, probeEvery: 2, m
 
 /**
  * Detects a process that no longer answers. It counts its own ticks instead of reading a clock: a suspension of this
- * process must not count as silence of the other one.
+ * process must not count as silence of the other one. While no probe is unanswered it wakes up for the next one only.
  */
 export class Watchdog {
   readonly #timer: AlignedInterval
   #unanswered = 0
-  #sinceProbe = 0
   #waiting = false
 
   constructor(
@@ -26,25 +25,33 @@ export class Watchdog {
     private readonly onFrozen: () => void,
     private readonly timing: WatchdogTiming = WATCHDOG_TIMING,
   ) {
-    this.#timer = new AlignedInterval(() => this.#tick(), timing.tickMs)
+    this.#timer = new AlignedInterval(() => this.#tick(), this.#probeMs)
   }
 
   stop(): void {
     this.#timer.stop()
   }
 
+  get #probeMs(): number {
+    return this.timing.tickMs * this.timing.probeEvery
+  }
+
   #tick(): void {
-    if (this.#waiting) {
-      if (++this.#unanswered < this.timing.maxUnanswered) return
-      this.stop()
-      this.onFrozen()
-    } else if (++this.#sinceProbe >= this.timing.probeEvery) {
-      this.#sinceProbe = 0
-      this.#unanswered = 0
-      this.#waiting = true
-      const answered = (): void => void (this.#waiting = false)
-      // An error is an answer too; a death has its own event.
-      this.probe().then(answered, answered)
+    if (!this.#waiting) return this.#send()
+    if (++this.#unanswered < this.timing.maxUnanswered) return
+    this.stop()
+    this.onFrozen()
+  }
+
+  #send(): void {
+    this.#unanswered = 0
+    this.#waiting = true
+    this.#timer.every(this.timing.tickMs)
+    const answered = (): void => {
+      this.#waiting = false
+      this.#timer.every(this.#probeMs)
     }
+    // An error is an answer too; a death has its own event.
+    this.probe().then(answered, answered)
   }
 }

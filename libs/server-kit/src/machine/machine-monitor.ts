@@ -1,4 +1,5 @@
-import { readFile, statfs } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { freemem, totalmem } from 'node:os'
 import { AlignedInterval } from '../async/aligned-interval.js'
 import { metrics } from '../metrics.js'
@@ -60,7 +61,8 @@ export class MachineMonitor {
     this.#cpu.add(cpuTimes())
     this.#cpuRatio = this.#cpu.isMeasured ? this.#cpu.load / 100 : undefined
     this.#memoryRatio = 1 - freemem() / totalmem()
-    await Promise.all([this.#sampleDisk(), this.#sampleNetwork()])
+    this.#sampleNetwork()
+    await this.#sampleDisk()
   }
 
   /** Old samples would look like the present load. */
@@ -77,8 +79,8 @@ export class MachineMonitor {
     this.#freeBytes = disk && disk.bavail * disk.bsize
   }
 
-  async #sampleNetwork(): Promise<void> {
-    const table = await readFile('/proc/net/dev', 'utf8').catch(() => undefined)
+  #sampleNetwork(): void {
+    const table = readNetworkTable()
     if (table === undefined) return
     const [before, now] = [this.#bytes, networkBytes(table)]
     this.#bytes = now
@@ -86,5 +88,14 @@ export class MachineMonitor {
     // An interface that has gone takes its bytes with it.
     this.#network.inc({ direction: 'received' }, Math.max(0, now.received - before.received))
     this.#network.inc({ direction: 'sent' }, Math.max(0, now.sent - before.sent))
+  }
+}
+
+/** Of the kernel, so it does not wait for a disk: reading it in other threads would wake up five of them. */
+function readNetworkTable(): string | undefined {
+  try {
+    return readFileSync('/proc/net/dev', 'utf8')
+  } catch {
+    return undefined
   }
 }
