@@ -82,10 +82,13 @@ export class AutoscalingService implements OnModuleDestroy {
 
   @Job({ name: 'autoscaling', scope: 'leader', everyMs: intervalMs })
   async run({ now, assertLeader }: JobRun): Promise<void> {
+    const isScaling = this.config.SERVICE_PRO_CLUSTER_AUTOSCALING
+    const isLaunchingFirst = !isScaling && this.#isAtStart && this.driver.startsNodes
+    if (!isScaling && !isLaunchingFirst && this.#launching.size === 0) return
     const fleet = await this.fleet.nodes()
     this.#updateBackoff(fleet, now)
-    if (this.config.SERVICE_PRO_CLUSTER_AUTOSCALING) await this.#scale(this.#clusterOf(fleet, now), assertLeader)
-    else if (this.#isAtStart && this.driver.startsNodes) await this.#launchFirst(fleet, now, assertLeader)
+    if (isScaling) await this.#scale(this.#clusterOf(fleet, now), assertLeader)
+    if (isLaunchingFirst) await this.#launchFirst(fleet, now, assertLeader)
     this.#isAtStart = false
   }
 

@@ -20,6 +20,9 @@ export const OVERDUE_PARTICIPANTS = `SELECT 1 FROM connection WHERE ${IS_OVERDUE
 /** Participants of dead masters without a deadline. */
 export const LEFT_BEHIND_PARTICIPANTS = `SELECT 1 FROM connection WHERE ${isLeftBehind(String(SIGNALLING_WINDOWS.evict))}`
 
+/** Participants whose sockets a master holds, or held last. */
+export const HELD_PARTICIPANTS = 'SELECT 1 FROM connection WHERE master_id IS NOT NULL'
+
 /**
  * Records which master holds the socket of a participant, and until when a participant without one may resume.
  * Hand-written: all deadlines are computed by the clock of the database.

@@ -97,6 +97,9 @@ const ROW = `(extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::floa
 /** All rows, with ended nodes until they are deleted, in the order of their launch: `MediaNodeRow`. */
 export const ALL_NODES = `SELECT ${ROW} FROM media_node n ORDER BY n.launching_time, n.id`
 
+/** Nodes whose rows are deleted after some time. */
+export const ENDED_NODES = `SELECT 1 FROM media_node WHERE status IN ('terminated', 'failed')`
+
 /**
  * The media nodes of the cluster. A change holds the row's lock and records its events in the same transaction.
  * Hand-written: most statements lock rows, compute ages by the clock of the database, or join other tables.

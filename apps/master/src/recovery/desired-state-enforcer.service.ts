@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { Job, type JobRun } from '../platform/jobs/job.js'
 import { NODE_DRIVER, type NodeDriver } from '../media-nodes/driver/node-driver.js'
-import { MediaNodeRepository, type MediaNodeRow } from '../media-nodes/media-node.repository.js'
+import { ENDED_NODES, MediaNodeRepository, type MediaNodeRow } from '../media-nodes/media-node.repository.js'
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 
@@ -48,7 +48,7 @@ export class DesiredStateEnforcer {
     }
   }
 
-  @Job({ name: 'gone media nodes', scope: 'leader', everyMs: FORGET_EVERY_MS })
+  @Job({ name: 'gone media nodes', scope: 'leader', everyMs: FORGET_EVERY_MS, due: ENDED_NODES })
   async forgetGone(): Promise<void> {
     const alive = this.mediaNodes.live().map(({ nodeId }) => nodeId)
     await this.repository.deleteEnded(KEEP_TERMINATED_MS, KEEP_FAILED_MS, alive)

@@ -1,6 +1,6 @@
 import { CLOSE_CODE, SIGNALLING_WINDOWS } from '@session-service/contract'
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common'
-import { PresenceRepository } from '../../connections/presence.repository.js'
+import { HELD_PARTICIPANTS, PresenceRepository } from '../../connections/presence.repository.js'
 import { ParticipantPresence } from '../../participation/participant-presence.js'
 import { MASTER_ID } from '../../platform/config/configuration.module.js'
 import { Job } from '../../platform/jobs/job.js'
@@ -92,7 +92,7 @@ export class SocketLiveness implements BeforeApplicationShutdown {
   }
 
   /** Corrects the presence of participants in the database by the sockets that this master holds. */
-  @Job({ name: 'eviction deadlines', scope: 'every master', everyMs: ALIGN_EVERY_MS })
+  @Job({ name: 'eviction deadlines', scope: 'every master', everyMs: ALIGN_EVERY_MS, due: HELD_PARTICIPANTS })
   async alignDeadlines(): Promise<void> {
     if (this.#isHandingOver) return
     const here = [...this.sockets.entries()]
