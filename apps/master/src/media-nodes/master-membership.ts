@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, Not } from 'typeorm'
-import { prepared } from '../platform/database/prepared-statements.js'
-import { execute, firstRow } from '../platform/database/sql.js'
+import { execute } from '../platform/database/sql.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
-import { ClusterMembership } from '../platform/jobs/cluster-membership.js'
+import { ClusterMembership, type Renewal } from '../platform/jobs/cluster-membership.js'
 import { MasterEntity } from './master.entity.js'
 import { MediaNodesService } from './media-nodes.service.js'
 
@@ -24,19 +23,21 @@ const SET_BACK_MS = 30_000
  * Writes the row of the master ($1 id, $2 address, $3 number of nodes) and, in the rows of the nodes ($4 ids, $5 boots), the
  * times of the last heartbeats ($6, UTC ms). Skips locked rows: their owner knows.
  */
-const RENEW = prepared(`WITH heard AS (
+const RENEWAL = `heard AS (
     UPDATE media_node m SET heard_at = d.at FROM (
       SELECT n.id, r.at FROM media_node n JOIN unnest($4::text[], $5::text[], $6::bigint[]) AS r(id, boot_id, at)
         ON r.id = n.id AND r.boot_id = n.boot_id
         AND (r.at > n.heard_at + ${SAVE_INTERVAL_MS} OR r.at < n.heard_at - ${SET_BACK_MS})
-      FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id)
-  INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
-  ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
-  RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most`)
+      FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id),
+  renewed AS (
+    INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
+    ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
+    RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most)`
 
 /** The rows of live masters, and whether this master is on the majority side of a split bus. */
 @Injectable()
 export class MasterMembership extends ClusterMembership {
+  readonly renewal = RENEWAL
   #isInMinority = false
 
   constructor(
@@ -56,18 +57,23 @@ export class MasterMembership extends ClusterMembership {
     return this.mediaNodes.areResting
   }
 
-  async renew(): Promise<void> {
+  report(): Renewal {
     const alive = this.mediaNodes.aliveHere.length
     const heard = this.mediaNodes.heard()
-    const others = await firstRow<{ most: number }>(this.dataSource.manager, RENEW, [
-      this.masterId,
-      this.config.SERVICE_PUBLICURL,
-      alive,
-      heard.map(({ nodeId }) => nodeId),
-      heard.map(({ bootId }) => bootId),
-      heard.map(({ at }) => at),
-    ])
-    this.#isInMinority = alive * 2 < this.mediaNodes.aliveAnywhere.length && alive < (others?.most ?? 0)
+    return {
+      values: [
+        this.masterId,
+        this.config.SERVICE_PUBLICURL,
+        alive,
+        heard.map(({ nodeId }) => nodeId),
+        heard.map(({ bootId }) => bootId),
+        heard.map(({ at }) => at),
+      ],
+      done: (renewed) => {
+        const { most } = renewed as { most: number }
+        this.#isInMinority = alive * 2 < this.mediaNodes.aliveAnywhere.length && alive < most
+      },
+    }
   }
 
   async leave(): Promise<void> {

@@ -27,7 +27,7 @@ import { inClusterTime } from './cluster-time.js'
 import { isBackedOff } from './flapping.js'
 import { isUp } from './media-node-status.js'
 import { ALL_NODES, MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
-import { isForeign } from './node-state.js'
+import { asHeard, type HeardNode, isForeign } from './node-state.js'
 import type { NodeBoot } from './room-place.js'
 
 /** Tolerated delay of a heartbeat, ms. */
@@ -198,7 +198,8 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   receive(rows: readonly object[], askedAt: number): void {
     if (askedAt >= this.#knownAt) {
       this.#knownAt = askedAt
-      this.#known = new Map((rows as MediaNodeRow[]).map((row) => [row.id, row]))
+      const heard = new Map(this.heard().map((node) => [node.nodeId, node]))
+      this.#known = new Map((rows as MediaNodeRow[]).map((row) => [row.id, asHeard(row, heard.get(row.id))]))
     }
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
     this.#deferred = new Set([...this.#deferred].filter((nodeId) => live.has(nodeId) && !this.#known.has(nodeId)))
@@ -211,7 +212,7 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   }
 
   /** The nodes whose heartbeats this master receives, with the times of the last ones, UTC ms. */
-  heard(): (NodeBoot & { at: number })[] {
+  heard(): HeardNode[] {
     const [now, since] = [this.clock.now(), performance.now()]
     return this.live().map(({ nodeId, bootId }) => {
       return { nodeId, bootId, at: Math.round(now - (since - this.lastHeartbeatAt(nodeId))) }

@@ -1,6 +1,6 @@
 import { Heartbeat } from '@session-service/contract'
 import { expect, it } from '@jest/globals'
-import { type NodeReaction, nextNodeState } from './node-state.js'
+import { asHeard, type NodeReaction, nextNodeState } from './node-state.js'
 
 type Row = NonNullable<Parameters<typeof nextNodeState>[0]>
 const row = (changes: Partial<Row> = {}): Row => ({
@@ -95,4 +95,18 @@ it.each<[string, Row | undefined, Heartbeat, NodeReaction]>([
   ['keeps the environment id that was set by REST', row({ environmentId: 'i-1' }), beat(), 'none'],
 ])('%s', (_, before, heartbeat, expected) => {
   expect(nextNodeState(before, heartbeat)).toBe(expected)
+})
+
+it.each([
+  ['later than the one of the row', 'boot1', 1_500, 1_500],
+  ['earlier than the one that another master has written', 'boot1', 500, 1_000],
+  ['of another process', 'boot2', 1_500, 1_000],
+])('a heartbeat that this master has received, %s, gives the time of the last one', (_what, bootId, at, expected) => {
+  const read = { bootId: 'boot1', lastHeartbeatAt: 1_000 }
+  expect(asHeard(read, { nodeId: 'a', bootId, at })).toEqual({ bootId: 'boot1', lastHeartbeatAt: expected })
+})
+
+it('a row of a node that this master does not hear stays as it is', () => {
+  const read = { bootId: null, lastHeartbeatAt: 1_000 }
+  expect(asHeard(read, undefined)).toBe(read)
 })

@@ -1,6 +1,7 @@
 import type { Heartbeat } from '@session-service/contract'
 import { isUp } from './media-node-status.js'
 import type { MediaNodeRow } from './media-node.repository.js'
+import type { NodeBoot } from './room-place.js'
 
 const DEADLINE_TOLERANCE_MS = 1_000
 
@@ -59,3 +60,15 @@ function hasNewDetails(row: NodeDetails, { ip, uri, version, environmentId, drai
   const isRenamed = environmentId !== '' && row.environmentId !== environmentId
   return row.ip !== ip || row.uri !== uri || row.version !== version || isRenamed || isNewDeadline
 }
+
+/** A node whose heartbeats a master receives; `at`: the last one, UTC ms. */
+export type HeardNode = NodeBoot & { at: number }
+
+/** The row with the last heartbeat that this master has received: the statement that reads the row also writes it. */
+export const asHeard = <Row extends Pick<MediaNodeRow, 'bootId' | 'lastHeartbeatAt'>>(
+  row: Row,
+  heard: HeardNode | undefined,
+): Row =>
+  heard !== undefined && heard.bootId === row.bootId
+    ? { ...row, lastHeartbeatAt: Math.max(row.lastHeartbeatAt, heard.at) }
+    : row

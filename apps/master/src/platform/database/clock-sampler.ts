@@ -1,4 +1,4 @@
-import type { ClockSample } from '@session-service/server-kit'
+import { AlignedInterval, type ClockSample } from '@session-service/server-kit'
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { ClusterClock } from './cluster-clock.js'
@@ -13,7 +13,7 @@ const MIN_REPORTED_STEP_MS = 500
 @Injectable()
 export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
   readonly #logger = new Logger(ClockSampler.name)
-  #timer: NodeJS.Timeout | undefined
+  #timer: AlignedInterval | undefined
   #isSampling = false
 
   constructor(
@@ -24,11 +24,11 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
   /** The first sample precedes every write. */
   async onModuleInit(): Promise<void> {
     await this.#sample()
-    this.#timer = setInterval(() => void this.#sampleQuietly(), SAMPLE_EVERY_MS)
+    this.#timer = new AlignedInterval(() => void this.#sampleQuietly(), SAMPLE_EVERY_MS)
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.#timer)
+    this.#timer?.stop()
   }
 
   async #sampleQuietly(): Promise<void> {

@@ -10,7 +10,7 @@ import {
 import { DiscoveryService } from '@nestjs/core'
 import { DataSource } from 'typeorm'
 import { ClockSampler } from '../database/clock-sampler.js'
-import { firstRow } from '../database/sql.js'
+import { firstRow, type Queryable } from '../database/sql.js'
 import { providersWith } from '../discovery/providers-with.js'
 import { ClusterMembership } from './cluster-membership.js'
 import { PeriodicRead, type PeriodicReader, type PeriodicRows, periodicStatement } from './periodic-read.js'
@@ -21,14 +21,14 @@ const TICK_MS = 1_000
 const RESTING_TICK_MS = 2_000
 
 /**
- * What a master says and reads every second, or two while the cluster rests: one statement reports that it is alive, one
- * reads the rows of all periodic readers. An idle master sends hardly any other.
+ * What a master says and reads every second, or two while the cluster rests: one statement reports that it is alive, and
+ * reads the rows of all periodic readers. An idle master sends hardly any other. That of the leader proves its lease.
  */
 @Injectable()
 export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   readonly #logger = new Logger(ClusterTick.name)
   #readers: PeriodicReader[] = []
-  #statement = ''
+  #statement: string
   #interval: AlignedInterval | undefined
   #isTicking = false
   #isReading = true
@@ -39,16 +39,20 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
     private readonly scheduler: Scheduler,
     private readonly clock: ClockSampler,
     private readonly discovery: DiscoveryService,
-  ) {}
+  ) {
+    this.#statement = periodicStatement(membership.renewal, [])
+  }
 
+  /** Before this master acts, the others know of it. */
   onModuleInit(): Promise<void> {
-    return this.membership.renew()
+    return this.#exchange(this.dataSource)
   }
 
   onApplicationBootstrap(): void {
     // The jobs of the scheduler use what the other readers have received.
     this.#readers = [...providersWith<PeriodicReader>(this.discovery, PeriodicRead), this.scheduler]
-    this.#statement = periodicStatement(this.#readers.map(({ periodicRead }) => periodicRead))
+    const selects = this.#readers.map(({ periodicRead }) => periodicRead)
+    this.#statement = periodicStatement(this.membership.renewal, selects)
     this.#interval = new AlignedInterval(() => void this.#tick(), TICK_MS)
   }
 
@@ -67,18 +71,20 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
     this.#isTicking = true
     this.#interval?.every(this.membership.isResting ? RESTING_TICK_MS : TICK_MS)
     try {
-      await this.membership.renew()
-      if (this.#isReading) await this.#read()
+      await this.scheduler.lease.query((queryable) => this.#exchange(queryable))
     } catch (error) {
       this.#logger.warn({ err: error }, 'the state of the cluster could not be read')
     }
     this.#isTicking = false
   }
 
-  async #read(): Promise<void> {
+  async #exchange(queryable: Queryable): Promise<void> {
+    const { values, done } = this.membership.report()
     const askedAt = performance.now()
-    const answer = await firstRow<PeriodicRows>(this.dataSource, this.#statement)
-    if (!answer || !this.#isReading) return
+    const answer = await firstRow<PeriodicRows>(queryable, this.#statement, values)
+    if (!answer) return
+    done(answer.renewed)
+    if (!this.#isReading) return
     this.clock.note({ askedAt, answeredAt: performance.now(), referenceAt: answer.now })
     this.#readers.forEach((reader, nth) => reader.receive(answer.rows[nth] ?? [], askedAt))
   }

@@ -14,7 +14,8 @@ afterAll(() => database?.drop())
 const of = (kind: string): string => `SELECT 1 FROM work WHERE kind = '${kind}'`
 
 async function read(...selects: string[]): Promise<PeriodicRows> {
-  const [answer] = await database.query(periodicStatement(selects))
+  const renewal = `written AS (INSERT INTO work VALUES ('renewal') RETURNING 3 AS most), renewed AS (SELECT * FROM written)`
+  const [answer] = await database.query(periodicStatement(renewal, selects))
   return answer as unknown as PeriodicRows
 }
 
@@ -33,15 +34,18 @@ it('chooses the jobs that have work, and those that do not declare theirs, in th
   expect(await names()).toEqual([[{ name: "a's" }, { name: 'always' }, { name: 'b' }, { name: 'd' }]])
 })
 
-it('reads the rows of all readers in one statement, in their order, with the time', async () => {
-  const { now, rows } = await read(
+it('renews, and reads the rows of all readers before the renewal in their order, with the time, in one statement', async () => {
+  await database.query('DELETE FROM work')
+  const { now, renewed, rows } = await read(
     `SELECT n, 'x' AS "someName" FROM generate_series(1, 3) n ORDER BY n DESC`,
-    'SELECT 1 AS one WHERE false',
+    'SELECT kind FROM work',
     dueJobsSelect([]),
     'WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 2) SELECT n FROM t',
   )
   const named = [3, 2, 1].map((n) => ({ n, someName: 'x' }))
   expect(rows).toEqual([named, [], [], [{ n: 1 }, { n: 2 }]])
+  expect(renewed).toEqual({ most: 3 })
+  expect(await database.query('SELECT kind FROM work')).toEqual([{ kind: 'renewal' }])
   const [age] = await database.query(
     'SELECT extract(epoch FROM clock_timestamp())::float8 - $1::float8 / 1000 AS seconds',
     [now],

@@ -1,7 +1,7 @@
 import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
 import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import { execute } from '../database/sql.js'
+import { execute, firstRow } from '../database/sql.js'
 import { LeaderLease } from './leader-lease.js'
 
 const LEASE_MS = 1_500
@@ -58,6 +58,43 @@ describe('the leader lease', () => {
     await expect(one.lock.acquire()).rejects.toThrow()
     expect(await one.lock.acquire()).toBe(false)
     await two.lock.release()
+  })
+
+  it('is proved by the queries of the leader, which use its connection', async () => {
+    const one = await master(LEASE_MS)
+    const two = await master()
+    const backendOf = (lock: LeaderLease) =>
+      lock.query((queryable) => firstRow<{ pid: number }>(queryable, 'SELECT pg_backend_pid() AS pid'))
+    expect(await one.lock.acquire()).toBe(true)
+    await one.lock.stopRenewing()
+    const holder = await firstRow<{ pid: number }>(
+      two.source,
+      `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    )
+    expect(holder).toBeDefined()
+    for (let queries = 0; queries < 6; queries += 1) {
+      expect(await backendOf(one.lock)).toEqual(holder)
+      await execute(two.source, 'SELECT pg_sleep($1)', [LEASE_MS / 2_000])
+    }
+    expect(await two.lock.acquire()).toBe(false)
+    expect(await backendOf(two.lock)).not.toEqual(holder)
+    await one.lock.release()
+  })
+
+  it.each([
+    ['a query', 'SELECT 1 / 0'],
+    ['the connection', 'SELECT pg_terminate_backend(pg_backend_pid())'],
+  ])('ends when %s of the leader fails, and the former leader can query and lead again', async (_what, statement) => {
+    const [one, two] = [await master(), await master()]
+    expect(await one.lock.acquire()).toBe(true)
+    await expect(one.lock.query((queryable) => execute(queryable, statement))).rejects.toThrow()
+    expect(await two.lock.acquire()).toBe(true)
+    expect(await one.lock.acquire()).toBe(false)
+    expect(await one.lock.query((queryable) => firstRow(queryable, 'SELECT 1 AS n'))).toEqual({ n: 1 })
+    await two.lock.release()
+    expect(await one.lock.acquire()).toBe(true)
+    await one.lock.release()
   })
 
   it('keeps the next leader waiting until a transaction of the former one has ended', async () => {

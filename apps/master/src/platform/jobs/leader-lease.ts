@@ -8,17 +8,19 @@ const LEADER_LOCK = 7_230_002
 const ACTION_LOCK = 7_230_005
 /** After this much silence a master is frozen or cut off: the database ends its connection, and the lock with it. */
 const LEASE_MS = 10_000
-/** Renewals during one lease: with the tick of a resting cluster. */
-const RENEWALS = 5
+/** Checks during one lease whether it has to be renewed: with the tick of a resting cluster. */
+const CHECKS = 5
+/** Checks after which a lease is renewed unless a query of this master has proved it meanwhile. */
+const UNPROVED_CHECKS = 1.5
 
 /** The lease of the master that runs the jobs of the leader: an advisory lock, which ends with its database connection. */
 export class LeaderLease {
   #holder: QueryRunner | undefined
   #backend = 0
   #renewal: AlignedInterval | undefined
-  #lastTouch: Promise<unknown> = Promise.resolve()
-  /** The start of the last touch that succeeded, by `performance.now()`. */
-  #touchedAt = -Infinity
+  #lastQuery: Promise<unknown> = Promise.resolve()
+  /** The start of the last query that succeeded, by `performance.now()`. */
+  #provedAt = -Infinity
 
   constructor(
     private readonly dataSource: DataSource,
@@ -30,8 +32,7 @@ export class LeaderLease {
     const runner = this.#holder ?? this.dataSource.createQueryRunner()
     try {
       if (this.#holder) {
-        // Proves that the connection, and so the lock, still exists.
-        if (performance.now() - this.#touchedAt >= this.leaseMs / RENEWALS) await this.#touch(runner)
+        await this.#proveIfDue(runner)
         return true
       }
       const row = await firstRow<{ taken: boolean; backend: number }>(
@@ -45,6 +46,21 @@ export class LeaderLease {
     } catch (error) {
       this.#forget()
       await runner.release().catch(() => undefined)
+      throw error
+    }
+  }
+
+  /**
+   * Runs queries on the connection of the lease, which also proves that the lease exists, or on any connection when this
+   * master is not the leader. A failure ends the lease: its connection may be lost.
+   */
+  async query<T>(run: (queryable: Queryable) => Promise<T>): Promise<T> {
+    const runner = this.#holder
+    if (!runner) return run(this.dataSource)
+    try {
+      return await this.#inTurn(() => run(runner.manager))
+    } catch (error) {
+      if (this.#holder === runner) await this.release()
       throw error
     }
   }
@@ -81,10 +97,10 @@ export class LeaderLease {
     await holder.release().catch(() => undefined)
   }
 
-  /** The lease then lasts until its term is over. Resolves after the last renewal. */
+  /** The lease then lasts until its term is over. Resolves after the last query. */
   async stopRenewing(): Promise<void> {
     this.#renewal?.stop()
-    await this.#lastTouch
+    await this.#lastQuery
   }
 
   async #hold(runner: QueryRunner, backend: number): Promise<void> {
@@ -92,26 +108,31 @@ export class LeaderLease {
     this.#holder = runner
     this.#backend = backend
     // Jobs may take longer than the lease.
-    this.#renewal = new AlignedInterval(() => void this.#touch(runner).catch(() => undefined), this.leaseMs / RENEWALS)
+    const renew = (): void => void this.#proveIfDue(runner).catch(() => undefined)
+    this.#renewal = new AlignedInterval(renew, this.leaseMs / CHECKS)
   }
 
   #forget(): void {
     this.#renewal?.stop()
     this.#holder = undefined
     this.#backend = 0
-    this.#touchedAt = -Infinity
+    this.#provedAt = -Infinity
   }
 
-  async #prove(runner: QueryRunner): Promise<void> {
-    const now = performance.now()
-    await execute(runner.manager, 'SELECT 1')
-    this.#touchedAt = now
+  async #proveIfDue(runner: QueryRunner): Promise<void> {
+    if (performance.now() - this.#provedAt < (UNPROVED_CHECKS * this.leaseMs) / CHECKS) return
+    await this.#inTurn(() => execute(runner.manager, 'SELECT 1'))
   }
 
-  /** Serialized, because a connection takes one query at a time. */
-  #touch(runner: QueryRunner): Promise<unknown> {
-    const answer = this.#lastTouch.then(() => this.#prove(runner))
-    this.#lastTouch = answer.catch(() => undefined)
+  /** One after another, because a connection takes one query at a time. A success proves that the lock still exists. */
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const answer = this.#lastQuery.then(async () => {
+      const startedAt = performance.now()
+      const result = await run()
+      this.#provedAt = startedAt
+      return result
+    })
+    this.#lastQuery = answer.catch(() => undefined)
     return answer
   }
 }

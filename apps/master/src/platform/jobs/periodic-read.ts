@@ -16,15 +16,18 @@ export interface PeriodicReader {
 export const PeriodicRead = DiscoveryService.createDecorator()
 
 export interface PeriodicRows {
+  /** The row of `renewed`. */
+  renewed: object
   /** The clock of the database, UTC ms. */
   now: number
-  /** The rows of each SELECT, in their order. */
+  /** The rows of each SELECT, in their order, as they were before the statement. */
   rows: object[][]
 }
 
-/** One statement for all SELECTs; gives one row of `PeriodicRows`. */
-export function periodicStatement(selects: readonly string[]): string {
+/** One statement for the renewal of the membership and for all SELECTs; gives one row of `PeriodicRows`. */
+export function periodicStatement(renewal: string, selects: readonly string[]): string {
   const arrays = selects.map((select) => `(SELECT coalesce(json_agg(r), '[]') FROM (${select}) r)`)
-  return prepared(`SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
+  return prepared(`WITH ${renewal}
+    SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, (SELECT to_json(r) FROM renewed r) AS renewed,
     json_build_array(${arrays.join(',\n')}) AS rows`)
 }

@@ -13,7 +13,7 @@ import type { PeriodicReader } from './periodic-read.js'
 @Injectable()
 export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy {
   readonly #logger = new Logger(Scheduler.name)
-  readonly #lease: LeaderLease
+  readonly lease: LeaderLease
   readonly #lastRun = new Map<string, number>()
   #jobs: RegisteredJob[] = []
   #running: Promise<void> | undefined
@@ -26,7 +26,7 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
     private readonly discovery: DiscoveryService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.#lease = new LeaderLease(dataSource)
+    this.lease = new LeaderLease(dataSource)
   }
 
   onModuleInit(): void {
@@ -36,7 +36,7 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
   async onModuleDestroy(): Promise<void> {
     this.#isStopping = true
     await this.#running
-    await this.#lease.release()
+    await this.lease.release()
   }
 
   get periodicRead(): string {
@@ -53,8 +53,8 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
   async #runDue(due: ReadonlySet<string>, now: number): Promise<void> {
     try {
       const { hasQuorum } = this.membership
-      if (!hasQuorum) await this.#lease.release()
-      const isLeader = hasQuorum && (await this.#lease.acquire())
+      if (!hasQuorum) await this.lease.release()
+      const isLeader = hasQuorum && (await this.lease.acquire())
       // Jobs notify clients and nodes of what they change.
       if (!this.bus.connected) return
       const jobs = this.#jobs.filter(({ name, scope }) => due.has(name) && (isLeader || scope !== 'leader'))
@@ -74,7 +74,7 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
     const context = {
       now,
       isStopping: () => this.#isStopping,
-      assertLeader: this.#lease.assertHeld.bind(this.#lease),
+      assertLeader: this.lease.assertHeld.bind(this.lease),
     }
     // A job that fails does not keep the others from running.
     await run(context).catch((error: unknown) => this.#logger.warn({ err: error, job: name }, 'scheduled job failed'))
