@@ -183,11 +183,16 @@ export class SessionsService {
   }
 }
 
+const DEFAULT_RECORDING_PROPERTIES = RecordingProperties.parse({})
+
 /** The earlier shape of the body, where recording defaults were members of the session itself. */
-function legacyRecordingProperties(body: CreateSessionBody): RecordingProperties {
-  return RecordingProperties.parse({
-    outputMode: body.defaultOutputMode,
-    recordingLayout: body.defaultRecordingLayout,
-    customLayout: body.defaultCustomLayout,
-  })
+function legacyRecordingProperties({
+  defaultOutputMode: outputMode,
+  defaultRecordingLayout: recordingLayout,
+  defaultCustomLayout: customLayout,
+}: CreateSessionBody): RecordingProperties {
+  // Most bodies have none of them.
+  if (outputMode === undefined && recordingLayout === undefined && customLayout === undefined)
+    return DEFAULT_RECORDING_PROPERTIES
+  return RecordingProperties.parse({ outputMode, recordingLayout, customLayout })
 }

@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createHmac, createSecretKey, hash as hashOf, hkdfSync, type KeyObject } from 'node:crypto'
 import { newSecret, SIGNALLING_PATH } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { signingSecrets } from '../platform/authentication/signing-secrets.js'
@@ -74,4 +74,4 @@ function derive(key: KeyObject, connectionId: string, nonce: string): string {
 }
 
 /** The digest by which a token or a resume key is looked up. */
-export const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest()
+export const digest = (secret: string): Buffer => hashOf('sha256', secret, 'buffer')

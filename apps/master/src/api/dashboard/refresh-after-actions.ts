@@ -3,7 +3,8 @@ import { SAFE_METHODS } from '../../platform/http/cross-site.js'
 
 /** Calls `refresh` after each request with side effects of a dashboard, so that its effect is shown at once. */
 export function refreshAfterActions(fastify: FastifyInstance, refresh: () => void): void {
-  fastify.addHook('onResponse', async ({ signIn, method }) => {
+  fastify.addHook('onResponse', ({ signIn, method }, _reply, done) => {
     if (signIn && !SAFE_METHODS.has(method)) refresh()
+    done()
   })
 }

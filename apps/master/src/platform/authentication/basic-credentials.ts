@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { ApiSecret, MasterConfig } from '@session-service/config'
 
 const USER = 'SERVICEAPP'
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 /** The secret that a request used, without the secret itself. */
 export type Credential = Omit<ApiSecret, 'secret'>

@@ -6,6 +6,7 @@ import { isDeeper } from './json-depth.js'
 
 /** Far deeper than any body of the contract. */
 const MAX_NESTING = 32
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 type Done = (error: Error | null, body?: unknown) => void
 
@@ -35,10 +36,10 @@ export function readBodies(fastify: FastifyInstance): void {
 
 /** Rejects other transfer codings: Node's parser accepts `gzip, chunked` and leaves the content compressed. */
 export function refuseTransferCodings(fastify: FastifyInstance): void {
-  fastify.addHook('onRequest', async (request, reply) => {
+  fastify.addHook('onRequest', (request, reply, done) => {
     const coding = request.headers['transfer-encoding']?.toLowerCase()
-    if (coding === undefined || coding === 'chunked') return undefined
-    return sendError(request, reply, 501, 'Transfer-Encoding: only chunked is implemented')
+    if (coding === undefined || coding === 'chunked') return done()
+    return void sendError(request, reply, 501, 'Transfer-Encoding: only chunked is implemented')
   })
 }
 
@@ -56,7 +57,7 @@ function isEncoded({ headers }: FastifyRequest): boolean {
 
 function textOf(body: Buffer): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+    return UTF8.decode(body)
   } catch {
     return undefined
   }

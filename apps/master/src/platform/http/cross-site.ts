@@ -39,10 +39,10 @@ function isOfHost(origin: string, host: string): boolean {
 
 /** Answers 403 to requests with side effects from pages of other origins (cross-site request forgery). */
 export function refuseForeignPages(fastify: FastifyInstance, named: ReadonlySet<string>): void {
-  fastify.addHook('onRequest', async (request, reply) => {
-    if (SAFE_METHODS.has(request.method)) return undefined
+  fastify.addHook('onRequest', (request, reply, done) => {
+    if (SAFE_METHODS.has(request.method)) return done()
     const { origin, 'sec-fetch-site': site } = request.headers
-    if (!isForeign({ origin, fetchSite: site?.toLowerCase(), host: request.host }, named)) return undefined
-    return sendError(request, reply, 403, 'Origin: pages of other origins must be named in SERVICE_CORS_ORIGINS')
+    if (!isForeign({ origin, fetchSite: site?.toLowerCase(), host: request.host }, named)) return done()
+    return void sendError(request, reply, 403, 'Origin: pages of other origins must be named in SERVICE_CORS_ORIGINS')
   })
 }

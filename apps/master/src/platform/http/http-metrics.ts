@@ -16,10 +16,11 @@ const duration = metrics.histogram('http_request_seconds', {
 
 /** Measures the duration of requests by the route's template, which bounds the labels. */
 export function measureRequests(fastify: FastifyInstance): void {
-  fastify.addHook('onResponse', async ({ method, routeOptions }, reply) => {
+  fastify.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
     // A stream of events lasts as long as its client looks.
-    if (String(reply.getHeader('content-type')).startsWith('text/event-stream')) return
+    if (String(reply.getHeader('content-type')).startsWith('text/event-stream')) return done()
     const status = `${Math.floor(reply.statusCode / 100)}xx`
     duration.observe({ method, route: routeOptions.url ?? 'none', status }, reply.elapsedTime / 1000)
+    done()
   })
 }

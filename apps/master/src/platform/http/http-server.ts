@@ -27,9 +27,11 @@ const PUBLIC = /^\/service\/client\/(\d+\.\d+\.\d+-[0-9a-f]{12}\/)?[A-Za-z0-9._-
 export function protect(fastify: FastifyInstance, guard: BasicAuthGuard, open: readonly RegExp[] = []): void {
   fastify.decorateRequest('credential', null)
   fastify.decorateRequest('signIn', null)
+  const addresses = [PUBLIC, ...open]
+  // The first hook is asynchronous: Node may yet find what it has received of the request invalid, and answers with 400.
   fastify.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
-    const isOpen = [PUBLIC, ...open].some((address) => address.test(request.url))
+    const isOpen = addresses.some((address) => address.test(request.url))
     if (request.method === 'OPTIONS' || isOpen) return undefined
     return refuse(guard, request, reply) ? reply : undefined
   })
@@ -91,20 +93,20 @@ export function answerUnknownRoutes(fastify: FastifyInstance): void {
     const pattern = new RegExp(`^${url.replace(/:\w+/g, '[^/]+').replace('*', '.*')}/?$`)
     for (const each of [method].flat()) routes.push({ pattern, method: each })
   })
-  fastify.addHook('onRequest', async (request, reply) => {
-    if (!request.is404) return undefined
+  fastify.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done()
     const [path = ''] = request.url.split('?')
     const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
-    if (allowed.length === 0) return sendError(request, reply, 404, 'there is no such path')
+    if (allowed.length === 0) return void sendError(request, reply, 404, 'there is no such path')
     void reply.header('allow', allowed.join(', '))
-    return sendError(request, reply, 405, `the path does not take ${request.method}`)
+    return void sendError(request, reply, 405, `the path does not take ${request.method}`)
   })
 }
 
 /** Logs one line per answer, so that a request can be followed by its id. */
 export function logRequests(fastify: FastifyInstance): void {
   const logger = new Logger('Http')
-  fastify.addHook('onResponse', async (request, reply) => {
+  fastify.addHook('onResponse', (request, reply, done) => {
     const { id: requestId, method, ip, credential } = request
     const path = request.url.split('?', 1)[0]
     const ms = Math.round(reply.elapsedTime)
@@ -120,6 +122,7 @@ export function logRequests(fastify: FastifyInstance): void {
       },
       'answered',
     )
+    done()
   })
 }
 

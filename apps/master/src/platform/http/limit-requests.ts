@@ -18,13 +18,14 @@ const refused = metrics.counter('http_requests_limited_total', {
  * `exempt`: further paths that do not count.
  */
 export function limitRequests(fastify: FastifyInstance, limiter: RequestLimiter, exempt: readonly RegExp[]): void {
-  fastify.addHook('onRequest', async (request, reply) => {
+  const exempted = [HEALTH, ...exempt]
+  fastify.addHook('onRequest', (request, reply, done) => {
     const { credential, url } = request
-    if (!credential || [HEALTH, ...exempt].some((path) => path.test(url))) return undefined
+    if (!credential || exempted.some((path) => path.test(url))) return done()
     const seconds = limiter.wait(credential.name)
-    if (seconds === 0) return undefined
+    if (seconds === 0) return done()
     refused.inc({ credential: credential.name })
     void reply.header('retry-after', String(seconds))
-    return sendError(request, reply, 429, 'more requests than SERVICE_REST_RATE_LIMIT permits this credential')
+    return void sendError(request, reply, 429, 'more requests than SERVICE_REST_RATE_LIMIT permits this credential')
   })
 }

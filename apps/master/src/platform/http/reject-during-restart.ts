@@ -7,12 +7,13 @@ const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Rejects requests with side effects during a restart, and closes the connections of a master that is leaving. */
 export function rejectDuringRestart(fastify: FastifyInstance, lifecycle: Lifecycle): void {
-  fastify.addHook('onRequest', async (request, reply) => {
-    if (!lifecycle.isRestarting || READS.has(request.method)) return
+  fastify.addHook('onRequest', (request, reply, done) => {
+    if (!lifecycle.isRestarting || READS.has(request.method)) return done()
     void reply.header('retry-after', String(RETRY_AFTER_S))
-    await sendError(request, reply, 503, 'the service is restarting')
+    return void sendError(request, reply, 503, 'the service is restarting')
   })
-  fastify.addHook('onSend', async (_request, reply) => {
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
     if (lifecycle.isLeaving) void reply.header('connection', 'close')
+    done()
   })
 }

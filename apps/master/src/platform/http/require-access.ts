@@ -28,11 +28,11 @@ export function requireAccess(fastify: FastifyInstance, accessOf: AccessOf): voi
     if (undeclared.length > 0) throw new Error(`routes without a declared access: ${undeclared.join(', ')}`)
   })
   // The session may be named in the body.
-  fastify.addHook('preHandler', async ({ method, params, body, credential, routeOptions }) => {
-    if (!credential) return
+  fastify.addHook('preHandler', ({ method, params, body, credential, routeOptions }, _reply, done) => {
+    if (!credential) return done()
     requests.inc({ credential: credential.name })
     const access = accessOf(method, routeOptions.url ?? '') ?? 'administration'
     const refusal = refusalOf(access, credential, { method, params, body })
-    if (refusal !== undefined) throw new ServiceError('NOT_ALLOWED', refusal)
+    done(refusal === undefined ? undefined : new ServiceError('NOT_ALLOWED', refusal))
   })
 }

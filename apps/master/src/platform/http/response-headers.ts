@@ -9,5 +9,8 @@ export function addProtectiveHeaders(reply: FastifyReply): void {
 }
 
 export function protectAnswers(fastify: FastifyInstance): void {
-  fastify.addHook('onSend', async (_request, reply) => addProtectiveHeaders(reply))
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
+    addProtectiveHeaders(reply)
+    done()
+  })
 }

@@ -25,15 +25,15 @@ export function hasBody({ headers }: FastifyRequest): boolean {
  * ECONNRESET, and lose the answer.
  */
 export function discardUnreadBodies(fastify: FastifyInstance): void {
-  fastify.addHook('onSend', async (request, reply, payload) => {
-    if (request.raw.complete || request.raw.destroyed || !hasBody(request)) return payload
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    if (request.raw.complete || request.raw.destroyed || !hasBody(request)) return done()
     void reply.header('connection', 'close')
-    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return done()
     const answer = Buffer.from(payload)
     // With the length the client knows the end of the answer; the end of the stream closes the connection.
     void reply.header('content-length', answer.length)
     answered.add(request.raw.socket)
-    return Readable.from(thenDiscard(answer, request.raw), { objectMode: false })
+    return done(null, Readable.from(thenDiscard(answer, request.raw), { objectMode: false }))
   })
 }
 

@@ -18,21 +18,26 @@ const RETRY_AFTER_S = 1
 export function answerRetries(fastify: FastifyInstance, calls: IdempotentCalls): void {
   const logger = new Logger('Idempotency')
   const claimed = new WeakMap<FastifyRequest, { key: string; claim: string }>()
-  fastify.addHook('preHandler', async (request, reply) => {
-    const key = keyOf(request)
-    if (key === undefined) return undefined
+  /** Resolves with whether the call was answered before, and so is now. */
+  const claimOrReplay = async (key: string, request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
     const claim = await calls.claim(key, JSON.stringify([request.url, request.body ?? null]))
-    if (claim.state === 'answered') return replay(reply, claim.answer)
-    if (claim.state === 'claimed') claimed.set(request, { key, claim: claim.claim })
+    if (claim.state === 'answered') replay(reply, claim.answer)
+    else if (claim.state === 'claimed') claimed.set(request, { key, claim: claim.claim })
     else reject(claim.state, reply)
-    return undefined
+    return claim.state === 'answered'
+  }
+  // Callbacks: most calls have no key, and need no promise.
+  fastify.addHook('preHandler', (request, reply, done) => {
+    const key = keyOf(request)
+    if (key === undefined) return done()
+    return void claimOrReplay(key, request, reply).then((isAnswered) => void (isAnswered || done()), done)
   })
-  fastify.addHook('onSend', async (request, reply, payload) => {
+  fastify.addHook('onSend', (request, reply, payload, done) => {
     const call = claimed.get(request)
-    if (!call) return payload
+    if (!call) return done()
     claimed.delete(request)
     // A failure here does not change the answer: the call was carried out.
-    await calls
+    const settled = calls
       .settle({ ...call, answer: answerOf(reply, payload) })
       .catch((error: unknown) =>
         logger.warn(
@@ -40,7 +45,7 @@ export function answerRetries(fastify: FastifyInstance, calls: IdempotentCalls):
           'storing the answer of an idempotent call failed, will retry',
         ),
       )
-    return payload
+    return void settled.then(() => done())
   })
 }
 
@@ -58,10 +63,10 @@ function reject(state: 'inProgress' | 'different', reply: FastifyReply): never {
   throw new ServiceError('CONFLICT', 'a request with this Idempotency-Key is in progress')
 }
 
-function replay(reply: FastifyReply, { status, type, body }: Answer): FastifyReply {
+function replay(reply: FastifyReply, { status, type, body }: Answer): void {
   void reply.code(status).header('idempotent-replayed', 'true')
   if (type !== null) void reply.header('content-type', type)
-  return reply.send(body === '' ? undefined : body)
+  void reply.send(body === '' ? undefined : body)
 }
 
 /** Only 2xx answers are stored. */
