@@ -128,6 +128,10 @@ describe('SERVICE_RUN_AS of processes that root starts', () => {
       const { status, body } = await stack.rest('GET', '/config').catch(() => ({ status: 0, body: undefined }))
       return status === 200 && (body as Record<string, unknown>).SERVICE_RECORDING_AUTOSTOP_TIMEOUT === 7
     })
+    // Requests that read are answered some time before the others.
+    await until('the restarted master accepts changes', async () => {
+      return (await stack.rest('POST', '/sessions', {})).status === 200
+    })
     expect(identityOf(stack.masters[0]?.pid ?? 0)).toEqual(expected(as))
     expect((await record()).finished).toMatchObject({ status: 'ready' })
   })
