@@ -8,9 +8,8 @@ import {
   type OnModuleInit,
 } from '@nestjs/common'
 import { DiscoveryService } from '@nestjs/core'
-import { DataSource } from 'typeorm'
 import { ClockSampler } from '../database/clock-sampler.js'
-import { firstRow, type Queryable } from '../database/sql.js'
+import { firstRow } from '../database/sql.js'
 import { providersWith } from '../discovery/providers-with.js'
 import { ClusterMembership } from './cluster-membership.js'
 import { PeriodicRead, type PeriodicReader, type PeriodicRows, periodicStatement } from './periodic-read.js'
@@ -34,7 +33,6 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
   #isReading = true
 
   constructor(
-    private readonly dataSource: DataSource,
     private readonly membership: ClusterMembership,
     private readonly scheduler: Scheduler,
     private readonly clock: ClockSampler,
@@ -45,7 +43,7 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
 
   /** Before this master acts, the others know of it. */
   onModuleInit(): Promise<void> {
-    return this.#exchange(this.dataSource)
+    return this.#exchange()
   }
 
   onApplicationBootstrap(): void {
@@ -71,17 +69,19 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
     this.#isTicking = true
     this.#interval?.every(this.membership.isResting ? RESTING_TICK_MS : TICK_MS)
     try {
-      await this.scheduler.lease.query((queryable) => this.#exchange(queryable))
+      await this.#exchange()
     } catch (error) {
       this.#logger.warn({ err: error }, 'the state of the cluster could not be read')
     }
     this.#isTicking = false
   }
 
-  async #exchange(queryable: Queryable): Promise<void> {
+  async #exchange(): Promise<void> {
     const { values, done } = this.membership.report()
     const askedAt = performance.now()
-    const answer = await firstRow<PeriodicRows>(queryable, this.#statement, values)
+    const answer = await this.scheduler.lease.query((queryable) =>
+      firstRow<PeriodicRows>(queryable, this.#statement, values),
+    )
     if (!answer) return
     done(answer.renewed)
     if (!this.#isReading) return
