@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CLOSE_CODE, describePlatform, SIGNALLING_MAX_FRAME_BYTES } from '@session-service/contract'
-import { metrics, sleep } from '@session-service/server-kit'
+import { AlignedInterval, metrics, sleep } from '@session-service/server-kit'
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { sourceOf } from '../../platform/authentication/rate-limiter.js'
@@ -22,6 +22,8 @@ import { refuseUpgrade } from './upgrade.js'
 const RECONNECT_SPREAD_MS = 2_000
 /** A client that does not answer the closing handshake is cut off after this time, ms. */
 const CLOSE_TIMEOUT_MS = 1_000
+/** A client pings every few seconds: removing its budget in between would create one for each ping. */
+const FORGET_BUDGETS_MS = 60_000
 
 /** The WebSocket endpoints of clients: accepts sockets, limits and reads their frames, closes them at shutdown. */
 @Injectable()
@@ -36,6 +38,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   readonly #sockets = new Set<ClientSocket>()
   readonly #calls = new Set<CallQueues>()
   readonly #checks = new SocketChecks(() => this.#checkAll(performance.now()))
+  readonly #budgetCheck: AlignedInterval
   readonly #addressOf: (request: IncomingMessage) => string
   readonly #endpoints = new Map<string, SocketEndpoint>()
   #isClosing = false
@@ -47,6 +50,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     @Inject(MASTER_CONFIG) config: MasterConfig,
   ) {
     this.serve(native)
+    this.#budgetCheck = new AlignedInterval(() => budgets.forgetFull(performance.now()), FORGET_BUDGETS_MS)
     this.#addressOf = clientAddress(config.SERVICE_TRUSTED_PROXIES)
     metrics.sampled('client_sockets', 'Open client sockets', () => this.#sockets.size)
   }
@@ -131,9 +135,8 @@ export class SignallingGateway implements BeforeApplicationShutdown {
 
   /** Returns whether there are clients. */
   #checkAll(now: number): boolean {
-    this.budgets.forgetFull(now)
     for (const socket of this.#sockets) this.liveness.check(socket, now)
-    return this.#sockets.size > 0 || this.budgets.size > 0
+    return this.#sockets.size > 0
   }
 
   /** Before HTTP closes, which waits for sockets. */
@@ -147,6 +150,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     this.#isClosing = true
     this.liveness.handOver()
     this.#checks.stop()
+    this.#budgetCheck.stop()
     await Promise.all([...this.#calls].map((calls) => calls.idle()))
     await Promise.all([...this.#sockets].map((socket) => this.#sendAway(socket)))
   }

@@ -19,6 +19,7 @@ import type { RoomPlace } from '../../media-nodes/room-place.js'
 import type { MissedSignals } from '../../signals/recent-signals.js'
 import { ClientBudget } from '../../platform/limits/client-budgets.js'
 import { newsAfter } from './missed-events.js'
+import { readPing } from './ping-frame.js'
 import { SharedNotification } from './shared-notification.js'
 import { type ClientNotification, NATIVE, type SocketDialect } from './socket-dialect.js'
 
@@ -84,7 +85,10 @@ export class ClientSocket {
 
   /** Parses a frame; answers an invalid one with an error and returns undefined. */
   read(data: Buffer, isBinary: boolean): RpcRequest | undefined {
-    const frame = isBinary ? undefined : parseJson(data.toString('utf8'))
+    const text = isBinary ? '' : data.toString('utf8')
+    const ping = readPing(text)
+    if (ping) return ping
+    const frame = parseJson(text)
     if (frame === undefined) {
       this.fail(null, PARSE_ERROR, 'the frame is not JSON text')
       return undefined
