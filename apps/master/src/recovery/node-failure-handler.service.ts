@@ -146,12 +146,18 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     for (const row of this.mediaNodes.rows().filter(isConnected))
       if (this.#isSilent(bootOf(row), now) && !this.mediaNodes.isAlive(bootOf(row)))
         await this.handleSilent(bootOf(row))
-    if (this.#usedBoots.length > 0) await this.loseRooms()
+    if (this.#usedBoots.some((boot) => this.#isUnavailable(boot))) await this.loseRooms()
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)
         await this.settle(row).catch((error: unknown) => {
           this.#logger.warn({ err: error }, `ending media node ${row.id} failed, will retry`)
         })
+  }
+
+  /** Whether the boot is lost, was replaced, has ended or is not registered. */
+  #isUnavailable({ nodeId, bootId }: NodeBoot): boolean {
+    const row = this.mediaNodes.row(nodeId)
+    return row?.bootId !== bootId || !isConnected(row)
   }
 
   /** Records which boots send no heartbeats to this master: those of connected nodes, and those that hold sessions. */
