@@ -11,7 +11,7 @@ import { batchSize } from './pacing.js'
 import { type CountersBySsrc, countedBetween, type Direction, highest } from './track-counters.js'
 import { readTrack, type SampledTrack } from './track-sample.js'
 
-const TICK_MS = 500
+const TICK_MS = 1_000
 
 type Sample = () => Promise<void>
 

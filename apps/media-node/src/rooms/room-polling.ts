@@ -1,4 +1,5 @@
 import type { Logger } from '@nestjs/common'
+import { AlignedInterval } from '@session-service/server-kit'
 import type { Rooms } from './rooms.js'
 
 export interface RoomPollingOptions {
@@ -11,7 +12,7 @@ export interface RoomPollingOptions {
 
 /** Calls a task in an interval while the node has rooms, and never while the former call still runs. */
 export class RoomPolling {
-  #timer: NodeJS.Timeout | undefined
+  #timer: AlignedInterval | undefined
   #isBusy = false
   #stopListening: () => void = () => undefined
 
@@ -32,11 +33,11 @@ export class RoomPolling {
   }
 
   #resume(): void {
-    this.#timer ??= setInterval(() => void this.#tick(), this.options.everyMs).unref()
+    this.#timer ??= new AlignedInterval(() => void this.#tick(), this.options.everyMs).unref()
   }
 
   #pause(): void {
-    clearInterval(this.#timer)
+    this.#timer?.stop()
     this.#timer = undefined
   }
 
