@@ -1,6 +1,8 @@
 import { type Stack, startStack } from '@session-service/testing'
 import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
+import { summarise } from '../figures/statistics.js'
+import { spread } from '../figures/table.js'
 import { Helper } from '../helper/helper.js'
 import { PARTICIPANTS } from '../participants/api.js'
 import { BARE_SERVER } from './api.js'
@@ -43,6 +45,7 @@ function mediaNode(stack: Stack): Server {
   return {
     name: 'media node',
     pid: node.pid,
+    ...(stack.masters[0] && { masterPid: stack.masters[0].pid }),
     tokens: (count) => sessionTokens(stack, count),
   }
 }
@@ -90,6 +93,8 @@ const describe = ({ perMillion, packetsPerSecond, lost, lagMs }: Run): string =>
 
 function figures({ ours, reference, dropped }: Pairs<Run>): Pick<BenchmarkResult, 'comparisons' | 'notes'> {
   const both = (of: (run: Run) => number) => ({ ours: ours.map(of), reference: reference.map(of) })
+  const own = (runs: readonly Run[]): string => spread(summarise(runs.map((run) => run.ownMsPerSecond)))
+  const masters = spread(summarise(ours.map((run) => run.masterMsPerSecond)))
   return {
     comparisons: [
       { figure: 'CPU s per million packets forwarded', ...both((run) => run.perMillion), aim: { most: AIM } },
@@ -98,6 +103,9 @@ function figures({ ours, reference, dropped }: Pairs<Run>): Pick<BenchmarkResult
       { figure: 'packets in, for each out', ...both((run) => run.incomingShare) },
       { figure: 'datagrams out, for each packet out', ...both((run) => run.datagramShare) },
     ],
-    notes: [`${dropped} pairs of runs were repeated: packets were lost or participants were delayed`],
+    notes: [
+      `${dropped} pairs of runs were repeated: packets were lost or participants were delayed`,
+      `CPU beside the worker, ms per second: media node ${own(ours)}, master ${masters}; bare mediasoup ${own(reference)}`,
+    ],
   }
 }

@@ -21,6 +21,8 @@ export interface Shape {
 export interface Server {
   name: string
   pid: number
+  /** The process of its control plane, where that is another one. */
+  masterPid?: number
   /** Creates a room and returns tokens for it. */
   tokens(count: number): Promise<string[]>
 }
@@ -37,6 +39,10 @@ export interface Run {
   perMillion: number
   /** The share of the workers in it. */
   workersPerMillion: number
+  /** CPU of the server's process without its workers, ms per second. */
+  ownMsPerSecond: number
+  /** CPU of the process of its control plane, ms per second. */
+  masterMsPerSecond: number
   /** CPU use of the busiest worker, as a share of one core. */
   busiestWorker: number
   packetsPerSecond: number
@@ -54,6 +60,7 @@ interface Reading {
   at: number
   workers: readonly number[]
   server: number
+  master: number
   received: Counts
   sent: Counts
 }
@@ -94,13 +101,14 @@ export class Room {
   }
 
   async #read(): Promise<Reading> {
-    const { pid, name: room } = this.server
+    const { pid, masterPid, name: room } = this.server
     const workers = descendantsOf(pid).map((worker) => cpuSeconds(worker.pid))
     const server = sum(workers) + cpuSeconds(pid)
+    const master = masterPid === undefined ? 0 : cpuSeconds(masterPid)
     const at = performance.now()
     const { receivers, senders } = this.clients
     const [sent, ...each] = await Promise.all([senders, ...receivers].map((one) => one.call('count', { room })))
-    return { at, workers, server, received: total(each), sent: total(sent ? [sent] : []) }
+    return { at, workers, server, master, received: total(each), sent: total(sent ? [sent] : []) }
   }
 }
 
@@ -120,9 +128,13 @@ function costOf(before: Reading, after: Reading): Run {
   const seconds = (after.at - before.at) / 1000
   const workers = after.workers.map((cpu, at) => cpu - (before.workers[at] ?? 0))
   const perMillion = (cpu: number): number => (cpu / packets) * 1e6
+  const msPerSecond = (cpu: number): number => (cpu / seconds) * 1_000
+  const server = after.server - before.server
   return {
-    perMillion: perMillion(after.server - before.server),
+    perMillion: perMillion(server),
     workersPerMillion: perMillion(sum(workers)),
+    ownMsPerSecond: msPerSecond(server - sum(workers)),
+    masterMsPerSecond: msPerSecond(after.master - before.master),
     busiestWorker: Math.max(...workers) / seconds,
     packetsPerSecond: packets / seconds,
     incomingShare: (after.sent.packets - before.sent.packets) / packets,
