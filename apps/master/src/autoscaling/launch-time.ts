@@ -12,7 +12,8 @@ export interface Launch {
 const RECENT = 10
 /** A forecast that is too short costs more than one that is too long: three of four launches are faster. */
 const QUANTILE = 0.75
-const SHORTEST_MS = 1_000
+/** Of the forecast, also where launches are faster. */
+export const SHORTEST_MS = 1_000
 
 /** The time by which the load is forecast: measured if any launch was, else the configured one. Pure. */
 export function launchTimeMs(
