@@ -1,18 +1,22 @@
 import { type ConnectionView, UpdateConnectionBody } from '@session-service/contract'
 import { type PendingQuery, ROUTES } from '@session-service/contract/rest-api'
 import { StatusWhenMissing } from '@session-service/server-kit'
-import { Body, Controller, Delete, Get, HttpCode, Patch, type StreamableFile, UseInterceptors } from '@nestjs/common'
+import { Body, Controller, Delete, Get, HttpCode, Patch, type StreamableFile } from '@nestjs/common'
 import { Paid } from '../platform/config/edition.js'
 import { API_PREFIX } from '../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../platform/http/parameters.js'
-import { parsed } from '../platform/http/parsed.js'
+import { parseBody } from '../platform/http/parsed.js'
 import { RequestViewer, type Viewer } from '../platform/http/viewer.js'
+import { SessionsService } from '../sessions/sessions.service.js'
 import { ConnectionsService } from './connections.service.js'
-import { SessionFirst } from './session-first.js'
+import { sessionFirst } from './session-first.js'
 
 @Controller(`${API_PREFIX}/sessions/:sessionId/connection`)
 export class ConnectionsController {
-  constructor(private readonly connections: ConnectionsService) {}
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly connections: ConnectionsService,
+  ) {}
 
   @Get()
   list(
@@ -35,13 +39,14 @@ export class ConnectionsController {
 
   @Patch(':connectionId')
   @Paid()
-  @UseInterceptors(SessionFirst)
   update(
     @PathParam('sessionId') sessionId: string,
     @PathParam('connectionId') connectionId: string,
-    @Body(parsed(UpdateConnectionBody)) body: UpdateConnectionBody,
+    @Body() body: unknown,
   ): Promise<ConnectionView> {
-    return this.connections.update(sessionId, connectionId, body)
+    return sessionFirst(this.sessions, sessionId, () =>
+      this.connections.update(sessionId, connectionId, parseBody(UpdateConnectionBody, body)),
+    )
   }
 
   @Delete(':connectionId')

@@ -1,22 +1,20 @@
 import { ServiceError } from '@session-service/contract'
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common'
-import { catchError, type Observable } from 'rxjs'
-import { parsePathParameter } from '../platform/http/parameters.js'
-import { SessionsService } from '../sessions/sessions.service.js'
+import type { SessionsService } from '../sessions/sessions.service.js'
 
-/** Answers an invalid body with 404 when the session does not exist. A valid body causes no additional query. */
-@Injectable()
-export class SessionFirst implements NestInterceptor {
-  constructor(private readonly sessions: SessionsService) {}
-
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const { params } = context.switchToHttp().getRequest<{ params: { sessionId: string } }>()
-    return next.handle().pipe(
-      catchError(async (error: unknown) => {
-        if (error instanceof ServiceError && error.code === 'INVALID')
-          await this.sessions.require(parsePathParameter('sessionId', params.sessionId))
-        throw error
-      }),
-    )
+/**
+ * Does the work of a request, its check of the body included. An invalid request is answered with 404 when the session
+ * does not exist; a valid one causes no additional query. Not an interceptor: that of Nest needs observables for each
+ * request, which took an eighth of the CPU of `POST sessions` and `POST connection` together.
+ */
+export async function sessionFirst<T>(
+  sessions: Pick<SessionsService, 'require'>,
+  sessionId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'INVALID') await sessions.require(sessionId)
+    throw error
   }
 }

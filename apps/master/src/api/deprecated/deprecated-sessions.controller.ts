@@ -1,23 +1,13 @@
-import { CreateConnectionBody, CreateSessionBody, withDefault } from '@session-service/contract'
+import { type ConnectionView, CreateConnectionBody, CreateSessionBody, withDefault } from '@session-service/contract'
 import { StatusWhenMissing } from '@session-service/server-kit'
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Post,
-  type StreamableFile,
-  UseGuards,
-  UseInterceptors,
-} from '@nestjs/common'
+import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile, UseGuards } from '@nestjs/common'
 import { z } from 'zod'
 import { ConnectionsService } from '../../connections/connections.service.js'
-import { SessionFirst } from '../../connections/session-first.js'
+import { sessionFirst } from '../../connections/session-first.js'
 import { SessionQueries } from '../../connections/session-queries.js'
 import { IpCamerasService } from '../../ip-cameras/ip-cameras.service.js'
 import { PathParam } from '../../platform/http/parameters.js'
-import { parsed } from '../../platform/http/parsed.js'
+import { parseBody, parsed } from '../../platform/http/parsed.js'
 import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 import { StreamsService } from '../../streams/streams.service.js'
@@ -26,7 +16,6 @@ import { WarnDeprecated } from './warn-deprecated.js'
 
 /** Cameras only; the type may be left out. */
 const CreateCameraBody = CreateConnectionBody.safeExtend({ type: withDefault(z.literal('IPCAM'), 'IPCAM') })
-type CreateCameraBody = z.output<typeof CreateCameraBody>
 
 @Controller('api/sessions')
 @UseGuards(WarnDeprecated)
@@ -64,12 +53,9 @@ export class DeprecatedSessionsController {
 
   @Post(':sessionId/connection')
   @HttpCode(200)
-  @UseInterceptors(SessionFirst)
-  async createCamera(
-    @PathParam('sessionId') sessionId: string,
-    @Body(parsed(CreateCameraBody)) body: CreateCameraBody,
-  ): Promise<LegacyConnection> {
-    return legacyConnection(await this.cameras.create(sessionId, body))
+  async createCamera(@PathParam('sessionId') sessionId: string, @Body() body: unknown): Promise<LegacyConnection> {
+    const create = (): Promise<ConnectionView> => this.cameras.create(sessionId, parseBody(CreateCameraBody, body))
+    return legacyConnection(await sessionFirst(this.sessions, sessionId, create))
   }
 
   @Delete(':sessionId/connection/:connectionId')
