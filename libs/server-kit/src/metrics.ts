@@ -33,7 +33,12 @@ function bounded<L extends LabelBounds>(bounds: L): (labels: Labels<L>) => Recor
     values.add(value)
     return value
   }
-  return (labels) => Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, keep(name, value)]))
+  const entries = (labels: Labels<L>) => Object.entries<string>(labels)
+  return (labels) =>
+    // Nearly always, and without a copy.
+    entries(labels).every(([name, value]) => keep(name, value) === value)
+      ? labels
+      : Object.fromEntries(entries(labels).map(([name, value]) => [name, keep(name, value)]))
 }
 
 const namesOf = (labels: LabelBounds | undefined): string[] => Object.keys(labels ?? {})

@@ -26,6 +26,15 @@ describe('BasicCredentials', () => {
     expect(credentials.find(header)?.name).toBe(expected)
   })
 
+  it('finds a header again, and others beside it, in whatever number of ways they are written', () => {
+    const right = (spaces: number): string => basic('SERVICEAPP:right-secret').replace(' ', ' '.repeat(spaces))
+    for (const spaces of [...Array(200).keys(), 1, 199]) {
+      expect(credentials.find(right(spaces + 1))?.name).toBe('main')
+      expect(credentials.find(basic('SERVICEAPP:other-secret'))?.name).toBe('other')
+      expect(credentials.find(basic('SERVICEAPP:right-secret2'))).toBeUndefined()
+    }
+  })
+
   it('does not give the secret away', () => {
     expect(credentials.find(basic('SERVICEAPP:right-secret'))).toEqual({ name: 'main', role: 'all' })
   })

@@ -2,6 +2,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { ApiSecret, MasterConfig } from '@session-service/config'
 
 const USER = 'SERVICEAPP'
+/** Of the ways to write valid credentials in a header. */
+const MOST_KNOWN = 100
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 /** The secret that a request used, without the secret itself. */
@@ -19,6 +21,11 @@ export const accountsOf = (config: Configured): ApiSecret[] => [
 
 /** Checks Basic credentials of the only user, who may have several passwords and another name, in constant time. */
 export class BasicCredentials {
+  /**
+   * By the headers that were valid: a client sends the same one with each request. The time of a look-up depends on the
+   * hash of the header, which V8 seeds at random, so it tells nothing about the characters.
+   */
+  readonly #known = new Map<string, Credential>()
   readonly #accounts: readonly { expected: Buffer; credential: Credential }[]
 
   /** @param otherNames further names of the user */
@@ -28,9 +35,13 @@ export class BasicCredentials {
     )
   }
 
-  find(authorization: string | undefined): Credential | undefined {
-    const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization ?? '') ?? []
-    return this.#matching(Buffer.from(encoded, 'base64').toString('utf8'))
+  find(authorization = ''): Credential | undefined {
+    const known = this.#known.get(authorization)
+    if (known) return known
+    const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization) ?? []
+    const found = this.#matching(Buffer.from(encoded, 'base64').toString('utf8'))
+    if (found && this.#known.size < MOST_KNOWN) this.#known.set(authorization, found)
+    return found
   }
 
   /** The credential with the secret, as a form sends it. */
