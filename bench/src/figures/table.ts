@@ -10,7 +10,8 @@ export function readable(value: number): string {
   return value.toFixed(Math.max(0, decimals))
 }
 
-export const spread = ({ median, low, high }: Summary): string => `${readable(median)} (${readable(low)}…${readable(high)})`
+export const spread = ({ median, low, high }: Summary): string =>
+  `${readable(median)} (${readable(low)}…${readable(high)})`
 
 /** Pads each column to its widest cell; all columns but the first are right-aligned. */
 export function layOut(rows: readonly (readonly string[])[]): string {

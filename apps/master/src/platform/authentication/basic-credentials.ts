@@ -22,8 +22,8 @@ export const accountsOf = (config: Configured): ApiSecret[] => [
 /** Checks Basic credentials of the only user, who may have several passwords and another name, in constant time. */
 export class BasicCredentials {
   /**
-   * By the headers that were valid: a client sends the same one with each request. The time of a look-up depends on the
-   * hash of the header, which V8 seeds at random, so it tells nothing about the characters.
+   * By the headers that were valid: a client sends the same one with each request. How long a look-up takes depends on
+   * the hash of the header, which V8 seeds at random, and not on its first characters.
    */
   readonly #known = new Map<string, Credential>()
   readonly #accounts: readonly { expected: Buffer; credential: Credential }[]
