@@ -12,6 +12,7 @@ export class FrameReader {
   height: number | undefined
   /** The number of the next packet of the current frame; -1 without one. */
   #next = -1
+  #timestamp = -1
   #key = false
   readonly #read: typeof readPayload
 
@@ -19,9 +20,14 @@ export class FrameReader {
     this.#read = mimeType.toLowerCase() === 'video/h264' ? readH264 : readPayload
   }
 
-  /** @returns the kind of the frame that the packet completes */
-  read(unrolled: number, payload: Buffer, marker: boolean): 'key' | 'inter' | undefined {
-    if (unrolled !== this.#next && !this.#begin(payload)) return undefined
+  /**
+   * After a pause, the SFU numbers the first packet of a key frame as if it continued the frame that the pause has cut off.
+   * @returns the kind of the frame that the packet completes
+   */
+  read(unrolled: number, timestamp: number, payload: Buffer, marker: boolean): 'key' | 'inter' | undefined {
+    const continues = unrolled === this.#next && timestamp === this.#timestamp
+    if (!continues && !this.#begin(payload)) return undefined
+    this.#timestamp = timestamp
     this.#next = unrolled + 1
     if (!marker) return undefined
     this.#next = -1

@@ -28,12 +28,12 @@ describe('H.264 payloads', () => {
 
   it('are counted as frames from their first packet to the marker', () => {
     const reader = new FrameReader('video/H264')
-    expect(reader.read(1, bytes(28, 0x45, 0), true)).toBeUndefined()
-    expect(reader.read(2, bytes(7, 66, 0), false)).toBeUndefined()
-    expect(reader.read(3, bytes(28, 0x85, FIRST), false)).toBeUndefined()
-    expect(reader.read(4, bytes(28, 0x45, 0), true)).toBe('key')
-    expect(reader.read(5, bytes(1, FIRST, 0), true)).toBe('inter')
-    expect(reader.read(7, bytes(1, 0x40, 0), true)).toBeUndefined()
+    expect(reader.read(1, 10, bytes(28, 0x45, 0), true)).toBeUndefined()
+    expect(reader.read(2, 20, bytes(7, 66, 0), false)).toBeUndefined()
+    expect(reader.read(3, 20, bytes(28, 0x85, FIRST), false)).toBeUndefined()
+    expect(reader.read(4, 20, bytes(28, 0x45, 0), true)).toBe('key')
+    expect(reader.read(5, 30, bytes(1, FIRST, 0), true)).toBe('inter')
+    expect(reader.read(7, 40, bytes(1, 0x40, 0), true)).toBeUndefined()
     expect(reader).toMatchObject({ frames: 2, keyFrames: 1 })
   })
 })

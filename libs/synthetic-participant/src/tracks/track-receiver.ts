@@ -129,7 +129,8 @@ export class TrackReceiver {
       this.#undecryptable++
       return
     }
-    const { fresh, gapFrom } = this.reception.arrive(unrolled, packet.readUInt32BE(4), now)
+    const timestamp = packet.readUInt32BE(4)
+    const { fresh, gapFrom } = this.reception.arrive(unrolled, timestamp, now)
     if (!fresh) return
     this.#bytes += payload.length
     this.#isSilent = false
@@ -137,7 +138,8 @@ export class TrackReceiver {
     this.#firstPacketAt ??= this.#lastPacketAt
     this.#gaps.delete(unrolled)
     if (gapFrom !== undefined) this.#noteGap(gapFrom, unrolled, now)
-    if (this.#frames?.read(unrolled, payload, ((packet[1] ?? 0) & 0x80) !== 0) === 'key') this.#onKeyFrame(now)
+    const marker = ((packet[1] ?? 0) & 0x80) !== 0
+    if (this.#frames?.read(unrolled, timestamp, payload, marker) === 'key') this.#onKeyFrame(now)
   }
 
   /** Sends the due retransmission and key frame requests. */
