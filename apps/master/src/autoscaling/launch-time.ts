@@ -12,8 +12,7 @@ export interface Launch {
 const RECENT = 10
 /** A forecast that is too short costs more than one that is too long: three of four launches are faster. */
 const QUANTILE = 0.75
-/** Of the forecast, also where launches are faster. */
-export const SHORTEST_MS = 1_000
+export const SHORTEST_FORECAST_MS = 1_000
 
 /** The time by which the load is forecast: measured if any launch was, else the configured one. Pure. */
 export function launchTimeMs(
@@ -26,7 +25,7 @@ export function launchTimeMs(
     .map(({ durationMs }) => durationMs)
     .toSorted((a, b) => a - b)
   const measured = recent[Math.ceil(recent.length * QUANTILE) - 1]
-  return measured === undefined ? configuredMs : Math.min(Math.max(measured, SHORTEST_MS), longestMs)
+  return measured === undefined ? configuredMs : Math.min(Math.max(measured, SHORTEST_FORECAST_MS), longestMs)
 }
 
 type Rows = readonly Pick<MediaNodeRow, 'launchingTime' | 'launchDuration'>[]

@@ -12,6 +12,10 @@ export class FrameReader {
   height: number | undefined
   /** The number of the next packet of the current frame; -1 without one. */
   #next = -1
+  /**
+   * Of the current frame. The number alone does not separate frames: after a pause, the SFU numbers a key frame as if it
+   * continued the frame that the pause has cut off.
+   */
   #timestamp = -1
   #key = false
   readonly #read: typeof readPayload
@@ -20,10 +24,7 @@ export class FrameReader {
     this.#read = mimeType.toLowerCase() === 'video/h264' ? readH264 : readPayload
   }
 
-  /**
-   * After a pause, the SFU numbers the first packet of a key frame as if it continued the frame that the pause has cut off.
-   * @returns the kind of the frame that the packet completes
-   */
+  /** @returns the kind of the frame that the packet completes */
   read(unrolled: number, timestamp: number, payload: Buffer, marker: boolean): 'key' | 'inter' | undefined {
     const continues = unrolled === this.#next && timestamp === this.#timestamp
     if (!continues && !this.#begin(payload)) return undefined

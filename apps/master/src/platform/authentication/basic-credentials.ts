@@ -2,8 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { ApiSecret, MasterConfig } from '@session-service/config'
 
 const USER = 'SERVICEAPP'
-/** Of the ways to write valid credentials in a header. */
-const MOST_KNOWN = 100
+const MOST_KNOWN_HEADERS = 100
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 /** The secret that a request used, without the secret itself. */
@@ -22,10 +21,10 @@ export const accountsOf = (config: Configured): ApiSecret[] => [
 /** Checks Basic credentials of the only user, who may have several passwords and another name, in constant time. */
 export class BasicCredentials {
   /**
-   * By the headers that were valid: a client sends the same one with each request. How long a look-up takes depends on
-   * the hash of the header, which V8 seeds at random, and not on its first characters.
+   * Headers that were valid: a client sends the same one with each request. How long a look-up takes depends on the hash
+   * of the header, which V8 seeds at random, and not on its first characters.
    */
-  readonly #known = new Map<string, Credential>()
+  readonly #knownHeaders = new Map<string, Credential>()
   readonly #accounts: readonly { expected: Buffer; credential: Credential }[]
 
   /** @param otherNames further names of the user */
@@ -36,11 +35,11 @@ export class BasicCredentials {
   }
 
   find(authorization = ''): Credential | undefined {
-    const known = this.#known.get(authorization)
+    const known = this.#knownHeaders.get(authorization)
     if (known) return known
     const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization) ?? []
     const found = this.#matching(Buffer.from(encoded, 'base64').toString('utf8'))
-    if (found && this.#known.size < MOST_KNOWN) this.#known.set(authorization, found)
+    if (found && this.#knownHeaders.size < MOST_KNOWN_HEADERS) this.#knownHeaders.set(authorization, found)
     return found
   }
 
