@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { GroupCommit } from './group-commit.js'
 
@@ -43,6 +44,25 @@ describe('GroupCommit', () => {
       await turn()
     }
     expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3], [4]])
+    await expect(Promise.all(answers)).resolves.toEqual([10, 20, 30, 40])
+  })
+
+  it('writes a second batch beside one that takes long, and no third one', async () => {
+    const { batches, write } = heldWriter()
+    const group = new GroupCommit('test', write, never)
+    const answers = [group.add(1)]
+    await turn()
+    answers.push(group.add(2), group.add(3))
+    await turn()
+    expect(batches).toHaveLength(1)
+    while (batches.length < 2) await turn()
+    answers.push(group.add(4))
+    // Longer than the limit: a third one would have begun.
+    await delay(50)
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3]])
+    for (const { release } of batches) release()
+    while (batches.length < 3) await turn()
+    batches[2]?.release()
     await expect(Promise.all(answers)).resolves.toEqual([10, 20, 30, 40])
   })
 

@@ -3,15 +3,19 @@ import { observeBatch } from './database-metrics.js'
 
 /** When a batch fails, items that have waited for longer than this fail with it instead of trying another batch, ms. */
 const MAX_WAIT_MS = 1_000
+/** Items that wait for longer than this get a writer of their own beside the current one, ms. */
+const SLOW_MS = 10
 
 /**
  * Writes the items of many requests with one statement and one commit. Items that arrive while a batch is written make
- * the next batch, so that batches grow with the load and a single request does not wait. Each call resolves after the
- * commit of its item.
+ * the next batch, so that batches grow with the load and a single request does not wait. A second batch is written
+ * beside one that takes long, because that may wait for a lock. Each call resolves after the commit of its item.
  */
 export class GroupCommit<Item, Result> {
   #waiting: Pending<Item, Result>[] = []
   #writing = 0
+  #isStarting = false
+  #slow: NodeJS.Timeout | undefined
 
   /**
    * `table` is for the metrics. `write` gives one result or error for each item, in their order; it gets at most `maxBatch`
@@ -30,12 +34,28 @@ export class GroupCommit<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject, since: this.now() })
-      // In the next turn of the event loop, so that requests that arrived together are written together.
-      if (this.#writing < this.maxWriters) setImmediate(() => withoutSpan(() => this.#next()))
+      if (this.#writing === 0) this.#startSoon()
+      else if (this.#writing < this.maxWriters) this.#startIfSlow()
     })
   }
 
+  /** In the next turn of the event loop, so that requests that arrived together are written together. */
+  #startSoon(): void {
+    if (this.#isStarting) return
+    this.#isStarting = true
+    setImmediate(() => {
+      this.#isStarting = false
+      withoutSpan(() => this.#next())
+    })
+  }
+
+  #startIfSlow(): void {
+    this.#slow ??= setTimeout(() => withoutSpan(() => this.#next()), SLOW_MS)
+  }
+
   #next(): void {
+    clearTimeout(this.#slow)
+    this.#slow = undefined
     if (this.#writing >= this.maxWriters || this.#waiting.length === 0) return
     const batch = this.#waiting.splice(0, this.maxBatch)
     this.#writing++
