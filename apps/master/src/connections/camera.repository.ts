@@ -76,7 +76,10 @@ const IS_STOPPED = `c.camera IS NOT NULL AND c.status = 'active'
   AND (c.camera_retry_at IS NULL OR c.camera_retry_at < clock_timestamp()
     OR c.camera_retry_at > clock_timestamp() + ${CLAIM_S} * interval '1 second')`
 
-export const STOPPED_CAMERAS = `SELECT 1 FROM connection c WHERE ${IS_STOPPED}`
+/** Connections are read only if one of them is a camera, which the index of cameras shows. */
+export const STOPPED_CAMERAS = `
+  SELECT 1 FROM (SELECT min(session_id) AS first FROM connection WHERE camera IS NOT NULL) k
+  CROSS JOIN LATERAL (SELECT 1 FROM connection c WHERE k.first IS NOT NULL AND ${IS_STOPPED} LIMIT 1) c`
 
 /**
  * The rows of cameras on the network. Hand-written: the statements lock the session's row, compare states or use the
