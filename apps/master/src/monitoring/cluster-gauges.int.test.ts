@@ -35,7 +35,7 @@ async function insertRecording(id: string, status: string, age: string, removed 
   )
 }
 
-it('the gauges of the cluster count the rows, give the age of each queue, and exist only while the leader reads them', async () => {
+it('the gauges of the cluster count the rows, give the age of each queue, exist only while the leader reads them, and are read only while they are scraped', async () => {
   const slots = { recording: { used: 1, total: 4 }, speechToText: { used: 0, total: 2 } }
   const mediaNodes = { live: () => [{ slots }, { slots: { recording: slots.recording } }, {}] }
   const gauges = new ClusterGauges(dataSource, mediaNodes as unknown as MediaNodesService)
@@ -107,4 +107,12 @@ it('the gauges of the cluster count the rows, give the age of each queue, and ex
   expect(await clusterSeries()).toEqual({})
   clock.mockRestore()
   expect(await clusterSeries()).toEqual(series)
+
+  await insertSession(database, 'three')
+  const unused = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 300_001)
+  await gauges.read({ now: 1 })
+  unused.mockRestore()
+  expect(await clusterSeries()).toEqual(series)
+  await gauges.read({ now: 1 })
+  expect(await clusterSeries()).toMatchObject({ 'cluster_sessions{placed="no"}': 3 })
 })

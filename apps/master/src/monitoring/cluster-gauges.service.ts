@@ -12,6 +12,8 @@ const LIVE_MS = 10_000
 const SETTLED_MS = 300_000
 /** Older counts are those of a former leader: another master exports newer ones. */
 const MAX_AGE_MS = 3 * LIVE_MS
+/** Without a scrape for this long nothing is counted; scrapes are usually 15 to 60 s apart. */
+const UNUSED_MS = 300_000
 
 /** Queues of events by their consumer, and others. */
 const QUEUES = Object.keys({
@@ -20,7 +22,7 @@ const QUEUES = Object.keys({
 })
 const SLOTS = ['recording', 'speechToText'] as const
 
-/** Gauges of the whole cluster, read by the leader at an interval and exported by it alone. */
+/** Gauges of the whole cluster, read by the leader at an interval while it is scraped, and exported by it alone. */
 @Injectable()
 export class ClusterGauges {
   #live: readonly ClusterCount[] = []
@@ -28,6 +30,7 @@ export class ClusterGauges {
   /** By the monotonic clock, ms. */
   #readAt = -Infinity
   #settledAt = -Infinity
+  #scrapedAt = -Infinity
 
   constructor(
     private readonly dataSource: DataSource,
@@ -44,6 +47,7 @@ export class ClusterGauges {
 
   @Job({ name: 'cluster gauges', scope: 'leader', everyMs: LIVE_MS })
   async read({ now }: { now: number }): Promise<void> {
+    if (performance.now() - this.#scrapedAt > UNUSED_MS) return
     this.#live = await liveCounts(this.dataSource)
     if (now - this.#settledAt >= SETTLED_MS) {
       this.#settled = await settledCounts(this.dataSource)
@@ -58,6 +62,7 @@ export class ClusterGauges {
 
   /** Empty unless this master is the leader. */
   #of(name: string): readonly ClusterCount[] {
+    this.#scrapedAt = performance.now()
     return this.#isCurrent ? [...this.#live, ...this.#settled].filter(({ gauge }) => gauge === name) : []
   }
 
