@@ -3,6 +3,7 @@ import type { ConnectionView } from '@session-service/contract'
 import { SENTENCES, testEngine, wordErrorRate } from '@session-service/speech/fixtures'
 import {
   type AppProcess,
+  budgetMs,
   calmMs,
   isAlive,
   makeCameraClip,
@@ -27,6 +28,8 @@ import { ModelsFolder, nextSentences, subscribeToSpeech } from './fixtures/speak
 const LONG_MS = 120_000
 /** How soon the pictures of a camera are back after its return. */
 const BACK_MS = 5_000
+/** Short, so that a camera that hangs is noticed soon; on a busy machine its first answer takes longer. */
+const CAMERA_TIMEOUT = String(Math.ceil(budgetMs(1_500)))
 const SENTENCE = SENTENCES[0] ?? ''
 
 const vosk = testEngine('vosk')
@@ -50,7 +53,7 @@ beforeAll(async () => {
   stack = await startStack({
     nodes: 0,
     masterEnv: { ...CAMERA_ENV, ...models?.masterEnv },
-    nodeEnv: { MEDIA_NODE_DRAIN_TIMEOUT: '86400', MEDIA_NODE_CAMERA_TIMEOUT: '1500', ...models?.nodeEnv },
+    nodeEnv: { MEDIA_NODE_DRAIN_TIMEOUT: '86400', MEDIA_NODE_CAMERA_TIMEOUT: CAMERA_TIMEOUT, ...models?.nodeEnv },
   })
   await Promise.all(['media_one', 'media_two'].map((MEDIA_NODE_ID) => stack.addNode({ MEDIA_NODE_ID })))
   await startAllNodes(stack)
