@@ -27,7 +27,7 @@ import { inClusterTime } from './cluster-time.js'
 import { isBackedOff } from './flapping.js'
 import { isUp } from './media-node-status.js'
 import { ALL_NODES, MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
-import { asHeard, type HeardNode, isForeign } from './node-state.js'
+import { asHeard, type HeardNode, isForeign, isResting } from './node-state.js'
 import type { NodeBoot } from './room-place.js'
 
 /** Tolerated delay of a heartbeat, ms. */
@@ -154,7 +154,7 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   /** Whether all nodes have had no work for some time. */
   get areResting(): boolean {
     const live = this.live()
-    return live.length > 0 && live.every(({ everyMs }) => everyMs > HEARTBEAT_INTERVAL_MS)
+    return live.length > 0 && live.every(isResting)
   }
 
   /** Whether this master receives heartbeats of this boot. */

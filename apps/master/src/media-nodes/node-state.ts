@@ -1,4 +1,4 @@
-import type { Heartbeat } from '@session-service/contract'
+import { type Heartbeat, HEARTBEAT_INTERVAL_MS } from '@session-service/contract'
 import { isUp } from './media-node-status.js'
 import type { MediaNodeRow } from './media-node.repository.js'
 import type { NodeBoot } from './room-place.js'
@@ -72,3 +72,6 @@ export const asHeard = <Row extends Pick<MediaNodeRow, 'bootId' | 'lastHeartbeat
   heard !== undefined && heard.bootId === row.bootId
     ? { ...row, lastHeartbeatAt: Math.max(row.lastHeartbeatAt, heard.at) }
     : row
+
+/** A node that has had no rooms, recordings and commands for a while sends heartbeats less often. */
+export const isResting = ({ everyMs }: Pick<Heartbeat, 'everyMs'>): boolean => everyMs > HEARTBEAT_INTERVAL_MS

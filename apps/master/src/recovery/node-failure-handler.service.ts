@@ -140,6 +140,10 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     this.#usedBoots = rows as readonly NodeBoot[]
   }
 
+  holdsSessions(boot: NodeBoot): boolean {
+    return this.#usedBoots.some((used) => keyOf(used) === keyOf(boot))
+  }
+
   @Job({ name: 'lost media nodes', scope: 'leader', everyMs: 0 })
   async upkeep({ now }: Pick<JobRun, 'now'>): Promise<void> {
     this.#updateSilent(now)

@@ -6,9 +6,11 @@ import { PresenceRepository } from '../connections/presence.repository.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { StreamsService } from '../streams/streams.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { isResting } from '../media-nodes/node-state.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
 import { TranscriptionsService } from '../speech-to-text/transcriptions.service.js'
 import { LastingDifferences } from './lasting-differences.js'
+import { NodeFailureHandler } from './node-failure-handler.service.js'
 
 const RECONCILE_EVERY_MS = 10_000
 
@@ -28,6 +30,7 @@ export class NodeReconciler {
     private readonly mediaNodes: MediaNodesService,
     private readonly transcriptions: TranscriptionsService,
     private readonly cameras: CameraRestarts,
+    private readonly failures: NodeFailureHandler,
   ) {}
 
   /** Removes everything without a row from every node: rooms of ended sessions, removed participants, stray streams. */
@@ -36,8 +39,10 @@ export class NodeReconciler {
     const live = this.mediaNodes.live()
     for (const differences of [this.#strays, this.#missingCameras])
       differences.keepOnly(live.map(({ nodeId }) => nodeId))
+    // One that rests has no rooms: without sessions there is nothing to compare.
+    const compared = live.filter((beat) => !isResting(beat) || this.failures.holdsSessions(beat))
     await Promise.all(
-      live.map((place) =>
+      compared.map((place) =>
         this.reconcileNode(place).catch((error: unknown) => {
           if (!(error instanceof ServiceError)) throw error
           this.#logger.warn(`reconciling media node ${place.nodeId} failed, will retry: ${error.message}`)
