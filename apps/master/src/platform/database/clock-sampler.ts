@@ -4,8 +4,10 @@ import { DataSource } from 'typeorm'
 import { ClusterClock } from './cluster-clock.js'
 import { firstRow } from './sql.js'
 
-/** Precise samples; others come every second with what a master reads anyway, and show a step of the clock. */
+/** Without a precise sample for this long one is taken: others come every second with what a master reads anyway. */
 const SAMPLE_EVERY_MS = 10_000
+/** The round trip of a precise sample. */
+const PRECISE_MS = 5
 /** Smaller steps are corrections by NTP and are not logged. */
 const MIN_REPORTED_STEP_MS = 500
 
@@ -15,6 +17,7 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
   readonly #logger = new Logger(ClockSampler.name)
   #timer: AlignedInterval | undefined
   #isSampling = false
+  #preciseAt = -Infinity
 
   constructor(
     private readonly dataSource: DataSource,
@@ -32,7 +35,7 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
   }
 
   async #sampleQuietly(): Promise<void> {
-    if (this.#isSampling) return
+    if (this.#isSampling || performance.now() - this.#preciseAt < SAMPLE_EVERY_MS) return
     this.#isSampling = true
     // Without the database the monotonic clock goes on from the last sample.
     await this.#sample().catch(() => undefined)
@@ -51,6 +54,7 @@ export class ClockSampler implements OnModuleInit, OnApplicationShutdown {
 
   /** Adds a sample that came with another statement. */
   note(sample: ClockSample): void {
+    if (sample.answeredAt - sample.askedAt <= PRECISE_MS) this.#preciseAt = sample.answeredAt
     const stepMs = this.clock.note(sample)
     if (Math.abs(stepMs) < MIN_REPORTED_STEP_MS) return
     this.#logger.warn({ stepMs: Math.round(stepMs) }, 'the clock of the database has stepped')
