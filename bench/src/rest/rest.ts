@@ -1,6 +1,6 @@
 import { type Stack, startStack } from '@session-service/testing'
 import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
-import { cpuSeconds, cpuSecondsOfTree } from '../figures/cpu.js'
+import { cpuSeconds, cpuSecondsOfTrees } from '../figures/cpu.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { Helper } from '../helper/helper.js'
 import { CONSTANT_SERVER, LOAD } from './api.js'
@@ -72,7 +72,7 @@ async function loadOn(
 ): Promise<Run> {
   const read = () => ({
     server: cpuSeconds(server.pid),
-    database: server.databasePid === undefined ? 0 : cpuSecondsOfTree(server.databasePid),
+    database: server.databasePid === undefined ? 0 : cpuSecondsOfTrees([server.databasePid]),
   })
   const before = read()
   const { url } = server
