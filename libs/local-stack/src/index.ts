@@ -36,5 +36,5 @@ export {
   type ProcessOptions,
 } from './processes/managed-process.js'
 export { calmMs } from './calm-clock.js'
-export { budgetMs, calmTimeout } from './time-budget.js'
+export { budgetMs, calmStopwatch, calmTimeout } from './time-budget.js'
 export { until } from './until.js'

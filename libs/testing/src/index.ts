@@ -4,6 +4,7 @@ export { blockEventLoop, handlesOf, heapInUse, inspectable, type ProcessHandles 
 export {
   budgetMs,
   calmMs,
+  calmStopwatch,
   freePorts,
   type LocalNats,
   natsUrlOf,
