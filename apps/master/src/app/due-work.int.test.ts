@@ -70,19 +70,21 @@ describe.each(SELECTS)('work that is due: %s', (name, _, change) => {
   })
 })
 
-it('work that is due is looked up by index in large tables, also by a plan that was made for small ones', async () => {
-  await database.query('DELETE FROM session')
-  await insertSession(database, 'one')
-  const ids = Array.from({ length: 10_000 }, (_, nth) => `con_${nth}`)
-  await insertParticipants(database, 'one', ...ids)
-  await database.query(`UPDATE connection SET master_id = 'm5' WHERE id LIKE '%1'`)
-  await database.query(
-    `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
-                          allow_transcoding, recording_properties)
-     SELECT 'ses' || n, 'ses' || n, 1, 'ROUTED', 'MANUAL', false, 'VP8', false, '{}' FROM generate_series(1, 10000) n`,
-  )
-  for (const [name] of SELECTS) {
-    const pages = await pagesOf(name)
-    if (pages >= MOST_PAGES || Number.isNaN(pages)) throw new Error(`${name} reads ${pages} pages`)
-  }
+describe('work that is due in large tables, with a plan that was made for empty ones', () => {
+  beforeAll(async () => {
+    await database.query('DELETE FROM session')
+    await insertSession(database, 'one')
+    const ids = Array.from({ length: 10_000 }, (_, nth) => `con_${nth}`)
+    await insertParticipants(database, 'one', ...ids)
+    await database.query(`UPDATE connection SET master_id = 'm5' WHERE id LIKE '%1'`)
+    await database.query(
+      `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
+                            allow_transcoding, recording_properties)
+       SELECT 'ses' || n, 'ses' || n, 1, 'ROUTED', 'MANUAL', false, 'VP8', false, '{}' FROM generate_series(1, 10000) n`,
+    )
+  })
+
+  it.each(SELECTS)('is looked up by index: %s', async (name) => {
+    expect(await pagesOf(name)).toBeLessThan(MOST_PAGES)
+  })
 })
