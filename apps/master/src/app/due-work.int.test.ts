@@ -34,6 +34,7 @@ beforeAll(async () => {
   const dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
   await migrate(dataSource)
   await dataSource.destroy()
+  await database.query(`INSERT INTO master (id, alive_at, uri) VALUES ('m5', now(), '')`)
   client = new Client({ connectionString: database.url })
   await client.connect()
   await client.query('SET plan_cache_mode = force_generic_plan')
@@ -63,7 +64,6 @@ describe.each(SELECTS)('work that is due: %s', (name, _, change) => {
     await database.query('DELETE FROM session')
     await insertSession(database, 'one')
     await insertParticipants(database, 'one', 'ann')
-    await database.query(`INSERT INTO master (id, alive_at, uri) VALUES ('m5', now(), '') ON CONFLICT DO NOTHING`)
     expect(await isDue(name)).toBe(false)
     await database.query(change)
     expect(await isDue(name)).toBe(true)
@@ -85,6 +85,7 @@ describe('work that is due in large tables, with a plan that was made for empty 
   })
 
   it.each(SELECTS)('is looked up by index: %s', async (name) => {
+    expect(await isDue(name)).toBe(name === 'held')
     expect(await pagesOf(name)).toBeLessThan(MOST_PAGES)
   })
 })

@@ -6,14 +6,16 @@ import { execute, rows } from '../platform/database/sql.js'
 /** Condition on `connection`: its participant did not resume in time. */
 const IS_OVERDUE = 'evict_at < clock_timestamp()'
 
+/** Condition: there is no live master with the id. */
+const isDead = (masterId: string): string => `NOT EXISTS (SELECT 1 FROM master m WHERE m.id = ${masterId})`
+
 /**
- * Condition on `connection`: its master is dead, and it has no deadline yet. A deadline later than `ms` from now was set
+ * Condition on `connection`, whose master is dead: it has no deadline yet. A deadline later than `ms` from now was set
  * before the clock of the database was set back, or is that of a camera.
  */
 const isLeftBehind = (ms: string): string => `
-  master_id IS NOT NULL AND (status IN ('active', 'hidden') OR status = 'awaited' AND type = 'IPCAM')
-  AND (evict_at IS NULL OR evict_at > clock_timestamp() + ${ms} * interval '1 millisecond')
-  AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = connection.master_id)`
+  (status IN ('active', 'hidden') OR status = 'awaited' AND type = 'IPCAM')
+  AND (evict_at IS NULL OR evict_at > clock_timestamp() + ${ms} * interval '1 millisecond')`
 
 // These three are read each second. The first rows of indexes are found at the same cost however many connections there
 // are, also by a plan that was made for few.
@@ -26,7 +28,7 @@ export const LEFT_BEHIND_PARTICIPANTS = `(
     UNION ALL SELECT (SELECT min(master_id) FROM connection WHERE master_id > holder.id) FROM holder WHERE id IS NOT NULL)
   SELECT 1 FROM holder CROSS JOIN LATERAL (
     SELECT 1 FROM connection WHERE master_id = holder.id AND ${isLeftBehind(String(SIGNALLING_WINDOWS.evict))} LIMIT 1) c
-  WHERE NOT EXISTS (SELECT 1 FROM master m WHERE m.id = holder.id))`
+  WHERE ${isDead('holder.id')})`
 
 /** Participants whose sockets a master holds, or held last. */
 export const HELD_PARTICIPANTS = `SELECT 1 FROM (SELECT min(master_id) AS first FROM connection) c WHERE first IS NOT NULL`
@@ -96,7 +98,7 @@ export class PresenceRepository {
       this.dataSource.manager,
       `UPDATE connection SET evict_at = clock_timestamp() + $1 * interval '1 millisecond',
               last_signal_id = CASE WHEN evict_at IS NOT NULL THEN last_signal_id END
-       WHERE ${isLeftBehind('$1')}`,
+       WHERE master_id IS NOT NULL AND ${isLeftBehind('$1')} AND ${isDead('connection.master_id')}`,
       [ms],
     )
   }

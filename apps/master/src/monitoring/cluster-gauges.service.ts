@@ -60,7 +60,7 @@ export class ClusterGauges {
     return performance.now() - this.#readAt <= MAX_AGE_MS
   }
 
-  /** Empty unless this master is the leader. */
+  /** The counts that a scrape exports; empty unless this master is the leader. */
   #of(name: string): readonly ClusterCount[] {
     this.#scrapedAt = performance.now()
     return this.#isCurrent ? [...this.#live, ...this.#settled].filter(({ gauge }) => gauge === name) : []
