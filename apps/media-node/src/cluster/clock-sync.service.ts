@@ -1,9 +1,9 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { newSecret, SUBJECT } from '@session-service/contract'
 import { Bus, REPORT_RPC } from '@session-service/messaging'
-import { type AlignedInterval, serviceClock } from '@session-service/server-kit'
+import { serviceClock } from '@session-service/server-kit'
 import { NodeIdentity } from '../node/identity.js'
-import { Rhythm } from '../node/rhythm.js'
+import { Rhythm, type RhythmInterval } from '../node/rhythm.js'
 import { StatisticsSettings } from '../node/statistics-settings.js'
 
 /** In heartbeats. */
@@ -19,7 +19,7 @@ const WARN_STEP_MS = 500
 @Injectable()
 export class ClockSyncService implements OnModuleDestroy {
   readonly #logger = new Logger(ClockSyncService.name)
-  #timer: AlignedInterval | undefined
+  #timer: RhythmInterval | undefined
   #isSyncing = false
 
   constructor(

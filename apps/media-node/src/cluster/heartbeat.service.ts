@@ -3,7 +3,7 @@ import { Heartbeat, SUBJECT } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import type { z } from 'zod'
 import { Bus, usedCapacity } from '@session-service/messaging'
-import { type AlignedInterval, cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
+import { cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { committedTo } from './commitment.js'
@@ -12,7 +12,7 @@ import { RecordingsService } from '../recordings/recordings.service.js'
 import { SpeechToTextService } from '../speech-to-text/speech-to-text.service.js'
 import { NodeIdentity } from '../node/identity.js'
 import { NODE_CONFIG, NodeState } from '../node/node-state.js'
-import { Rhythm } from '../node/rhythm.js'
+import { Rhythm, type RhythmInterval } from '../node/rhythm.js'
 import { opsAddress } from './process-probe.js'
 import { VERSION } from '../node/version.js'
 
@@ -20,7 +20,7 @@ import { VERSION } from '../node/version.js'
 @Injectable()
 export class HeartbeatService implements OnModuleDestroy {
   readonly #logger = new Logger(HeartbeatService.name)
-  #timer: AlignedInterval | undefined
+  #timer: RhythmInterval | undefined
 
   constructor(
     private readonly identity: NodeIdentity,

@@ -4,15 +4,23 @@ import { AlignedInterval } from '@session-service/server-kit'
 interface Periodic {
   readonly run: () => void
   readonly beats: number
-  readonly interval: AlignedInterval
+}
+
+/** Ends a periodic run. */
+export interface RhythmInterval {
+  stop(): void
 }
 
 /**
  * How often the node exchanges signs of life with the cluster. It rests, and does so less often, when it has had no work
  * and no command for some time. The first command, and the first work, end the rest at once.
+ *
+ * All runs share one timer: what they send in the same moment is one write to the bus, and one wake-up of its server.
  */
 export class Rhythm {
-  readonly #periodic: Periodic[] = []
+  readonly #periodic = new Set<Periodic>()
+  #timer: AlignedInterval | undefined
+  #ticks = 0
   #everyMs: number = HEARTBEAT_INTERVAL_MS
   #busyAt: number
 
@@ -30,10 +38,11 @@ export class Rhythm {
   }
 
   /** Runs with each heartbeat, or with one of `beats`. */
-  interval(run: () => void, beats = 1): AlignedInterval {
-    const interval = new AlignedInterval(run, beats * this.#everyMs)
-    this.#periodic.push({ run, beats, interval })
-    return interval
+  interval(run: () => void, beats = 1): RhythmInterval {
+    const periodic = { run, beats }
+    this.#periodic.add(periodic)
+    this.#timer ??= new AlignedInterval(() => this.#tick(), this.#everyMs)
+    return { stop: () => this.#remove(periodic) }
   }
 
   /** The node has work, or is about to get some. */
@@ -42,7 +51,7 @@ export class Rhythm {
     if (this.#everyMs === HEARTBEAT_INTERVAL_MS) return
     this.#change(HEARTBEAT_INTERVAL_MS)
     // What was exchanged last may be older than it may be now.
-    for (const { run, interval } of this.#periodic) if (interval.isRunning) run()
+    for (const { run } of this.#periodic) run()
   }
 
   /** The node has no work now. */
@@ -50,8 +59,20 @@ export class Rhythm {
     if (this.now() - this.#busyAt >= this.restAfterMs) this.#change(RESTING_INTERVAL_MS)
   }
 
+  #tick(): void {
+    this.#ticks += 1
+    for (const { run, beats } of this.#periodic) if (this.#ticks % beats === 0) run()
+  }
+
+  #remove(periodic: Periodic): void {
+    this.#periodic.delete(periodic)
+    if (this.#periodic.size > 0) return
+    this.#timer?.stop()
+    this.#timer = undefined
+  }
+
   #change(everyMs: number): void {
     this.#everyMs = everyMs
-    for (const { interval, beats } of this.#periodic) interval.every(beats * everyMs)
+    this.#timer?.every(everyMs)
   }
 }

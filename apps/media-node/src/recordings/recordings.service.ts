@@ -44,7 +44,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     help: 'Ended recording parts, by result',
     labels: { result: ['stopped', 'failed', 'not_started', 'salvaged'] },
   })
-  readonly #timers: AlignedInterval[] = []
+  readonly #timers: { stop(): void }[] = []
   #usable = true
   #isChecking = false
 

@@ -8,13 +8,13 @@ import {
   type NodeFactAnswer,
 } from '@session-service/contract'
 import { Bus, ReportSender } from '@session-service/messaging'
-import { type AlignedInterval, metrics, sleep } from '@session-service/server-kit'
+import { metrics, sleep } from '@session-service/server-kit'
 import { AnnouncedAddress } from '../address/announced-address.js'
 import { MediaService } from '../rooms/media.service.js'
 import { Fence } from '../node/fence.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
 import { NodeIdentity } from '../node/identity.js'
-import { Rhythm } from '../node/rhythm.js'
+import { Rhythm, type RhythmInterval } from '../node/rhythm.js'
 import { LifecycleService } from '../lifecycle/lifecycle.service.js'
 import { RoomEvents } from '../rooms/room-events.js'
 
@@ -26,7 +26,7 @@ const PROBE_TIMEOUT_MS = 1_000
 @Injectable()
 export class RegistrationService implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #logger = new Logger(RegistrationService.name)
-  #timer: AlignedInterval | undefined
+  #timer: RhythmInterval | undefined
   #isRegistering = false
   #isProbing = false
 
