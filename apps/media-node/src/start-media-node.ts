@@ -65,9 +65,10 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   signal?.addEventListener('abort', stopWaiting, { once: true })
   await app.listen()
   signal?.removeEventListener('abort', stopWaiting)
-  app.get(RegistrationService).start()
-  app.get(ClockSyncService).start()
+  // The probes of the registration come last: the bus writes a probe at once, with all messages that wait before it.
   app.get(HeartbeatService).start()
+  app.get(ClockSyncService).start()
+  app.get(RegistrationService).start()
   app.get(RecordingsService).start()
   logger.log(`media node ${identity.nodeId} listens for media at ${identity.address} with ${pool.workers.size} workers`)
   const lifecycle = app.get(LifecycleService)

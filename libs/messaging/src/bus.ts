@@ -169,8 +169,6 @@ export class Bus {
   async flush(deadlineMs = FLUSH_MS): Promise<void> {
     if (!this.#connected) throw unavailable('the bus is not connected')
     try {
-      // A ping is written at once. After the running task, messages that it publishes are part of the same write.
-      await Promise.resolve()
       await withTimeout(this.#connection.flush(), deadlineMs, timedOut)
     } catch (error) {
       throw error instanceof ServiceError ? error : unavailable('the connection to the bus was lost')

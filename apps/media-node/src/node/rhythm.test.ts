@@ -56,6 +56,18 @@ it('work delays the rest, and shows nothing between two heartbeats', () => {
   expect(rhythm.everyMs).toBe(RESTING_INTERVAL_MS)
 })
 
+it('all runs of a moment happen in one task, in the order in which they were added', async () => {
+  const order: string[] = []
+  const joint = new Rhythm(REST_AFTER_MS)
+  joint.interval(() => {
+    order.push('heartbeat')
+    queueMicrotask(() => order.push('write'))
+  })
+  joint.interval(() => order.push('probe'))
+  await jest.advanceTimersByTimeAsync(HEARTBEAT_INTERVAL_MS)
+  expect(order).toEqual(['heartbeat', 'probe', 'write'])
+})
+
 it('an interval that was stopped does not run when the rest ends', () => {
   const stopped = rhythm.interval(() => {
     throw new Error('it runs')

@@ -15,7 +15,7 @@ export interface RhythmInterval {
  * How often the node exchanges signs of life with the cluster. It rests, and does so less often, when it has had no work
  * and no command for some time. The first command, and the first work, end the rest at once.
  *
- * All runs share one timer: what they send in the same moment is one write to the bus, and one wake-up of its server.
+ * All runs share one timer and happen in the order in which they were added: the bus joins what they send into one write.
  */
 export class Rhythm {
   readonly #periodic = new Set<Periodic>()
