@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { digest, listFiles, readStamp, writeStamp } from './cache.mjs'
+import { compilerArgs } from './compiler.mjs'
 import { run } from './exec.mjs'
 import { oneAtATime } from './lock.mjs'
 import { workspaceFolders } from './packages.mjs'
@@ -60,7 +61,7 @@ async function build(context, say, stamp, upToDate) {
       throw new Stop(`${what} failed, the reason is above.`)
     }
   }
-  await call('compiling', join(root, 'node_modules/typescript/bin/tsc'), '-b')
+  await call('compiling', ...compilerArgs(root))
   if (existsSync(join(root, BUNDLER))) await call('bundling', join(root, BUNDLER))
   writeStamp(stamp, stampText({ sources, outputs: scan(root).outputs }, pinned))
 }

@@ -19,7 +19,7 @@ function workspace(t) {
     'package.json': { workspaces: ['libs/*'] },
     'libs/a/package.json': { name: 'a' },
     'libs/a/src/index.ts': 'one',
-    'node_modules/typescript/bin/tsc': COMPILER,
+    'node_modules/@typescript/native/bin/tsc': COMPILER,
     'tools/build-bundles.mjs': "import { appendFileSync } from 'node:fs'\nappendFileSync('bundled', 'x')",
   })
   const context = {

@@ -1,12 +1,14 @@
 // Bundles the declarations of a module into one file that imports no other package.
 import { writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import ts from 'typescript'
 
 const PRINT_FLAGS = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias
 
+const LANGUAGE = dirname(ts.getDefaultLibFilePath({}))
 const fileOf = (node) => node.getSourceFile().fileName
 /** Declarations of the language and the browser exist in every project. */
-const isBuiltIn = (node) => /\/typescript\/lib\/lib\.|\/@types\/node\//.test(fileOf(node))
+const isBuiltIn = (node) => dirname(fileOf(node)) === LANGUAGE || /\/@types\/node\//.test(fileOf(node))
 const isOurs = (node) => fileOf(node).includes('/dist/') && !fileOf(node).includes('/node_modules/')
 const isDeclaration = (node) =>
   ts.isTypeAliasDeclaration(node) ||

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { compilerArgs } from '../bootstrap/compiler.mjs'
 
 const ROOT = join(import.meta.dirname, '../..')
 const SCOPE = '@session-service'
@@ -11,8 +12,8 @@ const git = (...args) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8'
 
 export const commitOf = (ref) => git('rev-parse', '--verify', `${ref}^{commit}`)
 
-/** The folder of the built version. A folder that a former run has built completely is used again. */
-export function buildVersion(ref, parent, tsc = join(ROOT, 'node_modules/typescript/bin/tsc')) {
+/** The folder of the built version. A folder that a former run has built completely is used again. `tsc`: another compiler. */
+export function buildVersion(ref, parent, tsc) {
   const commit = commitOf(ref)
   const folder = join(parent, commit.slice(0, 12))
   const done = join(folder, '.built')
@@ -21,7 +22,7 @@ export function buildVersion(ref, parent, tsc = join(ROOT, 'node_modules/typescr
   const archive = execFileSync('git', ['archive', '--format=tar', commit], { cwd: ROOT, maxBuffer: 2 ** 30 })
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
   installPackages(folder)
-  run(folder, process.execPath, tsc, '-b')
+  run(folder, process.execPath, ...(tsc ? [tsc, '-b'] : compilerArgs(ROOT)))
   run(folder, process.execPath, 'tools/build-bundles.mjs', 'client', 'master', 'media-node')
   writeFileSync(done, commit)
   return folder

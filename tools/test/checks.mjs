@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { compilerArgs } from '../bootstrap/compiler.mjs'
 
 const bin = (root, file) => join(root, 'node_modules', file)
 
@@ -7,7 +8,7 @@ const bin = (root, file) => join(root, 'node_modules', file)
 export function checksOf(root) {
   const generator = join(root, 'tools/generate/run.mjs')
   return [
-    { name: 'types', args: [bin(root, 'typescript/bin/tsc'), '-b'] },
+    { name: 'types', args: compilerArgs(root) },
     { name: 'format', args: [bin(root, 'prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'] },
     { name: 'lint', args: [bin(root, 'oxlint/bin/oxlint'), '--deny-warnings', '--quiet'] },
     {
