@@ -1,4 +1,5 @@
 import type { types } from 'mediasoup'
+import { clockRateOf } from '../tracks/rtp.js'
 import type { TrackConditions } from './media-metrics.js'
 import type { CountersBySsrc, Direction, TrackCounters } from './track-counters.js'
 
@@ -22,7 +23,7 @@ export async function readTrack({ direction, track }: SampledTrack): Promise<Tra
   // Statistics of a consumer include those of its producer.
   const stats = all.filter(({ type }) => type === TYPES[direction])
   if (stats.length === 0) return undefined
-  const clockRate = track.rtpParameters.codecs[0]?.clockRate ?? 1
+  const clockRate = clockRateOf(track)
   const roundTrips = stats.flatMap(({ roundTripTime }) => (roundTripTime ? [roundTripTime / 1_000] : []))
   return {
     counters: new Map(stats.map((each) => [each.ssrc, countersOf(each)])),

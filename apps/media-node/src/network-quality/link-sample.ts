@@ -1,6 +1,7 @@
 import type { types } from 'mediasoup'
 import type { Peer } from '../rooms/peer.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
+import { clockRateOf } from '../tracks/rtp.js'
 import type { Arrivals } from './level.js'
 
 interface Counted {
@@ -39,8 +40,7 @@ export async function readSample(peer: Peer): Promise<LinkSample> {
 async function readTrack({ producer }: PublishedTrack): Promise<{ stats: Stats[]; clockRate: number }> {
   // Fails only when the track has ended.
   const stats = await producer.getStats().catch(() => [])
-  const clockRate = producer.rtpParameters.codecs[0]?.clockRate ?? 1
-  return { stats: stats.filter(({ type }) => type === 'inbound-rtp'), clockRate }
+  return { stats: stats.filter(({ type }) => type === 'inbound-rtp'), clockRate: clockRateOf(producer) }
 }
 
 /** Repaired packets were lost before, and are counted twice: as received and as lost. */

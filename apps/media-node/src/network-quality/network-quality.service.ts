@@ -1,13 +1,13 @@
 import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
-import type { NetworkQualityChange } from '@session-service/contract'
+import { HEARTBEAT_INTERVAL_MS, type NetworkQualityChange } from '@session-service/contract'
 import type { MediaService } from '../rooms/media.service.js'
 import type { Peer } from '../rooms/peer.js'
 import { RoomPolling } from '../rooms/room-polling.js'
 import { type Level, nextLevel } from './level.js'
 import { arrivalsBetween, type LinkSample, readSample } from './link-sample.js'
 
-/** How often it is checked which publishers are due, ms. */
-const TICK_MS = 250
+/** How often it is checked which publishers are due, ms: at the same time as heartbeats, so that it costs no wake-up. */
+const TICK_MS = HEARTBEAT_INTERVAL_MS
 
 interface Link {
   sample: LinkSample

@@ -31,3 +31,14 @@ export const receivable = (rtpCapabilities: RtpCapabilities): types.RtpCapabilit
   ...rtpCapabilities,
   headerExtensions: rtpCapabilities.headerExtensions.filter(isKnown),
 })
+
+const clockRates = new WeakMap<object, number>()
+
+/** Ticks a second of the RTP timestamps of a producer or consumer, whose parameters mediasoup copies at each access. */
+export function clockRateOf(track: Pick<types.Producer | types.Consumer, 'rtpParameters'>): number {
+  const known = clockRates.get(track)
+  if (known !== undefined) return known
+  const clockRate = track.rtpParameters.codecs[0]?.clockRate ?? 1
+  clockRates.set(track, clockRate)
+  return clockRate
+}
