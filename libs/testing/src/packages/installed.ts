@@ -15,6 +15,10 @@ const Manifest = z.looseObject({
 })
 export type Manifest = z.infer<typeof Manifest>
 
+/** By their major versions. */
+const COMPILERS = { 6: 'typescript/bin/tsc6', 7: '@typescript/native/bin/tsc' } as const
+type Compiler = keyof typeof COMPILERS
+
 interface Run {
   code: number
   output: string
@@ -31,8 +35,8 @@ export interface Project {
   link(name: string): Promise<void>
   /** Runs Node in the project. */
   node(args: string[], env?: Record<string, string>): Promise<Run>
-  /** Runs the TypeScript compiler in the project and returns its output. */
-  compile(configuration: unknown): Promise<Run>
+  /** Runs a TypeScript compiler in the project and returns its output. */
+  compile(configuration: unknown, compiler: Compiler): Promise<Run>
   remove(): Promise<void>
 }
 
@@ -104,10 +108,10 @@ function projectIn(folder: string, remove: () => Promise<void>): Project {
     write,
     link: (name) => symlinkIn(join(ROOT, 'node_modules', name), packageFolder(name)),
     node,
-    compile: async (configuration) => {
+    compile: async (configuration, compiler) => {
       const file = `tsconfig.${Math.random().toString(36).slice(2)}.json`
       await write(file, JSON.stringify(configuration))
-      return node([join(ROOT, 'node_modules/typescript/bin/tsc'), '--project', file])
+      return node([join(ROOT, 'node_modules', COMPILERS[compiler]), '--project', file])
     },
     remove,
   }

@@ -74,24 +74,27 @@ describe('the packed packages', () => {
         skipLibCheck: resolution !== 'bundler',
         paths: { [LIBRARY_URL]: ['./node_modules/@session-service/client/dist/bundle/session-client.d.ts'] },
       })
-      const outcomes = await Promise.all([project.compile(backend), project.compile(page)])
-      expect(outcomes).toEqual([
-        { code: 0, output: '' },
-        { code: 0, output: '' },
-      ])
+      for (const compiler of [6, 7] as const) {
+        const outcomes = await Promise.all([project.compile(backend, compiler), project.compile(page, compiler)])
+        expect(outcomes).toEqual([
+          { code: 0, output: '' },
+          { code: 0, output: '' },
+        ])
+      }
     },
     budgetMs(120_000),
   )
 
-  it(
-    'reject invalid use at compile time',
-    async () => {
+  it.each([6, 7] as const)(
+    'reject invalid use at compile time with TypeScript %i',
+    async (compiler) => {
       await project.write(
         'wrong.ts',
         `import { RestClient } from '${REST}'\nnew RestClient({ url: 'http://x', secret: 1 })\n`,
       )
       const { code, output } = await project.compile(
         configuration('nodenext', 'nodenext', ['wrong.ts'], { lib: ['es2024'], types: ['node'], skipLibCheck: true }),
+        compiler,
       )
       expect([code, output]).toEqual([expect.any(Number), expect.stringContaining("Type 'number' is not assignable")])
       expect(code).not.toBe(0)
