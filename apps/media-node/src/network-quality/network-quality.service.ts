@@ -12,7 +12,7 @@ const TICK_MS = HEARTBEAT_INTERVAL_MS
 interface Link {
   sample: LinkSample
   level: Level | undefined
-  /** By the clock. */
+  /** By the clock; half a tick early, because ticks are some ms late or early. */
   dueAt: number
 }
 
@@ -54,7 +54,7 @@ export class NetworkQualityService implements OnModuleInit, OnModuleDestroy {
     if (link && now < link.dueAt) return
     const sample = await readSample(peer)
     const level = link && nextLevel(link.level, arrivalsBetween(link.sample, sample))
-    this.#links.set(peer, { sample, level, dueAt: now + peer.room.networkQualityMs })
+    this.#links.set(peer, { sample, level, dueAt: now + peer.room.networkQualityMs - TICK_MS / 2 })
     if (level === undefined || level === link?.level) return
     const { room, connectionId } = peer
     if (room.peers.get(connectionId) !== peer) return
