@@ -2,28 +2,17 @@
 // pages of playground and dashboard; for Node the programs of master, media node and playground.
 // node tools/build-bundles.mjs [client|dashboard|playground|master|media-node …]; without names all of them.
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { leaveOutOfPages } from './bundles/left-out.mjs'
+import { leaveOutOfPages, unmatchedFilters } from './bundles/left-out.mjs'
 import { bundleProgram } from './bundles/programs.mjs'
 import { rollTypes } from './bundles/roll-types.mjs'
+import { shakeZod } from './bundles/shaken.mjs'
 import { withoutJsonSchema } from './bundles/without-json-schema.mjs'
 
 const root = join(import.meta.dirname, '..')
 const path = (relative) => join(root, relative)
-
-/** Rewrites the import of zod: esbuild removes unused code from a namespace import (four fifths of zod), not from `z`. */
-const shakeZod = {
-  name: 'shake-zod',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]libs[\\/](contract|client)[\\/]dist[\\/].*\.js$/ }, async ({ path: file }) => ({
-      contents: (await readFile(file, 'utf8')).replace(/^import \{ z \} from 'zod'/m, "import * as z from 'zod'"),
-      resolveDir: join(file, '..'),
-    }))
-  },
-}
 
 const shared = {
   absWorkingDir: root,
@@ -38,7 +27,7 @@ const shared = {
   sourcesContent: true,
   legalComments: 'none',
   logLevel: 'warning',
-  plugins: [shakeZod, leaveOutOfPages, withoutJsonSchema],
+  plugins: [shakeZod(/[\\/]libs[\\/](contract|client)[\\/]dist[\\/].*\.js$/), leaveOutOfPages, withoutJsonSchema],
 }
 
 /** Writes compressed copies beside the file, for servers that negotiate `Accept-Encoding`. */
@@ -106,4 +95,8 @@ if (unknown.length > 0) {
 }
 for (const [name, make] of Object.entries(BUNDLES)) {
   if (wanted.length === 0 || wanted.includes(name)) (await make()).forEach(report)
+}
+if (wanted.length === 0 && unmatchedFilters.size > 0) {
+  console.error(`tools/bundles/left-out.mjs: no module matches ${[...unmatchedFilters].join(', ')}`)
+  process.exit(1)
 }

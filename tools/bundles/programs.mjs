@@ -5,9 +5,11 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 import { leaveOutOfPrograms } from './left-out.mjs'
+import { lazyRequires } from './lazy-requires.mjs'
 import { lightHttp } from './light-http.mjs'
 import { lineMap } from './line-map.mjs'
 import { leaveOutNamesOfFunctions } from './names-of-functions.mjs'
+import { importedNames, namespaceOfZod, shakeRxjs } from './shaken.mjs'
 
 /**
  * Packages that stay outside: those with native code or files of their own, those that others load by name at run time
@@ -43,7 +45,7 @@ const keepLocations = (outdir) => ({
       const folder = JSON.stringify(`./${relative(outdir, dirname(path))}/`)
       const contents = await readFile(path, 'utf8')
       return {
-        contents: contents
+        contents: namespaceOfZod(contents)
           .replaceAll('import.meta.url', `new URL(${here}, import.meta.url).href`)
           .replaceAll('import.meta.dirname', `new URL(${folder}, import.meta.url).pathname.slice(0, -1)`),
       }
@@ -52,24 +54,37 @@ const keepLocations = (outdir) => ({
 })
 
 /** An entry that exports what our modules import, so that esbuild puts the packages into chunks of their own. */
-const exportPackages = (files) => ({
+const exportPackages = (packages) => ({
   name: 'export-packages',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^packages$/ }, ({ path }) => ({ path, namespace: path }))
     onLoad({ filter: /.*/, namespace: 'packages' }, () => ({
-      contents: files.map((file, index) => `export * as package${index} from ${JSON.stringify(file)}`).join('\n'),
-      resolveDir: dirname(files[0] ?? '/'),
+      contents: [...packages].map(([file, names], index) => exportOf(file, names, `package${index}`)).join('\n'),
+      resolveDir: dirname([...packages.keys()][0] ?? '/'),
     }))
   },
 })
 
-/** The files of packages that our modules import, absolute. */
-function importedPackages(root, { inputs }) {
-  const files = Object.entries(inputs)
-    .filter(([path]) => !PACKAGES.test(`/${path}`))
-    .flatMap(([, { imports }]) => imports.filter(({ path, external }) => !external && PACKAGES.test(`/${path}`)))
-    .map(({ path }) => join(root, path))
-  return [...new Set(files)].sort()
+function exportOf(file, names, prefix) {
+  const what = names.has('*')
+    ? `* as ${prefix}`
+    : `{ ${[...names].map((name) => `${name} as ${prefix}_${name}`).join(', ')} }`
+  return `export ${what} from ${JSON.stringify(file)}`
+}
+
+/** What our modules import: names by the file of the package, absolute. `*`: all that it exports. */
+async function importedPackages(root, { inputs }) {
+  const found = new Map()
+  for (const [path, { imports }] of Object.entries(inputs)) {
+    if (PACKAGES.test(`/${path}`) || !path.endsWith('.js')) continue
+    const names = importedNames(namespaceOfZod(await readFile(join(root, path), 'utf8')))
+    for (const { path: file, original, external } of imports) {
+      if (external || !PACKAGES.test(`/${file}`)) continue
+      const used = inputs[file].format === 'esm' ? (names.get(original) ?? ['*']) : ['*']
+      found.set(join(root, file), new Set([...(found.get(join(root, file)) ?? []), ...used]))
+    }
+  }
+  return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 /**
@@ -111,7 +126,7 @@ export async function bundleProgram(root, entry, outdir) {
     logLevel: 'warning',
     external: EXTERNAL,
   }
-  const plugins = [keepLocations(outdir), leaveOutOfPrograms, lightHttp]
+  const plugins = [keepLocations(outdir), leaveOutOfPrograms, lightHttp, lazyRequires, shakeRxjs(root)]
   const { metafile } = await build({ ...options, entryPoints: [entry], plugins, write: false })
   const { metafile: written } = await build({
     ...options,
@@ -121,7 +136,7 @@ export async function bundleProgram(root, entry, outdir) {
     splitting: true,
     sourcemap: true,
     sourcesContent: false,
-    plugins: [...plugins, exportPackages(importedPackages(root, metafile))],
+    plugins: [...plugins, exportPackages(await importedPackages(root, metafile))],
   })
   const files = Object.keys(written.outputs).map((path) => join(root, path))
   dropMapsOfPackages(files)

@@ -10,8 +10,10 @@ const FILES = {
   'package.json': '{ "type": "module" }',
   'dist/main.js': `import { here } from './deep/location.js'
 import { twice } from 'doubled'
+import { three } from 'counted'
+import { one } from 'typeorm'
 import { fail } from './deep/failing.js'
-console.log(JSON.stringify({ ...here, four: twice(2) }))
+console.log(JSON.stringify({ ...here, numbers: [one(), three, twice(2)], hasRun: globalThis.hasRun }))
 fail()
 `,
   'dist/deep/location.js': `import { readFileSync } from 'node:fs'
@@ -40,9 +42,22 @@ export function fail() {
   'node_modules/doubled/index.js': `const { EOL } = require('node:os')
 exports.twice = (number) => (EOL === '' || __dirname === '' ? 0 : number * 2)
 `,
+  'node_modules/counted/package.json':
+    '{ "name": "counted", "type": "module", "main": "index.js", "sideEffects": false }',
+  'node_modules/counted/index.js': "export { three } from './three.js'\nexport { four } from './four.js'\n",
+  'node_modules/counted/three.js': "export const three = 3\nexport const unused = () => 'unused part'\n",
+  'node_modules/counted/four.js': "export const four = 'unused module'\n",
+  'node_modules/typeorm/package.json': '{ "name": "typeorm", "main": "index.js" }',
+  'node_modules/typeorm/index.js': `const one_1 = require("./one");
+const other_1 = require("./other");
+exports.one = () => one_1.one;
+exports.other = () => other_1.other;
+`,
+  'node_modules/typeorm/one.js': 'exports.one = 1',
+  'node_modules/typeorm/other.js': 'globalThis.hasRun = true',
 }
 
-test('a bundled program finds files beside its modules, uses CommonJS packages, and reports errors at lines of the sources', async (context) => {
+test('a bundled program finds files beside its modules, uses what it needs of packages, and reports errors at lines of the sources', async (context) => {
   const root = mkdtempSync(join(tmpdir(), 'bundle-'))
   context.after(() => rmSync(root, { recursive: true }))
   for (const [name, content] of Object.entries(FILES)) {
@@ -53,7 +68,9 @@ test('a bundled program finds files beside its modules, uses CommonJS packages, 
   await bundleProgram(root, join(root, 'dist/main.js'), outdir)
   const program = join(outdir, 'main.js')
   const { stdout, stderr } = spawnSync(process.execPath, ['--enable-source-maps', program], { encoding: 'utf8' })
-  assert.deepEqual(JSON.parse(stdout), { text: 'found', folder: join(root, 'dist/deep'), four: 4 })
+  assert.deepEqual(JSON.parse(stdout), { text: 'found', folder: join(root, 'dist/deep'), numbers: [1, 3, 4] })
+  const code = readdirSync(outdir).map((name) => readFileSync(join(outdir, name), 'utf8'))
+  assert.ok(!code.some((text) => text.includes('unused')), 'the bundle contains code that nothing uses')
   const maps = readdirSync(outdir).filter((name) => name.endsWith('.map'))
   assert.deepEqual(maps, ['main.js.map'])
   assert.match(stderr, /DeepError: failed\n\s+at fail \(.*src\/deep\/failing\.ts:30:/)
