@@ -101,6 +101,11 @@ const SETTINGS = {
   unix_socket_directories: '',
   max_connections: 200,
   shared_buffers: '64MB',
+  // The tables of locks are as large as this times the connections, and Postgres fills them when it starts.
+  max_locks_per_transaction: 16,
+  max_pred_locks_per_transaction: 10,
+  // Nothing replicates.
+  max_logical_replication_workers: 0,
   wal_level: 'minimal',
   max_wal_senders: 0,
   max_wal_size: '256MB',
