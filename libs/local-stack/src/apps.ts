@@ -89,7 +89,7 @@ async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
     name: options.name ?? app.name,
     command: options.node ?? process.execPath,
     args: ['--enable-source-maps', main],
-    env: { ...systemEnv(), ...app.defaults, ...options.env },
+    env: { MALLOC_ARENA_MAX: '1', ...systemEnv(), ...app.defaults, ...options.env },
     cwd: root,
     whenReady: answersOk(opsUrl + app.probe),
     onLine: options.onLine,
