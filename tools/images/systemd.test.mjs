@@ -5,14 +5,20 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadMasterConfig, loadNodeConfig, PROPERTIES, SYSTEM_VARIABLES } from '../../libs/config/dist/index.js'
+import {
+  loadMasterConfig,
+  loadNodeConfig,
+  MEMORY_VARIABLES,
+  PROPERTIES,
+  SYSTEM_VARIABLES,
+} from '../../libs/config/dist/index.js'
 import { which } from '../bootstrap/exec.mjs'
 import { IMAGES, PROGRAMS } from './contents.mjs'
 
 const FOLDER = join(import.meta.dirname, '../../deploy/systemd')
 const NAMES = ['master', 'media-node', 'playground']
-/** Not properties: they are read by Node, GStreamer and the playground. */
-const OTHERS = ['NODE_ENV', 'XDG_CACHE_HOME', 'PLAYGROUND_HOST']
+/** Not properties: they are read by Node, GStreamer, the playground and the C library. */
+const OTHERS = ['NODE_ENV', 'XDG_CACHE_HOME', 'PLAYGROUND_HOST', ...Object.keys(MEMORY_VARIABLES)]
 
 const textOf = (name) => readFileSync(join(FOLDER, `session-service-${name}.service`), 'utf8')
 /** `[setting, value]` of all lines, in their order. */
@@ -38,6 +44,15 @@ test('variables of units are known, and valid together with the mandatory ones',
   const master = loadMasterConfig({ ...environmentOf('master'), ...given })
   const node = loadNodeConfig(environmentOf('media-node'))
   assert.equal(master.SERVICE_RECORDING_PATH, node.SERVICE_RECORDING_PATH)
+})
+
+test('programs run with the same variables for memory in units, in images and by npm start', () => {
+  const dockerfile = readFileSync(join(FOLDER, '../images/Dockerfile'), 'utf8')
+  const image = dockerfile.slice(dockerfile.indexOf(' AS runtime')).split('\nFROM ')[0]
+  for (const [name, value] of Object.entries(MEMORY_VARIABLES)) {
+    assert.match(image, new RegExp(`^ENV .*\\b${name}=${value}$`, 'm'))
+    for (const unit of NAMES) assert.equal(environmentOf(unit)[name], value)
+  }
 })
 
 test('programs and files of the full media node are at the paths that its unit names', () => {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { SYSTEM_VARIABLES } from '@session-service/config'
+import { MEMORY_VARIABLES, SYSTEM_VARIABLES } from '@session-service/config'
 import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
 import { answersOk } from './processes/readiness.js'
 
@@ -89,7 +89,7 @@ async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
     name: options.name ?? app.name,
     command: options.node ?? process.execPath,
     args: ['--enable-source-maps', main],
-    env: { MALLOC_ARENA_MAX: '1', ...systemEnv(), ...app.defaults, ...options.env },
+    env: { ...MEMORY_VARIABLES, ...systemEnv(), ...app.defaults, ...options.env },
     cwd: root,
     whenReady: answersOk(opsUrl + app.probe),
     onLine: options.onLine,

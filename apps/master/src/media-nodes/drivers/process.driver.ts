@@ -1,7 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Environment, PROPERTIES, PROPERTY_NAMES, SYSTEM_VARIABLES } from '@session-service/config'
+import {
+  type Environment,
+  MEMORY_VARIABLES,
+  PROPERTIES,
+  PROPERTY_NAMES,
+  SYSTEM_VARIABLES,
+} from '@session-service/config'
 import { isErrno, poll } from '@session-service/server-kit'
 import { Logger } from '@nestjs/common'
 import { type LaunchedNode, type NodeDriver, type NodeLaunch, NodeLaunchError } from '../driver/node-driver.js'
@@ -85,6 +91,7 @@ export class ProcessDriver implements NodeDriver {
     const { MEDIA_NODE_RECORDING_PATH: recordings } = env
     const names = PROPERTY_NAMES.filter((name) => PROPERTIES[name].audience !== 'master')
     return {
+      ...MEMORY_VARIABLES,
       ...Object.fromEntries(
         [...SYSTEM_VARIABLES, ...names].flatMap((name) => {
           const value = env[name]
