@@ -1,5 +1,6 @@
 import { ConfigError } from '@session-service/config'
 import { lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account } from './account.js'
@@ -36,6 +37,8 @@ type WithInitgroups = NodeJS.Process & { initgroups?: (user: string, extraGroup:
 
 /** Switches this process to the account, irreversibly. @throws ConfigError when it could become root again */
 export function dropRoot({ uid, gid, name, home = '/' }: Account): void {
+  // Processes of root read the cache of compiled code (NODE_COMPILE_CACHE), so that no other account may write to it.
+  flushCompileCache()
   try {
     // Each of these calls needs root, so the uid goes last.
     if (name === undefined) process.setgroups?.([gid])
