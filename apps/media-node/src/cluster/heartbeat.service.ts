@@ -3,7 +3,7 @@ import { Heartbeat, SUBJECT } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import type { z } from 'zod'
 import { Bus, usedCapacity } from '@session-service/messaging'
-import { cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
+import { cachedFor, cpuTimes, metrics, OpsService, serviceClock } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { committedTo } from './commitment.js'
@@ -16,10 +16,14 @@ import { Rhythm, type RhythmInterval } from '../node/rhythm.js'
 import { opsAddress } from './process-probe.js'
 import { VERSION } from '../node/version.js'
 
+/** Heartbeats use a reading of the process's memory for this long, ms: that of the workers is as old. */
+const MEMORY_READING_MS = 2_000
+
 /** Sends every master a heartbeat with the load of the node twice a second, or each two seconds while the node rests. */
 @Injectable()
 export class HeartbeatService implements OnModuleDestroy {
   readonly #logger = new Logger(HeartbeatService.name)
+  readonly #residentBytes = cachedFor(MEMORY_READING_MS, () => process.memoryUsage.rss())
   #timer: RhythmInterval | undefined
 
   constructor(
@@ -107,7 +111,7 @@ export class HeartbeatService implements OnModuleDestroy {
       status: this.state.draining ? 'draining' : 'running',
       drainDeadline: this.state.drainDeadline,
       cpuLoad: this.state.cpu.load,
-      memoryBytes: process.memoryUsage.rss() + this.pool.memoryBytes + this.speech.memoryBytes,
+      memoryBytes: this.#residentBytes() + this.pool.memoryBytes + this.speech.memoryBytes,
       committed: committedTo(
         { ...held, recordings: this.recordings.used, speechStreams },
         this.media.rooms,

@@ -6,7 +6,7 @@ import {
   type SpeechEngineName,
   type SpeechSettings,
 } from '@session-service/contract'
-import { backoffMs, sleep, withTimeout } from '@session-service/server-kit'
+import { backoffMs, cachedFor, sleep, withTimeout } from '@session-service/server-kit'
 import { estimateMemory, findModel, type LanguageModel, ModelError, type SlotFailure } from '@session-service/speech'
 import type { z } from 'zod'
 import { type Load, requireMemory, requireRoomFor, slotsOf } from './admission.js'
@@ -47,9 +47,11 @@ export class LanguageModels {
   readonly #shutdown = new AbortController()
   /** Of slots that have ended. */
   #droppedBefore = 0
-  #memoryReading = { at: -Infinity, available: 0 }
+  readonly #readMemory: () => number
 
-  constructor(private readonly options: LanguageModelsOptions) {}
+  constructor(private readonly options: LanguageModelsOptions) {
+    this.#readMemory = cachedFor(MEMORY_READING_MS, options.availableMemory)
+  }
 
   get states(): LanguageModelState[] {
     return [...this.#entries].map(([lang, { slot }]) => {
@@ -60,10 +62,7 @@ export class LanguageModels {
   }
 
   get slots(): z.infer<typeof Slots> {
-    const now = performance.now()
-    if (now - this.#memoryReading.at >= MEMORY_READING_MS)
-      this.#memoryReading = { at: now, available: this.options.availableMemory() }
-    return slotsOf(this.#loadWith(this.#memoryReading.available))
+    return slotsOf(this.#loadWith(this.#readMemory()))
   }
 
   /** Seconds of audio that were dropped because recognizers were too slow. */

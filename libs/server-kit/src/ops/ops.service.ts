@@ -58,6 +58,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
   readonly #postHandlers = new Map<string, PostHandler>()
   readonly #getHandlers = new Map<string, GetHandler>()
   readonly #readiness: Record<string, () => Promise<void>>
+  #port = 0
   #started = false
   #draining = false
 
@@ -78,9 +79,9 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
     )
   }
 
-  /** The port in use, also when the option is 0. */
+  /** The port in use, also when the option is 0; 0 before it listens. */
   get port(): number {
-    return (this.#server.address() as AddressInfo | null)?.port ?? 0
+    return this.#port
   }
 
   /** A draining process is not ready, so that load balancers send it no new requests. */
@@ -115,6 +116,7 @@ export class OpsService implements OnModuleInit, OnApplicationBootstrap, OnModul
       )
       this.#server.listen(port, host, resolve)
     })
+    this.#port = (this.#server.address() as AddressInfo).port
   }
 
   onApplicationBootstrap(): void {
