@@ -80,8 +80,9 @@ async function importedPackages(root, { inputs }) {
     const names = importedNames(namespaceOfZod(await readFile(join(root, path), 'utf8')))
     for (const { path: file, original, external } of imports) {
       if (external || !PACKAGES.test(`/${file}`)) continue
-      const used = inputs[file].format === 'esm' ? (names.get(original) ?? ['*']) : ['*']
-      found.set(join(root, file), new Set([...(found.get(join(root, file)) ?? []), ...used]))
+      const used = (inputs[file].format === 'esm' && names.get(original)) || ['*']
+      const absolute = join(root, file)
+      found.set(absolute, new Set([...(found.get(absolute) ?? []), ...used]))
     }
   }
   return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)))

@@ -32,13 +32,13 @@ const STATEMENT = /^(?:im|ex)port (?:\* as (\w+)|(\w+)|\{([^}]*)\}|(\*)) from '(
 export function importedNames(text) {
   const found = new Map()
   for (const [, namespace, defaultName, named, all, specifier] of text.matchAll(STATEMENT)) {
-    const names = found.get(specifier) ?? new Set()
-    found.set(specifier, names)
-    if (all) names.add('*')
-    if (defaultName) names.add('default')
-    for (const each of named?.split(',') ?? []) if (each.trim()) names.add(each.trim().split(' ')[0])
-    for (const [, member] of namespace ? text.matchAll(new RegExp(`(?<![-.\\w])${namespace}\\.(\\w+)`, 'g')) : [])
-      names.add(member)
+    const names = namespace ? membersOf(namespace, text) : named?.split(',').map((each) => each.trim().split(' ')[0])
+    const used = names?.filter(Boolean) ?? [all ?? (defaultName && 'default')]
+    found.set(specifier, new Set([...(found.get(specifier) ?? []), ...used]))
   }
   return found
 }
+
+/** `name.member` in the text, but not within a longer name or a path. */
+const membersOf = (name, text) =>
+  [...text.matchAll(new RegExp(`(?<![-.\\w])${name}\\.(\\w+)`, 'g'))].map(([, member]) => member)
