@@ -20,3 +20,15 @@ it('shares one read among the calls within the time, and reads again afterwards'
   now = 2_000
   expect(await read()).toBe(3)
 })
+
+it('shares a value that needs no promise', () => {
+  let [now, reads] = [0, 0]
+  const read = cachedFor(
+    1_000,
+    () => ++reads,
+    () => now,
+  )
+  expect([read(), read()]).toEqual([1, 1])
+  now = 1_000
+  expect(read()).toBe(2)
+})
