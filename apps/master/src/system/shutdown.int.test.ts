@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { request, Agent } from 'node:http'
+import { connect } from 'node:net'
 import { startStack, type Stack, until } from '@session-service/testing'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
@@ -91,5 +93,16 @@ describe('SIGTERM', () => {
     const answer = await stack.rest('POST', '/sessions', {})
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])
     await ended
+  }, 60_000)
+
+  it('A16: does not wait for connections without a request, as load balancers open them', async () => {
+    stack = await startStack({ nodes: 0 })
+    const [master] = stack.masters
+    const { hostname, port } = new URL(stack.masterUrl)
+    const unused = connect(Number(port), hostname)
+    await once(unused, 'connect')
+    await master?.stop()
+    expect(await master?.exited).toBe(0)
+    unused.destroy()
   }, 60_000)
 })

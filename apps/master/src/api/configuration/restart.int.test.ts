@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startStack, type RestAnswer, type Stack, until } from '@session-service/testing'
@@ -79,6 +81,9 @@ describe('POST restart', () => {
 
   it('applies values at all masters without new processes, and they persist when the processes restart', async () => {
     stack = await startStack({ nodes: 0, masters: 2, masterEnv: { SERVICE_CDR_PATH: cdr } })
+    // Browsers and load balancers open connections in advance.
+    const unused = stack.masterUrls.map((url) => connect(Number(new URL(url).port), new URL(url).hostname))
+    for (const socket of unused) await once(socket, 'connect')
     const pids = stack.masters.map(({ pid }) => pid)
     const accepted = await restart({
       SERVICE_SESSIONS_GARBAGE_INTERVAL: 77,
@@ -99,6 +104,7 @@ describe('POST restart', () => {
       await stack.revive(master)
     }
     expect(await config()).toMatchObject({ SERVICE_SESSIONS_GARBAGE_INTERVAL: 77, SERVICE_CDR: true })
+    for (const socket of unused) socket.destroy()
   }, 180_000)
 
   it('K4: closes sessions with notifications, and keeps sessions that are created afterwards', async () => {

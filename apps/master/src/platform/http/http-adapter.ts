@@ -7,6 +7,7 @@ import type { RequestLimiter } from '../limits/request-limiter.js'
 import { answerBrokenRequest } from './broken-requests.js'
 import { refuseForeignPages } from './cross-site.js'
 import { checkConnectionsOnlyWhileOpen } from './check-connections.js'
+import { closeConnections } from './close-connections.js'
 import { measureRequests } from './http-metrics.js'
 import { answerUnknownRoutes, logRequests, newRequestId, protect, refuse } from './http-server.js'
 import { limitRequests } from './limit-requests.js'
@@ -106,6 +107,7 @@ export function createHttpAdapter({
   const adapter = fastifyAdapter({ guard, errors, trustedProxies, rewriteUrl, limits })
   const fastify = adapter.getInstance()
   checkConnectionsOnlyWhileOpen(fastify.server)
+  closeConnections(fastify)
   readBodies(fastify)
   measureRequests(fastify)
   // Before the log, whose lines have the id of the trace.
