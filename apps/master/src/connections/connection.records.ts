@@ -17,6 +17,9 @@ export interface NewConnection {
   traceContext: string | null
 }
 
+/** A participant without a socket, that may yet resume; and one that did not resume before its deadline. */
+export type Absence = 'lost' | 'overdue'
+
 /** State that a master keeps of a participant whose socket it holds. */
 export interface Participant {
   connectionId: string

@@ -18,7 +18,7 @@ import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { TokensService } from '../tokens/tokens.service.js'
-import type { ChangedRights, RemovedConnection } from './connection.records.js'
+import type { Absence, ChangedRights, RemovedConnection } from './connection.records.js'
 import { ConnectionRepository } from './connection.repository.js'
 import { type ConnectionRow, connectionView, tokenOf, withoutSecrets } from './connection.view.js'
 import { ParticipantRepository } from './participant.repository.js'
@@ -172,9 +172,9 @@ export class ConnectionsService {
     throw noSuchConnection(id)
   }
 
-  /** Removes a participant after it left or its deadline passed. Does nothing when it is already removed. */
-  async depart(id: string, reason: DisconnectReason, onlyOverdue = false): Promise<void> {
-    const removed = await this.participants.remove(id, reason, { onlyOverdue })
+  /** Removes a participant, `only` while it is in that state. Does nothing when it is already removed. */
+  async depart(id: string, reason: DisconnectReason, only?: Absence): Promise<void> {
+    const removed = await this.participants.remove(id, reason, { only })
     if (removed) await this.#afterRemoval(removed, reason)
   }
 

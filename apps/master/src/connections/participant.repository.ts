@@ -15,7 +15,14 @@ import type { RoomPlace } from '../media-nodes/room-place.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import { cameraMembers } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
-import type { Participant, RemovedConnection, Rights, SignalRecipients, TokenRelease } from './connection.records.js'
+import type {
+  Absence,
+  Participant,
+  RemovedConnection,
+  Rights,
+  SignalRecipients,
+  TokenRelease,
+} from './connection.records.js'
 import { PARTICIPANT } from './participant-columns.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
 
@@ -136,12 +143,12 @@ export class ParticipantRepository {
 
   /**
    * Deletes a connection and, with the last active one, its session, in one transaction under the session's lock.
-   * `onlyOverdue`: not when the participant has resumed.
+   * `only`: not when the participant has resumed.
    */
   async remove(
     connectionId: string,
     reason: DisconnectReason,
-    { sessionId, onlyOverdue = false }: { sessionId?: string; onlyOverdue?: boolean } = {},
+    { sessionId, only }: { sessionId?: string; only?: Absence | undefined } = {},
   ): Promise<RemovedConnection | undefined> {
     return this.events.transaction(async (manager, record) => {
       const session = await this.#lockSession(manager, connectionId, sessionId)
@@ -154,9 +161,10 @@ export class ParticipantRepository {
       const leaving = this.events.isOn ? await this.#departure(manager, session, connectionId, reason) : []
       const removed = await firstRow<{ status: string; type: 'WEBRTC' | 'IPCAM' }>(
         manager,
-        `DELETE FROM connection WHERE id = $1 AND (NOT $2 OR evict_at < clock_timestamp())
+        `DELETE FROM connection WHERE id = $1
+           AND ($2::text IS NULL OR evict_at < clock_timestamp() OR $2 = 'lost' AND evict_at IS NOT NULL)
            AND ($3::text IS NULL OR status IN ('pending', 'active')) RETURNING status, type`,
-        [connectionId, onlyOverdue, sessionId ?? null],
+        [connectionId, only ?? null, sessionId ?? null],
       )
       if (!removed) return undefined
       const wasActive = removed.status === 'active'

@@ -32,6 +32,11 @@ export class ParticipantPresence {
     return this.presence.markLost(connectionId, this.masterId, remainingMs, lastSignalId)
   }
 
+  /** The client has left: removes its participant, unless it has resumed. */
+  departIfLost(connectionId: string): Promise<void> {
+    return this.connections.depart(connectionId, 'disconnect', 'lost')
+  }
+
   @Job({
     name: 'dead masters',
     scope: 'leader',
@@ -48,7 +53,7 @@ export class ParticipantPresence {
   @Job({ name: 'evictions', scope: 'leader', everyMs: 0, due: OVERDUE_PARTICIPANTS })
   async evictOverdue(): Promise<void> {
     await mapConcurrent(await this.presence.overdue(), CONCURRENT_EVICTIONS, (connectionId) =>
-      this.connections.depart(connectionId, 'networkDisconnect', true).catch((error: unknown) => {
+      this.connections.depart(connectionId, 'networkDisconnect', 'overdue').catch((error: unknown) => {
         this.#logger.warn({ err: error, connectionId }, 'evicting a participant failed, will retry')
       }),
     )

@@ -1,10 +1,12 @@
 import { CLOSE_CODE } from '@session-service/contract'
 import { SignallingClient, SignallingError, startStack, type Stack, until } from '@session-service/testing'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Client } from 'pg'
 
 /** The interval at which the server checks its sockets. */
 const BETWEEN_MS = 1_000
+/** The time that a client has to resume after its browser closed the socket. */
+const PAGE_GONE_MS = 1_000
 
 let stack: Stack
 beforeAll(async () => {
@@ -59,6 +61,39 @@ describe('a socket', () => {
       const { status } = await stack.rest('GET', `/service/api/sessions/${sessionId}`)
       return status === 404
     })
+  })
+})
+
+describe('a socket that a browser closes because its page is gone', () => {
+  const open = async (): Promise<{ client: SignallingClient; connectionId: string; resumeKey: string }> => {
+    const client = await idle(sessionId)
+    return { client, ...(await client.join()) }
+  }
+  let sessionId: string
+  beforeEach(async () => {
+    sessionId = (await stack.api.createSession()).id
+  })
+  afterEach(() => stack.rest('DELETE', `/sessions/${sessionId}`))
+
+  it('ends its participation as a leave does', async () => {
+    const [observer, leaver] = [await open(), await open()]
+    await leaver.client.close(CLOSE_CODE.goingAway)
+    const { connectionId } = leaver
+    expect(await observer.client.waitFor('connectionDestroyed')).toEqual({ connectionId, reason: 'disconnect' })
+  })
+
+  it('can be resumed at once, because a proxy may have closed it', async () => {
+    const [observer, absent] = [await open(), await open()]
+    const closedAt = performance.now()
+    await absent.client.close(CLOSE_CODE.goingAway)
+    const again = await idle(sessionId)
+    const { connectionId, resumeKey } = absent
+    await again.request('resume', { connectionId, resumeKey })
+    again.keepAlive(BETWEEN_MS)
+    await until('the time of a departure has passed', () => performance.now() - closedAt > 3 * PAGE_GONE_MS)
+    const { connections } = await stack.api.getSession(sessionId)
+    expect(connections.content.map(({ id }) => id)).toContain(connectionId)
+    expect(observer.client.received('connectionDestroyed')).toEqual([])
   })
 })
 

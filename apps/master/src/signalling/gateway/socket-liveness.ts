@@ -8,12 +8,18 @@ import type { ClientSocket } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
 
 const ALIGN_EVERY_MS = 5_000
+/**
+ * A client whose page is gone has this long to resume, ms: it is still there when a proxy has closed the socket. Firefox
+ * closes sockets before a page learns that it is left, so that the client cannot send `leave`.
+ */
+const PAGE_GONE_MS = 1_000
 
 /** Detects sockets that are silent, closed or orphaned, and keeps the eviction deadlines of their participants. */
 @Injectable()
 export class SocketLiveness implements BeforeApplicationShutdown {
   readonly #logger = new Logger(SocketLiveness.name)
   #isHandingOver = false
+  readonly #departures = new Set<NodeJS.Timeout>()
 
   constructor(
     private readonly presence: ParticipantPresence,
@@ -28,6 +34,7 @@ export class SocketLiveness implements BeforeApplicationShutdown {
    */
   handOver(): void {
     this.#isHandingOver = true
+    for (const departure of this.#departures) clearTimeout(departure)
   }
 
   /** Once no job runs: participants that have lost their sockets get the whole window as well. */
@@ -52,7 +59,20 @@ export class SocketLiveness implements BeforeApplicationShutdown {
     const { participant } = socket
     if (!participant || !this.sockets.isCurrent(socket)) return
     this.sockets.detach(participant.roomId, participant.connectionId, socket)
-    if (!this.#isHandingOver) await this.#markLost(socket, performance.now())
+    if (this.#isHandingOver) return
+    await this.#markLost(socket, performance.now())
+    if (socket.isPageGone) this.#departSoon(participant.connectionId)
+  }
+
+  #departSoon(connectionId: string): void {
+    const departure = setTimeout(() => {
+      this.#departures.delete(departure)
+      // After a failure its deadline applies.
+      this.presence.departIfLost(connectionId).catch((error: unknown) => {
+        this.#logger.warn({ err: error, connectionId }, 'removing a participant whose page is gone failed')
+      })
+    }, PAGE_GONE_MS)
+    this.#departures.add(departure)
   }
 
   /** Closes a socket that did not join in time, marks a silent one as lost, and ends one that stays silent. */

@@ -55,6 +55,9 @@ export class ClientSocket {
   onJoined: () => void = () => undefined
   /** Resolves when either side has closed the socket. */
   readonly ended: Promise<void>
+  /** The client has closed the socket because its page is gone: it was left, reloaded or closed. */
+  isPageGone = false
+  #isClosing = false
   /** Notifications that arrived while a snapshot was being read. */
   #held: SharedNotification[] = []
   /** The number of calls that are reading a snapshot. */
@@ -76,7 +79,13 @@ export class ClientSocket {
   ) {
     this.openedAt = this.lastSeen = now
     this.unjoinedBudget = new ClientBudget(now)
-    this.ended = new Promise((resolve) => socket.once('close', () => resolve()))
+    this.ended = new Promise((resolve) =>
+      socket.once('close', (code: number) => {
+        // A client answers with the code that it received.
+        this.isPageGone = code === CLOSE_CODE.goingAway && !this.#isClosing
+        resolve()
+      }),
+    )
   }
 
   get isOpen(): boolean {
@@ -196,6 +205,7 @@ export class ClientSocket {
   }
 
   close(code: number, reason: string): void {
+    this.#isClosing = true
     this.socket.close(code, reason)
   }
 
