@@ -26,7 +26,23 @@ export function requireWebRtc(): HandlerFactory {
   const name = detectDevice()
   if (!name || !(name in HANDLERS) || typeof RTCPeerConnection === 'undefined')
     throw new ServiceError('DISABLED', 'this browser does not support the WebRTC features that the service needs')
-  return HANDLERS[name as keyof typeof HANDLERS].createFactory({})
+  const factory = HANDLERS[name as keyof typeof HANDLERS].createFactory({})
+  return name === 'Firefox120' ? withNewIceServers(factory) : factory
+}
+
+/** mediasoup-client refuses to change ICE servers in Firefox, as it was before version 119: no ICE restart would succeed. */
+function withNewIceServers(handlers: HandlerFactory): HandlerFactory {
+  return {
+    ...handlers,
+    factory: (options) => {
+      const handler = handlers.factory(options)
+      // Private in mediasoup-client, whose version is pinned; `firefox.browser.test` finds out when it changes.
+      const connection = Reflect.get(handler, '_pc') as RTCPeerConnection
+      handler.updateIceServers = async (iceServers) =>
+        connection.setConfiguration({ ...connection.getConfiguration(), iceServers })
+      return handler
+    },
+  }
 }
 
 /** Returns a device and starts the slow queries of its capabilities, so that the socket opens meanwhile. */
