@@ -50,8 +50,11 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
   /** @internal Replaces all tracks; the same elements show the new ones. */
   protected replaceTracks(tracks: readonly MediaStreamTrack[]): void {
     const before = this.mediaStream.getTracks()
-    for (const track of tracks) this.mediaStream.addTrack(track)
-    for (const track of before) this.mediaStream.removeTrack(track)
+    // Firefox shows a new video only when the former one is no longer there, and keeps the last frame while there is audio.
+    for (const kind of ['audio', 'video']) {
+      for (const track of before) if (track.kind === kind) this.mediaStream.removeTrack(track)
+      for (const track of tracks) if (track.kind === kind) this.mediaStream.addTrack(track)
+    }
     if (before.length > 0) this.#player.restart()
   }
 
