@@ -57,6 +57,17 @@ describe('the client library', () => {
     expect(await layers()).toEqual(expect.arrayContaining(['layers 2', 'layers 0', 'layers 1']))
   })
 
+  it('emits streamPlaying in a hidden page, which shows no frames, and no exception', async () => {
+    await library.publish({})
+    // The browser library keeps all pages visible, so the page only looks hidden.
+    await library.receiver.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: true })
+      HTMLVideoElement.prototype.requestVideoFrameCallback = () => 0
+    })
+    await library.watch()
+    expect(await library.receiver.evaluate(() => window.bench.log)).not.toContain('exception')
+  })
+
   it('pauses and resumes the video for one receiver', async () => {
     await library.publish({ audio: false })
     await library.watch()

@@ -39,14 +39,19 @@ function resolveTarget(target: VideoTarget): Element {
  * before (`again`) may not emit `playing` once more, but its time advances.
  */
 function onFirstFrame(element: HTMLVideoElement, hasVideo: boolean, again: boolean, first: () => void): () => void {
-  if (hasVideo && 'requestVideoFrameCallback' in element) {
-    const handle = element.requestVideoFrameCallback(first)
-    return () => element.cancelVideoFrameCallback(handle)
+  const showsFrames = hasVideo && 'requestVideoFrameCallback' in element
+  const names = again && !showsFrames ? ['playing', 'timeupdate'] : ['playing']
+  const handle = showsFrames ? element.requestVideoFrameCallback(() => played()) : 0
+  const stop = (): void => {
+    if (showsFrames) element.cancelVideoFrameCallback(handle)
+    for (const name of names) element.removeEventListener(name, started)
   }
-  const names = again ? ['playing', 'timeupdate'] : ['playing']
-  const stop = (): void => names.forEach((name) => element.removeEventListener(name, played))
   const played = (): void => (stop(), first())
-  for (const name of names) element.addEventListener(name, played)
+  // A browser shows no frames of a hidden page: the first one has arrived when the element plays.
+  const started = (): void => {
+    if (!showsFrames || (!again && document.hidden)) played()
+  }
+  for (const name of names) element.addEventListener(name, started)
   return stop
 }
 
@@ -119,10 +124,16 @@ export class Player {
       cancel()
       this.#handlers.playing(element)
     })
-    const cancel = this.#options.clock.after(NO_MEDIA_TIMEOUT_MS, () => {
-      if (this.#options.expected() !== 'nothing')
+    const expire = (): void => {
+      const expected = this.#options.expected()
+      // Nobody knows whether frames arrive until the page is visible.
+      if (expected === 'video' && document.hidden) startTimeout()
+      else if (expected !== 'nothing')
         this.#handlers.exception('NO_STREAM_PLAYING_EVENT', `no media to play arrived within ${NO_MEDIA_TIMEOUT_MS} ms`)
-    })
+    }
+    let cancel = (): void => {}
+    const startTimeout = (): void => void (cancel = this.#options.clock.after(NO_MEDIA_TIMEOUT_MS, expire))
+    startTimeout()
     return () => (stopFrames(), cancel())
   }
 
