@@ -12,8 +12,8 @@ purpose
           the media processor (without it transcoding and filters are disabled);
           if there is a Chromium, Xvfb and PulseAudio (without them custom layouts are not recorded);
           with the option --speech of its script Vosk with an English model, and libopus
-  test    all of start, Chromium and coturn; Prometheus, and speech engines with English models (without them their
-          tests are skipped)
+  test    all of start, Chromium and coturn; Firefox, Prometheus, and speech engines with English models (without them
+          their tests are skipped)
   bench   the needs of the named benchmarks; without names the same as test
   check   Node and npm packages only
   image   what container images and installations without containers are made of: the build, mediasoup-worker, the
@@ -31,6 +31,7 @@ environment
   MEDIA_PROCESSOR_BIN     use this media processor
   PROMETHEUS_BIN          use this Prometheus, which has promtool beside it
   CHROMIUM_BIN            use this Chromium or Chrome
+  FIREFOX_BIN             use this Firefox
   VOSK_LIBRARY, VOSK_MODELS, MOONSHINE_MODELS  use this libvosk.so, and these folders with an en-US model each
   NATS_URL, DATABASE_URL  "start" uses these servers instead of starting its own
   SERVICE_RECORDING       "start" with true fails where recording is impossible, with false prepares nothing for it

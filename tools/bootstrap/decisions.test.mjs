@@ -146,6 +146,7 @@ test('each purpose has its needs', () => {
     'nats',
     'postgres',
     'chromium',
+    'firefox',
     'recording',
     'cameras',
     'mediaProcessor',

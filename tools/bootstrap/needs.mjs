@@ -5,6 +5,7 @@ const NOTHING = {
   nats: false,
   postgres: false,
   chromium: false,
+  firefox: false,
   recording: false,
   cameras: false,
   mediaProcessor: false,
@@ -19,6 +20,7 @@ const EVERYTHING = {
   nats: true,
   postgres: true,
   chromium: true,
+  firefox: 'wanted',
   recording: 'needed',
   cameras: 'needed',
   mediaProcessor: 'needed',
@@ -42,7 +44,7 @@ const IMAGE = {
 
 /**
  * The needs of a purpose beside Node and the npm packages. `start` uses a server that the environment names instead of
- * starting one. Recording, cameras, the media processor, Prometheus and speech are 'wanted' where the rest works without them. `named`: the
+ * starting one. Recording, cameras, the media processor, Firefox, Prometheus and speech are 'wanted' where the rest works without them. `named`: the
  * needs of the named benchmarks, and those that options of "start" add: 'speech' is the engine Vosk with its English model.
  */
 export function needsOf(purpose, env = {}, named) {
@@ -60,6 +62,7 @@ export function needsOf(purpose, env = {}, named) {
     nats: !env.NATS_URL,
     postgres: !env.DATABASE_URL,
     chromium: false,
+    firefox: false,
     recording,
     cameras: 'wanted',
     mediaProcessor: 'wanted',

@@ -12,6 +12,9 @@ const MAC_CHROMIUM = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
+const FIREFOX_NAMES = ['firefox-esr', 'firefox']
+const MAC_FIREFOX = '/Applications/Firefox.app/Contents/MacOS/firefox'
+
 /** A program that the environment names, undefined when it names none; Stop when what it names cannot be run. */
 export function named(env, variable) {
   if (!env[variable]) return undefined
@@ -74,6 +77,29 @@ export async function ensureChromium(context) {
     await installFor(context, ['chromium'], find, 'the browser tests need Chromium', say)
     return { value: find() }
   })
+}
+
+/** The path of an installed Firefox; undefined without one. */
+export const findFirefox = (env) =>
+  named(env, 'FIREFOX_BIN') ??
+  FIREFOX_NAMES.map((name) => which(name, env)).find(Boolean) ??
+  [MAC_FIREFOX].find(isExecutable)
+
+/** The path of a Firefox; undefined with a note where it cannot be installed. */
+export async function ensureFirefox(context) {
+  const find = () => findFirefox(context.env)
+  try {
+    return await context.report.step('Firefox', async (say) => {
+      const given = find()
+      if (given) return { ready: true, value: given, note: given }
+      await installFor(context, ['firefox-esr'], find, 'tests in Firefox need it', say)
+      return { value: find() }
+    })
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error
+    context.report.note(`${error.step}: ${error.message} Tests that need it are skipped.`)
+    return undefined
+  }
 }
 
 /** The path of an ffmpeg with ffprobe beside it. */

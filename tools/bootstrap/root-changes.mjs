@@ -3,7 +3,7 @@ import { cameraPackages } from './cameras.mjs'
 import { which } from './exec.mjs'
 import { mediaProcessorPackages } from './media-processor.mjs'
 import { lacksPostgresUser } from './os-user.mjs'
-import { findChromium, findFfmpeg, findTurnServer } from './programs.mjs'
+import { findChromium, findFfmpeg, findFirefox, findTurnServer } from './programs.mjs'
 import { compositorPackages } from './recording.mjs'
 import { screenPackages } from './screen.mjs'
 import { speechPackages } from './speech.mjs'
@@ -19,6 +19,7 @@ export async function rootChanges(context, needs) {
   const access = await detectAccess(context)
   const wanted = [
     ...(needs.chromium && !findChromium(env) ? ['chromium'] : []),
+    ...(needs.firefox && !findFirefox(env) ? ['firefox-esr'] : []),
     ...(needs.coturn && !findTurnServer(env) ? ['coturn'] : []),
     ...(needs.recording && !findFfmpeg(env) ? ['ffmpeg'] : []),
     ...(needs.recording ? compositorPackages(context) : []),

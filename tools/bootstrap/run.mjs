@@ -13,7 +13,7 @@ import { needsOf } from './needs.mjs'
 import { ensurePostgresUser } from './os-user.mjs'
 import { ensurePackages } from './packages.mjs'
 import { detectPlatform } from './platform.mjs'
-import { ensureChromium, ensureNats, ensureTurnServer } from './programs.mjs'
+import { ensureChromium, ensureFirefox, ensureNats, ensureTurnServer } from './programs.mjs'
 import { ensurePrometheus } from './prometheus.mjs'
 import { ensureRecording } from './recording.mjs'
 import { describeRootChanges, rootChanges } from './root-changes.mjs'
@@ -54,6 +54,7 @@ async function prepare(context, purpose, needs) {
   if (needs.nats) found.NATS_SERVER_BIN = await ensureNats(context)
   if (needs.postgres) await ensurePostgresUser(context)
   if (needs.chromium) found.CHROMIUM_BIN = await ensureChromium(context)
+  if (needs.firefox) found.FIREFOX_BIN = await ensureFirefox(context)
   if (needs.coturn) await ensureTurnServer(context)
   if (needs.prometheus) found.PROMETHEUS_BIN = await ensurePrometheus(context)
   if (needs.worker) found.MEDIASOUP_WORKER_BIN = await ensureWorker(context)

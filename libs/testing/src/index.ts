@@ -20,6 +20,7 @@ export { makeSparseClip, type SparseClipOptions } from './cameras/sparse-clip.js
 export { HttpCamera, type HttpRoutes } from './cameras/http-camera.js'
 export { RtspServer, type RtspFault, type RtspServerOptions } from './cameras/rtsp-server.js'
 export { findChromium, launchBrowser, type BrowserOptions, type TestBrowser } from './browser.js'
+export { launchFirefox, type TestFirefox } from './firefox.js'
 export {
   descendantsOf,
   holdingsOf,
