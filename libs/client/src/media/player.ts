@@ -126,7 +126,7 @@ export class Player {
     })
     const expire = (): void => {
       const expected = this.#options.expected()
-      // Until the page is visible, the player cannot tell whether frames arrive.
+      // Without shown frames it is unknown whether any arrive.
       if (expected === 'video' && document.hidden) startTimeout()
       else if (expected !== 'nothing')
         this.#handlers.exception('NO_STREAM_PLAYING_EVENT', `no media to play arrived within ${NO_MEDIA_TIMEOUT_MS} ms`)
