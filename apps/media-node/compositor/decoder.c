@@ -55,8 +55,18 @@ static void limit_pictures(Decoder *decoder) {
   if (element) gst_object_unref(element);
 }
 
+/* Without a template a pad with a format accepts no other one: the size of pictures could not change. */
+static GstPad *any_pad(const gchar *name, GstPadDirection direction) {
+  GstCaps *any = gst_caps_new_any();
+  GstPadTemplate *template = gst_pad_template_new(name, direction, GST_PAD_ALWAYS, any);
+  GstPad *pad = gst_pad_new_from_template(template, name);
+  gst_object_unref(template);
+  gst_caps_unref(any);
+  return pad;
+}
+
 static GstPad *link_pad(Decoder *decoder, const gchar *name, GstPadDirection direction) {
-  GstPad *pad = gst_pad_new(name, direction == GST_PAD_SRC ? GST_PAD_SINK : GST_PAD_SRC);
+  GstPad *pad = any_pad(name, direction == GST_PAD_SRC ? GST_PAD_SINK : GST_PAD_SRC);
   GstPad *peer = gst_element_get_static_pad(decoder->bin, name);
   gst_pad_set_element_private(pad, decoder);
   if (direction == GST_PAD_SRC) {

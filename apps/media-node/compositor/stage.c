@@ -7,7 +7,7 @@ struct Actor {
   GstPad *output, *mixer_pad;
   GstBuffer *picture;
   GstCaps *format;
-  gboolean has_new_format, is_scaled, has_failed;
+  gboolean has_new_format, is_scaled, is_placed, has_failed;
   Box box;
 };
 
@@ -25,9 +25,7 @@ static gboolean on_query(GstPad *pad, GstObject *parent, GstQuery *query) {
   return TRUE;
 }
 
-/* By the threads of several decoders. */
-Actor *actor_new(void) {
-  Actor *actor = g_new0(Actor, 1);
+static void enter_mixer(Actor *actor) {
   actor->output = gst_pad_new("out", GST_PAD_SRC);
   gst_pad_set_query_function(actor->output, on_query);
   gst_pad_set_active(actor->output, TRUE);
@@ -38,22 +36,34 @@ Actor *actor_new(void) {
   g_mutex_lock(&lock);
   g_ptr_array_add(actors, actor);
   g_mutex_unlock(&lock);
-  return actor;
 }
 
 /* The mixer waits for each of its inputs. */
 static void leave_mixer(Actor *actor) {
+  g_mutex_lock(&lock);
   g_ptr_array_remove(actors, actor);
+  g_mutex_unlock(&lock);
   gst_pad_unlink(actor->output, actor->mixer_pad);
   gst_element_release_request_pad(output_video_mixer(), actor->mixer_pad);
+}
+
+static void free_pads(Actor *actor) {
+  gst_object_unref(actor->mixer_pad);
+  gst_pad_set_active(actor->output, FALSE);
+  gst_object_unref(actor->output);
+}
+
+/* By the threads of several decoders. */
+Actor *actor_new(void) {
+  Actor *actor = g_new0(Actor, 1);
+  enter_mixer(actor);
+  return actor;
 }
 
 void actor_free(Actor *actor) {
   if (!actor) return;
   if (!actor->has_failed) leave_mixer(actor);
-  gst_object_unref(actor->mixer_pad);
-  gst_pad_set_active(actor->output, FALSE);
-  gst_object_unref(actor->output);
+  free_pads(actor);
   gst_clear_buffer(&actor->picture);
   gst_clear_caps(&actor->format);
   g_free(actor);
@@ -69,15 +79,27 @@ static void scale(Actor *actor) {
   actor->is_scaled = is_scaled;
 }
 
+/* An input that changes its format makes the mixer discard the pictures of that frame, and wait for the next ones. */
+static void renew_input(Actor *actor) {
+  if (actor->has_failed || !gst_pad_has_current_caps(actor->output)) return;
+  leave_mixer(actor);
+  free_pads(actor);
+  enter_mixer(actor);
+  actor->is_scaled = FALSE;
+  if (actor->is_placed) box_apply(actor->mixer_pad, &actor->box);
+}
+
 void actor_picture(Actor *actor, GstBuffer *picture, GstCaps *format) {
   gst_buffer_replace(&actor->picture, picture);
   if (actor->format && gst_caps_is_equal(actor->format, format)) return;
   gst_caps_replace(&actor->format, format);
   actor->has_new_format = TRUE;
+  renew_input(actor);
   scale(actor);
 }
 
 void actor_place(Actor *actor, const Box *box) {
+  actor->is_placed = box != NULL;
   if (!box) return g_object_set(actor->mixer_pad, "alpha", 0.0, NULL);
   actor->box = *box;
   box_apply(actor->mixer_pad, box);

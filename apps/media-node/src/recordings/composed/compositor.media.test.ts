@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '@session-service/local-stack'
 import { rtpPackets } from '../fixtures/rtp-packets.js'
 import { Compositor, type CompositorEvent } from './compositor.js'
+import { probe } from './fixtures/recorded.js'
 
 const PAYLOAD_TYPE = 96
 const FRAMES = 50
@@ -30,26 +31,54 @@ afterEach(async () => {
 const ofPicture = (): string[] =>
   events.map(({ event }) => event).filter((event) => ['media', 'broken'].includes(event))
 
-it('reports a picture that stands still because a packet is missing, and the next one that is complete', async () => {
-  // One packet for each picture.
-  const packets = await rtpPackets({
+/** One packet for each picture of a red square. */
+const squares = (side: number, frames: number): Promise<Buffer[]> =>
+  rtpPackets({
     words: [
-      ...['-f', 'lavfi', '-i', 'color=red:size=64x64:rate=25', '-frames:v', String(FRAMES)],
+      ...['-f', 'lavfi', '-i', `color=red:size=${side}x${side}:rate=25`, '-frames:v', String(frames)],
       ...['-c:v', 'libvpx', '-deadline', 'realtime', '-g', String(KEY_FRAME_EVERY)],
     ],
     payloadType: PAYLOAD_TYPE,
-    atLeast: FRAMES,
+    atLeast: frames,
   })
+
+/** Starts a recording of one participant, and sends it the packets in time; undefined ones are lost. */
+async function record(packets: readonly (Buffer | undefined)[]): Promise<void> {
   compositor.send('start', 128, 72, 25, 1, 0, 100, 96, 200, join(folder, 'composed.mp4'))
   compositor.send('add', 1, 'VP8', PAYLOAD_TYPE, -1)
+  compositor.send('place', 1, 0, 0, 128, 72, 1)
   const port = await until('it listens', () => events.find((event) => event.event === 'listening')?.video.rtp)
   await using socket = createSocket('udp4')
-  for (const [nth, packet] of packets.entries()) {
-    if (nth !== LOST) socket.send(packet, port, '127.0.0.1')
+  for (const packet of packets) {
+    if (packet) socket.send(packet, port, '127.0.0.1')
     // The pace of the sender, not a wait for a condition.
     await pause(FRAME_MS)
   }
+}
+
+it('reports a picture that stands still because a packet is missing, and the next one that is complete', async () => {
+  const packets = await squares(64, FRAMES)
+  await record(packets.map((packet, nth) => (nth === LOST ? undefined : packet)))
   await until('a picture follows', () => ofPicture().length >= 3)
   expect(ofPicture()).toEqual(['media', 'broken', 'media'])
   await compositor.stop()
+})
+
+it('continues at once when the pictures of a participant get another size', async () => {
+  const sides = [64, 96, 64]
+  const packets = (await Promise.all(sides.map((side) => squares(side, KEY_FRAME_EVERY)))).flat()
+  for (const [nth, packet] of packets.entries()) {
+    packet.writeUInt16BE(nth, 2)
+    packet.writeUInt32BE(nth * FRAME_MS * 90, 4)
+    packet.writeUInt32BE(1, 8)
+  }
+  await record(packets)
+  const sizes = () => events.flatMap((event) => (event.event === 'size' ? [event.width] : []))
+  await until('all sizes are decoded', () => sizes().length >= sides.length)
+  await compositor.stop()
+  expect(sizes()).toEqual(sides)
+  expect(ofPicture()).toEqual(['media'])
+  expect(events.filter(({ event }) => event === 'error')).toEqual([])
+  const { duration } = await probe(join(folder, 'composed.mp4'))
+  expect(duration * 1_000).toBeGreaterThan((packets.length - KEY_FRAME_EVERY) * FRAME_MS)
 })
