@@ -1,5 +1,5 @@
 import type * as Client from '@session-service/client'
-import { launchFirefox, type Stack, startStack, type TestFirefox } from '@session-service/testing'
+import { launchFirefox, type Stack, startStack, type TestFirefox, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Page } from 'puppeteer-core'
 
@@ -73,6 +73,25 @@ inFirefox('the client library in Firefox', () => {
     })
     await receiver.waitForFunction(() => document.querySelector('video')?.videoWidth === 240)
     expect(await showsFrames()).toBe(240)
+  })
+
+  it('receives all pictures of the layer', async () => {
+    const sent = () =>
+      sender.evaluate(async () => {
+        const reports = [...(await window.bench.session.getStats()).send.values()] as RTCOutboundRtpStreamStats[]
+        return reports.find(({ type, rid }) => type === 'outbound-rtp' && rid === 'r0')?.framesEncoded ?? 0
+      })
+    const received = () =>
+      receiver.evaluate(async () => {
+        const [subscriber] = window.bench.session.subscribers.values()
+        const reports = [...((await subscriber?.getStats())?.video?.values() ?? [])] as RTCInboundRtpStreamStats[]
+        return reports.find(({ type }) => type === 'inbound-rtp')?.framesReceived ?? 0
+      })
+    const before = { sent: await sent(), received: await received() }
+    await until('pictures are sent', async () => (await sent()) - before.sent > 45)
+    const after = { sent: await sent(), received: await received() }
+    // Without the second temporal layer it would be a half.
+    expect((after.received - before.received) / (after.sent - before.sent)).toBeGreaterThan(0.75)
   })
 
   it('shows the new video when the server replaces the tracks, and the former one again', async () => {

@@ -20,10 +20,19 @@ const EXTENSIONS: Record<types.RtpHeaderExtensionUri, true> = {
 const isKnown = <E extends { uri: string }>(extension: E): extension is E & { uri: types.RtpHeaderExtensionUri } =>
   Object.hasOwn(EXTENSIONS, extension.uri)
 
-/** The RTP parameters of a publisher without unsupported header extensions. */
-export const publishable = (rtpParameters: RtpParameters): types.RtpParameters => ({
+/** Browsers send simulcast with up to three temporal layers each. */
+const SIMULCAST_LAYERS = 'L1T3'
+
+/**
+ * The RTP parameters of a publisher without unsupported header extensions. Firefox and Safari do not declare the temporal
+ * layers of simulcast: mediasoup would take them for one, and drop half of the pictures or more.
+ */
+export const publishable = ({ encodings, ...rtpParameters }: RtpParameters): types.RtpParameters => ({
   ...rtpParameters,
   headerExtensions: rtpParameters.headerExtensions?.filter(isKnown),
+  encodings: encodings?.map((encoding) =>
+    encoding.rid === undefined ? encoding : { scalabilityMode: SIMULCAST_LAYERS, ...encoding },
+  ),
 })
 
 /** The RTP capabilities of a subscriber without unsupported header extensions. */

@@ -27,23 +27,30 @@ export function requireWebRtc(): HandlerFactory {
   if (!name || !(name in HANDLERS) || typeof RTCPeerConnection === 'undefined')
     throw new ServiceError('DISABLED', 'this browser does not support the WebRTC features that the service needs')
   const factory = HANDLERS[name as keyof typeof HANDLERS].createFactory({})
-  return name === 'Firefox120' ? withNewIceServers(factory) : factory
+  return name === 'Firefox120' ? forFirefox(factory) : factory
 }
 
-/** mediasoup-client refuses to change ICE servers in Firefox, as it was before version 119: no ICE restart would succeed. */
-function withNewIceServers(handlers: HandlerFactory): HandlerFactory {
+/** What the handler of mediasoup-client lacks in Firefox. */
+function forFirefox(handlers: HandlerFactory): HandlerFactory {
   return {
     ...handlers,
     factory: (options) => {
       const handler = handlers.factory(options)
       // Private in mediasoup-client, whose version is pinned; `firefox.browser.test` finds out when it changes.
       const connection = Reflect.get(handler, '_pc') as RTCPeerConnection
+      // It refuses to change ICE servers, as Firefox did before version 119: no ICE restart would succeed.
       handler.updateIceServers = async (iceServers) =>
         connection.setConfiguration({ ...connection.getConfiguration(), iceServers })
+      const send = handler.send.bind(handler)
+      handler.send = ({ encodings, ...rest }) => send({ ...rest, ...(encodings && { encodings: declared(encodings) }) })
       return handler
     },
   }
 }
+
+/** The server forwards only declared temporal layers: those that Firefox sends with simulcast. */
+const declared = (encodings: types.RtpEncodingParameters[]): types.RtpEncodingParameters[] =>
+  encodings.length > 1 ? encodings.map((encoding) => ({ ...encoding, scalabilityMode: 'L1T2' })) : encodings
 
 /** Returns a device and starts the slow queries of its capabilities, so that the socket opens meanwhile. */
 export function warmDevice(factory: HandlerFactory): Device {

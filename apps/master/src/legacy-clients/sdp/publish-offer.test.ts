@@ -118,6 +118,15 @@ describe('the tracks of an offer', () => {
     expect(Object.fromEntries(numbers)).toEqual(expected)
   })
 
+  it.each([
+    ['firefox-simulcast', ['L1T2', 'L1T2', 'L1T2']],
+    ['firefox-video', [undefined]],
+    ['chromium-simulcast', [undefined, undefined, undefined]],
+  ])('of %s declare the temporal layers that the media server would not assume', (file, expected) => {
+    const video = readPublishOffer(offerOf(file), ANY).tracks.find(({ kind }) => kind === 'video')
+    expect(video?.rtpParameters.encodings.map(({ scalabilityMode }) => scalabilityMode)).toEqual(expected)
+  })
+
   it('have texts for names that look like numbers', () => {
     const offer = offerOf('chromium-simulcast')
       .replaceAll('VuIMGa9KXpQA2Qkp', '12')

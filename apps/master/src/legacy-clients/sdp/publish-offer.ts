@@ -58,7 +58,7 @@ export function readPublishOffer(sdpOffer: string, router: RtpCapabilities): Pub
   for (const section of sdp.sections) requireSending(section)
   const matches = sdp.sections.map((section) => matchSection(section, router))
   return {
-    tracks: matches.map(trackOf),
+    tracks: matches.map((match) => trackOf(match, layersOf(sdp))),
     dtlsParameters: clientParameters(sdp),
     rtpCapabilities: receivableOf(matches, router),
     answer: (transport) => writeAnswer(sdp, matches, transport),
@@ -127,14 +127,21 @@ function firstCodec(parameters: types.RtpParameters, kind: MediaKind): types.Rtp
   throw new ServiceError('CODEC_REFUSED', `${NAME}: the session accepts no ${kind} codec of the offer`)
 }
 
-function trackOf({ section, sending }: Match): PublishedTrack {
+/** What the server must know of the temporal layers of simulcast beyond its default: Firefox sends two. */
+const layersOf = ({ session }: ReadSdp): Pick<types.RtpEncodingParameters, 'scalabilityMode'> =>
+  String(session.origin.username).startsWith('mozilla') ? { scalabilityMode: 'L1T2' } : {}
+
+function trackOf(
+  { section, sending }: Match,
+  layers: Pick<types.RtpEncodingParameters, 'scalabilityMode'>,
+): PublishedTrack {
   const cname = getCname({ offerMediaObject: section })
   const track = {
     kind: section.type,
     rtpParameters: {
       ...sending,
       mid: section.mid,
-      encodings: encodingsOf(section, sending),
+      encodings: encodingsOf(section, sending).map((one) => (one.rid === undefined ? one : { ...one, ...layers })),
       rtcp: { ...(cname && { cname: asText(cname) }) },
     },
   }
