@@ -129,7 +129,7 @@ function firstCodec(parameters: types.RtpParameters, kind: MediaKind): types.Rtp
 
 /** What the server must know of the temporal layers of simulcast beyond its default: Firefox sends two. */
 const layersOf = ({ session }: ReadSdp): Pick<types.RtpEncodingParameters, 'scalabilityMode'> =>
-  String(session.origin.username).startsWith('mozilla') ? { scalabilityMode: 'L1T2' } : {}
+  asText(session.origin.username).startsWith('mozilla') ? { scalabilityMode: 'L1T2' } : {}
 
 function trackOf(
   { section, sending }: Match,
