@@ -49,6 +49,7 @@ function linkOf(path: string): string {
     return ''
   }
 }
+const isSuspended = (pid: number): boolean => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
 const isRecorded = (kbytes: number, name = 'composed.mp4'): Promise<unknown> =>
   until(
     `${kbytes} kB are recorded`,
@@ -214,6 +215,8 @@ it.each([true, false])(
     await recorder.start()
     await isRecorded(20, hasVideo ? 'composed.mp4' : 'composed.webm')
     composition.signalCompositors('SIGSTOP')
+    // It may complete a write after the signal was sent.
+    await until('it is suspended', () => composition.compositors().every(isSuspended))
     const suspendedAt = serviceClock.now()
     await until('it is killed', () => composition.ends.length > 0, PATIENCE_MS)
     expect(composition.ends).toEqual([expect.stringMatching(/compositor wrote nothing for \d+ s$/)])
