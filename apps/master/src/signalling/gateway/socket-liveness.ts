@@ -12,7 +12,7 @@ const ALIGN_EVERY_MS = 5_000
  * A client whose page is gone has this long to resume, ms: it is still there when a proxy has closed the socket. Firefox
  * closes sockets before a page learns that it is left, so that the client cannot send `leave`.
  */
-const PAGE_GONE_MS = 1_000
+const PAGE_GONE_MS = 2_000
 
 /** Detects sockets that are silent, closed or orphaned, and keeps the eviction deadlines of their participants. */
 @Injectable()
