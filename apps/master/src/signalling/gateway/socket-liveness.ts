@@ -4,7 +4,7 @@ import { HELD_PARTICIPANTS, PresenceRepository } from '../../connections/presenc
 import { ParticipantPresence } from '../../participation/participant-presence.js'
 import { MASTER_ID } from '../../platform/config/configuration.module.js'
 import { Job } from '../../platform/jobs/job.js'
-import type { ClientSocket } from '../sockets/client-socket.js'
+import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
 
 const ALIGN_EVERY_MS = 5_000
@@ -61,12 +61,14 @@ export class SocketLiveness implements BeforeApplicationShutdown {
     this.sockets.detach(participant.roomId, participant.connectionId, socket)
     if (this.#isHandingOver) return
     await this.#markLost(socket, performance.now())
-    if (socket.isPageGone) this.#departSoon(participant.connectionId)
+    if (socket.isPageGone) this.#departSoon(participant)
   }
 
-  #departSoon(connectionId: string): void {
+  #departSoon({ roomId, connectionId }: JoinedParticipant): void {
     const departure = setTimeout(() => {
       this.#departures.delete(departure)
+      // It has resumed, perhaps before it was marked as lost.
+      if (this.sockets.get(roomId, connectionId)) return
       // After a failure its deadline applies.
       this.presence.departIfLost(connectionId).catch((error: unknown) => {
         this.#logger.warn({ err: error, connectionId }, 'removing a participant whose page is gone failed')
