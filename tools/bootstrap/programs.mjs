@@ -88,16 +88,21 @@ export const findFirefox = (env) =>
 /** The path of a Firefox; undefined with a note where it cannot be installed. */
 export async function ensureFirefox(context) {
   const find = () => findFirefox(context.env)
+  return stepForTests(context, 'Firefox', async (say) => {
+    const given = find()
+    if (given) return { ready: true, value: given, note: given }
+    await installFor(context, ['firefox-esr'], find, 'tests in Firefox need it', say)
+    return { value: find() }
+  })
+}
+
+/** The value of a step that only some tests need; undefined with a note where it stops. */
+export async function stepForTests({ report }, name, task) {
   try {
-    return await context.report.step('Firefox', async (say) => {
-      const given = find()
-      if (given) return { ready: true, value: given, note: given }
-      await installFor(context, ['firefox-esr'], find, 'tests in Firefox need it', say)
-      return { value: find() }
-    })
+    return await report.step(name, task)
   } catch (error) {
     if (!(error instanceof Stop)) throw error
-    context.report.note(`${error.step}: ${error.message} Tests that need it are skipped.`)
+    report.note(`${error.step}: ${error.message} Tests that need it are skipped.`)
     return undefined
   }
 }

@@ -4,7 +4,7 @@ import { unpackPackage } from './apt.mjs'
 import { publish } from './cache.mjs'
 import { isExecutable, which } from './exec.mjs'
 import { oneAtATime } from './lock.mjs'
-import { named } from './programs.mjs'
+import { named, stepForTests } from './programs.mjs'
 import { Stop } from './stop.mjs'
 
 const PROGRAMS = ['prometheus', 'promtool']
@@ -23,15 +23,7 @@ export function findPrometheus(env) {
  * The Debian package is unpacked into the cache instead of installed: that needs no root, and the installed package would
  * start a server.
  */
-export async function ensurePrometheus(context) {
-  try {
-    return await context.report.step('Prometheus', (say) => findOrUnpack(context, say))
-  } catch (error) {
-    if (!(error instanceof Stop)) throw error
-    context.report.note(`${error.step}: ${error.message} Tests that need it are skipped.`)
-    return undefined
-  }
-}
+export const ensurePrometheus = (context) => stepForTests(context, 'Prometheus', (say) => findOrUnpack(context, say))
 
 async function findOrUnpack(context, say) {
   const { env, cache, platform } = context
