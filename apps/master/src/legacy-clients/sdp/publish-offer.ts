@@ -58,7 +58,7 @@ export function readPublishOffer(sdpOffer: string, router: RtpCapabilities): Pub
   for (const section of sdp.sections) requireSending(section)
   const matches = sdp.sections.map((section) => matchSection(section, router))
   return {
-    tracks: matches.map((match) => trackOf(match, layersOf(sdp))),
+    tracks: matches.map((match) => trackOf(match, temporalLayersOf(sdp))),
     dtlsParameters: clientParameters(sdp),
     rtpCapabilities: receivableOf(matches, router),
     answer: (transport) => writeAnswer(sdp, matches, transport),
@@ -127,21 +127,20 @@ function firstCodec(parameters: types.RtpParameters, kind: MediaKind): types.Rtp
   throw new ServiceError('CODEC_REFUSED', `${NAME}: the session accepts no ${kind} codec of the offer`)
 }
 
-/** What the server must know of the temporal layers of simulcast beyond its default: Firefox sends two. */
-const layersOf = ({ session }: ReadSdp): Pick<types.RtpEncodingParameters, 'scalabilityMode'> =>
+type TemporalLayers = Pick<types.RtpEncodingParameters, 'scalabilityMode'>
+
+/** Those of each layer of simulcast, where they differ from what the media node assumes: Firefox sends two. */
+const temporalLayersOf = ({ session }: ReadSdp): TemporalLayers =>
   asText(session.origin.username).startsWith('mozilla') ? { scalabilityMode: 'L1T2' } : {}
 
-function trackOf(
-  { section, sending }: Match,
-  layers: Pick<types.RtpEncodingParameters, 'scalabilityMode'>,
-): PublishedTrack {
+function trackOf({ section, sending }: Match, temporalLayers: TemporalLayers): PublishedTrack {
   const cname = getCname({ offerMediaObject: section })
   const track = {
     kind: section.type,
     rtpParameters: {
       ...sending,
       mid: section.mid,
-      encodings: encodingsOf(section, sending).map((one) => (one.rid === undefined ? one : { ...one, ...layers })),
+      encodings: encodingsOf(section, sending, temporalLayers),
       rtcp: { ...(cname && { cname: asText(cname) }) },
     },
   }
@@ -152,11 +151,17 @@ function trackOf(
 }
 
 /** The layers of a simulcast, smallest first, or the one encoding of the section. */
-function encodingsOf(section: MediaSection, { codecs }: types.RtpParameters): types.RtpEncodingParameters[] {
+function encodingsOf(
+  section: MediaSection,
+  { codecs }: types.RtpParameters,
+  temporalLayers: TemporalLayers,
+): types.RtpEncodingParameters[] {
   const { simulcast, ssrcs = [] } = section
   const layers = simulcast?.dir1 === 'send' ? simulcast.list1 : simulcast?.list2
   if (layers !== undefined && simulcast) {
-    return parseSimulcastStreamList(asText(layers)).flatMap(([first]) => (first ? [{ rid: String(first.scid) }] : []))
+    return parseSimulcastStreamList(asText(layers)).flatMap(([first]) =>
+      first ? [{ rid: String(first.scid), ...temporalLayers }] : [],
+    )
   }
   // The worker then finds the track by its mid.
   if (ssrcs.length === 0) return [{}]

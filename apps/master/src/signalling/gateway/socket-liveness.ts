@@ -60,8 +60,8 @@ export class SocketLiveness implements BeforeApplicationShutdown {
     if (!participant || !this.sockets.isCurrent(socket)) return
     this.sockets.detach(participant.roomId, participant.connectionId, socket)
     if (this.#isHandingOver) return
-    await this.#markLost(socket, performance.now())
     if (socket.isPageGone) this.#departSoon(participant)
+    await this.#markLost(socket, performance.now())
   }
 
   #departSoon({ roomId, connectionId }: JoinedParticipant): void {
