@@ -1,7 +1,7 @@
 export * from './async/index.js'
 export { type ClockSample, ReferenceClock, serviceClock } from './clock/reference-clock.js'
 export { flush, isErrno, makeFolder, moveDurably } from './files.js'
-export { translateDatabaseError, type ErrorTranslator } from './http/database-errors.js'
+export { isReadOnlyDatabase, translateDatabaseError, type ErrorTranslator } from './http/database-errors.js'
 export { ERROR_TRANSLATOR, HttpErrorFilter } from './http/error-filter.js'
 export { HTTP_STATUS, RETRY_AFTER_S } from './http/status.js'
 export { StatusWhenMissing, type StatusBySubject } from './http/status-when-missing.js'

@@ -18,6 +18,8 @@ export interface PostgresOptions {
   dataDir: string
   /** On 127.0.0.1; a free port by default. */
   port?: number
+  /** In addition to the usual settings, or in their place. */
+  settings?: Readonly<Record<string, string>>
   onLine?: OutputLine
 }
 
@@ -46,14 +48,14 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     const server = await ManagedProcess.start({
       name: 'postgres',
       command: binaries.postgres,
-      args: serverOptions(dataDir, port),
+      args: serverOptions(dataDir, port, options.settings),
       env: SERVER_ENV,
       cwd: '/',
       account,
       stopSignal: 'SIGINT',
       stopTimeoutMs: STOP_TIMEOUT_MS,
       readyTimeoutMs: START_TIMEOUT_MS,
-      whenReady: printsLine(/database system is ready to accept connections/),
+      whenReady: printsLine(/database system is ready to accept (read-only )?connections/),
       onLine: options.onLine,
     })
     void server.exited.then(unlock)
@@ -115,10 +117,10 @@ const SETTINGS = {
   log_checkpoints: 'off',
 } as const
 
-const serverOptions = (dataDir: string, port: number): string[] => [
+const serverOptions = (dataDir: string, port: number, settings?: Readonly<Record<string, string>>): string[] => [
   '-D',
   dataDir,
   '-p',
   String(port),
-  ...Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ...Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
 ]

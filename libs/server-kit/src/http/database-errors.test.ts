@@ -29,6 +29,13 @@ describe('translateDatabaseError', () => {
       expect(translateDatabaseError(given)).toMatchObject({ code: 'UNAVAILABLE', cause: given })
   })
 
+  it('translates the refusal of a standby to read an unlogged table to UNAVAILABLE, no other unsupported feature', () => {
+    const refusal = (routine: string): Error => Object.assign(withCode('0A000'), { routine })
+    expect(translateDatabaseError(refusal('get_relation_info'))).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(translateDatabaseError(refusal('RevalidateCachedQuery'))).toBeUndefined()
+    expect(translateDatabaseError(withCode('0A000'))).toBeUndefined()
+  })
+
   it('translates a connection lost within a transaction to UNAVAILABLE', () => {
     for (const message of [
       'Database connection provided by a query runner was already released, cannot continue to use its methods.',

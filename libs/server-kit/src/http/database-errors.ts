@@ -4,10 +4,10 @@ import { ServiceError } from '@session-service/contract'
 export type ErrorTranslator = (error: unknown) => ServiceError | undefined
 
 /**
- * SQLSTATE: connection lost, out of resources, shutting down, statement or lock timed out, read-only standby, deadlock
- * or another conflict of transactions, which are rolled back and may be retried.
+ * SQLSTATE: connection lost, out of resources, shutting down, statement or lock timed out, deadlock or another conflict
+ * of transactions, which are rolled back and may be retried.
  */
-const SQLSTATE_UNAVAILABLE = /^(08...|53...|55P03|57P0[1-3]|57014|25006|40P01|40001)$/
+const SQLSTATE_UNAVAILABLE = /^(08...|53...|55P03|57P0[1-3]|57014|40P01|40001)$/
 /** SQLSTATE: a byte sequence or a JSON escape, such as NUL, that text cannot hold. A schema should reject it before. */
 const SQLSTATE_BAD_TEXT: ReadonlySet<string> = new Set(['22021', '22P05'])
 const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set([
@@ -24,6 +24,14 @@ const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set([
 /** Messages of errors without a code: of the driver, and of TypeORM when a connection is lost within a transaction. */
 const DRIVER_UNAVAILABLE =
   /connection terminated|query ?runner.*already released|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after calling end|client was closed/i
+
+/**
+ * SQLSTATE with many reasons, of which this routine of the server has one: a standby reads no unlogged tables. The
+ * messages are in the language of the server.
+ */
+const FEATURE_NOT_SUPPORTED = '0A000'
+const UNLOGGED_ON_STANDBY = 'get_relation_info'
+const READ_ONLY_TRANSACTION = '25006'
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
@@ -43,9 +51,18 @@ function* withCauses(error: unknown): Generator<object> {
 
 const codeOf = (error: object): string => ('code' in error && typeof error.code === 'string' ? error.code : '')
 
+function refusesWrites(error: object): boolean {
+  const code = codeOf(error)
+  if (code === READ_ONLY_TRANSACTION) return true
+  return code === FEATURE_NOT_SUPPORTED && 'routine' in error && error.routine === UNLOGGED_ON_STANDBY
+}
+
+/** Whether a server failed a query because it is a standby, or is set to read-only. */
+export const isReadOnlyDatabase = (error: unknown): boolean => [...withCauses(error)].some(refusesWrites)
+
 function isUnavailable(error: object): boolean {
   const code = codeOf(error)
-  if (SQLSTATE_UNAVAILABLE.test(code) || SOCKET_UNAVAILABLE.has(code)) return true
+  if (refusesWrites(error) || SQLSTATE_UNAVAILABLE.test(code) || SOCKET_UNAVAILABLE.has(code)) return true
   return error instanceof Error && DRIVER_UNAVAILABLE.test(error.message)
 }
 

@@ -24,7 +24,8 @@ export class TcpProxy {
 
   private constructor(
     server: Server,
-    readonly target: ProxyTarget,
+    /** The destination of new connections. */
+    public target: ProxyTarget,
   ) {
     this.#server = server
   }

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { type LocalPostgres, removePostgresData, startPostgres } from '@session-service/local-stack'
 import { Client } from 'pg'
 
@@ -12,6 +14,8 @@ export interface TestDatabase {
   server: LocalPostgres | undefined
   /** Starts the own server again on the same port with the same data. */
   restartServer(): Promise<void>
+  /** Starts a standby with a copy of the own server's data, which receives no later changes. */
+  addStandby(): Promise<LocalPostgres>
   query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   /** Terminates remaining connections and drops the database. */
   drop(): Promise<void>
@@ -34,11 +38,14 @@ async function createOn(adminUrl: string): Promise<TestDatabase> {
   return {
     url: url.href,
     server: undefined,
-    restartServer: () => Promise.reject(new Error('the server is shared: use the option ownServer')),
+    restartServer: () => Promise.reject(shared()),
+    addStandby: () => Promise.reject(shared()),
     query: (sql, values) => runSql(url.href, sql, values),
     drop: async () => void (await runSql(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`)),
   }
 }
+
+const shared = (): Error => new Error('the server is shared: use the option ownServer')
 
 async function createAlone(): Promise<TestDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
@@ -46,16 +53,31 @@ async function createAlone(): Promise<TestDatabase> {
   chmodSync(folder, 0o755)
   const dataDir = join(folder, 'data')
   const first = await startPostgres({ dataDir })
+  let settings: Record<string, string> = {}
+  const standbys: LocalPostgres[] = []
   const database: TestDatabase = {
     url: first.url,
     server: first,
     restartServer: async () => {
       await database.server?.stop()
-      database.server = await startPostgres({ dataDir, port: first.port })
+      database.server = await startPostgres({ dataDir, port: first.port, settings })
+    },
+    addStandby: async () => {
+      // A standby needs a checkpoint that was written with this level.
+      settings = { wal_level: 'replica' }
+      await database.restartServer()
+      await database.server?.stop()
+      const copy = join(folder, `standby-${standbys.length}`)
+      await promisify(execFile)('cp', ['-a', first.dataDir, copy])
+      writeFileSync(join(copy, 'standby.signal'), '')
+      await database.restartServer()
+      const standby = await startPostgres({ dataDir: copy, settings })
+      standbys.push(standby)
+      return standby
     },
     query: (sql, values) => runSql(first.url, sql, values),
     drop: async () => {
-      await database.server?.stop()
+      await Promise.all([database.server, ...standbys].map((server) => server?.stop()))
       await removePostgresData(dataDir)
       rmSync(folder, { recursive: true, force: true })
     },

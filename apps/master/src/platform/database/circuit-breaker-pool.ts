@@ -1,3 +1,4 @@
+import { isReadOnlyDatabase } from '@session-service/server-kit'
 import { Client, Pool, type PoolClient, type PoolConfig } from 'pg'
 import { countQueryError } from './database-metrics.js'
 import { NO_ANSWER } from './errors.js'
@@ -9,6 +10,8 @@ type OnClient = (error: Error | undefined, client: PoolClient | undefined, done:
 /** Time-out of a probe, and the pause before the next one, ms. */
 const PROBE_MS = 1_000
 const PROBE_EVERY_MS = 250
+/** A younger client is not replaced because its server is read-only: a new one would find the same server, ms. */
+const READ_ONLY_MS = 1_000
 
 const noAnswerError = (): Error => Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT' })
 const ignore = (): void => undefined
@@ -17,11 +20,17 @@ const ignore = (): void => undefined
  * A connection pool with a circuit breaker for a server that hangs. A client whose query is not answered is destroyed,
  * because later queries on it would wait behind that one. Until a probe is answered, each request for a client is
  * rejected at once, so that a caller waits for one time-out at most.
+ *
+ * After a failover some clients may be those of a server that has become, or was for a moment, a standby. Postgres and
+ * proxies keep such connections open. When one of them is refused a write, all clients are replaced before their next use.
  */
 export class CircuitBreakerPool extends Pool {
   readonly #config: PoolConfig
   readonly #waiting = new Set<OnClient>()
+  readonly #openedAt = new WeakMap<PoolClient, number>()
   #isHung = false
+  /** Clients that were opened before this time are replaced, by `performance.now()`. */
+  #replacedBefore = -Infinity
 
   constructor(config: PoolConfig) {
     super(config)
@@ -47,7 +56,15 @@ export class CircuitBreakerPool extends Pool {
       return
     }
     this.#waiting.add(callback)
+    this.#take(callback)
+  }
+
+  #take(callback: OnClient): void {
     super.connect((error, client, done) => {
+      if (client && this.#openingOf(client) < this.#replacedBefore) {
+        done(true)
+        return this.#take(callback)
+      }
       // The callback was rejected meanwhile: the client goes back to the pool.
       if (!this.#waiting.delete(callback)) return client && done()
       if (error) {
@@ -65,6 +82,7 @@ export class CircuitBreakerPool extends Pool {
 
   /** Names prepared statements, and sees the failures of queries that return a promise, as all of TypeORM's do. */
   #watch(client: PoolClient): void {
+    this.#openedAt.set(client, performance.now())
     // Without a listener the loss of an idle client would end the process; the next query on it fails.
     client.on('error', ignore)
     const query: (...args: unknown[]) => unknown = client.query.bind(client)
@@ -76,11 +94,18 @@ export class CircuitBreakerPool extends Pool {
     }) as typeof client.query
   }
 
+  #openingOf(client: PoolClient): number {
+    return this.#openedAt.get(client) ?? Infinity
+  }
+
   #handleFailure(client: PoolClient, error: unknown): void {
     countQueryError(error)
     if (!(error instanceof Error)) return
     const isHung = NO_ANSWER.test(error.message)
-    if ((isHung || isOutdated(error)) && client instanceof Client) client.connection.stream.destroy()
+    const now = performance.now()
+    const isReplaced = isReadOnlyDatabase(error) && now - this.#openingOf(client) >= READ_ONLY_MS
+    if (isReplaced) this.#replacedBefore = now
+    if ((isHung || isReplaced || isOutdated(error)) && client instanceof Client) client.connection.stream.destroy()
     if (isHung) this.#openIfHung(error)
   }
 

@@ -17,6 +17,7 @@ describe('the class of a failed query', () => {
     ['a refused connection', failed('ECONNREFUSED'), 'connection'],
     ['a lost connection', failed(undefined, 'Connection terminated unexpectedly'), 'connection'],
     ['a server that hangs', failed(undefined, 'Query read timeout'), 'timeout'],
+    ['a standby, or a server that is set to read-only', failed('25006'), 'read-only'],
     ['a mistake in a statement', failed('42601'), 'other'],
   ])('%s', (_, error, expected) => {
     expect(errorClass(error)).toBe(expected)

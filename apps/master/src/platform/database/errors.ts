@@ -1,3 +1,4 @@
+import { isReadOnlyDatabase } from '@session-service/server-kit'
 import { QueryFailedError } from 'typeorm'
 
 const sqlState = (error: unknown): string | undefined => {
@@ -24,10 +25,12 @@ const CLASSES = [
   ['08', 'connection'],
   ['57', 'connection'],
 ] as const
-export const ERROR_CLASSES = [...new Set(CLASSES.map(([, name]) => name))]
+const READ_ONLY = 'read-only' as const
+export const ERROR_CLASSES = [...new Set([READ_ONLY, ...CLASSES.map(([, name]) => name)])]
 
 /** The class of a failed query, for metrics; `other` for a mistake in a statement, for example. */
 export function errorClass(error: unknown): (typeof ERROR_CLASSES)[number] | 'other' {
+  if (isReadOnlyDatabase(error)) return READ_ONLY
   const state = sqlState(error) ?? ''
   const known = CLASSES.find(([prefix]) => state.startsWith(prefix))?.[1]
   if (known) return known

@@ -37,7 +37,8 @@ export class LeaderLease {
       }
       const row = await firstRow<{ taken: boolean; backend: number }>(
         runner.manager,
-        'SELECT pg_try_advisory_lock($1) AS taken, pg_backend_pid() AS backend',
+        // A standby has locks of its own, which no other master would see.
+        `SELECT NOT pg_is_in_recovery() AND pg_try_advisory_lock($1) AS taken, pg_backend_pid() AS backend`,
         [LEADER_LOCK],
       )
       if (row?.taken) await this.#hold(runner, row.backend)
