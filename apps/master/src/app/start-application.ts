@@ -22,6 +22,7 @@ import type { Lifecycle } from '../platform/config/lifecycle.js'
 import { readOverrides, withClusterId } from '../platform/config/overrides.js'
 import { createDataSource, createMigrationSource } from '../platform/database/data-source.js'
 import { migrate, readSchemaState } from '../platform/database/migrate.js'
+import { refuseTransactionPooling } from '../platform/database/pooler.js'
 import type { SchemaState } from '../platform/database/schema-state.js'
 import { boundHooks } from './bound-hooks.js'
 import { createApplication } from './create-application.js'
@@ -68,6 +69,7 @@ export async function openDatabase(context: StartContext, opened: AsyncDisposabl
   )
   await untilReachable('the database', context, () => dataSource.initialize())
   opened.defer(() => dataSource.destroy())
+  await untilReachable('the database', context, () => refuseTransactionPooling(dataSource))
   await untilReachable('the schema', context, async () => {
     const state = await readSchemaState(dataSource)
     if (state.kind === 'newer')
