@@ -65,6 +65,23 @@ it('holds existing and new connections without closing them, and loses no data',
   await until('the end of the early connection', () => early.seen.end !== '')
 })
 
+it('strands existing connections, and forwards those that follow to the next target', async () => {
+  const early = open()
+  early.socket.write('a')
+  await until('the first', () => early.seen.text === 'a')
+  proxy.strand()
+  const next = createServer((socket) => socket.end('next')).listen(0, '127.0.0.1')
+  await once(next, 'listening')
+  proxy.target = { host: '127.0.0.1', port: (next.address() as AddressInfo).port }
+  proxy.mode = 'pass'
+  early.socket.write('b')
+  const late = open()
+  await until('the next target', () => late.seen.text === 'next')
+  expect(early.seen).toEqual({ text: 'a', end: '' })
+  late.socket.destroy()
+  await new Promise((resolve) => next.close(resolve))
+})
+
 it('resets existing and new connections', async () => {
   const early = open()
   early.socket.write('a')

@@ -63,6 +63,11 @@ export class TcpProxy {
     for (const link of this.#links) link.follow(mode)
   }
 
+  /** Existing connections hang from now on, whatever the mode is, like those to a machine that has lost its power. */
+  strand(): void {
+    for (const link of this.#links) link.strand()
+  }
+
   /** The number of open connections. */
   get links(): number {
     return this.#links.size
@@ -90,6 +95,7 @@ export class TcpProxy {
 class Link {
   readonly #flows: readonly Flow[]
   #isOver = false
+  #isStranded = false
   readonly #client: Socket
   readonly #target: Socket
   readonly #onOver: () => void
@@ -109,8 +115,14 @@ class Link {
   }
 
   follow(mode: ProxyMode): void {
+    if (this.#isStranded) return
     if (mode === 'reset') return this.reset()
     for (const flow of this.#flows) flow.follow(mode)
+  }
+
+  strand(): void {
+    this.follow('hang')
+    this.#isStranded = true
   }
 
   reset(): void {

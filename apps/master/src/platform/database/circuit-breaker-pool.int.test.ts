@@ -55,3 +55,15 @@ it('stays closed when the server rejects a statement', async () => {
   await expect(query('SELECT 1/0')).rejects.toThrow('division by zero')
   expect(await query()).toBe(1)
 })
+
+it('replaces all clients after one time-out when the machine behind them is gone, and new ones are answered', async () => {
+  const clients = await Promise.all([pool.connect(), pool.connect()])
+  for (const client of clients) client.release()
+  proxy.strand()
+  const answers: string[] = []
+  await until('a new client is answered', async () => {
+    answers.push(await messageOf(query()))
+    return answers.at(-1) === '1'
+  })
+  expect(answers.filter((answer) => answer === 'Query read timeout')).toHaveLength(1)
+})

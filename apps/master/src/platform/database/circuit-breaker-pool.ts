@@ -16,13 +16,18 @@ const READ_ONLY_MS = 1_000
 const noAnswerError = (): Error => Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT' })
 const ignore = (): void => undefined
 
+/** Without the farewell of the protocol, which nothing may receive. */
+function destroy(client: unknown): void {
+  if (client instanceof Client) client.connection.stream.destroy()
+}
+
 /**
  * A connection pool with a circuit breaker for a server that hangs. A client whose query is not answered is destroyed,
  * because later queries on it would wait behind that one. Until a probe is answered, each request for a client is
  * rejected at once, so that a caller waits for one time-out at most.
  *
- * After a failover some clients may be those of a server that has become, or was for a moment, a standby. Postgres and
- * proxies keep such connections open. When one of them is refused a write, all clients are replaced before their next use.
+ * After a failover some clients may lead to a machine that is gone, or to a standby, whose connections Postgres and proxies
+ * keep open. When one of them is not answered or is refused a write, all clients are replaced before their next use.
  */
 export class CircuitBreakerPool extends Pool {
   readonly #config: PoolConfig
@@ -61,12 +66,14 @@ export class CircuitBreakerPool extends Pool {
 
   #take(callback: OnClient): void {
     super.connect((error, client, done) => {
+      // The callback was rejected meanwhile: the client goes back to the pool.
+      if (!this.#waiting.has(callback)) return client && done()
       if (client && this.#openingOf(client) < this.#replacedBefore) {
+        destroy(client)
         done(true)
         return this.#take(callback)
       }
-      // The callback was rejected meanwhile: the client goes back to the pool.
-      if (!this.#waiting.delete(callback)) return client && done()
+      this.#waiting.delete(callback)
       if (error) {
         countQueryError(error)
         this.#openIfHung(error)
@@ -105,13 +112,14 @@ export class CircuitBreakerPool extends Pool {
     const now = performance.now()
     const isReplaced = isReadOnlyDatabase(error) && now - this.#openingOf(client) >= READ_ONLY_MS
     if (isReplaced) this.#replacedBefore = now
-    if ((isHung || isReplaced || isOutdated(error)) && client instanceof Client) client.connection.stream.destroy()
+    if (isHung || isReplaced || isOutdated(error)) destroy(client)
     if (isHung) this.#openIfHung(error)
   }
 
   #openIfHung({ message }: Error): void {
     if (this.#isHung || this.ending || !NO_ANSWER.test(message)) return
     this.#isHung = true
+    this.#replacedBefore = performance.now()
     for (const callback of this.#waiting) callback(noAnswerError(), undefined, ignore)
     this.#waiting.clear()
     void this.#probeUntilAnswered()
@@ -135,7 +143,7 @@ export class CircuitBreakerPool extends Pool {
     } catch {
       return false
     } finally {
-      client.connection.stream.destroy()
+      destroy(client)
     }
   }
 }
