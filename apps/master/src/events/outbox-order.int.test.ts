@@ -36,7 +36,7 @@ const record = async (session: string, after?: string): Promise<string> => {
   const [id = ''] = await events.transaction((_, write) => write(draft), { after })
   return id
 }
-const claim = (limit = 10) => outbox.claim(limit, 60_000)
+const claim = (limit = 10, heads: 'oldest' | 'all' = 'oldest') => outbox.claim(heads, limit, 60_000)
 const age = (id: string, seconds: number) =>
   database.query(`UPDATE outbox SET queued_at = queued_at - $2 * interval '1 second' WHERE id = $1`, [id, seconds])
 
@@ -97,4 +97,36 @@ it('a claim has no more events than it asks for, also when Postgres expects a si
   await database.query('VACUUM ANALYZE outbox')
   for (let count = 0; count < 20; count++) await record(`room${count}`)
   expect(await claim(3)).toHaveLength(3)
+  expect(await claim(3, 'all')).toHaveLength(3)
+})
+
+it('an event behind many of another session is not among the oldest, but a search of all finds it', async () => {
+  await database.query('DELETE FROM outbox')
+  const first = await record('crowded')
+  await database.query(
+    `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at)
+     SELECT 'evt_' || g, consumer, session_key, name, payload, created_at FROM outbox, generate_series(1, 250) g`,
+  )
+  const end = await record('room')
+  expect((await claim()).map(({ id, hasNext }) => [id, hasNext])).toEqual([[first, true]])
+  expect(await claim()).toEqual([])
+  expect((await claim(10, 'all')).map(({ id, hasNext }) => [id, hasNext])).toEqual([[end, false]])
+  expect(await claim(10, 'all')).toEqual([])
+})
+
+it('the delivery of an event claims the first of its session that waits, if it is due', async () => {
+  await database.query('DELETE FROM outbox')
+  const [older, newer] = [await record('room'), await record('room')]
+  const crash = await record('cluster')
+  const last = await record('room', crash)
+  const [replayed] = await claim(1)
+  await database.query('UPDATE outbox SET dead_at = clock_timestamp() WHERE id = $1', [older])
+  const [current] = await claim(1)
+  expect([replayed?.id, current?.id]).toEqual([older, newer])
+  await database.query('UPDATE outbox SET dead_at = NULL, next_attempt_at = clock_timestamp() WHERE id = $1', [older])
+  const next = await outbox.deliveredBefore(current!, 60_000)
+  expect([next?.id, next?.hasNext]).toEqual([older, true])
+  // The last one waits for the event of the cluster.
+  expect(await outbox.deliveredBefore(next!, 60_000)).toBeUndefined()
+  expect((await database.query('SELECT id FROM outbox ORDER BY position')).map(({ id }) => id)).toEqual([crash, last])
 })

@@ -6,6 +6,11 @@ import { OutboxEntity } from './outbox.entity.js'
 
 const QUEUED = ['position', 'id', 'name', 'sessionKey', 'payload', 'attempts', 'traceContext'] as const
 export type QueuedEvent = Pick<OutboxEntity, (typeof QUEUED)[number]>
+/** An event that this master has to post. */
+export interface ClaimedEvent extends QueuedEvent {
+  /** Whether later events of its session wait. */
+  hasNext: boolean
+}
 /** A document for one consumer. */
 export interface QueuedDocument {
   id: string
@@ -21,6 +26,25 @@ export type SerialConsumer = keyof typeof LOCKS
 const MAX_DEAD_LETTERS = 1_000
 /** An event waits at most this long, s, for the first attempt of the event that it has to follow. */
 const PREDECESSOR_WAIT_S = 15
+
+/** Fragments of the statements that claim; `o` is any row, `h` the first event of a session that is still to be posted. */
+const PENDING = `o.consumer = 'webhook' AND o.dead_at IS NULL`
+const HEAD = 'o.position, o.session_key, o.after_id, o.next_attempt_at'
+const HEADS = {
+  /** Those among the oldest events: a claim takes as long when the queue is long. */
+  oldest: `
+    oldest AS MATERIALIZED (SELECT ${HEAD} FROM outbox o WHERE ${PENDING} ORDER BY o.position LIMIT 200),
+    head AS (SELECT DISTINCT ON (session_key) * FROM oldest ORDER BY session_key, position)`,
+  all: `
+    head AS (SELECT ${HEAD} FROM outbox o JOIN (
+      SELECT min(o.position) AS position FROM outbox o WHERE ${PENDING} GROUP BY o.session_key) first USING (position))`,
+}
+const IS_DUE = `h.next_attempt_at <= clock_timestamp() AND (h.after_id IS NULL
+  OR NOT EXISTS (SELECT 1 FROM outbox f WHERE f.id = h.after_id AND f.consumer = 'webhook' AND f.dead_at IS NULL
+                  AND f.attempts = 0 AND f.queued_at > clock_timestamp() - ${PREDECESSOR_WAIT_S} * interval '1 second'))`
+const LEASE_END = `clock_timestamp() + $2 * interval '1 millisecond'`
+const CLAIMED = `${QUEUED_COLUMNS}, EXISTS (SELECT 1 FROM outbox n WHERE n.consumer = 'webhook' AND n.dead_at IS NULL
+  AND n.session_key = o.session_key AND n.position > o.position) AS "hasNext"`
 /** By the database's clock. */
 const NOW = (): string => 'clock_timestamp()'
 
@@ -39,27 +63,37 @@ export class OutboxRepository {
    * Hand-written, because masters that claim at the same moment have to skip each other's rows. Materialized: Postgres may
    * run a subquery once for each row of the table, and each run would lock `limit` further rows.
    */
-  claim(limit: number, leaseMs: number): Promise<QueuedEvent[]> {
-    return rows<QueuedEvent>(
+  claim(from: keyof typeof HEADS, limit: number, leaseMs: number): Promise<ClaimedEvent[]> {
+    return rows<ClaimedEvent>(
       this.dataSource,
-      `WITH head AS MATERIALIZED (
-         SELECT h.position FROM outbox h
-         WHERE h.consumer = 'webhook' AND h.dead_at IS NULL AND h.next_attempt_at <= clock_timestamp()
-           AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.consumer = 'webhook' AND e.dead_at IS NULL
-                           AND e.session_key = h.session_key AND e.position < h.position)
-           AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.id = h.after_id AND f.consumer = 'webhook'
-                           AND f.dead_at IS NULL AND f.attempts = 0
-                           AND f.queued_at > clock_timestamp() - $3 * interval '1 second')
-         ORDER BY h.position LIMIT $1 FOR UPDATE SKIP LOCKED)
-       UPDATE outbox o SET next_attempt_at = clock_timestamp() + $2 * interval '1 millisecond'
-       FROM head WHERE o.position = head.position RETURNING ${QUEUED_COLUMNS}`,
-      [limit, leaseMs, PREDECESSOR_WAIT_S],
+      `WITH ${HEADS[from]},
+       due AS MATERIALIZED (SELECT h.position FROM head h WHERE ${IS_DUE} ORDER BY h.position LIMIT $1),
+       free AS MATERIALIZED (
+         SELECT o.position FROM outbox o JOIN due USING (position)
+         WHERE o.next_attempt_at <= clock_timestamp() FOR UPDATE OF o SKIP LOCKED)
+       UPDATE outbox o SET next_attempt_at = ${LEASE_END}
+       FROM free WHERE o.position = free.position RETURNING ${CLAIMED}`,
+      [limit, leaseMs],
     )
   }
 
   /** Hand-written: it is part of each delivery, and the query builder doubles its processor time. */
   async delivered(position: number): Promise<void> {
     await execute(this.dataSource, 'DELETE FROM outbox WHERE position = $1', [position])
+  }
+
+  /** As `delivered`; also claims the next event of the session for `leaseMs`, if it is due. */
+  deliveredBefore({ position, sessionKey }: QueuedEvent, leaseMs: number): Promise<ClaimedEvent | undefined> {
+    return firstRow<ClaimedEvent>(
+      this.dataSource,
+      `WITH delivered AS (DELETE FROM outbox WHERE position = $1),
+       next AS MATERIALIZED (
+         SELECT ${HEAD} FROM outbox o WHERE ${PENDING} AND o.session_key = $3 AND o.position <> $1
+         ORDER BY o.position LIMIT 1)
+       UPDATE outbox o SET next_attempt_at = ${LEASE_END}
+       FROM next h WHERE o.position = h.position AND ${IS_DUE} RETURNING ${CLAIMED}`,
+      [position, leaseMs, sessionKey],
+    )
   }
 
   /**
@@ -166,7 +200,8 @@ export class OutboxRepository {
       // Hand-written, because a busy master reads thousands of events per second.
       const events = await rows<QueuedEvent>(
         manager,
-        `SELECT ${QUEUED_COLUMNS} FROM outbox o WHERE o.consumer = $1 ORDER BY o.position LIMIT $2`,
+        `SELECT ${QUEUED_COLUMNS} FROM outbox o WHERE o.consumer = $1 AND o.dead_at IS NULL
+         ORDER BY o.position LIMIT $2`,
         [consumer, limit],
       )
       if (events.length === 0) return 0

@@ -22,8 +22,12 @@ export interface WebhookReceiver {
   resolve?: Resolve
 }
 
-export type PostOutcome =
-  { outcome: 'delivered' } | { outcome: 'refused' | 'failed' | 'timeout'; error: string; retryAfterMs: number }
+export interface FailedPost {
+  outcome: 'refused' | 'failed' | 'timeout'
+  error: string
+  retryAfterMs: number
+}
+export type PostOutcome = { outcome: 'delivered' } | FailedPost
 
 /** The body of an answer is discarded up to this size and time (ms); beyond them its connection is closed. */
 const DISCARD_BYTES = 65_536

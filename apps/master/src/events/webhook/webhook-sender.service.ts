@@ -11,13 +11,18 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleD
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { EventLog } from '../event-log.js'
-import { OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
-import { WebhookPost } from './webhook-post.js'
+import { type ClaimedEvent, OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
+import { type FailedPost, WebhookPost } from './webhook-post.js'
 
-/** Interval of reading the outbox, ms: for events of other masters and for retries. */
+/** Interval of reading the whole outbox, ms: for events of other masters and for retries. */
 const POLL_EVERY_MS = 500
 /** A claim lasts this much longer than the time-out of an attempt, ms; no other master posts the event until then. */
 const LEASE_SLACK_MS = 5_000
+/** A claim that took this long, ms, is followed by a rest of some times its length: the queue is long then. */
+const SLOW_CLAIM_MS = 20
+const REST_FACTOR = 4
+/** A session with many events keeps its place among the parallel ones this long, ms; then other sessions have their turn. */
+const TURN_MS = 1_000
 const PURGE_EVERY_MS = 3_600_000
 /** Gauges of one scrape share one read of the outbox, ms. */
 const COUNTS_MS = 1_000
@@ -37,6 +42,9 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined
   #claiming: Promise<void> | undefined
   #isClaimRequested = false
+  /** Times by `performance.now()`. */
+  #nextSearchAt = 0
+  #restsUntil = 0
   #lastPurge = -Infinity
   #isStopping = false
   readonly #attempts = metrics.counter('webhook_attempts_total', {
@@ -90,6 +98,11 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       return
     }
     clearTimeout(this.#timer)
+    const restMs = this.#restsUntil - performance.now()
+    if (restMs > 0) {
+      this.#timer = setTimeout(() => this.poll(), restMs)
+      return
+    }
     this.#isClaimRequested = false
     this.#claiming = this.#claimDue().finally(() => {
       this.#claiming = undefined
@@ -97,6 +110,10 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       if (this.#isClaimRequested && this.#capacity > 0) this.poll()
       else this.#timer = setTimeout(() => this.poll(), POLL_EVERY_MS)
     })
+  }
+
+  get #leaseMs(): number {
+    return this.config.SERVICE_WEBHOOK_TIMEOUT + LEASE_SLACK_MS
   }
 
   get #capacity(): number {
@@ -107,37 +124,73 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       await this.#purgeOld()
       if (this.#capacity <= 0) return
-      const leaseMs = this.config.SERVICE_WEBHOOK_TIMEOUT + LEASE_SLACK_MS
-      for (const event of await this.outbox.claim(this.#capacity, leaseMs)) this.#start(event)
+      const startedAt = performance.now()
+      await this.#startDue()
+      const tookMs = performance.now() - startedAt
+      if (tookMs >= SLOW_CLAIM_MS) this.#restsUntil = performance.now() + REST_FACTOR * tookMs
     } catch (error) {
       this.#logger.warn({ err: error }, 'claiming events from the outbox failed, will retry')
     }
   }
 
-  #start(event: QueuedEvent): void {
+  async #startDue(): Promise<void> {
+    await this.#startFrom('oldest')
+    if (this.#capacity <= 0 || performance.now() < this.#nextSearchAt) return
+    // Events behind many that cannot be posted yet are not among the oldest. A search that finds none rests.
+    const found = await this.#startFrom('all')
+    this.#nextSearchAt = found > 0 ? 0 : performance.now() + POLL_EVERY_MS
+  }
+
+  async #startFrom(heads: 'oldest' | 'all'): Promise<number> {
+    const events = await this.outbox.claim(heads, this.#capacity, this.#leaseMs)
+    for (const event of events) this.#start(event)
+    return events.length
+  }
+
+  #start(event: ClaimedEvent): void {
     // A claim starts within the request that recorded an event, and also claims events of others.
-    const attempt = withoutSpan(() => this.#deliver(event))
+    const turn = withoutSpan(() => this.#deliverInTurn(event))
       .catch((error: unknown) =>
         this.#logger.warn({ err: error }, 'storing the outcome of an attempt failed, the event is posted again'),
       )
       .finally(() => {
-        this.#inFlight.delete(attempt)
-        // The session's next event may be due now.
+        this.#inFlight.delete(turn)
         this.poll()
       })
-    this.#inFlight.add(attempt)
+    this.#inFlight.add(turn)
   }
 
-  async #deliver(event: QueuedEvent): Promise<void> {
-    const { position, id, name, payload, attempts } = event
+  /** Posts the event and the next ones of its session, until one fails or the turn is over. */
+  async #deliverInTurn(first: ClaimedEvent): Promise<void> {
+    const endsAt = performance.now() + TURN_MS
+    let event: ClaimedEvent | undefined = first
+    while (event) event = await this.#deliver(event, endsAt)
+  }
+
+  /** Returns the session's next event, claimed, if it may be posted at once. */
+  async #deliver(event: ClaimedEvent, turnEndsAt: number): Promise<ClaimedEvent | undefined> {
+    const { position, id, name, payload } = event
     const body = JSON.stringify({ event: name, ...(JSON.parse(payload) as object) })
     const span = spanOf(event)
     const result = await withSpan(span, () => this.#post(id, body))
     if (result?.outcome !== 'delivered') span?.fail(result?.outcome ?? 'aborted')
     span?.end()
-    if (!result) return this.outbox.release(position)
+    if (!result) {
+      await this.outbox.release(position)
+      return undefined
+    }
     this.#attempts.inc({ outcome: result.outcome })
-    if (result.outcome === 'delivered') return this.outbox.delivered(position)
+    if (result.outcome !== 'delivered') {
+      await this.#fail(event, result)
+      return undefined
+    }
+    const mayContinue = event.hasNext && !this.#isStopping && performance.now() < turnEndsAt
+    if (mayContinue) return this.outbox.deliveredBefore(event, this.#leaseMs)
+    await this.outbox.delivered(position)
+    return undefined
+  }
+
+  async #fail({ position, id, name, attempts }: QueuedEvent, result: FailedPost): Promise<void> {
     const { config } = this
     const backoff = { firstMs: config.SERVICE_WEBHOOK_FIRST_RETRY, longestMs: config.SERVICE_WEBHOOK_LONGEST_RETRY }
     const requestedMs = Math.min(result.retryAfterMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER * 1_000)

@@ -98,6 +98,30 @@ describe('a webhook', () => {
     ])
   })
 
+  it('posts the events behind a long queue of a session that is refused, and the queue in order when it is accepted', async () => {
+    const session = await oneSession()
+    await sink.ended(session)
+    let isRefused = true
+    const isQueued = ({ event, sessionId }: { event: string; sessionId?: string }): boolean =>
+      sessionId === session && event === 'sessionDestroyed'
+    sink.behaviour = (event) => (isQueued(event) && isRefused ? { status: 503 } : undefined)
+    const [{ event: queued } = { event: undefined }] = sink.received.filter(({ event }) => isQueued(event))
+    const ids = Array.from({ length: 230 }, (_, index) => `evt_queued_${index}`)
+    await stack.postgres.query(
+      `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at)
+       SELECT id, 'webhook', 'queue', 'sessionDestroyed', $2, 1 FROM unnest($1::text[]) WITH ORDINALITY AS r(id, place)
+       ORDER BY place`,
+      [ids, JSON.stringify({ ...queued, event: undefined })],
+    )
+    await until('the queue is refused', () => sink.received.some(({ id, status }) => id === ids[0] && status === 503))
+    await sink.ended(await oneSession())
+    expect(sink.accepted.filter(({ id }) => ids.includes(id))).toEqual([])
+    isRefused = false
+    const posted = (): string[] => sink.accepted.map(({ id }) => id).filter((id) => ids.includes(id))
+    await until('the queue is posted', () => posted().length === ids.length)
+    expect(posted()).toEqual(ids)
+  })
+
   it('is posted no more often at the same time than both masters may post', async () => {
     sink.mostAtOnce = 0
     const ids = await Promise.all(Array.from({ length: 60 }, oneSession))
