@@ -42,7 +42,7 @@ export class EndpointsService {
 
   constructor(private readonly mediaNodes: MediaNodesService) {}
 
-  /** Those of all these sessions; without those of nodes that do not answer. */
+  /** Those of all these sessions, except what nodes do not answer. */
   async transportsOf(places: readonly Place[]): Promise<Transports> {
     const roomsByNode = Map.groupBy(places, ({ mediaNodeId }) => mediaNodeId)
     const found = await Promise.all([...roomsByNode].map(([nodeId, rooms]) => this.#transportsOn(nodeId, rooms)))
@@ -51,13 +51,19 @@ export class EndpointsService {
 
   async #transportsOn(nodeId: string | null, rooms: readonly Place[]): Promise<[string, TransportDescription][]> {
     if (nodeId === null) return []
+    const roomIds = rooms.map(({ uniqueSessionId }) => uniqueSessionId)
+    const found: [string, TransportDescription][] = []
+    let after: string | undefined
     try {
-      const roomIds = rooms.map(({ uniqueSessionId }) => uniqueSessionId)
-      return [...transportsFrom(await this.mediaNodes.request({ nodeId }, 'describeTransports', { roomIds }))]
+      do {
+        const page = await this.mediaNodes.request({ nodeId }, 'describeTransports', { roomIds, after })
+        found.push(...transportsFrom(page))
+        after = page.next
+      } while (after !== undefined)
     } catch (error) {
       this.#logger.warn(`media node ${nodeId} did not describe its transports: ${String(error)}`)
-      return []
     }
+    return found
   }
 }
 

@@ -3,13 +3,30 @@ import type { Peer } from './peer.js'
 
 type Described = NodeCommandResult<'describeTransports'>
 
+/** A page ends with the connection that reaches this number of transports; each has 1 KiB or less. */
+const PAGE = 300
+
+/** The transports of the first peers after a connection, by the ids of their connections. */
+export function describePage(peers: readonly Peer[], after = ''): Described {
+  const page = { connections: [] as Described['connections'], streams: [] as NonNullable<Described['streams']> }
+  const rest = peers.filter(({ connectionId }) => connectionId > after)
+  rest.sort((a, b) => (a.connectionId < b.connectionId ? -1 : 1))
+  for (const [index, peer] of rest.entries()) {
+    page.connections.push(...describeShared(peer))
+    page.streams.push(...describeEach(peer))
+    const isFull = 2 * page.connections.length + page.streams.length >= PAGE
+    if (isFull && index + 1 < rest.length) return { ...page, next: peer.connectionId }
+  }
+  return page
+}
+
 /** Both transports of a peer that has two for all its streams. */
-export function describeShared({ connectionId, transports: { shared } }: Peer): Described['connections'] {
+function describeShared({ connectionId, transports: { shared } }: Peer): Described['connections'] {
   return shared ? [{ connectionId, send: shared.send.describe(), recv: shared.recv.describe() }] : []
 }
 
 /** The transports of a peer that has one for each stream and each subscription. */
-export function describeEach({
+function describeEach({
   connectionId,
   transports: { shared },
   streams,

@@ -9,7 +9,7 @@ import { describeSpan, KeyedMutex } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
-import { describeEach, describeShared } from './described-transports.js'
+import { describePage } from './described-transports.js'
 import type { MediaCounts, Room, RoomContext } from './room.js'
 import { Rooms } from './rooms.js'
 import type { StreamFilters } from './stream-filters.js'
@@ -201,9 +201,9 @@ export class MediaService implements Commands {
     return {}
   }
 
-  async describeTransports({ roomIds }: NodeCommandCall<'describeTransports'>): Answer<'describeTransports'> {
+  async describeTransports({ roomIds, after }: NodeCommandCall<'describeTransports'>): Answer<'describeTransports'> {
     const peers = roomIds.flatMap((roomId) => [...(this.rooms.find(roomId)?.peers.values() ?? [])])
-    return { connections: peers.flatMap(describeShared), streams: peers.flatMap(describeEach) }
+    return describePage(peers, after)
   }
 
   async inventory(_call: NodeCommandCall<'inventory'>): Answer<'inventory'> {

@@ -163,6 +163,21 @@ describe('a participant with a transport for each stream', () => {
     ])
   })
 
+  it('is described page by page, so that no answer exceeds a message of the bus', async () => {
+    await publish()
+    const natives = Array.from({ length: 160 }, (_, index) => `native${String(index).padStart(3, '0')}`)
+    await Promise.all(natives.map((connectionId) => stack.join(roomId, connectionId)))
+    const pageAfter = (after?: string) => stack.service.describeTransports({ roomIds: [roomId], after })
+    const first = await pageAfter()
+    expect(first).toMatchObject({ next: 'native149', streams: [] })
+    const second = await pageAfter(first.next)
+    expect(second.next).toBeUndefined()
+    expect([first, second].flatMap(({ connections }) => connections.map(({ connectionId }) => connectionId))).toEqual(
+      natives,
+    )
+    expect(second.streams?.map(({ connectionId, streamId }) => [connectionId, streamId])).toEqual([['pub', 'str']])
+  })
+
   it('leaves nothing behind when it leaves, joins again, or the room closes', async () => {
     await publish()
     await stack.service.subscribe({ ...sub, rtpCapabilities })

@@ -277,10 +277,14 @@ export const NODE_COMMANDS = {
   startTranscription: [HeldRoom.extend({ lang: Language, settings: SpeechSettings }), Nothing, 9_700],
   /** A room without a transcription is no error. */
   stopTranscription: [HeldRoom, Nothing, 4_000],
-  /** The transports of clients in these rooms; none of rooms that are not on the node. */
+  /**
+   * The transports of clients in these rooms; none of rooms that are not on the node. A page of them, because a message
+   * on the bus is limited: the next call continues after the connection `next`, until an answer has none.
+   */
   describeTransports: [
-    z.object({ roomIds: z.array(Id) }),
+    z.object({ roomIds: z.array(Id), after: Id.optional() }),
     z.object({
+      next: Id.optional(),
       connections: z.array(z.object({ connectionId: Id, send: TransportDescription, recv: TransportDescription })),
       /** Of connections with a transport for each stream. */
       streams: z
