@@ -130,3 +130,20 @@ it('the delivery of an event claims the first of its session that waits, if it i
   expect(await outbox.deliveredBefore(next!, 60_000)).toBeUndefined()
   expect((await database.query('SELECT id FROM outbox ORDER BY position')).map(({ id }) => id)).toEqual([crash, last])
 })
+
+it('replays and deletes more dead letters than one statement changes', async () => {
+  await database.query('DELETE FROM outbox')
+  await database.query(
+    `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at, attempts, dead_at)
+     SELECT 'evt_' || g, 'webhook', 'room', 'sessionDestroyed', '{}', 1, 5, clock_timestamp() - interval '2 days'
+     FROM generate_series(1, 20002) g`,
+  )
+  expect(await outbox.replay('evt_7')).toBe(1)
+  expect(await outbox.purge({ olderThanDays: 3 })).toBe(0)
+  expect(await outbox.purge({ id: 'evt_8' })).toBe(1)
+  expect(await outbox.replay()).toBe(20_000)
+  expect(await outbox.counts()).toEqual({ pending: 20_001, dead: 0 })
+  await database.query(`UPDATE outbox SET dead_at = clock_timestamp() - interval '2 days'`)
+  expect(await outbox.purge({ olderThanDays: 1 })).toBe(20_001)
+  expect(await outbox.counts()).toEqual({ pending: 0, dead: 0 })
+})

@@ -1,6 +1,6 @@
 import { DeadLetterView, isClusterEvent, WebhookBody } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
-import { DataSource, type EntityManager, IsNull, Not, Raw, type Repository } from 'typeorm'
+import { DataSource, type EntityManager, IsNull, Not, type Repository } from 'typeorm'
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
 import { OutboxEntity } from './outbox.entity.js'
 
@@ -24,6 +24,8 @@ const QUEUED_COLUMNS = columns(OutboxEntity, 'o', QUEUED)
 const LOCKS = { cdr: 7_230_004, history: 7_230_006, search: 7_230_007 } as const
 export type SerialConsumer = keyof typeof LOCKS
 const MAX_DEAD_LETTERS = 1_000
+/** Dead letters that one statement changes. */
+const BATCH = 10_000
 /** An event waits at most this long, s, for the first attempt of the event that it has to follow. */
 const PREDECESSOR_WAIT_S = 15
 
@@ -147,22 +149,36 @@ export class OutboxRepository {
   }
 
   /** Queues dead letters again at their old positions: one, or all without an id. Returns their number. */
-  async replay(id?: string): Promise<number> {
-    const { affected } = await this.#repository.update(
-      { deadAt: Not(IsNull()), ...(id !== undefined && { id }) },
-      { deadAt: null, attempts: 0, queuedAt: NOW, nextAttemptAt: NOW },
+  replay(id?: string): Promise<number> {
+    return this.#inBatches(
+      `UPDATE outbox SET dead_at = NULL, attempts = 0, queued_at = clock_timestamp(), next_attempt_at = clock_timestamp()`,
+      { id },
     )
-    return affected ?? 0
   }
 
   /** Deletes dead letters: one, all, or those older than a number of days. Returns their number. */
-  async purge({ id, olderThanDays }: { id?: string; olderThanDays?: number } = {}): Promise<number> {
-    const age = Raw((column) => `${column} < clock_timestamp() - :days * interval '1 day'`, { days: olderThanDays })
-    const { affected } = await this.#repository.delete({
-      deadAt: olderThanDays === undefined ? Not(IsNull()) : age,
-      ...(id !== undefined && { id }),
-    })
-    return affected ?? 0
+  purge(which: { id?: string; olderThanDays?: number } = {}): Promise<number> {
+    return this.#inBatches('DELETE FROM outbox', which)
+  }
+
+  /** Hand-written, because a statement for all dead letters could take longer than its time-out. */
+  async #inBatches(
+    change: string,
+    { id, olderThanDays = 0 }: { id?: string; olderThanDays?: number },
+  ): Promise<number> {
+    let [changed, total] = [0, 0]
+    do {
+      changed = await execute(
+        this.dataSource,
+        `${change} WHERE position IN (
+           SELECT position FROM outbox
+           WHERE dead_at < clock_timestamp() - $1 * interval '1 day' AND ($2::text IS NULL OR id = $2)
+           ORDER BY dead_at, position LIMIT $3)`,
+        [olderThanDays, id ?? null, BATCH],
+      )
+      total += changed
+    } while (changed === BATCH)
+    return total
   }
 
   /** Queues documents that are no events, in a transaction; one that is queued already has no effect. */
