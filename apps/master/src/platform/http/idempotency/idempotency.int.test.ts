@@ -8,6 +8,9 @@ import {
   until,
 } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import type { MasterConfig } from '../../config/configuration.module.js'
+import { createDataSource } from '../../database/data-source.js'
+import { IdempotentCalls } from './idempotent-calls.service.js'
 
 jest.setTimeout(60_000)
 
@@ -172,4 +175,19 @@ it('G10: the REST client retries when an answer is lost, and one session is crea
   } finally {
     await proxy.close()
   }
+})
+
+it('calls of more than a day ago are deleted, more than one statement deletes', async () => {
+  await stack.postgres.query('DELETE FROM idempotent_call')
+  await stack.postgres.query(
+    `INSERT INTO idempotent_call (key, request, master_id, claim, asked_at)
+     SELECT 'call' || g, '', '', '', clock_timestamp() - interval '1 hour' * CASE WHEN g > 10001 THEN 23 ELSE 25 END
+     FROM generate_series(1, 10003) g`,
+  )
+  const source = await createDataSource(stack.postgres.url, [], () => undefined).initialize()
+  const calls = new IdempotentCalls(source, 'master', { SERVICE_SECRET: stack.secret } as MasterConfig)
+  await calls.purgeOld({ isStopping: () => false })
+  await source.destroy()
+  const left = await stack.postgres.query('SELECT key FROM idempotent_call ORDER BY 1')
+  expect(left).toEqual([{ key: 'call10002' }, { key: 'call10003' }])
 })

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { newSecret } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
-import { Job } from '../../jobs/job.js'
+import { Job, type JobRun } from '../../jobs/job.js'
 import { z } from 'zod'
 import { execute, firstRow, rows } from '../../database/sql.js'
 import { signingSecrets } from '../../authentication/signing-secrets.js'
@@ -153,14 +153,17 @@ export class IdempotentCalls {
   }
 
   @Job({ name: 'old calls', scope: 'leader', everyMs: PURGE_EVERY_MS })
-  async purgeOld(): Promise<void> {
+  async purgeOld({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     // Bounded, so that one statement never runs for long: a DELETE has no LIMIT of its own.
-    await execute(
-      this.dataSource,
-      `DELETE FROM idempotent_call WHERE key IN (
-         SELECT key FROM idempotent_call WHERE asked_at < clock_timestamp() - $1 * interval '1 hour' LIMIT $2)`,
-      [KEPT_HOURS, PURGE_BATCH],
-    )
+    const purge = (): Promise<number> =>
+      execute(
+        this.dataSource,
+        `DELETE FROM idempotent_call WHERE key IN (
+           SELECT key FROM idempotent_call WHERE asked_at < clock_timestamp() - $1 * interval '1 hour'
+           ORDER BY asked_at LIMIT $2)`,
+        [KEPT_HOURS, PURGE_BATCH],
+      )
+    while (!isStopping() && (await purge()) === PURGE_BATCH);
   }
 
   #digest(text: string): string {
