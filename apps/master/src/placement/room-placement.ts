@@ -2,7 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { NodeSelection } from './node-selection.service.js'
 import type { NodeBoot, RoomPlace } from '../media-nodes/room-place.js'
-import { REFUSED, SessionMediaRepository } from './session-media.repository.js'
+import { REFUSED, type RoomEpochs, SessionMediaRepository } from './session-media.repository.js'
 
 /** A participant whose session needs a place on a media node. */
 export interface JoiningParticipant {
@@ -23,9 +23,13 @@ export class RoomPlacement {
     return this.sessions.mediaEpoch(sessionId)
   }
 
-  /** The epoch of the current placement of each room, or of the next one when it has none. */
-  epochs(roomIds: readonly string[]): Promise<Map<string, number>> {
+  epochs(roomIds: readonly string[]): Promise<Map<string, RoomEpochs>> {
     return this.sessions.epochs(roomIds)
+  }
+
+  /** Ends the media of a session up to an epoch that clients have and the database has lost; the next join places it. */
+  loseUntil(roomId: string, epoch: number): Promise<boolean> {
+    return this.sessions.loseUntil(roomId, epoch, { reason: 'mediaServerDisconnect' })
   }
 
   current(roomId: string): Promise<RoomPlace | undefined> {

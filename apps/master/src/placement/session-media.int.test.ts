@@ -77,7 +77,13 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
     expect(await recordedEvents()).toHaveLength(isOn ? 2 : 0)
     expect(await media.assign('ses_1', NODE)).toEqual({ ...NODE, epoch: 2 })
     expect(await lose(1)).toBe(false)
-    expect(await media.epochs(['ses_1', 'none'])).toEqual(new Map([['ses_1', 2]]))
+    const epochs = () => media.epochs(['ses_1', 'none'])
+    expect(await epochs()).toEqual(new Map([['ses_1', { last: 2, valid: 2 }]]))
+    expect(await lose(2)).toBe(true)
+    expect(await epochs()).toEqual(new Map([['ses_1', { last: 2, valid: 3 }]]))
+    expect(await media.loseUntil('ses_1', 2, LOST)).toBe(false)
+    expect(await media.loseUntil('ses_1', 5, LOST)).toBe(true)
+    expect(await media.assign('ses_1', NODE)).toEqual({ ...NODE, epoch: 6 })
   })
 
   it('rejects streams of a former placement and duplicate streams', async () => {

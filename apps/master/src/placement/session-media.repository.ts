@@ -21,6 +21,12 @@ export interface MediaEnd {
   afterEventId?: string | undefined
 }
 
+/** Media of an epoch before `valid` is lost. `last` is one less while the session has no placement. */
+export interface RoomEpochs {
+  last: number
+  valid: number
+}
+
 /** Restricts a query to one boot of a node, or to all except one. */
 export interface BootFilter {
   bootId?: string
@@ -150,14 +156,23 @@ export class SessionMediaRepository {
    * has been placed again since. Publishing and subscribing lock the session's row too, so that no stream of the lost
    * media is inserted afterwards.
    */
-  lose({ roomId, place }: PlacedRoom, { reason, afterEventId }: MediaEnd): Promise<boolean> {
+  lose({ roomId, place }: PlacedRoom, end: MediaEnd): Promise<boolean> {
+    return this.#lose('media_epoch = $2 AND media_node_id IS NOT NULL', roomId, place.epoch, end)
+  }
+
+  /** As `lose`, up to a placement that clients have and the database does not know: it has lost commits in a failover. */
+  loseUntil(roomId: string, epoch: number, end: MediaEnd): Promise<boolean> {
+    return this.#lose('media_epoch < $2', roomId, epoch, end)
+  }
+
+  #lose(condition: string, roomId: string, epoch: number, { reason, afterEventId }: MediaEnd): Promise<boolean> {
     return this.events.transaction(
       async (manager, record) => {
         const session = await firstRow<EventSession>(
           manager,
           `SELECT id, unique_id AS "uniqueSessionId", created_at AS "createdAt" FROM session
-           WHERE unique_id = $1 AND media_epoch = $2 AND media_node_id IS NOT NULL FOR UPDATE`,
-          [roomId, place.epoch],
+           WHERE unique_id = $1 AND ${condition} FOR UPDATE`,
+          [roomId, epoch],
         )
         if (!session) return false
         if (this.events.isOn) {
@@ -168,8 +183,9 @@ export class SessionMediaRepository {
         await execute(manager, 'DELETE FROM stream WHERE session_id = $1', [session.id])
         await execute(
           manager,
-          'UPDATE session SET media_node_id = NULL, media_node_boot_id = NULL, media_moved = true WHERE id = $1',
-          [session.id],
+          `UPDATE session SET media_node_id = NULL, media_node_boot_id = NULL, media_moved = true, media_epoch = $2
+           WHERE id = $1`,
+          [session.id, epoch],
         )
         return true
       },
@@ -188,13 +204,13 @@ export class SessionMediaRepository {
     return row?.count ?? 0
   }
 
-  /** The epoch of the current placement of each room, or of the next one when it has none. */
-  async epochs(roomIds: readonly string[]): Promise<Map<string, number>> {
-    const current = await rows<{ roomId: string; epoch: number }>(
+  /** The epochs of each room: of its last placement, and of the current or else the next one. */
+  async epochs(roomIds: readonly string[]): Promise<Map<string, RoomEpochs>> {
+    const found = await rows<RoomEpochs & { roomId: string }>(
       this.dataSource.manager,
-      `SELECT unique_id AS "roomId", ${NEXT_EPOCH} AS epoch FROM session WHERE unique_id = ANY($1)`,
+      `SELECT unique_id AS "roomId", media_epoch AS last, ${NEXT_EPOCH} AS valid FROM session WHERE unique_id = ANY($1)`,
       [roomIds],
     )
-    return new Map(current.map(({ roomId, epoch }) => [roomId, epoch]))
+    return new Map(found.map(({ roomId, ...epochs }) => [roomId, epochs]))
   }
 }

@@ -1,4 +1,4 @@
-import { type HeldRoom, type NodeCommandResult, publisherOf, ServiceError } from '@session-service/contract'
+import { type HeldRoom, type NodeCommandResult, ServiceError } from '@session-service/contract'
 import { Injectable, Logger } from '@nestjs/common'
 import { Job } from '../platform/jobs/job.js'
 import { CameraRestarts } from '../ip-cameras/camera-restarts.service.js'
@@ -78,13 +78,13 @@ export class NodeReconciler {
     await this.cameras.replace(cameras.filter(({ connectionId }) => lost.includes(connectionId)))
   }
 
-  /** Unpublishes streams after a publish timeout, or after an unpublish that did not reach the node. */
+  /** After a publish timeout, after an unpublish that did not reach the node, or after a loss of commits in a failover. */
   async #endStrayStreams(node: NodeBoot, rooms: readonly InventoryRoom[]): Promise<void> {
     const roomOf = new Map(rooms.flatMap(({ roomId, streamIds }) => streamIds.map((id) => [id, roomId] as const)))
     const withoutRow = await this.streams.missing([...roomOf.keys()])
     for (const streamId of this.#strays.check(node.nodeId, withoutRow, performance.now())) {
-      const [roomId, connectionId] = [roomOf.get(streamId), publisherOf(streamId)]
-      if (roomId !== undefined) await this.mediaNodes.notify(node, 'unpublish', { roomId, connectionId, streamId })
+      const roomId = roomOf.get(streamId)
+      if (roomId !== undefined) await this.streams.endStray(node, roomId, streamId)
     }
   }
 }

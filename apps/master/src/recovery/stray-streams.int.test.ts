@@ -24,10 +24,10 @@ async function publish(client: SignallingClient): Promise<string> {
   return (await client.request('publish', { tracks: [SILENT_TRACK] })).streamId
 }
 
-it('unpublishes streams on the node after a publish timeout or a failed unpublish', async () => {
+it('ends streams after a publish timeout, a failed unpublish, or the loss of their rows, of which clients know', async () => {
   const { id } = await stack.api.createSession()
   const alice = await stack.join(id)
-  const [kept, ended] = [await publish(alice), await publish(alice)]
+  const [kept, ended, forgotten] = [await publish(alice), await publish(alice), await publish(alice)]
   const { promise: stalled, resolve: release } = Promise.withResolvers<void>()
   node.onCommand = (command) => {
     if (command === 'unpublish') throw new Error('not now')
@@ -36,16 +36,20 @@ it('unpublishes streams on the node after a publish timeout or a failed unpublis
   const { status } = await stack.rest('DELETE', `/sessions/${id}/stream/${ended}`)
   expect([status, streamsOf('unpublish')]).toEqual([204, [ended]])
   await expect(publish(alice)).rejects.toMatchObject({ code: 'TIMEOUT' })
-  const unanswered = streamsOf('publish').find((streamId) => streamId !== kept && streamId !== ended)
+  const unanswered = streamsOf('publish').find((streamId) => ![kept, ended, forgotten].includes(String(streamId)))
   await until('the node is asked to unpublish the stream', () => streamsOf('unpublish').includes(unanswered))
   node.onCommand = () => undefined
   node.commands.length = 0
   release()
+  // As after a failover of the database without its last commits.
+  await stack.postgres.query('DELETE FROM stream WHERE id = $1', [forgotten])
   await until(
-    'the node is asked again to unpublish both',
-    () => [ended, unanswered].every((streamId) => streamsOf('unpublish').includes(streamId)),
+    'the node is asked to unpublish all of them',
+    () => [ended, unanswered, forgotten].every((streamId) => streamsOf('unpublish').includes(streamId)),
     RECONCILED_MS,
   )
+  const isForgotten = ({ streamId }: { streamId: string }): boolean => streamId === forgotten
+  expect(await alice.waitFor('streamDestroyed', isForgotten)).toMatchObject({ reason: 'mediaServerDisconnect' })
   expect(streamsOf('unpublish')).not.toContain(kept)
   await alice.request('leave', {})
 })

@@ -16,7 +16,7 @@ import {
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
-import type { RoomPlace } from '../media-nodes/room-place.js'
+import type { NodeBoot, RoomPlace } from '../media-nodes/room-place.js'
 import { RoomPlacement } from '../placement/room-placement.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
@@ -155,6 +155,16 @@ export class StreamsService {
     const { roomId, place } = participant
     this.#announceEnd(roomId, stream, reason, [])
     await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
+  }
+
+  /**
+   * Ends a stream that a media node has without a row. Clients know it only after a failover of the database that lost
+   * the row; others ignore the notification.
+   */
+  async endStray(node: NodeBoot, roomId: string, streamId: string): Promise<void> {
+    const connectionId = publisherOf(streamId)
+    this.#announceEnd(roomId, { streamId, connectionId }, 'mediaServerDisconnect', [])
+    await this.mediaNodes.notify(node, 'unpublish', { roomId, connectionId, streamId })
   }
 
   async #undeletable(sessionId: string, streamId: string): Promise<ServiceError> {

@@ -84,14 +84,14 @@ export class SocketRegistry {
     return epoch <= (this.#rooms.get(roomId)?.lostEpoch ?? 0)
   }
 
-  /** The sessions with sockets here, with the oldest epoch that one of their sockets uses. */
-  oldestEpochs(): Map<string, number> {
-    const oldest = new Map<string, number>()
+  /** The sessions with sockets here, with the oldest and the newest epoch that their sockets use. */
+  heldEpochs(): Map<string, { oldest: number; newest: number }> {
+    const held = new Map<string, { oldest: number; newest: number }>()
     for (const [roomId, { sockets }] of this.#rooms) {
       const epochs = [...sockets.values()].flatMap(({ participant }) => participant?.place?.epoch ?? [])
-      if (epochs.length > 0) oldest.set(roomId, Math.min(...epochs))
+      if (epochs.length > 0) held.set(roomId, { oldest: Math.min(...epochs), newest: Math.max(...epochs) })
     }
-    return oldest
+    return held
   }
 
   /** Notifies the sockets that use this epoch's media of its loss. Their clients rejoin at random times within `spreadMs`. */
