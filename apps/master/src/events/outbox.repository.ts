@@ -38,8 +38,8 @@ const HEADS = {
     oldest AS MATERIALIZED (SELECT ${HEAD} FROM outbox o WHERE ${PENDING} ORDER BY o.position LIMIT 200),
     head AS (SELECT DISTINCT ON (session_key) * FROM oldest ORDER BY session_key, position)`,
   all: `
-    head AS (SELECT ${HEAD} FROM outbox o JOIN (
-      SELECT min(o.position) AS position FROM outbox o WHERE ${PENDING} GROUP BY o.session_key) first USING (position))`,
+    head AS (SELECT ${HEAD} FROM outbox o WHERE o.position = ANY(ARRAY(
+      SELECT min(o.position) FROM outbox o WHERE ${PENDING} GROUP BY o.session_key)))`,
 }
 const IS_DUE = `h.next_attempt_at <= clock_timestamp() AND (h.after_id IS NULL
   OR NOT EXISTS (SELECT 1 FROM outbox f WHERE f.id = h.after_id AND f.consumer = 'webhook' AND f.dead_at IS NULL
@@ -62,8 +62,8 @@ export class OutboxRepository {
    * Claims due events for `leaseMs`, each the first of its session: the session's next event waits until that one is
    * delivered. An event that has to follow one of another session waits only for that one's first attempt, so that an
    * event that the backend rejects delays no other session. The claims of a master that died become due again.
-   * Hand-written, because masters that claim at the same moment have to skip each other's rows. Materialized: Postgres may
-   * run a subquery once for each row of the table, and each run would lock `limit` further rows.
+   * Hand-written, because masters that claim at the same moment have to skip each other's rows. Materialized, and arrays:
+   * Postgres may run a subquery once for each row of the table, and each run would lock `limit` further rows.
    */
   claim(from: keyof typeof HEADS, limit: number, leaseMs: number): Promise<ClaimedEvent[]> {
     return rows<ClaimedEvent>(
@@ -71,8 +71,9 @@ export class OutboxRepository {
       `WITH ${HEADS[from]},
        due AS MATERIALIZED (SELECT h.position FROM head h WHERE ${IS_DUE} ORDER BY h.position LIMIT $1),
        free AS MATERIALIZED (
-         SELECT o.position FROM outbox o JOIN due USING (position)
-         WHERE o.next_attempt_at <= clock_timestamp() FOR UPDATE OF o SKIP LOCKED)
+         SELECT o.position FROM outbox o
+         WHERE o.position = ANY(ARRAY(SELECT d.position FROM due d)) AND o.next_attempt_at <= clock_timestamp()
+         FOR UPDATE SKIP LOCKED)
        UPDATE outbox o SET next_attempt_at = ${LEASE_END}
        FROM free WHERE o.position = free.position RETURNING ${CLAIMED}`,
       [limit, leaseMs],
@@ -161,7 +162,10 @@ export class OutboxRepository {
     return this.#inBatches('DELETE FROM outbox', which)
   }
 
-  /** Hand-written, because a statement for all dead letters could take longer than its time-out. */
+  /**
+   * Hand-written, because a statement for all dead letters could take longer than its time-out. An array, because Postgres
+   * may look for the rows of a subquery again for each row of the table, after statistics of a queue that was filled.
+   */
   async #inBatches(
     change: string,
     { id, olderThanDays = 0 }: { id?: string; olderThanDays?: number },
@@ -170,10 +174,10 @@ export class OutboxRepository {
     do {
       changed = await execute(
         this.dataSource,
-        `${change} WHERE position IN (
+        `${change} WHERE position = ANY(ARRAY(
            SELECT position FROM outbox
            WHERE dead_at < clock_timestamp() - $1 * interval '1 day' AND ($2::text IS NULL OR id = $2)
-           ORDER BY dead_at, position LIMIT $3)`,
+           ORDER BY dead_at, position LIMIT $3))`,
         [olderThanDays, id ?? null, BATCH],
       )
       total += changed

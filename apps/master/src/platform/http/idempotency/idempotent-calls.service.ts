@@ -154,13 +154,14 @@ export class IdempotentCalls {
 
   @Job({ name: 'old calls', scope: 'leader', everyMs: PURGE_EVERY_MS })
   async purgeOld({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
-    // Bounded, so that one statement never runs for long: a DELETE has no LIMIT of its own.
+    // Bounded, so that one statement never runs for long: a DELETE has no LIMIT of its own. An array, because Postgres may
+    // look for the rows of a subquery again for each row of the table.
     const purge = (): Promise<number> =>
       execute(
         this.dataSource,
-        `DELETE FROM idempotent_call WHERE key IN (
+        `DELETE FROM idempotent_call WHERE key = ANY(ARRAY(
            SELECT key FROM idempotent_call WHERE asked_at < clock_timestamp() - $1 * interval '1 hour'
-           ORDER BY asked_at LIMIT $2)`,
+           ORDER BY asked_at LIMIT $2))`,
         [KEPT_HOURS, PURGE_BATCH],
       )
     while (!isStopping() && (await purge()) === PURGE_BATCH);
