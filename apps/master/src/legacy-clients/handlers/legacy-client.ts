@@ -147,6 +147,12 @@ export class LegacyParticipant {
     if (params.streamId === this.own?.streamId) this.own = undefined
   }
 
+  /** Whether the notification ends a former own stream. Version 2 names the connection alone, and would end the present one. */
+  endsFormerOwn({ method, params }: ClientNotification): boolean {
+    if (method !== 'streamDestroyed' || params.connectionId !== this.roster.ownId) return false
+    return this.own !== undefined && this.own.streamId !== params.streamId
+  }
+
   /** Whether the client knows the stream. It ignores a renewal of one that it does not receive. */
   #knows({ returned = false, ...stream }: NotificationParams<'streamCreated'>): boolean {
     if (this.roster.has(stream.streamId)) return true
@@ -170,7 +176,7 @@ export class LegacyClient implements SocketDialect {
 
   framesOf({ notification }: SharedNotification): string[] {
     const { participant, serverStopped } = this
-    if (!participant) return []
+    if (!participant || participant.endsFormerOwn(notification)) return []
     participant.observe(notification)
     const { roster, sessionId, awaitsStreams } = participant
     return legacyNotifications(notification, roster, { sessionId, serverStopped, awaitsStreams }).map(legacyFrame)
