@@ -124,10 +124,10 @@ it('the delivery of an event claims the first of its session that waits, if it i
   const [current] = await claim(1)
   expect([replayed?.id, current?.id]).toEqual([older, newer])
   await database.query('UPDATE outbox SET dead_at = NULL, next_attempt_at = clock_timestamp() WHERE id = $1', [older])
-  const next = await outbox.deliveredBefore(current!, 60_000)
+  const next = await outbox.deliveredAndClaimNext(current!, 60_000)
   expect([next?.id, next?.hasNext]).toEqual([older, true])
   // The last one waits for the event of the cluster.
-  expect(await outbox.deliveredBefore(next!, 60_000)).toBeUndefined()
+  expect(await outbox.deliveredAndClaimNext(next!, 60_000)).toBeUndefined()
   expect((await database.query('SELECT id FROM outbox ORDER BY position')).map(({ id }) => id)).toEqual([crash, last])
 })
 

@@ -86,7 +86,7 @@ export class OutboxRepository {
   }
 
   /** As `delivered`; also claims the next event of the session for `leaseMs`, if it is due. */
-  deliveredBefore({ position, sessionKey }: QueuedEvent, leaseMs: number): Promise<ClaimedEvent | undefined> {
+  deliveredAndClaimNext({ position, sessionKey }: QueuedEvent, leaseMs: number): Promise<ClaimedEvent | undefined> {
     return firstRow<ClaimedEvent>(
       this.dataSource,
       `WITH delivered AS (DELETE FROM outbox WHERE position = $1),

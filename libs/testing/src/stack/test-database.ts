@@ -38,14 +38,14 @@ async function createOn(adminUrl: string): Promise<TestDatabase> {
   return {
     url: url.href,
     server: undefined,
-    restartServer: () => Promise.reject(shared()),
-    addStandby: () => Promise.reject(shared()),
+    restartServer: () => Promise.reject(sharedServer()),
+    addStandby: () => Promise.reject(sharedServer()),
     query: (sql, values) => runSql(url.href, sql, values),
     drop: async () => void (await runSql(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`)),
   }
 }
 
-const shared = (): Error => new Error('the server is shared: use the option ownServer')
+const sharedServer = (): Error => new Error('the server is shared: use the option ownServer')
 
 async function createAlone(): Promise<TestDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'))

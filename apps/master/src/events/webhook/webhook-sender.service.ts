@@ -185,7 +185,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       return undefined
     }
     const mayContinue = event.hasNext && !this.#isStopping && performance.now() < turnEndsAt
-    if (mayContinue) return this.outbox.deliveredBefore(event, this.#leaseMs)
+    if (mayContinue) return this.outbox.deliveredAndClaimNext(event, this.#leaseMs)
     await this.outbox.delivered(position)
     return undefined
   }
