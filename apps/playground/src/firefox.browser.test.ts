@@ -1,5 +1,5 @@
 import type * as Client from '@session-service/client'
-import { launchFirefox, type Stack, startStack, type TestFirefox, until } from '@session-service/testing'
+import { type BrowserTabs, launchFirefox, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Page } from 'puppeteer-core'
 
@@ -8,7 +8,7 @@ const inFirefox = program ? describe : describe.skip
 
 inFirefox('the client library in Firefox', () => {
   let stack: Stack
-  let firefox: TestFirefox
+  let firefox: BrowserTabs
   let sessionId: string
   let sender: Page
   /** In the foreground: Firefox shows few frames of hidden pages. */

@@ -20,7 +20,9 @@ export { makeSparseClip, type SparseClipOptions } from './cameras/sparse-clip.js
 export { HttpCamera, type HttpRoutes } from './cameras/http-camera.js'
 export { RtspServer, type RtspFault, type RtspServerOptions } from './cameras/rtsp-server.js'
 export { findChromium, launchBrowser, type BrowserOptions, type TestBrowser } from './browser.js'
-export { launchFirefox, type TestFirefox } from './firefox.js'
+export { launchFirefox } from './firefox.js'
+export { launchThrottlingChromium } from './throttling-chromium.js'
+export type { BrowserTabs } from './browser-tabs.js'
 export {
   descendantsOf,
   holdingsOf,

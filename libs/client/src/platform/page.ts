@@ -11,3 +11,6 @@ export function onPageHide(task: () => void): () => void {
   window.addEventListener('pagehide', task)
   return () => window.removeEventListener('pagehide', task)
 }
+
+/** Whether the page is a tab in the background or a minimized window. False outside a browser. */
+export const isPageHidden = (): boolean => typeof document !== 'undefined' && document.hidden
