@@ -8,23 +8,24 @@ import { RecordingParts } from '../repository/recording-parts.js'
 import { RecordingQueries } from '../repository/recording-queries.js'
 import { LOST_NODE_FAILURE, type RecordingRow } from '../repository/recording-row.js'
 import { RecordingTransitions } from '../repository/recording-transitions.js'
+import { TaskQueue, type TaskResult } from './task-queue.js'
 
 const RENEW_CLAIM_MS = 10_000
 /** The delay before the next attempt, s. */
 const RETRY_S = 5
 /** Attempts to make a file; failures that pass, such as a full disk, do not count. */
 const MAX_ATTEMPTS = 3
-
-interface Task {
-  abort: AbortController
-  done: Promise<void>
-}
+/** Uploads to an object storage need 15 MiB each, and a long one must not delay all others. */
+const TASKS_AT_ONCE = 8
+/** Fewer failures in a row may be those of single recordings. */
+const TOLERATED_FAILURES = 3
 
 /** Makes the files of recordings that have ended, each on one master, and removes the files of deleted recordings. */
 @Injectable()
 export class RecordingFinalizer implements OnModuleDestroy {
   readonly #logger = new Logger(RecordingFinalizer.name)
-  readonly #tasks = new Map<string, Task>()
+  readonly #tasks = new TaskQueue({ limit: TASKS_AT_ONCE, tolerated: TOLERATED_FAILURES, restMs: RETRY_S * 1_000 })
+  readonly #aborts = new Map<string, AbortController>()
   /** This master starts no more tasks. */
   isStopping = false
   readonly #finished = metrics.counter('recordings_finished_total', {
@@ -43,8 +44,13 @@ export class RecordingFinalizer implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
-    for (const { abort } of this.#tasks.values()) abort.abort()
-    await Promise.all([...this.#tasks.values()].map(({ done }) => done))
+    for (const abort of this.#aborts.values()) abort.abort()
+    await this.#tasks.close()
+  }
+
+  /** Whether a task of the recording waits or runs. */
+  isBusyWith(id: string): boolean {
+    return this.#tasks.has(id)
   }
 
   /** Makes the file of a recording in the background, unless another master does. */
@@ -59,7 +65,7 @@ export class RecordingFinalizer implements OnModuleDestroy {
 
   /** Removes the files of a recording that has just been deleted. After a failure a master tries again later. */
   async remove(row: RecordingRow): Promise<void> {
-    this.#tasks.get(row.id)?.abort.abort()
+    this.#aborts.get(row.id)?.abort()
     await this.store.remove(row)
     await this.claims.deleteRemoved(row.id)
   }
@@ -70,32 +76,40 @@ export class RecordingFinalizer implements OnModuleDestroy {
     for (const row of rows) await this.store.removeSpentParts(row)
   }
 
-  #start(id: string, failureMessage: string, run: (abort: AbortController) => Promise<void>): void {
-    if (this.#tasks.has(id) || this.isStopping) return
-    const abort = new AbortController()
-    const done = run(abort)
-      .catch((error: unknown) => this.#logger.warn({ err: error, recordingId: id }, failureMessage))
-      .finally(() => this.#tasks.delete(id))
-    this.#tasks.set(id, { abort, done })
+  #start(id: string, failureMessage: string, run: (abort: AbortController) => Promise<TaskResult>): void {
+    this.#tasks.add(id, async () => {
+      const abort = new AbortController()
+      this.#aborts.set(id, abort)
+      try {
+        return await run(abort)
+      } catch (error) {
+        this.#logger.warn({ err: error, recordingId: id }, failureMessage)
+        return 'unavailable'
+      } finally {
+        this.#aborts.delete(id)
+      }
+    })
   }
 
-  async #removeOrRetryLater(row: RecordingRow): Promise<void> {
+  async #removeOrRetryLater(row: RecordingRow): Promise<TaskResult> {
     try {
       await this.remove(row)
+      return 'succeeded'
     } catch (error) {
       await this.claims.removeLater(row.id, RETRY_S)
       throw error
     }
   }
 
-  async #claimAndFinalize(id: string, abort: AbortController): Promise<void> {
+  async #claimAndFinalize(id: string, abort: AbortController): Promise<TaskResult> {
     const row = await this.claims.claim(id)
-    if (!row) return
+    if (!row) return 'other'
     const renewal = setInterval(() => void this.#renew(id, abort), RENEW_CLAIM_MS)
     try {
       await this.#makeFile(row, abort.signal)
+      return 'succeeded'
     } catch (error) {
-      await this.#fileFailed(row, error, abort.signal)
+      return await this.#fileFailed(row, error, abort.signal)
     } finally {
       clearInterval(renewal)
     }
@@ -122,17 +136,20 @@ export class RecordingFinalizer implements OnModuleDestroy {
     if (!failures.includes(LOST_NODE_FAILURE)) await this.store.removeSpentParts(row)
   }
 
-  async #fileFailed(row: RecordingRow, error: unknown, { aborted }: AbortSignal): Promise<void> {
+  async #fileFailed(row: RecordingRow, error: unknown, { aborted }: AbortSignal): Promise<TaskResult> {
     const { id, attempts } = row
     const code = error instanceof ServiceError ? error.code : 'INTERNAL'
     const text = error instanceof Error ? error.message : String(error)
+    const isUnavailable = code === 'UNAVAILABLE' || code === 'NO_CAPACITY'
     // An aborted attempt says nothing about the recording.
-    const isTransient = code === 'UNAVAILABLE' || code === 'NO_CAPACITY' || aborted || this.isStopping
+    const isTransient = isUnavailable || aborted || this.isStopping
     if (isTransient || (code !== 'NOT_FOUND' && attempts + 1 < MAX_ATTEMPTS)) {
       this.#logger.warn({ err: error, recordingId: id }, 'finalizing the recording failed, will retry')
-      return this.claims.retryLater(id, this.isStopping ? 0 : RETRY_S, !isTransient)
+      await this.claims.retryLater(id, this.isStopping ? 0 : RETRY_S, !isTransient)
+      return isUnavailable && !aborted ? 'unavailable' : 'other'
     }
     this.#logger.warn({ err: error, recordingId: id }, 'finalizing the recording failed')
     if (await this.transitions.markFailed(id, text)) this.#finished.inc({ result: 'failed' })
+    return 'other'
   }
 }

@@ -4,7 +4,7 @@ import { Job, type JobRun } from '../../platform/jobs/job.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 import type { PartSnapshot } from '../repository/recording-snapshot.js'
-import { nextStep } from './next-step.js'
+import { nextStep, type Step } from './next-step.js'
 import { RetryDelays } from './retry-delays.js'
 import { RecordingFinalizer } from '../finalize/recording-finalizer.service.js'
 import { RecordingStore } from '../storage/recording-store.js'
@@ -76,7 +76,9 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
       if (isEmpty) await this.sessions.closeEmpty(uniqueSessionId, 'automaticStop')
       await this.stop(id, 'automaticStop')
     }
-    for (const { id } of rows) void this.#reconcile(id)
+    // Only those that need a step: while a storage is unavailable, thousands may wait for it.
+    const recorded = this.#recordedParts()
+    for (const row of rows) if (this.#stepOf(row, recorded).kind !== 'wait') void this.#reconcile(row.id)
   }
 
   /** Stops what media nodes record without a row. */
@@ -146,18 +148,12 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   async #takeStep(id: string): Promise<void> {
     const [row] = await this.queries.unsettled(id)
     if (!row || this.#isStopping) return
-    const recorded = this.#recordedParts()
-    const parts = row.parts.map((part) => ({
-      ...part,
-      isLost: this.#isLost(part),
-      isRecorded: recorded.has(part.part),
-    }))
-    const step = nextStep({ ...row, parts, epoch: this.#isUp(row) ? row.epoch : null })
+    const step = this.#stepOf(row, this.#recordedParts())
     switch (step.kind) {
       case 'wait':
         return
       case 'failStart':
-        for (const { part, nodeId } of parts) {
+        for (const { part, nodeId } of row.parts) {
           await this.starter.failStart({ recording: row, part, place: { nodeId } }, 'its start was not finished')
         }
         return
@@ -178,6 +174,17 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
       case 'removeFiles':
         this.finalizer.resumeRemoval(row)
     }
+  }
+
+  #stepOf(row: UnsettledRow, recorded: ReadonlySet<number>): Step {
+    const parts = row.parts.map((part) => ({
+      ...part,
+      isLost: this.#isLost(part),
+      isRecorded: recorded.has(part.part),
+    }))
+    const step = nextStep({ ...row, parts, epoch: this.#isUp(row) ? row.epoch : null })
+    const isOfFinalizer = step.kind === 'finalize' || step.kind === 'removeFiles'
+    return isOfFinalizer && this.finalizer.isBusyWith(row.id) ? { kind: 'wait' } : step
   }
 
   async #addPart(id: string, after: number): Promise<void> {

@@ -1,0 +1,78 @@
+/** `unavailable`: what all tasks need was missing, such as the storage or free disk. `other` says nothing about that. */
+export type TaskResult = 'succeeded' | 'unavailable' | 'other'
+type Task = () => Promise<TaskResult>
+
+export interface TaskQueueOptions {
+  /** Tasks that run at the same time. */
+  limit: number
+  /** Tasks in a row that end with `unavailable`, after which the queue tries one at a time. */
+  tolerated: number
+  /** The pause before each such try, ms. */
+  restMs: number
+}
+
+/**
+ * Runs at most `limit` tasks at the same time, in the order in which they were added. While what they need is
+ * unavailable, it tries one task after each rest, so that a long queue costs no more than a short one.
+ */
+export class TaskQueue {
+  readonly #waiting = new Map<string, Task>()
+  readonly #running = new Map<string, Promise<void>>()
+  #failures = 0
+  #rest: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(private readonly options: TaskQueueOptions) {}
+
+  /** Whether the task waits or runs. */
+  has(id: string): boolean {
+    return this.#waiting.has(id) || this.#running.has(id)
+  }
+
+  /** Does nothing while a task with this id waits or runs. `task` must not reject. */
+  add(id: string, task: Task): void {
+    if (this.#isClosed || this.has(id)) return
+    this.#waiting.set(id, task)
+    this.#startNext()
+  }
+
+  /** Drops the tasks that wait, and resolves when the others have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#rest)
+    this.#waiting.clear()
+    await Promise.all(this.#running.values())
+  }
+
+  #startNext(): void {
+    const limit = this.#failures < this.options.tolerated ? this.options.limit : 1
+    for (const [id, task] of this.#waiting) {
+      if (this.#rest || this.#running.size >= limit) return
+      this.#waiting.delete(id)
+      this.#running.set(id, this.#run(id, task))
+    }
+  }
+
+  async #run(id: string, task: Task): Promise<void> {
+    const result = await task()
+    this.#running.delete(id)
+    if (this.#isClosed) return
+    if (result === 'succeeded') this.#wakeUp()
+    if (result === 'unavailable' && ++this.#failures >= this.options.tolerated) this.#startRest()
+    this.#startNext()
+  }
+
+  #wakeUp(): void {
+    this.#failures = 0
+    clearTimeout(this.#rest)
+    this.#rest = undefined
+  }
+
+  #startRest(): void {
+    clearTimeout(this.#rest)
+    this.#rest = setTimeout(() => {
+      this.#rest = undefined
+      this.#startNext()
+    }, this.options.restMs)
+  }
+}
