@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { QueuedEvent } from '../outbox.repository.js'
-import { bulkBody, outcomeOf } from './bulk.js'
+import { bulkBody, type BulkItem, bulkItems, inRequests, outcomeOf } from './bulk.js'
 
 const queued = (id: string, name: string, payload: object): QueuedEvent => ({
   position: 1,
@@ -12,7 +12,7 @@ const queued = (id: string, name: string, payload: object): QueuedEvent => ({
   traceContext: null,
 })
 const linesOf = (events: QueuedEvent[]): unknown[] =>
-  bulkBody(events, 'cluster')
+  bulkBody(bulkItems(events, 'cluster'))
     .split('\n')
     .map((line) => (line === '' ? line : (JSON.parse(line) as unknown)))
 
@@ -43,6 +43,28 @@ describe('the body of a bulk request', () => {
       cluster_id: 'cluster',
       timestamp: 1,
     })
+  })
+})
+
+describe('the requests for a batch of documents', () => {
+  const items = (...sizes: number[]): BulkItem[] =>
+    sizes.map((bytes, number) => ({ id: String(number), lines: 'é'.repeat(bytes / 2) }))
+
+  it.each([
+    [[], []],
+    [[4, 4, 2], [[4, 4, 2]]],
+    [
+      [4, 4, 4],
+      [[4, 4], [4]],
+    ],
+    [
+      [2, 20, 2, 8],
+      [[2], [20], [2, 8]],
+    ],
+  ])('of %j bytes with a limit of 10 are %j', (sizes, expected) => {
+    const requests = inRequests(items(...sizes), 10)
+    expect(requests.map((each) => each.map(({ lines }) => Buffer.byteLength(lines)))).toEqual(expected)
+    expect(requests.flat().map(({ id }) => id)).toEqual(sizes.map((_, number) => String(number)))
   })
 })
 

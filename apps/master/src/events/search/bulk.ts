@@ -12,11 +12,38 @@ const TYPES: Readonly<Record<string, string>> = {
   connectionSummary: 'connectionSummary',
 }
 
-/** The body of a bulk request. Ids are those of the queue, so that a repeated document replaces itself. */
-export const bulkBody = (queued: readonly QueuedEvent[], clusterId: string): string =>
-  queued
-    .map((each) => `${JSON.stringify({ index: { _index: INDEX, _id: each.id } })}\n${document(each, clusterId)}\n`)
-    .join('')
+/** A document with its action, as two lines. The id is that of the queue, so that a repeated document replaces itself. */
+export interface BulkItem {
+  id: string
+  lines: string
+}
+
+/** The most bytes of a bulk request with more than one document: proxies refuse larger bodies by default. */
+const MOST_BYTES = 1_000_000
+
+export const bulkItems = (queued: readonly QueuedEvent[], clusterId: string): BulkItem[] =>
+  queued.map((each) => ({
+    id: each.id,
+    lines: `${JSON.stringify({ index: { _index: INDEX, _id: each.id } })}\n${document(each, clusterId)}\n`,
+  }))
+
+/** The items in their order, as the contents of requests. */
+export function inRequests(items: readonly BulkItem[], mostBytes = MOST_BYTES): BulkItem[][] {
+  const requests: BulkItem[][] = []
+  let room = 0
+  for (const item of items) {
+    const bytes = Buffer.byteLength(item.lines)
+    if (bytes > room) {
+      requests.push([])
+      room = mostBytes
+    }
+    requests.at(-1)?.push(item)
+    room -= bytes
+  }
+  return requests
+}
+
+export const bulkBody = (items: readonly BulkItem[]): string => items.map(({ lines }) => lines).join('')
 
 function document({ name, payload }: QueuedEvent, clusterId: string): string {
   const members = JSON.parse(payload) as object

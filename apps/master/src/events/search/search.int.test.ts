@@ -125,6 +125,15 @@ it('a document that the search server refuses does not hold up the others', asyn
   expect(server.ofType('connectionSummary')).toHaveLength(1)
 })
 
+it('a server that takes only short requests gets several, and a document that it never takes is dropped', async () => {
+  server.mostBytes = 1_500
+  alice.clientData = 'x'.repeat(2_000)
+  await recordSession().finally(() => (alice.clientData = ''))
+  await isSent()
+  expect(server.ofType('cdr').map(({ event }) => event)).toEqual(['sessionCreated', 'sessionDestroyed'])
+  expect(server.ofType('networkQualityStats')).toHaveLength(1)
+})
+
 it('a search server that does not answer does not delay the shutdown, and no document is lost', async () => {
   server.hangs = true
   await recordSession()

@@ -4,10 +4,12 @@ import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configur
 import { EventLog } from '../event-log.js'
 import { OutboxReader } from '../outbox-reader.js'
 import { OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
-import { BulkAnswer, bulkBody, outcomeOf } from './bulk.js'
+import { BulkAnswer, bulkBody, type BulkItem, bulkItems, type BulkOutcome, inRequests, outcomeOf } from './bulk.js'
 
 /** Of a bulk request: a connection of the database waits for it. */
 const TIMEOUT_MS = 10_000
+/** The HTTP status of a request that exceeds a limit of its receiver. */
+const TOO_LARGE = 413
 
 /** Sends events and summaries of sessions to the search server. They stay in the outbox while it is not available. */
 @Injectable()
@@ -45,23 +47,37 @@ export class SearchService implements OnApplicationBootstrap, OnModuleDestroy {
     await this.#reader.stop()
   }
 
-  /** @throws Error when the server did not store all documents that it may store later */
   async #send(queued: readonly QueuedEvent[]): Promise<void> {
-    const { SERVICE_PRO_SEARCH_HOST: host, SERVICE_PRO_CLUSTER_ID: clusterId } = this.config
-    const response = await fetch(`${host}/_bulk`, {
+    for (const items of inRequests(bulkItems(queued, this.config.SERVICE_PRO_CLUSTER_ID))) await this.#post(items)
+  }
+
+  /** @throws Error when the server did not store all documents that it may store later */
+  async #post(items: readonly BulkItem[]): Promise<void> {
+    const response = await fetch(`${this.config.SERVICE_PRO_SEARCH_HOST}/_bulk`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-ndjson', ...this.#authorization },
-      body: bulkBody(queued, clusterId),
+      body: bulkBody(items),
       redirect: 'error',
       signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
-    if (!response.ok) {
-      await response.body?.cancel()
-      throw new Error(`the search server answered ${response.status}`)
-    }
+    if (!response.ok) await response.body?.cancel()
+    if (response.status === TOO_LARGE) return this.#postLess(items)
+    if (!response.ok) throw new Error(`the search server answered ${response.status}`)
     const { stored, refused, mustRetry } = outcomeOf(BulkAnswer.parse(await response.json()))
     if (mustRetry) throw new Error('the search server is overloaded')
     this.#documents.inc({ result: 'stored' }, stored)
+    this.#noteRefused(refused)
+  }
+
+  /** The server, or a proxy before it, takes no request of this size. */
+  async #postLess(items: readonly BulkItem[]): Promise<void> {
+    const half = Math.ceil(items.length / 2)
+    if (half === items.length) return this.#noteRefused(items.map(({ id }) => ({ id, reason: 'too large' })))
+    await this.#post(items.slice(0, half))
+    await this.#post(items.slice(half))
+  }
+
+  #noteRefused(refused: BulkOutcome['refused']): void {
     if (refused.length === 0) return
     this.#documents.inc({ result: 'refused' }, refused.length)
     this.#logger.error({ count: refused.length, first: refused[0] }, 'the search server refused documents')
