@@ -232,21 +232,36 @@ describe('every path', () => {
 })
 
 describe('garbage collection', () => {
-  it('F7: ends sessions without participants that are older than the threshold in seconds, with their unused tokens', async () => {
-    const collecting = await startStack({
+  let collecting: Stack
+  beforeAll(async () => {
+    collecting = await startStack({
       nodes: 0,
       masterEnv: { SERVICE_SESSIONS_GARBAGE_INTERVAL: '1', SERVICE_SESSIONS_GARBAGE_THRESHOLD: '2' },
     })
-    try {
-      const { id } = await collecting.api.createSession()
-      expect((await collecting.rest('POST', `/sessions/${id}/connection`, {})).status).toBe(200)
-      await until(
-        'the unused session is collected',
-        async () => (await collecting.rest('GET', `/sessions/${id}`)).status === 404,
-      )
-      expect(await collecting.postgres.query('SELECT 1 FROM connection')).toEqual([])
-    } finally {
-      await collecting.stop()
-    }
+  })
+  afterAll(() => collecting.stop())
+
+  const isCollected = (id: string): Promise<unknown> =>
+    until('the unused session ends', async () => (await collecting.rest('GET', `/sessions/${id}`)).status === 404)
+
+  it('F7: ends sessions without participants that are older than the threshold in seconds, with their unused tokens', async () => {
+    const { id } = await collecting.api.createSession()
+    expect((await collecting.rest('POST', `/sessions/${id}/connection`, {})).status).toBe(200)
+    await isCollected(id)
+    expect(await collecting.postgres.query('SELECT 1 FROM connection')).toEqual([])
+  })
+
+  it('ends the other sessions when it cannot end one', async () => {
+    await collecting.postgres.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN IF OLD.id = 'kept' THEN RAISE 'refused'; END IF; RETURN OLD; END $$`)
+    await collecting.postgres.query(
+      'CREATE TRIGGER refusal BEFORE DELETE ON session FOR EACH ROW EXECUTE FUNCTION refuse()',
+    )
+    await collecting.api.createSession({ customSessionId: 'kept' })
+    const { id } = await collecting.api.createSession()
+    await isCollected(id)
+    expect((await collecting.rest('GET', '/sessions/kept')).status).toBe(200)
+    await collecting.postgres.query('DROP TRIGGER refusal ON session')
+    await isCollected('kept')
   })
 })

@@ -133,13 +133,10 @@ export class SessionsService {
     return this.media.strayRooms(node, rooms)
   }
 
-  /** Ends every session created until `createdUntil`, UTC ms, a few concurrently. A failure does not stop the others. */
+  /** Ends every session created until `createdUntil`, UTC ms. */
   async closeAll(createdUntil: number, reason: DisconnectReason): Promise<void> {
-    await mapConcurrent(await this.sessions.createdUntil(createdUntil), CLOSED_AT_ONCE, (uniqueSessionId) =>
-      this.closeIfLive(uniqueSessionId, reason).catch((error: unknown) => {
-        this.#logger.warn({ err: error, uniqueSessionId }, 'closing the session failed')
-      }),
-    )
+    const close = (uniqueSessionId: string): Promise<unknown> => this.closeIfLive(uniqueSessionId, reason)
+    await this.#closeEach(await this.sessions.createdUntil(createdUntil), close)
   }
 
   /** Ends unused sessions that are older than the threshold of the garbage collection. */
@@ -148,29 +145,30 @@ export class SessionsService {
     scope: 'leader',
     everyMs: ({ SERVICE_SESSIONS_GARBAGE_INTERVAL: seconds }) => (seconds === 0 ? undefined : seconds * 1_000),
   })
-  async closeUnused({ isStopping }: JobRun): Promise<void> {
-    for (const uniqueSessionId of await this.sessions.unused(this.config.SERVICE_SESSIONS_GARBAGE_THRESHOLD)) {
-      if (isStopping()) return
-      const closed = await this.sessions.deleteUnused(uniqueSessionId)
+  async closeUnused({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
+    const unused = await this.sessions.unused(this.config.SERVICE_SESSIONS_GARBAGE_THRESHOLD)
+    await this.#closeEach(unused, async (uniqueSessionId) => {
+      const closed = !isStopping() && (await this.sessions.deleteUnused(uniqueSessionId))
       if (closed) await this.release(closed)
-    }
+    })
   }
 
-  /** Ends sessions whose maximum duration has passed. Those that fail, or do not fit into one run, follow with the next. */
+  /** Ends sessions whose maximum duration has passed. Those that do not fit into one run follow with the next. */
   @Job({ name: 'session durations', scope: 'leader', everyMs: 0, due: EXPIRED_SESSIONS })
   async closeExpired({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
-    await mapConcurrent(await this.sessions.expired(EXPIRED_IN_A_RUN), CLOSED_AT_ONCE, async (uniqueSessionId) => {
-      if (isStopping()) return
-      try {
-        const closed = await this.sessions.deleteExpired(uniqueSessionId)
-        if (closed) await this.#announceEnd(closed, EXPIRED_DEPARTURE)
-      } catch (error) {
-        this.#logger.warn(
-          { err: error, uniqueSessionId },
-          'ending the session after its maximum duration failed, will retry',
-        )
-      }
+    await this.#closeEach(await this.sessions.expired(EXPIRED_IN_A_RUN), async (uniqueSessionId) => {
+      const closed = !isStopping() && (await this.sessions.deleteExpired(uniqueSessionId))
+      if (closed) await this.#announceEnd(closed, EXPIRED_DEPARTURE)
     })
+  }
+
+  /** A few at the same time. One that fails does not stop the others. */
+  async #closeEach(ids: readonly string[], close: (uniqueSessionId: string) => Promise<unknown>): Promise<void> {
+    await mapConcurrent(ids, CLOSED_AT_ONCE, (uniqueSessionId) =>
+      close(uniqueSessionId).catch((error: unknown) => {
+        this.#logger.warn({ err: error, uniqueSessionId }, 'ending the session failed')
+      }),
+    )
   }
 
   /**
