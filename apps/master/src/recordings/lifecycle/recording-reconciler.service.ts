@@ -11,6 +11,7 @@ import { RecordingStore } from '../storage/recording-store.js'
 import { RecordingStarter } from './recording-starter.service.js'
 import { RecordingParts } from '../repository/recording-parts.js'
 import {
+  type OverdueRow,
   RecordingQueries,
   UNSETTLED_RECORDINGS,
   type UnsettledPart,
@@ -72,10 +73,10 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     const rows = await this.queries.unsettled()
     this.#noteUnlisted(rows, now)
     this.#startDelays.keepOnly(rows.map(({ id }) => id))
-    for (const { id, uniqueSessionId, isEmpty } of await this.queries.overdue()) {
-      if (isEmpty) await this.sessions.closeEmpty(uniqueSessionId, 'automaticStop')
-      await this.stop(id, 'automaticStop')
-    }
+    for (const overdue of await this.queries.overdue())
+      await this.#stopOverdue(overdue).catch((error: unknown) => {
+        this.#logger.warn({ err: error, recordingId: overdue.id }, 'stopping the recording failed, will retry')
+      })
     // Only those that need a step: while a storage is unavailable, thousands may wait for it.
     const recorded = this.#recordedParts()
     for (const row of rows) if (this.#stepOf(row, recorded).kind !== 'wait') void this.#reconcile(row.id)
@@ -107,6 +108,11 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     const ended = isReadable ? await this.store.readDescription(report) : report
     const row = await this.transitions.endPart(ended, false)
     if (row) void this.#reconcile(row.id)
+  }
+
+  async #stopOverdue({ id, uniqueSessionId, isEmpty }: OverdueRow): Promise<void> {
+    if (isEmpty) await this.sessions.closeEmpty(uniqueSessionId, 'automaticStop')
+    await this.stop(id, 'automaticStop')
   }
 
   /** Undefined when it is not `started`, or, for `automaticStop`, when a participant publishes again. */

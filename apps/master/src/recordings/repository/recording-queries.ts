@@ -30,7 +30,7 @@ export interface StartContext {
   isRecording: boolean
 }
 
-type OverdueRow = Pick<RecordingRow, 'id' | 'uniqueSessionId'> & { isEmpty: boolean }
+export type OverdueRow = Pick<RecordingRow, 'id' | 'uniqueSessionId'> & { isEmpty: boolean }
 
 /** The roles that are notified of recordings, by SERVICE_RECORDING_NOTIFICATION. */
 const NOTIFIED_ROLES = {
