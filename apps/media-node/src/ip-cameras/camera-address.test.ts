@@ -59,13 +59,13 @@ describe('the address of a camera', () => {
 
   it('gives the address without credentials and the networks that the program may reach', async () => {
     const checked = await checkCameraAddress('rtsp://ann:secret@10.0.0.5/1', ['127.0.0.1', '::1', 'localhost'])
-    expect(checked).toMatchObject({ uri: 'rtsp://10.0.0.5/1', user: 'ann', password: 'secret' })
+    expect(checked).toMatchObject({ uri: 'rtsp://10.0.0.5/1', hosts: ['10.0.0.5'], user: 'ann', password: 'secret' })
     expect(checked.allow).toEqual(['127.0.0.1/32', '::1/128'])
   })
 
   it('lets a host that is allowed by name have any address', async () => {
     const checked = await checkCameraAddress('rtsp://Cam.example/1', ['cam.EXAMPLE'], resolvesTo('127.0.0.9', '::1'))
-    expect(checked.allow).toEqual(['127.0.0.9/32', '::1/128'])
+    expect(checked).toMatchObject({ hosts: ['127.0.0.9', '::1'], allow: ['127.0.0.9/32', '::1/128'] })
   })
 
   it.each([

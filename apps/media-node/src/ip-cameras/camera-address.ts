@@ -23,6 +23,8 @@ const FORBIDDEN: readonly string[] = [
 const RESOLVE_TIMEOUT_MS = 3_000
 
 export interface CheckedAddress extends CameraUri {
+  /** The IP addresses of its host; empty for files. */
+  hosts: readonly string[]
   /** Networks that the program may reach although they are forbidden by default. */
   allow: string[]
 }
@@ -93,17 +95,17 @@ export async function checkCameraAddress(
 ): Promise<CheckedAddress> {
   const uri = parse(text)
   const networks = allowed.filter(isAddress).map(asNetwork)
-  if (uri.scheme === 'file') return { ...uri, allow: networks }
+  if (uri.scheme === 'file') return { ...uri, hosts: [], allow: networks }
   const isAllowedHost = allowed.some((entry) => entry.toLowerCase() === uri.host.toLowerCase())
-  const addresses = await addressesOf(uri, resolve)
-  if (isAllowedHost) return { ...uri, allow: [...networks, ...addresses.map(asNetwork)] }
-  const forbidden = addresses.find((address) => !isAllowedAddress(address, allowed))
+  const hosts = await addressesOf(uri, resolve)
+  if (isAllowedHost) return { ...uri, hosts, allow: [...networks, ...hosts.map(asNetwork)] }
+  const forbidden = hosts.find((address) => !isAllowedAddress(address, allowed))
   if (forbidden !== undefined)
     throw new ServiceError(
       'INVALID',
       `rtspUri: the address ${forbidden} is not allowed for cameras (SERVICE_IPCAM_ALLOWED_ADDRESSES)`,
     )
-  return { ...uri, allow: networks }
+  return { ...uri, hosts, allow: networks }
 }
 
 function parse(text: string): CameraUri {

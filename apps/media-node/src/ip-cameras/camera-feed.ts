@@ -1,4 +1,5 @@
 import { ServiceError, type MediaKind } from '@session-service/contract'
+import { canConnect, isConnectionFailure } from './camera-connection.js'
 import { cameraFailure, retryDelay, type CameraFailure } from './camera-failure.js'
 import type { Burst } from './camera-lanes.js'
 import { CameraProgram, type CameraAddress, type CameraEvent, type CameraOutput } from './camera-program.js'
@@ -42,6 +43,7 @@ export class CameraFeed {
   #attempt: Attempt | undefined
   #retry: NodeJS.Timeout | undefined
   #failures = 0
+  #lastFailure: CameraFailure | undefined
   #isOn = false
 
   constructor(private readonly options: FeedOptions) {}
@@ -53,7 +55,7 @@ export class CameraFeed {
   start(): void {
     if (this.#isOn) return
     this.#isOn = true
-    this.#failures = 0
+    this.#forgetFailures()
     this.#begin()
   }
 
@@ -90,26 +92,35 @@ export class CameraFeed {
     const attempt = new Attempt(this.options, {
       onSequences: (kind, sequences) => this.#sequences.set(kind, sequences),
       onMedia: (kind) => {
-        this.#failures = 0
+        this.#forgetFailures()
         this.options.onMedia(kind)
       },
+      former: this.#lastFailure,
     })
     this.#attempt = attempt
     void attempt.ended.then((failure) => this.#ended(attempt, failure))
+  }
+
+  #forgetFailures(): void {
+    this.#failures = 0
+    this.#lastFailure = undefined
   }
 
   #ended(attempt: Attempt, failure: CameraFailure): void {
     if (this.#attempt !== attempt) return
     this.#attempt = undefined
     this.#failures++
+    this.#lastFailure = failure
     this.#retry = setTimeout(() => this.#begin(), retryDelay(this.#failures, failure.cause))
     this.options.onFailure(failure)
   }
 }
 
-interface AttemptListener {
+interface AttemptOptions {
   onSequences: (kind: MediaKind, sequences: readonly number[]) => void
   onMedia: (kind: MediaKind) => void
+  /** The reason of the end of the attempt before. */
+  former: CameraFailure | undefined
 }
 
 /** One run of the program. */
@@ -124,7 +135,7 @@ class Attempt {
 
   constructor(
     private readonly options: FeedOptions,
-    private readonly listener: AttemptListener,
+    private readonly own: AttemptOptions,
   ) {
     this.ended = this.#run()
   }
@@ -149,6 +160,9 @@ class Attempt {
     } catch (error) {
       return { cause: 'unreachable', text: error instanceof ServiceError ? error.message : 'the address is not usable' }
     }
+    const { former } = this.own
+    // A camera that is switched off for days: a connection costs much less than a start of the program.
+    if (former && isConnectionFailure(former.cause) && !(await canConnect(address))) return former
     if (this.#isStopped) return cameraFailure('failed')
     const program = new CameraProgram(this.options.program, (event) => this.#handle(event))
     this.#program = program
@@ -177,8 +191,8 @@ class Attempt {
     if (event.event !== 'media' && event.event !== 'sent') return
     const kind = this.#kinds.get(event.index)
     if (kind === undefined) return
-    if (event.event === 'media') return this.listener.onMedia(kind)
-    this.listener.onSequences(kind, event.sequences)
+    if (event.event === 'media') return this.own.onMedia(kind)
+    this.own.onSequences(kind, event.sequences)
     this.options.onSent(kind, event.bytes)
   }
 }

@@ -67,6 +67,8 @@ export type CameraEvent = z.infer<typeof CameraEvent>
 export interface CameraAddress {
   /** Without credentials. */
   uri: string
+  /** The IP addresses of its host; empty for files. */
+  hosts: readonly string[]
   user: string
   password: string
   transport: 'tcp' | 'udp' | 'auto'

@@ -52,12 +52,13 @@ export class IpCamerasService implements Commands<CameraCommand> {
 
   #address(
     { networkCache, adaptativeBitrate }: CameraSource,
-    { uri, user, password, allow }: CheckedAddress,
+    { uri, hosts, user, password, allow }: CheckedAddress,
   ): CameraAddress {
     const { config } = this
     const trust = config.MEDIA_NODE_CAMERA_TLS_VERIFY ? config.MEDIA_NODE_CAMERA_CA_FILE : 'all'
     return {
       uri,
+      hosts,
       user,
       password,
       allow,
