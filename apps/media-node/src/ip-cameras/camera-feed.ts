@@ -89,14 +89,14 @@ export class CameraFeed {
   }
 
   #begin(): void {
-    const attempt = new Attempt(this.options, {
+    const listener: AttemptListener = {
       onSequences: (kind, sequences) => this.#sequences.set(kind, sequences),
       onMedia: (kind) => {
         this.#forgetFailures()
         this.options.onMedia(kind)
       },
-      former: this.#lastFailure,
-    })
+    }
+    const attempt = new Attempt(this.options, listener, this.#lastFailure)
     this.#attempt = attempt
     void attempt.ended.then((failure) => this.#ended(attempt, failure))
   }
@@ -116,11 +116,9 @@ export class CameraFeed {
   }
 }
 
-interface AttemptOptions {
+interface AttemptListener {
   onSequences: (kind: MediaKind, sequences: readonly number[]) => void
   onMedia: (kind: MediaKind) => void
-  /** The reason of the end of the attempt before. */
-  former: CameraFailure | undefined
 }
 
 /** One run of the program. */
@@ -135,7 +133,9 @@ class Attempt {
 
   constructor(
     private readonly options: FeedOptions,
-    private readonly own: AttemptOptions,
+    private readonly listener: AttemptListener,
+    /** The reason of the end of the attempt before. */
+    private readonly former: CameraFailure | undefined,
   ) {
     this.ended = this.#run()
   }
@@ -160,7 +160,7 @@ class Attempt {
     } catch (error) {
       return { cause: 'unreachable', text: error instanceof ServiceError ? error.message : 'the address is not usable' }
     }
-    const { former } = this.own
+    const { former } = this
     // A camera that is switched off for days: a connection costs much less than a start of the program.
     if (former && isConnectionFailure(former.cause) && !(await canConnect(address))) return former
     if (this.#isStopped) return cameraFailure('failed')
@@ -191,8 +191,8 @@ class Attempt {
     if (event.event !== 'media' && event.event !== 'sent') return
     const kind = this.#kinds.get(event.index)
     if (kind === undefined) return
-    if (event.event === 'media') return this.own.onMedia(kind)
-    this.own.onSequences(kind, event.sequences)
+    if (event.event === 'media') return this.listener.onMedia(kind)
+    this.listener.onSequences(kind, event.sequences)
     this.options.onSent(kind, event.bytes)
   }
 }

@@ -59,6 +59,15 @@ describe('TaskQueue', () => {
     expect([...running.keys()]).toEqual(['a'])
   })
 
+  it('does not wait for a long task before it tries another', async () => {
+    add('long', 'b', 'c', 'd', 'e')
+    await end('b', 'unavailable')
+    await end('c', 'unavailable')
+    await end('d', 'unavailable')
+    await jest.advanceTimersByTimeAsync(REST_MS)
+    expect([...running.keys()]).toEqual(['long', 'e'])
+  })
+
   it('runs the others at once when a try succeeds', async () => {
     add('a', 'b', 'c', 'd', 'e', 'f')
     await end('a', 'unavailable')

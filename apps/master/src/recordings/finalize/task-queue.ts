@@ -19,6 +19,8 @@ export class TaskQueue {
   readonly #waiting = new Map<string, Task>()
   readonly #running = new Map<string, Promise<void>>()
   #failures = 0
+  /** The only task that was started since there are too many failures. */
+  #tried: string | undefined
   #rest: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -44,10 +46,15 @@ export class TaskQueue {
     await Promise.all(this.#running.values())
   }
 
+  get #isTrying(): boolean {
+    return this.#failures >= this.options.tolerated
+  }
+
   #startNext(): void {
-    const limit = this.#failures < this.options.tolerated ? this.options.limit : 1
     for (const [id, task] of this.#waiting) {
-      if (this.#rest || this.#running.size >= limit) return
+      if (this.#running.size >= this.options.limit) return
+      if (this.#isTrying && (this.#rest || this.#tried !== undefined)) return
+      if (this.#isTrying) this.#tried = id
       this.#waiting.delete(id)
       this.#running.set(id, this.#run(id, task))
     }
@@ -56,9 +63,11 @@ export class TaskQueue {
   async #run(id: string, task: Task): Promise<void> {
     const result = await task()
     this.#running.delete(id)
+    if (this.#tried === id) this.#tried = undefined
     if (this.#isClosed) return
     if (result === 'succeeded') this.#wakeUp()
-    if (result === 'unavailable' && ++this.#failures >= this.options.tolerated) this.#startRest()
+    if (result === 'unavailable') this.#failures++
+    if (result === 'unavailable' && this.#isTrying) this.#startRest()
     this.#startNext()
   }
 
