@@ -1,4 +1,4 @@
-import { descendantsOf, until } from '@session-service/testing'
+import { descendantsOf, killFamily, until } from '@session-service/testing'
 import { describe, expect, it } from '@jest/globals'
 import { useCall } from './fixtures/call.js'
 import type { Tab } from './fixtures/tab.js'
@@ -56,7 +56,7 @@ describe('a filter that the playground applies', () => {
     if (!node) throw new Error('no media node')
     // The program of the former filter may still be ending.
     expect(programsOf(node)).not.toEqual([])
-    for (const { pid } of programsOf(node)) process.kill(pid, 'SIGKILL')
+    for (const program of programsOf(node)) killFamily(program)
     await shows(grace, false)
     const failed = (tab: Tab) => tab.events('streamPropertyChanged').then((all) => all.map(({ reason }) => reason))
     for (const tab of [ada, grace])

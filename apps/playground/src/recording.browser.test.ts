@@ -9,6 +9,7 @@ describe('a recorded session', () => {
   it('shows the indicator to all participants, also to later ones, and the file plays in the browser', async () => {
     const [ada, grace] = await call.both()
     const marks = [ada, grace].map(({ page }) => page.locator('.recording-mark'))
+    const startedAt = performance.now()
     await ada.page.getByRole('button', { name: 'Start recording' }).click()
     const [{ id }] = await Promise.all([ada.event('recordingStarted', 20_000), grace.event('recordingStarted', 20_000)])
     for (const mark of marks) await mark.waitFor({ state: 'visible' })
@@ -24,6 +25,7 @@ describe('a recorded session', () => {
     await grace.page.getByRole('button', { name: 'Stop recording' }).click()
     for (const tab of [ada, grace, alan])
       expect(await tab.event('recordingStopped', 20_000)).toMatchObject({ id, reason: 'recordingStoppedByServer' })
+    const mostSeconds = (performance.now() - startedAt) / 1_000
     for (const mark of marks) await mark.waitFor({ state: 'hidden' })
     await ada.page.getByText('The recording is ready.').waitFor({ timeout: budgetMs(30_000) })
     const list = ada.page.getByRole('button', { name: 'Recordings', includeHidden: true })
@@ -47,7 +49,7 @@ describe('a recorded session', () => {
     })
     expect(shown).toMatchObject({ videoWidth: 1280, videoHeight: 720 })
     expect(shown.duration).toBeGreaterThan(4)
-    expect(shown.duration).toBeLessThan(60)
+    expect(shown.duration).toBeLessThan(mostSeconds)
     expect(await (await fetch(`${call.stack.masterUrl}/service/recordings/${id}/${id}.mp4`)).status).toBe(401)
   }, 180_000)
 
