@@ -25,7 +25,6 @@ const TOLERATED_FAILURES = 3
 export class RecordingFinalizer implements OnModuleDestroy {
   readonly #logger = new Logger(RecordingFinalizer.name)
   readonly #tasks = new TaskQueue({ limit: TASKS_AT_ONCE, tolerated: TOLERATED_FAILURES, restMs: RETRY_S * 1_000 })
-  readonly #aborts = new Map<string, AbortController>()
   /** This master starts no more tasks. */
   isStopping = false
   readonly #finished = metrics.counter('recordings_finished_total', {
@@ -44,7 +43,6 @@ export class RecordingFinalizer implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
-    for (const abort of this.#aborts.values()) abort.abort()
     await this.#tasks.close()
   }
 
@@ -65,7 +63,7 @@ export class RecordingFinalizer implements OnModuleDestroy {
 
   /** Removes the files of a recording that has just been deleted. After a failure a master tries again later. */
   async remove(row: RecordingRow): Promise<void> {
-    this.#aborts.get(row.id)?.abort()
+    this.#tasks.abort(row.id)
     await this.store.remove(row)
     await this.claims.deleteRemoved(row.id)
   }
@@ -77,18 +75,12 @@ export class RecordingFinalizer implements OnModuleDestroy {
   }
 
   #start(id: string, failureMessage: string, run: (abort: AbortController) => Promise<TaskResult>): void {
-    this.#tasks.add(id, async () => {
-      const abort = new AbortController()
-      this.#aborts.set(id, abort)
-      try {
-        return await run(abort)
-      } catch (error) {
+    this.#tasks.add(id, (abort) =>
+      run(abort).catch((error: unknown) => {
         this.#logger.warn({ err: error, recordingId: id }, failureMessage)
-        return 'unavailable'
-      } finally {
-        this.#aborts.delete(id)
-      }
-    })
+        return 'unavailable' as const
+      }),
+    )
   }
 
   async #removeOrRetryLater(row: RecordingRow): Promise<TaskResult> {

@@ -66,6 +66,13 @@ describe('TaskQueue', () => {
     await end('d', 'unavailable')
     await jest.advanceTimersByTimeAsync(REST_MS)
     expect([...running.keys()]).toEqual(['long', 'e'])
+    // Also if the long one is a try, and another one has succeeded since.
+    await end('long')
+    add('f', 'g', 'h', 'i')
+    await end('f', 'unavailable')
+    await end('g', 'unavailable')
+    await jest.advanceTimersByTimeAsync(REST_MS)
+    expect([...running.keys()]).toEqual(['e', 'h', 'i'])
   })
 
   it('runs the others at once when a try succeeds', async () => {
@@ -86,6 +93,18 @@ describe('TaskQueue', () => {
     }
     add('a', 'b', 'c')
     expect([...running.keys()]).toEqual(['a', 'b', 'c'])
+  })
+
+  it('aborts a task that runs, and all of them when it closes', () => {
+    const aborts = new Map<string, AbortController>()
+    for (const id of ['a', 'b', 'c', 'd'])
+      queue.add(id, (abort) => (aborts.set(id, abort), new Promise<TaskResult>(() => undefined)))
+    const aborted = (): string[] => [...aborts].filter(([, { signal }]) => signal.aborted).map(([id]) => id)
+    queue.abort('b')
+    queue.abort('d')
+    expect(aborted()).toEqual(['b'])
+    void queue.close()
+    expect(aborted()).toEqual(['a', 'b', 'c'])
   })
 
   it('drops the tasks that wait when it closes, and waits for the others', async () => {

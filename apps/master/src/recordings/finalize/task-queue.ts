@@ -1,6 +1,6 @@
 /** `unavailable`: what all tasks need was missing, such as the storage or free disk. `other` says nothing about that. */
 export type TaskResult = 'succeeded' | 'unavailable' | 'other'
-type Task = () => Promise<TaskResult>
+type Task = (abort: AbortController) => Promise<TaskResult>
 
 export interface TaskQueueOptions {
   /** Tasks that run at the same time. */
@@ -17,7 +17,7 @@ export interface TaskQueueOptions {
  */
 export class TaskQueue {
   readonly #waiting = new Map<string, Task>()
-  readonly #running = new Map<string, Promise<void>>()
+  readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>()
   #failures = 0
   /** The only task that was started since there are too many failures. */
   #tried: string | undefined
@@ -38,12 +38,19 @@ export class TaskQueue {
     this.#startNext()
   }
 
-  /** Drops the tasks that wait, and resolves when the others have ended. */
+  /** Aborts the task if it runs. */
+  abort(id: string): void {
+    this.#running.get(id)?.abort.abort()
+  }
+
+  /** Drops the tasks that wait, aborts the others, and resolves when these have ended. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#rest)
     this.#waiting.clear()
-    await Promise.all(this.#running.values())
+    const running = [...this.#running.values()]
+    for (const { abort } of running) abort.abort()
+    await Promise.all(running.map(({ done }) => done))
   }
 
   get #isTrying(): boolean {
@@ -56,12 +63,13 @@ export class TaskQueue {
       if (this.#isTrying && (this.#rest || this.#tried !== undefined)) return
       if (this.#isTrying) this.#tried = id
       this.#waiting.delete(id)
-      this.#running.set(id, this.#run(id, task))
+      const abort = new AbortController()
+      this.#running.set(id, { abort, done: this.#run(id, task(abort)) })
     }
   }
 
-  async #run(id: string, task: Task): Promise<void> {
-    const result = await task()
+  async #run(id: string, task: Promise<TaskResult>): Promise<void> {
+    const result = await task
     this.#running.delete(id)
     if (this.#tried === id) this.#tried = undefined
     if (this.#isClosed) return
@@ -73,6 +81,7 @@ export class TaskQueue {
 
   #wakeUp(): void {
     this.#failures = 0
+    this.#tried = undefined
     clearTimeout(this.#rest)
     this.#rest = undefined
   }
