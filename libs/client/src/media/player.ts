@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.js'
+import { isPageHidden } from '../platform/page.js'
 
 export interface PlayerHandlers {
   created(element: HTMLVideoElement): void
@@ -49,7 +50,7 @@ function onFirstFrame(element: HTMLVideoElement, hasVideo: boolean, again: boole
   const played = (): void => (stop(), first())
   // A browser shows no frames of a hidden page: the first one has arrived when the element plays.
   const started = (): void => {
-    if (!showsFrames || (!again && document.hidden)) played()
+    if (!showsFrames || (!again && isPageHidden())) played()
   }
   for (const name of names) element.addEventListener(name, started)
   return stop
@@ -127,7 +128,7 @@ export class Player {
     const expire = (): void => {
       const expected = this.#options.expected()
       // Without shown frames it is unknown whether any arrive.
-      if (expected === 'video' && document.hidden) startTimeout()
+      if (expected === 'video' && isPageHidden()) startTimeout()
       else if (expected !== 'nothing')
         this.#handlers.exception('NO_STREAM_PLAYING_EVENT', `no media to play arrived within ${NO_MEDIA_TIMEOUT_MS} ms`)
     }
