@@ -11,17 +11,16 @@ import { CONNECTION_ROW, type ConnectionRow } from './connection.view.js'
 
 // Looks each session up by itself: with all ids at once, a plan that was made for few sessions would read all of them.
 const INSERT_CONNECTIONS = prepared(`
-  WITH r AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint,
-         "serverData" text, record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb,
-         "tokenNonce" text, "tokenHash" text, "traceContext" text)),
-       live AS (SELECT s.id FROM (SELECT DISTINCT "sessionId" AS id FROM r ORDER BY 1) wanted
-                CROSS JOIN LATERAL (SELECT id FROM session WHERE session.id = wanted.id FOR KEY SHARE) s)
   INSERT INTO connection (id, session_id, type, status, created_at, server_data, record, role,
                           mediaserver_options, ice_servers, token_nonce, token_hash, trace_context)
   SELECT r.id, r."sessionId", 'WEBRTC', 'pending', r."createdAt", r."serverData", r.record, r.role,
          nullif(r."mediaserverOptions", 'null'), r."iceServers", r."tokenNonce", decode(r."tokenHash", 'hex'),
          r."traceContext"
-  FROM r JOIN live ON live.id = r."sessionId" RETURNING id`)
+  FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint, "serverData" text,
+         record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb, "tokenNonce" text,
+         "tokenHash" text, "traceContext" text)
+    CROSS JOIN LATERAL (SELECT 1 FROM session WHERE session.id = r."sessionId" FOR KEY SHARE) s
+  RETURNING id`)
 
 /** Reads and writes of connections for the REST API. */
 @Injectable()

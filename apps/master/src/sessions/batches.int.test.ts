@@ -6,6 +6,7 @@ import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { ENTITIES } from '../app/entities.js'
+import { rows } from '../platform/database/sql.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { EventLog } from '../events/event-log.js'
@@ -79,16 +80,40 @@ async function writeAtOnce<T>(
   }
 }
 
+const newRepository = (): SessionRepository =>
+  new SessionRepository(
+    dataSource,
+    events,
+    new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService),
+    clock,
+    CONFIG,
+  )
+
+it.each([
+  { ids: 'generated', hasCustomId: false },
+  { ids: 'custom', hasCustomId: true },
+])(
+  'sessions with $ids ids are inserted by a plan that is kept, not made for each batch',
+  async ({ ids, hasCustomId }) => {
+    const planned = async (): Promise<number> => {
+      const [count] = await rows<{ generic: number }>(
+        dataSource.manager,
+        `SELECT coalesce(sum(generic_plans), 0)::integer AS generic FROM pg_prepared_statements
+       WHERE statement LIKE '%INSERT INTO session%'`,
+      )
+      return count?.generic ?? 0
+    }
+    const repository = newRepository()
+    const before = await planned()
+    // One query after another uses the same connection to the database.
+    for (let nth = 0; nth < 7; nth++) await repository.insert({ ...session(`${ids}_${nth}`), hasCustomId })
+    // Postgres may keep the plan of a prepared statement after five executions.
+    expect((await planned()) - before).toBe(2)
+  },
+)
+
 it('creates each session once when two masters create the same sessions in opposite orders', async () => {
-  const sessions = () =>
-    new SessionRepository(
-      dataSource,
-      events,
-      new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService),
-      clock,
-      CONFIG,
-    )
-  const [one, other] = [sessions(), sessions()]
+  const [one, other] = [newRepository(), newRepository()]
   const items: [NewSession, NewSession, NewSession] = [session('a'), session('m'), session('z')]
   const results = await writeAtOnce(
     `INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,

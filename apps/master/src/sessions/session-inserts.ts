@@ -17,21 +17,33 @@ export interface NewSession extends SessionLimits {
   forcedNodeId: string | null
 }
 
-const INSERT_SESSIONS = prepared(`
+const SESSION_ROWS = `jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueSessionId" text, "createdAt" bigint,
+    "mediaMode" text, "recordingMode" text, "hasCustomId" boolean, "forcedVideoCodec" text, "allowTranscoding" boolean,
+    "recordingProperties" jsonb, "forcedNodeId" text, "maxParticipants" integer, "maxStreams" integer,
+    "maxDuration" integer)`
+
+const insertionOf = (source: string): string => `
   INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
                        allow_transcoding, recording_properties, forced_node_id, max_participants, max_streams,
                        max_duration)
   SELECT f.id, f."uniqueSessionId", f."createdAt", f."mediaMode", f."recordingMode", f."hasCustomId",
          f."forcedVideoCodec", f."allowTranscoding", f."recordingProperties", f."forcedNodeId", f."maxParticipants",
          f."maxStreams", f."maxDuration"
-  FROM (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueSessionId" text, "createdAt" bigint,
-          "mediaMode" text, "recordingMode" text, "hasCustomId" boolean, "forcedVideoCodec" text,
-          "allowTranscoding" boolean, "recordingProperties" jsonb, "forcedNodeId" text, "maxParticipants" integer,
-          "maxStreams" integer, "maxDuration" integer)
-        WHERE $2 = 0 OR NOT EXISTS (SELECT 1 FROM session s WHERE s.id = r.id)
-        ORDER BY "createdAt", id
-        LIMIT CASE WHEN $2 > 0 THEN greatest($2 - (SELECT count(*) FROM session), 0) END) f
-  ORDER BY f.id ON CONFLICT DO NOTHING RETURNING id`)
+  FROM (${source}) f`
+
+const ALL = `SELECT * FROM ${SESSION_ROWS}`
+const UP_TO_LIMIT = `
+  SELECT * FROM ${SESSION_ROWS}
+  WHERE NOT EXISTS (SELECT 1 FROM session s WHERE s.id = r.id)
+  ORDER BY "createdAt", id
+  LIMIT greatest($2 - (SELECT count(*) FROM session), 0)`
+/** In the order of ids, so that two masters that create the same sessions do not deadlock. */
+const UNLESS_EXISTING = 'ORDER BY f.id ON CONFLICT DO NOTHING RETURNING id'
+
+// Three statements, because Postgres would plan a common one anew for each batch, and look for existing sessions twice.
+const INSERT_GENERATED = prepared(insertionOf(ALL))
+const INSERT_NEW = prepared(`${insertionOf(ALL)} ${UNLESS_EXISTING}`)
+const INSERT_UP_TO_LIMIT = prepared(`${insertionOf(UP_TO_LIMIT)} ${UNLESS_EXISTING}`)
 
 /** Any number that nothing else in the database locks: held while sessions are counted and inserted. */
 const CREATION_LOCK = 7_230_010
@@ -49,6 +61,10 @@ export async function insertSessions(
   sessions: readonly NewSession[],
   most: number,
 ): Promise<Map<string, Uninserted>> {
+  if (most === 0 && !sessions.some(({ hasCustomId }) => hasCustomId)) {
+    await execute(manager, INSERT_GENERATED, [JSON.stringify(sessions)])
+    return new Map()
+  }
   // A statement of its own: the next one sees what the former holder of the lock has committed.
   if (most > 0) await execute(manager, 'SELECT pg_advisory_xact_lock($1)', [CREATION_LOCK])
   const inserted = await insertRows(manager, sessions, most)
@@ -57,9 +73,12 @@ export async function insertSessions(
   return new Map(missing.map((id) => [id, existing.has(id) ? 'exists' : 'full']))
 }
 
-/** Inserts in the order of ids, so that two masters that create the same sessions do not deadlock. */
+/** Gives the ids of those that were inserted. */
 async function insertRows(manager: Manager, sessions: readonly NewSession[], most: number): Promise<Set<string>> {
-  const inserted = await rows<{ id: string }>(manager, INSERT_SESSIONS, [JSON.stringify(sessions), most])
+  const values = JSON.stringify(sessions)
+  const inserted = await (most > 0
+    ? rows<{ id: string }>(manager, INSERT_UP_TO_LIMIT, [values, most])
+    : rows<{ id: string }>(manager, INSERT_NEW, [values]))
   return new Set(inserted.map(({ id }) => id))
 }
 

@@ -47,6 +47,22 @@ describe('GroupCommit', () => {
     await expect(Promise.all(answers)).resolves.toEqual([10, 20, 30, 40])
   })
 
+  it('adds items that arrive in the same turn of the event loop as the answer to the next batch', async () => {
+    const { batches, write } = heldWriter()
+    const group = new GroupCommit('test', write, never, 100, 1)
+    const answers = [group.add(1)]
+    await turn()
+    answers.push(group.add(2))
+    batches[0]?.release()
+    // The callbacks of the answer are microtasks: they end before the next turn.
+    for (let count = 0; count < 20; count++) await Promise.resolve()
+    answers.push(group.add(3))
+    await turn()
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3]])
+    batches[1]?.release()
+    await expect(Promise.all(answers)).resolves.toEqual([10, 20, 30])
+  })
+
   it('writes a second batch beside one that takes long, and no third one', async () => {
     const { batches, write } = heldWriter()
     const group = new GroupCommit('test', write, never)

@@ -7,9 +7,10 @@ const MAX_WAIT_MS = 1_000
 const SLOW_MS = 10
 
 /**
- * Writes the items of many requests with one statement and one commit. Items that arrive while a batch is written make
- * the next batch, so that batches grow with the load and a single request does not wait. A second batch is written
- * beside one that takes long, because that may wait for a lock. Each call resolves after the commit of its item.
+ * Writes the items of many requests with one statement and one commit. Items that arrive while a batch is written, or
+ * together with its answer, make the next batch, so that batches grow with the load and a single request does not wait.
+ * A second batch is written beside one that takes long, because that may wait for a lock. Each call resolves after the
+ * commit of its item.
  */
 export class GroupCommit<Item, Result> {
   #waiting: Pending<Item, Result>[] = []
@@ -61,7 +62,7 @@ export class GroupCommit<Item, Result> {
     this.#writing++
     void this.#commit(batch).finally(() => {
       this.#writing--
-      this.#next()
+      if (this.#waiting.length > 0) this.#startSoon()
     })
   }
 
