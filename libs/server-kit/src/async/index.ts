@@ -1,6 +1,6 @@
 export { AlignedInterval } from './aligned-interval.js'
 export { backoffMs, type BackoffOptions } from './backoff.js'
-export { cachedFor } from './cached.js'
+export { cachedFor, cachedForArguments } from './cached.js'
 export { KeyedMutex } from './keyed-mutex.js'
 export { mapConcurrent } from './map-concurrent.js'
 export { poll, type PollOptions } from './poll.js'

@@ -57,8 +57,8 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
       const isLeader = hasQuorum && (await this.lease.acquire())
       // Jobs notify clients and nodes of what they change.
       if (!this.bus.connected) return
-      const jobs = this.#jobs.filter(({ name, scope }) => due.has(name) && (isLeader || scope !== 'leader'))
-      for (const job of jobs.filter((one) => this.#isTimeFor(one, now))) await this.#run(job, now)
+      const jobs = this.#jobs.filter((job) => (isLeader || job.scope !== 'leader') && this.#isTimeFor(job, now))
+      for (const job of jobs) if (job.due === undefined || due.has(job.name)) await this.#run(job, now)
     } catch (error) {
       this.#logger.warn({ err: error }, 'the scheduled jobs could not run')
     }
