@@ -2,6 +2,7 @@ import { newEventId } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
+import { prepared } from '../platform/database/prepared-statements.js'
 import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import {
@@ -42,6 +43,13 @@ export const hasSummaries = ({
   SERVICE_PRO_SEARCH,
 }: Pick<MasterConfig, 'SERVICE_HISTORY' | 'SERVICE_PRO_SEARCH'>): boolean => SERVICE_HISTORY || SERVICE_PRO_SEARCH
 
+const INSERT_ENTRIES = prepared(`
+  INSERT INTO outbox (id, consumer, session_key, name, payload, created_at, trace_context, after_id)
+  SELECT r.id, r.consumer, r.session_key, r.name, r.payload, r.created_at, r.trace_context, $8
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
+    WITH ORDINALITY AS r(id, consumer, session_key, name, payload, created_at, trace_context, nth)
+  ORDER BY r.nth`)
+
 /** Select lists of tables that higher layers own: their entities cannot be imported here. */
 const SESSION = 's.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt"'
 const LINK = `p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions",
@@ -75,10 +83,15 @@ export class EventLog {
 
   /**
    * Runs a change of one statement: in a transaction that locks the sessions with events on or `isAlwaysLocked`, else
-   * without one.
+   * without one. Sessions that the change creates need no lock: other transactions do not see them yet.
    */
-  change<T>(sessions: LockedSessions, run: (manager: EntityManager, record: Record) => Promise<T>): Promise<T> {
-    if (!this.isOn && !sessions.isAlwaysLocked) return run(this.dataSource.manager, nothing)
+  change<T>(
+    sessions: LockedSessions | 'created',
+    run: (manager: EntityManager, record: Record) => Promise<T>,
+  ): Promise<T> {
+    const isAlwaysLocked = sessions !== 'created' && sessions.isAlwaysLocked
+    if (!this.isOn && !isAlwaysLocked) return run(this.dataSource.manager, nothing)
+    if (sessions === 'created') return this.transaction(run)
     return this.transaction(async (manager, record) => {
       // In the order of ids: two changes of several sessions cannot deadlock.
       await execute(
@@ -153,26 +166,18 @@ export class EventLog {
     )
     if (entries.length > 0)
       // One statement in order, because positions decide which event is delivered first.
-      await execute(
-        manager,
-        `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at, trace_context, after_id)
-         SELECT r.id, r.consumer, r.session_key, r.name, r.payload, r.created_at, r.trace_context, $8
-         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
-           WITH ORDINALITY AS r(id, consumer, session_key, name, payload, created_at, trace_context, nth)
-         ORDER BY r.nth`,
-        [
-          entries.map(({ id }) => id),
-          entries.map(({ consumer }) => consumer),
-          entries.map(({ payload }) => sessionOf(payload) ?? CLUSTER_KEY),
-          entries.map(({ name }) => name),
-          entries.map(({ payload, details, consumer }) =>
-            JSON.stringify(consumer === 'history' ? { ...payload, ...details } : payload),
-          ),
-          entries.map(({ payload }) => payload.timestamp),
-          entries.map((entry) => entry.traceContext),
-          after ?? null,
-        ],
-      )
+      await execute(manager, INSERT_ENTRIES, [
+        entries.map(({ id }) => id),
+        entries.map(({ consumer }) => consumer),
+        entries.map(({ payload }) => sessionOf(payload) ?? CLUSTER_KEY),
+        entries.map(({ name }) => name),
+        entries.map(({ payload, details, consumer }) =>
+          JSON.stringify(consumer === 'history' ? { ...payload, ...details } : payload),
+        ),
+        entries.map(({ payload }) => payload.timestamp),
+        entries.map((entry) => entry.traceContext),
+        after ?? null,
+      ])
     return identified.map(({ id }) => id)
   }
 
@@ -189,7 +194,8 @@ export class EventLog {
 
   /** Clocks of masters differ by a few ms: the time of the last event of a session is stored in its row. */
   async #inOrder<Event extends EventDraft>(manager: Manager, events: readonly Event[]): Promise<Event[]> {
-    const last = lastTimes(events)
+    // The row of a session contains the time of its first event from the start.
+    const last = lastTimes(events.filter(({ name }) => name !== 'sessionCreated'))
     if (last.size === 0) return [...events]
     // Hand-written: it returns the times from before the update, and no row for a session that does not exist any more.
     const before = await rows<{ session: string; lastAt: number }>(

@@ -9,6 +9,7 @@ import { ENTITIES } from '../app/entities.js'
 import { rows } from '../platform/database/sql.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
+import { signalSent } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { type NewSubscription, SubscriptionRepository } from '../streams/subscription.repository.js'
@@ -80,10 +81,10 @@ async function writeAtOnce<T>(
   }
 }
 
-const newRepository = (): SessionRepository =>
+const newRepository = (log: EventLog = events): SessionRepository =>
   new SessionRepository(
     dataSource,
-    events,
+    log,
     new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService),
     clock,
     CONFIG,
@@ -111,6 +112,20 @@ it.each([
     expect((await planned()) - before).toBe(2)
   },
 )
+
+it('a later event of a session is not earlier than that of its creation, also by a clock that is behind', async () => {
+  const log = new EventLog(dataSource, { ...CONFIG, SERVICE_CDR: true })
+  const created = { ...session('timed'), createdAt: 5_000 }
+  await newRepository(log).insert(created)
+  const signal = signalSent(created, { from: null, to: [], type: '', data: '' }, 4_990)
+  await log.transaction((_, record) => record(signal))
+  expect(
+    await database.query(`SELECT name, payload::jsonb->'timestamp' AS timestamp FROM outbox ORDER BY position`),
+  ).toEqual([
+    { name: 'sessionCreated', timestamp: 5_000 },
+    { name: 'signalSent', timestamp: 5_000 },
+  ])
+})
 
 it('creates each session once when two masters create the same sessions in opposite orders', async () => {
   const [one, other] = [newRepository(), newRepository()]

@@ -25,10 +25,10 @@ const SESSION_ROWS = `jsonb_to_recordset($1::jsonb) AS r(id text, "uniqueSession
 const insertionOf = (source: string): string => `
   INSERT INTO session (id, unique_id, created_at, media_mode, recording_mode, has_custom_id, forced_video_codec,
                        allow_transcoding, recording_properties, forced_node_id, max_participants, max_streams,
-                       max_duration)
+                       max_duration, told_at)
   SELECT f.id, f."uniqueSessionId", f."createdAt", f."mediaMode", f."recordingMode", f."hasCustomId",
          f."forcedVideoCodec", f."allowTranscoding", f."recordingProperties", f."forcedNodeId", f."maxParticipants",
-         f."maxStreams", f."maxDuration"
+         f."maxStreams", f."maxDuration", f."createdAt"
   FROM (${source}) f`
 
 const ALL = `SELECT * FROM ${SESSION_ROWS}`

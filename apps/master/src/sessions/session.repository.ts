@@ -55,9 +55,6 @@ export interface ClosedSession {
 const tooManySessions = (most: number): ServiceError =>
   new ServiceError('NO_CAPACITY', `the cluster has its maximum of ${most} sessions (SERVICE_SESSIONS_MAX_CONCURRENT)`)
 
-/** A session that is being created is not visible to other transactions, and needs no lock. */
-const NO_SESSION_YET = { where: 'false', values: [] }
-
 /** The reason of participants that leave a session whose maximum duration has passed. */
 export const EXPIRED_DEPARTURE = 'sessionClosedByServer' satisfies DisconnectReason
 
@@ -115,7 +112,7 @@ export class SessionRepository {
       await record(...given.filter(({ id }) => !uninserted.has(id)).map(createdEvent))
       return uninserted
     }
-    const uninserted = await (most > 0 ? this.events.transaction(insert) : this.events.change(NO_SESSION_YET, insert))
+    const uninserted = await (most > 0 ? this.events.transaction(insert) : this.events.change('created', insert))
     return sessions.map((session) => {
       if (uninserted.get(session.id) === 'full') return tooManySessions(most)
       if (!uninserted.has(session.id) && first.get(session.id) === session) return true
