@@ -40,7 +40,7 @@ const UP_TO_LIMIT = `
 /** In the order of ids, so that two masters that create the same sessions do not deadlock. */
 const UNLESS_EXISTING = 'ORDER BY f.id ON CONFLICT DO NOTHING RETURNING id'
 
-// Three statements, because Postgres would plan a common one anew for each batch, and look for existing sessions twice.
+// Three statements: Postgres would make a plan of a common one for each batch, and search for existing sessions twice.
 const INSERT_GENERATED = prepared(insertionOf(ALL))
 const INSERT_NEW = prepared(`${insertionOf(ALL)} ${UNLESS_EXISTING}`)
 const INSERT_UP_TO_LIMIT = prepared(`${insertionOf(UP_TO_LIMIT)} ${UNLESS_EXISTING}`)
