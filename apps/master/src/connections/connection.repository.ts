@@ -10,6 +10,7 @@ import type { ChangedRights, NewConnection, Rights } from './connection.records.
 import { CONNECTION_ROW, type ConnectionRow } from './connection.view.js'
 
 // Looks each session up by itself: with all ids at once, a plan that was made for few sessions would read all of them.
+// The locks need no order: they wait for deletions only, each of which locks a single session.
 const INSERT_CONNECTIONS = prepared(`
   INSERT INTO connection (id, session_id, type, status, created_at, server_data, record, role,
                           mediaserver_options, ice_servers, token_nonce, token_hash, trace_context)

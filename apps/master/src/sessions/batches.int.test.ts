@@ -107,11 +107,26 @@ it.each([
     const repository = newRepository()
     const before = await planned()
     // One query after another uses the same connection to the database.
-    for (let nth = 0; nth < 7; nth++) await repository.insert({ ...session(`${ids}_${nth}`), hasCustomId })
+    for (let nth = 0; nth < 7; nth++) {
+      const batch = ['a', 'b'].map((name) => ({ ...session(`${ids}_${name}_${nth}`), hasCustomId }))
+      await Promise.all(batch.map((item) => repository.insert(item)))
+    }
     // Postgres may keep the plan of a prepared statement after five executions.
     expect((await planned()) - before).toBe(2)
   },
 )
+
+it('a generated id that exists is refused, and the others of its batch are inserted', async () => {
+  const repository = newRepository()
+  const generated = (id: string): NewSession => ({ ...session(id), hasCustomId: false })
+  await repository.insert(generated('taken'))
+  const batch = ['first', 'taken', 'last'].map((id) => repository.insert(generated(id)))
+  expect(await Promise.allSettled(batch)).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: { code: 'CONFLICT' } },
+    { status: 'fulfilled' },
+  ])
+})
 
 it('a later event of a session is not earlier than that of its creation, also by a clock that is behind', async () => {
   const log = new EventLog(dataSource, { ...CONFIG, SERVICE_CDR: true })

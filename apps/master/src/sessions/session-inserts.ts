@@ -61,7 +61,8 @@ export async function insertSessions(
   sessions: readonly NewSession[],
   most: number,
 ): Promise<Map<string, Uninserted>> {
-  if (most === 0 && !sessions.some(({ hasCustomId }) => hasCustomId)) {
+  // A batch that fails is repeated one by one: a generated id that exists is then found as a custom one is.
+  if (most === 0 && sessions.length > 1 && !sessions.some(({ hasCustomId }) => hasCustomId)) {
     await execute(manager, INSERT_GENERATED, [JSON.stringify(sessions)])
     return new Map()
   }
