@@ -3,106 +3,173 @@ import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { participantJoined } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
-import { firstRow } from '../platform/database/sql.js'
+import { isDataFault } from '../platform/database/errors.js'
+import { GroupCommit } from '../platform/database/group-commit.js'
+import { rows } from '../platform/database/sql.js'
 import type { Participant, TakeToken } from './connection.records.js'
 import { PARTICIPANT } from './participant-columns.js'
+
+/** Tokens that one transaction takes at most: it holds the locks of all their sessions. */
+const MOST_TAKEN = 100
 
 /** UTC ms by the clock of the database, which all masters share. */
 const NOW_MS = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
+interface Admission extends Omit<TakeToken, 'connectionId'> {
+  tokenHash: Buffer
+}
+
 /**
- * Condition on a pending `connection c` of the session `s`: it may join. $8: the session's lock is held. Moderators,
+ * The session of a token, which stays locked until the commit: one that ends concurrently waits for the join, or the join
+ * finds it deleted.
+ */
+const SESSIONS = `SELECT * FROM session
+  WHERE id IN (SELECT session_id FROM connection WHERE token_hash = ANY($1)) ORDER BY id FOR KEY SHARE`
+
+/** The numbers of the joins of one batch into each session with a limit, in their order. */
+const RIVALS = `SELECT c.id, row_number() OVER (PARTITION BY c.session_id ORDER BY a.nth) AS nth
+  FROM asked a JOIN connection c USING (token_hash) JOIN s ON s.id = c.session_id
+  WHERE s.max_participants IS NOT NULL AND c.status = 'pending' AND c.role <> 'MODERATOR'`
+
+/**
+ * Condition on a pending `connection c` of the session `s`: it may join. $7: the session's lock is held. Moderators,
  * cameras and recorders do not count.
  */
-const HAS_ROOM = `(s.max_participants IS NULL OR c.role = 'MODERATOR' OR $8 AND s.max_participants > (
+const HAS_ROOM = `(s.max_participants IS NULL OR c.role = 'MODERATOR' OR $7 AND s.max_participants >= (
     SELECT count(*) FROM connection k
-    WHERE k.session_id = s.id AND k.status = 'active' AND k.type = 'WEBRTC' AND k.role <> 'MODERATOR'))`
+    WHERE k.session_id = s.id AND k.status = 'active' AND k.type = 'WEBRTC' AND k.role <> 'MODERATOR')
+  + (SELECT nth FROM rival WHERE rival.id = c.id))`
 
-/** Turns a connection into a participant by its token. Hand-written: the statements are on the path of every join. */
+const TAKE = `
+  WITH asked AS MATERIALIZED (
+         SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[])
+           WITH ORDINALITY AS r(token_hash, client_data, ip, platform, location, resume_hash, nth)),
+       s AS (${SESSIONS}),
+       rival AS (${RIVALS}),
+       taken AS (UPDATE connection c SET status = CASE c.status WHEN 'awaited' THEN 'hidden' ELSE 'active' END,
+           active_at = ${NOW_MS}, client_data = a.client_data, ip = a.ip, platform = a.platform,
+           location = a.location, resume_hash = a.resume_hash, master_id = $8, evict_at = NULL
+         FROM s, asked a WHERE s.id = c.session_id AND c.token_hash = a.token_hash
+           AND (c.status = 'pending' AND ${HAS_ROOM} OR c.status = 'awaited' AND c.evict_at > clock_timestamp())
+         RETURNING a.nth::integer - 1 AS index, ${PARTICIPANT}),
+       begun AS (UPDATE session b SET ends_at = clock_timestamp() + b.max_duration * interval '1 second'
+         FROM (SELECT id FROM session WHERE id IN (SELECT "sessionId" FROM taken)
+                 AND max_duration IS NOT NULL AND ends_at IS NULL ORDER BY id FOR NO KEY UPDATE) first
+         WHERE b.id = first.id)
+  SELECT * FROM taken ORDER BY index`
+
+/**
+ * Turns connections into participants by their tokens. Hand-written: the statements are on the path of every join. When
+ * many join at once, one transaction takes the tokens of all.
+ */
 @Injectable()
 export class AdmissionRepository {
+  readonly #admissions: GroupCommit<Admission, Participant | 'invalid'>
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: EventLog,
-  ) {}
+  ) {
+    this.#admissions = new GroupCommit<Admission, Participant | 'invalid'>(
+      'join',
+      (admissions) => this.#takeAll(admissions),
+      isDataFault,
+      MOST_TAKEN,
+    )
+  }
 
   /**
    * Uses up the token. Undefined when it is unknown or used already.
    * @throws ServiceError LIMIT_REACHED when the session has its maximum of participants
    */
   async take(tokenHash: Buffer, taken: Omit<TakeToken, 'connectionId'>): Promise<Participant | undefined> {
-    const participant = await this.#take(tokenHash, taken, this.events.isOn)
-    if (participant) return participant
-    if (!this.events.isOn) {
-      // Only sessions with a limit cost a second attempt, which holds their lock.
-      if ((await this.#participantLimit(tokenHash)) === undefined) return undefined
-      const counted = await this.#take(tokenHash, taken, true)
-      if (counted) return counted
-    }
-    const most = await this.#participantLimit(tokenHash)
-    if (most === undefined) return undefined
-    throw new ServiceError('LIMIT_REACHED', `maxParticipants: the session has its maximum of ${most} participants`)
+    const participant = await this.#admissions.add({ ...taken, tokenHash })
+    return participant === 'invalid' ? undefined : participant
   }
 
-  #take(
-    tokenHash: Buffer,
-    taken: Omit<TakeToken, 'connectionId'>,
-    isLocked: boolean,
-  ): Promise<Participant | undefined> {
-    const where = 's.id = (SELECT session_id FROM connection WHERE token_hash = $1)'
-    return this.events.change({ where, values: [tokenHash], isAlwaysLocked: isLocked }, async (manager, record) => {
-      const participant = await this.#takeRow(manager, tokenHash, taken, isLocked)
-      if (participant && !participant.isHidden) {
-        const { sessionId: id, roomId: uniqueSessionId, traceContext } = participant
-        const joined = participantJoined({ id, uniqueSessionId }, { ...participant, ...taken })
-        await record({ ...joined, traceContext })
-      }
-      return participant
+  /** `isLocked`: takes tokens under the locks of their sessions, so that participants can be counted. */
+  async #takeAll(
+    admissions: Admission[],
+    isLocked = this.events.isOn,
+  ): Promise<(Participant | ServiceError | 'invalid')[]> {
+    const taken = await this.#takeTokens(admissions, isLocked)
+    const others = admissions.filter((admission) => !taken.has(admission))
+    const limits = await this.#participantLimits(others)
+    const limited = others.filter((admission) => limits.has(admission))
+    // Only sessions with a limit cost a second attempt, which holds their locks.
+    const counted = isLocked || limited.length === 0 ? [] : await this.#takeAll(limited, true)
+    const results = new Map(limited.map((admission, index) => [admission, counted[index]]))
+    return admissions.map((admission) => {
+      const most = limits.get(admission)
+      const refused = most === undefined ? 'invalid' : limitReached(most)
+      return taken.get(admission) ?? results.get(admission) ?? refused
     })
   }
 
-  /** The maximum number of participants of the session for which this token is still valid; undefined without one. */
-  async #participantLimit(tokenHash: Buffer): Promise<number | undefined> {
-    const row = await firstRow<{ most: number }>(
-      this.dataSource.manager,
-      `SELECT s.max_participants AS most FROM connection c JOIN session s ON s.id = c.session_id
-       WHERE c.token_hash = $1 AND c.status = 'pending' AND s.max_participants IS NOT NULL`,
-      [tokenHash],
-    )
-    return row?.most
+  #takeTokens(admissions: Admission[], isLocked: boolean): Promise<Map<Admission, Participant>> {
+    const where = 's.id IN (SELECT session_id FROM connection WHERE token_hash = ANY($1))'
+    const values = [admissions.map(({ tokenHash }) => tokenHash)]
+    return this.events.change({ where, values, isAlwaysLocked: isLocked }, async (manager, record) => {
+      const taken = await takeRows(manager, admissions, isLocked)
+      const joined = [...taken].filter(([, { isHidden }]) => !isHidden)
+      await record(
+        ...joined.map(([admission, participant]) => {
+          const { sessionId: id, roomId: uniqueSessionId, traceContext } = participant
+          return { ...participantJoined({ id, uniqueSessionId }, { ...participant, ...admission }), traceContext }
+        }),
+      )
+      return taken
+    })
   }
 
-  /** `isLocked`: the lock of the session's row is held, so that participants can be counted. */
-  #takeRow(
-    manager: EntityManager,
-    tokenHash: Buffer,
-    taken: Omit<TakeToken, 'connectionId'>,
-    isLocked: boolean,
-  ): Promise<Participant | undefined> {
-    return firstRow<Participant>(
-      manager,
-      // With the share lock, a session that ends concurrently waits for this join, or this join finds it deleted.
-      `WITH s AS (SELECT * FROM session
-                  WHERE id = (SELECT session_id FROM connection WHERE token_hash = $1) FOR KEY SHARE),
-            taken AS (UPDATE connection c SET status = CASE c.status WHEN 'awaited' THEN 'hidden' ELSE 'active' END,
-              active_at = ${NOW_MS}, client_data = $2, ip = $3, platform = $4,
-              location = $5, resume_hash = $6, master_id = $7, evict_at = NULL
-       FROM s WHERE s.id = c.session_id AND c.token_hash = $1
-         AND (c.status = 'pending' AND ${HAS_ROOM} OR c.status = 'awaited' AND c.evict_at > clock_timestamp())
-       RETURNING ${PARTICIPANT}),
-            begun AS (UPDATE session b SET ends_at = clock_timestamp() + b.max_duration * interval '1 second'
-                      FROM taken t WHERE b.id = t."sessionId" AND b.max_duration IS NOT NULL AND b.ends_at IS NULL)
-       SELECT * FROM taken`,
-      [
-        tokenHash,
-        taken.clientData,
-        taken.ip,
-        taken.platform,
-        taken.location,
-        taken.resumeHash,
-        taken.masterId,
-        isLocked,
-      ],
+  /** The maximum number of participants of the session for which a token is still valid; none without a maximum. */
+  async #participantLimits(admissions: Admission[]): Promise<Map<Admission, number>> {
+    if (admissions.length === 0) return new Map()
+    const limits = await rows<{ hash: Buffer; most: number }>(
+      this.dataSource.manager,
+      `SELECT c.token_hash AS hash, s.max_participants AS most FROM connection c JOIN session s ON s.id = c.session_id
+       WHERE c.token_hash = ANY($1) AND c.status = 'pending' AND s.max_participants IS NOT NULL`,
+      [admissions.map(({ tokenHash }) => tokenHash)],
+    )
+    const byHash = new Map(limits.map(({ hash, most }) => [hash.toString('hex'), most]))
+    return new Map(
+      admissions.flatMap((admission) => {
+        const most = byHash.get(admission.tokenHash.toString('hex'))
+        return most === undefined ? [] : [[admission, most] as const]
+      }),
     )
   }
 }
+
+/** In the order of the admissions. A token that two of them bring is the first one's. */
+async function takeRows(
+  manager: EntityManager,
+  admissions: Admission[],
+  isLocked: boolean,
+): Promise<Map<Admission, Participant>> {
+  const first = new Map<string, Admission>()
+  for (const admission of admissions) {
+    const key = admission.tokenHash.toString('hex')
+    if (!first.has(key)) first.set(key, admission)
+  }
+  const asked = [...first.values()]
+  const taken = await rows<Participant & { index: number }>(manager, TAKE, [
+    asked.map(({ tokenHash }) => tokenHash),
+    asked.map(({ clientData }) => clientData),
+    asked.map(({ ip }) => ip),
+    asked.map(({ platform }) => platform),
+    asked.map(({ location }) => location),
+    asked.map(({ resumeHash }) => resumeHash),
+    isLocked,
+    asked[0]?.masterId,
+  ])
+  return new Map(
+    taken.flatMap(({ index, ...participant }) => {
+      const admission = asked[index]
+      return admission ? [[admission, participant] as const] : []
+    }),
+  )
+}
+
+const limitReached = (most: number): ServiceError =>
+  new ServiceError('LIMIT_REACHED', `maxParticipants: the session has its maximum of ${most} participants`)

@@ -4,6 +4,8 @@ import { CameraRepository } from './camera.repository.js'
 import { ConnectionRepository } from './connection.repository.js'
 import { ConnectionsController } from './connections.controller.js'
 import { ConnectionsService } from './connections.service.js'
+import { DepartureRepository } from './departure.repository.js'
+import { EmptySessions } from './empty-sessions.js'
 import { EndpointsService } from './endpoints.service.js'
 import { ParticipantRepository } from './participant.repository.js'
 import { PresenceRepository } from './presence.repository.js'
@@ -23,6 +25,8 @@ import { TokensModule } from '../tokens/tokens.module.js'
     AdmissionRepository,
     CameraRepository,
     ConnectionRepository,
+    DepartureRepository,
+    EmptySessions,
     ParticipantRepository,
     PresenceRepository,
     RecorderRepository,
@@ -33,6 +37,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
   exports: [
     AdmissionRepository,
     CameraRepository,
+    DepartureRepository,
     ParticipantRepository,
     PresenceRepository,
     ConnectionsService,

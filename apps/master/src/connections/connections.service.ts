@@ -21,6 +21,7 @@ import { TokensService } from '../tokens/tokens.service.js'
 import type { Absence, ChangedRights, RemovedConnection } from './connection.records.js'
 import { ConnectionRepository } from './connection.repository.js'
 import { type ConnectionRow, connectionView, tokenOf, withoutSecrets } from './connection.view.js'
+import { DepartureRepository } from './departure.repository.js'
 import { ParticipantRepository } from './participant.repository.js'
 import { RecorderRepository } from './recorder.repository.js'
 import { tokenView } from './token.view.js'
@@ -33,6 +34,7 @@ export class ConnectionsService {
   constructor(
     private readonly connections: ConnectionRepository,
     private readonly participants: ParticipantRepository,
+    private readonly departures: DepartureRepository,
     private readonly recorders: RecorderRepository,
     private readonly sessions: SessionsService,
     private readonly mediaNodes: MediaNodesService,
@@ -166,7 +168,7 @@ export class ConnectionsService {
   /** Evicts a participant, or invalidates a pending connection. NOT_FOUND names the session or the connection. */
   async evict(sessionId: string, id: string, reason: DisconnectReason): Promise<void> {
     this.broadcast.requireBus()
-    const removed = await this.participants.remove(id, reason, { sessionId })
+    const removed = await this.departures.remove(id, reason, { sessionId })
     if (removed) return this.#afterRemoval(removed, reason)
     await this.sessions.require(sessionId)
     throw noSuchConnection(id)
@@ -174,7 +176,7 @@ export class ConnectionsService {
 
   /** Removes a participant, `only` while it is in that state. Does nothing when it is already removed. */
   async depart(id: string, reason: DisconnectReason, only?: Absence): Promise<void> {
-    const removed = await this.participants.remove(id, reason, { only })
+    const removed = await this.departures.remove(id, reason, { only })
     if (removed) await this.#afterRemoval(removed, reason)
   }
 

@@ -2,6 +2,7 @@ import { type ConnectionInfo, newSecret, ServiceError } from '@session-service/c
 import { Inject, Injectable } from '@nestjs/common'
 import { AdmissionRepository } from '../connections/admission.repository.js'
 import type { Participant } from '../connections/connection.records.js'
+import { DepartureRepository } from '../connections/departure.repository.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { RoomPlacement } from '../placement/room-placement.js'
@@ -24,6 +25,7 @@ export class JoinService {
   constructor(
     private readonly admissions: AdmissionRepository,
     private readonly participants: ParticipantRepository,
+    private readonly departures: DepartureRepository,
     private readonly sessions: SessionsService,
     private readonly placement: RoomPlacement,
     private readonly broadcast: SessionBroadcast,
@@ -57,7 +59,7 @@ export class JoinService {
 
   /** After a failed join: the token is valid again, and clients that saw the participant see it leave. */
   async rollback({ connectionId, roomId, isHidden }: Participant): Promise<void> {
-    const { sessionEnded, place, recordingIds } = await this.participants.releaseToken(connectionId)
+    const { sessionEnded, place, recordingIds } = await this.departures.releaseToken(connectionId)
     if (isHidden) return
     this.broadcast.notify(
       roomId,

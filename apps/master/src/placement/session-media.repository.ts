@@ -2,6 +2,7 @@ import type { HeldRoom, WebrtcEndReason } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { GroupRead } from '../platform/database/group-read.js'
 import { execute, firstRow, rows } from '../platform/database/sql.js'
 import { type EventSession, mediaEnded } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
@@ -39,6 +40,9 @@ export interface BootFilter {
  */
 @Injectable()
 export class SessionMediaRepository {
+  readonly #places = new GroupRead<string, MaybePlace>((roomIds) => this.#placesOf(roomIds))
+  readonly #epochs = new GroupRead<string, number>((sessionIds) => this.#mediaEpochs(sessionIds))
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: EventLog,
@@ -88,12 +92,17 @@ export class SessionMediaRepository {
   }
 
   async place(uniqueSessionId: string): Promise<RoomPlace | undefined> {
-    const row = await firstRow<MaybePlace>(
-      this.dataSource.manager,
-      `SELECT ${PLACE} FROM session WHERE unique_id = $1`,
-      [uniqueSessionId],
-    )
+    const row = await this.#places.get(uniqueSessionId)
     return row && placeOf(row)
+  }
+
+  async #placesOf(uniqueSessionIds: string[]): Promise<Map<string, MaybePlace>> {
+    const places = await rows<MaybePlace & { roomId: string }>(
+      this.dataSource.manager,
+      `SELECT unique_id AS "roomId", ${PLACE} FROM session WHERE unique_id = ANY($1)`,
+      [uniqueSessionIds],
+    )
+    return new Map(places.map((place) => [place.roomId, place]))
   }
 
   async roomOf(sessionId: string): Promise<{ roomId: string; place: RoomPlace } | undefined> {
@@ -108,12 +117,16 @@ export class SessionMediaRepository {
 
   /** The epoch of the session's current placement, or of the next one when it has none. */
   async mediaEpoch(sessionId: string): Promise<number> {
-    const row = await firstRow<{ epoch: number }>(
+    return (await this.#epochs.get(sessionId)) ?? 0
+  }
+
+  async #mediaEpochs(sessionIds: string[]): Promise<Map<string, number>> {
+    const epochs = await rows<{ id: string; epoch: number }>(
       this.dataSource.manager,
-      `SELECT ${NEXT_EPOCH} AS epoch FROM session WHERE id = $1`,
-      [sessionId],
+      `SELECT id, ${NEXT_EPOCH} AS epoch FROM session WHERE id = ANY($1)`,
+      [sessionIds],
     )
-    return row?.epoch ?? 0
+    return new Map(epochs.map(({ id, epoch }) => [id, epoch]))
   }
 
   /** The rooms on a node, by the database. */

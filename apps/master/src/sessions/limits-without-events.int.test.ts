@@ -5,7 +5,8 @@ import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
 import { ENTITIES } from '../app/entities.js'
 import { AdmissionRepository } from '../connections/admission.repository.js'
-import { ParticipantRepository } from '../connections/participant.repository.js'
+import { DepartureRepository } from '../connections/departure.repository.js'
+import { EmptySessions } from '../connections/empty-sessions.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -90,7 +91,7 @@ it('admits exactly the maximum of participants when two masters take their token
   await database.query(`UPDATE connection SET status = 'pending'`)
   await database.query('UPDATE session SET max_participants = 10, max_duration = 60')
   const masters = sources.map(admissionsOf)
-  const results = await atOnce(LOCK_SESSION, 4, () =>
+  const results = await atOnce(LOCK_SESSION, masters.length, () =>
     ids.map((id, nth) => masterOf(masters, nth).take(Buffer.from(id), { ...taken, resumeHash: Buffer.from(id) })),
   )
   expect(outcomes(results)).toEqual([...Array<string>(10).fill('LIMIT_REACHED'), ...Array<string>(10).fill('joined')])
@@ -113,17 +114,18 @@ it('starts the maximum duration with the first join that succeeds, and not again
   await database.query('UPDATE session SET max_duration = 60')
   const [source] = sources as [DataSource]
   const noHooks = new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService)
-  const participants = new ParticipantRepository(source, new EventLog(source, CONFIG), noHooks, new ClusterClock())
+  const [events, clock] = [new EventLog(source, CONFIG), new ClusterClock()]
+  const departures = new DepartureRepository(events, new EmptySessions(events, noHooks, clock), clock)
   const take = (id: string) => admissionsOf(source).take(Buffer.from(id), { ...taken, resumeHash: Buffer.from(id) })
   const endsAt = async () => (await database.query('SELECT ends_at FROM session'))[0]?.ends_at
   await take('alice')
   expect(await endsAt()).not.toBeNull()
-  await participants.releaseToken('alice')
+  await departures.releaseToken('alice')
   expect(await endsAt()).toBeNull()
   await take('alice')
   const end = await endsAt()
   await take('bob')
-  await participants.releaseToken('bob')
+  await departures.releaseToken('bob')
   expect(await endsAt()).toEqual(end)
 })
 

@@ -7,6 +7,7 @@ import { EventLog } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
+import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
 import { columns, execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { insertStreams, type NewStream } from './stream-inserts.js'
 import { type SessionIds, streamEndEvents } from './stream-events.js'
@@ -41,6 +42,7 @@ function refusal({ id, maxStreams }: NewStream, existing: ReadonlySet<string>, p
 @Injectable()
 export class StreamRepository {
   readonly #insertions: GroupCommit<Insertion, true>
+  readonly #present = new GroupRead<string, StreamInfo[]>((sessionIds) => this.#presentIn(sessionIds))
 
   constructor(
     private readonly dataSource: DataSource,
@@ -116,12 +118,18 @@ export class StreamRepository {
   }
 
   /** The streams of the session, the oldest first. Written by hand: every join reads them. */
-  present(sessionId: string): Promise<StreamInfo[]> {
-    return rows<StreamInfo>(
+  async present(sessionId: string): Promise<StreamInfo[]> {
+    return (await this.#present.get(sessionId)) ?? []
+  }
+
+  async #presentIn(sessionIds: string[]): Promise<Map<string, StreamInfo[]>> {
+    const streams = await rows<StreamInfo & { sessionId: string }>(
       this.dataSource,
-      `SELECT ${STREAM_INFO} FROM stream p WHERE p.session_id = $1 ORDER BY p.created_at, p.id`,
-      [sessionId],
+      `SELECT p.session_id AS "sessionId", ${STREAM_INFO} FROM stream p
+       WHERE p.session_id = ANY($1) ORDER BY p.created_at, p.id`,
+      [sessionIds],
     )
+    return rowsBySession(streams)
   }
 
   /**

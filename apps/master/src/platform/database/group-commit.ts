@@ -19,11 +19,11 @@ export class GroupCommit<Item, Result> {
   #slow: NodeJS.Timeout | undefined
 
   /**
-   * `table` is for the metrics. `write` gives one result or error for each item, in their order; it gets at most `maxBatch`
+   * `table` is for the metrics; undefined: there are none. `write` gives one result or error for each item, in their order; it gets at most `maxBatch`
    * items.
    */
   constructor(
-    private readonly table: string,
+    private readonly table: string | undefined,
     private readonly write: (items: Item[]) => Promise<(Result | Error)[]>,
     private readonly isItemFault: (error: unknown) => boolean,
     private readonly maxBatch = 500,
@@ -70,7 +70,7 @@ export class GroupCommit<Item, Result> {
     const startedAt = this.now()
     try {
       const results = await this.write(batch.map(({ item }) => item))
-      observeBatch(this.table, batch.length, this.now() - startedAt)
+      if (this.table) observeBatch(this.table, batch.length, this.now() - startedAt)
       batch.forEach(({ resolve, reject }, index) => {
         const result = results[index]
         if (result === undefined || result instanceof Error) reject(result ?? new Error('no result for an item'))

@@ -167,7 +167,7 @@ export class RecordingStarter {
   }
 
   /** Running recordings of the session; undefined for a role that is not notified of recordings. */
-  running(sessionId: string, role: Role | null): Promise<RecordingInfo[]> | undefined {
+  running(sessionId: string, role: Role | null): Promise<RecordingInfo[] | undefined> {
     return this.queries.running(sessionId, role)
   }
 

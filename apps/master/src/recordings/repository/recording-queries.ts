@@ -2,6 +2,7 @@ import { NOT_ENOUGH_DISK, type RecordingInfo, type RecordingProperties, type Rol
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, IsNull } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { GroupRead, rowsBySession } from '../../platform/database/group-read.js'
 import { firstRow, rows } from '../../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position } from '../../platform/http/streamed-list.js'
 import type { NodeBoot } from '../../media-nodes/room-place.js'
@@ -47,6 +48,8 @@ export const UNSETTLED_RECORDINGS = `SELECT 1 FROM recording r WHERE ${IS_UNSETT
 /** Reads recordings. */
 @Injectable()
 export class RecordingQueries {
+  readonly #running = new GroupRead<string, RecordingInfo[]>((sessionIds) => this.#runningIn(sessionIds))
+
   constructor(
     private readonly dataSource: DataSource,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -92,16 +95,22 @@ export class RecordingQueries {
   }
 
   /** Running recordings of the session; undefined for a role that is not notified of recordings. */
-  running(sessionId: string, role: Role | null): Promise<RecordingInfo[]> | undefined {
+  async running(sessionId: string, role: Role | null): Promise<RecordingInfo[] | undefined> {
     const notified: readonly string[] = NOTIFIED_ROLES[this.config.SERVICE_RECORDING_NOTIFICATION]
     if (!this.config.SERVICE_RECORDING || role === null || !notified.includes(role)) return undefined
-    // Hand-written: every join runs it.
-    return rows<RecordingInfo>(
+    return (await this.#running.get(sessionId)) ?? []
+  }
+
+  /** Hand-written: every join runs it. */
+  async #runningIn(sessionIds: string[]): Promise<Map<string, RecordingInfo[]>> {
+    const recordings = await rows<RecordingInfo & { sessionId: string }>(
       this.dataSource,
-      `SELECT id, properties->>'name' AS name FROM recording r WHERE r.status = 'started'
-         AND r.unique_session_id = (SELECT unique_id FROM session WHERE id = $1)`,
-      [sessionId],
+      `SELECT s.id AS "sessionId", r.id, r.properties->>'name' AS name
+       FROM session s JOIN recording r ON r.unique_session_id = s.unique_id
+       WHERE s.id = ANY($1) AND r.status = 'started'`,
+      [sessionIds],
     )
+    return rowsBySession(recordings)
   }
 
   /** Recordings to be stopped because no participant publishes. */

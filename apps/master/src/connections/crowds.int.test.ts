@@ -1,0 +1,154 @@
+import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { DiscoveryService } from '@nestjs/core'
+import type { DataSource } from 'typeorm'
+import { ENTITIES } from '../app/entities.js'
+import { EventLog } from '../events/event-log.js'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { createDataSource } from '../platform/database/data-source.js'
+import { migrate } from '../platform/database/migrate.js'
+import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
+import { SessionEndHooks } from '../sessions/session-end-hooks.js'
+import { AdmissionRepository } from './admission.repository.js'
+import { DepartureRepository } from './departure.repository.js'
+import { EmptySessions } from './empty-sessions.js'
+
+const CONFIG = { SERVICE_CDR: true } as MasterConfig
+const TAKEN = { clientData: '', ip: '127.0.0.1', platform: 'test', location: 'unknown', masterId: 'one' }
+
+let database: TestDatabase
+let source: DataSource
+let admissions: AdmissionRepository
+let departures: DepartureRepository
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  source = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
+  await migrate(source)
+})
+afterAll(async () => {
+  await source.destroy()
+  await database.drop()
+})
+beforeEach(async () => {
+  await database.query('DELETE FROM outbox')
+  await database.query('DELETE FROM session')
+  await insertSession(database, 'ses')
+  const [events, clock] = [new EventLog(source, CONFIG), new ClusterClock()]
+  const noHooks = new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService)
+  admissions = new AdmissionRepository(source, events)
+  departures = new DepartureRepository(events, new EmptySessions(events, noHooks, clock), clock)
+})
+
+/** The token of a connection of `insertParticipants` is its id. */
+const take = (id: string) => admissions.take(Buffer.from(id), { ...TAKEN, resumeHash: Buffer.from(id) })
+const idsOf = (count: number): string[] => Array.from({ length: count }, (_, nth) => `con_${nth}`)
+
+/** Name and participant of each recorded event, and the number of transactions that recorded them. */
+async function recorded(): Promise<{ events: string[]; transactions: number }> {
+  const found = await database.query('SELECT name, payload, xmin::text AS transaction FROM outbox ORDER BY position')
+  const events = found.map(({ name, payload }) => {
+    const { participantId, reason } = JSON.parse(String(payload)) as { participantId?: string; reason?: string }
+    return [String(name), participantId, reason].filter((part) => part !== undefined).join(' ')
+  })
+  return { events, transactions: new Set(found.map(({ transaction }) => transaction)).size }
+}
+
+it('takes the tokens of a crowd in one transaction, in their order, and each token once', async () => {
+  const ids = idsOf(5)
+  await insertParticipants(database, 'ses', ...ids)
+  await database.query(`UPDATE connection SET status = 'pending'`)
+  const joined = await Promise.all([...ids, 'con_0', 'unknown'].map(take))
+  expect(joined.map((participant) => participant?.connectionId)).toEqual([...ids, undefined, undefined])
+  expect(await recorded()).toEqual({ events: ids.map((id) => `participantJoined ${id}`), transactions: 1 })
+})
+
+it('removes a crowd in one transaction, ends each stream once, and the session with the last one', async () => {
+  await insertParticipants(database, 'ses', 'alice', 'bob', 'carol')
+  await database.query(
+    `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
+     VALUES ('camera', 'ses', 'alice', 1, '{"hasAudio": true, "hasVideo": false}')`,
+  )
+  await database.query(`INSERT INTO subscription (connection_id, stream_id, created_at) VALUES ('bob', 'camera', 2)`)
+  const removed = await Promise.all([
+    departures.remove('alice', 'networkDisconnect'),
+    departures.remove('bob', 'disconnect'),
+    departures.remove('carol', 'forceDisconnectByServer', { sessionId: 'ses' }),
+  ])
+  expect(removed.map((one) => [one?.connectionId, one?.streamIds, one?.sessionEnded])).toEqual([
+    ['alice', ['camera'], false],
+    ['bob', [], false],
+    ['carol', [], true],
+  ])
+  expect(await recorded()).toEqual({
+    events: [
+      'webrtcConnectionDestroyed bob networkDisconnect',
+      'webrtcConnectionDestroyed alice networkDisconnect',
+      'participantLeft alice networkDisconnect',
+      'participantLeft bob disconnect',
+      'participantLeft carol forceDisconnectByServer',
+      'sessionDestroyed lastParticipantLeft',
+    ],
+    transactions: 1,
+  })
+  expect(await database.query('SELECT id FROM session')).toEqual([])
+})
+
+it('removes of a crowd only those whose conditions are met', async () => {
+  await insertSession(database, 'other')
+  await insertParticipants(database, 'ses', 'overdue', 'resumed', 'lost', 'elsewhere', 'recorder')
+  await database.query(`UPDATE connection SET evict_at = clock_timestamp() - interval '1 s' WHERE id = 'overdue'`)
+  await database.query(`UPDATE connection SET evict_at = clock_timestamp() + interval '1 h' WHERE id = 'lost'`)
+  await database.query(`UPDATE connection SET status = 'hidden' WHERE id = 'recorder'`)
+  const removed = await Promise.all([
+    departures.remove('overdue', 'networkDisconnect', { only: 'overdue' }),
+    departures.remove('resumed', 'networkDisconnect', { only: 'overdue' }),
+    departures.remove('lost', 'disconnect', { only: 'lost' }),
+    departures.remove('elsewhere', 'forceDisconnectByServer', { sessionId: 'other' }),
+    departures.remove('recorder', 'forceDisconnectByServer', { sessionId: 'ses' }),
+    departures.remove('unknown', 'disconnect'),
+  ])
+  expect(removed.map((one) => one?.connectionId)).toEqual([
+    'overdue',
+    undefined,
+    'lost',
+    undefined,
+    undefined,
+    undefined,
+  ])
+  expect(removed.map((one) => one?.sessionEnded ?? false)).not.toContain(true)
+})
+
+it.each(['leaves', 'joins'])(
+  'leaves connections to the database to others while a crowd that %s waits',
+  async (change) => {
+    const ids = idsOf(40)
+    await insertParticipants(database, 'ses', ...ids)
+    if (change === 'joins') await database.query(`UPDATE connection SET status = 'pending'`)
+    const holder = source.createQueryRunner()
+    await holder.startTransaction()
+    let settled = 0
+    try {
+      await holder.query('SELECT 1 FROM session FOR UPDATE')
+      const changes = ids.map(async (id) => {
+        await (change === 'joins' ? take(id) : departures.remove(id, 'disconnect'))
+        settled++
+      })
+      const all = Promise.allSettled(changes)
+      await until('the crowd waits for the lock', async () => {
+        const waiting = await database.query(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+        return waiting.length > 0
+      })
+      await source.query('SELECT 1')
+      expect(settled).toBe(0)
+      await holder.rollbackTransaction()
+      await all
+    } finally {
+      await holder.release()
+    }
+    expect(settled).toBe(40)
+  },
+)

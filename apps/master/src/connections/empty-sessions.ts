@@ -1,0 +1,76 @@
+import { type DisconnectReason, endedByLast, type SessionEndReason } from '@session-service/contract'
+import { Injectable } from '@nestjs/common'
+import type { EntityManager } from 'typeorm'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { execute, firstRow } from '../platform/database/sql.js'
+import { departures, type EventDraft, type EventSession, sessionDestroyed } from '../events/event-drafts.js'
+import { EventLog, type Manager, type Record } from '../events/event-log.js'
+import type { RoomPlace } from '../media-nodes/room-place.js'
+import { SessionEndHooks } from '../sessions/session-end-hooks.js'
+
+/** A session whose row the transaction has locked. */
+export type LockedSession = EventSession & { place: RoomPlace | null }
+
+/** Ends sessions that their last participant, cameras apart, has left, in the transaction of its departure. */
+@Injectable()
+export class EmptySessions {
+  constructor(
+    private readonly events: EventLog,
+    private readonly endHooks: SessionEndHooks,
+    private readonly clock: ClusterClock,
+  ) {}
+
+  /** As `end`, when the session has no participant any more. */
+  async endIfEmpty(
+    manager: EntityManager,
+    record: Record,
+    session: LockedSession,
+    reason: DisconnectReason,
+  ): Promise<string[] | undefined> {
+    const active = await firstRow<{ id: string }>(
+      manager,
+      `SELECT id FROM connection WHERE session_id = $1 AND status = 'active' AND type = 'WEBRTC' LIMIT 1`,
+      [session.id],
+    )
+    return active ? undefined : this.end(manager, record, session, reason)
+  }
+
+  /**
+   * Ends a session that its last participant has left for `reason`, unless a hook keeps it. Returns the recordings that
+   * its end stopped; undefined when it was kept.
+   */
+  async end(
+    manager: EntityManager,
+    record: Record,
+    session: LockedSession,
+    reason: DisconnectReason,
+  ): Promise<string[] | undefined> {
+    if (await this.endHooks.keep(manager, session.uniqueSessionId, reason)) {
+      await execute(manager, 'UPDATE session SET was_emptied = true WHERE id = $1', [session.id])
+      return undefined
+    }
+    const [endReason, now] = [endedByLast(reason), this.clock.now()]
+    const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, endReason, now)
+    const leaving = this.events.isOn ? await this.#camerasLeaving(manager, session, endReason, now) : []
+    await record(
+      ...leaving,
+      ...events,
+      sessionDestroyed(session, endReason, now, { mediaNodeId: session.place?.nodeId ?? null }),
+    )
+    await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
+    return recordingIds
+  }
+
+  /** The departures of the cameras of a session that ends. */
+  async #camerasLeaving(
+    manager: Manager,
+    session: EventSession,
+    reason: SessionEndReason,
+    now: number,
+  ): Promise<EventDraft[]> {
+    const cameras = await this.events.participants(manager, 'c.session_id = $1', [session.id])
+    if (cameras.length === 0) return []
+    const links = await this.events.links(manager, () => 'p.session_id = $1', [session.id])
+    return departures(session, cameras, links, reason, now)
+  }
+}
