@@ -10,6 +10,7 @@ import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
+import { SubscriptionRepository } from '../streams/subscription.repository.js'
 import { AdmissionRepository } from './admission.repository.js'
 import { DepartureRepository } from './departure.repository.js'
 import { EmptySessions } from './empty-sessions.js'
@@ -45,6 +46,13 @@ beforeEach(async () => {
 const take = (id: string) => admissions.take(Buffer.from(id), { ...TAKEN, resumeHash: Buffer.from(id) })
 const idsOf = (count: number): string[] => Array.from({ length: count }, (_, nth) => `con_${nth}`)
 
+/** The stream `camera` of alice. */
+const insertStream = () =>
+  database.query(
+    `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
+     VALUES ('camera', 'ses', 'alice', 1, '{"hasAudio": true, "hasVideo": false}')`,
+  )
+
 /** Name and participant of each recorded event, and the number of transactions that recorded them. */
 async function recorded(): Promise<{ events: string[]; transactions: number }> {
   const found = await database.query('SELECT name, payload, xmin::text AS transaction FROM outbox ORDER BY position')
@@ -64,12 +72,31 @@ it('takes the tokens of a crowd in one transaction, in their order, and each tok
   expect(await recorded()).toEqual({ events: ids.map((id) => `participantJoined ${id}`), transactions: 1 })
 })
 
+it('begins and ends the subscriptions of a crowd in one transaction each, with an event of each', async () => {
+  const ids = idsOf(4)
+  await insertParticipants(database, 'ses', 'alice', ...ids)
+  await database.query(`UPDATE session SET media_node_id = 'node', media_node_boot_id = 'boot', media_epoch = 1`)
+  await insertStream()
+  const subscriptions = new SubscriptionRepository(new EventLog(source, CONFIG), new ClusterClock())
+  const [streamId, mediaEpoch, createdAt] = ['camera', 1, Date.now()]
+  await Promise.all(ids.map((connectionId) => subscriptions.insert({ connectionId, streamId, mediaEpoch, createdAt })))
+  const begun = await recorded()
+  expect({ ...begun, events: begun.events.toSorted() }).toEqual({
+    events: ids.map((id) => `webrtcConnectionCreated ${id}`),
+    transactions: 1,
+  })
+  await database.query('DELETE FROM outbox')
+  const ended = [...ids, 'con_0', 'alice'].map((connectionId) => subscriptions.delete(connectionId, streamId))
+  expect(await Promise.all(ended)).toEqual([true, true, true, true, false, false])
+  expect(await recorded()).toEqual({
+    events: ids.map((id) => `webrtcConnectionDestroyed ${id} unsubscribe`),
+    transactions: 1,
+  })
+})
+
 it('removes a crowd in one transaction, ends each stream once, and the session with the last one', async () => {
   await insertParticipants(database, 'ses', 'alice', 'bob', 'carol')
-  await database.query(
-    `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
-     VALUES ('camera', 'ses', 'alice', 1, '{"hasAudio": true, "hasVideo": false}')`,
-  )
+  await insertStream()
   await database.query(`INSERT INTO subscription (connection_id, stream_id, created_at) VALUES ('bob', 'camera', 2)`)
   const removed = await Promise.all([
     departures.remove('alice', 'networkDisconnect'),

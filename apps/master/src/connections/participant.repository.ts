@@ -2,7 +2,7 @@ import type { ConnectionInfo, Role } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
-import { firstRow, rows } from '../platform/database/sql.js'
+import { firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { cameraMembers } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
 import type { Participant, Rights, SignalRecipients } from './connection.records.js'
@@ -13,6 +13,7 @@ import { PARTICIPANT } from './participant-columns.js'
 export class ParticipantRepository {
   readonly #rights = new GroupRead<string, Rights>((ids) => this.#rightsOf(ids))
   readonly #present = new GroupRead<string, ConnectionInfo[]>((sessionIds) => this.#presentIn(sessionIds))
+  readonly #numbers = new GroupRead<string, number>((sessionIds) => this.#countIn(sessionIds))
 
   constructor(private readonly dataSource: DataSource) {}
 
@@ -88,8 +89,30 @@ export class ParticipantRepository {
   }
 
   /** Number of participants with a client. */
-  countActive(sessionId: string): Promise<number> {
-    return this.dataSource.getRepository(ConnectionEntity).countBy({ sessionId, status: 'active', type: 'WEBRTC' })
+  async countActive(sessionId: string): Promise<number> {
+    return (await this.#numbers.get(sessionId)) ?? 0
+  }
+
+  async #countIn(sessionIds: string[]): Promise<Map<string, number>> {
+    const counted = await rows<{ sessionId: string; number: number }>(
+      this.dataSource.manager,
+      `SELECT session_id AS "sessionId", count(*) AS number FROM connection
+       WHERE session_id = ANY($1) AND status = 'active' AND type = 'WEBRTC' GROUP BY session_id`,
+      [sessionIds],
+    )
+    return new Map(counted.map(({ sessionId, number }) => [sessionId, number]))
+  }
+
+  /** The ids of the participants with a client of each of the sessions, in the order they joined. */
+  async clients(queryable: Queryable, sessionIds: string[]): Promise<Map<string, string[]>> {
+    if (sessionIds.length === 0) return new Map()
+    const found = await rows<{ sessionId: string; ids: string[] }>(
+      queryable,
+      `SELECT session_id AS "sessionId", array_agg(id ORDER BY active_at, id) AS ids FROM connection
+       WHERE session_id = ANY($1) AND status = 'active' AND type = 'WEBRTC' GROUP BY session_id`,
+      [sessionIds],
+    )
+    return new Map(found.map(({ sessionId, ids }) => [sessionId, ids]))
   }
 
   async activeAmong(sessionId: string, connectionIds: string[]): Promise<Set<string>> {

@@ -41,16 +41,26 @@ const { count: MOST_SIGNALS, bytes: MOST_BYTES, ms: KEPT_MS } = SIGNALLING_LIMIT
 export class RecentSignals {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Returns the signal's id; ids of one session ascend in the order of their insertion. */
-  async insert(queryable: Queryable, { roomId, to, from, type, data }: SentSignal): Promise<number> {
-    const row = await firstRow<{ id: number }>(
+  /** Returns the ids of the signals; ids of one session ascend in the order of their insertion. */
+  async insert(queryable: Queryable, signals: readonly SentSignal[]): Promise<number[]> {
+    const inserted = await rows<{ id: number }>(
       queryable,
       `INSERT INTO recent_signal (session_key, recipients, sender, type, data, bytes)
-       VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
-      [roomId, to.length > 0 ? to : null, from, type, data, Buffer.byteLength(data)],
+       SELECT r.session_key, CASE WHEN r.recipients IS NOT NULL
+                THEN ARRAY(SELECT jsonb_array_elements_text(r.recipients::jsonb)) END, r.sender, r.type, r.data, r.bytes
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[])
+         WITH ORDINALITY AS r(session_key, recipients, sender, type, data, bytes, nth)
+       ORDER BY r.nth RETURNING id`,
+      [
+        signals.map(({ roomId }) => roomId),
+        signals.map(({ to }) => (to.length > 0 ? JSON.stringify(to) : null)),
+        signals.map(({ from }) => from),
+        signals.map(({ type }) => type),
+        signals.map(({ data }) => data),
+        signals.map(({ data }) => Buffer.byteLength(data)),
+      ],
     )
-    if (!row) throw new Error('the signal was not stored')
-    return row.id
+    return inserted.map(({ id }) => id)
   }
 
   /**

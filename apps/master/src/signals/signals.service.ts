@@ -1,14 +1,25 @@
 import { type SendSignalBody, ServiceError, type SignallingCall } from '@session-service/contract'
-import { metrics } from '@session-service/server-kit'
+import { currentTraceparent, metrics } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { isDataFault } from '../platform/database/errors.js'
+import { GroupCommit } from '../platform/database/group-commit.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
-import { EventLog } from '../events/event-log.js'
-import { signalSent } from '../events/event-drafts.js'
+import { EventLog, type Manager } from '../events/event-log.js'
+import { type EventDraft, signalSent } from '../events/event-drafts.js'
 import { ClientBudgets } from '../platform/limits/client-budgets.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { RecentSignals, type SentSignal } from './recent-signals.js'
 import { prefixedType, typeInEvent } from './signal-type.js'
+
+/** Signals that one statement stores at most: each may have 64 kB. */
+const MOST_STORED = 100
+
+interface StoredSignal extends SentSignal {
+  sessionId: string
+  typeInEvent: string
+  traceContext: string | null
+}
 
 /** Messages to participants of a session, from one of them or from the application's server. */
 @Injectable()
@@ -16,6 +27,7 @@ export class SignalsService {
   readonly #refusals = metrics.counter('signals_rate_limited_total', {
     help: 'Signals of clients that exceeded the budget of their sender',
   })
+  readonly #stored: GroupCommit<StoredSignal, number>
 
   constructor(
     private readonly participants: ParticipantRepository,
@@ -24,25 +36,33 @@ export class SignalsService {
     private readonly clock: ClusterClock,
     private readonly budgets: ClientBudgets,
     private readonly recent: RecentSignals,
-  ) {}
+  ) {
+    this.#stored = new GroupCommit('signal', (signals) => this.#storeAll(signals), isDataFault, MOST_STORED)
+  }
 
-  /** Keeps the signal for participants that resume; its event names all clients when `to` is empty. */
-  #store(session: { id: string; uniqueSessionId: string }, signal: SentSignal, typeOfEvent: string): Promise<number> {
-    const { to, from, data } = signal
-    return this.events.change(
-      { where: 's.unique_id = $1', values: [session.uniqueSessionId] },
-      async (manager, record) => {
-        if (this.events.isOn) {
-          const present =
-            to.length > 0
-              ? []
-              : await this.events.participants(manager, `c.session_id = $1 AND c.type = 'WEBRTC'`, [session.id])
-          const recipients = to.length > 0 ? [...to] : present.map(({ connectionId }) => connectionId)
-          await record(signalSent(session, { from, to: recipients, type: typeOfEvent, data }, this.clock.now()))
-        }
-        return this.recent.insert(manager, signal)
-      },
-    )
+  /** Returns the signal's id. */
+  #store(signal: Omit<StoredSignal, 'traceContext'>): Promise<number> {
+    return this.#stored.add({ ...signal, traceContext: currentTraceparent() ?? null })
+  }
+
+  /** Keeps the signals for participants that resume. */
+  #storeAll(signals: StoredSignal[]): Promise<number[]> {
+    const sessions = { where: 's.unique_id = ANY($1)', values: [signals.map(({ roomId }) => roomId)] }
+    return this.events.change(sessions, async (manager, record) => {
+      if (this.events.isOn) await record(...(await this.#eventsOf(manager, signals)))
+      return this.recent.insert(manager, signals)
+    })
+  }
+
+  /** The event of a signal to all names all clients. */
+  async #eventsOf(manager: Manager, signals: readonly StoredSignal[]): Promise<EventDraft[]> {
+    const toAll = signals.filter(({ to }) => to.length === 0).map(({ sessionId }) => sessionId)
+    const clients = await this.participants.clients(manager, toAll)
+    return signals.map(({ sessionId: id, roomId: uniqueSessionId, traceContext, typeInEvent: type, ...signal }) => {
+      const to = signal.to.length > 0 ? [...signal.to] : (clients.get(id) ?? [])
+      const { from, data } = signal
+      return { ...signalSent({ id, uniqueSessionId }, { from, to, type, data }, this.clock.now()), traceContext }
+    })
   }
 
   /**
@@ -66,12 +86,8 @@ export class SignalsService {
       if (absent.length > 0) throw new ServiceError('INVALID', `to: no participant ${absent.slice(0, 10).join(', ')}`)
     }
     const params = { type: prefixedType(type), data, from: from.connectionId }
-    const { sessionId: id, roomId } = from
-    const signalId = await this.#store(
-      { id, uniqueSessionId: roomId },
-      { roomId, to, ...params },
-      typeInEvent(params.type),
-    )
+    const { sessionId, roomId } = from
+    const signalId = await this.#store({ sessionId, roomId, to, ...params, typeInEvent: typeInEvent(params.type) })
     this.broadcast.notify(roomId, { method: 'signal', params }, { signalId, ...(to.length > 0 && { to }) })
   }
 
@@ -87,8 +103,8 @@ export class SignalsService {
     if (absent.length > 0) throw new ServiceError('NOT_READY', `to: no participant ${absent.slice(0, 10).join(', ')}`)
     const { roomId } = recipients
     const params = { type: prefixedType(type), data }
-    const signal = { roomId, to: named, from: null, ...params }
-    const signalId = await this.#store({ id: session, uniqueSessionId: roomId }, signal, params.type)
+    const signal = { sessionId: session, roomId, to: named, from: null, ...params, typeInEvent: params.type }
+    const signalId = await this.#store(signal)
     this.broadcast.notify(roomId, { method: 'signal', params }, { signalId, ...(named.length > 0 && { to: named }) })
   }
 }

@@ -1,14 +1,14 @@
 import { ServiceError } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
-import { type EventDraft, webrtcCreated } from '../events/event-drafts.js'
-import { EventLog } from '../events/event-log.js'
+import { type EventDraft, webrtcCreated, webrtcDestroyed, type WebrtcLink } from '../events/event-drafts.js'
+import { EventLog, type LockedSessions } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
-import { execute, type Queryable, rows } from '../platform/database/sql.js'
+import { type Queryable, rows } from '../platform/database/sql.js'
 import { placedSessions } from './placed-sessions.js'
-import { sessionOfStream, streamEndEvents } from './stream-events.js'
+import { type SessionIds, sessionsOfStreams } from './stream-events.js'
 
 export interface NewSubscription {
   connectionId: string
@@ -20,10 +20,19 @@ export interface NewSubscription {
   replace?: boolean
 }
 
-/** A group commit writes the subscriptions of several calls, each with a trace of its own. */
-type Insertion = NewSubscription & { traceContext: string | null }
+type SubscriptionKey = Pick<NewSubscription, 'connectionId' | 'streamId'>
 
-interface WrittenSubscription extends Pick<NewSubscription, 'connectionId' | 'streamId'> {
+/** A group commit writes the subscriptions of several calls, each with a trace of its own. */
+type Traced = SubscriptionKey & { traceContext: string | null }
+type Insertion = NewSubscription & Traced
+
+/** The media of a subscription, and its session. */
+interface SessionLink {
+  session: SessionIds
+  link: WebrtcLink
+}
+
+interface WrittenSubscription extends SubscriptionKey {
   /** False: the row existed, and its time has been replaced. */
   isNew: boolean
 }
@@ -46,19 +55,20 @@ const INSERT_SUBSCRIPTIONS = `
   ON CONFLICT (connection_id, stream_id) DO UPDATE SET created_at = excluded.created_at
   RETURNING connection_id AS "connectionId", stream_id AS "streamId", xmax = 0 AS "isNew"`
 
-const keyOf = ({ connectionId, streamId }: Pick<NewSubscription, 'connectionId' | 'streamId'>): string =>
-  `${connectionId} ${streamId}`
+const keyOf = ({ connectionId, streamId }: SubscriptionKey): string => `${connectionId} ${streamId}`
 
 /** The rows of subscriptions. */
 @Injectable()
 export class SubscriptionRepository {
   readonly #insertions: GroupCommit<Insertion, true>
+  readonly #deletions: GroupCommit<Traced, boolean>
 
   constructor(
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
     this.#insertions = new GroupCommit('subscription', (subscriptions) => this.#insertAll(subscriptions), isDataFault)
+    this.#deletions = new GroupCommit('unsubscription', (ended) => this.#deleteAll(ended), isDataFault)
   }
 
   /** NOT_FOUND when the subscriber, the stream or the session's media has ended meanwhile. */
@@ -69,18 +79,12 @@ export class SubscriptionRepository {
   async #insertAll(subscriptions: Insertion[]): Promise<(true | Error)[]> {
     const byKey = new Map(subscriptions.map((subscription) => [keyOf(subscription), subscription]))
     const distinct = [...byKey.values()]
-    const sessions = {
-      where: 's.id IN (SELECT session_id FROM stream WHERE id = ANY($1))',
-      values: [distinct.map(({ streamId }) => streamId)],
-    }
-    const keys = await this.events.change(sessions, async (manager, record) => {
+    const keys = await this.events.change(sessionsOf(distinct), async (manager, record) => {
       const written = await this.#insertRows(manager, distinct)
       if (this.events.isOn) {
-        for (const subscription of written.filter(({ isNew }) => isNew)) {
-          const { traceContext = null } = byKey.get(keyOf(subscription)) ?? {}
-          const events = await this.#startEvents(manager, subscription)
-          await record(...events.map((event) => ({ ...event, traceContext })))
-        }
+        const begun = written.filter(({ isNew }) => isNew).flatMap((row) => byKey.get(keyOf(row)) ?? [])
+        const links = await this.#links(manager, begun)
+        await record(...eventsOf(begun, links, ({ session, link }) => webrtcCreated(session, link)))
       }
       return new Set(written.map(keyOf))
     })
@@ -89,16 +93,6 @@ export class SubscriptionRepository {
         ? true
         : new ServiceError('NOT_FOUND', 'the stream has ended', { subject: 'stream' }),
     )
-  }
-
-  async #startEvents(queryable: Queryable, { connectionId, streamId }: WrittenSubscription): Promise<EventDraft[]> {
-    const session = await sessionOfStream(queryable, streamId)
-    const links = await this.events.links(
-      queryable,
-      (connection) => `p.id = $2 AND p.connection_id <> $1 AND ${connection} = $1`,
-      [connectionId, streamId],
-    )
-    return session ? links.map((link) => webrtcCreated(session, link)) : []
   }
 
   /**
@@ -111,16 +105,65 @@ export class SubscriptionRepository {
 
   /** Returns whether there was such a subscription. */
   delete(connectionId: string, streamId: string): Promise<boolean> {
-    const session = { where: 's.id = (SELECT session_id FROM stream WHERE id = $1)', values: [streamId] }
-    return this.events.change(session, async (manager, record) => {
-      const end = { streamId, reason: 'unsubscribe', endTime: this.clock.now(), subscriberId: connectionId } as const
-      const ended = this.events.isOn ? await streamEndEvents(this.events, manager, end) : []
-      const deleted = await execute(manager, 'DELETE FROM subscription WHERE connection_id = $1 AND stream_id = $2', [
-        connectionId,
-        streamId,
-      ])
-      if (deleted > 0) await record(...ended)
-      return deleted > 0
+    return this.#deletions.add({ connectionId, streamId, traceContext: currentTraceparent() ?? null })
+  }
+
+  async #deleteAll(ended: Traced[]): Promise<boolean[]> {
+    // Of two calls for one subscription, the first one ends it.
+    const first = new Map(ended.toReversed().map((one) => [keyOf(one), one]))
+    const deleted = await this.events.change(sessionsOf(ended), async (manager, record) => {
+      const links = this.events.isOn ? await this.#links(manager, ended) : new Map<string, SessionLink>()
+      const keys = new Set((await deleteRows(manager, ended)).map(keyOf))
+      const [all, now] = [
+        ended.filter((one) => keys.has(keyOf(one)) && first.get(keyOf(one)) === one),
+        this.clock.now(),
+      ]
+      await record(...eventsOf(all, links, ({ session, link }) => webrtcDestroyed(session, link, 'unsubscribe', now)))
+      return new Set(all)
     })
+    return ended.map((one) => deleted.has(one))
+  }
+
+  /** The media that these subscribers receive, by `keyOf`. */
+  async #links(manager: Queryable, keys: readonly SubscriptionKey[]): Promise<Map<string, SessionLink>> {
+    const streamIds = keys.map(({ streamId }) => streamId)
+    const sessions = await sessionsOfStreams(manager, streamIds)
+    const links = await this.events.links(
+      manager,
+      (connection) => `p.id = ANY($2) AND p.connection_id <> ${connection} AND ${connection} = ANY($1)`,
+      [keys.map(({ connectionId }) => connectionId), streamIds],
+    )
+    return new Map(
+      links.flatMap((link) => {
+        const session = sessions.get(link.streamId)
+        return session ? [[keyOf(link), { session, link }] as const] : []
+      }),
+    )
   }
 }
+
+/** The sessions of the streams, to be locked. */
+const sessionsOf = (keys: readonly SubscriptionKey[]): LockedSessions => ({
+  where: 's.id IN (SELECT session_id FROM stream WHERE id = ANY($1))',
+  values: [keys.map(({ streamId }) => streamId)],
+})
+
+const deleteRows = (manager: Queryable, ended: readonly SubscriptionKey[]): Promise<SubscriptionKey[]> =>
+  rows<SubscriptionKey>(
+    manager,
+    `DELETE FROM subscription u USING unnest($1::text[], $2::text[]) AS r(connection_id, stream_id)
+     WHERE u.connection_id = r.connection_id AND u.stream_id = r.stream_id
+     RETURNING u.connection_id AS "connectionId", u.stream_id AS "streamId"`,
+    [ended.map(({ connectionId }) => connectionId), ended.map(({ streamId }) => streamId)],
+  )
+
+/** The events of subscriptions that begin or end, in their order and with their traces. */
+const eventsOf = (
+  all: readonly Traced[],
+  links: ReadonlyMap<string, SessionLink>,
+  draft: (link: SessionLink) => EventDraft,
+): EventDraft[] =>
+  all.flatMap((one) => {
+    const link = links.get(keyOf(one))
+    return link ? [{ ...draft(link), traceContext: one.traceContext }] : []
+  })

@@ -1,15 +1,15 @@
 import { metrics } from '@session-service/server-kit'
 import { ERROR_CLASSES, errorClass } from './errors.js'
 
-const TABLE = ['session', 'connection', 'stream', 'subscription', 'join', 'departure']
+const TABLE = ['session', 'connection', 'stream', 'subscription', 'unsubscription', 'signal', 'join', 'departure']
 
 const batchItems = metrics.histogram('database_batch_items', {
-  help: 'Rows that one group commit wrote, by table; joins and departures of participants by their names',
+  help: 'Rows that one group commit wrote, by table or step',
   labels: { table: TABLE },
   buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
 })
 const batchSeconds = metrics.histogram('database_batch_seconds', {
-  help: 'Duration of a group commit, by table; joins and departures of participants by their names',
+  help: 'Duration of a group commit, by table or step',
   labels: { table: TABLE },
   buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3],
 })
