@@ -67,3 +67,21 @@ it('replaces all clients after one time-out when the machine behind them is gone
   })
   expect(answers.filter((answer) => answer === 'Query read timeout')).toHaveLength(1)
 })
+
+it('rejects only the request that waits too long for a client, while the server answers others', async () => {
+  const busy = new CircuitBreakerPool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 500 })
+  const holder = await busy.connect()
+  const work = { isOver: false }
+  const working = (async () => {
+    while (!work.isOver) await holder.query('SELECT 1')
+  })()
+  expect(await messageOf(busy.connect())).toBe('timeout exceeded when trying to connect')
+  const next = busy.connect()
+  work.isOver = true
+  await working
+  holder.release()
+  const client = await next
+  expect(client).toBe(holder)
+  client.release()
+  await busy.end()
+})

@@ -1,5 +1,5 @@
 import { isReadOnlyDatabase } from '@session-service/server-kit'
-import { Client, Pool, type PoolClient, type PoolConfig } from 'pg'
+import { Client, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg'
 import { countQueryError } from './database-metrics.js'
 import { NO_ANSWER } from './errors.js'
 import { isOutdated, withName } from './prepared-statements.js'
@@ -24,7 +24,8 @@ function destroy(client: unknown): void {
 /**
  * A connection pool with a circuit breaker for a server that hangs. A client whose query is not answered is destroyed,
  * because later queries on it would wait behind that one. Until a probe is answered, each request for a client is
- * rejected at once, so that a caller waits for one time-out at most.
+ * rejected at once, so that a caller waits for one time-out at most. A request that waits too long for a client while the
+ * server answers others is rejected alone: the server is busy, and does not hang.
  *
  * After a failover some clients may lead to a machine that is gone, or to a standby, whose connections Postgres and proxies
  * keep open. When one of them is not answered or is refused a write, all clients are replaced before their next use.
@@ -34,6 +35,8 @@ export class CircuitBreakerPool extends Pool {
   readonly #waiting = new Set<OnClient>()
   readonly #openedAt = new WeakMap<PoolClient, number>()
   #isHung = false
+  /** When the server answered a query last, by `performance.now()`. */
+  #answeredAt = -Infinity
   /** Clients that were opened before this time are replaced, by `performance.now()`. */
   #replacedBefore = -Infinity
 
@@ -61,22 +64,22 @@ export class CircuitBreakerPool extends Pool {
       return
     }
     this.#waiting.add(callback)
-    this.#take(callback)
+    this.#take(callback, performance.now())
   }
 
-  #take(callback: OnClient): void {
+  #take(callback: OnClient, requestedAt: number): void {
     super.connect((error, client, done) => {
       // The callback was rejected meanwhile: the client goes back to the pool.
       if (!this.#waiting.has(callback)) return client && done()
       if (client && this.#openingOf(client) < this.#replacedBefore) {
         destroy(client)
         done(true)
-        return this.#take(callback)
+        return this.#take(callback, requestedAt)
       }
       this.#waiting.delete(callback)
       if (error) {
         countQueryError(error)
-        this.#openIfHung(error)
+        if (this.#answeredAt < requestedAt) this.#openIfHung(error)
       }
       callback(error, client, done)
     })
@@ -96,7 +99,11 @@ export class CircuitBreakerPool extends Pool {
     client.query = ((...args: unknown[]) => {
       const named = withName(args[0], args[1])
       const answer = named ? query(named) : query(...args)
-      if (answer instanceof Promise) answer.catch((error: unknown) => this.#handleFailure(client, error))
+      if (answer instanceof Promise)
+        void answer.then(
+          () => this.#noteAnswer(),
+          (error: unknown) => this.#handleFailure(client, error),
+        )
       return answer
     }) as typeof client.query
   }
@@ -105,8 +112,13 @@ export class CircuitBreakerPool extends Pool {
     return this.#openedAt.get(client) ?? Infinity
   }
 
+  #noteAnswer(): void {
+    this.#answeredAt = performance.now()
+  }
+
   #handleFailure(client: PoolClient, error: unknown): void {
     countQueryError(error)
+    if (error instanceof DatabaseError) this.#noteAnswer()
     if (!(error instanceof Error)) return
     const isHung = NO_ANSWER.test(error.message)
     const now = performance.now()
