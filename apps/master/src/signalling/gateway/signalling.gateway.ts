@@ -79,12 +79,20 @@ export class SignallingGateway implements BeforeApplicationShutdown {
       refusals.inc({ limit: `unjoined_${exceeded}` })
       return refuseUpgrade(stream, '429 Too Many Requests', ['Retry-After: 1'])
     }
-    this.#server.handleUpgrade(request, stream, head, (socket) => this.#accept(socket, endpoint, request, address))
+    this.#server.handleUpgrade(request, stream, head, (socket) =>
+      this.#accept(socket, endpoint, request, address, stream),
+    )
   }
 
-  #accept(webSocket: WebSocket, endpoint: SocketEndpoint, request: IncomingMessage, address: string): void {
+  #accept(
+    webSocket: WebSocket,
+    endpoint: SocketEndpoint,
+    request: IncomingMessage,
+    address: string,
+    stream: Duplex,
+  ): void {
     const platform = describePlatform(request.headers['user-agent'] ?? 'unknown')
-    const socket = new ClientSocket(webSocket, address, platform, performance.now(), endpoint.dialect())
+    const socket = new ClientSocket(webSocket, address, platform, performance.now(), endpoint.dialect(), stream)
     const calls = new CallQueues()
     const countAsJoined = endpoint.unjoined.add(sourceOf(address))
     socket.onJoined = countAsJoined

@@ -12,12 +12,14 @@ import {
   SIGNALLING_LIMITS,
   type SignallingNotification,
 } from '@session-service/contract'
+import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import type { Participant } from '../../connections/connection.records.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import type { MissedSignals } from '../../signals/recent-signals.js'
 import { ClientBudget } from '../../platform/limits/client-budgets.js'
+import { writeTogether } from './frame-batches.js'
 import { newsAfter } from './missed-events.js'
 import { readPing } from './ping-frame.js'
 import { SharedNotification } from './shared-notification.js'
@@ -76,6 +78,8 @@ export class ClientSocket {
     readonly platform: string,
     now: number,
     readonly dialect: SocketDialect = NATIVE,
+    /** What the socket writes to. */
+    private readonly stream?: Duplex,
   ) {
     this.openedAt = this.lastSeen = now
     this.unjoinedBudget = new ClientBudget(now)
@@ -227,6 +231,7 @@ export class ClientSocket {
   write(frame: string | Buffer): void {
     if (!this.isOpen) return
     if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) return this.terminate()
+    if (this.stream) writeTogether(this.stream)
     this.socket.send(frame, { binary: false })
   }
 }
