@@ -44,3 +44,17 @@ it('fails the requests of a read that fails, and reads again for the next one', 
   await expect(Promise.all([group.get('a'), group.get('b')])).rejects.toThrow('no database')
   await expect(group.get('a')).resolves.toBe(1)
 })
+
+it('reads the keys one by one when one of them is locked for too long', async () => {
+  const reads: string[][] = []
+  const group = new GroupRead<string, number>((keys) => {
+    reads.push(keys)
+    const isLocked = keys.includes('locked')
+    return isLocked
+      ? Promise.reject(Object.assign(new Error('lock timeout'), { code: '55P03' }))
+      : Promise.resolve(new Map(keys.map((key) => [key, 1])))
+  })
+  const answers = await Promise.allSettled(['a', 'locked', 'b'].map((key) => group.get(key)))
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(reads).toEqual([['a', 'locked', 'b'], ['a'], ['locked'], ['b']])
+})

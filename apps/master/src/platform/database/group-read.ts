@@ -1,3 +1,4 @@
+import { errorClass } from './errors.js'
 import { GroupCommit } from './group-commit.js'
 
 /**
@@ -15,7 +16,8 @@ export class GroupRead<Key, Value> {
         const values = await read([...new Set(keys)])
         return keys.map((key) => values.get(key) ?? null)
       },
-      () => false,
+      // A row that another transaction keeps locked must not fail the reads of the others.
+      (error) => errorClass(error) === 'lock',
     )
   }
 
