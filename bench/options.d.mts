@@ -4,6 +4,7 @@ export type BenchmarkName =
   | 'rest'
   | 'scale'
   | 'lists'
+  | 'crowd'
   | 'autoscaling'
   | 'placement'
   | 'large-session'

@@ -23,6 +23,10 @@ export const BENCHMARKS = {
     title: 'Lists: creating a session while 150 clients request the list of 5,000 sessions, against while none does',
     needs: ['nats', 'postgres'],
   },
+  crowd: {
+    title: 'Crowd: 240 people join a session, send a signal and leave, all at once, against one after another',
+    needs: ['worker', 'nats', 'postgres'],
+  },
   autoscaling: { title: 'Autoscaling: node-hours over a day, against the lower bound', needs: [] },
   placement: {
     title: 'Placement: most loaded node over the mean, against an oracle that knows all committed load at once',

@@ -3,6 +3,7 @@ import type { Benchmark } from './benchmark/benchmark.js'
 import { report } from './benchmark/report.js'
 import { cameras } from './cameras/cameras.js'
 import { autoscaling } from './autoscaling/autoscaling.js'
+import { crowd } from './crowd/crowd.js'
 import { failover } from './failover/failover.js'
 import { falseLosses } from './false-losses/false-losses.js'
 import { forwarding } from './forwarding/forwarding.js'
@@ -26,6 +27,7 @@ const RUNS: Readonly<Record<BenchmarkName, Benchmark>> = {
   rest,
   scale,
   lists,
+  crowd,
   autoscaling,
   placement,
   'large-session': largeSession,
