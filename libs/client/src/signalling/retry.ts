@@ -1,5 +1,6 @@
-import { CLOSE_CODE, type ErrorCode } from '@session-service/contract'
-import { backoffMs } from '../platform/delay.js'
+import { CLOSE_CODE, type ErrorCode, ServiceError } from '@session-service/contract'
+import type { Clock } from '../platform/clock.js'
+import { backoffMs, InterruptibleDelay } from '../platform/delay.js'
 
 /** The close of a socket is known at once, and another server is usually there already. */
 const AT_ONCE_MS = 50
@@ -17,6 +18,28 @@ export const retryDelay = (attempt: number, random: number): number =>
  * delay sockets by up to 5 s after several failures, and slow networks need longer than the first limit.
  */
 export const retryTimeout = (attempt: number): number => backoffMs(attempt, FIRST_TIMEOUT_MS, LONGEST_TIMEOUT_MS)
+
+/** Attempts to open the first socket: the delays between them take 2.75 to 5.5 s. */
+const MOST_ATTEMPTS = 5
+/** An attempt that takes longer was not refused, ms. */
+const LONGEST_REFUSAL_MS = 3_000
+
+/**
+ * Opens the first socket again after a refusal. A server refuses sockets for a moment when a crowd comes or it shuts down,
+ * and browsers do not say why a socket could not be opened.
+ */
+export async function openWithRetries<T>(clock: Clock, open: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const startedAt = clock.now()
+    try {
+      return await open()
+    } catch (error) {
+      const isRefused = error instanceof ServiceError && clock.now() - startedAt <= LONGEST_REFUSAL_MS
+      if (!isRefused || attempt === MOST_ATTEMPTS) throw error
+      await new InterruptibleDelay(clock).wait(retryDelay(attempt, clock.random()))
+    }
+  }
+}
 
 /** Errors of `resume` that a later attempt may not get. Any other error means that the participant no longer exists. */
 const TRANSIENT: readonly ErrorCode[] = ['NO_CAPACITY', 'UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED', 'INTERNAL']

@@ -53,6 +53,16 @@ describe('Signalling', () => {
     expect(server.calls('join')[0]?.params).toEqual({ token: 'tok_secret', clientData: 'me' })
   })
 
+  it('joins when the server refuses the first two requests for a socket, with the third one', async () => {
+    server.busyFor = 2
+    let other: Signalling | undefined
+    void join().then((joined) => (other = joined))
+    await passUntil('the join', () => other)
+    expect(server.busyFor).toBeLessThan(0)
+    expect(server.calls('join')).toHaveLength(2)
+    other?.close()
+  })
+
   it('joins and resumes with the request for the socket', async () => {
     cut()
     await passUntil('the resume', () => log.includes('resumed'))

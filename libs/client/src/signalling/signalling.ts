@@ -14,7 +14,7 @@ import { InterruptibleDelay } from '../platform/delay.js'
 import { onBackOnline } from '../platform/page.js'
 import type { ServerNotification } from './notification.js'
 import { RecentIds } from './recent-ids.js'
-import { isFinalClose, isRefusal, retryDelay, retryTimeout } from './retry.js'
+import { isFinalClose, isRefusal, openWithRetries, retryDelay, retryTimeout } from './retry.js'
 import { RpcSocket, SocketLost } from './rpc-socket.js'
 
 export type JoinResult = SignallingResult<'join'>
@@ -98,7 +98,7 @@ export class Signalling {
     this.#ready.resolve(socket)
   }
 
-  /** Opens the socket and joins, in one round trip where the server can. Notifications are queued until `start`. */
+  /** Opens the socket, with retries, and joins, in one round trip where the server can. Notifications are queued until `start`. */
   static async join(
     url: string,
     params: JoinParams,
@@ -108,7 +108,7 @@ export class Signalling {
     const { open: openMs, request: answerMs } = SIGNALLING_TIMEOUTS
     const request = { method: 'join', params: validated('join', params), openMs, answerMs } as const
     const startedAt = clock.now()
-    const { socket, answer } = await RpcSocket.open(url, clock, request)
+    const { socket, answer } = await openWithRetries(clock, () => RpcSocket.open(url, clock, request))
     const openAt = clock.now()
     try {
       const joined = await answer
