@@ -1,11 +1,9 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
 import { insertSession } from '../sessions/fixtures/rows.js'
 import { CameraRepository } from './camera.repository.js'
 import { PresenceRepository } from './presence.repository.js'
@@ -14,19 +12,15 @@ const TRACKS = { hasAudio: true, hasVideo: true }
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let cameras: CameraRepository
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   const config = { SERVICE_CDR: false, SERVICE_WEBHOOK: false } as MasterConfig
   cameras = new CameraRepository(dataSource, new EventLog(dataSource, config))
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(async () => {
   await database.query('DELETE FROM session')
   await insertSession(database, 'ses')

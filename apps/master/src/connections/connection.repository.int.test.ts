@@ -1,9 +1,7 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { rows } from '../platform/database/sql.js'
 import { insertSession } from '../sessions/fixtures/rows.js'
 import { ConnectionRepository } from './connection.repository.js'
@@ -13,18 +11,14 @@ const EXECUTIONS = 7
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let connections: ConnectionRepository
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   connections = new ConnectionRepository(dataSource)
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 
 const insert = (id: string, sessionId: string): Promise<true> =>
   connections.insert({

@@ -1,13 +1,11 @@
-import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import { SubscriptionRepository } from '../streams/subscription.repository.js'
@@ -20,18 +18,14 @@ const TAKEN = { clientData: '', ip: '127.0.0.1', platform: 'test', location: 'un
 
 let database: TestDatabase
 let source: DataSource
+let close: MasterDatabase['close']
 let admissions: AdmissionRepository
 let departures: DepartureRepository
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  source = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(source)
+  ;({ database, dataSource: source, close } = await openMasterDatabase())
 })
-afterAll(async () => {
-  await source.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(async () => {
   await database.query('DELETE FROM outbox')
   await database.query('DELETE FROM session')

@@ -1,9 +1,7 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { PresenceRepository } from './presence.repository.js'
 
@@ -11,17 +9,13 @@ const WINDOW_MS = 12_000
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let presence: PresenceRepository
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   presence = new PresenceRepository(dataSource)
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(async () => {
   await database.query('DELETE FROM session')
   await insertSession(database, 'ses')

@@ -1,10 +1,8 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
-import { ENTITIES } from '../app/entities.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { sessionDestroyed, signalSent } from './event-drafts.js'
 import { EventLog } from './event-log.js'
 import { OutboxRepository } from './outbox.repository.js'
@@ -12,13 +10,12 @@ import { insertSession } from '../sessions/fixtures/rows.js'
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let outbox: OutboxRepository
 let events: EventLog
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   outbox = new OutboxRepository(dataSource)
   events = new EventLog(dataSource, {
     SERVICE_CDR: false,
@@ -26,10 +23,7 @@ beforeAll(async () => {
     SERVICE_WEBHOOK_EVENTS: ['sessionDestroyed', 'signalSent'],
   } as unknown as MasterConfig)
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 
 const record = async (session: string, after?: string): Promise<string> => {
   const draft = sessionDestroyed({ id: session, uniqueSessionId: session, createdAt: 0 }, 'nodeCrashed', 1)

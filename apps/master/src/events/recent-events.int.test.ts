@@ -1,10 +1,8 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
 import { sessionCreated, signalSent } from './event-drafts.js'
 import { EventLog } from './event-log.js'
 import { RecentEvents } from './recent-events.service.js'
@@ -14,18 +12,14 @@ const SESSION = { id: 'daily', uniqueSessionId: 'daily_1', createdAt: 1_000 }
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let recent: RecentEvents
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   recent = new RecentEvents(dataSource)
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(() => database.query('TRUNCATE recent_event, outbox'))
 
 const logWith = (isShown: boolean): EventLog =>

@@ -1,29 +1,23 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
 import { MediaNodeRepository } from './media-node.repository.js'
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let repository: MediaNodeRepository
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   const config = { SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_EDITION: 'pro' } as MasterConfig
   repository = new MediaNodeRepository(dataSource, new EventLog(dataSource, config), new ClusterClock(), config)
 })
-afterAll(async () => {
-  await dataSource?.destroy()
-  await database?.drop()
-})
+afterAll(() => close())
 
 it('a media node that recovers counts as alive at masters that have not received its heartbeat yet', async () => {
   const [launchedAt, lostAt, recoveredAt] = [1_000, 20_000, 30_000]

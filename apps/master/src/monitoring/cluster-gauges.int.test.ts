@@ -1,27 +1,21 @@
 import { registry } from '@session-service/server-kit'
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import type { MediaNodesService } from '../media-nodes/media-nodes.service.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { ClusterGauges } from './cluster-gauges.service.js'
 import { seriesOf } from './fixtures/series.js'
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 
 const clusterSeries = async (): Promise<Record<string, number>> =>
   Object.fromEntries([...seriesOf(await registry.metrics())].filter(([name]) => name.startsWith('cluster_')))

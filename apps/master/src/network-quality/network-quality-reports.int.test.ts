@@ -1,13 +1,11 @@
 import type { NetworkQualityChange, SessionNotification } from '@session-service/contract'
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
 import type { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { NetworkQualityReports } from './network-quality-reports.service.js'
@@ -16,16 +14,12 @@ const OFF = { SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_HISTORY: false
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 
 it('notifies once of each level, whatever the order and number of the reports is', async () => {
   await insertSession(database, 'ses')

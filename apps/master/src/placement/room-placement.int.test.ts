@@ -1,12 +1,10 @@
-import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { ServiceError } from '@session-service/contract'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { ENTITIES } from '../app/entities.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { EventLog } from '../events/event-log.js'
 import type { NodeSelection } from './node-selection.service.js'
 import { RoomPlacement } from './room-placement.js'
@@ -19,18 +17,14 @@ const SOUTH = { nodeId: 'south', bootId: 'boot' }
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let media: SessionMediaRepository
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   media = new SessionMediaRepository(dataSource, new EventLog(dataSource, CONFIG), new ClusterClock())
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(async () => {
   await database.query('DELETE FROM session')
   await database.query('DELETE FROM media_node')

@@ -1,11 +1,9 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { ENTITIES } from '../app/entities.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { periodicStatement } from '../platform/jobs/periodic-read.js'
 import { USED_BOOT_ROWS } from '../media-nodes/session-place.js'
 import { EventLog } from '../events/event-log.js'
@@ -19,16 +17,12 @@ const LOST = { reason: 'nodeCrashed' as const }
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 
 /** The statements take different locks with and without events. */
 describe.each([true, false])('the media of a session, events on: %s', (isOn) => {

@@ -1,14 +1,12 @@
-import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { RecordingProperties } from '@session-service/contract'
 import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { ENTITIES } from '../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { rows } from '../platform/database/sql.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
 import { signalSent } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
 import { SessionEndHooks } from './session-end-hooks.js'
@@ -26,20 +24,16 @@ const CONFIG = {
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let clock: ClusterClock
 let events: EventLog
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   clock = new ClusterClock()
   events = new EventLog(dataSource, CONFIG)
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 
 const session = (id: string): NewSession => ({
   id,

@@ -1,14 +1,12 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
 import { EventLog } from '../events/event-log.js'
 import type { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { createDataSource } from '../platform/database/data-source.js'
-import { migrate } from '../platform/database/migrate.js'
 import { ClientBudgets } from '../platform/limits/client-budgets.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { RecentSignals } from './recent-signals.js'
@@ -16,16 +14,12 @@ import { SignalsService } from './signals.service.js'
 
 let database: TestDatabase
 let source: DataSource
+let close: MasterDatabase['close']
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  source = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(source)
+  ;({ database, dataSource: source, close } = await openMasterDatabase())
 })
-afterAll(async () => {
-  await source.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(async () => {
   for (const table of ['outbox', 'recent_signal', 'session']) await database.query(`DELETE FROM ${table}`)
   for (const [session, ...participants] of [

@@ -1,10 +1,8 @@
-import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../../app/fixtures/master-database.js'
 import type { MasterConfig } from '../../platform/config/configuration.module.js'
-import { createDataSource } from '../../platform/database/data-source.js'
-import { migrate } from '../../platform/database/migrate.js'
 import { type EventDraft, sessionCreated, sessionDestroyed } from '../event-drafts.js'
 import { EventLog } from '../event-log.js'
 import { OutboxRepository } from '../outbox.repository.js'
@@ -22,18 +20,14 @@ const ROWS = 10_000
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let events: EventLog
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   events = new EventLog(dataSource, CONFIG)
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(() => database.query('TRUNCATE session_history, session_record, outbox'))
 
 const historyWith = (more: Partial<MasterConfig> = {}): HistoryService =>

@@ -1,10 +1,8 @@
-import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { type TestDatabase, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../../app/fixtures/master-database.js'
 import type { MasterConfig } from '../../platform/config/configuration.module.js'
-import { createDataSource } from '../../platform/database/data-source.js'
-import { migrate } from '../../platform/database/migrate.js'
 import { departures, networkQualityChanged, sessionCreated, sessionDestroyed } from '../event-drafts.js'
 import { EventLog } from '../event-log.js'
 import { HistoryService } from '../history/history.service.js'
@@ -15,19 +13,15 @@ import { SearchService } from './search.service.js'
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let server: SearchServer
 let events: EventLog
 let running: { onModuleDestroy: () => Promise<void> }[]
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(async () => {
   server = await SearchServer.open()
   const config = {

@@ -1,13 +1,11 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { RecordingProperties } from '@session-service/contract'
 import type { DataSource } from 'typeorm'
-import { ENTITIES } from '../../app/entities.js'
+import { type MasterDatabase, openMasterDatabase } from '../../app/fixtures/master-database.js'
 import { EventLog } from '../../events/event-log.js'
 import type { MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
-import { createDataSource } from '../../platform/database/data-source.js'
-import { migrate } from '../../platform/database/migrate.js'
 import { RecordingRemovals, type RetentionBounds } from './recording-removals.js'
 
 const CONFIG = {
@@ -19,19 +17,15 @@ const MIB = 1_048_576
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 let masters: RecordingRemovals[]
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   const master = () => new RecordingRemovals(dataSource, new EventLog(dataSource, CONFIG), new ClusterClock())
   masters = [master(), master()]
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 beforeEach(async () => {
   await database.query('DELETE FROM recording')
   await database.query('DELETE FROM outbox')

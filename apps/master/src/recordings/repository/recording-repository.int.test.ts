@@ -1,11 +1,9 @@
-import { createTestDatabase, type TestDatabase } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
-import { ENTITIES } from '../../app/entities.js'
-import { createDataSource } from '../../platform/database/data-source.js'
-import { migrate } from '../../platform/database/migrate.js'
+import { type MasterDatabase, openMasterDatabase } from '../../app/fixtures/master-database.js'
 import { EventLog } from '../../events/event-log.js'
 import { RecordingClaims } from './recording-claims.js'
 import { RecordingParts } from './recording-parts.js'
@@ -23,6 +21,7 @@ const CONFIG = {
 
 let database: TestDatabase
 let dataSource: DataSource
+let close: MasterDatabase['close']
 interface Repositories {
   transitions: RecordingTransitions
   claims: RecordingClaims
@@ -34,9 +33,7 @@ let removals: RecordingRemovals
 let parts: RecordingParts
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  dataSource = await createDataSource(database.url, ENTITIES, () => undefined).initialize()
-  await migrate(dataSource)
+  ;({ database, dataSource, close } = await openMasterDatabase())
   const eventLog = new EventLog(dataSource, CONFIG)
   queries = new RecordingQueries(dataSource, CONFIG)
   parts = new RecordingParts(dataSource)
@@ -48,10 +45,7 @@ beforeAll(async () => {
   one = at('one')
   other = at('other')
 })
-afterAll(async () => {
-  await dataSource.destroy()
-  await database.drop()
-})
+afterAll(() => close())
 
 const events = (): Promise<unknown[]> => database.query('SELECT name FROM outbox')
 const partRows = (): Promise<Record<string, unknown>[]> =>
