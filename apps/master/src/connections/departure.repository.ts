@@ -1,11 +1,12 @@
 import type { DisconnectReason } from '@session-service/contract'
+import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isDataFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { execute, firstRow, rows } from '../platform/database/sql.js'
 import { departures, type EventDraft, type EventParticipant, type WebrtcLink } from '../events/event-drafts.js'
-import { EventLog, type Manager } from '../events/event-log.js'
+import { EventLog, inTrace, type Manager } from '../events/event-log.js'
 import type { Absence, RemovedConnection, TokenRelease } from './connection.records.js'
 import { EmptySessions, type LockedSession } from './empty-sessions.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
@@ -21,6 +22,7 @@ interface Departure {
   /** Only as a pending connection or participant of this session; null: of any one. */
   sessionId: string | null
   only: Absence | null
+  traceContext: string | null
 }
 
 interface DeletedRow extends EventParticipant {
@@ -60,7 +62,8 @@ export class DepartureRepository {
     reason: DisconnectReason,
     { sessionId = null, only = null }: { sessionId?: string | null; only?: Absence | null | undefined } = {},
   ): Promise<RemovedConnection | undefined> {
-    const removed = await this.#departures.add({ connectionId, reason, sessionId, only })
+    const traceContext = currentTraceparent() ?? null
+    const removed = await this.#departures.add({ connectionId, reason, sessionId, only, traceContext })
     return removed === 'gone' ? undefined : removed
   }
 
@@ -80,7 +83,8 @@ export class DepartureRepository {
       for (const row of lastOfSessions(deleted)) {
         const [removed, session, item] = [results[row.index], sessions.get(row.sessionId), items[row.index]]
         if (!session || !item || !removed || removed === 'gone') continue
-        const recordingIds = await this.emptySessions.end(manager, record, session, item.reason)
+        const traced = inTrace(record, item.traceContext)
+        const recordingIds = await this.emptySessions.end(manager, traced, session, item.reason)
         if (recordingIds) Object.assign(removed, { sessionEnded: true, recordingIds })
       }
       return results
@@ -125,7 +129,7 @@ export class DepartureRepository {
       remaining = remaining.filter(
         ({ connectionId, publisherId }) => connectionId !== row.connectionId && publisherId !== row.connectionId,
       )
-      return events
+      return events.map((event) => ({ ...event, traceContext: item.traceContext }))
     })
   }
 

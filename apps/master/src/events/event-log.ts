@@ -37,6 +37,12 @@ export interface LockedSessions {
   isAlwaysLocked?: boolean
 }
 
+/** Records events as parts of a trace: a batch of changes runs outside of those of the requests. */
+export const inTrace =
+  (record: Record, traceContext: string | null): Record =>
+  (...events) =>
+    record(...events.map((event) => ({ traceContext, ...event })))
+
 /** Whether ended sessions are summarized, for the history or the search server. */
 export const hasSummaries = ({
   SERVICE_HISTORY,

@@ -34,12 +34,15 @@ interface Posted {
   body: z.infer<typeof Body>
 }
 
+const authorization = () => ({
+  authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+})
+
 /** A request of a backend that records a trace of its own, or does not. */
 async function post(path: string, body: object, traceparent?: string): Promise<Posted> {
-  const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
   const answer = await fetch(`${stack.masterUrl}/service/api${path}`, {
     method: 'POST',
-    headers: { authorization, 'content-type': 'application/json', ...(traceparent && { traceparent }) },
+    headers: { ...authorization(), 'content-type': 'application/json', ...(traceparent && { traceparent }) },
     body: JSON.stringify(body),
   })
   return { answer, body: Body.parse(await answer.json()) }
@@ -121,6 +124,27 @@ it('a trace of the caller continues in answer, log and webhook', async () => {
   const [request, webhook] = collector.of(traceId).sort((one, other) => one.name.localeCompare(other.name))
   expect(request).toMatchObject({ name: 'POST /service/api/sessions', parentSpanId: spanId })
   expect(webhook).toMatchObject({ name: 'webhook sessionCreated', parentSpanId: request?.spanId })
+})
+
+it('the events of a participant that a backend removes continue the trace of its request', async () => {
+  const { traceId, spanId } = newTrace()
+  const { id } = await stack.api.createSession()
+  const client = await stack.join(id)
+  const [connection] = (await stack.api.getSession(id)).connections.content
+  const removal = await fetch(`${stack.masterUrl}/service/api/sessions/${id}/connection/${connection?.id}`, {
+    method: 'DELETE',
+    headers: { ...authorization(), traceparent: `00-${traceId}-${spanId}-01` },
+  })
+  expect(removal.status).toBe(204)
+  await until('the webhook has the last event', () => sink.names(id).includes('sessionDestroyed'))
+  const traces = sink
+    .ofSession(id)
+    .map(({ event, headers }) => [event.event, String(headers.traceparent).split('-')[1]])
+  expect(traces.slice(-2)).toEqual([
+    ['participantLeft', traceId],
+    ['sessionDestroyed', traceId],
+  ])
+  await client.close()
 })
 
 it('a caller that does not record its trace gets no spans, and its trace id in the answer', async () => {
