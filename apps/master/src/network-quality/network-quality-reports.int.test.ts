@@ -49,3 +49,38 @@ it('notifies once of each level, whatever the order and number of the reports is
   await changed({ roomId: 'ses_2', epoch: 3, level: 1 })
   expect(sent).toHaveLength(3)
 })
+
+it('stores the reports of one moment in one transaction, and those of a participant one after another', async () => {
+  await database.query('DELETE FROM session')
+  for (const [session, ...participants] of [
+    ['red', 'carol', 'dave'],
+    ['blue', 'erin'],
+  ] as const) {
+    await insertSession(database, session)
+    await insertParticipants(database, session, ...participants)
+  }
+  const sent: unknown[] = []
+  const broadcast = {
+    notify: (roomId: string, { params }: SessionNotification) => void sent.push([roomId, params]),
+  } as unknown as SessionBroadcast
+  const on = { SERVICE_PRO_DASHBOARD: true } as MasterConfig
+  const reports = new NetworkQualityReports(new EventLog(dataSource, on), broadcast, new ClusterClock())
+  const report = (roomId: string, connectionId: string, revision: number, level: number): Promise<void> =>
+    reports.changed({ roomId, connectionId, epoch: 1, revision, level })
+  await Promise.all([
+    report('red_1', 'carol', 1, 4),
+    report('blue_1', 'erin', 1, 3),
+    report('red_1', 'carol', 2, 1),
+    report('red_1', 'dave', 1, 5),
+    report('blue_1', 'dave', 2, 0),
+  ])
+  expect(sent).toEqual([
+    ['red_1', { connectionId: 'carol', newValue: 4 }],
+    ['blue_1', { connectionId: 'erin', newValue: 3 }],
+    ['red_1', { connectionId: 'carol', newValue: 1, oldValue: 4 }],
+    ['red_1', { connectionId: 'dave', newValue: 5 }],
+  ])
+  const events = await database.query('SELECT payload, xmin::text AS transaction FROM recent_event')
+  const transactions = Map.groupBy(events, ({ transaction }) => transaction)
+  expect([...transactions.values()].map(({ length }) => length).toSorted()).toEqual([1, 3])
+})

@@ -3,70 +3,109 @@ import { metrics } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { firstRow } from '../platform/database/sql.js'
-import { networkQualityChanged } from '../events/event-drafts.js'
+import { isBatchFault } from '../platform/database/errors.js'
+import { GroupCommit } from '../platform/database/group-commit.js'
+import { rows } from '../platform/database/sql.js'
+import { type EventDraft, networkQualityChanged, type NetworkQualityDraft } from '../events/event-drafts.js'
 import { EventLog, type Manager } from '../events/event-log.js'
 
 const LEVELS = ['0', '1', '2', '3', '4', '5'] as const
 
+/** A change that the clients are notified of. */
+type LevelChange = Pick<NetworkQualityDraft['payload'], 'connectionId' | 'newValue' | 'oldValue'>
+
 interface FormerLevel {
+  /** Index of the report. */
+  index: number
   level: number | null
   sessionId: string
 }
 
-/** Takes the levels that media nodes measure. */
+/** Takes the levels that media nodes measure. Those of one moment, as when the network of a node is overloaded, together. */
 @Injectable()
 export class NetworkQualityReports {
   readonly #changes = metrics.counter('network_quality_changes_total', {
     help: 'Changes of the network quality of publishers, by the new level',
     labels: { level: LEVELS },
   })
+  readonly #stored: GroupCommit<NetworkQualityChange, LevelChange | 'unchanged'>
 
   constructor(
     private readonly events: EventLog,
     private readonly broadcast: SessionBroadcast,
     private readonly clock: ClusterClock,
-  ) {}
+  ) {
+    this.#stored = new GroupCommit('network_quality', (reports) => this.#storeAll(reports), isBatchFault)
+  }
 
   /** Stores a level and notifies the clients, once. Reports are repeated, and may arrive late. */
   async changed(change: NetworkQualityChange): Promise<void> {
-    const { roomId, connectionId, level: newValue } = change
-    const params = await this.events.change(
-      { where: 's.unique_id = $1', values: [roomId] },
-      async (manager, record) => {
-        const former = await this.#store(manager, change)
-        if (!former || former.level === newValue) return undefined
-        const changed = { connectionId, newValue, ...(former.level !== null && { oldValue: former.level }) }
-        await record(
-          networkQualityChanged({ id: former.sessionId, uniqueSessionId: roomId }, changed, this.clock.now()),
-        )
-        return changed
-      },
-    )
-    if (!params) return
-    const level = LEVELS[newValue]
+    const params = await this.#stored.add(change)
+    if (params === 'unchanged') return
+    const level = LEVELS[change.level]
     if (level) this.#changes.inc({ level })
-    this.broadcast.notify(roomId, { method: 'networkQualityLevelChanged', params })
+    this.broadcast.notify(change.roomId, { method: 'networkQualityLevelChanged', params })
   }
 
-  /** Returns the former level; undefined when a newer report is stored, or the participant has left. */
-  #store(
-    manager: Manager,
-    { roomId, connectionId, ...quality }: NetworkQualityChange,
-  ): Promise<FormerLevel | undefined> {
-    // Hand-written: one statement compares the order of reports and returns the former level.
-    return firstRow<FormerLevel>(
-      manager,
-      `WITH former AS (
-         SELECT c.id, c.session_id, (c.network_quality->>'level')::integer AS level
-         FROM connection c JOIN session s ON s.id = c.session_id
-         WHERE c.id = $1 AND s.unique_id = $2 AND c.status = 'active'
-           AND (c.network_quality IS NULL
-             OR ((c.network_quality->>'epoch')::integer, (c.network_quality->>'revision')::integer) < ($4, $5))
-         FOR UPDATE OF c)
-       UPDATE connection c SET network_quality = $3::jsonb FROM former WHERE c.id = former.id
-       RETURNING former.level, former.session_id AS "sessionId"`,
-      [connectionId, roomId, JSON.stringify(quality), quality.epoch, quality.revision],
-    )
+  async #storeAll(reports: NetworkQualityChange[]): Promise<(LevelChange | 'unchanged')[]> {
+    // One statement changes each row once: a later report of a participant is stored after the first one.
+    const first = reports.filter((report, at) => reports.findIndex(isOf(report.connectionId)) === at)
+    const later = reports.filter((report) => !first.includes(report))
+    const changes = await this.#storeFirst(first)
+    const laterChanges = later.length > 0 ? await this.#storeAll(later) : []
+    return reports.map((report) => changes.get(report) ?? laterChanges[later.indexOf(report)] ?? 'unchanged')
   }
+
+  /** Stores one report of each participant, and returns the changes of levels. */
+  #storeFirst(reports: NetworkQualityChange[]): Promise<Map<NetworkQualityChange, LevelChange>> {
+    // Without the locks of their sessions, several rows could meet a deadlock with a statement that deletes them.
+    const isAlwaysLocked = reports.length > 1
+    const sessions = { where: 's.unique_id = ANY($1)', values: [reports.map(({ roomId }) => roomId)], isAlwaysLocked }
+    return this.events.change(sessions, async (manager, record) => {
+      const changes = new Map<NetworkQualityChange, LevelChange>()
+      const events: EventDraft[] = []
+      for (const { index, level: oldValue, sessionId: id } of await storeRows(manager, reports)) {
+        const report = reports[index]
+        if (!report || oldValue === report.level) continue
+        const { connectionId, level: newValue, roomId: uniqueSessionId } = report
+        const change = { connectionId, newValue, ...(oldValue !== null && { oldValue }) }
+        changes.set(report, change)
+        events.push(networkQualityChanged({ id, uniqueSessionId }, change, this.clock.now()))
+      }
+      await record(...events)
+      return changes
+    })
+  }
+}
+
+const isOf =
+  (id: string) =>
+  ({ connectionId }: NetworkQualityChange): boolean =>
+    connectionId === id
+
+/** Returns the former levels; none of a participant that has left, or of which a newer report is stored. */
+function storeRows(manager: Manager, reports: readonly NetworkQualityChange[]): Promise<FormerLevel[]> {
+  // Hand-written: one statement compares the order of reports and returns the former levels.
+  return rows<FormerLevel>(
+    manager,
+    `WITH former AS (
+       SELECT r.nth, c.id, c.session_id, (c.network_quality->>'level')::integer AS level, r.quality
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[])
+         WITH ORDINALITY AS r(connection_id, room_id, quality, epoch, revision, nth)
+       JOIN connection c ON c.id = r.connection_id JOIN session s ON s.id = c.session_id AND s.unique_id = r.room_id
+       WHERE c.status = 'active'
+         AND (c.network_quality IS NULL
+           OR ((c.network_quality->>'epoch')::integer, (c.network_quality->>'revision')::integer) < (r.epoch, r.revision))
+       ORDER BY c.id FOR UPDATE OF c),
+     stored AS (UPDATE connection c SET network_quality = former.quality::jsonb FROM former WHERE c.id = former.id
+                RETURNING former.nth, former.level, former.session_id)
+     SELECT nth::integer - 1 AS index, level, session_id AS "sessionId" FROM stored ORDER BY nth`,
+    [
+      reports.map(({ connectionId }) => connectionId),
+      reports.map(({ roomId }) => roomId),
+      reports.map(({ epoch, revision, level }) => JSON.stringify({ epoch, revision, level })),
+      reports.map(({ epoch }) => epoch),
+      reports.map(({ revision }) => revision),
+    ],
+  )
 }

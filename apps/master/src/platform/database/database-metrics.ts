@@ -1,7 +1,17 @@
 import { metrics } from '@session-service/server-kit'
 import { ERROR_CLASSES, errorClass } from './errors.js'
 
-const TABLE = ['session', 'connection', 'stream', 'subscription', 'unsubscription', 'signal', 'join', 'departure']
+const TABLE = [
+  'session',
+  'connection',
+  'stream',
+  'subscription',
+  'unsubscription',
+  'signal',
+  'join',
+  'departure',
+  'network_quality',
+]
 
 const batchItems = metrics.histogram('database_batch_items', {
   help: 'Rows that one group commit wrote, by table or step',
