@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { participantJoined } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
-import { isDataFault } from '../platform/database/errors.js'
+import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { rows } from '../platform/database/sql.js'
 import type { Participant, TakeToken } from './connection.records.js'
@@ -73,7 +73,7 @@ export class AdmissionRepository {
     this.#admissions = new GroupCommit<Admission, Participant | 'invalid'>(
       'join',
       (admissions) => this.#takeAll(admissions),
-      isDataFault,
+      isBatchFault,
       MOST_TAKEN,
     )
   }

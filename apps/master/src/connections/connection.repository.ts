@@ -1,7 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
-import { isDataFault } from '../platform/database/errors.js'
+import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { prepared } from '../platform/database/prepared-statements.js'
 import { firstRow, rows } from '../platform/database/sql.js'
@@ -29,7 +29,7 @@ export class ConnectionRepository {
   readonly #creations: GroupCommit<NewConnection, true>
 
   constructor(private readonly dataSource: DataSource) {
-    this.#creations = new GroupCommit('connection', (connections) => this.#insertAll(connections), isDataFault)
+    this.#creations = new GroupCommit('connection', (connections) => this.#insertAll(connections), isBatchFault)
   }
 
   /** NOT_FOUND when there is no such session. */

@@ -12,6 +12,7 @@ import { SubscriptionRepository } from '../streams/subscription.repository.js'
 import { AdmissionRepository } from './admission.repository.js'
 import { DepartureRepository } from './departure.repository.js'
 import { EmptySessions } from './empty-sessions.js'
+import { ParticipantRepository } from './participant.repository.js'
 
 const CONFIG = { SERVICE_CDR: true } as MasterConfig
 const TAKEN = { clientData: '', ip: '127.0.0.1', platform: 'test', location: 'unknown', masterId: 'one' }
@@ -46,6 +47,14 @@ const insertStream = () =>
     `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
      VALUES ('camera', 'ses', 'alice', 1, '{"hasAudio": true, "hasVideo": false}')`,
   )
+
+/** Whether a statement waits for a lock. */
+async function isWaiting(): Promise<boolean> {
+  const waiting = await database.query(
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  )
+  return waiting.length > 0
+}
 
 /** Name and participant of each recorded event, and the number of transactions that recorded them. */
 async function recorded(): Promise<{ events: string[]; transactions: number }> {
@@ -139,6 +148,23 @@ it('removes of a crowd only those whose conditions are met', async () => {
     undefined,
   ])
   expect(removed.map((one) => one?.sessionEnded ?? false)).not.toContain(true)
+})
+
+it('reads the rights of a crowd together, and waits for the one that is being changed', async () => {
+  const ids = idsOf(3)
+  await insertParticipants(database, 'ses', ...ids)
+  const participants = new ParticipantRepository(source)
+  const holder = source.createQueryRunner()
+  await holder.startTransaction()
+  try {
+    await holder.query(`UPDATE connection SET role = 'MODERATOR' WHERE id = 'con_1'`)
+    const rights = Promise.all([...ids, 'unknown'].map((id) => participants.rights(id)))
+    await until('the read waits for the lock', isWaiting)
+    await holder.commitTransaction()
+    expect((await rights).map((found) => found?.role)).toEqual(['PUBLISHER', 'MODERATOR', 'PUBLISHER', undefined])
+  } finally {
+    await holder.release()
+  }
 })
 
 it.each(['leaves', 'joins'])(

@@ -2,7 +2,7 @@ import type { DisconnectReason } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { isDataFault } from '../platform/database/errors.js'
+import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { execute, firstRow, rows } from '../platform/database/sql.js'
 import { departures, type EventDraft, type EventParticipant, type WebrtcLink } from '../events/event-drafts.js'
@@ -50,7 +50,7 @@ export class DepartureRepository {
     private readonly emptySessions: EmptySessions,
     private readonly clock: ClusterClock,
   ) {
-    this.#departures = new GroupCommit('departure', (items) => this.#removeAll(items), isDataFault, MOST_REMOVED)
+    this.#departures = new GroupCommit('departure', (items) => this.#removeAll(items), isBatchFault, MOST_REMOVED)
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { ConnectionInfo, Role } from '@session-service/contract'
+import { mapConcurrent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
@@ -7,6 +8,9 @@ import { cameraMembers } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
 import type { Participant, Rights, SignalRecipients } from './connection.records.js'
 import { PARTICIPANT } from './participant-columns.js'
+
+/** Reads that wait for the locks of rows at the same time. */
+const CONCURRENT_WAITS = 4
 
 /** Reads participants, and moves them to other sockets. Hand-written: the statements are on the path of every join. */
 @Injectable()
@@ -23,12 +27,20 @@ export class ParticipantRepository {
   }
 
   async #rightsOf(ids: string[]): Promise<Map<string, Rights>> {
+    // A statement that holds the locks of some rows while it waits for others could meet a deadlock with their deletion.
+    const waits = ids.length === 1
     const found = await rows<Rights & { id: string }>(
       this.dataSource.manager,
-      'SELECT id, role, record FROM connection WHERE id = ANY($1) ORDER BY id FOR SHARE',
+      `SELECT id, role, record FROM connection WHERE id = ANY($1) FOR SHARE ${waits ? '' : 'SKIP LOCKED'}`,
       [ids],
     )
-    return new Map(found.map(({ id, ...rights }) => [id, rights]))
+    const rights = new Map(found.map(({ id, ...members }) => [id, members]))
+    const locked = waits ? [] : ids.filter((id) => !rights.has(id))
+    await mapConcurrent(locked, CONCURRENT_WAITS, async (id) => {
+      const waited = (await this.#rightsOf([id])).get(id)
+      if (waited) rights.set(id, waited)
+    })
+    return rights
   }
 
   /** Reads the role without a lock, and so misses a change that is not committed. */

@@ -5,7 +5,7 @@ import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
-import { isDataFault } from '../platform/database/errors.js'
+import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { departures, type EventDraft, sessionCreated, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
@@ -93,7 +93,7 @@ export class SessionRepository {
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
-    this.#creations = new GroupCommit('session', (sessions) => this.#insertAll(sessions), isDataFault)
+    this.#creations = new GroupCommit('session', (sessions) => this.#insertAll(sessions), isBatchFault)
   }
 
   /** CONFLICT when a live session has the id, NO_CAPACITY when the cluster has its maximum of sessions. */

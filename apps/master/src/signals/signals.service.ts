@@ -2,7 +2,7 @@ import { type SendSignalBody, ServiceError, type SignallingCall } from '@session
 import { currentTraceparent, metrics } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { isDataFault } from '../platform/database/errors.js'
+import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
 import { EventLog, type Manager } from '../events/event-log.js'
@@ -37,7 +37,7 @@ export class SignalsService {
     private readonly budgets: ClientBudgets,
     private readonly recent: RecentSignals,
   ) {
-    this.#stored = new GroupCommit('signal', (signals) => this.#storeAll(signals), isDataFault, MOST_STORED)
+    this.#stored = new GroupCommit('signal', (signals) => this.#storeAll(signals), isBatchFault, MOST_STORED)
   }
 
   /** Returns the signal's id. */

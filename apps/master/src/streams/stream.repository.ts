@@ -5,7 +5,7 @@ import { DataSource, In } from 'typeorm'
 import { type EventDraft, webrtcCreated, webrtcDestroyed } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { isDataFault } from '../platform/database/errors.js'
+import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
 import { columns, execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
@@ -49,7 +49,7 @@ export class StreamRepository {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.#insertions = new GroupCommit('stream', (streams) => this.#insertAll(streams), isDataFault)
+    this.#insertions = new GroupCommit('stream', (streams) => this.#insertAll(streams), isBatchFault)
   }
 
   /**

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common'
 import { type EventDraft, webrtcCreated, webrtcDestroyed, type WebrtcLink } from '../events/event-drafts.js'
 import { EventLog, type LockedSessions } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { isDataFault } from '../platform/database/errors.js'
+import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { type Queryable, rows } from '../platform/database/sql.js'
 import { placedSessions } from './placed-sessions.js'
@@ -67,8 +67,8 @@ export class SubscriptionRepository {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.#insertions = new GroupCommit('subscription', (subscriptions) => this.#insertAll(subscriptions), isDataFault)
-    this.#deletions = new GroupCommit('unsubscription', (ended) => this.#deleteAll(ended), isDataFault)
+    this.#insertions = new GroupCommit('subscription', (subscriptions) => this.#insertAll(subscriptions), isBatchFault)
+    this.#deletions = new GroupCommit('unsubscription', (ended) => this.#deleteAll(ended), isBatchFault)
   }
 
   /** NOT_FOUND when the subscriber, the stream or the session's media has ended meanwhile. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { errorClass } from './errors.js'
+import { errorClass, isBatchFault } from './errors.js'
 
 const failed = (code: string | undefined, message = 'failed'): Error => Object.assign(new Error(message), { code })
 
@@ -22,4 +22,15 @@ describe('the class of a failed query', () => {
   ])('%s', (_, error, expected) => {
     expect(errorClass(error)).toBe(expected)
   })
+})
+
+it.each([
+  ['22001', true],
+  ['23505', true],
+  ['40P01', true],
+  ['55P03', false],
+  ['57014', false],
+  ['ECONNREFUSED', false],
+])('the items of a batch that failed with %s are tried one by one: %s', (code, expected) => {
+  expect(isBatchFault(failed(code))).toBe(expected)
 })

@@ -7,9 +7,6 @@ const sqlState = (error: unknown): string | undefined => {
   return typeof driver.code === 'string' ? driver.code : undefined
 }
 
-/** Whether the error is about the values written (data or constraint), not about the state of the database. */
-export const isDataFault = (error: unknown): boolean => /^2[23]/.test(sqlState(error) ?? '')
-
 /** The driver's errors when a server accepts connections and does not answer. */
 export const NO_ANSWER = /query read timeout|timeout exceeded when trying to connect|due to connection timeout/i
 
@@ -38,3 +35,6 @@ export function errorClass(error: unknown): (typeof ERROR_CLASSES)[number] | 'ot
   if (NO_ANSWER.test(message)) return 'timeout'
   return /^E[A-Z]+$/.test(state) || /connection/i.test(message) ? 'connection' : 'other'
 }
+
+/** Whether the items of a failed batch may succeed one by one: one of them is invalid, or the batch met a deadlock. */
+export const isBatchFault = (error: unknown): boolean => ['data', 'constraint', 'conflict'].includes(errorClass(error))

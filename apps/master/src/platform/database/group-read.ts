@@ -17,7 +17,7 @@ export class GroupRead<Key, Value> {
         return keys.map((key) => values.get(key) ?? null)
       },
       // A row that another transaction keeps locked must not fail the reads of the others.
-      (error) => errorClass(error) === 'lock',
+      (error) => ['lock', 'conflict'].includes(errorClass(error)),
     )
   }
 
