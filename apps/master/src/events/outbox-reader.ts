@@ -5,6 +5,8 @@ import type { OutboxRepository, QueuedEvent, SerialConsumer } from './outbox.rep
 
 /** Interval of reading the outbox, ms: for events of other masters. */
 const POLL_EVERY_MS = 1_000
+/** Least interval between the starts of two reads, ms: events that follow one another closely are handled together. */
+const READ_EVERY_MS = 100
 /** Of the handler. */
 const RETRY = { firstMs: 1_000, longestMs: 30_000 }
 /** Events handled per transaction. */
@@ -26,13 +28,16 @@ export class OutboxReader {
   #reading: Promise<void> | undefined
   #isStopping = false
   #failures = 0
+  /** An event was recorded since the last read began. */
+  #isWoken = false
+  /** When the last read began, by `performance.now()`. */
+  #readAt = -Infinity
 
   constructor(private readonly options: OutboxReaderOptions) {}
 
   start(): void {
-    // After a failure, events do not shorten the delay of the retry.
-    this.options.events.onRecorded(() => this.#failures === 0 && this.#poll())
-    this.#poll()
+    this.options.events.onRecorded(() => this.#wake())
+    this.#read()
   }
 
   /** Resolves when the batch in progress is handled. */
@@ -42,13 +47,29 @@ export class OutboxReader {
     await this.#reading
   }
 
-  #poll(): void {
-    if (this.#reading || this.#isStopping) return
+  #wake(): void {
+    // After a failure, events do not shorten the delay of the retry.
+    if (this.#isWoken || this.#failures > 0) return
+    this.#isWoken = true
+    if (!this.#reading) this.#schedule()
+  }
+
+  #schedule(): void {
     clearTimeout(this.#timer)
+    if (!this.#isStopping) this.#timer = setTimeout(() => this.#read(), this.#delayMs())
+  }
+
+  #delayMs(): number {
+    if (this.#failures > 0) return backoffMs(this.#failures, RETRY)
+    return this.#isWoken ? Math.max(this.#readAt + READ_EVERY_MS - performance.now(), 0) : POLL_EVERY_MS
+  }
+
+  #read(): void {
+    this.#isWoken = false
+    this.#readAt = performance.now()
     this.#reading = this.#readAll().finally(() => {
       this.#reading = undefined
-      const delayMs = this.#failures === 0 ? POLL_EVERY_MS : backoffMs(this.#failures, RETRY)
-      if (!this.#isStopping) this.#timer = setTimeout(() => this.#poll(), delayMs)
+      this.#schedule()
     })
   }
 
