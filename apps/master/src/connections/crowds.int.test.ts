@@ -8,6 +8,7 @@ import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
+import { StreamRepository } from '../streams/stream.repository.js'
 import { SubscriptionRepository } from '../streams/subscription.repository.js'
 import { AdmissionRepository } from './admission.repository.js'
 import { DepartureRepository } from './departure.repository.js'
@@ -95,6 +96,34 @@ it('begins and ends the subscriptions of a crowd in one transaction each, with a
     events: ids.map((id) => `webrtcConnectionDestroyed ${id} unsubscribe`),
     transactions: 1,
   })
+})
+
+it('ends the streams that a crowd unpublishes in one transaction, each with its subscriptions', async () => {
+  await insertParticipants(database, 'ses', 'alice', 'bob')
+  await database.query(
+    `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
+     SELECT id, 'ses', publisher, 1, '{"hasAudio": true, "hasVideo": false}'
+     FROM (VALUES ('camera', 'alice'), ('screen', 'alice'), ('of_bob', 'bob')) AS r(id, publisher)`,
+  )
+  await database.query(`INSERT INTO subscription (connection_id, stream_id, created_at) VALUES ('bob', 'camera', 2)`)
+  const streams = new StreamRepository(source, new EventLog(source, CONFIG), new ClusterClock())
+  const ended = await Promise.all([
+    streams.delete('ses', 'camera', 'unpublish', { connectionId: 'alice' }),
+    streams.delete('ses', 'of_bob', 'unpublish', { connectionId: 'alice' }),
+    streams.delete('ses', 'screen', 'forceUnpublishByServer'),
+    streams.delete('ses', 'camera', 'forceUnpublishByServer'),
+    streams.delete('other', 'of_bob', 'forceUnpublishByServer'),
+  ])
+  expect(ended.map((stream) => stream?.streamId)).toEqual(['camera', undefined, 'screen', undefined, undefined])
+  expect(await recorded()).toEqual({
+    events: [
+      'webrtcConnectionDestroyed bob unpublish',
+      'webrtcConnectionDestroyed alice unpublish',
+      'webrtcConnectionDestroyed alice forceUnpublishByServer',
+    ],
+    transactions: 1,
+  })
+  expect(await database.query('SELECT id FROM stream')).toEqual([{ id: 'of_bob' }])
 })
 
 it('removes a crowd in one transaction, ends each stream once, and the session with the last one', async () => {

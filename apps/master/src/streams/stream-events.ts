@@ -1,6 +1,4 @@
-import type { WebrtcEndReason } from '@session-service/contract'
-import { type EventDraft, type EventSession, webrtcDestroyed } from '../events/event-drafts.js'
-import type { EventLog } from '../events/event-log.js'
+import type { EventSession } from '../events/event-drafts.js'
 import { type Queryable, rows } from '../platform/database/sql.js'
 
 export type SessionIds = Pick<EventSession, 'id' | 'uniqueSessionId'>
@@ -14,21 +12,4 @@ export async function sessionsOfStreams(queryable: Queryable, streamIds: string[
     [streamIds],
   )
   return new Map(sessions.map(({ streamId, ...session }) => [streamId, session]))
-}
-
-export interface EndedStream {
-  streamId: string
-  reason: WebrtcEndReason
-  endTime: number
-}
-
-/** The events for the end of a stream: of its subscribers, then of its publisher. */
-export async function streamEndEvents(
-  events: EventLog,
-  queryable: Queryable,
-  { streamId, reason, endTime }: EndedStream,
-): Promise<EventDraft[]> {
-  const session = (await sessionsOfStreams(queryable, [streamId])).get(streamId)
-  const links = await events.links(queryable, () => 'p.id = $1', [streamId])
-  return session ? links.map((link) => webrtcDestroyed(session, link, reason, endTime)) : []
 }

@@ -8,16 +8,12 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
-import { columns, execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
+import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
+import { STREAM_INFO } from './stream-columns.js'
+import { deleteStreams, type EndedStream } from './stream-deletions.js'
+import type { SessionIds } from './stream-events.js'
 import { insertStreams, type NewStream } from './stream-inserts.js'
-import { type SessionIds, streamEndEvents } from './stream-events.js'
 import { StreamEntity } from './stream.entity.js'
-
-/** The most filters of a connection that stay without a stream: a client decides how many it leaves. */
-const MOST_KEPT_FILTERS = 8
-
-/** The select list of a StreamInfo, from a stream row `p`. */
-const STREAM_INFO = `p.id AS "streamId", ${columns(StreamEntity, 'p', ['connectionId', 'createdAt', 'mediaOptions'])}`
 
 /** A group commit writes the streams of several calls, each with a trace of its own. */
 type Insertion = NewStream & { traceContext: string | null }
@@ -42,6 +38,7 @@ function refusal({ id, maxStreams }: NewStream, existing: ReadonlySet<string>, p
 @Injectable()
 export class StreamRepository {
   readonly #insertions: GroupCommit<Insertion, true>
+  readonly #deletions: GroupCommit<EndedStream, StreamInfo | 'missing'>
   readonly #present = new GroupRead<string, StreamInfo[]>((sessionIds) => this.#presentIn(sessionIds))
 
   constructor(
@@ -50,6 +47,7 @@ export class StreamRepository {
     private readonly clock: ClusterClock,
   ) {
     this.#insertions = new GroupCommit('stream', (streams) => this.#insertAll(streams), isBatchFault)
+    this.#deletions = new GroupCommit('unpublication', (ended) => this.#deleteAll(ended), isBatchFault)
   }
 
   /**
@@ -150,32 +148,39 @@ export class StreamRepository {
    * media. Undefined when it does not exist, `connectionId` does not publish it, or a camera publishes it.
    * `keepFilter`: the filter stays for the next publication of the stream.
    */
-  delete(
+  async delete(
     sessionId: string,
     streamId: string,
     reason: StreamDestroyedReason,
     { connectionId, keepFilter = false }: { connectionId?: string; keepFilter?: boolean } = {},
   ): Promise<StreamInfo | undefined> {
-    return this.events.change({ where: 's.id = $1', values: [sessionId] }, async (manager, record) => {
-      const end = { streamId, reason, endTime: this.clock.now() }
-      const ended = this.events.isOn ? await streamEndEvents(this.events, manager, end) : []
-      const stream = await firstRow<StreamInfo>(
-        manager,
-        `DELETE FROM stream p WHERE id = $1 AND session_id = $2 AND ($3::text IS NULL OR connection_id = $3)
-           AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.id = p.connection_id AND c.type = 'IPCAM')
-         RETURNING ${STREAM_INFO}`,
-        [streamId, sessionId, connectionId ?? null],
+    const end = { sessionId, streamId, reason, connectionId: connectionId ?? null, keepFilter }
+    const deleted = await this.#deletions.add({ ...end, traceContext: currentTraceparent() ?? null })
+    return deleted === 'missing' ? undefined : deleted
+  }
+
+  #deleteAll(ended: EndedStream[]): Promise<(StreamInfo | 'missing')[]> {
+    const sessionIds = ended.map(({ sessionId }) => sessionId)
+    // Without the locks of their sessions, several rows could meet a deadlock with the end of a session.
+    const locked = { where: 's.id = ANY($1)', values: [sessionIds], isAlwaysLocked: ended.length > 1 }
+    return this.events.change(locked, async (manager, record) => {
+      const ids = ended.map(({ streamId }) => streamId)
+      const links = this.events.isOn ? await this.events.links(manager, () => 'p.id = ANY($1)', [ids]) : []
+      const sessions = this.events.isOn ? await this.#sessionsById(manager, sessionIds) : undefined
+      const deleted = new Map(
+        (await deleteStreams(manager, ended)).map(({ index, ...stream }) => [ended[index], stream]),
       )
-      // The stream first, in the order in which filters are changed.
-      await execute(
-        manager,
-        `DELETE FROM stream_filter f WHERE stream_id = $1 AND (stream_id = $2 OR connection_id = $3)
-           AND NOT ($4 AND (SELECT count(*) FROM stream_filter k WHERE k.connection_id = f.connection_id
-             AND NOT EXISTS (SELECT 1 FROM stream p WHERE p.id = k.stream_id)) <= ${MOST_KEPT_FILTERS})`,
-        [streamId, stream?.streamId ?? null, connectionId ?? null, keepFilter],
+      const now = this.clock.now()
+      await record(
+        ...ended.flatMap((one) => {
+          const session = sessions?.get(one.sessionId)
+          if (!session || !deleted.has(one)) return []
+          const { streamId, reason, traceContext } = one
+          const own = links.filter((link) => link.streamId === streamId)
+          return own.map((link) => ({ ...webrtcDestroyed(session, link, reason, now), traceContext }))
+        }),
       )
-      if (stream) await record(...ended)
-      return stream
+      return ended.map((one) => deleted.get(one) ?? 'missing')
     })
   }
 

@@ -111,7 +111,9 @@ export class SubscriptionRepository {
   async #deleteAll(ended: Traced[]): Promise<boolean[]> {
     // Of two calls for one subscription, the first one ends it.
     const first = new Map(ended.toReversed().map((one) => [keyOf(one), one]))
-    const deleted = await this.events.change(sessionsOf(ended), async (manager, record) => {
+    // Without the locks of their sessions, several rows could meet a deadlock with the end of a session.
+    const locked = { ...sessionsOf(ended), isAlwaysLocked: ended.length > 1 }
+    const deleted = await this.events.change(locked, async (manager, record) => {
       const links = this.events.isOn ? await this.#links(manager, ended) : new Map<string, SessionLink>()
       const keys = new Set((await deleteRows(manager, ended)).map(keyOf))
       const [all, now] = [

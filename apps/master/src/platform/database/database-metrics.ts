@@ -7,6 +7,7 @@ const TABLE = [
   'stream',
   'subscription',
   'unsubscription',
+  'unpublication',
   'signal',
   'join',
   'departure',
