@@ -10,16 +10,16 @@ import type { ChangedRights, NewConnection, Rights } from './connection.records.
 import { CONNECTION_ROW, type ConnectionRow } from './connection.view.js'
 
 // Looks each session up by itself: with all ids at once, a plan that was made for few sessions would read all of them.
-// The locks need no order: they wait for deletions only, each of which locks a single session.
+// Locks them in the order of ids, as every statement that locks several sessions: no two meet a deadlock.
 const INSERT_CONNECTIONS = prepared(`
   INSERT INTO connection (id, session_id, type, status, created_at, server_data, record, role,
                           mediaserver_options, ice_servers, token_nonce, token_hash, trace_context)
   SELECT r.id, r."sessionId", 'WEBRTC', 'pending', r."createdAt", r."serverData", r.record, r.role,
          nullif(r."mediaserverOptions", 'null'), r."iceServers", r."tokenNonce", decode(r."tokenHash", 'hex'),
          r."traceContext"
-  FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint, "serverData" text,
-         record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb, "tokenNonce" text,
-         "tokenHash" text, "traceContext" text)
+  FROM (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id text, "sessionId" text, "createdAt" bigint,
+          "serverData" text, record boolean, role text, "mediaserverOptions" jsonb, "iceServers" jsonb,
+          "tokenNonce" text, "tokenHash" text, "traceContext" text) ORDER BY r."sessionId") r
     CROSS JOIN LATERAL (SELECT 1 FROM session WHERE session.id = r."sessionId" FOR KEY SHARE) s
   RETURNING id`)
 

@@ -11,6 +11,8 @@ import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import { StreamRepository } from '../streams/stream.repository.js'
 import { SubscriptionRepository } from '../streams/subscription.repository.js'
 import { AdmissionRepository } from './admission.repository.js'
+import type { NewConnection } from './connection.records.js'
+import { ConnectionRepository } from './connection.repository.js'
 import { DepartureRepository } from './departure.repository.js'
 import { EmptySessions } from './empty-sessions.js'
 import { ParticipantRepository } from './participant.repository.js'
@@ -22,6 +24,7 @@ let database: TestDatabase
 let source: DataSource
 let close: MasterDatabase['close']
 let admissions: AdmissionRepository
+let connections: ConnectionRepository
 let departures: DepartureRepository
 
 beforeAll(async () => {
@@ -35,6 +38,7 @@ beforeEach(async () => {
   const [events, clock] = [new EventLog(source, CONFIG), new ClusterClock()]
   const noHooks = new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService)
   admissions = new AdmissionRepository(source, events)
+  connections = new ConnectionRepository(source)
   departures = new DepartureRepository(events, new EmptySessions(events, noHooks, clock), clock)
 })
 
@@ -228,3 +232,36 @@ it.each(['leaves', 'joins'])(
     expect(settled).toBe(40)
   },
 )
+
+const newConnection = (id: string, sessionId: string): NewConnection => ({
+  ...{ id, sessionId, createdAt: 1, serverData: '', record: true, role: 'PUBLISHER', mediaserverOptions: null },
+  ...{ iceServers: [], tokenNonce: id, tokenHash: Buffer.from(id).toString('hex'), traceContext: null },
+})
+
+/** What crowds do, for a participant of a session. */
+const CHANGES = {
+  'creating connections': (id: string, sessionId: string) => connections.insert(newConnection(`new_${id}`, sessionId)),
+  joining: (id: string) => take(id),
+  leaving: (id: string) => departures.remove(id, 'disconnect'),
+}
+
+it.each(Object.entries(CHANGES))('%s locks several sessions in the order of their ids', async (name, change) => {
+  for (const session of ['a', 'b']) {
+    await insertSession(database, session)
+    await insertParticipants(database, session, `in_${session}`)
+  }
+  if (name === 'joining') await database.query(`UPDATE connection SET status = 'pending'`)
+  const holder = source.createQueryRunner()
+  await holder.startTransaction()
+  try {
+    await holder.query(`SELECT 1 FROM session WHERE id = 'b' FOR UPDATE`)
+    const changes = Promise.all([change('in_b', 'b'), change('in_a', 'a')])
+    await until('the change waits for the lock', isWaiting)
+    await expect(database.query(`SELECT 1 FROM session WHERE id = 'a' FOR UPDATE NOWAIT`)).rejects.toThrow('lock')
+    await holder.commitTransaction()
+    await changes
+  } finally {
+    if (holder.isTransactionActive) await holder.rollbackTransaction()
+    await holder.release()
+  }
+})
